@@ -1,0 +1,170 @@
+"""The records that flow through the course: Document → Span → Chunk → SearchResult.
+
+`Chunk` is *parsed-chunk-v1*, the contract between every splitter and everything behind it: what is
+not in the model is rejected, so that a misspelt field is an error on the day it is written and not
+a silent gap in an index.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple, Self
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    StringConstraints,
+    field_validator,
+    model_validator,
+)
+from pydantic.alias_generators import to_camel
+
+PARTITIONS = ("documentation", "issues", "code_manifests", "code_pipelines", "code_notebooks")
+"""The partitions that have a table of their own; any other name goes to the default one."""
+
+
+class Span(NamedTuple):
+    """A piece of a text, and where it lies: ``text == source[start:end]``.
+
+    Offsets count characters (code points), not bytes.
+    """
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One source file as it was read.
+
+    Attributes
+    ----------
+    path
+        Where it was read from.
+    name
+        Its path relative to the root that was read, with forward slashes: its identity.
+    content
+        The text, without a byte order mark; line endings as they are in the file.
+    metadata
+        `extension` (with the dot), `size` (bytes in the file) and `relative_path`.
+    """
+
+    path: Path
+    name: str
+    content: str
+    metadata: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A file that was left out, and why."""
+
+    name: str
+    reason: str
+
+
+Kebab = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=63)]
+NonEmpty = Annotated[str, StringConstraints(min_length=1)]
+SemVer = Annotated[
+    str, StringConstraints(pattern=r"^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$")
+]
+
+
+class Chunk(BaseModel):
+    """parsed-chunk-v1: one piece of a source, ready to be embedded and stored.
+
+    Attributes are snake case in Python and camelCase in JSON (`line_start` and `line_end` are the
+    same in both). Raises `pydantic.ValidationError` for a record that breaks the contract.
+
+    Examples
+    --------
+    >>> chunk = Chunk(
+    ...     tenant_id="local", repo_slug="docs", root_kind="external-source", source_path="a.md",
+    ...     content="Hello.", hash_inputs=["content"], parser_id="markdown", parser_version="1.0.0",
+    ...     kind="doc-section", name="Greeting",
+    ... )
+    >>> Chunk.model_validate_json(chunk.to_json()) == chunk
+    True
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        alias_generator=to_camel,
+        validate_by_name=True,
+        validate_by_alias=True,
+        frozen=True,
+    )
+
+    schema_version: Literal["1.0.0"] = "1.0.0"
+    tenant_id: Kebab
+    repo_slug: NonEmpty
+    root_kind: Literal["neo-workspace", "bare-repo", "external-source"]
+    source_path: NonEmpty
+    content: NonEmpty
+    hash_inputs: list[NonEmpty]
+    parser_id: NonEmpty
+    parser_version: SemVer
+    kind: NonEmpty
+    name: str
+    line_start: int | None = Field(default=None, ge=1, alias="line_start")
+    line_end: int | None = Field(default=None, ge=1, alias="line_end")
+    class_name: str | None = None
+    extends: str | None = None
+    custom_meta: dict[str, JsonValue] = Field(default_factory=dict)
+
+    @field_validator("source_path")
+    @classmethod
+    def _stays_below_the_root(cls, value: str) -> str:
+        if value.startswith("/") or "\\" in value or ".." in value.split("/"):
+            raise ValueError("must be relative to the root, with forward slashes and without '..'")
+        return value
+
+    @field_validator("hash_inputs")
+    @classmethod
+    def _hashes_the_content(cls, value: list[str]) -> list[str]:
+        if "content" not in value:
+            raise ValueError("must include 'content'")
+        return value
+
+    @model_validator(mode="after")
+    def _lines_in_order(self) -> Self:
+        if (
+            self.line_start is not None
+            and self.line_end is not None
+            and self.line_end < self.line_start
+        ):
+            raise ValueError(f"line_end {self.line_end} lies before line_start {self.line_start}")
+        return self
+
+    def to_json(self) -> str:
+        """Return the record as one line of JSON, camelCase, without the fields that are unset."""
+        return self.model_dump_json(by_alias=True, exclude_none=True)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """One row of a search.
+
+    `similarity_score` is always the cosine similarity (−1 … 1); `score` is what the results are
+    ordered by and is the mode's own (cosine here). `metadata` holds the chunk's `customMeta`, its
+    lines and its parser.
+    """
+
+    chunk_id: str
+    document_name: str
+    chunk_index: int
+    content: str
+    similarity_score: float
+    score: float
+    partition: str
+    repo_slug: str
+    branch: str
+    kind: str
+    name: str
+    namespace: str | None = None
+    citation_url: str | None = None
+    metadata: dict[str, Any] = field(default_factory=dict)
