@@ -1,0 +1,182 @@
+"""The recursive splitter: a text goes in, overlapping spans that fit a size come out.
+
+It works on offsets: `str.rfind` looks backwards in a window for the strongest boundary, and nothing
+is copied until a span is cut out. Every character of the text lies in some span, and neighbouring
+spans share exactly the overlap that was asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from course_lib.records import Span
+
+SEPARATORS = ("\n\n", "\n", ". ", " ", "")
+"""Boundaries from the strongest to the weakest; the empty one cuts anywhere."""
+
+
+def find_cut(
+    text: str, start: int, limit: int, floor: int = 0, separators: Sequence[str] = SEPARATORS
+) -> int:
+    """Return where the chunk that begins at `start` ends.
+
+    The strongest separator that ends behind `floor` and not behind `limit` wins; among several of
+    its kind the last. The separator stays with the chunk that it ends. Without one, the cut is at
+    `limit`.
+
+    Parameters
+    ----------
+    text
+        The whole text.
+    start
+        Offset of the chunk's first character.
+    limit
+        Largest offset at which the chunk may end.
+    floor
+        The cut has to lie behind this offset, or the next chunk would not get ahead of this one.
+    separators
+        From the strongest boundary to the weakest; an empty string cuts at the limit.
+
+    Returns
+    -------
+    int
+        An offset with ``floor < offset <= limit``, or `limit`.
+
+    Examples
+    --------
+    >>> find_cut("ab cd. ef gh", 0, 8)
+    7
+    >>> find_cut("abcdefghij", 0, 8)
+    8
+    """
+    for separator in separators:
+        width = len(separator)
+        at = text.rfind(separator, max(start, floor + 1 - width), limit)
+        if at >= 0:
+            return at + width
+    return limit
+
+
+def keep_crlf(text: str, offset: int) -> int:
+    r"""Return `offset`, moved behind the line feed if it falls between ``\r`` and ``\n``.
+
+    Examples
+    --------
+    >>> keep_crlf("ab\r\ncd", 3)
+    4
+    """
+    return offset + (text[offset - 1 : offset + 1] == "\r\n" and offset > 0)
+
+
+def next_start(text: str, end: int, chunk_overlap: int, *, snap_to_words: bool = False) -> int:
+    r"""Return where the chunk after the one that ends at `end` begins.
+
+    That is `chunk_overlap` characters before `end`; one fewer where it would cut a CRLF pair. With
+    `snap_to_words` it moves on to the first start of a word in the overlap, if there is one.
+
+    Examples
+    --------
+    >>> text = "the quick brown fox"
+    >>> text[next_start(text, 16, 8):16]
+    'k brown '
+    >>> text[next_start(text, 16, 8, snap_to_words=True):16]
+    'brown '
+    """
+    start = keep_crlf(text, end - chunk_overlap)
+    if snap_to_words:
+        for at in range(start, end):
+            if text[at - 1].isspace() and not text[at].isspace():
+                return at
+    return start
+
+
+def split_text(
+    text: str,
+    chunk_size: int = 512,
+    chunk_overlap: int = 64,
+    separators: Sequence[str] = SEPARATORS,
+    *,
+    snap_to_words: bool = False,
+) -> list[Span]:
+    r"""Split a text at its strongest boundaries into overlapping spans.
+
+    Parameters
+    ----------
+    text
+        What to split; an empty text gives no spans.
+    chunk_size
+        Most characters in a span.
+    chunk_overlap
+        Characters that neighbouring spans share; one fewer where the overlap would begin inside a
+        CRLF pair.
+    separators
+        From the strongest boundary to the weakest. Where none lies in reach, the cut is at the
+        size, with or without ``""`` in the list.
+    snap_to_words
+        Let the overlap begin at a word, which makes it a little shorter.
+
+    Returns
+    -------
+    list of Span
+        With ``text[span.start:span.end] == span.text``, strictly increasing starts and ends, and
+        every character of the text in at least one span.
+
+    Raises
+    ------
+    TypeError
+        If `text` or a separator is not a string, or a size is not an integer.
+    ValueError
+        If `chunk_size` is below 1, `chunk_overlap` is negative or not smaller than `chunk_size`.
+
+    Notes
+    -----
+    No CRLF pair is cut where ``chunk_size - chunk_overlap >= 3``. The time is linear in the text:
+    each cut looks at no more than one window, and a window can be cut again only at a weaker
+    separator than before.
+
+    Examples
+    --------
+    >>> [span.text for span in split_text("ab cd. ef gh", chunk_size=8, chunk_overlap=0)]
+    ['ab cd. ', 'ef gh']
+    >>> [span.text for span in split_text("ab cd. ef gh", chunk_size=8, chunk_overlap=3)]
+    ['ab cd. ', 'd. ef gh']
+    """
+    _check_arguments(text, chunk_size, chunk_overlap, separators)
+    spans: list[Span] = []
+    start, length = 0, len(text)
+    while start < length:
+        limit = start + chunk_size
+        if limit >= length:
+            end = length
+        else:
+            end = find_cut(text, start, limit, start + chunk_overlap, separators)
+            if keep_crlf(text, end) > end:
+                end = end + 1 if end < limit else max(end - 1, start + chunk_overlap + 1)
+        spans.append(Span(start, end, text[start:end]))
+        if end == length:
+            break
+        start = next_start(text, end, chunk_overlap, snap_to_words=snap_to_words)
+    return spans
+
+
+def _check_arguments(
+    text: object, chunk_size: object, chunk_overlap: object, separators: object
+) -> None:
+    if not isinstance(text, str):
+        raise TypeError(f"text must be a string, not {type(text).__name__}")
+    for name, value in (("chunk_size", chunk_size), ("chunk_overlap", chunk_overlap)):
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise TypeError(f"{name} must be an integer, not {value!r}")
+    assert isinstance(chunk_size, int) and isinstance(chunk_overlap, int)
+    if chunk_size < 1:
+        raise ValueError(f"chunk_size must be at least 1, not {chunk_size}")
+    if not 0 <= chunk_overlap < chunk_size:
+        raise ValueError(
+            f"chunk_overlap must be between 0 and chunk_size - 1 = {chunk_size - 1}, "
+            f"not {chunk_overlap}"
+        )
+    if isinstance(separators, str) or not isinstance(separators, Sequence):
+        raise TypeError(f"separators must be a sequence of strings, not {separators!r}")
+    for separator in separators:
+        if not isinstance(separator, str):
+            raise TypeError(f"separators must hold strings, not {separator!r}")
