@@ -1,0 +1,18 @@
+"""Stage 4: sources in, index up to date: plan, load, embed, write."""
+
+from course_lib.indexing.ingest import IngestReport, ingest
+from course_lib.indexing.plan import Plan, make_plan
+from course_lib.indexing.staged import LoadReport, embed_directory, load_directory
+from course_lib.indexing.update import UpdateReport, update_source
+
+__all__ = [
+    "IngestReport",
+    "LoadReport",
+    "Plan",
+    "UpdateReport",
+    "embed_directory",
+    "ingest",
+    "load_directory",
+    "make_plan",
+    "update_source",
+]

@@ -1,0 +1,186 @@
+"""Ingest: a directory goes in, an index that is up to date comes out.
+
+Documents whose text, parser, settings and model are all as they were cost no encoding; those that
+are gone from the source leave the index. Every batch of documents is written in one transaction,
+so that an ingest that was stopped anywhere is completed by running it again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from dataclasses import asdict, dataclass
+
+import psycopg
+
+from course_lib.embedder import EmbeddingClient
+from course_lib.errors import InputError
+from course_lib.indexing.update import Say, UpdateReport, update_source
+from course_lib.loader import read_documents, split_document
+from course_lib.loader.markdown import PARSER_ID, PARSER_VERSION
+from course_lib.records import Chunk, Document, Skipped
+from course_lib.store import Source, SourceDocument
+
+
+@dataclass(frozen=True, slots=True)
+class IngestReport:
+    """What an ingest found and did.
+
+    `documents` and `chunks` count what the source holds now; the next four count rows of
+    `document_chunks`; `skipped` are files that were left out; `seconds` is wall-clock time and
+    `chunks_per_second` counts the chunks that were encoded.
+    """
+
+    documents: int
+    chunks: int
+    inserted: int
+    updated: int
+    unchanged: int
+    deleted: int
+    seconds: float
+    chunks_per_second: float
+    skipped: tuple[Skipped, ...] = ()
+
+    def to_json(self) -> str:
+        """Return the report as a JSON object."""
+        return json.dumps(asdict(self), ensure_ascii=False)
+
+
+def ingest(
+    path: str | os.PathLike[str],
+    *,
+    conn: psycopg.Connection,
+    embedder: EmbeddingClient,
+    partition: str = "documentation",
+    repo: str = "documents",
+    branch: str = "",
+    tenant: str = "local",
+    chunk_size: int = 512,
+    chunk_overlap: int = 64,
+    batch_size: int = 32,
+    progress: bool = False,
+    say: Say = lambda sentence: None,
+) -> IngestReport:
+    """Bring the index of one source up to date with a directory.
+
+    The source is (partition, tenant, repo, branch): documents of other sources are not touched. A
+    second ingest of the same source waits until the first is done, and then finds it up to date.
+
+    Parameters
+    ----------
+    path
+        Directory (or file) of `.md` and `.txt` documents.
+    conn
+        A connection from `connect`; the tables are created if they are missing.
+    embedder
+        Encodes the chunks.
+    partition, repo, branch, tenant
+        Where the documents belong.
+    chunk_size, chunk_overlap
+        As in `split_text`, in characters.
+    batch_size
+        Chunks that go through the model at once.
+    progress
+        Show a bar on a terminal.
+    say
+        Called with a sentence about what is noteworthy: files left out, waiting for another run.
+
+    Returns
+    -------
+    IngestReport
+        Counts of documents and rows.
+
+    Raises
+    ------
+    InputError
+        If there is no such directory, or no document in it.
+    DatabaseError
+        If the database went away; what was written until then is whole and stays.
+    """
+    begin = time.perf_counter()
+    documents, skipped = read_source(path, say)
+    by_name = {document.name: document for document in documents}
+    size, overlap = chunk_size, chunk_overlap
+
+    def split(name: str) -> list[Chunk]:
+        return split_document(
+            by_name[name],
+            chunk_size=size,
+            chunk_overlap=overlap,
+            tenant_id=tenant,
+            repo_slug=repo,
+            branch=branch,
+        )
+
+    update = update_source(
+        conn,
+        embedder,
+        Source(partition, tenant, repo, branch),
+        {
+            document.name: document_row(
+                document, chunk_size=size, chunk_overlap=overlap, model=embedder.model_name
+            )
+            for document in documents
+        },
+        split,
+        # A file that is there but cannot be read now is no file that is gone.
+        keep={file.name for file in skipped},
+        batch_size=batch_size,
+        progress=progress,
+        say=say,
+    )
+    return make_report(len(documents), update, skipped, time.perf_counter() - begin)
+
+
+def read_source(path: str | os.PathLike[str], say: Say) -> tuple[list[Document], list[Skipped]]:
+    """Read the documents of a directory, and say what was left out.
+
+    Raises
+    ------
+    InputError
+        If there is no such directory, or no document in it.
+    """
+    skipped: list[Skipped] = []
+    documents = read_documents(path, on_skip=skipped.append)
+    for file in skipped:
+        say(f"left out: {file.name} {file.reason}")
+    if not documents:
+        raise InputError(
+            f"no .md or .txt document could be read in {os.fspath(path)}",
+            hint="Nothing was changed. Check the path, or look at what was left out above.",
+        )
+    return documents, skipped
+
+
+def document_row(
+    document: Document, *, chunk_size: int, chunk_overlap: int, model: str
+) -> SourceDocument:
+    """Return the row of `documents` for one document, indexed with these settings."""
+    return SourceDocument(
+        name=document.name,
+        content=document.content,
+        content_hash=hashlib.sha256(document.content.encode("utf-8")).hexdigest(),
+        parser=f"{PARSER_ID} {PARSER_VERSION}",
+        settings=f"chunk_size={chunk_size} chunk_overlap={chunk_overlap}",
+        model=model,
+    )
+
+
+def make_report(
+    documents: int, update: UpdateReport, skipped: list[Skipped], seconds: float
+) -> IngestReport:
+    """Return the report of an update that took `seconds`."""
+    written = update.written
+    return IngestReport(
+        documents=documents,
+        chunks=update.total,
+        inserted=written.inserted,
+        updated=written.updated,
+        unchanged=update.total - written.inserted - written.updated,
+        deleted=written.deleted,
+        seconds=round(seconds, 3),
+        chunks_per_second=round(update.encoded / seconds, 1),
+        skipped=tuple(skipped),
+    )

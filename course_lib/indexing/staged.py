@@ -1,0 +1,155 @@
+"""Ingest in two steps, with files in between: a directory to JSON Lines, JSON Lines to the index.
+
+What `ingest` does in one go can be stopped half-way and looked at: `documents.jsonl` holds the
+documents as they were read, `chunks.jsonl` their pieces.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections import defaultdict
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import psycopg
+
+from course_lib.embedder import EmbeddingClient
+from course_lib.errors import InputError
+from course_lib.indexing.ingest import IngestReport, document_row, make_report, read_source
+from course_lib.indexing.update import Say, update_source
+from course_lib.loader import read_chunks, split_document, write_jsonl
+from course_lib.loader.jsonl import read_lines
+from course_lib.records import Chunk, Skipped
+from course_lib.store import Source, SourceDocument
+
+DOCUMENTS = "documents.jsonl"
+CHUNKS = "chunks.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class LoadReport:
+    """What `load_directory` read and wrote."""
+
+    documents: int
+    chunks: int
+    skipped: tuple[Skipped, ...]
+
+
+def load_directory(
+    path: str | os.PathLike[str],
+    output_dir: str | os.PathLike[str],
+    *,
+    repo: str = "documents",
+    tenant: str = "local",
+    chunk_size: int = 512,
+    chunk_overlap: int = 64,
+    say: Say = lambda sentence: None,
+) -> LoadReport:
+    """Read and split a directory's documents and write them as JSON Lines.
+
+    Parameters
+    ----------
+    path
+        Directory of `.md` and `.txt` documents.
+    output_dir
+        Gets `documents.jsonl` and `chunks.jsonl`; made when missing.
+    repo, tenant, chunk_size, chunk_overlap, say
+        As in `ingest`.
+
+    Raises
+    ------
+    InputError
+        If there is no such directory, or no document in it.
+    """
+    documents, skipped = read_source(path, say)
+    chunks = [
+        chunk
+        for document in documents
+        for chunk in split_document(
+            document,
+            chunk_size=chunk_size,
+            chunk_overlap=chunk_overlap,
+            tenant_id=tenant,
+            repo_slug=repo,
+        )
+    ]
+    rows = (
+        document_row(document, chunk_size=chunk_size, chunk_overlap=chunk_overlap, model="")
+        for document in documents
+    )
+    target = Path(output_dir)
+    write_jsonl(
+        target / DOCUMENTS,
+        (
+            json.dumps(asdict(row) | {"tenant": tenant, "repo": repo}, ensure_ascii=False)
+            for row in rows
+        ),
+    )
+    write_jsonl(target / CHUNKS, (chunk.to_json() for chunk in chunks))
+    return LoadReport(len(documents), len(chunks), tuple(skipped))
+
+
+def embed_directory(
+    directory: str | os.PathLike[str],
+    *,
+    conn: psycopg.Connection,
+    embedder: EmbeddingClient,
+    partition: str = "documentation",
+    batch_size: int = 32,
+    progress: bool = False,
+    say: Say = lambda sentence: None,
+) -> IngestReport:
+    """Encode what `load_directory` wrote and bring the index up to date with it.
+
+    Raises
+    ------
+    InputError
+        If a file is missing or holds a line that is no record.
+    DatabaseError
+        If the database went away; what was written until then is whole and stays.
+    """
+    begin = time.perf_counter()
+    folder = Path(directory)
+    documents, tenant, repo = _read_documents(folder / DOCUMENTS, embedder.model_name)
+    pieces: defaultdict[str, list[Chunk]] = defaultdict(list)
+    for chunk in read_chunks(folder / CHUNKS):
+        known = chunk.source_path in documents
+        if not known or (chunk.tenant_id, chunk.repo_slug) != (tenant, repo):
+            raise InputError(
+                f"{folder / CHUNKS} holds a chunk of {chunk.source_path} ({chunk.repo_slug}), "
+                f"which is not in {DOCUMENTS}",
+                hint="Make both files anew with `course load`.",
+            )
+        pieces[chunk.source_path].append(chunk)
+    update = update_source(
+        conn,
+        embedder,
+        Source(partition, tenant, repo),
+        documents,
+        pieces.__getitem__,
+        batch_size=batch_size,
+        progress=progress,
+        say=say,
+    )
+    return make_report(len(documents), update, [], time.perf_counter() - begin)
+
+
+def _read_documents(path: Path, model: str) -> tuple[dict[str, SourceDocument], str, str]:
+    documents: dict[str, SourceDocument] = {}
+    tenant = repo = ""
+    for number, line in read_lines(path):
+        try:
+            row = json.loads(line)
+            tenant, repo = row.pop("tenant"), row.pop("repo")
+            document = SourceDocument(**row | {"model": model})
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise InputError(
+                f"{path}, line {number} is no document: {error}",
+                hint="Make the file anew with `course load`.",
+            ) from error
+        documents[document.name] = document
+    if not documents:
+        raise InputError(f"{path} is empty", hint="Make the file anew with `course load`.")
+    return documents, tenant, repo

@@ -1,0 +1,34 @@
+"""Stage 3: PostgreSQL with pgvector: server, databases, schema, and rows written as a whole."""
+
+from course_lib.store.connections import connect
+from course_lib.store.databases import default_url, fresh_database
+from course_lib.store.schema import build_vector_indexes, create_schema, drop_schema
+from course_lib.store.server import ensure_server, server_status, stop_server
+from course_lib.store.writer import (
+    Source,
+    SourceDocument,
+    WriteReport,
+    delete_documents,
+    stored_documents,
+    write_chunks,
+    write_documents,
+)
+
+__all__ = [
+    "Source",
+    "SourceDocument",
+    "WriteReport",
+    "build_vector_indexes",
+    "connect",
+    "create_schema",
+    "default_url",
+    "delete_documents",
+    "drop_schema",
+    "ensure_server",
+    "fresh_database",
+    "server_status",
+    "stop_server",
+    "stored_documents",
+    "write_chunks",
+    "write_documents",
+]

@@ -1,0 +1,198 @@
+"""The tables: `documents` holds each source once, `document_chunks` its pieces with their vectors.
+
+Both are LIST-partitioned by `partition`, so that a search of one partition reads nothing of the
+others and each has a vector index of its own. What is filtered on is a real column, because the
+planner keeps statistics about columns and none about the insides of a JSON value.
+"""
+
+from __future__ import annotations
+
+from typing import LiteralString
+
+import psycopg
+from psycopg import sql
+
+from course_lib.errors import SchemaMismatchError
+from course_lib.records import PARTITIONS
+
+_TABLES: LiteralString = """
+CREATE TABLE documents (
+    partition       text NOT NULL,
+    tenant_id       text NOT NULL,
+    repo_slug       text NOT NULL,
+    branch          text NOT NULL DEFAULT '',
+    document_name   text NOT NULL,
+    id              uuid NOT NULL DEFAULT gen_random_uuid(),
+    commit_sha      text,
+    citation_url    text,
+    content         text NOT NULL,
+    content_hash    text NOT NULL,
+    parser          text NOT NULL,
+    settings        text NOT NULL,
+    model           text NOT NULL,
+    metadata        jsonb NOT NULL DEFAULT '{{}}',
+    created_at      timestamptz NOT NULL DEFAULT now(),
+    updated_at      timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (partition, tenant_id, repo_slug, branch, document_name)
+) PARTITION BY LIST (partition);
+
+CREATE TABLE document_chunks (
+    partition       text NOT NULL,
+    tenant_id       text NOT NULL,
+    repo_slug       text NOT NULL,
+    branch          text NOT NULL DEFAULT '',
+    document_name   text NOT NULL,
+    chunk_index     integer NOT NULL,
+    id              uuid NOT NULL DEFAULT gen_random_uuid(),
+    commit_sha      text,
+    kind            text NOT NULL,
+    name            text NOT NULL,
+    namespace       text,
+    citation_url    text,
+    content         text NOT NULL,
+    content_hash    text NOT NULL,
+    metadata        jsonb NOT NULL DEFAULT '{{}}',
+    created_at      timestamptz NOT NULL DEFAULT now(),
+    updated_at      timestamptz NOT NULL DEFAULT now(),
+    embedding       vector({dimension}) NOT NULL,
+    PRIMARY KEY (partition, tenant_id, repo_slug, branch, document_name, chunk_index)
+) PARTITION BY LIST (partition);
+
+ALTER TABLE document_chunks ALTER COLUMN embedding SET STORAGE {storage};
+CREATE INDEX document_chunks_document_name ON document_chunks (document_name);
+CREATE INDEX document_chunks_kind ON document_chunks (kind);
+CREATE INDEX document_chunks_namespace ON document_chunks (namespace);
+CREATE INDEX document_chunks_repo_branch ON document_chunks (repo_slug, branch);
+"""
+
+PAGE_LIMIT = 7_000
+"""Bytes that a vector may take and still leave room for its row on a page of 8 kB."""
+
+
+def create_schema(conn: psycopg.Connection, vector_dim: int = 384) -> None:
+    """Create the tables, their partitions and indexes, where they are not there yet.
+
+    The vector indexes come later: see `build_vector_indexes`.
+
+    Parameters
+    ----------
+    conn
+        A connection whose role may create tables; the extension `vector` is installed.
+    vector_dim
+        Dimension of the vectors.
+
+    Raises
+    ------
+    SchemaMismatchError
+        If the tables are there with another dimension.
+    """
+    with conn.transaction():
+        # Two processes that start at once would both find no table and both create it.
+        conn.execute("SELECT pg_advisory_xact_lock(hashtext('course schema'))")
+        found = stored_dimension(conn)
+        if found is None:
+            _create_tables(conn, vector_dim)
+        elif found != vector_dim:
+            raise SchemaMismatchError(
+                f"the table document_chunks holds vectors of {found} dimensions, "
+                f"the model gives {vector_dim}",
+                hint="Use the model that filled the index, or another database for this one.",
+            )
+
+
+def _create_tables(conn: psycopg.Connection, vector_dim: int) -> None:
+    # Kept in the row, a vector is read with it; moved out of line (TOAST), it costs a look-up each.
+    in_row = vector_dim * 4 + 8 <= PAGE_LIMIT
+    conn.execute(
+        sql.SQL(_TABLES).format(
+            dimension=sql.Literal(vector_dim), storage=sql.SQL("PLAIN" if in_row else "EXTERNAL")
+        )
+    )
+    for table in ("documents", "document_chunks"):
+        for partition in PARTITIONS:
+            conn.execute(
+                sql.SQL("CREATE TABLE {} PARTITION OF {} FOR VALUES IN ({})").format(
+                    sql.Identifier(f"{table}_{partition}"), sql.Identifier(table), partition
+                )
+            )
+        conn.execute(
+            sql.SQL("CREATE TABLE {} PARTITION OF {} DEFAULT").format(
+                sql.Identifier(f"{table}_default"), sql.Identifier(table)
+            )
+        )
+
+
+def stored_dimension(conn: psycopg.Connection) -> int | None:
+    """Return the dimension of the vectors in `document_chunks`, or None without such a table."""
+    row = conn.execute(
+        "SELECT atttypmod FROM pg_attribute "
+        "WHERE attrelid = to_regclass('document_chunks') AND attname = 'embedding'"
+    ).fetchone()
+    return row[0] if row else None
+
+
+def table_for(partition: str) -> str:
+    """Return the name of the table that holds the chunks of a partition.
+
+    Examples
+    --------
+    >>> table_for("documentation"), table_for("my-own")
+    ('document_chunks_documentation', 'document_chunks_default')
+    """
+    return f"document_chunks_{partition if partition in PARTITIONS else 'default'}"
+
+
+def build_vector_indexes(
+    conn: psycopg.Connection, *, m: int = 16, ef_construction: int = 64
+) -> list[str]:
+    """Build the HNSW index (cosine) of every partition that has rows and no index yet.
+
+    Built once over rows that are there, such an index takes a fraction of the time that inserting
+    them one by one into it would take, and finds no less.
+
+    Parameters
+    ----------
+    conn
+        A connection whose role owns the tables.
+    m, ef_construction
+        Links a node, and candidates looked at while building: pgvector's defaults.
+
+    Returns
+    -------
+    list of str
+        The tables whose index was built now.
+    """
+    built = []
+    for table in (*map(table_for, PARTITIONS), table_for("")):
+        name = f"{table}_embedding_hnsw"
+        with conn.transaction():
+            conn.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", [name])
+            has_rows = conn.execute(
+                sql.SQL("SELECT EXISTS (SELECT FROM {}) AND to_regclass(%s) IS NULL").format(
+                    sql.Identifier(table)
+                ),
+                [name],
+            ).fetchone()
+            if not has_rows or not has_rows[0]:
+                continue
+            # A parallel build shares its memory through /dev/shm, which is small in containers.
+            conn.execute("SET LOCAL maintenance_work_mem = '512MB'")
+            conn.execute(
+                sql.SQL(
+                    "CREATE INDEX {} ON {} USING hnsw (embedding vector_cosine_ops) "
+                    "WITH (m = {}, ef_construction = {})"
+                ).format(
+                    sql.Identifier(name),
+                    sql.Identifier(table),
+                    sql.Literal(m),
+                    sql.Literal(ef_construction),
+                )
+            )
+        built.append(table)
+    return built
+
+
+def drop_schema(conn: psycopg.Connection) -> None:
+    """Drop the tables and everything in them."""
+    with conn.transaction():
+        conn.execute("DROP TABLE IF EXISTS documents, document_chunks")

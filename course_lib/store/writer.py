@@ -1,0 +1,359 @@
+"""Writing: chunks and their vectors go in, rows come out, all of a document or nothing.
+
+Rows travel by binary COPY into a temporary table, and from there into the real one by a single
+`INSERT … ON CONFLICT DO UPDATE`. The same transaction deletes what a new version of a document no
+longer has, so that nobody ever sees half of one version and half of another.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, LiteralString, NamedTuple
+
+import numpy as np
+import psycopg
+from psycopg import sql
+from psycopg.types.json import Jsonb
+
+from course_lib.errors import InputError
+from course_lib.records import Chunk
+from course_lib.store.schema import stored_dimension, table_for
+
+
+class Source(NamedTuple):
+    """A corpus: what is planned, written and removed together."""
+
+    partition: str
+    tenant_id: str
+    repo_slug: str
+    branch: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceDocument:
+    """A row of `documents`: a source file and what it was indexed with.
+
+    `parser`, `settings` and `model` are part of its state: when one of them changes, the document
+    is indexed anew although its text is the same.
+    """
+
+    name: str
+    content: str
+    content_hash: str
+    parser: str
+    settings: str
+    model: str
+    commit_sha: str | None = None
+    citation_url: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WriteReport:
+    """How many rows of `document_chunks` a write touched."""
+
+    inserted: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    deleted: int = 0
+
+    def __add__(self, other: WriteReport) -> WriteReport:
+        return WriteReport(
+            self.inserted + other.inserted,
+            self.updated + other.updated,
+            self.unchanged + other.unchanged,
+            self.deleted + other.deleted,
+        )
+
+
+_COLUMNS = {
+    "partition": "text",
+    "tenant_id": "text",
+    "repo_slug": "text",
+    "branch": "text",
+    "document_name": "text",
+    "chunk_index": "int4",
+    "commit_sha": "text",
+    "kind": "text",
+    "name": "text",
+    "namespace": "text",
+    "citation_url": "text",
+    "content": "text",
+    "content_hash": "text",
+    "metadata": "jsonb",
+    "embedding": "vector",
+}
+_DOCUMENT: LiteralString = "partition, tenant_id, repo_slug, branch, document_name"
+
+_DELETE_STALE: LiteralString = """
+DELETE FROM {table} AS old
+USING (SELECT DISTINCT partition, tenant_id, repo_slug, branch, document_name FROM incoming) AS new
+WHERE (old.partition, old.tenant_id, old.repo_slug, old.branch, old.document_name)
+    = (new.partition, new.tenant_id, new.repo_slug, new.branch, new.document_name)
+  AND NOT EXISTS (
+    SELECT FROM incoming
+    WHERE incoming.partition = old.partition AND incoming.tenant_id = old.tenant_id
+      AND incoming.repo_slug = old.repo_slug AND incoming.branch = old.branch
+      AND incoming.document_name = old.document_name AND incoming.chunk_index = old.chunk_index)
+"""
+
+_UPSERT: LiteralString = """
+WITH written AS (
+    INSERT INTO {table} AS old ({columns})
+    SELECT {columns} FROM incoming
+    ORDER BY partition, tenant_id, repo_slug, branch, document_name, chunk_index
+    ON CONFLICT (partition, tenant_id, repo_slug, branch, document_name, chunk_index)
+    DO UPDATE SET ({payload}, updated_at) = ({excluded}, now())
+    WHERE ({old}) IS DISTINCT FROM ({excluded})
+    RETURNING (xmax = 0) AS is_new)
+SELECT count(*) FILTER (WHERE is_new), count(*) FILTER (WHERE NOT is_new) FROM written
+"""
+
+
+def content_hash(chunk: Chunk) -> str:
+    """Return the SHA-256 of the fields that the chunk names in `hash_inputs`, in hexadecimal.
+
+    Tenant and repository come first, so that equal texts of two tenants have unequal hashes. Each
+    value is preceded by its length: no two lists of values run together into the same bytes.
+
+    Examples
+    --------
+    >>> chunk = Chunk(
+    ...     tenant_id="local", repo_slug="docs", root_kind="external-source", source_path="a.md",
+    ...     content="Hello.", hash_inputs=["content"], parser_id="markdown",
+    ...     parser_version="1.0.0", kind="doc-section", name="Greeting",
+    ... )
+    >>> content_hash(chunk)[:12], len(content_hash(chunk))
+    ('bcdad4faf802', 64)
+    """
+    record = chunk.model_dump(by_alias=True, mode="json")
+    digest = hashlib.sha256()
+    for value in (chunk.tenant_id, chunk.repo_slug, *map(record.get, chunk.hash_inputs)):
+        raw = ("" if value is None else str(value)).encode("utf-8")
+        digest.update(f"{len(raw)}:".encode() + raw)
+    return digest.hexdigest()
+
+
+def write_chunks(
+    conn: psycopg.Connection,
+    chunks: Sequence[Chunk],
+    vectors: np.ndarray[Any, np.dtype[np.float32]],
+    *,
+    partition: str = "documentation",
+) -> WriteReport:
+    """Write the chunks of whole documents, and delete the rows that these documents lost.
+
+    Runs in one transaction (a savepoint where one is open already).
+
+    Parameters
+    ----------
+    conn
+        A connection from `connect`.
+    chunks
+        All chunks of each document that occurs among them. Their place in the document is
+        `customMeta.chunkIndex`, or their order where that is absent; `customMeta` may also hold
+        `branch`, `namespace`, `commitSha` and `citationUrl`, which become columns.
+    vectors
+        float32 of shape (len(chunks), dimension), in the same order.
+    partition
+        One of the course's partitions; any other name is kept in the default one.
+
+    Returns
+    -------
+    WriteReport
+        Rows inserted, updated, unchanged and deleted.
+
+    Raises
+    ------
+    InputError
+        If the numbers of chunks and vectors or the dimensions differ, a vector is not finite, a
+        text holds a NUL character, or a document has two chunks at one place.
+    """
+    _check(conn, chunks, vectors)
+    if not chunks:
+        return WriteReport()
+    rows = _rows(chunks, vectors, partition)
+    table = sql.Identifier(table_for(partition))
+    columns = sql.SQL(", ").join(map(sql.Identifier, _COLUMNS))
+    payload = [name for name in _COLUMNS if name not in _DOCUMENT and name != "chunk_index"]
+    with conn.transaction(), conn.cursor() as cursor:
+        cursor.execute(
+            sql.SQL(
+                "CREATE TEMP TABLE incoming ON COMMIT DROP AS SELECT {} FROM {} LIMIT 0"
+            ).format(columns, table)
+        )
+        with cursor.copy(
+            sql.SQL("COPY incoming ({}) FROM STDIN (FORMAT BINARY)").format(columns)
+        ) as copy:
+            copy.set_types(list(_COLUMNS.values()))
+            for row in rows:
+                copy.write_row(row)
+        cursor.execute("ANALYZE incoming")
+        deleted = cursor.execute(sql.SQL(_DELETE_STALE).format(table=table)).rowcount
+        cursor.execute(
+            sql.SQL(_UPSERT).format(
+                table=table,
+                columns=columns,
+                payload=sql.SQL(", ").join(map(sql.Identifier, payload)),
+                excluded=_qualified("excluded", payload),
+                old=_qualified("old", payload),
+            )
+        )
+        inserted, updated = cursor.fetchone() or (0, 0)
+        cursor.execute("DROP TABLE incoming")
+    return WriteReport(inserted, updated, len(chunks) - inserted - updated, deleted)
+
+
+def write_documents(
+    conn: psycopg.Connection, source: Source, documents: Iterable[SourceDocument]
+) -> None:
+    """Write the rows of `documents`; call it in the transaction that writes their chunks."""
+    with conn.cursor() as cursor:
+        cursor.executemany(
+            f"""
+            INSERT INTO documents ({_DOCUMENT}, commit_sha, citation_url, content, content_hash,
+                parser, settings, model)
+            VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
+            ON CONFLICT ({_DOCUMENT}) DO UPDATE SET
+                commit_sha = excluded.commit_sha, citation_url = excluded.citation_url,
+                content = excluded.content, content_hash = excluded.content_hash,
+                parser = excluded.parser, settings = excluded.settings, model = excluded.model,
+                updated_at = now()
+            """,
+            [
+                (
+                    *source,
+                    document.name,
+                    document.commit_sha,
+                    document.citation_url,
+                    document.content,
+                    document.content_hash,
+                    document.parser,
+                    document.settings,
+                    document.model,
+                )
+                for document in documents
+            ],
+        )
+
+
+def delete_chunks(conn: psycopg.Connection, source: Source, names: Sequence[str]) -> int:
+    """Delete all chunks of the named documents and return how many rows that were."""
+    return conn.execute(
+        "DELETE FROM document_chunks WHERE partition = %s AND tenant_id = %s AND repo_slug = %s "
+        "AND branch = %s AND document_name = ANY(%s)",
+        [*source, list(names)],
+    ).rowcount
+
+
+def delete_documents(conn: psycopg.Connection, source: Source, names: Sequence[str]) -> int:
+    """Delete documents with all their chunks and return how many chunks that were."""
+    with conn.transaction():
+        deleted = delete_chunks(conn, source, names)
+        conn.execute(
+            "DELETE FROM documents WHERE partition = %s AND tenant_id = %s AND repo_slug = %s "
+            "AND branch = %s AND document_name = ANY(%s)",
+            [*source, list(names)],
+        )
+    return deleted
+
+
+def stored_documents(conn: psycopg.Connection, source: Source) -> dict[str, tuple[str, ...]]:
+    """Return name → (content hash, parser, settings, model) of what is indexed of a source."""
+    rows = conn.execute(
+        "SELECT document_name, content_hash, parser, settings, model FROM documents "
+        "WHERE partition = %s AND tenant_id = %s AND repo_slug = %s AND branch = %s",
+        source,
+    )
+    return {name: tuple(state) for name, *state in rows}
+
+
+def _qualified(alias: str, names: Sequence[str]) -> sql.Composed:
+    return sql.SQL(", ").join(sql.Identifier(alias, name) for name in names)
+
+
+def _rows(
+    chunks: Sequence[Chunk], vectors: np.ndarray[Any, np.dtype[np.float32]], partition: str
+) -> list[tuple[object, ...]]:
+    rows: list[tuple[object, ...]] = []
+    counts: dict[tuple[str, ...], int] = {}
+    seen: set[tuple[object, ...]] = set()
+    for chunk, vector in zip(chunks, vectors, strict=True):
+        meta = dict(chunk.custom_meta)
+        branch = str(meta.pop("branch", ""))
+        document = (partition, chunk.tenant_id, chunk.repo_slug, branch, chunk.source_path)
+        index = meta.pop("chunkIndex", counts.get(document, 0))
+        counts[document] = counts.get(document, 0) + 1
+        if (*document, index) in seen:
+            raise InputError(
+                f"{chunk.source_path} has two chunks with chunkIndex {index}",
+                hint="Number the chunks of a document 0, 1, 2, … or leave chunkIndex out.",
+            )
+        seen.add((*document, index))
+        columns = [meta.pop(key, None) for key in ("commitSha", "namespace", "citationUrl")]
+        commit_sha, namespace, citation_url = columns
+        meta |= {
+            "parserId": chunk.parser_id,
+            "parserVersion": chunk.parser_version,
+            **{
+                key: value
+                for key, value in (
+                    ("lineStart", chunk.line_start),
+                    ("lineEnd", chunk.line_end),
+                    ("className", chunk.class_name),
+                    ("extends", chunk.extends),
+                )
+                if value is not None
+            },
+        }
+        rows.append(
+            (
+                *document,
+                index,
+                commit_sha,
+                chunk.kind,
+                chunk.name,
+                namespace,
+                citation_url,
+                chunk.content,
+                content_hash(chunk),
+                Jsonb(meta),
+                vector,
+            )
+        )
+    return rows
+
+
+def _check(
+    conn: psycopg.Connection,
+    chunks: Sequence[Chunk],
+    vectors: np.ndarray[Any, np.dtype[np.float32]],
+) -> None:
+    shape = np.shape(vectors)
+    if len(shape) != 2 or shape[0] != len(chunks):
+        raise InputError(
+            f"{len(chunks)} chunks came with vectors of shape {shape}",
+            hint="Pass one vector a chunk, in the same order.",
+        )
+    if not chunks:
+        return
+    dimension = stored_dimension(conn)
+    if dimension is not None and shape[1] != dimension:
+        raise InputError(
+            f"the vectors have {shape[1]} dimensions, the table has {dimension}",
+            hint="Encode with the model that filled the index, or use another database.",
+        )
+    finite = np.isfinite(vectors).all(axis=1)
+    if not finite.all():
+        place = int(np.flatnonzero(~finite)[0])
+        raise InputError(
+            f"the vector of chunk {place} ({chunks[place].source_path}) holds NaN or infinity",
+            hint="Look at what the model was given for it.",
+        )
+    for chunk in chunks:
+        if "\0" in chunk.content:
+            raise InputError(
+                f"{chunk.source_path} holds a NUL character, which PostgreSQL cannot store",
+                hint="Take it out, or leave the file out.",
+            )
