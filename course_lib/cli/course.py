@@ -1,0 +1,180 @@
+"""Commands of the course itself: set it up, learn from it, run it, build it, test it.
+
+Each Makefile task calls the command of its name, so that machines without make lack nothing.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from course_lib.settings import project_root
+
+Labs = Annotated[list[str] | None, typer.Argument(help="Labs such as 01 04; all when left out.")]
+Jobs = Annotated[int, typer.Option(min=1, help="Notebooks that run at once.")]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add these commands to the front door."""
+    panels = {
+        "Learn": (start, lab, doctor),
+        "The course": (setup, run, test, build, bench, up, down, clean, lock),
+    }
+    for panel, commands in panels.items():
+        for command in commands:
+            app.command(rich_help_panel=panel)(command)
+
+
+def setup() -> None:
+    """Create or mend `.venv` and install everything that the lock file names."""
+    from course_lib.bootstrap import main
+
+    raise typer.Exit(main([]))
+
+
+def lock() -> None:
+    """Resolve all dependencies anew and write requirements.lock (for the maintainer)."""
+    from course_lib.teaching.lock import write_lock
+
+    write_lock()
+
+
+def start(
+    number: Annotated[str, typer.Argument(metavar="LAB", help="A lab, such as 01.")],
+) -> None:
+    """Copy a lab into `my/`, where you work on it; a copy that is there is never touched."""
+    from course_lib.teaching.start import start_lab
+
+    path, is_new = start_lab(number)
+    shown = path.relative_to(project_root())
+    typer.echo(f"{shown} is ready" if is_new else f"{shown} is there already and stays as it is")
+    typer.echo("Open it with `make lab` (or `course lab`).")
+
+
+def lab(
+    port: Annotated[int, typer.Option(help="Port of JupyterLab.")] = 8888,
+    browser: Annotated[bool, typer.Option(help="Open a browser.")] = True,
+) -> None:
+    """Open JupyterLab on your own copies in `my/`."""
+    from course_lib.teaching.start import open_jupyterlab
+
+    raise typer.Exit(open_jupyterlab(port=port, browser=browser))
+
+
+def doctor() -> None:
+    """Say what is wrong on this machine, and how to mend it."""
+    from course_lib.teaching.doctor import main
+
+    raise typer.Exit(main())
+
+
+def run(
+    labs: Labs = None,
+    jobs: Jobs = 2,
+    data_dir: Annotated[str | None, typer.Option(help="Documents instead of the course's.")] = None,
+    database_url: Annotated[
+        str | None, typer.Option(help="Database instead of a fresh one a lab.")
+    ] = None,
+    embedding_model: Annotated[
+        str | None, typer.Option(help="Model name or path instead of MiniLM.")
+    ] = None,
+) -> None:
+    """Execute the solutions with papermill and write build/run/index.html.
+
+    One failing lab does not stop the others; it makes the exit code 1.
+    """
+    from course_lib.teaching.run import run_labs
+
+    given = {
+        "data_dir": data_dir,
+        "database_url": database_url,
+        "embedding_model": embedding_model,
+    }
+    parameters = {name: value for name, value in given.items() if value is not None}
+    runs = run_labs(labs, jobs=jobs, parameters=parameters)
+    for one in runs:
+        typer.echo(one.line())
+    typer.echo("report: build/run/index.html")
+    raise typer.Exit(0 if all(one.passed for one in runs) else 1)
+
+
+def build(
+    labs: Labs = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Change nothing; fail if a notebook is out of date.")
+    ] = False,
+    execute: Annotated[bool, typer.Option(help="Execute solutions that have changed.")] = True,
+    jobs: Jobs = 2,
+) -> None:
+    """Make labs/*.ipynb, solutions/*.ipynb and README's table from solutions/*.py."""
+    from course_lib.teaching.build import build_labs, check_labs
+
+    if check:
+        check_labs(labs)
+        typer.echo("all notebooks are up to date")
+        return
+    for built in build_labs(labs, execute=execute, jobs=jobs):
+        typer.echo(built.line())
+
+
+def test(
+    long: Annotated[bool, typer.Option("--long", help="The long tests instead.")] = False,
+) -> None:
+    """Run all checks and tests, as CI does."""
+    from course_lib.teaching.testing import run_tests
+
+    raise typer.Exit(run_tests(long=long))
+
+
+def bench(
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Parts such as split or write; all when left out.")
+    ] = None,
+) -> None:
+    """Measure speed as ratios to named peers, in one run on this machine."""
+    # The benches are tests, not library: they run as a program of their own.
+    command = [sys.executable, "-m", "tests.bench", *(names or [])]
+    raise typer.Exit(subprocess.run(command, cwd=project_root(), check=False).returncode)
+
+
+def up() -> None:
+    """Start PostgreSQL in Docker instead of the embedded one (see infra/docker-compose.yml)."""
+    _compose("up", "--detach", "--wait")
+    typer.echo("export DATABASE_URL=postgresql://rag:rag@localhost:5432/rag")
+
+
+def down() -> None:
+    """Stop PostgreSQL in Docker; its volume stays."""
+    _compose("down")
+
+
+def clean() -> None:
+    """Stop the embedded server and remove everything the course made, except `my/`."""
+    from course_lib.teaching.clean import clean as run_clean
+
+    for removed in run_clean():
+        typer.echo(f"removed {removed}")
+
+
+def _compose(*arguments: str) -> None:
+    import shutil
+
+    from course_lib.errors import ServerError
+
+    if shutil.which("docker") is None:
+        raise ServerError(
+            "docker is not installed",
+            hint="It is not needed: without DATABASE_URL the course runs its own PostgreSQL.",
+        )
+    file = Path(project_root(), "infra", "docker-compose.yml")
+    command = ["docker", "compose", "--file", str(file), *arguments]
+    code = subprocess.run(command, check=False).returncode
+    if code:
+        raise ServerError(
+            f"docker compose ended with exit code {code}",
+            hint="Is the Docker engine running? `docker info` tells.",
+        )

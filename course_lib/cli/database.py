@@ -1,0 +1,87 @@
+"""Commands for the database: `course db start|stop|status|psql|url`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(help="The database: start, stop, look inside.", no_args_is_help=True)
+
+Lab = Annotated[
+    str | None, typer.Option("--lab", help="The newest living database of this lab, such as 05.")
+]
+
+
+@app.command()
+def start() -> None:
+    """Start the embedded PostgreSQL, unless it runs already."""
+    from course_lib.store import ensure_server
+
+    server = ensure_server()
+    typer.echo(f"PostgreSQL {server.version} runs on {server.host}:{server.port}")
+
+
+@app.command()
+def stop() -> None:
+    """Stop the embedded PostgreSQL; its data stays."""
+    from course_lib.store import stop_server
+
+    typer.echo("stopped" if stop_server() else "it was not running")
+
+
+@app.command()
+def status() -> None:
+    """Say which database is used, and whether it runs."""
+    from course_lib.settings import settings
+    from course_lib.store import server_status
+    from course_lib.store.connections import connect, hide_password
+    from course_lib.store.databases import list_databases
+
+    given = settings().database_url
+    if given:
+        with connect(given):
+            typer.echo(f"DATABASE_URL is used and answers: {hide_password(given)}")
+        return
+    server = server_status()
+    if server is None:
+        typer.echo("the embedded PostgreSQL does not run; `course db start` starts it")
+        raise typer.Exit(1)
+    typer.echo(f"PostgreSQL {server.version} runs on {server.host}:{server.port}")
+    typer.echo(f"data: {server.pgdata}")
+    for database in list_databases():
+        owner = "in use" if database.alive else "left behind; the next lab removes it"
+        typer.echo(f"{database.name}: lab {database.label}, {owner}")
+
+
+@app.command()
+def psql(lab: Lab = None) -> None:
+    """Open psql on the database."""
+    import subprocess
+
+    from course_lib.store.connections import psql_command
+
+    url = _url(lab)
+    command, environment = psql_command(url)
+    raise typer.Exit(subprocess.run(command, env=environment, check=False).returncode)
+
+
+@app.command()
+def url(lab: Lab = None) -> None:
+    """Print the database's URL, with its password, for another program."""
+    typer.echo(_url(lab))
+
+
+def _url(lab: str | None) -> str:
+    from course_lib.errors import InputError
+    from course_lib.store.connections import hide_password
+    from course_lib.store.databases import default_url, find_database
+
+    found = find_database(lab.zfill(2)) if lab else default_url()
+    if found is None:
+        raise InputError(
+            f"lab {lab} has no database now",
+            hint="A lab's database lives as long as its kernel: run its first cells, then ask.",
+        )
+    typer.echo(f"database: {hide_password(found)}", err=True)
+    return found
