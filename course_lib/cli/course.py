@@ -134,10 +134,13 @@ def bench(
     names: Annotated[
         list[str] | None, typer.Argument(help="Parts such as split or write; all when left out.")
     ] = None,
+    history: Annotated[bool, typer.Option(help="Keep the figures in tests/bench/results/.")] = True,
 ) -> None:
     """Measure speed as ratios to named peers, in one run on this machine."""
     # The benches are tests, not library: they run as a program of their own.
     command = [sys.executable, "-m", "tests.bench", *(names or [])]
+    if not history:
+        command.append("--no-history")
     raise typer.Exit(subprocess.run(command, cwd=project_root(), check=False).returncode)
 
 

@@ -7,6 +7,7 @@ thousand pages is no reason to stop, and no reason to be silent either.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -38,7 +39,8 @@ def read_documents(
     max_bytes
         Larger files are left out.
     on_skip
-        Called with each file that was left out and the reason.
+        Called with each file that was left out and the reason; a folder that cannot be looked into
+        has a slash at the end of its name.
 
     Returns
     -------
@@ -48,7 +50,7 @@ def read_documents(
     Raises
     ------
     InputError
-        If there is no such directory or file.
+        If there is no such directory or file, or it cannot be looked into.
 
     Examples
     --------
@@ -59,46 +61,69 @@ def read_documents(
     [('a.md', '# Title')]
     """
     base = Path(root)
-    if not base.exists():
+    try:
+        base.stat()
+    except (OSError, ValueError) as error:
+        reason = "does not exist" if isinstance(error, FileNotFoundError) else _reason(error)
         raise InputError(
-            f"{base} does not exist", hint="Check the path; it is relative to the current folder."
-        )
+            f"{base} {reason}", hint="Check the path; it is relative to the current folder."
+        ) from error
     report = on_skip or (lambda skipped: None)
     wanted = tuple(extension.lower() for extension in extensions)
     documents = []
-    for path in _files(base):
-        name = path.name if base.is_file() else path.relative_to(base).as_posix()
+    for path in _files(base, report):
+        name = _name(path, base)
         if not name.lower().endswith(wanted):
             continue
         try:
             content, size = _read_text(path, base, max_bytes)
             name.encode("utf-8")
+            if "\\" in name:
+                raise ValueError("has a backslash in its name")
         except (ValueError, OSError) as error:
-            report(Skipped(name.encode("utf-8", "replace").decode("utf-8"), _reason(error)))
+            report(Skipped(_printable(name), _reason(error)))
             continue
         metadata = {"extension": path.suffix.lower(), "size": size, "relative_path": name}
         documents.append(Document(path, name, content, metadata))
     return sorted(documents, key=lambda document: document.name)
 
 
-def _files(base: Path) -> Iterator[Path]:
+def _files(base: Path, report: Callable[[Skipped], None]) -> Iterator[Path]:
     if base.is_file():
         yield base
         return
-    for folder, folders, files in os.walk(base):
+
+    def report_folder(error: OSError) -> None:
+        folder = Path(error.filename)
+        if folder == base:
+            raise InputError(f"{base} {_reason(error)}", hint="Check the path and its permissions.")
+        report(Skipped(_printable(_name(folder, base)) + "/", _reason(error)))
+
+    for folder, folders, files in os.walk(base, onerror=report_folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(files):
             if not name.startswith("."):
                 yield Path(folder, name)
 
 
+def _name(path: Path, base: Path) -> str:
+    return path.name if path == base else path.relative_to(base).as_posix()
+
+
+def _printable(name: str) -> str:
+    return name.encode("utf-8", "replace").decode("utf-8")
+
+
 def _read_text(path: Path, base: Path, max_bytes: int) -> tuple[str, int]:
     """Return the text and its size in bytes; raise ValueError with the reason to leave it out."""
-    if path.is_symlink() and base.is_dir() and not path.resolve().is_relative_to(base.resolve()):
-        raise ValueError("is a link that leads out of the directory")
-    if not path.is_file():
+    if path.is_symlink() and path != base:
+        # Unlike Path.resolve, realpath takes a link that leads to itself.
+        if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(base)):
+            raise ValueError("is a link that leads out of the directory")
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode):
         raise ValueError("is not a regular file")
-    size = path.stat().st_size
+    size = status.st_size
     if size > max_bytes:
         raise ValueError(f"has {size / 1e6:.1f} MB; the limit is {max_bytes / 1e6:.1f} MB")
     raw = path.read_bytes()

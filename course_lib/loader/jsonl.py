@@ -7,18 +7,24 @@ with its number.
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 
 from pydantic import ValidationError
 
 from course_lib.errors import InputError
-from course_lib.records import Chunk
+from course_lib.records import Chunk, explain
 
 
 def write_jsonl(path: str | os.PathLike[str], lines: Iterable[str]) -> int:
     """Write lines of JSON to a file, whole or not at all, and return how many.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be written.
 
     Examples
     --------
@@ -28,21 +34,23 @@ def write_jsonl(path: str | os.PathLike[str], lines: Iterable[str]) -> int:
     2
     """
     target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
+    part = target.with_name(f"{target.name}.{secrets.token_hex(4)}.part")
     count = 0
-    with NamedTemporaryFile(
-        "w", encoding="utf-8", newline="\n", dir=target.parent, suffix=".part", delete=False
-    ) as part:
-        try:
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with part.open("w", encoding="utf-8", newline="\n") as file:
             for line in lines:
-                part.write(line + "\n")
+                file.write(line + "\n")
                 count += 1
-            part.close()
-            os.replace(part.name, target)
-        except BaseException:
-            part.close()
-            os.unlink(part.name)
-            raise
+        os.replace(part, target)
+    except OSError as error:
+        raise InputError(
+            f"{target} cannot be written: {error.strerror or error}",
+            hint="Check the path, its permissions and the free space.",
+        ) from error
+    finally:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
     return count
 
 
@@ -80,10 +88,7 @@ def read_chunks(path: str | os.PathLike[str]) -> Iterator[Chunk]:
         try:
             yield Chunk.model_validate_json(line)
         except ValidationError as error:
-            fields = "; ".join(
-                f"{'.'.join(map(str, item['loc'])) or 'record'}: {item['msg']}"
-                for item in error.errors()[:3]
-            )
             raise InputError(
-                f"{path}, line {number}: {fields}", hint="Make the file anew with `course load`."
+                f"{path}, line {number}: {explain(error)}",
+                hint="Make the file anew with `course load`.",
             ) from error

@@ -15,8 +15,9 @@ from course_lib.records import Chunk, Document
 PARSER_ID = "markdown"
 PARSER_VERSION = "1.0.0"
 
+# A backtick behind three of them on the same line makes them inline code.
 _HEADING_OR_FENCE = re.compile(
-    r"^ {0,3}(?:(?P<level>#{1,6})[ \t]+(?P<title>.*?)[ \t]*#*|(?P<fence>`{3,}|~{3,}).*?)\r?$",
+    r"^ {0,3}(?:#{1,6}[ \t](?P<title>.*)|(?P<fence>`{3,}(?=[^`\n]*$)|~{3,})(?P<info>.*))$",
     re.MULTILINE,
 )
 
@@ -104,11 +105,17 @@ def _headings(text: str) -> tuple[list[int], list[str]]:
     for match in _HEADING_OR_FENCE.finditer(text):
         mark = match["fence"]
         if fence:
-            if mark and mark.startswith(fence) and not match[0].strip().strip(mark[0]):
+            if mark and mark.startswith(fence) and not match["info"].strip():
                 fence = ""
         elif mark:
             fence = mark
-        else:
+        elif title := _without_closing_marks(match["title"].strip()):
             offsets.append(match.start())
-            titles.append(match["title"])
+            titles.append(title)
     return offsets, titles
+
+
+def _without_closing_marks(title: str) -> str:
+    """Return `Title` for ``Title ##``, but ``C#`` for ``C#``."""
+    bare = title.rstrip("#")
+    return bare.rstrip() if not bare or bare[-1].isspace() else title

@@ -51,7 +51,8 @@ def find_cut(
     """
     for separator in separators:
         width = len(separator)
-        at = text.rfind(separator, max(start, floor + 1 - width), limit)
+        first = floor + 1 - width
+        at = text.rfind(separator, first if first > start else start, limit)
         if at >= 0:
             return at + width
     return limit
@@ -71,8 +72,9 @@ def keep_crlf(text: str, offset: int) -> int:
 def next_start(text: str, end: int, chunk_overlap: int, *, snap_to_words: bool = False) -> int:
     r"""Return where the chunk after the one that ends at `end` begins.
 
-    That is `chunk_overlap` characters before `end`; one fewer where it would cut a CRLF pair. With
-    `snap_to_words` it moves on to the first start of a word in the overlap, if there is one.
+    That is `chunk_overlap` characters before `end`; one fewer where it would cut a CRLF pair, but
+    never behind `end`. With `snap_to_words` it moves on to the first start of a word in the
+    overlap, if there is one.
 
     Examples
     --------
@@ -82,7 +84,7 @@ def next_start(text: str, end: int, chunk_overlap: int, *, snap_to_words: bool =
     >>> text[next_start(text, 16, 8, snap_to_words=True):16]
     'brown '
     """
-    start = keep_crlf(text, end - chunk_overlap)
+    start = min(keep_crlf(text, end - chunk_overlap), end)
     if snap_to_words:
         for at in range(start, end):
             if text[at - 1].isspace() and not text[at].isspace():
@@ -108,7 +110,7 @@ def split_text(
         Most characters in a span.
     chunk_overlap
         Characters that neighbouring spans share; one fewer where the overlap would begin inside a
-        CRLF pair.
+        CRLF pair that need not be cut (see Notes).
     separators
         From the strongest boundary to the weakest. Where none lies in reach, the cut is at the
         size, with or without ``""`` in the list.
@@ -142,21 +144,22 @@ def split_text(
     ['ab cd. ', 'd. ef gh']
     """
     _check_arguments(text, chunk_size, chunk_overlap, separators)
-    spans: list[Span] = []
+    careful = snap_to_words or "\r\n" in text
+    cuts: list[tuple[int, int]] = []
     start, length = 0, len(text)
-    while start < length:
-        limit = start + chunk_size
-        if limit >= length:
-            end = length
-        else:
-            end = find_cut(text, start, limit, start + chunk_overlap, separators)
-            if keep_crlf(text, end) > end:
-                end = end + 1 if end < limit else max(end - 1, start + chunk_overlap + 1)
-        spans.append(Span(start, end, text[start:end]))
-        if end == length:
-            break
-        start = next_start(text, end, chunk_overlap, snap_to_words=snap_to_words)
-    return spans
+    while start + chunk_size < length:
+        limit, floor = start + chunk_size, start + chunk_overlap
+        end = find_cut(text, start, limit, floor, separators)
+        if careful and keep_crlf(text, end) > end:
+            end = end + 1 if end < limit else max(end - 1, floor + 1)
+        cuts.append((start, end))
+        start = end - chunk_overlap
+        if careful:
+            start = next_start(text, end, chunk_overlap, snap_to_words=snap_to_words)
+    if text:
+        cuts.append((start, length))
+    # Span(...) by a shorter way: a NamedTuple's own constructor is a Python function around this.
+    return [tuple.__new__(Span, (start, end, text[start:end])) for start, end in cuts]
 
 
 def _check_arguments(
@@ -175,8 +178,8 @@ def _check_arguments(
             f"chunk_overlap must be between 0 and chunk_size - 1 = {chunk_size - 1}, "
             f"not {chunk_overlap}"
         )
-    if isinstance(separators, str) or not isinstance(separators, Sequence):
-        raise TypeError(f"separators must be a sequence of strings, not {separators!r}")
+    if not isinstance(separators, (tuple, list)):
+        raise TypeError(f"separators must be a tuple or list of strings, not {separators!r}")
     for separator in separators:
         if not isinstance(separator, str):
             raise TypeError(f"separators must hold strings, not {separator!r}")

@@ -1,0 +1,74 @@
+"""Writing rows with upsert semantics against the fastest way in, a bare binary COPY."""
+
+from __future__ import annotations
+
+import psycopg
+from psycopg.types.json import Jsonb
+
+from course_lib.store import connect, create_schema, fresh_database, write_chunks
+from tests.bench.measure import Row, take_turns, wall
+from tests.bench.rows import make_chunks
+from tests.bench.vectors import clustered_vectors
+
+ROWS = 50_000
+
+
+def measure(rows: int = ROWS) -> list[Row]:
+    """Write the same rows into an empty table, in turn."""
+    chunks = make_chunks(rows)
+    vectors = clustered_vectors(rows)
+    records = [
+        (
+            "documentation", "local", "bench", "", chunk.source_path,
+            chunk.custom_meta["chunkIndex"], chunk.kind, chunk.name, chunk.content, "0" * 64,
+            Jsonb(chunk.custom_meta), vector,
+        )
+        for chunk, vector in zip(chunks, vectors, strict=True)
+    ]  # fmt: skip
+    with fresh_database("bench") as database, connect(database.url, autocommit=True) as conn:
+        create_schema(conn)
+
+        def empty() -> None:
+            conn.execute("TRUNCATE document_chunks")
+            conn.execute("CHECKPOINT" if _may_checkpoint(conn) else "SELECT 1")
+
+        def ours() -> None:
+            write_chunks(conn, chunks, vectors)
+
+        def bare_copy() -> None:
+            columns = (
+                "partition, tenant_id, repo_slug, branch, document_name, chunk_index, kind, name, "
+                "content, content_hash, metadata, embedding"
+            )
+            with conn.transaction(), conn.cursor() as cursor:
+                statement = f"COPY document_chunks ({columns}) FROM STDIN (FORMAT BINARY)"
+                with cursor.copy(statement) as copy:
+                    copy.set_types(["text"] * 5 + ["int4"] + ["text"] * 4 + ["jsonb", "vector"])
+                    for record in records:
+                        copy.write_row(record)
+
+        def alone(work: object) -> object:
+            def turn() -> float:
+                empty()
+                return wall(work)()  # type: ignore[arg-type]
+
+            return turn
+
+        seconds = take_turns({"ours": alone(ours), "COPY": alone(bare_copy)}, turns=3)  # type: ignore[dict-item]
+    return [
+        Row(
+            part="write",
+            what=f"{rows} rows into an empty table, upsert semantics",
+            peer="bare binary COPY, same table and indexes",
+            ours=rows / seconds["ours"],
+            theirs=rows / seconds["COPY"],
+            unit="rows/s",
+            ratio=seconds["COPY"] / seconds["ours"],
+            goal=0.45,
+        )
+    ]
+
+
+def _may_checkpoint(conn: psycopg.Connection) -> bool:
+    row = conn.execute("SELECT pg_has_role('pg_checkpoint', 'usage')").fetchone()
+    return bool(row and row[0])
