@@ -87,7 +87,7 @@ def run(
 
     One failing lab does not stop the others; it makes the exit code 1.
     """
-    from course_lib.teaching.run import run_labs
+    from course_lib.teaching.run import run_labs, summary
 
     given = {
         "data_dir": data_dir,
@@ -96,8 +96,7 @@ def run(
     }
     parameters = {name: value for name, value in given.items() if value is not None}
     runs = run_labs(labs, jobs=jobs, parameters=parameters)
-    for one in runs:
-        typer.echo(one.line())
+    typer.echo(summary(runs))
     typer.echo("report: build/run/index.html")
     raise typer.Exit(0 if all(one.passed for one in runs) else 1)
 
@@ -118,7 +117,8 @@ def build(
         typer.echo("all notebooks are up to date")
         return
     for built in build_labs(labs, execute=execute, jobs=jobs):
-        typer.echo(built.line())
+        did = "executed" if built.executed else "written" if built.written else "up to date"
+        typer.echo(f"lab {built.lab}: {'not executed yet' if built.waiting else did}")
 
 
 def test(

@@ -1,0 +1,52 @@
+'''From `solutions/NN_name.py` and the library to the notebooks: `course build`.
+
+A lab's source is a Python file in jupytext's percent format; this is what the builder reads in it.
+
+**Head.** The first cell is text. Its first line is ``# NN · Title``, the first paragraph after it
+is the promise, and it holds the table ``| You will be able to | Time | Needs |`` with one row:
+objectives separated by `` · ``, a time like ``35 min``. README's table is made of these. What a lab
+builds is worked out from its exercises; a column ``Builds`` in the table says it instead
+(``Builds`` of lab 00: ``the finished system``).
+
+**Roles.** A cell tagged ``parameters`` is papermill's. The cell that calls ``start(…)`` is the
+set-up. The cell that calls ``lab.check("1.1", …)`` is the check of exercise 1.1 (one check a cell).
+Tags go through to the notebook: ``nbval-check-output`` for a cell whose output nbval compares
+(deterministic: no times, no widgets), ``raises-exception`` for one that is meant to fail,
+``solution`` for a cell (mostly text) that only the solution has.
+
+**Exercises.** ``# %% exercise="1.1"`` above one line ``from course_lib.loader.recursive import
+find_cut`` shows that function: whole in the solution, signature and docstring in the lab. Several
+names may be imported at once. What it needs (imports, constants, helpers, records) is imported on
+top of the cell, unless an earlier exercise of the lab defines it: then the learner's own is used. A
+class needs the methods to be written: ``# %% exercise="4.2" methods=["encode"]``. Anything else
+that a learner writes is a function whose body stands between the markers::
+
+    # %% exercise="5.1"
+    def table() -> str:
+        """Return the statement that creates the table."""
+        ### BEGIN SOLUTION
+        return "CREATE TABLE chunks (...)"
+        ### END SOLUTION
+
+**Links.** Notebooks are read from `labs/`, `solutions/` and `my/`: write
+``[chunk](../labs/GLOSSARY.md#chunk)``.
+
+The rules of a lab's anatomy are in `course_lib.teaching.build.anatomy`, and a test applies them.
+'''
+
+from course_lib.teaching.build.builder import Built, build_labs, check_labs, stale_notebooks
+from course_lib.teaching.build.project import BuildError, LabSource, Project, StaleError
+from course_lib.teaching.build.readme import readme_table, update_readme
+
+__all__ = [
+    "BuildError",
+    "Built",
+    "LabSource",
+    "Project",
+    "StaleError",
+    "build_labs",
+    "check_labs",
+    "readme_table",
+    "stale_notebooks",
+    "update_readme",
+]

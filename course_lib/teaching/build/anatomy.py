@@ -1,0 +1,231 @@
+"""The rules of a lab's anatomy (DESIGN, section 4), applied to its built notebooks.
+
+`faults` reads the notebooks and gives one line for each rule that a lab breaks; nothing is run.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import statistics
+import tokenize
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from course_lib.teaching.build.execute import WIDGET
+from course_lib.teaching.build.project import LabSource, Project
+from course_lib.teaching.build.source import as_python, checked_exercise, parse_code
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
+
+CELLS = (35, 60)
+PROSE = (0.40, 0.60)
+MEDIAN_LINES = 5
+P90_LINES = 15
+QUESTIONS = 3
+HINTS = 2
+FREE = {"00": 15}
+"""Labs without exercises, and the fewest cells they need."""
+
+COMPARED = "nbval-check-output"
+_ABSOLUTE = re.compile(r"(?<![\w./~:-])(/(?:home|root|Users|tmp|private)/\w|[A-Z]:\\\\?\w)")
+_TIMING = re.compile(r"\d(?:\.\d+)?\s?(?:ms|µs|us|s|sec|seconds?|minutes?)\b")
+_CLOCK = re.compile(r"\b(perf_counter|monotonic|time\.time|timeit|process_time)\b|^\s*%", re.M)
+_LINK = re.compile(r"\]\(([^)\s]+)\)")
+_CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)
+
+
+def faults(source: LabSource, project: Project) -> list[str]:
+    """Return what is wrong with the anatomy of one lab, a line each.
+
+    Parameters
+    ----------
+    source, project
+        Which lab, and whose; both of its notebooks are read from disk.
+    """
+    import nbformat
+
+    lab = nbformat.read(project.lab_notebook(source), as_version=4)
+    solution = nbformat.read(project.solution_notebook(source), as_version=4)
+    exercises = project.checks(source.lab)
+    return [
+        *_proportions(lab, source.lab),
+        *_parts(lab),
+        *_exercises(lab, exercises),
+        *_links(lab, project),
+        *_outputs(solution),
+        *(f"the lab: {fault}" for fault in _paths(lab, project)),
+        *(f"the solution: {fault}" for fault in _paths(solution, project)),
+    ]
+
+
+def code_lines(source: str) -> int:
+    r"""Return how many lines of a code cell hold code: no blank lines, comments or docstrings.
+
+    Examples
+    --------
+    >>> code_lines('def f():\n    "Say."\n\n    # why\n    return 1')
+    2
+    """
+    tree = parse_code(source)
+    if tree is None:
+        return len([line for line in source.splitlines() if line.strip()])
+    docstrings: set[int] = set()
+    for node in ast.walk(tree):
+        kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+        if isinstance(node, kinds) and ast.get_docstring(node) is not None:
+            text = node.body[0]
+            docstrings.update(range(text.lineno, (text.end_lineno or 0) + 1))
+    skipped = {
+        tokenize.COMMENT,
+        tokenize.NL,
+        tokenize.NEWLINE,
+        tokenize.INDENT,
+        tokenize.DEDENT,
+        tokenize.ENDMARKER,
+    }
+    lines: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(as_python(source)).readline):
+        if token.type not in skipped:
+            lines.update(range(token.start[0], token.end[0] + 1))
+    return len(lines - docstrings)
+
+
+def _proportions(lab: NotebookNode, number: str) -> Iterator[str]:
+    cells = len(lab.cells)
+    fewest = FREE.get(number, CELLS[0])
+    if not fewest <= cells <= CELLS[1]:
+        yield f"it has {cells} cells, not {fewest} to {CELLS[1]}"
+    prose = sum(cell.cell_type == "markdown" for cell in lab.cells) / max(1, cells)
+    if not PROSE[0] <= prose <= PROSE[1]:
+        yield f"{prose:.0%} of its cells are prose, not {PROSE[0]:.0%} to {PROSE[1]:.0%}"
+    sizes = sorted(code_lines(cell.source) for cell in lab.cells if cell.cell_type == "code")
+    if sizes and statistics.median(sizes) > MEDIAN_LINES:
+        yield f"a code cell has {statistics.median(sizes)} lines in the median, not {MEDIAN_LINES}"
+    if sizes and (p90 := sizes[min(len(sizes) - 1, int(0.9 * len(sizes)))]) > P90_LINES:
+        yield f"a code cell has {p90} lines at the 90th percentile, not {P90_LINES}"
+
+
+def _parts(lab: NotebookNode) -> Iterator[str]:
+    parameters = [c for c in lab.cells if "parameters" in c.metadata.get("tags", [])]
+    if len(parameters) != 1:
+        yield f"it has {len(parameters)} cells tagged `parameters`, not one"
+    setups = [c for c in lab.cells if c.get("id") == "setup"]
+    if len(setups) != 1:
+        yield "no cell calls start()"
+    if not any(re.search(r"\blab\.show\.\w+\(", c.source) for c in lab.cells):
+        yield "no cell shows a figure (lab.show.…)"
+    sections = dict(_sections(lab))
+    if not any("recap" in heading.lower() for heading in sections):
+        yield "no heading says Recap"
+    asked = [text for heading, text in sections.items() if "question" in heading.lower()]
+    count = max([len(re.findall(r"^\d+\. ", text, re.MULTILINE)) for text in asked], default=0)
+    if count < QUESTIONS:
+        yield f"a heading with 'questions' has {count} numbered questions below it, not {QUESTIONS}"
+
+
+def _sections(lab: NotebookNode) -> Iterator[tuple[str, str]]:
+    text = "\n\n".join(cell.source for cell in lab.cells if cell.cell_type == "markdown")
+    parts = re.split(r"^#{1,6} (.+)$", text, flags=re.MULTILINE)
+    yield from zip(parts[1::2], parts[2::2], strict=True)
+
+
+def _exercises(lab: NotebookNode, exercises: Mapping[str, Any]) -> Iterator[str]:
+    code = [cell for cell in lab.cells if cell.cell_type == "code"]
+    ids = [cell.id for cell in code]
+    for name, exercise in exercises.items():
+        suffix = name.replace(".", "-")
+        if f"exercise-{suffix}" not in ids:
+            yield f"exercise {name} has checks and no cell"
+        elif f"check-{suffix}" not in ids:
+            yield f"exercise {name} has no check cell"
+        elif ids.index(f"check-{suffix}") < ids.index(f"exercise-{suffix}"):
+            yield f"exercise {name} is checked before it is written"
+        if len(exercise.hints) < HINTS:
+            yield f"exercise {name} has {len(exercise.hints)} hints, not {HINTS}"
+    checked = [checked_exercise(cell.source) for cell in code]
+    for name in sorted({name for name in checked if name and checked.count(name) > 1}):
+        yield f"exercise {name} is checked twice"
+
+
+def _links(lab: NotebookNode, project: Project) -> Iterator[str]:
+    for cell in lab.cells:
+        if cell.cell_type != "markdown":
+            continue
+        for target in _LINK.findall(_CODE.sub("", cell.source)):
+            if re.match(r"[a-z]+:|#", target):
+                continue
+            path, _, anchor = target.partition("#")
+            # learners read a copy in my/, instructors the solution: all are siblings of labs/
+            files = [(folder / path).resolve() for folder in (project.labs, project.solutions)]
+            if not all(file.exists() for file in files):
+                yield f"the link {target} does not resolve from labs/ and solutions/"
+            elif anchor and files[0].suffix == ".md" and anchor not in _anchors(files[0]):
+                yield f"the link {target} names a heading that is not there"
+
+
+def _anchors(path: Path) -> set[str]:
+    text = path.read_text(encoding="utf-8")
+    anchors = set(re.findall(r'<a (?:id|name)="([^"]+)"', text))
+    for heading in re.findall(r"^#{1,6} (.+)$", text, re.MULTILINE):
+        anchors.add(re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-"))
+    return anchors
+
+
+def _outputs(solution: NotebookNode) -> Iterator[str]:
+    counts = []
+    for cell in solution.cells:
+        if cell.cell_type != "code":
+            continue
+        counts.append(cell.execution_count)
+        compared = COMPARED in cell.metadata.get("tags", [])
+        if compared and _CLOCK.search(cell.source):
+            yield f"{cell.id} is compared by nbval and looks at the clock"
+        for output in cell.outputs:
+            data = output.get("data", {})
+            if output.output_type == "error" and "raises-exception" not in cell.metadata.get(
+                "tags", []
+            ):
+                yield f"{cell.id} failed"
+            if output.output_type == "stream" and output.name == "stderr":
+                yield f"{cell.id} wrote to stderr: {output.text.strip().splitlines()[-1]}"
+            if WIDGET in data:
+                yield f"{cell.id} holds a widget, which no reader of the file can show"
+            if compared and _TIMING.search(output.get("text", "") or data.get("text/plain", "")):
+                yield f"{cell.id} is compared by nbval and its output holds a time"
+            if not _described(output):
+                yield f"{cell.id} shows a picture without alt text"
+    if counts != list(range(1, len(counts) + 1)):
+        yield "it was not executed from the first cell to the last in a fresh kernel"
+
+
+def _described(output: NotebookNode) -> bool:
+    """Tell whether every picture of an output has a text for those who cannot see it."""
+    data, metadata = output.get("data", {}), output.get("metadata", {})
+    html = data.get("text/html", "")
+    if any(not re.search(r'\balt="[^"]', tag) for tag in re.findall(r"<img\b[^>]*>", html)):
+        return False
+    if "<svg" in html and not re.search(r"aria-label=|<title>|role=.img.", html):
+        return False
+    if html:
+        return True
+    images = [kind for kind in data if kind.startswith("image/")]
+    alts = [metadata.get("alt"), *(metadata.get(kind, {}).get("alt") for kind in images)]
+    return not images or any(alts)
+
+
+def _paths(notebook: NotebookNode, project: Project) -> Iterator[str]:
+    roots = {str(project.root), project.root.as_posix()}
+    for cell in notebook.cells:
+        texts = [cell.source]
+        for output in cell.get("outputs", []):
+            texts += [output.get("text", ""), *output.get("data", {}).values()]
+        for text in texts:
+            if isinstance(text, str) and (
+                any(root in text for root in roots) or _ABSOLUTE.search(text)
+            ):
+                yield f"{cell.id} holds a path of one machine"
+                break

@@ -1,0 +1,230 @@
+"""Make the two notebooks of a lab from its source, without outputs.
+
+One is the solution, still to be executed, the other the learner's version: what nbgrader's own
+preprocessors make of the solution, so that an instructor who feeds `solutions/` to nbgrader
+releases the same notebook. No file is written here, and nothing is executed.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import hashlib
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from course_lib.teaching.build.cut import BEGIN, cut
+from course_lib.teaching.build.library import Library, Origin
+from course_lib.teaching.build.project import BuildError, LabSource, Project
+from course_lib.teaching.build.source import (
+    Cell,
+    LabMeta,
+    Role,
+    first_line,
+    parse_code,
+    read_cells,
+    read_meta,
+)
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
+
+KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
+LANGUAGE = {"file_extension": ".py", "mimetype": "text/x-python", "name": "python"}
+STUB = "raise NotImplementedError"
+
+
+@dataclass(frozen=True)
+class Assembled:
+    """The two notebooks of a lab, without outputs.
+
+    Attributes
+    ----------
+    source, meta
+        The lab, and what its head says.
+    solution, lab
+        The notebooks. The solution's metadata bear ``course.executed``, the hash of all that its
+        outputs depend on.
+    """
+
+    source: LabSource
+    meta: LabMeta
+    solution: NotebookNode
+    lab: NotebookNode
+
+
+def assemble(source: LabSource, project: Project) -> Assembled:
+    """Make the notebooks of one lab.
+
+    Raises
+    ------
+    BuildError
+        The source breaks a rule of this package's docstring; the message names the cell.
+    """
+    import nbformat
+
+    cells = read_cells(source)
+    exercises = project.checks(source.lab)
+    sources, builds = _sources(source, cells, project)
+    meta = read_meta(source, cells, builds)
+    solution = nbformat.v4.new_notebook()
+    taken: set[str] = set()
+    for cell, text in zip(cells, sources, strict=True):
+        make = nbformat.v4.new_markdown_cell if cell.role == "prose" else nbformat.v4.new_code_cell
+        node = make(text, id=_unique(_cell_id(cell, text), taken))
+        if cell.tags:
+            node.metadata["tags"] = list(cell.tags)
+        if nbgrader := _nbgrader(cell, node.id, exercises, source):
+            node.metadata["nbgrader"] = nbgrader
+        solution.cells.append(node)
+    solution.metadata.update(
+        kernelspec=dict(KERNELSPEC), language_info=dict(LANGUAGE), course=meta.as_dict()
+    )
+    lab = _learners(solution, source)
+    solution.metadata["course"]["executed"] = _fingerprint(
+        solution, project.checks_text(source.lab)
+    )
+    nbformat.validate(solution)
+    nbformat.validate(lab)
+    return Assembled(source, meta, solution, lab)
+
+
+def _sources(
+    source: LabSource, cells: Sequence[Cell], project: Project
+) -> tuple[list[str], list[str]]:
+    """Return the text of each cell, exercises filled in, and the modules that were shown."""
+    library = Library(project)
+    earlier: dict[str, Origin | None] = {}
+    seen: set[str] = set()
+    texts: list[str] = []
+    builds: list[str] = []
+    for cell in cells:
+        text = cell.source
+        if cell.role == "exercise":
+            where = f"{source.path.name}, exercise {cell.exercise}"
+            if cell.exercise in seen:
+                raise BuildError(f"{where}: there are two exercises of this number")
+            seen.add(cell.exercise)
+            try:
+                if BEGIN in text:
+                    earlier.update(dict.fromkeys(_defined(text)))
+                else:
+                    module, names = _imported(text)
+                    filled = cut(library, module, names, methods=cell.methods, earlier=earlier)
+                    text = filled.source
+                    earlier.update(filled.defines)
+                    for origin in filled.defines.values():
+                        path = "/".join(origin.module.split(".")[1:]) + ".py"
+                        builds += [path] * (path not in builds)
+            except BuildError as error:
+                raise BuildError(f"{where}: {error.args[0]}", hint=error.hint) from None
+        texts.append(text)
+    return texts, builds
+
+
+def _imported(text: str) -> tuple[str, list[str]]:
+    tree = parse_code(text)
+    body = tree.body if tree else []
+    if len(body) == 1 and isinstance(node := body[0], ast.ImportFrom) and not node.level:
+        if all(alias.asname is None and alias.name != "*" for alias in node.names):
+            return node.module or "", [alias.name for alias in node.names]
+    raise BuildError(
+        "the cell is neither one `from module import name` nor holds a solution",
+        hint=f"Put what the learner writes between `{BEGIN}` and `### END SOLUTION`.",
+    )
+
+
+def _defined(text: str) -> list[str]:
+    tree = parse_code(text)
+    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+    return [node.name for node in tree.body if isinstance(node, kinds)] if tree else []
+
+
+def _cell_id(cell: Cell, text: str) -> str:
+    fixed: dict[Role, str] = {
+        "exercise": "exercise-" + cell.exercise.replace(".", "-"),
+        "check": "check-" + cell.exercise.replace(".", "-"),
+        "parameters": "parameters",
+        "setup": "setup",
+    }
+    if cell.role in fixed:
+        return fixed[cell.role]
+    digest = hashlib.sha256(f"{cell.role}\n{text}".encode()).hexdigest()
+    return f"{cell.role}-{digest[:10]}"
+
+
+def _unique(wanted: str, taken: set[str]) -> str:
+    name, number = wanted, 1
+    while name in taken:
+        number += 1
+        name = f"{wanted}-{number}"
+    taken.add(name)
+    return name
+
+
+def _nbgrader(
+    cell: Cell, cell_id: str, exercises: Mapping[str, Any], source: LabSource
+) -> dict[str, Any] | None:
+    if cell.role not in ("exercise", "check", "setup"):
+        return None
+    if cell.role != "setup" and cell.exercise not in exercises:
+        raise BuildError(
+            f"{source.path.name}: exercise {cell.exercise} has no checks",
+            hint=f"The checks of lab {source.lab} know {', '.join(exercises) or 'no exercise'}.",
+        )
+    metadata: dict[str, Any] = {
+        "grade": cell.role == "check",
+        "grade_id": cell_id,
+        "locked": cell.role != "exercise",
+        "schema_version": 3,
+        "solution": cell.role == "exercise",
+        "task": False,
+    }
+    if cell.role == "check":
+        metadata["points"] = exercises[cell.exercise].points
+    return metadata
+
+
+def _learners(solution: NotebookNode, source: LabSource) -> NotebookNode:
+    """Return the learner's version: no solutions, locked checks, nbgrader's checksums."""
+    from nbgrader.preprocessors import (
+        CheckCellMetadata,
+        ClearSolutions,
+        ComputeChecksums,
+        LockCells,
+    )
+
+    lab = copy.deepcopy(solution)
+    lab.cells = [cell for cell in lab.cells if "solution" not in cell.metadata.get("tags", [])]
+    for preprocessor in (ClearSolutions, LockCells, ComputeChecksums, CheckCellMetadata):
+        step = preprocessor()
+        step.log.setLevel(logging.CRITICAL)  # it raises as well, and we say it in our words
+        try:
+            lab, _ = step.preprocess(lab, {})
+        except (
+            Exception
+        ) as error:  # nbgrader raises plain RuntimeError and jsonschema's ValidationError
+            raise BuildError(f"{source.path.name}: nbgrader refuses it: {error}") from error
+    for cell in lab.cells:
+        if cell.metadata.get("nbgrader", {}).get("solution"):
+            tree = parse_code(cell.source)
+            if tree is None or any(isinstance(node, ast.Raise) for node in tree.body):
+                raise BuildError(
+                    f"{source.path.name}, {cell.id} ({first_line(cell.source)!r}): its stub "
+                    "does not stay quiet until it is called",
+                    hint="An exercise is a function; the solution's region is the function's body.",
+                )
+    return lab
+
+
+def _fingerprint(solution: NotebookNode, checks: str) -> str:
+    """Return the hash of what the outputs depend on: the code cells, their tags, the checks."""
+    code = [
+        [cell.source, cell.metadata.get("tags", [])]
+        for cell in solution.cells
+        if cell.cell_type == "code"
+    ]
+    return hashlib.sha256(json.dumps([code, checks]).encode("utf-8")).hexdigest()[:16]

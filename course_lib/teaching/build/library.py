@@ -1,0 +1,103 @@
+"""The library as text: which module defines a name, and how others come by it.
+
+Modules are parsed and never imported, so that nothing of what they do runs and decorated
+components, which `inspect` cannot read, are as plain as the rest.
+"""
+
+from __future__ import annotations
+
+import ast
+import symtable
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from course_lib.teaching.build.project import Project
+
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a name is defined: ``Origin("course_lib.loader.recursive", "split_text")``."""
+
+    module: str
+    name: str
+
+
+class Module:
+    """One of the project's own modules, read but not imported."""
+
+    def __init__(self, name: str, path: Path) -> None:
+        self.name = name
+        self.is_package = path.name == "__init__.py"
+        self.text = path.read_text(encoding="utf-8")
+        self.lines = self.text.split("\n")  # as ast counts them
+        self.tree = ast.parse(self.text, filename=path.name)
+
+    @cached_property
+    def definitions(self) -> dict[str, Definition]:
+        """The functions and classes at the top level."""
+        return {node.name: node for node in self.tree.body if isinstance(node, Definition)}
+
+    @cached_property
+    def imports(self) -> dict[str, list[tuple[str | None, ast.alias]]]:
+        """Names bound by an import, also under ``if TYPE_CHECKING``, with module and alias."""
+        found: dict[str, list[tuple[str | None, ast.alias]]] = {}
+        for node in self._statements():
+            if isinstance(node, ast.Import):
+                for alias in node.names:
+                    bound = alias.asname or alias.name.split(".")[0]
+                    found.setdefault(bound, []).append((None, alias))
+            elif isinstance(node, ast.ImportFrom):
+                for alias in node.names:
+                    bound = alias.asname or alias.name
+                    found.setdefault(bound, []).append((self._absolute(node), alias))
+        return found
+
+    @cached_property
+    def assigned(self) -> set[str]:
+        """Every other name that the module binds at its top level."""
+        scope = symtable.symtable(self.text, self.name, "exec")
+        return {symbol.get_name() for symbol in scope.get_symbols() if symbol.is_assigned()}
+
+    def _statements(self) -> Iterator[ast.stmt]:
+        for node in self.tree.body:
+            if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+                yield from node.body
+            else:
+                yield node
+
+    def _absolute(self, node: ast.ImportFrom) -> str:
+        if not node.level:
+            return node.module or ""
+        parts = self.name.split(".")
+        drop = node.level - 1 if self.is_package else node.level
+        base = parts[: len(parts) - drop]
+        return ".".join([*base, node.module] if node.module else base)
+
+
+class Library:
+    """The modules of a project, each parsed once."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+        self._modules: dict[str, Module | None] = {}
+
+    def module(self, name: str) -> Module | None:
+        """Return a module of the project's own; None for any other."""
+        if name not in self._modules:
+            path = self._project.module_file(name)
+            self._modules[name] = Module(name, path) if path else None
+        return self._modules[name]
+
+    def origin(self, module_name: str, name: str) -> Origin:
+        """Follow re-exports to where a name is defined."""
+        module = self.module(module_name)
+        if module is None or name in module.definitions or name not in module.imports:
+            return Origin(module_name, name)
+        source, alias = module.imports[name][0]
+        if source is None or self.module(source) is None:
+            return Origin(module_name, name)
+        return self.origin(source, alias.name)

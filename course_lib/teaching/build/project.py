@@ -1,0 +1,162 @@
+"""Where things lie: the labs' sources, the notebooks made from them, the modules they show.
+
+Everything else in this package takes a `Project`, so that a test can build labs of its own in a
+temporary folder.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from course_lib.errors import CourseError, InputError
+from course_lib.settings import project_root
+
+_SOURCE_NAME = re.compile(r"(\d\d)_[a-z0-9_]+\.py")
+
+
+class BuildError(CourseError):
+    """A lab cannot be built from its source."""
+
+
+class StaleError(BuildError):
+    """A committed notebook is not what its source gives."""
+
+
+class ExerciseLike(Protocol):
+    """What the builder reads of an exercise in `course_lib.teaching.checks`."""
+
+    @property
+    def points(self) -> float: ...  # noqa: D102
+
+    @property
+    def hints(self) -> Sequence[str]: ...  # noqa: D102
+
+
+@dataclass(frozen=True, slots=True)
+class LabSource:
+    """One lab's hand-edited source, `solutions/NN_name.py`."""
+
+    lab: str
+    path: Path
+
+    @property
+    def stem(self) -> str:
+        """The name that the source and both notebooks share, as in ``01_recursive_splitter``."""
+        return self.path.stem
+
+
+def _course_checks(lab: str) -> Mapping[str, ExerciseLike]:
+    from course_lib.teaching import checks
+
+    loaded: Mapping[str, ExerciseLike] = checks.load(lab)
+    return loaded
+
+
+@dataclass(frozen=True)
+class Project:
+    """A folder with `solutions/`, `labs/` and the package whose functions the labs show.
+
+    Parameters
+    ----------
+    root
+        The folder.
+    checks
+        Gives the exercises of a lab, by id; the course's own by default.
+    checks_file
+        Where the checks of a lab lie, relative to the root; ``{lab}`` is replaced.
+    """
+
+    root: Path = field(default_factory=project_root)
+    checks: Callable[[str], Mapping[str, Any]] = _course_checks
+    checks_file: str = "course_lib/teaching/checks/lab{lab}.py"
+
+    @property
+    def solutions(self) -> Path:
+        """The folder of the sources and of the executed solutions."""
+        return self.root / "solutions"
+
+    @property
+    def labs(self) -> Path:
+        """The folder of the learner's notebooks."""
+        return self.root / "labs"
+
+    def lab_notebook(self, source: LabSource) -> Path:
+        """Return where the learner's version of a lab lies."""
+        return self.labs / f"{source.stem}.ipynb"
+
+    def solution_notebook(self, source: LabSource) -> Path:
+        """Return where the executed solution of a lab lies."""
+        return self.solutions / f"{source.stem}.ipynb"
+
+    def relative(self, path: Path) -> str:
+        """Return a path as it is shown to people: relative to the root, with forward slashes."""
+        return path.relative_to(self.root).as_posix()
+
+    def sources(self, labs: Sequence[str] | None = None) -> list[LabSource]:
+        """Return the labs that were asked for, or all, in their order.
+
+        Parameters
+        ----------
+        labs
+            Numbers (``"1"``, ``"01"``) or names (``"01_recursive_splitter"``).
+
+        Raises
+        ------
+        InputError
+            No lab bears that number or name.
+        """
+        found = [
+            LabSource(match[1], path)
+            for path in sorted(self.solutions.glob("*.py"))
+            if (match := _SOURCE_NAME.fullmatch(path.name))
+        ]
+        if not labs:
+            return found
+        wanted = {_lab_number(lab): lab for lab in labs}
+        known = {source.lab for source in found}
+        if missing := [given for number, given in wanted.items() if number not in known]:
+            raise InputError(
+                f"there is no lab {missing[0]!r}",
+                hint=f"The labs are {', '.join(sorted(known)) or 'still to be written'}.",
+            )
+        return [source for source in found if source.lab in wanted]
+
+    def module_file(self, module: str) -> Path | None:
+        """Return the file of one of the project's own modules; None for anybody else's."""
+        base = self.root.joinpath(*module.split("."))
+        candidates = (base.with_suffix(".py"), base / "__init__.py")
+        return next((path for path in candidates if path.is_file()), None)
+
+    def checks_text(self, lab: str) -> str:
+        """Return the source of a lab's checks; empty where it has none."""
+        path = self.root / self.checks_file.format(lab=lab)
+        return path.read_text(encoding="utf-8") if path.is_file() else ""
+
+
+def _lab_number(given: str) -> str:
+    match = re.match(r"\d+", Path(given).stem)
+    return match[0].zfill(2) if match else given
+
+
+def write_atomically(path: Path, text: str) -> bool:
+    """Write a text so that readers see the old or the new one; return whether it changed."""
+    data = text.encode("utf-8")
+    if path.is_file() and path.read_bytes() == data:
+        return False
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=".tmp", dir=path.parent)
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        temporary.chmod(0o644)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    return True

@@ -1,0 +1,61 @@
+"""README's table of labs, made from the learner's notebooks' metadata, between two markers."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from course_lib.teaching.build.project import BuildError, Project, write_atomically
+
+BEGIN_MARK = "<!-- labs:begin -->"
+END_MARK = "<!-- labs:end -->"
+
+
+def readme_table(project: Project | None = None) -> str:
+    """Return the table of labs in Markdown: link, promise, objectives, what is built, minutes."""
+    project = project or Project()
+    lines = ["| Lab | You will be able to | Builds | Time |", "|---|---|---|---|"]
+    for source in project.sources():
+        path = project.lab_notebook(source)
+        if not path.is_file():
+            continue
+        meta = json.loads(path.read_text(encoding="utf-8"))["metadata"]["course"]
+        builds = ", ".join(f"`{b}`" if b.endswith(".py") else b for b in meta["builds"]) or "—"
+        promise = re.sub(
+            r"\[([^\]]+)\]\([^)]+\)", r"\1", meta["promise"]
+        )  # a link leads from labs/
+        cells = (
+            f"[**{meta['lab']} · {meta['title']}**]({project.relative(path)})<br>{promise}",
+            " · ".join(meta["objectives"]),
+            builds,
+            f"{meta['minutes']} min",
+        )
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join(lines)
+
+
+def update_readme(project: Project | None = None) -> bool:
+    """Write the table into README.md where it has the markers; return whether anything changed."""
+    project = project or Project()
+    path = project.root / "README.md"
+    wanted = _with_table(project)
+    return wanted is not None and write_atomically(path, wanted)
+
+
+def readme_is_current(project: Project | None = None) -> bool:
+    """Tell whether README.md holds the table that the notebooks give (or has no place for one)."""
+    project = project or Project()
+    wanted = _with_table(project)
+    return wanted is None or wanted == (project.root / "README.md").read_text(encoding="utf-8")
+
+
+def _with_table(project: Project) -> str | None:
+    path = project.root / "README.md"
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    if BEGIN_MARK not in text:
+        return None
+    before, _, rest = text.partition(BEGIN_MARK)
+    _, end, after = rest.partition(END_MARK)
+    if not end:
+        raise BuildError(f"README.md has {BEGIN_MARK} without {END_MARK}")
+    return f"{before}{BEGIN_MARK}\n{readme_table(project)}\n{END_MARK}{after}"

@@ -1,0 +1,231 @@
+"""Read a lab's source in jupytext's percent format: its cells, and what its head says.
+
+What a cell is (exercise, check, set-up, parameters) is worked out here once; everybody behind reads
+`Cell.role`.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from course_lib.teaching.build.cut import BEGIN
+from course_lib.teaching.build.project import BuildError, LabSource
+
+Role = Literal["prose", "code", "parameters", "setup", "exercise", "check"]
+
+_KEYS = {"tags", "exercise", "methods"}
+_EXERCISE_ID = re.compile(r"\d+\.\d+[a-z]?")
+_TITLE = re.compile(r"# (\d\d) · (.+)")
+_MAGIC = re.compile(r"^(\s*)[%!].*$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One cell of a source."""
+
+    role: Role
+    source: str
+    tags: tuple[str, ...] = ()
+    exercise: str = ""
+    methods: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LabMeta:
+    """What the head of a lab says about it; README's table is made of these."""
+
+    lab: str
+    title: str
+    promise: str
+    objectives: tuple[str, ...]
+    minutes: int
+    needs: str
+    builds: tuple[str, ...] = field(default=())
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as it stands in the notebooks' metadata, under ``course``."""
+        return {
+            "lab": self.lab,
+            "title": self.title,
+            "promise": self.promise,
+            "objectives": list(self.objectives),
+            "minutes": self.minutes,
+            "needs": self.needs,
+            "builds": list(self.builds),
+        }
+
+
+def read_cells(source: LabSource) -> list[Cell]:
+    """Return the cells of a source.
+
+    Raises
+    ------
+    BuildError
+        A cell's metadata is not what the builder knows, or the file does not start with a cell.
+    """
+    import jupytext
+
+    text = source.path.read_text(encoding="utf-8")
+    notebook = jupytext.reads(text, fmt="py:percent")
+    cells = []
+    for index, node in enumerate(notebook.cells):
+        where = f"{source.path.name}, cell {index} ({first_line(node.source)!r})"
+        metadata = {key: node.metadata[key] for key in node.metadata if key != "lines_to_next_cell"}
+        if unknown := set(metadata) - _KEYS:
+            raise BuildError(
+                f"{where}: unknown metadata {sorted(unknown)[0]!r}",
+                hint=f"A cell may bear {', '.join(sorted(_KEYS))}.",
+            )
+        exercise = str(metadata.get("exercise", ""))
+        if exercise and not _EXERCISE_ID.fullmatch(exercise):
+            raise BuildError(f'{where}: an exercise is numbered like "1.2", not {exercise!r}')
+        tags = tuple(metadata.get("tags", ()))
+        cells.append(
+            Cell(
+                role=_role(node.cell_type, node.source, tags, exercise, where),
+                source=node.source.strip("\n"),
+                tags=tags,
+                exercise=exercise or (checked_exercise(node.source) or ""),
+                methods=tuple(metadata.get("methods", ())),
+            )
+        )
+    if not cells or cells[0].role != "prose":
+        raise BuildError(
+            f"{source.path.name} does not start with a text cell",
+            hint="The first line is `# %% [markdown]`; the cell begins with `# # NN · Title`.",
+        )
+    return cells
+
+
+def read_meta(source: LabSource, cells: Sequence[Cell], builds: Sequence[str]) -> LabMeta:
+    """Return what the text cells at the head of a lab say about it.
+
+    Parameters
+    ----------
+    source, cells
+        The lab.
+    builds
+        The modules that its exercises show: what it builds, unless the table has a column
+        ``Builds``.
+
+    Raises
+    ------
+    BuildError
+        The title, the promise or the table is missing, or not as this package's docstring says.
+    """
+    head: list[str] = []
+    for cell in cells:
+        if cell.role != "prose":
+            break
+        head.append(cell.source)
+    blocks = [block.strip() for block in "\n\n".join(head).split("\n\n") if block.strip()]
+    title = _TITLE.fullmatch(blocks[0].splitlines()[0])
+    if title is None or title[1] != source.lab:
+        raise BuildError(
+            f"{source.path.name}: the title is {blocks[0].splitlines()[0]!r}",
+            hint=f"It reads `# {source.lab} · Where to cut`.",
+        )
+    promise = next((block for block in blocks[1:] if re.match(r"[\w*_]", block)), "")
+    if not promise:
+        raise BuildError(f"{source.path.name}: no paragraph of promise follows the title")
+    row = _head_table(source, blocks)
+    minutes = re.search(r"(\d+) ?min", row.get("time", ""))
+    objectives = [part.strip() for part in row["you will be able to"].split("·") if part.strip()]
+    if minutes is None or not objectives:
+        raise BuildError(
+            f"{source.path.name}: the table at the head gives no objectives or no time",
+            hint="Objectives are separated by ` · `, the time is like `35 min`.",
+        )
+    named = [part.strip().strip("`") for part in row.get("builds", "").split("·") if part.strip()]
+    return LabMeta(
+        lab=source.lab,
+        title=title[2].strip(),
+        promise=" ".join(promise.split()),
+        objectives=tuple(objectives),
+        minutes=int(minutes[1]),
+        needs=row.get("needs", ""),
+        builds=tuple(named or builds),
+    )
+
+
+def parse_code(source: str) -> ast.Module | None:
+    """Return the syntax tree of a code cell, its magics left out; None where it is not Python."""
+    try:
+        return ast.parse(as_python(source))
+    except SyntaxError:
+        return None
+
+
+def as_python(source: str) -> str:
+    """Return a code cell with ``pass`` in the place of IPython's magics and shell lines, if any."""
+    try:
+        ast.parse(source)
+    except SyntaxError:
+        return _MAGIC.sub(r"\1pass", source)
+    return source
+
+
+def checked_exercise(source: str) -> str | None:
+    """Return the exercise that a cell checks: the first argument of its ``lab.check("1.1", …)``."""
+    for call in _calls(source):
+        if (
+            isinstance(call.func, ast.Attribute)
+            and call.func.attr == "check"
+            and isinstance(call.func.value, ast.Name)
+            and call.func.value.id == "lab"
+            and call.args
+            and isinstance(call.args[0], ast.Constant)
+        ):
+            return str(call.args[0].value)
+    return None
+
+
+def first_line(source: str) -> str:
+    """Return the first line of a cell that says something, shortened."""
+    line = next((line.strip() for line in source.splitlines() if line.strip()), "")
+    return line if len(line) <= 60 else line[:57] + "…"
+
+
+def _calls(source: str) -> list[ast.Call]:
+    tree = parse_code(source)
+    return [node for node in ast.walk(tree) if isinstance(node, ast.Call)] if tree else []
+
+
+def _role(kind: str, source: str, tags: Sequence[str], exercise: str, where: str) -> Role:
+    if kind == "markdown":
+        if exercise:
+            raise BuildError(f"{where}: an exercise is a code cell")
+        return "prose"
+    if kind != "code":
+        raise BuildError(f"{where}: a {kind} cell has no place in a lab")
+    if exercise:
+        return "exercise"
+    if BEGIN in source:
+        raise BuildError(f'{where}: a solution in a cell without exercise="…"')
+    if "parameters" in tags:
+        return "parameters"
+    if checked_exercise(source):
+        return "check"
+    starts = any(
+        isinstance(call.func, ast.Name) and call.func.id == "start" for call in _calls(source)
+    )
+    return "setup" if starts else "code"
+
+
+def _head_table(source: LabSource, blocks: Sequence[str]) -> dict[str, str]:
+    for block in blocks:
+        rows = [
+            [part.strip() for part in line.strip().strip("|").split("|")]
+            for line in block.splitlines()
+            if line.strip().startswith("|")
+        ]
+        if len(rows) >= 3 and rows[0][0].lower() == "you will be able to":
+            return dict(zip([name.lower() for name in rows[0]], rows[2], strict=False))
+    raise BuildError(
+        f"{source.path.name}: no table `| You will be able to | Time | Needs |` at the head",
+        hint="It stands in the first text cell, with one row.",
+    )

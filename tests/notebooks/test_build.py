@@ -1,0 +1,333 @@
+import json
+import os
+import subprocess
+import sys
+
+import nbformat
+import pytest
+
+from course_lib.errors import InputError
+from course_lib.teaching.build import (
+    BuildError,
+    StaleError,
+    build_labs,
+    check_labs,
+    readme_table,
+    stale_notebooks,
+)
+from course_lib.teaching.build.assemble import assemble
+from course_lib.teaching.build.execute import tidy_outputs
+from course_lib.teaching.build.untouched import untouched_labs
+
+SOURCE = "solutions/01_doubling.py"
+
+
+def test_the_solution_shows_the_function_and_the_lab_its_stub(built) -> None:
+    solution = built.cell("solutions", "exercise-1-1")["source"]
+    assert solution.startswith("import math as m\nfrom mini.maths import FACTOR, helper\n\n\ndef d")
+    assert "m.fsum" in solution
+    lab = built.cell("labs", "exercise-1-1")["source"]
+    assert lab.endswith('4.0\n    """\n    # YOUR CODE HERE\n    raise NotImplementedError()'), (
+        "signature, docstring and stub"
+    )
+    assert "fsum" not in lab and "answer" not in lab
+
+
+def test_a_learners_function_is_used_by_the_next_exercise(built) -> None:
+    source = built.cell("solutions", "exercise-1-2")["source"]
+    assert "double" not in source.split("def pairs")[0] and "Pair(value, double(value))" in source
+
+
+def test_a_solution_between_markers_is_cleared_with_its_indentation(built) -> None:
+    assert built.cell("labs", "exercise-1-3")["source"] == (
+        "def triple(value):\n    '''Return three times the value.'''\n"
+        "    # YOUR CODE HERE\n    raise NotImplementedError()"
+    )
+
+
+def test_only_the_solution_has_cells_tagged_solution(built) -> None:
+    def last(folder):
+        return "".join(built.notebook(folder)["cells"][-1]["source"])
+
+    assert last("solutions") == "The answer was in the question."
+    assert last("labs").startswith("lab.check")
+
+
+def test_the_solution_is_executed_from_first_to_last_and_the_lab_is_not(built) -> None:
+    for folder, wanted in (("solutions", [*range(1, 11)]), ("labs", [None] * 10)):
+        code = [c for c in built.notebook(folder)["cells"] if c["cell_type"] == "code"]
+        assert [cell["execution_count"] for cell in code] == wanted
+        assert any(cell["outputs"] for cell in code) is (folder == "solutions")
+    assert built.cell("solutions", "setup")["outputs"][0]["text"] == ["lab 01\n"]
+
+
+def test_notebooks_are_valid_and_carry_the_metadata_of_their_lab(built) -> None:
+    for path in built.root.glob("*/*.ipynb"):
+        notebook = nbformat.read(path, as_version=4)
+        nbformat.validate(notebook)
+        assert (notebook.nbformat, notebook.nbformat_minor) == (4, 5)
+        assert notebook.metadata.kernelspec.name == "python3"
+    course = built.notebook("labs")["metadata"]["course"]
+    assert course == {
+        "lab": "01",
+        "title": "Doubling",
+        "promise": "You will double numbers, and they stay doubled.",
+        "objectives": ["double a number", "say why"],
+        "minutes": 20,
+        "needs": "nothing",
+        "builds": ["maths.py"],
+    }
+    assert built.notebook("labs", "02")["metadata"]["course"]["builds"] == ["a counter"]
+
+
+def test_nbgrader_accepts_both_notebooks_and_finds_what_to_grade(built) -> None:
+    from nbgrader.nbgraderformat import read
+    from nbgrader.utils import compute_checksum, is_grade, is_locked, is_solution
+
+    for folder in ("labs", "solutions"):
+        with (built.root / folder / "01_doubling.ipynb").open(encoding="utf-8") as file:
+            notebook = read(file, as_version=4)
+        cells = {cell.id: cell for cell in notebook.cells}
+        assert {i for i, c in cells.items() if is_grade(c)} == {f"check-1-{n}" for n in (1, 2, 3)}
+        assert {i for i, c in cells.items() if is_solution(c)} == {
+            f"exercise-1-{n}" for n in (1, 2, 3)
+        }
+        assert is_locked(cells["setup"]) and is_locked(cells["check-1-1"])
+        assert cells["check-1-1"].metadata.nbgrader.points == 2
+        if folder == "labs":
+            check = cells["check-1-1"]
+            assert check.metadata.nbgrader.checksum == compute_checksum(check)
+            assert check.metadata.editable is False
+
+
+def test_nbgraders_own_release_of_the_solution_is_the_lab(built) -> None:
+    from nbgrader.preprocessors import ClearSolutions
+
+    solution = nbformat.read(built.root / "solutions/01_doubling.ipynb", as_version=4)
+    released, _ = ClearSolutions().preprocess(solution, {})
+    for cell in released.cells:
+        if cell.id.startswith("exercise"):
+            assert cell.source == built.cell("labs", cell.id)["source"]
+
+
+def test_no_name_in_the_notebooks_is_undefined(built) -> None:
+    command = [sys.executable, "-m", "ruff", "check", "--isolated", "--select", "F821"]
+    found = subprocess.run(
+        [*command, *sorted(built.root.glob("*/*.ipynb"))],
+        capture_output=True,
+        encoding="utf-8",
+    )
+    assert found.returncode == 0, found.stdout
+
+
+def test_building_again_changes_nothing_and_executes_nothing(built) -> None:
+    before = built.notebooks()
+    assert [(b.written, b.executed) for b in build_labs(project=built.project)] == [((), False)] * 2
+    assert built.notebooks() == before
+    check_labs(project=built.project)
+
+
+def test_new_prose_keeps_the_outputs(built) -> None:
+    built.change(SOURCE, "The answer was", "The answer always was")
+    outputs = built.cell("solutions", "setup")["outputs"]
+    (done,) = build_labs(["1"], project=built.project)
+    assert not done.executed and done.written == (built.root / "solutions/01_doubling.ipynb",)
+    assert built.cell("solutions", "setup")["outputs"] == outputs
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new"),
+    [
+        (SOURCE, "double(21)", "double(22)"),
+        ("mini/maths.py", "m.fsum([helper(value)] * int(factor))", "value * factor"),
+    ],
+    ids=["the source", "the library function that it shows"],
+)
+def test_new_code_makes_both_stale_and_is_executed(built, path, old, new) -> None:
+    built.change(path, old, new)
+    assert any("solutions/01_doubling.ipynb is stale" in one for one in stale_of(built))
+    (done,) = build_labs(["01"], project=built.project)
+    assert done.executed
+    assert stale_of(built) == []
+
+
+def test_new_checks_make_the_solution_stale_and_nothing_else(built) -> None:
+    built.write("checks02.py", "# stricter\n")
+    assert stale_of(built) == ["solutions/02_counting.ipynb is stale: its metadata (course)"]
+
+
+def stale_of(course) -> list[str]:
+    return stale_notebooks(project=course.project)
+
+
+def test_outputs_are_never_compared(built) -> None:
+    path = built.root / "solutions/01_doubling.ipynb"
+    built.change("solutions/01_doubling.ipynb", "lab 01\\n", "something else\\n")
+    assert "something else" in path.read_text(encoding="utf-8")
+    check_labs(project=built.project)
+
+
+def test_the_check_names_every_stale_notebook_and_the_command(built) -> None:
+    built.change("labs/01_doubling.ipynb", "Doubling", "Trebling")
+    (built.root / "solutions/02_counting.ipynb").unlink()
+    (built.root / "labs/07_gone.ipynb").write_text("{}", encoding="utf-8")
+    with pytest.raises(StaleError) as raised:
+        check_labs(project=built.project)
+    text = str(raised.value)
+    assert "labs/01_doubling.ipynb is stale" in text
+    assert "solutions/02_counting.ipynb is missing" in text
+    assert "labs/07_gone.ipynb has no source" in text
+    assert "course build" in raised.value.hint
+    assert "course build 02" in check_hint(built, "02")
+
+
+def check_hint(course, lab: str) -> str:
+    with pytest.raises(StaleError) as raised:
+        check_labs([lab], project=course.project)
+    return raised.value.hint
+
+
+@pytest.mark.parametrize("text", ["", "not json", "[]", '{"cells": 3}'])
+def test_a_broken_notebook_is_stale_and_built_anew(built, text: str) -> None:
+    (built.root / "labs/01_doubling.ipynb").write_text(text, encoding="utf-8")
+    assert stale_of(built) == ["labs/01_doubling.ipynb is no notebook"]
+    build_labs(["01"], project=built.project)
+    assert stale_of(built) == []
+
+
+def test_a_failing_cell_is_named_and_leaves_the_old_notebooks_in_place(built) -> None:
+    built.change(SOURCE, "double(21)", "double(21) / 0")
+    built.change("solutions/02_counting.py", "You will count.", "You will count up.")
+    before = built.notebooks()
+    with pytest.raises(BuildError) as raised:
+        build_labs(project=built.project)
+    assert "solutions/01_doubling.ipynb, cell 6 (code-" in str(raised.value)
+    assert "'double(21) / 0') failed: ZeroDivisionError" in str(raised.value)
+    after = built.notebooks()
+    changed = {name for name, data in before.items() if after[name] != data}
+    assert changed == {"labs/02_counting.ipynb", "solutions/02_counting.ipynb"}
+    assert not list(built.root.glob("*/*.tmp"))
+
+
+def test_a_kernel_that_dies_is_reported_as_such(built) -> None:
+    built.change(SOURCE, "double(21)", "import os\n\nos._exit(3)")
+    with pytest.raises(BuildError, match="cell 6 .* failed: Kernel: died"):
+        build_labs(["01"], project=built.project)
+
+
+def test_without_execution_the_labs_are_written_and_the_solutions_wait(course) -> None:
+    done = build_labs(project=course.project, execute=False)
+    assert [(built.waiting, built.executed) for built in done] == [(True, False)] * 2
+    assert sorted(course.notebooks()) == ["labs/01_doubling.ipynb", "labs/02_counting.ipynb"]
+
+
+def test_ids_do_not_depend_on_the_place_and_are_unique(course) -> None:
+    def ids() -> list[str]:
+        (source, _) = course.project.sources()
+        return [cell.id for cell in assemble(source, course.project).solution.cells]
+
+    before = ids()
+    course.change(SOURCE, "# %% exercise", "# %%\n1\n\n# %%\n1\n\n# %% exercise")
+    after = ids()
+    assert [name for name in after if name in before] == before
+    assert len(set(after)) == len(after) == len(before) + 6
+
+
+BAD = [
+    ('exercise="1.1"', 'exercise="one"', 'numbered like "1.2"'),
+    ('exercise="1.1"', 'exercize="1.1"', "unknown metadata 'exercize'"),
+    ('exercise="1.2"', 'exercise="1.1"', "two exercises of this number"),
+    ('exercise="1.1"', 'exercise="1.9"', "exercise 1.9 has no checks"),
+    ('exercise="1.1"', 'exercise="1.1" methods=["x"]', "has no methods to blank"),
+    ('# %% exercise="1.3"\n', "# %%\n", "a cell without exercise="),
+    ("import double", "import double as d", "neither one `from module import name`"),
+    ("import double", "import nothing", "mini.maths does not define nothing"),
+    ("from mini.maths import double", "from json import loads", "json is not a module of this"),
+    ("    ### END SOLUTION", "", "no end solution statement"),
+    ("# # 01 · Doubling", "# # 02 · Doubling", "the title is"),
+    ("# You will double numbers, and they stay doubled.\n#\n", "", "no paragraph of promise"),
+    ("| 20 min |", "| soon |", "no objectives or no time"),
+    ("You will be able to", "Goals", "no table"),
+    ("# %% [markdown]\n# # 01", "# # 01", "does not start with a text cell"),
+    (
+        "def triple(value):\n    '''Return three times the value.'''\n    ### BEGIN SOLUTION\n"
+        "    return 3 * value\n    ### END SOLUTION",
+        "### BEGIN SOLUTION\ntriple = 3\n### END SOLUTION",
+        "does not stay quiet until it is called",
+    ),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "message"), BAD, ids=[bad[2] for bad in BAD])
+def test_a_source_that_breaks_a_rule_is_refused_by_name(course, old, new, message) -> None:
+    course.change(SOURCE, old, new)
+    with pytest.raises(BuildError) as raised:
+        build_labs(project=course.project)
+    assert message in str(raised.value) and "01_doubling.py" in str(raised.value)
+    assert course.notebooks() == {}
+
+
+@pytest.mark.parametrize("given", ["1", "01", "01_doubling", "solutions/01_doubling.py"])
+def test_a_lab_is_found_by_number_and_by_name(course, given: str) -> None:
+    assert [source.stem for source in course.project.sources([given])] == ["01_doubling"]
+
+
+def test_a_lab_that_is_not_there_is_an_input_error(course) -> None:
+    with pytest.raises(InputError, match="no lab '9'"):
+        build_labs(["9"], project=course.project)
+
+
+def test_outputs_lose_widgets_paths_and_addresses(tmp_path) -> None:
+    view = {"application/vnd.jupyter.widget-view+json": {"model_id": "7"}, "text/plain": "Slider()"}
+    root = tmp_path / "course"
+    outputs = [
+        nbformat.v4.new_output("display_data", dict(view)),
+        nbformat.v4.new_output("display_data", {**view, "text/html": "<b>static</b>"}),
+        nbformat.v4.new_output("execute_result", {"text/plain": "<A at 0x7f00deadbeef>"}),
+        nbformat.v4.new_output("stream", text=f"{root / 'data' / 'a.md'} in {root}"),
+    ]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1", outputs=outputs)])
+    notebook.metadata["widgets"] = {"application/vnd.jupyter.widget-state+json": {}}
+    tidy_outputs(notebook, root)
+    kept = notebook.cells[0].outputs
+    assert "widgets" not in notebook.metadata
+    assert kept[0].data == {"text/plain": "Slider()", "text/html": "<b>static</b>"}
+    assert kept[1].data == {"text/plain": "<A at 0x…>"}
+    assert kept[2].text == f"data{os.sep}a.md in ."
+
+
+def test_the_readmes_table_is_written_between_its_markers_and_checked(built) -> None:
+    path = built.write(
+        "README.md", "# A\n\n<!-- labs:begin -->\nold\n<!-- labs:end -->\n\nAfter.\n"
+    )
+    assert "README.md: the table of labs is stale" in stale_of(built)
+    build_labs(project=built.project)
+    text = path.read_text(encoding="utf-8")
+    assert text.startswith("# A\n\n<!-- labs:begin -->\n| Lab |") and text.endswith("\n\nAfter.\n")
+    row = readme_table(built.project).splitlines()[2]
+    assert row == (
+        "| [**01 · Doubling**](labs/01_doubling.ipynb)<br>You will double numbers, and they stay "
+        "doubled. | double a number · say why | `maths.py` | 20 min |"
+    )
+    assert stale_of(built) == []
+
+
+def test_an_untouched_lab_fails_in_its_check_cells_and_nowhere_else(built) -> None:
+    assert untouched_labs(["01"], project=built.project) == {"01": []}
+
+
+def test_what_is_wrong_with_an_untouched_lab_is_named(built) -> None:
+    path = built.root / "labs/01_doubling.ipynb"
+    notebook = built.notebook("labs")
+    for cell in notebook["cells"]:
+        if cell["id"] == "check-1-1":
+            cell["source"] = "1"
+        if cell["id"] == "check-1-2":
+            cell["source"] = "1 / 0"
+        if cell["source"] == ["double(21)"]:
+            cell["source"] = "nobody"
+    path.write_text(json.dumps(notebook), encoding="utf-8")
+    faults = untouched_labs(["01"], project=built.project)["01"]
+    assert [fault.split(" ", 1)[0].split("-")[0] for fault in faults] == ["check", "code", "check"]
+    assert "passed although nothing was written" in faults[0]
+    assert "NameError" in faults[1] and "ZeroDivisionError" in faults[2]

@@ -1,0 +1,185 @@
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from course_lib.teaching.build import BuildError, Project
+from course_lib.teaching.build.cut import cut
+from course_lib.teaching.build.library import Library, Origin
+
+
+def library(tmp_path: Path, **modules: str) -> Library:
+    package = tmp_path / "mini"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    for name, text in modules.items():
+        path = package / f"{name}.py"
+        path.write_text(text, encoding="utf-8")
+    return Library(Project(root=tmp_path))
+
+
+def source(
+    tmp_path: Path, text: str, *names: str, earlier: Mapping[str, Origin | None] | None = None
+) -> str:
+    return cut(library(tmp_path, a=text), "mini.a", names or ["f"], earlier=earlier).source
+
+
+def test_a_function_is_cut_with_its_answer_between_the_markers(tmp_path: Path) -> None:
+    text = 'def f(x):\n    """Say."""\n    y = x\n\n    return y\n\n\nz = 1\n'
+    assert source(tmp_path, text) == (
+        'def f(x):\n    """Say."""\n    ### BEGIN SOLUTION\n    y = x\n\n    return y\n'
+        "    ### END SOLUTION"
+    )
+
+
+def test_a_comment_above_a_function_is_left_out(tmp_path: Path) -> None:
+    assert "secret" not in source(tmp_path, '# secret\ndef f():\n    """Say."""\n    return 1\n')
+
+
+def test_a_comment_between_docstring_and_answer_lies_inside_the_answer(tmp_path: Path) -> None:
+    cell = source(tmp_path, 'def f():\n    """Say."""\n    # secret\n    return 1\n')
+    assert cell.index("### BEGIN") < cell.index("secret") < cell.index("### END")
+
+
+def test_a_signature_and_a_docstring_of_several_lines_stay_whole(tmp_path: Path) -> None:
+    text = 'def f(\n    a: int,\n    b: int = 2,\n) -> int:\n    """Say.\n\n    More.\n    """'
+    text += "\n    return a"
+    assert source(tmp_path, text).startswith(text.removesuffix("\n    return a"))
+
+
+def test_decorators_are_kept_and_what_they_need_is_imported(tmp_path: Path) -> None:
+    text = (
+        "from functools import cache\n\n\n# secret\n@cache\ndef f():\n    '''Say.'''\n    return 1"
+    )
+    assert source(tmp_path, text).startswith("from functools import cache\n\n\n@cache\ndef f():")
+
+
+@pytest.mark.parametrize(
+    ("head", "use", "line"),
+    [
+        ("import os.path", "os.path.sep", "import os.path"),
+        ("import json as j", "j.dumps(1)", "import json as j"),
+        ("from math import pi as p", "p", "from math import pi as p"),
+        ("from .b import g", "g()", "from mini.b import g"),
+        ("from . import b", "b.g()", "from mini import b"),
+        ("LIMIT = 3", "LIMIT", "from mini.a import LIMIT"),
+        ("def _help():\n    return 1", "_help()", "from mini.a import _help"),
+        ("try:\n    import x\nexcept ImportError:\n    x = 1", "x", "from mini.a import x"),
+    ],
+)
+def test_what_a_function_needs_is_imported_on_top(
+    tmp_path: Path, head: str, use: str, line: str
+) -> None:
+    text = f'{head}\n\n\ndef f():\n    """Say."""\n    return {use}\n'
+    made = library(tmp_path, a=text, b='def g():\n    """Say."""\n    return 1\n')
+    assert cut(made, "mini.a", ["f"]).source.splitlines()[0] == line
+
+
+def test_names_of_arguments_comprehensions_and_builtins_are_not_imported(tmp_path: Path) -> None:
+    text = (
+        "import os\nx = 1\n\n\ndef f(a):\n    '''Say.'''\n    b = [x for x in a]\n"
+        "    for i in range(len(b)):\n        print(i)\n    return {k: lambda q: q for k in b}\n"
+    )
+    assert "import" not in source(tmp_path, text)
+
+
+def test_names_in_annotations_are_imported_also_from_type_checking_and_strings(
+    tmp_path: Path,
+) -> None:
+    text = (
+        "from __future__ import annotations\nfrom typing import TYPE_CHECKING, Literal\n"
+        "from collections.abc import Sequence\nif TYPE_CHECKING:\n"
+        "    from fractions import Fraction\nfrom decimal import Decimal\n\n\n"
+        "def f(a: Fraction, b: 'Sequence[Decimal]') -> Literal['ok']:\n"
+        "    '''Say.'''\n    return 'ok'\n"
+    )
+    assert source(tmp_path, text).splitlines()[:4] == [
+        "from collections.abc import Sequence",
+        "from decimal import Decimal",
+        "from fractions import Fraction",
+        "from typing import Literal",
+    ]
+
+
+def test_a_class_that_names_itself_gets_deferred_annotations(tmp_path: Path) -> None:
+    text = (
+        "class C:\n    '''Say.'''\n    def up(self) -> C:\n        '''Say.'''\n        return C()\n"
+    )
+    made = library(tmp_path, a="from __future__ import annotations\n" + text)
+    cell = cut(made, "mini.a", ["C"], methods=["up"]).source
+    assert cell.startswith("from __future__ import annotations\n")
+    exec(compile(cell, "cell", "exec"), {})  # noqa: S102
+
+
+def test_only_the_named_methods_of_a_class_are_blanked_and_comments_above_them_go(
+    tmp_path: Path,
+) -> None:
+    text = (
+        "class C:\n    '''Say.'''\n\n    # kept\n    def a(self):\n        '''Say.'''\n"
+        "        return 1\n\n"
+        "    # secret\n    @property\n    def b(self):\n        '''Say.'''\n        return 2\n"
+    )
+    cell = cut(library(tmp_path, a=text), "mini.a", ["C"], methods=["b"]).source
+    assert cell.count("### BEGIN SOLUTION") == 1
+    assert cell.index("### BEGIN") > cell.index("def b")
+    assert "# kept" in cell and "secret" not in cell
+
+
+def test_a_name_that_an_earlier_exercise_defined_is_the_learners_own(tmp_path: Path) -> None:
+    text = "def g():\n    '''Say.'''\n    return 1\n\n\ndef f():\n    '''Say.'''\n    return g()\n"
+    for origin in (Origin("mini.a", "g"), None):
+        made = Library(Project(root=tmp_path))
+        if not (tmp_path / "mini").exists():
+            made = library(tmp_path, a=text)
+        assert "import" not in cut(made, "mini.a", ["f"], earlier={"g": origin}).source
+
+
+def test_another_function_of_the_same_name_in_an_earlier_exercise_is_refused(
+    tmp_path: Path,
+) -> None:
+    text = "def g():\n    '''Say.'''\n    return 1\n\n\ndef f():\n    '''Say.'''\n    return g()\n"
+    with pytest.raises(BuildError, match="an earlier exercise defines another g"):
+        source(tmp_path, text, earlier={"g": Origin("mini.b", "g")})
+
+
+def test_several_names_share_a_cell_and_need_no_import_of_each_other(tmp_path: Path) -> None:
+    text = "def g():\n    '''Say.'''\n    return 1\n\n\ndef f():\n    '''Say.'''\n    return g()\n"
+    cell = source(tmp_path, text, "g", "f")
+    assert cell.index("def g") < cell.index("def f") and "import" not in cell
+
+
+def test_records_are_imported_and_never_redefined(tmp_path: Path) -> None:
+    made = library(
+        tmp_path,
+        records="class R:\n    '''Say.'''\n    x = 1\n",
+        a="from mini.records import R\n\n\ndef f():\n    '''Say.'''\n    return R()\n",
+    )
+    cell = cut(made, "mini.a", ["R", "f"]).source
+    assert cell.startswith("from mini.records import R\n") and "class R" not in cell
+
+
+def test_a_re_export_is_followed_to_the_source(tmp_path: Path) -> None:
+    made = library(tmp_path, a="def f():\n    '''Say.'''\n    return 1\n")
+    (tmp_path / "mini" / "__init__.py").write_text("from .a import f\n", encoding="utf-8")
+    found = cut(made, "mini", ["f"])
+    assert found.defines == {"f": Origin("mini.a", "f")}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("def g(): ...", "does not define f"),
+        ("def f():\n    return 1", "no docstring"),
+        ("def f():\n    '''Say.'''", "no body"),
+        ("def f():\n    '''Say.'''\n    return missing", "uses missing"),
+        ("class f:\n    '''Say.'''", "is a class"),
+    ],
+)
+def test_what_cannot_be_an_exercise_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(BuildError, match=message):
+        source(tmp_path, text + "\n")
+
+
+def test_a_string_with_an_odd_line_separator_does_not_shift_the_cut(tmp_path: Path) -> None:
+    text = "x = '\x0c\u2028'\n\n\ndef f():\n    '''Say.'''\n    return 1\n"
+    assert source(tmp_path, text).startswith("def f():")
