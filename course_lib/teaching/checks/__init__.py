@@ -1,0 +1,105 @@
+"""The exercises of the labs: one module a lab (`lab01.py`), points, hints and check of each.
+
+`load("01")` gives a lab's exercises by id. Whoever writes one needs `probe.exercise` and reads
+`lab01.py` as the example; whoever runs one calls `course_lib.teaching.lab.checking.run_check`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from course_lib.errors import InputError
+
+if TYPE_CHECKING:
+    from course_lib.teaching.checks.probe import Probe
+
+__all__ = ["Exercise", "lab_number", "load"]
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """One exercise: what the learner writes, how it is judged, and what helps.
+
+    Attributes
+    ----------
+    id
+        Lab and number, as in ``"1.2"``.
+    name
+        The name of the function (or class, or ``Class.method``) that the learner writes.
+    points
+        What it counts.
+    hints
+        From a nudge to nearly the answer, in this order.
+    check
+        Takes a `Probe` around the learner's object; raises `CheckFailed` where it is wrong.
+    waits_for
+        Ids of the exercises that this one builds on.
+    time_limit
+        Seconds that the whole check may take; the reference takes a small part of it.
+    library
+        The module that holds the final version, as in ``"course_lib.loader.recursive"``; None
+        where it stands in the lab's solution only.
+    """
+
+    id: str
+    name: str
+    points: int
+    hints: tuple[str, ...]
+    check: Callable[[Probe], None]
+    waits_for: tuple[str, ...] = ()
+    time_limit: float = 5.0
+    library: str | None = None
+
+
+def lab_number(lab_id: str | int) -> str:
+    """Return a lab's id in its two-digit form.
+
+    Raises
+    ------
+    InputError
+        If it is no number from 0 to 99.
+
+    Examples
+    --------
+    >>> lab_number("1"), lab_number("01"), lab_number(1)
+    ('01', '01', '01')
+    """
+    text = str(lab_id)
+    if not (text.isascii() and text.isdigit() and int(text) < 100):
+        raise InputError(f"{lab_id!r} is no lab", hint='Labs have two digits, as in "01".')
+    return f"{int(text):02d}"
+
+
+def load(lab_id: str | int) -> dict[str, Exercise]:
+    """Return the exercises of a lab by id, in their order; none for a lab that has none.
+
+    Parameters
+    ----------
+    lab_id
+        As in ``"01"``.
+
+    Raises
+    ------
+    InputError
+        If `lab_id` is no lab's id.
+    ValueError
+        If the lab's module gives the same id twice, or an exercise waits for one that is not there.
+    """
+    module_name = f"{__name__}.lab{lab_number(lab_id)}"
+    if importlib.util.find_spec(module_name) is None:
+        return {}
+    module = importlib.import_module(module_name)
+    exercises: dict[str, Exercise] = {}
+    for value in vars(module).values():
+        if not isinstance(value, Exercise):
+            continue
+        if value.id in exercises:
+            raise ValueError(f"{module_name} has two exercises {value.id}")
+        if missing := [other for other in value.waits_for if other not in exercises]:
+            raise ValueError(f"{value.id} waits for {missing[0]}, which does not come before it")
+        exercises[value.id] = value
+    return exercises

@@ -1,0 +1,65 @@
+"""Where an exception came from: the learner's own line, or the stub of an exercise.
+
+A traceback through the course's files and the libraries' teaches nobody anything; one line of
+one's own does.
+"""
+
+from __future__ import annotations
+
+import linecache
+import sysconfig
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+
+COURSE = Path(__file__).resolve().parents[2]
+
+
+def where_in_given(error: BaseException, given: object) -> str:
+    """Return the learner's own line that an exception came from, as an addition to a message.
+
+    It is the innermost line of the file or cell that holds the learner's object; where there is
+    none, the innermost line that belongs to no library; where there is none either, nothing.
+    """
+    code = getattr(given, "__code__", None)
+    own_file = code.co_filename if code is not None else None
+    frames = list(_frames(error.__traceback__))
+    own = [f for f in frames if f[0] == own_file] or [f for f in frames if not _is_library(f[0])]
+    if not own:
+        return ""
+    file, line_number, _ = own[-1]
+    line = linecache.getline(file, line_number).strip()
+    is_cell = "ipykernel_" in file or file.startswith("<")
+    place = "your cell" if is_cell else Path(file).name
+    return f"\nin line {line_number} of {place}" + (f": {line}" if line else "")
+
+
+def _frames(traceback: TracebackType | None) -> Iterator[tuple[str, int, str]]:
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        yield code.co_filename, traceback.tb_lineno, code.co_qualname
+        traceback = traceback.tb_next
+
+
+def stub_in(error: BaseException) -> str:
+    """Return which function of the learner's is not implemented; empty for other errors."""
+    file, _, function = list(_frames(error.__traceback__))[-1]
+    return function if isinstance(error, NotImplementedError) and not _is_library(file) else ""
+
+
+def _is_library(file: str) -> bool:
+    path = Path(file)
+    return (
+        file.startswith("<frozen")
+        or path.is_relative_to(COURSE)
+        or path.is_relative_to(sysconfig.get_path("stdlib"))
+        or not {"site-packages", "dist-packages"}.isdisjoint(path.parts)
+    )
+
+
+def named(error: BaseException) -> str:
+    """Return an exception's type and the first line of its message."""
+    if isinstance(error, RecursionError):
+        return "RecursionError: the function calls itself without an end"
+    message = str(error).split("\n")[0]
+    return f"{type(error).__name__}: {message[:300]}" if message else type(error).__name__

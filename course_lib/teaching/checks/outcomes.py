@@ -1,0 +1,83 @@
+"""The two ways in which a check does not pass: `CheckFailed` and `NotAttempted`.
+
+Both are `AssertionError`s, so that nbval, nbgrader and papermill see a failed cell; IPython shows
+their message alone, because a traceback through the course's own files teaches nobody anything.
+"""
+
+from __future__ import annotations
+
+
+class _ShownShort(AssertionError):
+    def _render_traceback_(self) -> list[str]:
+        """Tell IPython what to show in place of a traceback."""
+        return str(self).splitlines()
+
+
+class CheckFailed(_ShownShort):
+    """The learner's object is not right yet; the message says where.
+
+    Attributes
+    ----------
+    exercise
+        The exercise's id, as in ``"1.1"``.
+    called, got, expected, because
+        The case that broke it, as text; empty where there is nothing to say.
+    hint
+        What helps next; empty for none.
+
+    Examples
+    --------
+    >>> print(CheckFailed("1.1", "is not right yet", called="double(2)", got="3", expected="4"))
+    1.1 is not right yet
+      called    double(2)
+      got       3
+      expected  4
+    """
+
+    def __init__(
+        self,
+        exercise: str,
+        headline: str,
+        *,
+        called: str = "",
+        got: str = "",
+        expected: str = "",
+        because: str = "",
+        hint: str = "",
+    ) -> None:
+        super().__init__(headline)
+        self.exercise = exercise
+        self.headline = headline
+        self.called = called
+        self.got = got
+        self.expected = expected
+        self.because = because
+        self.hint = hint
+
+    def __str__(self) -> str:
+        lines = [f"{self.exercise} {self.headline}"]
+        for label in ("called", "got", "expected", "because"):
+            text = getattr(self, label)
+            if text:
+                lines.append(f"  {label:<10}" + text.replace("\n", "\n" + " " * 12))
+        if self.hint:
+            lines.append(self.hint)
+        return "\n".join(lines)
+
+
+class NotAttempted(_ShownShort):
+    """The exercise is still its stub, or builds on one that is.
+
+    Examples
+    --------
+    >>> print(NotAttempted("1.1"))
+    1.1 not attempted yet
+    >>> print(NotAttempted("1.2", waits_for="1.1"))
+    1.2 waits for 1.1
+    """
+
+    def __init__(self, exercise: str, *, waits_for: str = "") -> None:
+        what = f"waits for {waits_for}" if waits_for else "not attempted yet"
+        super().__init__(f"{exercise} {what}")
+        self.exercise = exercise
+        self.waits_for = waits_for

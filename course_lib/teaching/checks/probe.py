@@ -1,0 +1,322 @@
+"""What a check is written with: `exercise` declares it, a `Probe` calls the learner's function.
+
+A check reads like a specification, one case a line, and every case says what it expects and why::
+
+    @exercise("1.1", function="find_cut", points=4, hints=("Look at `str.rfind`.",))
+    def find_cut(call: Probe) -> None:
+        call("ab cd. ef gh", 0, 8).gives(7, because="'. ' is the strongest boundary within reach")
+        call("abc", 0, 0).raises(ValueError, mentions="limit")
+
+Where a case does not hold, `CheckFailed` names the call, what came and what was expected.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from course_lib.errors import InputError
+from course_lib.teaching.checks import Exercise
+from course_lib.teaching.checks.origin import named, stub_in, where_in_given
+from course_lib.teaching.checks.outcomes import CheckFailed
+from course_lib.teaching.checks.values import (
+    TOLERANCE,
+    describe,
+    difference,
+    mismatch,
+    shown,
+)
+
+if TYPE_CHECKING:
+    import psycopg
+
+    from course_lib.teaching.checks.scratch import Scratch
+
+__all__ = ["Case", "Probe", "StubReached", "exercise"]
+
+WRONG = "is not right yet"
+
+
+def exercise(
+    id: str,
+    *,
+    function: str,
+    points: int,
+    hints: Iterable[str],
+    waits_for: Iterable[str] = (),
+    time_limit: float = 5.0,
+    library: str | None = None,
+) -> Callable[[Callable[[Probe], None]], Exercise]:
+    """Declare the decorated check as an exercise; see `Exercise` for the parameters.
+
+    Parameters
+    ----------
+    id, points, hints, waits_for, time_limit, library
+        The exercise's.
+    function
+        The name of what the learner writes (`Exercise.name`).
+    """
+
+    def declare(check: Callable[[Probe], None]) -> Exercise:
+        return Exercise(
+            id, function, points, tuple(hints), check, tuple(waits_for), time_limit, library
+        )
+
+    return declare
+
+
+class StubReached(Exception):
+    """The call ended in a `NotImplementedError`: this stub, or one of an earlier exercise.
+
+    Attributes
+    ----------
+    function
+        The qualified name of the function that raised it.
+    """
+
+    def __init__(self, function: str) -> None:
+        super().__init__(function)
+        self.function = function
+
+
+class Probe:
+    """The learner's object, ready to be called and judged.
+
+    Parameters
+    ----------
+    exercise
+        Which exercise is being checked.
+    given
+        What the learner wrote.
+    connect
+        Opens a connection to the lab's database; None where there is no lab.
+
+    Attributes
+    ----------
+    calling
+        The call that is running, as text; empty between calls.
+    """
+
+    def __init__(
+        self,
+        exercise: Exercise,
+        given: Any,
+        connect: Callable[[], psycopg.Connection[Any]] | None = None,
+    ) -> None:
+        self.exercise = exercise
+        self.given = given
+        self.calling = ""
+        self._connect = connect
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Case:
+        """Call the learner's object with copies of these arguments; judge the returned `Case`."""
+        return self._run(self.given, args, kwargs)
+
+    def listed(self, *args: Any, **kwargs: Any) -> Case:
+        """Call it and take all items of the iterator that it returns, as a list."""
+        return self._run(lambda *a, **k: list(self.given(*a, **k)), args, kwargs)
+
+    def method(self, owner: Any, name: str, *args: Any, **kwargs: Any) -> Case:
+        """Call a method of an object that the learner's class made."""
+        call = getattr(owner, name, None)
+        if call is None:
+            self.fail(f"{type(owner).__name__}.{name}", got="no such method", expected=f"a {name}")
+        return self._run(call, args, kwargs, name=f"{type(owner).__name__}.{name}")
+
+    def property(
+        self, says: str, law: Callable[..., bool], over: Iterable[tuple[Any, ...]]
+    ) -> None:
+        """Expect ``law(result, *arguments)`` for each tuple of arguments.
+
+        Parameters
+        ----------
+        says
+            The law as a sentence, for the message.
+        law
+            Gets the result and the arguments.
+        over
+            The arguments of each call.
+        """
+        for arguments in over:
+            case = self(*arguments)
+            case.holds(law(case.value, *arguments), says)
+
+    def fail(
+        self,
+        called: str = "",
+        *,
+        got: str = "",
+        expected: str = "",
+        because: str = "",
+        headline: str = WRONG,
+    ) -> NoReturn:
+        """Fail the check with a message made of these parts."""
+        raise CheckFailed(
+            self.exercise.id,
+            f"{self.exercise.name} {headline}",
+            called=called,
+            got=got,
+            expected=expected,
+            because=because,
+        )
+
+    def connect(self) -> psycopg.Connection[Any]:
+        """Return a new connection to the lab's database; the caller closes it."""
+        if self._connect is None:
+            raise InputError(
+                f"{self.exercise.id} needs a database", hint="Run the check through a lab."
+            )
+        return self._connect()
+
+    @contextmanager
+    def scratch(self) -> Iterator[Scratch]:
+        """Give an empty schema of the lab's database, dropped again at the end."""
+        from course_lib.teaching.checks.scratch import scratch_schema
+
+        with self.connect() as connection, scratch_schema(self, connection) as scratch:
+            yield scratch
+
+    def _run(
+        self,
+        function: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        name: str = "",
+    ) -> Case:
+        label = _label(name or self.exercise.name, args, kwargs)
+        if not callable(self.given):
+            self.fail(
+                f'lab.check("{self.exercise.id}", …)',
+                got=f"{shown(self.given)} ({type(self.given).__name__})",
+                expected=f"the function itself: {self.exercise.name}, without brackets",
+            )
+        given_args, given_kwargs = _copied(args), _copied(kwargs)
+        self.calling = label
+        try:
+            value = function(*given_args, **given_kwargs)
+        except (Exception, SystemExit) as error:
+            if stub := stub_in(error):
+                raise StubReached(stub) from None
+            case = Case(self, label, error=error)
+        else:
+            case = Case(self, label, value=value)
+        self.calling = ""
+        return case
+
+
+class Case:
+    """One call of the learner's function and what came of it.
+
+    Its methods judge it; each returns the case or its value, so that they can be chained.
+    """
+
+    def __init__(
+        self, probe: Probe, label: str, value: Any = None, error: BaseException | None = None
+    ) -> None:
+        self.probe = probe
+        self.label = label
+        self.error = error
+        self._value = value
+
+    @property
+    def value(self) -> Any:
+        """What the function returned; a function that raised fails the check here."""
+        if self.error is not None:
+            self._fail(f"{named(self.error)}{where_in_given(self.error, self.probe.given)}", "")
+        return self._value
+
+    def gives(self, expected: Any, *, because: str = "", tolerance: float = TOLERANCE) -> Case:
+        """Expect this value, of this type.
+
+        Parameters
+        ----------
+        expected
+            Compared as `difference` does.
+        because
+            Why, as half a sentence.
+        tolerance
+            For numbers that are not whole.
+        """
+        if self.error is not None:
+            self._fail(
+                f"{named(self.error)}{where_in_given(self.error, self.probe.given)}",
+                shown(expected),
+                because,
+            )
+        if found := difference(self._value, expected, tolerance=tolerance):
+            place, got, wanted = found
+            at = f"  (at {place})" if place else ""
+            self._fail(f"{got}{at}", f"{wanted}{at}", because)
+        return self
+
+    def returns(self, wanted: Any) -> Any:
+        """Expect a value of this type (``list[Span]``, ``str``, …) and return it."""
+        if found := mismatch(self.value, wanted):
+            self._fail(found, describe(wanted))
+        return self._value
+
+    def holds(self, condition: object, says: str, *, got: str = "", because: str = "") -> Case:
+        """Expect a condition on the value, which `says` puts into words.
+
+        Parameters
+        ----------
+        condition
+            A Boolean; anything else counts as broken.
+        says
+            What was expected, as a sentence.
+        got
+            What came instead; without it the value is shown.
+        because
+            Why it matters.
+        """
+        if type(condition).__name__ not in {"bool", "bool_"} or not condition:
+            self._fail(got or shown(self.value), says, because)
+        return self
+
+    def raises(self, wanted: type[Exception], *, mentions: str = "", because: str = "") -> Case:
+        """Expect an exception, with `mentions` somewhere in its message (in any case)."""
+        expected = wanted.__name__ + (
+            f" with a message that names {mentions!r}" if mentions else ""
+        )
+        if self.error is None:
+            self._fail(f"{shown(self._value)}, and no exception", expected, because)
+        if not isinstance(self.error, wanted) or (
+            mentions and mentions.casefold() not in str(self.error).casefold()
+        ):
+            self._fail(
+                f"{named(self.error)}{where_in_given(self.error, self.probe.given)}",
+                expected,
+                because,
+            )
+        return self
+
+    def _fail(self, got: str, expected: str, because: str = "") -> NoReturn:
+        self.probe.fail(self.label, got=got, expected=expected, because=because)
+
+
+def _label(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    parts = [_argument(value) for value in args]
+    parts += [f"{key}={_argument(value)}" for key, value in kwargs.items()]
+    return f"{name}({', '.join(parts)})"
+
+
+def _argument(value: object) -> str:
+    if type(value).__module__.startswith("psycopg"):
+        return "connection"
+    if type(value).__name__ == "ndarray":
+        return f"<array of shape {value.shape}>"  # type: ignore[attr-defined]
+    return re.sub(r" at 0x[0-9A-Fa-f]+", "", shown(value, 60))
+
+
+def _copied(value: Any) -> Any:
+    # The learner may change what they are given; the expectations must not change with it.
+    if isinstance(value, tuple) and type(value) is tuple:
+        return tuple(_copied(item) for item in value)
+    if type(value) is dict:
+        return {key: _copied(item) for key, item in value.items()}
+    if type(value) in (list, set, bytearray) or type(value).__name__ == "ndarray":
+        return copy.deepcopy(value)
+    return value

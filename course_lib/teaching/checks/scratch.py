@@ -1,0 +1,173 @@
+"""Running SQL that a learner wrote, in an empty schema that goes away again.
+
+The checks of labs 05 and 06 use it so::
+
+with call.scratch() as db:
+    db.runs(call(384).returns(str))                     # the learner's DDL
+    db.execute("INSERT INTO chunks …")                  # the check's own statements
+    db.rows("SELECT count(*) FROM chunks").give([(3,)], because="…")
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from course_lib.teaching.checks.values import TOLERANCE, difference, shown
+
+if TYPE_CHECKING:
+    import psycopg
+
+    from course_lib.teaching.checks.probe import Probe
+
+
+class Scratch:
+    """A connection (in autocommit) that looks at an empty schema first.
+
+    Attributes
+    ----------
+    connection
+        For whatever the methods do not cover, such as passing it to the learner's function.
+    schema
+        The schema's name.
+    """
+
+    def __init__(self, probe: Probe, connection: psycopg.Connection[Any], schema: str) -> None:
+        self.probe = probe
+        self.connection = connection
+        self.schema = schema
+
+    def execute(self, statement: str, params: Any = None) -> psycopg.Cursor[Any]:
+        """Run a statement of the check's own; its errors are the check's."""
+        return self.connection.execute(statement.encode(), params)
+
+    def runs(self, statement: str, params: Any = None, *, because: str = "") -> Rows:
+        """Run the learner's statements; what PostgreSQL says against them fails the check.
+
+        Parameters
+        ----------
+        statement
+            One or more statements; several only without parameters.
+        params
+            Values for its placeholders.
+        because
+            Why it ought to run.
+
+        Returns
+        -------
+        Rows
+            What the last statement returned.
+        """
+        import psycopg
+
+        try:
+            cursor = self.connection.execute(statement.encode(), params)
+            while cursor.nextset():
+                pass
+            rows = cursor.fetchall() if cursor.description is not None else []
+        except psycopg.Error as error:
+            self.probe.fail(
+                _short(statement),
+                got=f"{_place(error, statement)}{_message(error)}",
+                expected="a statement that PostgreSQL accepts",
+                because=because,
+            )
+        return Rows(self.probe, statement, rows)
+
+    def rejects(self, statement: str, params: Any = None, *, because: str = "") -> None:
+        """Run a statement that the learner's tables have to refuse (a constraint, a dimension)."""
+        import psycopg
+
+        try:
+            self.connection.execute(statement.encode(), params)
+        except (psycopg.IntegrityError, psycopg.DataError):
+            return
+        self.probe.fail(
+            _short(statement), got="it was accepted", expected="an error", because=because
+        )
+
+    def rows(self, statement: str, params: Any = None) -> Rows:
+        """Return what a query of the check's own finds, to be judged with `Rows.give`."""
+        return self.runs(statement, params)
+
+
+class Rows:
+    """The rows of a query, and how to judge them.
+
+    Attributes
+    ----------
+    rows
+        As tuples.
+    """
+
+    def __init__(self, probe: Probe, statement: str, rows: list[Any]) -> None:
+        self.probe = probe
+        self.statement = statement
+        self.rows = rows
+
+    def give(self, expected: list[Any], *, because: str = "", tolerance: float = TOLERANCE) -> Rows:
+        """Expect these rows, in this order."""
+        if found := difference(self.rows, expected, tolerance=tolerance):
+            place, got, wanted = found
+            at = f"  (at {place})" if place else ""
+            self.probe.fail(
+                _short(self.statement), got=f"{got}{at}", expected=f"{wanted}{at}", because=because
+            )
+        return self
+
+    def hold(self, condition: object, says: str, *, because: str = "") -> Rows:
+        """Expect a condition on the rows, which `says` puts into words."""
+        if condition is not True:
+            self.probe.fail(
+                _short(self.statement), got=shown(self.rows), expected=says, because=because
+            )
+        return self
+
+
+@contextmanager
+def scratch_schema(probe: Probe, connection: psycopg.Connection[Any]) -> Iterator[Scratch]:
+    """Make an empty schema, put it first in the search path, and drop it at the end.
+
+    Parameters
+    ----------
+    probe
+        Whose failures the learner's errors become.
+    connection
+        To the lab's database; it is switched to autocommit.
+    """
+    from psycopg import sql
+
+    schema = f"check_{secrets.token_hex(6)}"
+    name = sql.Identifier(schema)
+    connection.autocommit = True
+    connection.execute(sql.SQL("CREATE SCHEMA {}").format(name))
+    connection.execute(sql.SQL("SET search_path TO {}, public").format(name))
+    limit = sql.Literal(f"{probe.exercise.time_limit:g}s")
+    connection.execute(sql.SQL("SET statement_timeout TO {}").format(limit))
+    try:
+        yield Scratch(probe, connection, schema)
+    finally:
+        if not connection.closed:
+            connection.rollback()
+            connection.execute("SET statement_timeout TO 0")
+            connection.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(name))
+
+
+def _short(statement: str, most: int = 400) -> str:
+    text = "\n".join(line.rstrip() for line in statement.strip().splitlines())
+    return text if len(text) <= most else f"{text[:most]}…"
+
+
+def _message(error: psycopg.Error) -> str:
+    return error.diag.message_primary or str(error).split("\n")[0]
+
+
+def _place(error: psycopg.Error, statement: str) -> str:
+    """Return the line of the statement that PostgreSQL points at, as a prefix; nothing if none."""
+    position = error.diag.statement_position
+    if position is None or not position.isdigit():
+        return ""
+    line = statement.count("\n", 0, int(position) - 1)
+    return f"line {line + 1}: {statement.splitlines()[line].strip()}\n"

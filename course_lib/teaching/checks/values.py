@@ -1,0 +1,267 @@
+"""Comparing and showing what a learner's code returned: strict about types, wary of odd objects.
+
+`difference` says where two values differ, `mismatch` where a value is not of a type, `shown`
+writes a value in little room. None of them trusts the learner's object: one that claims to equal
+everything is not believed.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import types
+from collections import Counter, OrderedDict, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+TOLERANCE = 1e-5
+WIDTH = 100
+DICTS = (dict, OrderedDict, defaultdict, Counter)
+
+
+def difference(
+    got: object, expected: object, *, tolerance: float = TOLERANCE
+) -> tuple[str, str, str] | None:
+    """Return the first place where two values differ, or None.
+
+    Types count: ``True`` is not ``1`` and a tuple is no list. NumPy's scalars pass for Python's,
+    and numbers that are not whole may differ by `tolerance` (absolute or relative).
+
+    Returns
+    -------
+    tuple of str, or None
+        Where (``"[2].start"``; empty for the whole), what was got there, what was expected.
+
+    Examples
+    --------
+    >>> difference([1, 2], [1, 3])
+    ('', '[1, 2]', '[1, 3]')
+    >>> difference([1, 2, 3, 4, 6], [1, 2, 3, 4, 5])
+    ('[4]', '6', '5')
+    >>> difference(True, 1)
+    ('', 'True (bool)', '1 (int)')
+    >>> difference(0.1 + 0.2, 0.3) is None
+    True
+    """
+    got = _python_scalar(got)
+    expected = _python_scalar(expected)
+    if isinstance(expected, float) and isinstance(got, float | int) and type(got) is not bool:
+        return (
+            None if _close(float(got), expected, tolerance) else ("", shown(got), shown(expected))
+        )
+    if type(expected).__module__ == "numpy":
+        return _array_difference(got, expected, tolerance)
+    if type(got) is not type(expected) and not (type(got) in DICTS and type(expected) in DICTS):
+        return "", f"{shown(got)} ({_kind(got)})", f"{shown(expected)} ({_kind(expected)})"
+    if isinstance(expected, Mapping) and isinstance(got, Mapping):
+        return _dict_difference(got, expected, tolerance)
+    if isinstance(expected, tuple) and hasattr(expected, "_fields"):
+        return _field_difference(got, expected, list(expected._fields), tolerance)
+    if isinstance(expected, list | tuple) and isinstance(got, list | tuple):
+        return _sequence_difference(got, expected, tolerance)
+    if isinstance(expected, set | frozenset) and isinstance(got, set | frozenset):
+        if {(type(item), item) for item in got} != {(type(item), item) for item in expected}:
+            return "", shown(got), shown(expected)
+        return None
+    if dataclasses.is_dataclass(expected):
+        names = [field.name for field in dataclasses.fields(expected)]
+        return _field_difference(got, expected, names, tolerance)
+    if fields := getattr(type(expected), "model_fields", None):  # a pydantic model
+        return _field_difference(got, expected, list(fields), tolerance)
+    return None if got == expected else ("", shown(got), shown(expected))
+
+
+def mismatch(value: object, wanted: Any) -> str | None:
+    """Return how a value is not of the type `wanted`, or None where it is.
+
+    Understands ``list[X]``, ``tuple[X, ...]``, ``dict[K, V]``, ``set[X]``, unions, `Any`, and looks
+    into the fields of named tuples.
+
+    Examples
+    --------
+    >>> mismatch([1, "2"], list[int])
+    "[1] is '2' (str), not int"
+    >>> mismatch([1, 2], list[int]) is None
+    True
+    """
+    return _mismatch(value, wanted, "")
+
+
+def shown(value: object, width: int = WIDTH) -> str:
+    """Return a value as Python would write it, shortened to about `width` characters.
+
+    Examples
+    --------
+    >>> shown("ab" * 500, width=20)
+    "'abababab…' (1,000 characters)"
+    >>> shown(list(range(1000)), width=20)
+    '[0, 1, 2, 3, 4, 5, 6, …] (1,000 items)'
+    """
+    if type(value) is str and len(value) > width:
+        return f"{value[: width // 2 - 2] + '…'!r} ({len(value):,} characters)"
+    if type(value) in (list, tuple) and len(value) > 3:  # type: ignore[arg-type]
+        opening, closing = "[]" if type(value) is list else "()"
+        parts: list[str] = []
+        for item in value:  # type: ignore[attr-defined]
+            part = shown(item, width)
+            if sum(map(len, parts)) + 2 * len(parts) + len(part) > width:
+                break
+            parts.append(part)
+        if len(parts) < len(value):  # type: ignore[arg-type]
+            return f"{opening}{', '.join([*parts, '…'])}{closing} ({len(value):,} items)"  # type: ignore[arg-type]
+    try:
+        text = repr(value)
+    except Exception as error:
+        return f"<a {type(value).__name__} whose repr raises {type(error).__name__}>"
+    return text if len(text) <= 2 * width else f"{text[:width]}…"
+
+
+def describe(wanted: Any) -> str:
+    """Return a type in words that fit a message: ``list[Span]``, ``int``.
+
+    Examples
+    --------
+    >>> describe(list[int]), describe(int), describe(int | None)
+    ('list[int]', 'int', 'int | None')
+    """
+    if get_origin(wanted) is not None and not isinstance(wanted, types.UnionType):
+        arguments = ", ".join("..." if a is ... else describe(a) for a in get_args(wanted))
+        origin = get_origin(wanted)
+        return f"{getattr(origin, '__name__', origin)}[{arguments}]"
+    if isinstance(wanted, types.UnionType):
+        return " | ".join("None" if a is type(None) else describe(a) for a in get_args(wanted))
+    return getattr(wanted, "__name__", str(wanted))
+
+
+def _kind(value: object) -> str:
+    return "None" if value is None else type(value).__name__
+
+
+def _python_scalar(value: object) -> object:
+    module = type(value).__module__
+    if module == "numpy" and getattr(value, "shape", None) == () and hasattr(value, "item"):
+        return value.item()
+    return value
+
+
+def _close(got: float, expected: float, tolerance: float) -> bool:
+    if math.isnan(expected):
+        return math.isnan(got)
+    return math.isclose(got, expected, rel_tol=tolerance, abs_tol=tolerance)
+
+
+def _array_difference(got: object, expected: Any, tolerance: float) -> tuple[str, str, str] | None:
+    import numpy as np
+
+    if type(got) is not np.ndarray:
+        return "", f"{shown(got)} ({_kind(got)})", f"an array of shape {expected.shape}"
+    if got.shape != expected.shape:
+        return "", f"an array of shape {got.shape}", f"shape {expected.shape}"
+    if got.dtype.kind != expected.dtype.kind:
+        return "", f"an array of {got.dtype}", f"{expected.dtype}"
+    if expected.dtype.kind in "fc":
+        unequal = ~np.isclose(got, expected, rtol=tolerance, atol=tolerance, equal_nan=True)
+    else:
+        unequal = got != expected
+    if not unequal.any():
+        return None
+    at = tuple(int(i) for i in np.argwhere(unequal)[0])
+    place = f"[{', '.join(map(str, at))}]"
+    return place, str(got[at].item()), str(expected[at].item())
+
+
+def _dict_difference(
+    got: Mapping[Any, Any], expected: Mapping[Any, Any], tolerance: float
+) -> tuple[str, str, str] | None:
+    for key in expected:
+        if key not in got:
+            return f"[{key!r}]", "no such key", shown(expected[key])
+        if found := difference(got[key], expected[key], tolerance=tolerance):
+            return f"[{key!r}]{found[0]}", found[1], found[2]
+    for key in got:
+        if key not in expected:
+            return f"[{shown(key)}]", shown(got[key]), "no such key"
+    return None
+
+
+def _sequence_difference(
+    got: Sequence[Any], expected: Sequence[Any], tolerance: float
+) -> tuple[str, str, str] | None:
+    for index, (one, other) in enumerate(zip(got, expected, strict=False)):
+        if found := difference(one, other, tolerance=tolerance):
+            if len(expected) <= 3 and len(got) <= 3 and not found[0]:
+                return "", shown(got), shown(expected)
+            return f"[{index}]{found[0]}", found[1], found[2]
+    if len(got) != len(expected):
+        return "", f"{len(got)} items: {shown(got)}", f"{len(expected)} items: {shown(expected)}"
+    return None
+
+
+def _field_difference(
+    got: object, expected: object, names: list[str], tolerance: float
+) -> tuple[str, str, str] | None:
+    for name in names:
+        found = difference(
+            getattr(got, name, None), getattr(expected, name, None), tolerance=tolerance
+        )
+        if found:
+            return f".{name}{found[0]}", found[1], found[2]
+    return None
+
+
+def _mismatch(value: object, wanted: Any, place: str) -> str | None:
+    if wanted is Any:
+        return None
+    origin, arguments = get_origin(wanted), get_args(wanted)
+    if origin in (Union, types.UnionType):
+        if any(_mismatch(value, each, place) is None for each in arguments):
+            return None
+        return _not_a(value, describe(wanted), place)
+    kind = origin or wanted
+    value = _python_scalar(value)
+    if kind is type(None) or wanted is None:
+        return None if value is None else _not_a(value, "None", place)
+    if kind is float and type(value) is int:
+        return None
+    if kind is dict and type(value) in DICTS:
+        pass
+    elif isinstance(kind, type) and kind in (bool, int, float, str, bytes, list, tuple, dict, set):
+        if type(value) is not kind:
+            return _not_a(value, describe(wanted), place)
+    elif not issubclass(type(value), kind):
+        return _not_a(value, describe(wanted), place)
+    return _first(_parts(value, kind, arguments, place))
+
+
+def _parts(
+    value: Any, kind: Any, arguments: tuple[Any, ...], place: str
+) -> Iterable[Callable[[], str | None]]:
+    def look(item: object, wanted: Any, where: str) -> Callable[[], str | None]:
+        return lambda: _mismatch(item, wanted, where)
+
+    if kind in (list, set, frozenset) and arguments:
+        return (look(item, arguments[0], f"{place}[{i}]") for i, item in enumerate(value))
+    if kind is dict and arguments:
+        keys = (look(key, arguments[0], f"{place} key {shown(key, 30)}") for key in value)
+        items = (look(v, arguments[1], f"{place}[{shown(k, 30)}]") for k, v in value.items())
+        return (*keys, *items)
+    if kind is tuple and arguments:
+        wanted = arguments[:1] * len(value) if arguments[-1] is ... else arguments
+        if len(wanted) != len(value):
+            return (lambda: f"{place or 'it'} has {len(value)} items, not {len(wanted)}",)
+        return (look(item, w, f"{place}[{i}]") for i, (item, w) in enumerate(zip(value, wanted)))  # noqa: B905
+    if isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields"):
+        hints = get_type_hints(kind)
+        return (
+            look(getattr(value, name), hints.get(name, Any), f"{place}.{name}")
+            for name in kind._fields
+        )
+    return ()
+
+
+def _first(looks: Iterable[Callable[[], str | None]]) -> str | None:
+    return next((found for look in looks if (found := look()) is not None), None)
+
+
+def _not_a(value: object, wanted: str, place: str) -> str:
+    return f"{place or 'it'} is {shown(value, 60)} ({_kind(value)}), not {wanted}"

@@ -1,0 +1,129 @@
+"""Running a check on a learner's object: `run_check` returns if it passes and raises if not.
+
+The check runs within a time limit. What the learner's code prints is let through up to a limit, on
+standard output alone, because graders take a line on standard error for a failure.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import redirect_stderr, redirect_stdout
+from typing import TYPE_CHECKING, Any, TextIO
+
+from course_lib.errors import CourseError
+from course_lib.teaching.checks import Exercise
+from course_lib.teaching.checks.origin import where_in_given
+from course_lib.teaching.checks.outcomes import CheckFailed, NotAttempted
+from course_lib.teaching.checks.probe import Probe, StubReached
+from course_lib.teaching.lab.time_limit import OutOfTime, within
+
+if TYPE_CHECKING:
+    import psycopg
+
+PRINTED = 4_000
+"""Characters that the learner's code may print during a check before the rest is left out."""
+
+
+def run_check(
+    exercise: Exercise,
+    given: Any,
+    *,
+    exercises: Mapping[str, Exercise] | None = None,
+    connect: Callable[[], psycopg.Connection[Any]] | None = None,
+) -> None:
+    """Check a learner's object.
+
+    Parameters
+    ----------
+    exercise
+        Which exercise.
+    given
+        The learner's object.
+    exercises
+        All exercises of the lab, by which a stub that was reached is told from this one.
+    connect
+        Opens a connection to the lab's database, for checks that need one.
+
+    Raises
+    ------
+    CheckFailed
+        If it is wrong; the message names the case.
+    NotAttempted
+        If it is still the stub, or builds on one that is.
+    """
+    if given is None or given is ...:
+        raise NotAttempted(exercise.id)
+    probe = Probe(exercise, given, connect)
+    printed = _Limited(sys.stdout, PRINTED)
+    try:
+        with redirect_stdout(printed), redirect_stderr(printed):
+            within(exercise.time_limit, lambda: exercise.check(probe))
+    except StubReached as stub:
+        raise NotAttempted(exercise.id, waits_for=_owner(stub, exercise, exercises)) from None
+    except OutOfTime as stop:
+        raise _stopped(stop, probe) from None
+    except CheckFailed as failed:
+        raise failed.with_traceback(None) from None
+    except CourseError:
+        raise
+    except Exception as error:
+        raise _odd(error, probe) from error
+
+
+def _owner(stub: StubReached, own: Exercise, exercises: Mapping[str, Exercise] | None) -> str:
+    """Return the id of the earlier exercise whose stub was reached; empty for this one's own."""
+    names = {other.name: other.id for other in (exercises or {}).values()}
+    exact = names.get(stub.function)
+    if exact is None:  # a method of a class that is the exercise as a whole
+        exact = names.get(stub.function.split(".")[0], own.id)
+    return "" if exact == own.id else exact
+
+
+def _odd(error: Exception, probe: Probe) -> CheckFailed:
+    return CheckFailed(
+        probe.exercise.id,
+        f"{probe.exercise.name} gave something that could not be judged",
+        got=f"{type(error).__name__}: {error}",
+        expected="what the exercise's statement says",
+    )
+
+
+def _stopped(stop: OutOfTime, probe: Probe) -> CheckFailed:
+    exercise = probe.exercise
+    where = where_in_given(stop, probe.given).strip()
+    if stop.args == ("memory",):
+        got = "more and more memory, until it was stopped"
+    else:
+        seconds = f"{exercise.time_limit:g} second{'' if exercise.time_limit == 1 else 's'}"
+        got = f"no result after {seconds}"
+    return CheckFailed(
+        exercise.id,
+        f"{exercise.name} did not come to an end",
+        called=probe.calling,
+        got=f"{got}\n{where}" if where else got,
+        because="a loop whose condition never becomes false runs for ever",
+    )
+
+
+class _Limited(io.TextIOBase):
+    """Lets a number of characters through to another stream and drops the rest."""
+
+    def __init__(self, stream: TextIO, limit: int) -> None:
+        self.stream = stream
+        self.left = limit
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        if self.left > 0:
+            self.stream.write(text[: self.left])
+            self.left -= len(text)
+            if self.left <= 0:
+                self.stream.write("\n… what your function prints further is not shown\n")
+        return len(text)
+
+    def flush(self) -> None:
+        self.stream.flush()

@@ -1,0 +1,32 @@
+"""The figures of the labs, as `lab.show.cuts(…)`: each returns a `Figure` that a notebook displays.
+
+Every figure has a description for those who cannot see it, brings its own background, so that it
+is readable on light and dark themes, and never tells things apart by colour alone.
+"""
+
+from course_lib.teaching.lab.figures.base import Figure
+from course_lib.teaching.lab.figures.charts import bars, histogram, latencies
+from course_lib.teaching.lab.figures.curves import lines
+from course_lib.teaching.lab.figures.pipeline import pipeline
+from course_lib.teaching.lab.figures.plans import plan
+from course_lib.teaching.lab.figures.search import ranking, recall_latency
+from course_lib.teaching.lab.figures.sliders import spans_slider
+from course_lib.teaching.lab.figures.text import cuts, spans
+from course_lib.teaching.lab.figures.vectors import heat_map, map_2d
+
+__all__ = [
+    "Figure",
+    "bars",
+    "cuts",
+    "heat_map",
+    "histogram",
+    "latencies",
+    "lines",
+    "map_2d",
+    "pipeline",
+    "plan",
+    "ranking",
+    "recall_latency",
+    "spans",
+    "spans_slider",
+]

@@ -1,0 +1,117 @@
+"""What all figures share: the `Figure` itself, the palette, and how a chart becomes a picture.
+
+Figures are HTML with inline styles: JupyterLab strips style sheets, scripts and SVG from notebooks
+it does not trust, and shows a bare PNG without its alternative text.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import logging
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Chart
+
+INK, PAPER, FAINT = "#1a1a1a", "#ffffff", "#6b6b6b"
+
+PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#444444")
+"""Okabe and Ito's colours, which the colour-blind tell apart."""
+
+HATCHES = ("", "//", "..", "xx", "\\\\", "++", "oo")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+
+BOX = (
+    f"color: {INK}; background-color: {PAPER}; border: 1px solid #c8c8c8; padding: 8px; "
+    "margin: 4px 0px; max-width: 820px"
+)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure and its description.
+
+    Attributes
+    ----------
+    html
+        What is shown, with inline styles only.
+    alt
+        What is to be seen in it, in words.
+    """
+
+    html: str
+    alt: str
+
+    def __repr__(self) -> str:
+        return f"Figure: {self.alt}"
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return {"text/html": self.html, "text/plain": repr(self)}
+
+
+def boxed(content: str, alt: str, *, caption: str = "") -> Figure:
+    """Return a figure made of HTML.
+
+    Parameters
+    ----------
+    content
+        HTML, escaped already.
+    alt
+        The description.
+    caption
+        Plain text below it.
+    """
+    below = (
+        f'<figcaption style="color: {FAINT}; font-size: 12px">{escape(caption)}</figcaption>'
+        if caption
+        else ""
+    )
+    # `title` is left to elements inside: as a tooltip over all of it, it would be in the way.
+    html = f'<figure aria-label="{escape(alt)}" style="{BOX}">{content}{below}</figure>'
+    return Figure(html, alt)
+
+
+def chart(width: float = 7.0, height: float = 3.4) -> tuple[Chart, Axes]:
+    """Return an empty matplotlib figure (inches) and its axes, without pyplot's global state."""
+    # matplotlib says on standard error that it builds its font cache, the first time.
+    logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)
+    from matplotlib.figure import Figure as Chart
+
+    figure = Chart(figsize=(width, height), layout="constrained", facecolor=PAPER)
+    axes = figure.add_subplot()
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure, axes
+
+
+def picture(figure: Chart, alt: str, *, dpi: int = 140) -> Figure:
+    """Return a matplotlib figure as a picture with its description."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png", dpi=dpi, bbox_inches="tight", metadata={"Software": None})
+    data = base64.b64encode(buffer.getvalue()).decode("ascii")
+    pixels = int.from_bytes(buffer.getvalue()[16:20], "big")  # the width in a PNG's header
+    width = round(pixels / dpi * 100)
+    return Figure(
+        f'<img src="data:image/png;base64,{data}" alt="{escape(alt)}" width="{width}">', alt
+    )
+
+
+def colour(index: int) -> str:
+    """Return a colour of the palette, which begins anew at its end."""
+    return PALETTE[index % len(PALETTE)]
+
+
+def number(value: float) -> str:
+    """Return a number with as many digits as one wants to read.
+
+    Examples
+    --------
+    >>> number(1234567), number(12.345), number(0.01234), number(3.0)
+    ('1,234,567', '12.3', '0.0123', '3')
+    """
+    if value == int(value):
+        return f"{int(value):,}"
+    return f"{value:,.1f}" if abs(value) >= 10 else f"{value:.3g}"

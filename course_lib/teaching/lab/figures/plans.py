@@ -1,0 +1,154 @@
+"""PostgreSQL's plans as a small table: what runs, how many rows were expected, how many came."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any
+
+from course_lib.errors import InputError
+from course_lib.teaching.lab.figures.base import INK, Figure, boxed
+
+NODE = re.compile(
+    r"^(?P<indent>\s*)(?:->\s+)?(?P<name>\S.*?)\s+\(cost=[\d.]+\.\.[\d.]+ rows=(?P<rows>\d+) "
+    r"width=\d+\)(?:\s+\((?:actual (?:time=[\d.]+\.\.(?P<time>[\d.]+) )?"
+    r"rows=(?P<actual>[\d.]+) loops=(?P<loops>\d+)|(?P<never>never executed))\))?"
+)
+DETAILS = ("Index Cond", "Recheck Cond", "Filter", "Order By", "Sort Key", "Rows Removed by Filter")
+CELL = f"text-align: left; vertical-align: top; color: {INK}; background-color: #ffffff"
+OFF = 10
+"""An estimate that is wrong by this factor or more is marked."""
+
+
+@dataclass
+class Node:
+    """One line of a plan; None where EXPLAIN ran without ANALYZE."""
+
+    depth: int
+    name: str
+    estimated: int
+    actual: float | None = None
+    milliseconds: float | None = None
+    details: list[str] = field(default_factory=list)
+
+
+def plan(explained: Any) -> Figure:
+    """Show a plan as a table, one node a row.
+
+    Parameters
+    ----------
+    explained
+        What EXPLAIN returned: rows of a cursor, text, or (with FORMAT JSON) the decoded value.
+        Rows and times are for all loops together.
+    """
+    nodes = read_plan(explained)
+    rows = []
+    for node in nodes:
+        wrong = _is_off(node)
+        actual = "–" if node.actual is None else f"{node.actual:,.0f}"
+        time = "–" if node.milliseconds is None else f"{node.milliseconds:,.2f} ms"
+        indent = "&nbsp;" * 4 * node.depth
+        details = "".join(
+            f"<br>{indent}&nbsp;&nbsp;<small>{escape(detail)}</small>" for detail in node.details
+        )
+        arrow = "└ " if node.depth else ""
+        cells = (
+            f"{indent}{arrow}<b>{escape(node.name)}</b>{details}",
+            f"{node.estimated:,}",
+            f"<b>⚠ {actual}</b>" if wrong else actual,
+            time,
+        )
+        rows.append("<tr>" + "".join(f'<td style="{CELL}">{cell}</td>' for cell in cells) + "</tr>")
+    heads = ("node", "rows expected", "rows found", "time until its last row")
+    head = "".join(f'<th style="{CELL}">{name}</th>' for name in heads)
+    caption = f"⚠ the estimate is off by a factor of {OFF} or more" if "⚠" in "".join(rows) else ""
+    told = "; ".join(f"{node.name}, {node.estimated} rows expected" for node in nodes)
+    return boxed(
+        f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>",
+        f"Query plan: {told}.",
+        caption=caption,
+    )
+
+
+def read_plan(explained: Any) -> list[Node]:
+    """Return the nodes of a plan, from the top; see `plan`.
+
+    Examples
+    --------
+    >>> read_plan("Seq Scan on chunks  (cost=0.00..9.50 rows=50 width=36)")[0].name
+    'Seq Scan on chunks'
+    """
+    value = explained
+    if isinstance(value, Sequence) and value and isinstance(value[0], tuple):
+        column = [row[0] for row in value]
+        value = "\n".join(column) if isinstance(column[0], str) else column[0]
+    if isinstance(value, str) and value.lstrip().startswith(("[", "{")):
+        value = json.loads(value)
+    if isinstance(value, list) and value and isinstance(value[0], Mapping):
+        value = value[0]
+    if isinstance(value, Mapping):
+        nodes = list(_from_json(value.get("Plan", value), 0))
+    else:
+        nodes = _from_text(str(value))
+    if not nodes:
+        raise InputError(
+            "This is no plan that can be read",
+            hint="Pass what EXPLAIN returned: cursor.fetchall().",
+        )
+    return nodes
+
+
+def _from_json(plan: Mapping[str, Any], depth: int) -> list[Node]:
+    name = str(plan["Node Type"])
+    if index := plan.get("Index Name"):
+        name += f" using {index}"
+    if relation := plan.get("Relation Name"):
+        name += f" on {relation}"
+    loops = plan.get("Actual Loops", 1)
+    details = []
+    for key in DETAILS:
+        if plan.get(key):
+            value = plan[key]
+            details.append(f"{key}: {', '.join(value) if isinstance(value, list) else value}")
+    node = Node(
+        depth,
+        name,
+        int(plan.get("Plan Rows", 0)),
+        _times(plan.get("Actual Rows"), loops),
+        _times(plan.get("Actual Total Time"), loops),
+        details,
+    )
+    return [node, *(n for child in plan.get("Plans", ()) for n in _from_json(child, depth + 1))]
+
+
+def _from_text(text: str) -> list[Node]:
+    nodes: list[Node] = []
+    indents: list[int] = []
+    for line in text.splitlines():
+        found = NODE.match(line)
+        if found is None:
+            detail = line.strip()
+            if nodes and detail.startswith(DETAILS):
+                nodes[-1].details.append(detail)
+            continue
+        indent = len(found["indent"])
+        indents = [*(i for i in indents if i < indent), indent]
+        loops = int(found["loops"] or 1)
+        actual = 0.0 if found["never"] else _times(found["actual"], loops)
+        time = _times(found["time"], loops)
+        nodes.append(Node(len(indents) - 1, found["name"], int(found["rows"]), actual, time))
+    return nodes
+
+
+def _times(value: Any, loops: int) -> float | None:
+    return None if value is None else float(value) * loops
+
+
+def _is_off(node: Node) -> bool:
+    if node.actual is None:
+        return False
+    low, high = sorted((max(node.estimated, 1), max(node.actual, 1)))
+    return high / low >= OFF

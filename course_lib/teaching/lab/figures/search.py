@@ -1,0 +1,127 @@
+"""Figures of searching: one question's results, and what indexes trade between recall and time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+from course_lib.errors import InputError
+from course_lib.teaching.lab.figures.base import (
+    INK,
+    MARKERS,
+    Figure,
+    boxed,
+    chart,
+    colour,
+    number,
+    picture,
+)
+
+if TYPE_CHECKING:
+    from course_lib.records import SearchResult
+
+LINES = ("-", "--", ":", "-.")
+CELL = f"text-align: left; vertical-align: top; color: {INK}; background-color: #ffffff"
+
+
+def ranking(
+    results: Sequence[SearchResult], question: str = "", *, most: int = 160, mark: str = ""
+) -> Figure:
+    """Show search results as a table: rank, score as a bar, source, and how the text begins.
+
+    Parameters
+    ----------
+    results
+        Best first.
+    question
+        What was asked, above the table.
+    most
+        Characters shown of each text.
+    mark
+        A phrase to mark where it occurs.
+    """
+    rows = []
+    for rank, result in enumerate(results, start=1):
+        share = max(0.0, min(1.0, result.similarity_score))
+        bar = (
+            f'<div style="background-color: #dddddd; width: 90px; height: 8px">'
+            f'<div style="background-color: #0072b2; width: {round(90 * share)}px; height: 8px">'
+            "</div></div>"
+        )
+        score = f"{bar}{result.similarity_score:.3f}"
+        source = f"<b>{escape(result.document_name)}</b><br>piece {result.chunk_index}"
+        cells = (str(rank), score, source, _snippet(result.content, most, mark))
+        columns = "".join(f'<td style="{CELL}">{cell}</td>' for cell in cells)
+        rows.append(f"<tr>{columns}</tr>")
+    head = "".join(
+        f'<th style="{CELL}">{name}</th>' for name in ("#", "similarity", "source", "text")
+    )
+    asked = f'<p style="color: {INK}"><b>{escape(question)}</b></p>' if question else ""
+    first = f"; the first is {results[0].document_name}" if results else ""
+    return boxed(
+        f"{asked}<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>",
+        f"{len(results)} results{f' for {question!r}' if question else ''}{first}.",
+    )
+
+
+def recall_latency(
+    points: Mapping[str, Sequence[tuple[float, float, str]]], title: str = ""
+) -> Figure:
+    """Draw recall against latency, one line a kind of index; up and to the left is better.
+
+    Parameters
+    ----------
+    points
+        Series → (milliseconds, recall, label) of each setting, as in ``(1.2, 0.97, "ef 40")``.
+    title
+        Above the chart.
+    """
+    if not points or not all(points.values()):
+        raise InputError("There are no points to draw")
+    figure, axes = chart(7.0, 4.2)
+    told = []
+    for index, (name, series) in enumerate(points.items()):
+        ordered = sorted(series)
+        axes.plot(
+            [point[0] for point in ordered],
+            [point[1] for point in ordered],
+            label=name,
+            color=colour(index),
+            marker=MARKERS[index % len(MARKERS)],
+            linestyle=LINES[index % len(LINES)],
+        )
+        below = index % 2
+        for latency, recall, label in ordered:
+            axes.annotate(
+                label,
+                (latency, recall),
+                xytext=(7, -11) if below else (-7, 6),
+                textcoords="offset points",
+                ha="left" if below else "right",
+                fontsize=8,
+                color=colour(index),
+            )
+        best = max(ordered, key=lambda point: point[1])
+        told.append(f"{name} reaches recall {best[1]:.2f} at {number(best[0])} ms ({best[2]})")
+    axes.set_xlim(left=0)
+    axes.margins(x=0.12, y=0.12)
+    axes.set_xlabel("milliseconds a search")
+    axes.set_ylabel("recall")
+    axes.grid(alpha=0.25)
+    axes.legend(loc="lower right", frameon=False)
+    axes.set_title(title, loc="left")
+    return picture(figure, f"Recall against latency: {'; '.join(told)}.")
+
+
+def _snippet(text: str, most: int, mark: str) -> str:
+    plain = " ".join(text.split())
+    at = plain.casefold().find(mark.casefold()) if mark else -1
+    begin = max(0, at - most // 3) if at + len(mark) > most else 0
+    cut = plain[begin : begin + most]
+    shown = f"{'… ' if begin else ''}{cut}{' …' if begin + most < len(plain) else ''}"
+    at = shown.casefold().find(mark.casefold()) if mark else -1
+    if at < 0:
+        return escape(shown)
+    before, found, after = shown[:at], shown[at : at + len(mark)], shown[at + len(mark) :]
+    return f"{escape(before)}<mark>{escape(found)}</mark>{escape(after)}"

@@ -1,0 +1,179 @@
+"""Figures of vectors: which are near which, and a map of them in two dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from course_lib.errors import InputError
+from course_lib.teaching.lab.figures.base import MARKERS, Figure, chart, colour, picture
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+ROOM_FOR_NUMBERS = 14
+"""Rows up to which a heat map has its numbers written in."""
+
+
+def heat_map(
+    matrix: npt.ArrayLike,
+    labels: Sequence[str],
+    columns: Sequence[str] | None = None,
+    *,
+    title: str = "",
+) -> Figure:
+    """Draw a matrix of similarities; light is near 0, dark is near 1, and the numbers stand in it.
+
+    Parameters
+    ----------
+    matrix
+        (rows, columns), as a rule cosine similarities.
+    labels
+        A name for each row.
+    columns
+        A name for each column; the rows' names without it.
+    title
+        Above the chart.
+    """
+    import numpy as np
+
+    values = np.asarray(matrix, dtype=float)
+    columns = labels if columns is None else columns
+    if values.shape != (len(labels), len(columns)):
+        raise InputError(
+            f"The matrix is {values.shape}, the labels are for {(len(labels), len(columns))}"
+        )
+    size = 0.55 if max(values.shape) <= ROOM_FOR_NUMBERS else 0.3
+    figure, axes = chart(2.6 + size * len(columns), 1.6 + size * len(labels))
+    low = min(0.0, float(values.min()))
+    image = axes.imshow(values, cmap="cividis_r", vmin=low, vmax=1)
+    axes.set_xticks(range(len(columns)), [_short(c) for c in columns], rotation=40, ha="right")
+    axes.set_yticks(range(len(labels)), [_short(label) for label in labels])
+    if max(values.shape) <= ROOM_FOR_NUMBERS:
+        middle = (1 + low) / 2
+        for row, column in np.ndindex(*values.shape):
+            ink = "white" if values[row, column] > middle else "black"
+            text = f"{values[row, column]:.2f}"
+            axes.text(column, row, text, ha="center", va="center", color=ink, fontsize=9)
+    figure.colorbar(image, ax=axes, shrink=0.8)
+    axes.set_title(title, loc="left")
+    return picture(figure, f"Heat map{_about(title)}. {_nearest(values, labels, columns)}")
+
+
+def map_2d(
+    vectors: npt.ArrayLike,
+    labels: Sequence[str] | None = None,
+    groups: Sequence[str] | None = None,
+    *,
+    query: npt.ArrayLike | None = None,
+    title: str = "",
+) -> Figure:
+    """Draw vectors as points on the plane on which they differ most (principal components).
+
+    Parameters
+    ----------
+    vectors
+        (n, dimension).
+    labels
+        A name beside each point; none without it.
+    groups
+        The group of each point: its colour and its marker.
+    query
+        One more vector, drawn as a star.
+    title
+        Above the chart.
+    """
+    import numpy as np
+
+    matrix = np.asarray(vectors, dtype=float)
+    if matrix.ndim != 2 or len(matrix) < 2:
+        raise InputError(f"A map needs at least two vectors, not an array of {matrix.shape}")
+    groups = [""] * len(matrix) if groups is None else groups
+    for name, given in (("labels", labels), ("groups", groups)):
+        if given is not None and len(given) != len(matrix):
+            raise InputError(f"There are {len(given)} {name} for {len(matrix)} vectors")
+    points, star, share = plane(matrix, None if query is None else np.asarray(query, dtype=float))
+    figure, axes = chart(7.0, 4.6)
+    names = list(dict.fromkeys(groups))
+    for index, name in enumerate(names):
+        members = points[[group == name for group in groups]]
+        marker = MARKERS[index % len(MARKERS)]
+        axes.scatter(
+            members[:, 0],
+            members[:, 1],
+            color=colour(index),
+            marker=marker,
+            s=42,
+            label=name,
+            alpha=0.85,
+        )
+    if star is not None:
+        axes.scatter(
+            star[0], star[1], color="black", marker="*", s=220, label="the question", zorder=3
+        )
+    for index, (point, label) in enumerate(zip(points, labels or (), strict=False)):
+        offset = (6, -10 if index % 2 else 4)  # by turns, so that two neighbours stay readable
+        axes.annotate(_short(label), point, xytext=offset, textcoords="offset points", fontsize=8)
+    if names != [""] or star is not None:
+        axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=9)
+    axes.set_xlabel(f"the two axes show {share:.0%} of the variance")
+    axes.set_xticks([])
+    axes.set_yticks([])
+    axes.set_title(title, loc="left")
+    told = f"Map{_about(title)}: {len(matrix)} points"
+    if names != [""]:
+        told += f" in {len(names)} groups ({', '.join(names)})"
+    if star is not None:
+        nearest = int(np.argmin(np.linalg.norm(points - star, axis=1)))
+        name = groups[nearest] or (labels[nearest] if labels else "")
+        told += f", and the question{f', nearest to {name}' if name else ''}"
+    return picture(figure, f"{told}. The two axes show {share:.0%} of the variance.")
+
+
+def plane(
+    matrix: npt.NDArray[np.float64], query: npt.NDArray[np.float64] | None = None
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64] | None, float]:
+    """Project vectors on their first two principal components.
+
+    Returns
+    -------
+    tuple
+        The points (n, 2), the query's point or None, and the share of the variance they show.
+    """
+    import numpy as np
+
+    mean = matrix.mean(axis=0)
+    _, strengths, directions = np.linalg.svd(matrix - mean, full_matrices=False)
+    if len(directions) < 2:  # vectors of one dimension
+        directions = np.vstack([directions, np.zeros_like(directions)])
+    basis = directions[:2]
+    # The sign of a component is arbitrary: fixed, so that the map is the same on every machine.
+    largest = np.abs(basis).argmax(axis=1)
+    basis = basis * np.where(basis[[0, 1], largest] < 0, -1.0, 1.0)[:, None]
+    total = float((strengths**2).sum())
+    share = float((strengths[:2] ** 2).sum()) / total if total else 1.0
+    star = None if query is None else (query - mean) @ basis.T
+    return (matrix - mean) @ basis.T, star, share
+
+
+def _nearest(values: Any, labels: Sequence[str], columns: Sequence[str]) -> str:
+    """Say in words which pair of different things is the most and which the least alike."""
+    pairs = [
+        (float(values[r, c]), f"{labels[r]} and {columns[c]}")
+        for r in range(len(labels))
+        for c in range(len(columns))
+        if labels[r] != columns[c]
+    ]
+    if not pairs:
+        return ""
+    (least, far), (most, near) = min(pairs), max(pairs)
+    return f"Most alike: {near} ({most:.2f}). Least: {far} ({least:.2f})."
+
+
+def _short(label: str, most: int = 28) -> str:
+    return label if len(label) <= most else f"{label[: most - 1]}…"
+
+
+def _about(title: str) -> str:
+    return f" of {title}" if title else ""

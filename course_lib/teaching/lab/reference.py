@@ -1,0 +1,135 @@
+"""The final version of what an exercise asks for: out of the library, or out of the lab's solution.
+
+An exercise whose answer is no library function stands in `solutions/NN_name.py` alone; its cell is
+compiled from there, so that the reference exists once.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import linecache
+import re
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+from course_lib.errors import InputError
+from course_lib.settings import project_root
+from course_lib.teaching.checks import Exercise
+
+CELL = re.compile(r"^# %%(.*)$", re.MULTILINE)
+
+
+def reference(lab_id: str, exercise: Exercise) -> Any:
+    """Return the final version of what an exercise asks for.
+
+    Parameters
+    ----------
+    lab_id
+        Two digits.
+    exercise
+        Which one.
+
+    Raises
+    ------
+    InputError
+        If the lab's solution is not there or does not hold the exercise.
+    """
+    if exercise.library is not None:
+        return _named(importlib.import_module(exercise.library), exercise.name)
+    path = solution_path(lab_id)
+    return from_solution(path.read_text(encoding="utf-8"), exercise, str(path))
+
+
+def solution_path(lab_id: str) -> Path:
+    """Return where a lab's solution (the source of its notebooks) lies.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    """
+    found = sorted((project_root() / "solutions").glob(f"{lab_id}_*.py"))
+    if not found:
+        raise InputError(
+            f"There is no solutions/{lab_id}_*.py", hint="Restore it: git checkout -- solutions"
+        )
+    return found[0]
+
+
+def from_solution(source: str, exercise: Exercise, file: str = "<solution>") -> Any:
+    """Compile an exercise's cell out of a solution in percent format and return what it defines.
+
+    Before it run the imports, the constants and the exercises of the cells above: all that an
+    exercise may refer to.
+
+    Parameters
+    ----------
+    source
+        The text of the solution.
+    exercise
+        Which one.
+    file
+        Shown in tracebacks.
+
+    Raises
+    ------
+    InputError
+        If there is no cell with that exercise's id, or it does not define the name.
+
+    Examples
+    --------
+    >>> text = '''# %% exercise="1.1"
+    ... def double(x):
+    ...     return 2 * x
+    ... '''
+    >>> from_solution(text, Exercise("1.1", "double", 1, (), print))(4)
+    8
+    """
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    namespace: dict[str, Any] = {"__name__": f"solution_{exercise.id}"}
+    for number, header, text in _cells(source):
+        if "[markdown]" in header:
+            continue
+        found = re.search(r'exercise="([^"]+)"', header)
+        code = "\n" * number + re.sub(r"^\s*[%!].*$", "", text, flags=re.MULTILINE)
+        tree = ast.parse(code, filename=file)
+        if found is None:
+            tree.body = [node for node in tree.body if _is_ground(node)]
+        exec(compile(tree, file, "exec"), namespace)
+        if found is not None and found[1] == exercise.id:
+            return _named(namespace, exercise.name)
+    raise InputError(f"{file} has no cell with exercise={exercise.id!r}")
+
+
+def _cells(source: str) -> list[tuple[int, str, str]]:
+    """Return line number, header and text of each cell."""
+    marks = list(CELL.finditer(source))
+    ends = [mark.start() for mark in marks[1:]] + [len(source)]
+    return [
+        (source.count("\n", 0, mark.end()), mark[1], source[mark.end() : end])
+        for mark, end in zip(marks, ends, strict=True)
+    ]
+
+
+def _is_ground(node: ast.stmt) -> bool:
+    """Tell whether a statement is an import or gives a literal a name in capitals."""
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return True
+    if not isinstance(node, ast.Assign):
+        return False
+    capitals = all(isinstance(name, ast.Name) and name.id.isupper() for name in node.targets)
+    try:
+        ast.literal_eval(node.value)
+    except ValueError:
+        return False
+    return capitals
+
+
+def _named(holder: Any, name: str) -> Any:
+    first, *rest = name.split(".")
+    value = holder.get(first) if isinstance(holder, dict) else getattr(holder, first, None)
+    if value is None:
+        raise InputError(f"The solution of this exercise defines no {first}")
+    return reduce(getattr, rest, value)

@@ -1,0 +1,298 @@
+"""A lab's session: checks, hints, data, a database, the model and figures from one object.
+
+Starting is quick: the database, the model and matplotlib are reached for when first used. Paths
+are resolved against the project's root, because papermill, nbval and JupyterLab each start
+notebooks in another folder.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from course_lib.errors import InputError
+from course_lib.settings import project_root
+from course_lib.teaching.checks import Exercise, lab_number, load
+from course_lib.teaching.checks.outcomes import CheckFailed, NotAttempted
+from course_lib.teaching.lab.checking import run_check
+from course_lib.teaching.lab.hints import Hint
+from course_lib.teaching.lab.reference import reference
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    import psycopg
+
+    from course_lib.embedder import EmbeddingClient
+    from course_lib.store.databases import FreshDatabase
+    from course_lib.teaching.lab.retrieval import Measurement, Question
+    from course_lib.teaching.lab.scorecard import Scorecard
+
+DOCUMENTS = "data/documents"
+
+
+def start(
+    lab_id: str,
+    *,
+    data_dir: str | Path | None = None,
+    database_url: str | None = None,
+    embedding_model: str | None = None,
+) -> Lab:
+    """Open a lab and say which, in one line.
+
+    Parameters
+    ----------
+    lab_id
+        As in ``"01"``.
+    data_dir
+        The documents that the lab works on, relative to the project's root; `data/documents`
+        without it.
+    database_url
+        A PostgreSQL server on which the lab gets its database; without it `DATABASE_URL`, or the
+        embedded server.
+    embedding_model
+        A model's name or path; the course's own without it.
+
+    Returns
+    -------
+    Lab
+
+    Raises
+    ------
+    InputError
+        If there is no such lab or no such folder.
+
+    Examples
+    --------
+    >>> lab = start("01")
+    Lab 01 is ready. Its documents are in data/documents.
+    """
+    lab = Lab(lab_id, data_dir=data_dir, database_url=database_url, embedding_model=embedding_model)
+    print(f"Lab {lab.id} is ready. Its documents are in {_from_root(lab.data_dir)}.")
+    return lab
+
+
+class Lab:
+    """What a notebook works with; see `start` for the parameters.
+
+    Attributes
+    ----------
+    id
+        Two digits.
+    data_dir
+        Where the lab's documents are.
+    exercises
+        The lab's exercises by id.
+    """
+
+    def __init__(
+        self,
+        lab_id: str,
+        *,
+        data_dir: str | Path | None = None,
+        database_url: str | None = None,
+        embedding_model: str | None = None,
+    ) -> None:
+        self.id = lab_number(lab_id)
+        self.exercises = load(self.id)
+        self.data_dir = (project_root() / (data_dir or DOCUMENTS)).resolve()
+        if not self.data_dir.is_dir():
+            raise InputError(
+                f"data_dir {_from_root(self.data_dir)} is not a directory",
+                hint="It is taken relative to the project's root; data/documents is the course's.",
+            )
+        self._server_url = database_url or None
+        self._model_name = embedding_model or None
+        self._database: FreshDatabase | None = None
+        self._passed: dict[str, Any] = {}
+        self._hints: dict[str, int] = {}
+
+    def __repr__(self) -> str:
+        return f"Lab {self.id}"
+
+    # --- exercises ---
+
+    def check(self, exercise_id: str, given: Any) -> None:
+        """Check what the learner wrote; say so where it passes.
+
+        Parameters
+        ----------
+        exercise_id
+            As in ``"1.1"``.
+        given
+            The learner's function (itself, not its result).
+
+        Raises
+        ------
+        CheckFailed
+            If it is wrong. The message says what was called, what came, what was expected, and a
+            hint.
+        NotAttempted
+            If it is still the stub, or waits for an earlier exercise.
+        """
+        exercise = self._exercise(exercise_id)
+        self._passed.pop(exercise.name, None)
+        try:
+            run_check(exercise, given, exercises=self.exercises, connect=self.connect)
+        except CheckFailed as failed:
+            if exercise.hints:
+                seen = self._hints.setdefault(exercise.id, 1)
+                failed.hint = str(Hint(exercise, seen))
+            raise failed.with_traceback(None) from None
+        except NotAttempted as untouched:
+            raise untouched.with_traceback(None) from None
+        self._passed[exercise.name] = given
+        points = "1 point" if exercise.points == 1 else f"{exercise.points} points"
+        print(f"✓ {exercise.id} passed ({points})")
+
+    def hint(self, exercise_id: str) -> Hint:
+        """Return the next hint for an exercise; after the last one, the last again.
+
+        Parameters
+        ----------
+        exercise_id
+            As in ``"1.1"``.
+        """
+        exercise = self._exercise(exercise_id)
+        seen, most = self._hints.get(exercise.id, 0), len(exercise.hints)
+        self._hints[exercise.id] = min(seen + 1, most)
+        return Hint(exercise, self._hints[exercise.id], beyond=0 < most == seen)
+
+    def use(self, name: str) -> Any:
+        """Return the learner's version of a function if its check passed, else the course's.
+
+        Parameters
+        ----------
+        name
+            The function's name, as in ``"split_text"``.
+        """
+        for exercise in self.exercises.values():
+            if exercise.name == name:
+                break
+        else:
+            names = ", ".join(exercise.name for exercise in self.exercises.values()) or "none"
+            raise InputError(
+                f"Lab {self.id} has no exercise that writes {name!r}", hint=f"It has: {names}."
+            )
+        if name in self._passed:
+            print(f"{name}: yours")
+            return self._passed[name]
+        print(f"{name}: the course's version, until {exercise.id} passes with yours")
+        return reference(self.id, exercise)
+
+    def _exercise(self, exercise_id: str) -> Exercise:
+        try:
+            return self.exercises[exercise_id]
+        except KeyError:
+            ids = ", ".join(self.exercises) or "none"
+            raise InputError(
+                f"Lab {self.id} has no exercise {exercise_id!r}", hint=f"It has: {ids}."
+            ) from None
+
+    # --- data ---
+
+    def documents(self) -> dict[str, str]:
+        """Return the text of each of the lab's documents by name, in the order of their names."""
+        from course_lib.loader import read_documents
+
+        return {document.name: document.content for document in read_documents(self.data_dir)}
+
+    def document(self, name: str) -> str:
+        """Return one document's text.
+
+        Parameters
+        ----------
+        name
+            As in ``"feature-stores.md"``.
+        """
+        documents = self.documents()
+        if name not in documents:
+            raise InputError(
+                f"There is no document {name!r}", hint=f"There are: {', '.join(documents)}."
+            )
+        return documents[name]
+
+    def questions(self) -> list[Question]:
+        """Return the questions about the lab's documents, with where their answers stand."""
+        from course_lib.teaching.lab.retrieval import questions_for
+
+        return questions_for(self.data_dir)
+
+    # --- database and model ---
+
+    @property
+    def database_url(self) -> str:
+        """The address of the lab's own database, which is made when first asked for.
+
+        It goes away after the kernel has ended. Two sessions of the same lab have two databases.
+        """
+        if self._database is None:
+            from course_lib.store import fresh_database
+
+            self._database = fresh_database(self.id, url=self._server_url)
+        return self._database.url
+
+    def connect(self, *, autocommit: bool = False) -> psycopg.Connection[Any]:
+        """Return a new connection to the lab's database."""
+        from course_lib.store import connect
+
+        return connect(self.database_url, autocommit=autocommit)
+
+    @cached_property
+    def embedder(self) -> EmbeddingClient:
+        """The embedding model; its vectors are cached on disk, by model and text."""
+        from course_lib.embedder import EmbeddingClient
+
+        return EmbeddingClient(self._model_name, cache=True)
+
+    def encode(self, texts: str | Sequence[str]) -> npt.NDArray[np.float32]:
+        """Return the vectors of texts, (n, dimension), or of one text, (dimension,)."""
+        if isinstance(texts, str):
+            vector: npt.NDArray[np.float32] = self.embedder.encode([texts])[0]
+            return vector
+        return self.embedder.encode(list(texts))
+
+    # --- looking and measuring ---
+
+    @property
+    def show(self) -> ModuleType:
+        """The figures: ``lab.show.cuts(text, chunks)`` and its siblings."""
+        return importlib.import_module("course_lib.teaching.lab.figures")
+
+    def measure_retrieval(self, search: Callable[[str], Sequence[Any]], k: int = 5) -> Measurement:
+        """Ask all questions and measure what `search` finds; see `retrieval.measure`."""
+        from course_lib.teaching.lab.retrieval import measure
+
+        return measure(search, self.questions(), k)
+
+    def score(
+        self,
+        *,
+        recall_at_5: float | None = None,
+        mrr: float | None = None,
+        latency_ms: float | None = None,
+        note: str = "",
+    ) -> Scorecard:
+        """Write this lab's line of the running scorecard and return the card so far.
+
+        Parameters
+        ----------
+        recall_at_5, mrr
+            Between 0 and 1; None where the lab does not measure it.
+        latency_ms
+            Milliseconds of a search, at the median.
+        note
+            What changed, in a few words.
+        """
+        from course_lib.teaching.lab.scorecard import Row, update
+
+        return update(Row(self.id, recall_at_5, mrr, latency_ms, note))
+
+
+def _from_root(path: Path) -> str:
+    root = project_root()
+    return path.relative_to(root).as_posix() if path.is_relative_to(root) else str(path)

@@ -1,0 +1,328 @@
+"""Wrong answers to lab 01 that a learner would plausibly write.
+
+`MUTANTS` holds, for each exercise, the wrong versions and a piece of the message by which the
+check has to name the case that broke them. `test_exercises.py` runs them all; a new lab adds a
+file like this one.
+"""
+
+from course_lib.loader.recursive import SEPARATORS, find_cut, keep_crlf, next_start
+from course_lib.records import Span
+
+# --- 1.1 find_cut ---
+
+
+def takes_the_first_boundary(text, start, limit, floor=0, separators=SEPARATORS):
+    for separator in separators:
+        at = text.find(separator, start, limit)
+        if separator and at >= 0:
+            return at + len(separator)
+    return limit
+
+
+def forgets_the_separators_width(text, start, limit, floor=0, separators=SEPARATORS):
+    for separator in separators:
+        at = text.rfind(separator, start, limit)
+        if at >= 0:
+            return at
+    return limit
+
+
+def takes_the_nearest_of_all(text, start, limit, floor=0, separators=SEPARATORS):
+    ends = [
+        text.rfind(s, start, limit) + len(s) for s in separators if s and s in text[start:limit]
+    ]
+    return max(ends, default=limit)
+
+
+def counts_from_the_window(text, start, limit, floor=0, separators=SEPARATORS):
+    window = text[start:limit]
+    for separator in separators:
+        at = window.rfind(separator)
+        if at >= 0:
+            return at + len(separator)
+    return limit
+
+
+def looks_before_the_start(text, start, limit, floor=0, separators=SEPARATORS):
+    for separator in separators:
+        at = text.rfind(separator, 0, limit)
+        if at >= 0:
+            return at + len(separator)
+    return limit
+
+
+def overlooks_offset_zero(text, start, limit, floor=0, separators=SEPARATORS):
+    for separator in separators:
+        at = text.rfind(separator, max(start, floor + 1 - len(separator)), limit)
+        if at > 0:
+            return at + len(separator)
+    return limit
+
+
+def ignores_the_floor(text, start, limit, floor=0, separators=SEPARATORS):
+    for separator in separators:
+        at = text.rfind(separator, start, limit)
+        if at >= 0:
+            return at + len(separator)
+    return limit
+
+
+def searches_from_the_floor(text, start, limit, floor=0, separators=SEPARATORS):
+    for separator in separators:
+        at = text.rfind(separator, max(start, floor), limit)
+        if at >= 0:
+            return at + len(separator)
+    return limit
+
+
+def ignores_the_separators(text, start, limit, floor=0, separators=SEPARATORS):
+    return find_cut(text, start, limit, floor)
+
+
+def reaches_beyond_the_limit(text, start, limit, floor=0, separators=SEPARATORS):
+    return find_cut(text, start, limit + 1, floor, separators)
+
+
+def returns_nothing_without_a_boundary(text, start, limit, floor=0, separators=SEPARATORS):
+    for separator in separators:
+        at = text.rfind(separator, max(start, floor + 1 - len(separator)), limit)
+        if separator and at >= 0:
+            return at + len(separator)
+
+
+# --- 1.2 next_start ---
+
+
+def has_no_overlap(text, end, chunk_overlap, *, snap_to_words=False):
+    return end
+
+
+def splits_crlf(text, end, chunk_overlap, *, snap_to_words=False):
+    start = end - chunk_overlap
+    if snap_to_words:
+        return next_start(text, end, chunk_overlap, snap_to_words=True)
+    return start
+
+
+def never_snaps(text, end, chunk_overlap, *, snap_to_words=False):
+    return keep_crlf(text, end - chunk_overlap)
+
+
+def always_snaps(text, end, chunk_overlap, *, snap_to_words=False):
+    return next_start(text, end, chunk_overlap, snap_to_words=True)
+
+
+def snaps_to_spaces_only(text, end, chunk_overlap, *, snap_to_words=False):
+    start = keep_crlf(text, end - chunk_overlap)
+    if snap_to_words:
+        at = text.find(" ", start - 1, end - 1)
+        return at + 1 if at >= 0 else start
+    return start
+
+
+def gives_up_the_overlap_without_a_word(text, end, chunk_overlap, *, snap_to_words=False):
+    start = keep_crlf(text, end - chunk_overlap)
+    if snap_to_words:
+        while start < end and not (text[start - 1].isspace() and not text[start].isspace()):
+            start += 1
+    return start
+
+
+# --- 1.3 split_text ---
+
+
+def cuts_by_size_alone(
+    text, chunk_size=512, chunk_overlap=64, separators=SEPARATORS, *, snap_to_words=False
+):
+    step = chunk_size - chunk_overlap
+    pieces = [(i, text[i : i + chunk_size]) for i in range(0, len(text), step)]
+    return [Span(i, i + len(piece), piece) for i, piece in pieces]
+
+
+def _loop(text, size, overlap, separators=SEPARATORS, snap=False, floor=True, crlf=True):
+    spans, start = [], 0
+    while start < len(text):
+        limit = start + size
+        if limit >= len(text):
+            spans.append(Span(start, len(text), text[start:]))
+            break
+        end = find_cut(text, start, limit, start + overlap if floor else start, separators)
+        if crlf and keep_crlf(text, end) > end:
+            end = end + 1 if end < limit else max(end - 1, start + overlap + 1)
+        spans.append(Span(start, end, text[start:end]))
+        start = next_start(text, end, overlap, snap_to_words=snap)
+    return spans
+
+
+def checks_no_sizes(
+    text, chunk_size=512, chunk_overlap=64, separators=SEPARATORS, *, snap_to_words=False
+):
+    size = max(chunk_size, 1)
+    return _loop(text, size, max(0, min(chunk_overlap, size - 1)), separators, snap_to_words)
+
+
+def never_ends(
+    text, chunk_size=512, chunk_overlap=64, separators=SEPARATORS, *, snap_to_words=False
+):
+    spans, start = [], 0
+    while start < len(text):
+        limit = start + chunk_size
+        end = len(text)
+        if limit < end:
+            end = find_cut(text, start, limit, start + chunk_overlap, separators)
+        spans.append(Span(start, end, text[start:end]))
+        start = next_start(text, end, chunk_overlap)
+    return spans
+
+
+def has_no_floor(
+    text, chunk_size=512, chunk_overlap=64, separators=SEPARATORS, *, snap_to_words=False
+):
+    spans, start = [], 0
+    while start < len(text) and len(spans) < 1000:
+        limit = start + chunk_size
+        end = len(text) if limit >= len(text) else find_cut(text, start, limit, 0, separators)
+        spans.append(Span(start, end, text[start:end]))
+        if end == len(text):
+            break
+        start = next_start(text, end, chunk_overlap, snap_to_words=snap_to_words)
+    return spans
+
+
+def strips_its_chunks(
+    text, chunk_size=512, chunk_overlap=64, separators=SEPARATORS, *, snap_to_words=False
+):
+    spans = _loop(text, chunk_size, chunk_overlap, separators, snap_to_words)
+    return [Span(span.start, span.end, span.text.strip()) for span in spans]
+
+
+def looks_its_offsets_up(
+    text, chunk_size=512, chunk_overlap=64, separators=SEPARATORS, *, snap_to_words=False
+):
+    spans = _loop(text, chunk_size, chunk_overlap, separators, snap_to_words)
+    starts = [text.find(span.text) for span in spans]
+    return [Span(at, at + len(s.text), s.text) for at, s in zip(starts, spans, strict=True)]
+
+
+def loses_the_tail(
+    text, chunk_size=512, chunk_overlap=64, separators=SEPARATORS, *, snap_to_words=False
+):
+    spans = _loop(text, chunk_size, chunk_overlap, separators, snap_to_words)
+    return [span for span in spans if len(span.text) > chunk_size // 3] or spans
+
+
+def cuts_crlf(
+    text, chunk_size=512, chunk_overlap=64, separators=SEPARATORS, *, snap_to_words=False
+):
+    return _loop(text, chunk_size, chunk_overlap, separators, snap_to_words, crlf=False)
+
+
+def returns_strings(
+    text, chunk_size=512, chunk_overlap=64, separators=SEPARATORS, *, snap_to_words=False
+):
+    return [span.text for span in _loop(text, chunk_size, chunk_overlap, separators)]
+
+
+def drops_the_caller_s_separators(
+    text, chunk_size=512, chunk_overlap=64, separators=SEPARATORS, *, snap_to_words=False
+):
+    return _loop(text, chunk_size, chunk_overlap, snap=snap_to_words)
+
+
+def drops_snap_to_words(
+    text, chunk_size=512, chunk_overlap=64, separators=SEPARATORS, *, snap_to_words=False
+):
+    return _loop(text, chunk_size, chunk_overlap, separators)
+
+
+# --- 1.4 lossless ---
+
+
+def adds_up_lengths(text, spans):
+    return sum(len(span.text) for span in spans) >= len(text)
+
+
+def joins_the_texts(text, spans):
+    return "".join(span.text for span in spans) == text
+
+
+def looks_at_the_ends_only(text, spans):
+    if not spans:
+        return not text
+    return spans[0].start == 0 and spans[-1].end == len(text)
+
+
+def believes_the_offsets(text, spans):
+    covered = 0
+    for span in spans:
+        if span.start > covered:
+            return False
+        covered = max(covered, span.end)
+    return covered == len(text)
+
+
+def believes_the_texts(text, spans):
+    return all(text[span.start : span.end] == span.text for span in spans)
+
+
+def returns_what_is_missing(text, spans):
+    return len(text) - max((span.end for span in spans), default=0)
+
+
+class _EqualToEverything:
+    def __eq__(self, other):
+        return True
+
+    def __hash__(self):
+        return 0
+
+
+def claims_to_equal_everything(text, spans):
+    return _EqualToEverything()
+
+
+MUTANTS = {
+    "1.1": {
+        takes_the_first_boundary: "find_cut('a b c d e', 0, 6)",
+        forgets_the_separators_width: "find_cut('ab cd. ef gh', 0, 8)",
+        takes_the_nearest_of_all: "find_cut('one.\\n\\ntwo. three four', 0, 18)",
+        counts_from_the_window: "find_cut('ab cd. ef gh ij', 7, 13)",
+        looks_before_the_start: "find_cut('ab cd. ef gh ij', 7, 13)",
+        overlooks_offset_zero: "find_cut(' abcdefgh', 0, 5)",
+        ignores_the_floor: "find_cut('ab cdefghij', 0, 8, 3)",
+        searches_from_the_floor: "find_cut('ab--cdefgh', 0, 8, 3, ('--',))",
+        ignores_the_separators: "find_cut('a,b;c,d', 0, 6, 0, (';', ','))",
+        reaches_beyond_the_limit: "find_cut('abcdefghij', 0, 8)",
+        returns_nothing_without_a_boundary: "find_cut('abcdefghij', 0, 8)",
+    },
+    "1.2": {
+        has_no_overlap: "next_start('abcdefghij', 8, 3)",
+        splits_crlf: "next_start('ab\\r\\ncdef', 6, 3)",
+        never_snaps: "next_start('the quick brown fox', 16, 8, snap_to_words=True)",
+        always_snaps: "next_start('the quick brown fox', 16, 8)",
+        snaps_to_spaces_only: "next_start('one\\ntwo three', 8, 6, snap_to_words=True)",
+        gives_up_the_overlap_without_a_word: "next_start('abcdefghij', 8, 3, snap_to_words=True)",
+    },
+    "1.3": {
+        cuts_by_size_alone: "split_text('ab cd. ef gh', chunk_size=8, chunk_overlap=0)",
+        checks_no_sizes: "split_text('text', chunk_size=0)",
+        never_ends: "did not come to an end",
+        has_no_floor: "the last ends at",
+        strips_its_chunks: "split_text('ab cd. ef gh', chunk_size=8, chunk_overlap=0)",
+        looks_its_offsets_up: "the last ends at",
+        loses_the_tail: "expected  3 items",
+        cuts_crlf: "no cut between",
+        returns_strings: "expected  [Span(",
+        drops_the_caller_s_separators: "split_text('a;b,c,d', 4, 0, (';', ','))",
+        drops_snap_to_words: "snap_to_words=True",
+    },
+    "1.4": {
+        adds_up_lengths: "the texts add up",
+        joins_the_texts: "overlap loses nothing",
+        looks_at_the_ends_only: "offset 3 lies in no span",
+        believes_the_offsets: "a space was stripped",
+        believes_the_texts: "no span, but a text",
+        returns_what_is_missing: "True (bool)",
+        claims_to_equal_everything: "True (bool)",
+    },
+}

@@ -1,0 +1,100 @@
+"""Every exercise of every lab: the reference passes, the stub waits, the mutants fail.
+
+A lab joins by `course_lib/teaching/checks/labNN.py` and a file `mutants_labNN.py` beside this one,
+which holds `MUTANTS`: exercise id → {wrong version: a piece of the message that names the case
+which broke it}. A lab whose checks need a database may define `STUBS` (exercise id → object) where
+the stub is no plain function.
+"""
+
+import importlib.util
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from course_lib.teaching import CheckFailed, Lab, NotAttempted
+from course_lib.teaching.checks import Exercise, load
+from course_lib.teaching.lab.reference import reference
+
+LABS = [f"{number:02d}" for number in range(13) if load(f"{number:02d}")]
+EXERCISES = [
+    pytest.param(lab, exercise, id=exercise.id) for lab in LABS for exercise in load(lab).values()
+]
+
+
+def mutants_of(lab: str) -> ModuleType:
+    path = Path(__file__).with_name(f"mutants_lab{lab}.py")
+    module = ModuleType(path.stem)
+    if path.exists():  # otherwise `test_an_exercise_is_complete` says what is missing
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        assert spec is not None and spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+    return module
+
+
+def wrong_versions(lab: str) -> dict[str, dict[Any, str]]:
+    return getattr(mutants_of(lab), "MUTANTS", {})
+
+
+MUTANTS = [
+    pytest.param(lab, exercise_id, wrong, names, id=f"{exercise_id}-{wrong.__name__}")
+    for lab in LABS
+    for exercise_id, versions in wrong_versions(lab).items()
+    for wrong, names in versions.items()
+]
+
+
+@cache
+def session(lab: str) -> Lab:
+    return Lab(lab)
+
+
+def stub(lab: str, exercise: Exercise) -> Any:
+    given = getattr(mutants_of(lab), "STUBS", {})
+    if exercise.id in given:
+        return given[exercise.id]
+    namespace: dict[str, Any] = {}
+    name = exercise.name.split(".")[-1]
+    exec(f"def {name}(*args, **kwargs):\n    raise NotImplementedError()", namespace)
+    return namespace[name]
+
+
+@pytest.mark.parametrize(("lab", "exercise"), EXERCISES)
+def test_the_reference_passes(lab: str, exercise: Exercise, capfd: pytest.CaptureFixture[str]):
+    session(lab).check(exercise.id, reference(lab, exercise))
+    out, err = capfd.readouterr()
+    assert out.startswith(f"✓ {exercise.id} passed (")
+    assert err == ""
+
+
+@pytest.mark.parametrize(("lab", "exercise"), EXERCISES)
+def test_the_untouched_stub_is_said_to_be_not_attempted(lab: str, exercise: Exercise):
+    with pytest.raises(NotAttempted, match=f"^{exercise.id} not attempted yet$"):
+        session(lab).check(exercise.id, stub(lab, exercise))
+
+
+@pytest.mark.parametrize(("lab", "exercise_id", "wrong", "names"), MUTANTS)
+def test_a_wrong_version_fails_and_the_message_names_the_case(
+    lab: str, exercise_id: str, wrong: Any, names: str, capfd: pytest.CaptureFixture[str]
+):
+    with pytest.raises(CheckFailed) as failed:
+        session(lab).check(exercise_id, wrong)
+    assert names in str(failed.value)
+    assert "hint 1 of" in str(failed.value)
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize(("lab", "exercise"), EXERCISES)
+def test_an_exercise_is_complete(lab: str, exercise: Exercise):
+    assert exercise.id.split(".")[0] == str(int(lab)), "the id begins with the lab's number"
+    assert exercise.points > 0
+    assert len(exercise.hints) >= 2, "hints grow in detail"
+    assert len(wrong_versions(lab).get(exercise.id, {})) >= 3, f"see mutants_lab{lab}.py"
+
+
+@pytest.mark.parametrize("lab", LABS)
+def test_the_exercises_of_a_lab_count_ten_points(lab: str):
+    assert sum(exercise.points for exercise in load(lab).values()) == 10

@@ -1,0 +1,163 @@
+import re
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from course_lib.errors import InputError
+from course_lib.loader.recursive import split_text
+from course_lib.records import Span
+from course_lib.teaching.lab import figures
+from course_lib.teaching.lab.figures.plans import read_plan
+from course_lib.teaching.lab.figures.sliders import has_widgets
+from course_lib.teaching.lab.figures.vectors import plane
+
+EVIL = "<script>alert('x')</script> & \"quotes\" "
+VECTORS = np.random.default_rng(7).normal(size=(6, 12)).astype(np.float32)
+NAMES = ["a", "b", "c", "d", "e", "<f>"]
+RESULT = SimpleNamespace(
+    document_name="<a>.md", chunk_index=3, content=EVIL * 20, similarity_score=0.61
+)
+EXPLAINED = """Limit  (cost=1.10..2.20 rows=5 width=44) (actual time=0.2..1.50 rows=5 loops=1)
+  ->  Nested Loop  (cost=1.10..9.50 rows=50 width=44) (actual time=0.2..1.40 rows=5 loops=1)
+        ->  Index Scan using by_vector on chunks  (cost=0.50..9.50 rows=50 width=36) (actual time=0.1..0.70 rows=600 loops=2)
+              Order By: (embedding <=> '[1,2]'::vector)
+        ->  Seq Scan on documents  (cost=0.00..1.00 rows=1 width=8) (never executed)
+              Filter: (name = 'x'::text)
+Planning Time: 0.1 ms"""  # noqa: E501
+AS_JSON = {
+    "Node Type": "Limit",
+    "Plan Rows": 5,
+    "Actual Rows": 5,
+    "Actual Loops": 1,
+    "Actual Total Time": 1.5,
+    "Plans": [
+        {"Node Type": "Seq Scan", "Relation Name": "chunks", "Plan Rows": 10, "Filter": "(a > 1)"}
+    ],
+}
+
+ALL = {
+    "cuts of strings": lambda: figures.cuts(EVIL, [EVIL[:5], EVIL[5:]]),
+    "cuts of spans": lambda: figures.cuts(EVIL, split_text(EVIL, 20, 0)),
+    "spans": lambda: figures.spans(EVIL, split_text(EVIL, 20, 5)),
+    "slider": lambda: figures.spans_slider(EVIL * 9, split_text).static,
+    "pipeline": lambda: figures.pipeline(here="chunks"),
+    "bars": lambda: figures.bars({"<a>": 1.5, "b": 2}, "<T>", "ms"),
+    "histogram": lambda: figures.histogram([1, 2, 2, 3, 9], "Sizes", "characters", limit=5),
+    "latencies": lambda: figures.latencies({"exact": [3.0, 4.0, 5.0], "hnsw": [1.0]}, "Search"),
+    "lines": lambda: figures.lines(
+        {"<a>": [(1, 2.0), (10, 20.5)], "b": [(1, 1)]}, "<T>", across="characters", up="ms"
+    ),
+    "heat map": lambda: figures.heat_map(np.eye(6), NAMES, title="Similarity"),
+    "map": lambda: figures.map_2d(
+        VECTORS, NAMES, ["x", "y"] * 3, query=VECTORS[0], title="Documents"
+    ),
+    "recall and latency": lambda: figures.recall_latency(
+        {"HNSW": [(1.0, 0.9, "ef 40"), (2.0, 0.99, "ef 80")], "IVFFlat": [(1.5, 0.8, "probes 1")]}
+    ),
+    "plan of text": lambda: figures.plan(EXPLAINED),
+    "plan of JSON": lambda: figures.plan([{"Plan": AS_JSON}]),
+    "ranking": lambda: figures.ranking([RESULT], "What <is> it?", mark="quotes"),
+}
+
+
+@pytest.mark.parametrize("make", ALL.values(), ids=ALL)
+def test_a_figure_describes_itself_and_escapes_what_it_shows(make: Any):
+    figure = make()
+    assert len(figure.alt) > 20 and figure.alt.endswith(".")
+    assert "<script" not in figure.html and "<f>" not in figure.html and "<a>" not in figure.html
+    assert figure._repr_mimebundle_() == {
+        "text/html": figure.html,
+        "text/plain": f"Figure: {figure.alt}",
+    }
+    if "<img" in figure.html:
+        assert re.search(r'<img [^>]*alt="[^"]{20,}"', figure.html)
+    else:
+        assert 'aria-label="' in figure.html
+    # JupyterLab takes these away from a notebook that it does not trust.
+    assert not re.search(r"<style|<svg|var\(--| on\w+=", figure.html)
+
+
+@pytest.mark.parametrize("make", ALL.values(), ids=ALL)
+def test_a_figure_is_the_same_each_time(make: Any):
+    assert make().html == make().html
+
+
+def test_cuts_are_told_apart_by_sign_and_counted():
+    text = "one two three"
+    html = figures.cuts(text, ["one tw", "o ", "three"])
+    assert html.html.count("✂</span>") == 1 + 1  # one cut and the legend
+    assert html.html.count("┃</span>") == 1 + 1
+    assert "1 of 2 cuts go through a word" in html.alt
+
+
+def test_chunks_that_are_not_in_the_text_are_refused():
+    with pytest.raises(InputError, match="does not stand in the text"):
+        figures.cuts("one two", ["one", "too"])
+
+
+def test_what_lies_in_two_chunks_or_in_none_is_marked():
+    text = "abcdefghij"
+    shared = figures.spans(text, [Span(0, 6, text[:6]), Span(4, 10, text[4:])])
+    assert 'border-bottom: 2px dotted #3b1d57">ef</span>' in shared.html
+    assert "neighbours share 2 characters" in shared.alt
+    lost = figures.spans(text, [Span(0, 4, text[:4]), Span(6, 10, text[6:])])
+    assert "<s>ef</s>" in lost.html
+
+
+def test_a_long_text_is_shortened_and_counted_whole():
+    text = "word " * 2_000
+    figure = figures.cuts(text, split_text(text, 100, 0))
+    assert "7,000 characters more" in figure.html
+    assert "99 cuts" in figure.alt
+
+
+def test_the_pipeline_refuses_a_stage_that_is_not_there():
+    with pytest.raises(InputError, match="'nowhere' is no stage"):
+        figures.pipeline(here="nowhere")
+
+
+def test_the_map_keeps_distances_of_what_lies_in_a_plane():
+    flat = np.zeros((5, 9))
+    flat[:, 2:4] = [[0, 0], [3, 0], [0, 4], [3, 4], [1, 1]]
+    points, star, share = plane(flat, flat[1])
+    assert share == pytest.approx(1)
+    assert np.linalg.norm(points[1] - points[2]) == pytest.approx(5)
+    assert star == pytest.approx(points[1])
+
+
+def test_a_plan_in_text_is_read_with_depths_loops_and_details():
+    nodes = read_plan([(line,) for line in EXPLAINED.splitlines()])
+    assert [(n.depth, n.name.split(" on ")[0], n.estimated, n.actual) for n in nodes] == [
+        (0, "Limit", 5, 5),
+        (1, "Nested Loop", 50, 5),
+        (2, "Index Scan using by_vector", 50, 1200),
+        (2, "Seq Scan", 1, 0),
+    ]
+    assert nodes[2].milliseconds == pytest.approx(1.4)
+    assert nodes[2].details == ["Order By: (embedding <=> '[1,2]'::vector)"]
+
+
+def test_an_estimate_that_is_far_off_is_marked():
+    assert "⚠ 1,200" in figures.plan(EXPLAINED).html
+    assert "⚠" not in figures.plan([{"Plan": AS_JSON}]).html
+
+
+def test_what_is_no_plan_is_refused():
+    with pytest.raises(InputError, match="no plan"):
+        figures.plan("hello")
+
+
+def test_the_live_slider_redraws_when_it_is_moved():
+    box = figures.spans_slider("some text. " * 30, split_text, (50, 100), (0, 60)).live()
+    size, overlap, panel = box.children
+    before = panel.value
+    size.value = 100
+    assert panel.value != before
+    size.value, overlap.value = 50, 60
+    assert "does not fit into chunks of 50" in panel.value
+
+
+def test_outside_a_notebook_there_are_no_widgets():
+    assert has_widgets() is False

@@ -1,0 +1,141 @@
+"""The machinery as a notebook has it: cells that run in a real kernel."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from jupyter_client.manager import start_new_kernel
+from nbclient import NotebookClient
+from nbformat.v4 import new_code_cell, new_notebook
+
+CELLS = {
+    "start": 'from course_lib.teaching import start\nlab = start("01")',
+    "stub": (
+        "def find_cut(text, start, limit, floor=0, separators=()):\n"
+        '    """Find it."""\n    # YOUR CODE HERE\n    raise NotImplementedError()'
+    ),
+    "check the stub": 'lab.check("1.1", find_cut)',
+    "go on": 'find_cut = lab.use("find_cut")\nfind_cut("ab cd. ef gh", 0, 8)',
+    "stub again": "def find_cut(*args): raise NotImplementedError()",
+    "builds on it": (
+        "def split_text(text, chunk_size=512, chunk_overlap=64):\n    find_cut(text, 0, chunk_size)"
+    ),
+    "check what waits": 'lab.check("1.3", split_text)',
+    "raises": "def find_cut(*args):\n    pieces = []\n    return pieces[1]",
+    "check what raises": 'lab.check("1.1", find_cut)',
+    "loops": "def find_cut(*args):\n    while True:\n        pass",
+    "check what loops": 'lab.check("1.1", find_cut)',
+    "right": "from course_lib.loader.recursive import find_cut",
+    "check what is right": 'lab.check("1.1", find_cut)',
+    "hint": 'lab.hint("1.1")',
+    "widget": (
+        "from course_lib.loader.recursive import split_text\n"
+        'lab.show.spans_slider("some text. " * 30, split_text)'
+    ),
+    "figure": 'lab.show.bars({"a": 1, "b": 2}, "Letters")',
+}
+
+
+@pytest.fixture(scope="module")
+def outputs() -> Iterator[dict[str, list[Any]]]:
+    notebook = new_notebook(cells=[new_code_cell(source) for source in CELLS.values()])
+    NotebookClient(notebook, timeout=60, kernel_name="python3", allow_errors=True).execute()
+    yield dict(zip(CELLS, (cell.outputs for cell in notebook.cells), strict=True))
+
+
+def error_of(outputs: list[Any]) -> Any:
+    (error,) = [output for output in outputs if output.output_type == "error"]
+    return error
+
+
+def test_an_untouched_exercise_is_a_failed_cell_with_one_line(outputs):
+    error = error_of(outputs["check the stub"])
+    assert error.ename == "NotAttempted"
+    assert error.evalue == "1.1 not attempted yet"
+    assert error.traceback == ["1.1 not attempted yet"]
+
+
+def test_the_next_cell_goes_on_with_the_course_s_version(outputs):
+    stream, result = outputs["go on"]
+    assert "the course's version" in stream.text
+    assert result.data["text/plain"] == "7"
+
+
+def test_an_exercise_that_builds_on_a_stub_waits(outputs):
+    assert error_of(outputs["check what waits"]).evalue == "1.3 waits for 1.1"
+
+
+def test_an_error_is_a_failed_cell_that_shows_the_learners_line_and_no_traceback(outputs):
+    error = error_of(outputs["check what raises"])
+    assert error.ename == "CheckFailed"
+    text = "\n".join(error.traceback)
+    assert "find_cut('ab cd. ef gh', 0, 8)" in text
+    assert "IndexError: list index out of range" in text
+    assert "in line 3 of your cell: return pieces[1]" in text
+    assert "hint 1 of 3" in text
+    assert "course_lib" not in text and "Traceback" not in text
+    assert len(text.splitlines()) < 10
+
+
+def test_an_endless_loop_ends_in_a_kernel(outputs):
+    text = "\n".join(error_of(outputs["check what loops"]).traceback)
+    assert "did not come to an end" in text
+    assert "in line 2 of your cell: while True:" in text or "in line 3 of your cell: pass" in text
+
+
+def test_a_right_answer_prints_its_points(outputs):
+    (stream,) = outputs["check what is right"]
+    assert (stream.name, stream.text) == ("stdout", "✓ 1.1 passed (3 points)\n")
+
+
+def test_nothing_is_written_to_standard_error(outputs):
+    streams = [o for given in outputs.values() for o in given if o.output_type == "stream"]
+    assert {stream.name for stream in streams} == {"stdout"}
+
+
+def test_a_hint_is_shown_folded_and_as_text(outputs):
+    (result,) = outputs["hint"]
+    assert "<details" in result.data["text/html"]
+    assert result.data["text/plain"].startswith("hint 2 of 3")  # the failed check showed the first
+
+
+def test_the_slider_is_static_where_no_front_end_shows_widgets(outputs):
+    (result,) = outputs["widget"]
+    assert set(result.data) == {"text/html", "text/plain"}
+    assert result.data["text/html"].count("<details") == 3
+
+
+def test_a_chart_is_a_picture_with_a_description(outputs):
+    (result,) = outputs["figure"]
+    assert 'alt="Bar chart of Letters: a 1, b 2."' in result.data["text/html"]
+
+
+def test_the_slider_is_alive_where_the_request_comes_from_jupyterlab():
+    """JupyterLab sends the cell's id along; the static version follows the live one."""
+    manager, client = start_new_kernel(kernel_name="python3")
+    try:
+        content = {
+            "code": f"{CELLS['start']}\n{CELLS['widget']}",
+            "silent": False,
+            "store_history": True,
+            "user_expressions": {},
+            "allow_stdin": False,
+            "stop_on_error": True,
+        }
+        request = client.session.msg("execute_request", content, metadata={"cellId": "a-cell"})
+        client.shell_channel.send(request)
+        shown: list[set[str]] = []
+        while True:
+            message = client.get_iopub_msg(timeout=60)
+            if message["parent_header"].get("msg_id") != request["header"]["msg_id"]:
+                continue
+            if message["msg_type"] == "display_data":
+                shown.append(set(message["content"]["data"]))
+            elif message["content"].get("execution_state") == "idle":
+                break
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)
+    live, static = shown
+    assert "application/vnd.jupyter.widget-view+json" in live
+    assert static == {"text/html", "text/plain"}

@@ -1,0 +1,246 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from course_lib.errors import InputError
+from course_lib.loader.recursive import find_cut, split_text
+from course_lib.teaching import CheckFailed, Lab, NotAttempted, start
+from course_lib.teaching.checks import Exercise, load
+from course_lib.teaching.lab.reference import from_solution
+
+SOLUTION = '''# %% [markdown]
+# # A lab
+# It imports nothing from x import y
+
+# %%
+import math
+from course_lib.teaching import start
+LIMIT = 3
+lab = start("01")
+%matplotlib inline
+
+# %% exercise="9.1"
+def half(x):
+    """Return half of it."""
+    ### BEGIN SOLUTION
+    return min(x / 2, LIMIT)
+    ### END SOLUTION
+
+# %%
+half(4)
+raise RuntimeError("cells that only look are not run")
+
+# %% exercise="9.2"
+### BEGIN SOLUTION
+def quarter(x):
+    return math.floor(half(half(x)))
+### END SOLUTION
+'''
+
+
+def stub(*args, **kwargs):
+    raise NotImplementedError
+
+
+def wrong(text, start, limit, floor=0, separators=()):
+    return 0
+
+
+def test_start_says_in_one_line_which_lab_and_where_its_data_is(
+    capsys: pytest.CaptureFixture[str],
+):
+    assert repr(start("1")) == "Lab 01"
+    assert capsys.readouterr().out == "Lab 01 is ready. Its documents are in data/documents.\n"
+
+
+def test_paths_do_not_depend_on_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    assert len(Lab("01", data_dir="data/documents").documents()) == 5
+
+
+def test_another_folder_of_documents_can_be_given(tmp_path: Path):
+    (tmp_path / "a.md").write_text("# A\n", encoding="utf-8")
+    lab = Lab("01", data_dir=tmp_path)
+    assert lab.documents() == {"a.md": "# A\n"}
+    assert lab.document("a.md") == "# A\n"
+    with pytest.raises(InputError, match=r"There are: a\.md"):
+        lab.document("b.md")
+
+
+@pytest.mark.parametrize("lab_id", ["x", "100", "", "-1"])
+def test_a_lab_that_cannot_be_is_refused(lab_id: str):
+    with pytest.raises(InputError):
+        Lab(lab_id)
+
+
+def test_a_missing_folder_is_named(tmp_path: Path):
+    with pytest.raises(InputError, match="nowhere"):
+        Lab("01", data_dir=tmp_path / "nowhere")
+
+
+def test_a_lab_without_exercises_has_none():
+    assert load("00") == {}
+    with pytest.raises(InputError, match="It has: none"):
+        Lab("00").check("0.1", stub)
+
+
+def test_use_gives_the_course_s_version_until_the_learners_passes(
+    capsys: pytest.CaptureFixture[str],
+):
+    def mine(*args, **kwargs):
+        return find_cut(*args, **kwargs)
+
+    lab = Lab("01")
+    assert lab.use("find_cut") is find_cut
+    with pytest.raises(NotAttempted):
+        lab.check("1.1", stub)
+    assert lab.use("find_cut") is find_cut
+    lab.check("1.1", mine)
+    assert lab.use("find_cut") is mine
+    with pytest.raises(CheckFailed):
+        lab.check("1.1", wrong)
+    assert lab.use("find_cut") is find_cut
+    course = "find_cut: the course's version, until 1.1 passes with yours"
+    passed = "✓ 1.1 passed (3 points)"
+    assert capsys.readouterr().out.splitlines() == [
+        course, course, passed, "find_cut: yours", course
+    ]  # fmt: skip
+
+
+def test_use_names_what_there_is_when_the_name_is_wrong():
+    with pytest.raises(InputError, match="find_cut, next_start, split_text, lossless"):
+        Lab("01").use("split")
+
+
+def test_two_labs_side_by_side_know_nothing_of_each_other(capsys: pytest.CaptureFixture[str]):
+    one, other = Lab("01"), Lab("01")
+    one.check("1.3", split_text)
+    one.hint("1.1")
+    other.use("split_text")
+    assert "the course's version" in capsys.readouterr().out
+    assert str(other.hint("1.1")).startswith("hint 1 of 3")
+
+
+def test_hints_come_one_by_one_and_the_last_one_points_to_the_solution():
+    lab = Lab("01")
+    hints = [str(lab.hint("1.1")) for _ in range(4)]
+    assert [hint[:11] for hint in hints] == [
+        "hint 1 of 3", "hint 2 of 3", "hint 3 of 3", "hint 3 of 3"
+    ]  # fmt: skip
+    assert "solutions/01_" in hints[3]
+    assert not any("solutions/" in hint for hint in hints[:3])
+
+
+def test_earlier_hints_are_folded_and_the_newest_is_open():
+    lab = Lab("01")
+    lab.hint("1.1")
+    html = lab.hint("1.1")._repr_html_()
+    assert html.count("<details>") == 1
+    assert html.count("<details open>") == 1
+    assert "<code>" in html and "`" not in html
+
+
+def test_a_failed_check_shows_the_newest_hint_and_hint_goes_on_from_there():
+    lab = Lab("01")
+    for _ in range(2):
+        with pytest.raises(CheckFailed) as failed:
+            lab.check("1.1", wrong)
+        assert failed.value.hint.startswith("hint 1 of 3")
+    assert str(lab.hint("1.1")).startswith("hint 2 of 3")
+    with pytest.raises(CheckFailed) as failed:
+        lab.check("1.1", wrong)
+    assert failed.value.hint.startswith("hint 2 of 3")
+
+
+def test_an_untouched_exercise_reveals_no_hint():
+    lab = Lab("01")
+    with pytest.raises(NotAttempted):
+        lab.check("1.1", stub)
+    assert str(lab.hint("1.1")).startswith("hint 1 of 3")
+
+
+def test_an_exercise_that_is_no_library_function_comes_from_the_solution():
+    half = from_solution(SOLUTION, Exercise("9.1", "half", 1, (), print))
+    assert (half(4), half(40)) == (2.0, 3)
+    quarter = from_solution(SOLUTION, Exercise("9.2", "quarter", 1, (), print))
+    assert quarter(10) == 1
+
+
+def test_a_solution_without_the_exercise_is_an_error():
+    with pytest.raises(InputError, match=r"9\.3"):
+        from_solution(SOLUTION, Exercise("9.3", "half", 1, (), print))
+
+
+def test_starting_imports_nothing_heavy():
+    code = (
+        "import sys; from course_lib.teaching import start; start('01'); heavy = "
+        "{'torch', 'numpy', 'matplotlib', 'psycopg', 'IPython', 'pandas', 'nbformat', 'kfp'}; "
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+    assert done.stderr == ""
+
+
+def test_questions_point_into_the_documents():
+    lab = Lab("01")
+    documents = lab.documents()
+    questions = lab.questions()
+    assert len(questions) >= 30
+    for question in questions:
+        assert any(question.is_answered_by(name, text) for name, text in documents.items())
+
+
+def test_questions_lie_beside_the_folder_of_documents(tmp_path: Path):
+    for name in ("notes", "questions"):
+        (tmp_path / name).mkdir()
+    record = {"question": "When?", "gold_paths": ["a.md"], "answer_contains": ["at night"]}
+    file = tmp_path / "questions" / "notes.jsonl"
+    file.write_text(json.dumps(record) + "\n", encoding="utf-8")
+    (question,) = Lab("01", data_dir=tmp_path / "notes").questions()
+    assert (question.id, question.question) == ("q01", "When?")
+    file.write_text("{}\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"notes\.jsonl, line 1"):
+        Lab("01", data_dir=tmp_path / "notes").questions()
+
+
+def test_measuring_counts_hits_ranks_and_misses():
+    lab = Lab("01")
+    documents = lab.documents()
+
+    class Result:
+        def __init__(self, name: str) -> None:
+            self.document_name, self.content = name, documents[name]
+
+    names = sorted(documents)
+    measured = lab.measure_retrieval(lambda question: [Result(name) for name in names], k=5)
+    assert measured.recall == 1.0 and 0.2 <= measured.mrr < 1 and measured.missed == ()
+    first_only = lab.measure_retrieval(lambda question: [Result(names[0])])
+    assert 0 < first_only.recall < 1
+    assert first_only.mrr == first_only.recall
+    assert len(first_only.missed) == round((1 - first_only.recall) * first_only.questions)
+
+
+def test_the_scorecard_shows_earlier_labs_and_no_later_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("COURSE_STATE", str(tmp_path))
+    Lab("06").score(recall_at_5=0.9, mrr=0.8, latency_ms=1.234, note="HNSW")
+    Lab("01").score(note="<b>first</b>")
+    card = Lab("04").score(recall_at_5=0.5)
+    assert [row.lab for row in card.rows] == ["01", "04"]
+    bundle = card._repr_mimebundle_()
+    assert bundle["application/vnd.course.scorecard+json"] == {
+        "lab": "04", "recall_at_5": 0.5, "mrr": None, "latency_ms": None, "note": ""
+    }  # fmt: skip
+    assert "&lt;b&gt;first" in bundle["text/html"]
+    assert bundle["text/plain"].splitlines()[0].split() == [
+        "lab", "recall@5", "MRR", "latency", "what", "changed"
+    ]  # fmt: skip
+    again = Lab("04").score(recall_at_5=0.6)
+    assert [row.recall_at_5 for row in again.rows] == [None, 0.6]
+    (tmp_path / "scorecard" / "02.json").write_text("{broken", encoding="utf-8")
+    assert [row.lab for row in Lab("04").score().rows] == ["01", "04"]

@@ -1,0 +1,109 @@
+import numpy as np
+import pytest
+
+from course_lib.records import Span
+from course_lib.teaching.checks.values import difference, mismatch, shown
+
+
+class EqualToEverything:
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class BadRepr:
+    def __repr__(self) -> str:
+        raise RuntimeError("no")
+
+
+VECTOR = np.array([0.6, 0.8], dtype=np.float32)
+
+
+@pytest.mark.parametrize(
+    ("got", "expected"),
+    [
+        (1, 1),
+        (np.int64(7), 7),
+        (np.float32(0.1), 0.1),
+        (np.bool_(True), True),
+        (1, 1.0),
+        ([Span(0, 1, "a")], [Span(0, 1, "a")]),
+        ({"a": [1, {2}]}, {"a": [1, {2}]}),
+        (VECTOR + np.float32(1e-7), VECTOR),
+        (VECTOR.astype(np.float64), VECTOR),
+        (float("nan"), float("nan")),
+    ],
+)
+def test_what_is_the_same_has_no_difference(got: object, expected: object):
+    assert difference(got, expected) is None
+
+
+@pytest.mark.parametrize(
+    ("got", "expected"),
+    [
+        (EqualToEverything(), 1),
+        (EqualToEverything(), [Span(0, 1, "a")]),
+        ([EqualToEverything()], [1]),
+        ({"a": EqualToEverything()}, {"a": "b"}),
+        (EqualToEverything(), VECTOR),
+        (EqualToEverything(), 0.5),
+        (EqualToEverything(), None),
+        (True, 1),
+        (1, True),
+        ("1", 1),
+        ((1, 2), [1, 2]),
+        ((0, 1, "a"), Span(0, 1, "a")),
+        ({1, 3}, {2}),
+        ({1.0}, {1}),
+        ([1, 2], [1, 2, 3]),
+        ({"a": 1, "b": 2}, {"a": 1}),
+        ([0.6, 0.8], VECTOR),
+        (VECTOR[:1], VECTOR),
+        (VECTOR * 2, VECTOR),
+        (VECTOR.astype(int), VECTOR),
+        (None, False),
+    ],
+)
+def test_what_differs_in_value_or_type_is_found(got: object, expected: object):
+    assert difference(got, expected) is not None
+
+
+def test_the_place_of_a_difference_is_named():
+    got = [Span(0, 2, "ab"), Span(2, 4, "cd"), Span(4, 6, "ef"), Span(6, 9, "gh")]
+    expected = [*got[:3], Span(6, 8, "gh")]
+    assert difference(got, expected) == ("[3].end", "9", "8")
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted", "says"),
+    [
+        ([1, "2"], list[int], "[1] is '2' (str), not int"),
+        ((1,), list[int], "it is (1,) (tuple), not list[int]"),
+        ([Span("0", 1, "a")], list[Span], "[0].start is '0' (str), not int"),  # type: ignore[arg-type]
+        ([EqualToEverything()], list[Span], "not Span"),
+        ({"a": 1}, dict[str, str], "['a'] is 1 (int), not str"),
+        (3, str | None, "not str | None"),
+        (True, int, "it is True (bool), not int"),
+    ],
+)
+def test_a_value_of_another_type_is_described(value: object, wanted: object, says: str):
+    assert says in str(mismatch(value, wanted))
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted"),
+    [
+        ([Span(0, 1, "a")], list[Span]),
+        ((1, 2, 3), tuple[int, ...]),
+        (None, str | None),
+        (np.int64(3), int),
+        (VECTOR, np.ndarray),
+    ],
+)
+def test_a_value_of_the_type_is_none_the_less_found_right(value: object, wanted: object):
+    assert mismatch(value, wanted) is None
+
+
+def test_a_repr_that_raises_is_no_trouble():
+    assert shown(BadRepr()) == "<a BadRepr whose repr raises RuntimeError>"
