@@ -36,11 +36,21 @@ def setup() -> None:
     raise typer.Exit(main([]))
 
 
-def lock() -> None:
-    """Resolve all dependencies anew and write requirements.lock (for the maintainer)."""
-    from course_lib.teaching.lock import write_lock
+def lock(
+    upgrade: Annotated[bool, typer.Option(help="Take the newest versions.")] = False,
+) -> None:
+    """Write requirements.lock and infra/THIRD_PARTY.md for pyproject.toml (for the maintainer).
 
-    write_lock()
+    Versions that are pinned stay as long as they fit; --upgrade takes the newest.
+    """
+    from course_lib.teaching.lock import write_lock
+    from course_lib.teaching.third_party import write_third_party
+
+    for name, changed in {
+        "requirements.lock": write_lock(upgrade=upgrade),
+        "infra/THIRD_PARTY.md": write_third_party(),
+    }.items():
+        typer.echo(f"{name}: {'changed' if changed else 'up to date'}")
 
 
 def start(

@@ -1,0 +1,55 @@
+# Every task is a thin call: `make run LAB=01` is `course run 01` in .venv, set up first.
+# Without make: `python3 course_lib/bootstrap.py` once, then the same with .venv/bin/course.
+
+PYTHON ?= python3
+ifeq ($(OS),Windows_NT)
+COURSE := .venv/Scripts/course
+else
+COURSE := .venv/bin/course
+endif
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run test test-long lab start build bench doctor up down clean lock
+
+help:  ## list the tasks
+	@echo "make TASK, where TASK is one of"
+	@sed -n 's/^\([a-z-]*\):[^#]*## /  \1|/p' Makefile | awk -F'|' '{ printf "%-12s %s\n", $$1, $$2 }'
+
+setup:  ## create or mend .venv and install everything (all other tasks do this first)
+	@$(PYTHON) course_lib/bootstrap.py
+
+run: setup  ## execute the solutions and write build/run/index.html; LAB=01 takes one
+	@$(COURSE) run $(LAB)
+
+test: setup  ## all checks and tests, as CI runs them
+	@$(COURSE) test
+
+test-long: setup  ## the tests that take many minutes
+	@$(COURSE) test --long
+
+lab: setup  ## open JupyterLab on your copies in my/
+	@$(COURSE) lab
+
+start: setup  ## copy a lab into my/, where you work on it: make start LAB=01
+	@$(COURSE) start $(or $(LAB),$(error which lab? make start LAB=01))
+
+build: setup  ## make labs/ and solutions/ notebooks from their sources; LAB=01 takes one
+	@$(COURSE) build $(LAB)
+
+bench: setup  ## measure speed against named peers
+	@$(COURSE) bench
+
+doctor: setup  ## say what is wrong on this machine, and the fix
+	@$(COURSE) doctor
+
+up: setup  ## start PostgreSQL in Docker instead of the embedded one
+	@$(COURSE) up
+
+down: setup  ## stop PostgreSQL in Docker; its data stays
+	@$(COURSE) down
+
+clean: setup  ## stop the embedded server and remove what was made, except .venv and my/
+	@$(COURSE) clean
+
+lock: setup  ## resolve all dependencies anew and write requirements.lock
+	@$(COURSE) lock

@@ -1,0 +1,114 @@
+"""Findings about the database: the embedded server, or the one that DATABASE_URL names."""
+
+from __future__ import annotations
+
+import socket
+import tempfile
+import threading
+from pathlib import Path
+from typing import Any
+
+from course_lib.errors import CourseError
+from course_lib.teaching.doctor.finding import Finding
+
+PATIENCE = 2.0
+
+
+def database_findings(database_url: str | None) -> list[Finding]:
+    """Return findings about the database that the course would use now; none is started."""
+    if database_url:
+        return [url_finding(database_url)]
+    return [binaries_finding(), server_finding(), loopback_finding()]
+
+
+def binaries_finding() -> Finding:
+    """Return whether there is a PostgreSQL to start."""
+    from course_lib.store.binaries import find_binaries
+
+    try:
+        found = find_binaries()
+    except CourseError as error:
+        return Finding("PostgreSQL", "fail", str(error.args[0]), error.hint)
+    return Finding("PostgreSQL", "ok", f"{found.version} in {found.bin_dir}")
+
+
+def server_finding() -> Finding:
+    """Return whether the embedded server runs; a stopped one is no fault."""
+    from course_lib.store.server import server_status
+
+    try:
+        server = server_status()
+    except CourseError as error:
+        return Finding("server", "fail", str(error.args[0]), error.hint)
+    if server is None:
+        return Finding("server", "ok", "does not run; it is started when it is needed")
+    return Finding("server", "ok", f"runs on {server.host}:{server.port}")
+
+
+def loopback_finding() -> Finding:
+    """Return whether a program can listen on 127.0.0.1, as the server and Jupyter must."""
+    try:
+        with socket.socket() as listener:
+            listener.bind(("127.0.0.1", 0))
+            listener.listen()
+            with socket.create_connection(listener.getsockname(), timeout=PATIENCE):
+                return Finding("loopback", "ok", "127.0.0.1 takes connections")
+    except OSError as error:
+        fix = "A firewall or sandbox forbids it: allow local connections for Python."
+        return Finding("loopback", "fail", f"127.0.0.1 cannot be used: {error}", fix)
+
+
+def url_finding(url: str) -> Finding:
+    """Return whether DATABASE_URL's server answers soon, and is one that the course can use."""
+    from course_lib.store.connections import OLDEST_PGVECTOR, OLDEST_POSTGRES, hide_password
+
+    name, shown = "DATABASE_URL", hide_password(url)
+    answer: list[tuple[int, str]] = []
+    problem: list[str] = []
+
+    def ask() -> None:
+        try:
+            answer.append(_versions(url))
+        except Exception as error:  # the driver's own, a wrong URL's, a name server's
+            problem.append(str(error).strip().splitlines()[0].replace(url, shown))
+
+    # In a thread, because a name server that hangs obeys no time limit of the driver.
+    thread = threading.Thread(target=ask, daemon=True)
+    thread.start()
+    thread.join(PATIENCE + 0.5)
+    fix = "Start that server, mend DATABASE_URL (or `.env`), or unset it to use the embedded one."
+    if not answer:
+        why = problem[0] if problem else "no answer"
+        return Finding(name, "fail", f"{shown}: {hide_password(why)}", fix)
+    postgres, vector = answer[0]
+    if postgres // 10_000 < OLDEST_POSTGRES:
+        fix = f"Use PostgreSQL {OLDEST_POSTGRES} or newer, or unset DATABASE_URL."
+        return Finding(name, "fail", f"{shown} is PostgreSQL {postgres // 10_000}", fix)
+    wanted = ".".join(map(str, OLDEST_PGVECTOR))
+    if not vector or tuple(int(part) for part in vector.split(".")[:2]) < OLDEST_PGVECTOR:
+        detail = f"{shown} has pgvector {vector}" if vector else f"{shown} has no pgvector"
+        return Finding(name, "fail", detail, f"Install pgvector {wanted} or newer there.")
+    return Finding(name, "ok", f"{shown}: PostgreSQL {postgres // 10_000}, pgvector {vector}")
+
+
+def state_finding(state: Path) -> Finding:
+    """Return whether the course can write to its own folder."""
+    folder = state if state.exists() else state.parent
+    try:
+        with tempfile.NamedTemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        fix = f"Make {folder} writable for you, or set COURSE_STATE to a folder that is."
+        return Finding("state", "fail", f"{folder}: {error.strerror or error}", fix)
+    return Finding("state", "ok", f"{state} can be written")
+
+
+def _versions(url: str) -> tuple[int, str]:
+    import psycopg
+
+    with psycopg.connect(url, connect_timeout=int(PATIENCE), autocommit=True) as conn:
+        row: Any = conn.execute(
+            "SELECT coalesce((SELECT extversion FROM pg_extension WHERE extname = 'vector'), "
+            "(SELECT default_version FROM pg_available_extensions WHERE name = 'vector'), '')"
+        ).fetchone()
+        return conn.info.server_version, str(row[0])

@@ -1,0 +1,122 @@
+"""Findings about what is installed: versions against the lock, torch, the model, the kernel."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from course_lib.errors import ModelError
+from course_lib.installer.venvs import up_to_date
+from course_lib.teaching.doctor.finding import Finding
+
+SET_UP = "Run `make setup` (or `python course_lib/bootstrap.py`)."
+
+
+def installed_versions() -> dict[str, str]:
+    """Return name and version of each installed package, names in their normal form."""
+    from packaging.utils import canonicalize_name
+
+    found = {}
+    for distribution in importlib.metadata.distributions():
+        name = distribution.metadata["Name"]
+        if name:
+            found[str(canonicalize_name(name))] = distribution.version
+    return found
+
+
+def environment_finding(root: Path, prefix: str) -> Finding:
+    """Return whether this is `.venv` and complete; another environment is allowed."""
+    if Path(prefix).resolve() != (root / ".venv").resolve():
+        return Finding(
+            "environment", "ok", f"{prefix} (not .venv; its packages are looked at below)"
+        )
+    if up_to_date(root):
+        return Finding("environment", "ok", ".venv is up to date")
+    detail = ".venv was not completed for this requirements.lock and pyproject.toml"
+    return Finding("environment", "warn", detail, SET_UP)
+
+
+def pins_finding(pins: Mapping[str, str], installed: Mapping[str, str]) -> Finding:
+    """Return whether the packages of the lock are there, in its versions.
+
+    Examples
+    --------
+    >>> pins_finding({"rich": "15.0.0"}, {"rich": "14.0.0"}).detail
+    'not as in requirements.lock: rich 14.0.0 instead of 15.0.0'
+    """
+    missing = sorted(set(pins) - set(installed))
+    if missing:
+        return Finding("packages", "fail", f"missing: {_some(missing)}", SET_UP)
+    other = [
+        f"{name} {installed[name]} instead of {version}"
+        for name, version in sorted(pins.items())
+        if installed[name] != version
+    ]
+    if other:
+        detail = f"not as in requirements.lock: {_some(other)}"
+        return Finding("packages", "warn", detail, SET_UP)
+    return Finding("packages", "ok", f"{len(pins)}, all as in requirements.lock")
+
+
+def torch_finding(pin: str, installed: str | None, system: str) -> Finding:
+    """Return whether the pinned torch is there, and for which processor it was built.
+
+    Examples
+    --------
+    >>> torch_finding("2.13.0", "2.13.0+cpu", "Linux").detail
+    '2.13.0+cpu'
+    """
+    if installed is None:
+        return Finding("PyTorch", "fail", "not installed", SET_UP)
+    version, _, build = installed.partition("+")
+    if version != pin:
+        fix = f"pip install torch=={pin}, or `make setup`."
+        return Finding("PyTorch", "warn", f"{installed} instead of {pin}", fix)
+    note = " (with CUDA)" if system == "Linux" and build != "cpu" else ""
+    return Finding("PyTorch", "ok", installed + note)
+
+
+def model_finding(model: str) -> Finding:
+    """Return whether the model's weights are there and are the published ones."""
+    from course_lib.embedder.weights import model_directory
+
+    try:
+        folder = model_directory(model)
+    except ModelError as error:
+        return Finding("model", "fail", str(error.args[0]), error.hint)
+    if folder is None:
+        detail = f"{model} is not on this machine; it comes from the hub when it is first used"
+        return Finding("model", "warn", detail, "Unset RAG_EMBED_MODEL to stay offline.")
+    return Finding("model", "ok", f"{model}, weights checked")
+
+
+def kernel_finding(prefix: str) -> Finding:
+    """Return whether Jupyter's kernel `python3` starts the Python of this environment."""
+    from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel
+
+    try:
+        command = KernelSpecManager().get_kernel_spec("python3").argv[0]
+    except NoSuchKernel:
+        return Finding("kernel", "fail", "Jupyter knows no kernel python3", SET_UP)
+    if command in ("python", "python3"):  # Jupyter puts its own Python in its place
+        return Finding("kernel", "ok", "python3 is this environment's")
+    if Path(command).parent.resolve() == (Path(sys.executable).parent).resolve():
+        return Finding("kernel", "ok", "python3 is this environment's")
+    fix = f"Install this environment's: {sys.executable} -m ipykernel install --prefix {prefix}"
+    return Finding("kernel", "warn", f"python3 starts {command}, which lacks the course", fix)
+
+
+def variables_finding(environment: Mapping[str, str]) -> Finding:
+    """Return whether a variable makes Python import other people's packages."""
+    misleading = [name for name in ("PYTHONPATH", "PYTHONHOME") if environment.get(name)]
+    if misleading:
+        fix = f"unset {' '.join(misleading)}"
+        return Finding("variables", "warn", f"{', '.join(misleading)} set: may hide packages", fix)
+    return Finding("variables", "ok", "none that mislead Python")
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return ", ".join(names[:5]) + more
