@@ -65,6 +65,9 @@ CREATE INDEX document_chunks_namespace ON document_chunks (namespace);
 CREATE INDEX document_chunks_repo_branch ON document_chunks (repo_slug, branch);
 """
 
+HNSW_LIMIT = 2_000
+"""Most dimensions of a `vector` that pgvector indexes; beyond, every search looks at all rows."""
+
 PAGE_LIMIT = 7_000
 """Bytes that a vector may take and still leave room for its row on a page of 8 kB."""
 
@@ -148,7 +151,8 @@ def build_vector_indexes(
     """Build the HNSW index (cosine) of every partition that has rows and no index yet.
 
     Built once over rows that are there, such an index takes a fraction of the time that inserting
-    them one by one into it would take, and finds no less.
+    them one by one into it would take, and finds no less. Vectors of more than 2,000 dimensions
+    cannot be indexed and are not.
 
     Parameters
     ----------
@@ -162,7 +166,10 @@ def build_vector_indexes(
     list of str
         The tables whose index was built now.
     """
-    built = []
+    built: list[str] = []
+    with conn.transaction():
+        if (stored_dimension(conn) or 0) > HNSW_LIMIT:
+            return built
     for table in (*map(table_for, PARTITIONS), table_for("")):
         name = f"{table}_embedding_hnsw"
         with conn.transaction():

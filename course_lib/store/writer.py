@@ -17,7 +17,7 @@ import psycopg
 from psycopg import sql
 from psycopg.types.json import Jsonb
 
-from course_lib.errors import InputError
+from course_lib.errors import DatabaseError, InputError
 from course_lib.records import Chunk
 from course_lib.store.schema import stored_dimension, table_for
 
@@ -85,6 +85,14 @@ _COLUMNS = {
     "embedding": "vector",
 }
 _DOCUMENT: LiteralString = "partition, tenant_id, repo_slug, branch, document_name"
+_KEY = (*_DOCUMENT.split(", "), "chunk_index")
+
+# Writers of one source take turns; otherwise the pieces of two versions could get mixed.
+_TAKE_TURNS: LiteralString = """
+SELECT pg_advisory_xact_lock(hashtextextended(source, 0)) FROM (
+    SELECT DISTINCT concat_ws(' ', 'course write', partition, tenant_id, repo_slug, branch)
+    FROM incoming ORDER BY 1) AS sources (source)
+"""
 
 _DELETE_STALE: LiteralString = """
 DELETE FROM {table} AS old
@@ -168,41 +176,62 @@ def write_chunks(
     ------
     InputError
         If the numbers of chunks and vectors or the dimensions differ, a vector is not finite, a
-        text holds a NUL character, or a document has two chunks at one place.
+        text holds a NUL character, a document has two chunks at one place, or `customMeta` holds
+        what does not fit its column.
+    DatabaseError
+        If the tables are missing.
     """
-    _check(conn, chunks, vectors)
+    vectors = np.asarray(vectors, dtype=np.float32)
+    if not len(chunks) == len(vectors) == 0:
+        _check(chunks, vectors)
     if not chunks:
         return WriteReport()
     rows = _rows(chunks, vectors, partition)
-    table = sql.Identifier(table_for(partition))
-    columns = sql.SQL(", ").join(map(sql.Identifier, _COLUMNS))
-    payload = [name for name in _COLUMNS if name not in _DOCUMENT and name != "chunk_index"]
-    with conn.transaction(), conn.cursor() as cursor:
-        cursor.execute(
-            sql.SQL(
-                "CREATE TEMP TABLE incoming ON COMMIT DROP AS SELECT {} FROM {} LIMIT 0"
-            ).format(columns, table)
-        )
-        with cursor.copy(
-            sql.SQL("COPY incoming ({}) FROM STDIN (FORMAT BINARY)").format(columns)
-        ) as copy:
-            copy.set_types(list(_COLUMNS.values()))
-            for row in rows:
-                copy.write_row(row)
-        cursor.execute("ANALYZE incoming")
-        deleted = cursor.execute(sql.SQL(_DELETE_STALE).format(table=table)).rowcount
-        cursor.execute(
-            sql.SQL(_UPSERT).format(
-                table=table,
-                columns=columns,
-                payload=sql.SQL(", ").join(map(sql.Identifier, payload)),
-                excluded=_qualified("excluded", payload),
-                old=_qualified("old", payload),
-            )
-        )
-        inserted, updated = cursor.fetchone() or (0, 0)
-        cursor.execute("DROP TABLE incoming")
+    try:
+        with conn.transaction(), conn.cursor() as cursor:
+            _check_dimension(stored_dimension(conn), vectors.shape[1])
+            inserted, updated, deleted = _replace(cursor, rows, table_for(partition))
+    except (psycopg.DataError, psycopg.errors.ProgramLimitExceeded) as error:
+        raise InputError(
+            f"the chunks cannot be stored: {error.diag.message_primary or error}",
+            hint=error.diag.context or "Look at their names and their customMeta.",
+        ) from error
     return WriteReport(inserted, updated, len(chunks) - inserted - updated, deleted)
+
+
+def _replace(
+    cursor: psycopg.Cursor[Any], rows: Sequence[tuple[object, ...]], table_name: str
+) -> tuple[int, int, int]:
+    """Write all rows of some documents; return how many were inserted, updated and deleted."""
+    table = sql.Identifier(table_name)
+    columns = sql.SQL(", ").join(map(sql.Identifier, _COLUMNS))
+    payload = [name for name in _COLUMNS if name not in _KEY]
+    cursor.execute(
+        sql.SQL("CREATE TEMP TABLE incoming ON COMMIT DROP AS SELECT {} FROM {} LIMIT 0").format(
+            columns, table
+        )
+    )
+    with cursor.copy(
+        sql.SQL("COPY incoming ({}) FROM STDIN (FORMAT BINARY)").format(columns)
+    ) as copy:
+        copy.set_types(list(_COLUMNS.values()))
+        for row in rows:
+            copy.write_row(row)
+    cursor.execute("ANALYZE incoming")
+    cursor.execute(_TAKE_TURNS)
+    deleted = cursor.execute(sql.SQL(_DELETE_STALE).format(table=table)).rowcount
+    cursor.execute(
+        sql.SQL(_UPSERT).format(
+            table=table,
+            columns=columns,
+            payload=sql.SQL(", ").join(map(sql.Identifier, payload)),
+            excluded=_qualified("excluded", payload),
+            old=_qualified("old", payload),
+        )
+    )
+    inserted, updated = cursor.fetchone() or (0, 0)
+    cursor.execute("DROP TABLE incoming")
+    return inserted, updated, deleted
 
 
 def write_documents(
@@ -281,18 +310,24 @@ def _rows(
     seen: set[tuple[object, ...]] = set()
     for chunk, vector in zip(chunks, vectors, strict=True):
         meta = dict(chunk.custom_meta)
-        branch = str(meta.pop("branch", ""))
+        branch = _column(chunk, meta, "branch") or ""
         document = (partition, chunk.tenant_id, chunk.repo_slug, branch, chunk.source_path)
         index = meta.pop("chunkIndex", counts.get(document, 0))
         counts[document] = counts.get(document, 0) + 1
+        if type(index) is not int or not 0 <= index < 2**31:
+            raise InputError(
+                f"{chunk.source_path} has a chunk with chunkIndex {index!r}",
+                hint="Number the chunks of a document 0, 1, 2, … or leave chunkIndex out.",
+            )
         if (*document, index) in seen:
             raise InputError(
                 f"{chunk.source_path} has two chunks with chunkIndex {index}",
                 hint="Number the chunks of a document 0, 1, 2, … or leave chunkIndex out.",
             )
         seen.add((*document, index))
-        columns = [meta.pop(key, None) for key in ("commitSha", "namespace", "citationUrl")]
-        commit_sha, namespace, citation_url = columns
+        commit_sha = _column(chunk, meta, "commitSha")
+        namespace = _column(chunk, meta, "namespace")
+        citation_url = _column(chunk, meta, "citationUrl")
         meta |= {
             "parserId": chunk.parser_id,
             "parserVersion": chunk.parser_version,
@@ -325,24 +360,34 @@ def _rows(
     return rows
 
 
-def _check(
-    conn: psycopg.Connection,
-    chunks: Sequence[Chunk],
-    vectors: np.ndarray[Any, np.dtype[np.float32]],
-) -> None:
-    shape = np.shape(vectors)
-    if len(shape) != 2 or shape[0] != len(chunks):
+def _column(chunk: Chunk, meta: dict[str, Any], key: str) -> str | None:
+    """Take out of `meta` what has a column of its own."""
+    value = meta.pop(key, None)
+    if value is not None and not isinstance(value, str):
         raise InputError(
-            f"{len(chunks)} chunks came with vectors of shape {shape}",
-            hint="Pass one vector a chunk, in the same order.",
+            f"{chunk.source_path} has a chunk whose customMeta.{key} is {value!r}, no text",
+            hint="Make it a string, or leave it out.",
         )
-    if not chunks:
-        return
-    dimension = stored_dimension(conn)
-    if dimension is not None and shape[1] != dimension:
+    return value
+
+
+def _check_dimension(stored: int | None, given: int) -> None:
+    if stored is None:
+        raise DatabaseError(
+            "the database has no table document_chunks", hint="Call `create_schema(conn)` first."
+        )
+    if stored != given:
         raise InputError(
-            f"the vectors have {shape[1]} dimensions, the table has {dimension}",
+            f"the vectors have {given} dimensions, the table has {stored}",
             hint="Encode with the model that filled the index, or use another database.",
+        )
+
+
+def _check(chunks: Sequence[Chunk], vectors: np.ndarray[Any, np.dtype[np.float32]]) -> None:
+    if vectors.ndim != 2 or len(vectors) != len(chunks):
+        raise InputError(
+            f"{len(chunks)} chunks came with vectors of shape {vectors.shape}",
+            hint="Pass one vector a chunk, in the same order.",
         )
     finite = np.isfinite(vectors).all(axis=1)
     if not finite.all():

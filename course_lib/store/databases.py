@@ -1,0 +1,320 @@
+"""Databases: the one that the course works in, and fresh ones that live as long as their owner.
+
+Takes nothing but a name and gives a URL that `connect` understands. A fresh database belongs to a
+role of its own and to one process; whoever asks for a fresh database next removes those whose owner
+is gone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import hmac
+import os
+import secrets
+import threading
+import weakref
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Any
+
+import psycopg
+from psycopg import sql
+
+from course_lib.errors import DatabaseError, ServerError
+from course_lib.settings import settings, state_dir
+from course_lib.store.connections import hide_password, open_connection, url_for
+from course_lib.store.ownership import (
+    LOCK_CLASS,
+    DatabaseInfo,
+    Owner,
+    drop,
+    fresh_databases,
+    reserve_name,
+    sweep,
+)
+from course_lib.store.place import write_private
+from course_lib.store.server import Server, ensure_server
+
+COURSE = "course"
+
+_known: set[tuple[str, int, str]] = set()
+_known_lock = threading.Lock()
+
+
+class FreshDatabase:
+    """An empty database with pgvector, for one process; use it with `with`, or call `drop`.
+
+    Attributes
+    ----------
+    name
+        Its name on the server, and that of the role that owns it.
+    url
+        How that role connects to it.
+    """
+
+    def __init__(self, name: str, url: str, admin_url: str, owner: psycopg.Connection[Any]) -> None:
+        self.name = name
+        self.url = url
+        self._finalizer = weakref.finalize(self, _remove_own, name, admin_url, owner, os.getpid())
+
+    def drop(self) -> None:
+        """Remove the database and its role, and end what is connected to it; once is enough."""
+        self._finalizer()
+
+    def __enter__(self) -> FreshDatabase:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.drop()
+
+    def __repr__(self) -> str:
+        return f"FreshDatabase({self.name!r})"
+
+
+def default_url() -> str:
+    """Return the URL of the database that commands work in.
+
+    That is DATABASE_URL, or `course` on the embedded server: server and database are made where
+    they are missing, and the database belongs to the role `course`, which is no superuser.
+
+    Raises
+    ------
+    ServerError
+        The embedded server cannot be started.
+    """
+    given = settings().database_url
+    if given:
+        return given
+    server = ensure_server()
+    with _known_lock:
+        key = (str(server.pgdata), server.port, server.password)
+        if key not in _known:
+            _ensure_course(server)
+            _known.add(key)
+    return _course_url(server)
+
+
+def fresh_database(name: str, *, url: str | None = None) -> FreshDatabase:
+    """Make an empty database with pgvector that lives as long as its owner, this process.
+
+    Parameters
+    ----------
+    name
+        What it is for, such as `"05"`: becomes part of the database's name, which is new each time.
+    url
+        A server to make it on, as a role that may create databases and roles; `None` is
+        DATABASE_URL, or the embedded server.
+
+    Returns
+    -------
+    FreshDatabase
+        A context manager with `.url`, `.name` and `.drop()`; dropped at the latest when the process
+        ends.
+
+    Raises
+    ------
+    DatabaseError
+        The server cannot be reached, or the role may not create databases or the extension.
+
+    Examples
+    --------
+    >>> with fresh_database("05") as database:  # doctest: +SKIP
+    ...     print(database.name)
+    lab_05_9f2c31ab
+    """
+    admin_url, secret = _administration(url)
+    owner = open_connection(admin_url, autocommit=True)
+    try:
+        sweep(owner)
+        fresh = reserve_name(owner, name)
+        password = _role_password(secret, fresh)
+        with _clear_errors(admin_url):
+            try:
+                _create(owner, fresh, password, Owner.ourselves(name))
+                _add_extension(url_for(admin_url, fresh))
+            except BaseException:
+                with contextlib.suppress(psycopg.Error):
+                    drop(owner, fresh)
+                raise
+    except BaseException:
+        owner.close()
+        raise
+    return FreshDatabase(fresh, url_for(admin_url, fresh, fresh, password), admin_url, owner)
+
+
+def list_databases(*, url: str | None = None) -> list[DatabaseInfo]:
+    """Return the fresh databases on a server, newest first; `url` as in `fresh_database`."""
+    admin_url, _ = _administration(url)
+    with open_connection(admin_url, autocommit=True) as conn:
+        return fresh_databases(conn)
+
+
+def find_database(label: str, *, url: str | None = None) -> str | None:
+    """Return the URL of the newest living `fresh_database(label)`; `None` where there is none.
+
+    Parameters
+    ----------
+    label
+        What it was asked for, such as `"05"`, or its full name.
+    url
+        As in `fresh_database`.
+    """
+    admin_url, secret = _administration(url)
+    for info in list_databases(url=url):
+        if info.alive and label in {info.label, info.name}:
+            return url_for(admin_url, info.name, info.name, _role_password(secret, info.name))
+    return None
+
+
+def _administration(url: str | None) -> tuple[str, str]:
+    """Return the URL of a role that may create databases, and the secret of their passwords."""
+    given = url or settings().database_url
+    if given:
+        return given, _state_secret()
+    server = ensure_server()
+    return server.url(), server.password
+
+
+def _state_secret() -> str:
+    """Return the secret for roles on servers that are not ours, kept in a 0600 file."""
+    path = state_dir() / "secret"
+    try:
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_private(path, secrets.token_urlsafe(32))
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise DatabaseError(
+            f"{path} cannot be read or written: {error.strerror}",
+            hint="Set COURSE_STATE to a folder of your own.",
+        ) from error
+
+
+def _role_password(secret: str, role: str) -> str:
+    """Return a role's password, derived: every process that knows the secret knows it."""
+    return hmac.new(secret.encode(), role.encode(), hashlib.sha256).hexdigest()[:40]
+
+
+def _course_url(server: Server) -> str:
+    return server.url(COURSE, COURSE, _role_password(server.password, COURSE))
+
+
+def _ensure_course(server: Server) -> None:
+    """Make the role and the database `course`, once however many ask at a time."""
+    with open_connection(server.url(), autocommit=True) as conn:
+        complete = conn.execute(
+            "SELECT 1 FROM pg_database WHERE datname = %s"
+            " AND shobj_description(oid, 'pg_database') = 'course'",
+            (COURSE,),
+        ).fetchone()
+        if complete and _can_log_in(_course_url(server)):
+            return
+        conn.execute("SELECT pg_advisory_lock(%s::int, 0)", (LOCK_CLASS,))
+        role = sql.Identifier(COURSE)
+        if not conn.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (COURSE,)).fetchone():
+            conn.execute(sql.SQL("CREATE ROLE {} LOGIN").format(role))
+        password = _hashed(conn, COURSE, _role_password(server.password, COURSE))
+        conn.execute(sql.SQL("ALTER ROLE {} PASSWORD {}").format(role, password))
+        if not conn.execute("SELECT 1 FROM pg_database WHERE datname = %s", (COURSE,)).fetchone():
+            _create_database(conn, COURSE, "template0")
+        # Lab roles have their own databases and no business in these.
+        conn.execute("REVOKE CONNECT ON DATABASE postgres, template1 FROM PUBLIC")
+        _add_extension(server.url(COURSE))
+        # The last step: a database without it was left half-made and is completed next time.
+        conn.execute(sql.SQL("COMMENT ON DATABASE {} IS 'course'").format(role))
+
+
+def _can_log_in(url: str) -> bool:
+    try:
+        psycopg.connect(url, connect_timeout=10).close()
+    except psycopg.OperationalError as error:
+        if "password authentication failed" in str(error):
+            return False
+        raise
+    return True
+
+
+def _create(owner: psycopg.Connection[Any], name: str, password: str, entry: Owner) -> None:
+    """Make role and database, and register them."""
+    role = sql.Identifier(name)
+    with owner.transaction():
+        login = sql.SQL("CREATE ROLE {} LOGIN NOSUPERUSER PASSWORD {}")
+        owner.execute(login.format(role, _hashed(owner, name, password)))
+        owner.execute(sql.SQL("COMMENT ON ROLE {} IS {}").format(role, entry.comment()))
+        superuser = owner.execute(
+            "SELECT 1 FROM pg_roles WHERE rolname = current_user AND rolsuper"
+        ).fetchone()
+        if not superuser:  # only a member may give a database to a role
+            owner.execute(sql.SQL("GRANT {} TO CURRENT_USER").format(role))
+    # Only a superuser can create the extension; for others the server's template1 has to hold it.
+    _create_database(owner, name, "template0" if superuser else "template1")
+
+
+def _create_database(conn: psycopg.Connection[Any], name: str, template: str) -> None:
+    both = sql.Identifier(name)
+    statement = "CREATE DATABASE {} OWNER {} TEMPLATE {} ENCODING 'UTF8'"
+    conn.execute(sql.SQL(statement).format(both, both, sql.Identifier(template)))
+    conn.execute(sql.SQL("REVOKE ALL ON DATABASE {} FROM PUBLIC").format(both))
+
+
+def _add_extension(url: str) -> None:
+    with open_connection(url, autocommit=True) as conn:
+        if not conn.execute("SELECT 1 FROM pg_extension WHERE extname = 'vector'").fetchone():
+            conn.execute("CREATE EXTENSION vector")
+
+
+def _hashed(conn: psycopg.Connection[Any], role: str, password: str) -> str:
+    """Return what the server stores for a password: no log of its ever holds the password."""
+    hashed = conn.pgconn.encrypt_password(password.encode(), role.encode(), b"scram-sha-256")
+    return hashed.decode()
+
+
+def _remove_own(name: str, admin_url: str, owner: psycopg.Connection[Any], pid: int) -> None:
+    """Drop a database of this process; or leave it to the next sweep."""
+    if os.getpid() != pid:
+        return  # a forked child has a copy of the object, not the database
+    try:
+        with contextlib.suppress(psycopg.Error):
+            drop(owner, name)
+            return
+        owner.close()  # the server was restarted under it
+        with contextlib.suppress(psycopg.Error, DatabaseError, ServerError):
+            with open_connection(admin_url, autocommit=True) as conn:
+                drop(conn, name)
+    finally:
+        owner.close()
+
+
+@contextlib.contextmanager
+def _clear_errors(admin_url: str) -> Iterator[None]:
+    """Say which right is missing, or which part of the server, instead of what it said alone."""
+    where = hide_password(admin_url)
+    try:
+        yield
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise DatabaseError(
+            f"The role of {where} lacks a right that a fresh database needs:"
+            f" {error.diag.message_primary}",
+            hint="Give it CREATEDB and CREATEROLE and put the extension vector into template1"
+            " (infra/init.sql), use a superuser, or unset DATABASE_URL for the embedded server.",
+        ) from error
+    except psycopg.errors.FeatureNotSupported as error:
+        raise DatabaseError(
+            f"{where} has no pgvector: {error.diag.message_primary}",
+            hint="Install pgvector >= 0.8 on that server, or unset DATABASE_URL.",
+        ) from error
+    except psycopg.errors.DiskFull as error:
+        raise DatabaseError(
+            f"The disk of {where} is full", hint="Free some space and try again."
+        ) from error
+    except psycopg.Error as error:
+        raise DatabaseError(
+            f"A fresh database could not be made on {where}: {str(error).strip()}",
+            hint="`course db status` shows the embedded server; .course/server.log is its log.",
+        ) from error

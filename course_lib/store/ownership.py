@@ -1,0 +1,179 @@
+"""Who owns a fresh database: the register, the locks that die with their process, and the sweep.
+
+The register is the comment on the database's role, written in the transaction that creates the
+role, so that no half-made database escapes the sweep. The lock is an advisory lock that the owner's
+connection holds. A database is swept when its lock is free and its owner's process is gone: a
+restart of the server takes all locks away and must not take the databases of those who still work.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import re
+import secrets
+import socket
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import psutil
+import psycopg
+from psycopg import sql
+
+PREFIX = "lab_"
+MARK = "course-fresh "
+# First half of the advisory locks' keys: keeps them apart from those of other programs.
+LOCK_CLASS = 0x636F7572
+# An owner on another machine cannot be looked at: its database is kept this long without lock.
+FAR_OWNER_GRACE = 24 * 3600.0
+MOST_REMOVALS = 20
+
+
+@dataclass(frozen=True)
+class Owner:
+    """A register entry: what a database was asked for as, when, and by which process.
+
+    Attributes
+    ----------
+    label
+        Such as `05`.
+    created
+        Seconds since 1970.
+    host, pid, started
+        The owning process, and when it started (numbers are used again).
+    """
+
+    label: str
+    created: float
+    host: str
+    pid: int
+    started: float
+
+    @classmethod
+    def ourselves(cls, label: str) -> Owner:
+        """Return the entry of this process."""
+        process = psutil.Process()
+        return cls(label, time.time(), socket.gethostname(), process.pid, process.create_time())
+
+    @classmethod
+    def parse(cls, comment: str) -> Owner:
+        """Return the entry in a comment; one that cannot be read is old and has no owner."""
+        try:
+            return cls(**json.loads(comment.removeprefix(MARK)))
+        except (ValueError, TypeError):
+            return cls("", 0.0, socket.gethostname(), -1, 0.0)
+
+    def comment(self) -> str:
+        """Return the entry as a comment."""
+        return MARK + json.dumps(asdict(self))
+
+    def may_live(self) -> bool:
+        """Return whether the owner may live although its lock is free."""
+        if self.host != socket.gethostname():
+            return time.time() - self.created < FAR_OWNER_GRACE
+        try:
+            process = psutil.Process(self.pid)
+            gone = process.status() in {psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD}
+            return not gone and abs(process.create_time() - self.started) < 2
+        except (psutil.Error, ValueError, TypeError):
+            return False
+
+
+@dataclass(frozen=True)
+class DatabaseInfo:
+    """A fresh database, seen from outside.
+
+    Attributes
+    ----------
+    name
+        Its name on the server, such as `lab_05_9f2c31ab`.
+    label
+        What it was asked for, such as `05`.
+    created
+        When, in seconds since 1970.
+    alive
+        Whether its owner lives.
+    """
+
+    name: str
+    label: str
+    created: float
+    alive: bool
+
+
+def reserve_name(owner: psycopg.Connection[Any], label: str) -> str:
+    """Return a new name for a database, whose lock the connection `owner` holds from now on."""
+    readable = re.sub(r"[^a-z0-9]+", "_", label.lower()).strip("_")[:40]
+    while True:
+        suffix = secrets.token_hex(4)
+        name = f"{PREFIX}{readable}_{suffix}" if readable else f"{PREFIX}{suffix}"
+        if _acquired(owner, name):
+            return name
+
+
+def fresh_databases(conn: psycopg.Connection[Any]) -> list[DatabaseInfo]:
+    """Return the fresh databases on a server, newest first."""
+    rows = conn.execute(
+        "SELECT rolname, shobj_description(oid, 'pg_authid') FROM pg_roles"
+        " WHERE starts_with(shobj_description(oid, 'pg_authid'), %s)",
+        (MARK,),
+    ).fetchall()
+    locks = conn.execute(
+        "SELECT objid::bigint FROM pg_locks WHERE locktype = 'advisory' AND granted"
+        " AND classid = %s::bigint::oid AND objsubid = 2",
+        (LOCK_CLASS,),
+    ).fetchall()
+    held = {key for (key,) in locks}
+    found = []
+    for name, comment in rows:
+        owner = Owner.parse(comment)
+        alive = _lock_key(name) % 2**32 in held or owner.may_live()
+        found.append(DatabaseInfo(name, owner.label, owner.created, alive))
+    return sorted(found, key=lambda info: info.created, reverse=True)
+
+
+def sweep(conn: psycopg.Connection[Any]) -> None:
+    """Drop databases whose owner is gone; what cannot be dropped now is left to the next call."""
+    with contextlib.suppress(psycopg.Error):
+        dead = [info.name for info in fresh_databases(conn) if not info.alive]
+        for name in dead[:MOST_REMOVALS]:
+            with _lock_if_free(conn, name) as locked, contextlib.suppress(psycopg.Error):
+                if locked:
+                    drop(conn, name)
+
+
+def drop(conn: psycopg.Connection[Any], name: str) -> None:
+    """Drop a fresh database with what is connected to it, and its role; nobody else's."""
+    owned = conn.execute(
+        "SELECT 1 FROM pg_database JOIN pg_roles ON pg_roles.oid = datdba"
+        " WHERE datname = %s AND rolname = %s",
+        (name, name),
+    ).fetchone()
+    if owned:
+        conn.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+    conn.execute(sql.SQL("DROP ROLE IF EXISTS {}").format(sql.Identifier(name)))
+
+
+@contextlib.contextmanager
+def _lock_if_free(conn: psycopg.Connection[Any], name: str) -> Iterator[bool]:
+    locked = _acquired(conn, name)
+    try:
+        yield locked
+    finally:
+        if locked:
+            key = (LOCK_CLASS, _lock_key(name))
+            conn.execute("SELECT pg_advisory_unlock(%s::int, %s::int)", key)
+
+
+def _acquired(conn: psycopg.Connection[Any], name: str) -> bool:
+    key = (LOCK_CLASS, _lock_key(name))
+    row = conn.execute("SELECT pg_try_advisory_lock(%s::int, %s::int)", key).fetchone()
+    return bool(row and row[0])
+
+
+def _lock_key(name: str) -> int:
+    """Return the second half of a lock's key, a signed 32-bit number."""
+    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "big", signed=True)

@@ -1,0 +1,195 @@
+"""Connections: what is checked, what errors say, and that no password is ever shown."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import psycopg
+import pytest
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from course_lib.errors import DatabaseError
+from course_lib.settings import settings
+from course_lib.store import connections
+from course_lib.store.connections import connect, hide_password, psql_command, url_for
+from course_lib.store.databases import default_url
+from course_lib.store.server import ensure_server, remove_server, stop_server
+
+
+@pytest.fixture(scope="module", autouse=True)
+def server() -> Iterator[Path]:
+    """A server of this module's own, which `connect()` takes as the embedded one."""
+    folder = Path(tempfile.mkdtemp(prefix="course-test-"))
+    folder.chmod(0o755)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COURSE_STATE", str(folder / "state"))
+        for name in ("DATABASE_URL", "COURSE_DB_PORT", "PGPASSWORD"):
+            patch.delenv(name, raising=False)
+        settings.cache_clear()
+        yield folder / "state"
+        remove_server(folder / "state")
+    settings.cache_clear()
+    shutil.rmtree(folder)
+
+
+def changed(url: str, **parts: str | int) -> str:
+    return make_conninfo(url, **parts)
+
+
+def test_without_a_url_it_is_the_database_course_as_a_role_that_is_no_superuser() -> None:
+    with connect() as conn:
+        row = conn.execute(
+            "SELECT current_database(), current_user, rolsuper, rolcreatedb, rolcreaterole,"
+            " current_setting('application_name') FROM pg_roles WHERE rolname = current_user"
+        ).fetchone()
+    assert row == ("course", "course", False, False, False, "course")
+
+
+def test_database_url_replaces_the_embedded_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = changed(default_url(), application_name="given")
+    monkeypatch.setenv("DATABASE_URL", given)
+    settings.cache_clear()
+    try:
+        assert default_url() == given
+    finally:
+        monkeypatch.undo()
+        settings.cache_clear()
+
+
+def test_vectors_travel_in_binary_in_both_directions() -> None:
+    vector = np.array([0.25, -1.0, 3.0], dtype=np.float32)
+    with connect() as conn, conn.cursor(binary=True) as cursor:
+        row = cursor.execute("SELECT %b::vector, '[1,2]'::vector", (vector,)).fetchone()
+    assert row is not None
+    assert np.array_equal(row[0].to_numpy(), vector)
+    assert row[1].to_list() == [1.0, 2.0]
+
+
+def test_a_new_connection_is_in_no_transaction_and_autocommit_is_as_asked() -> None:
+    with connect() as conn:
+        assert conn.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
+        assert not conn.autocommit
+    with connect(autocommit=True) as conn:
+        assert conn.autocommit
+
+
+def test_an_unreachable_server_is_named_without_its_password() -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        url = f"postgresql://ada:s3cret@127.0.0.1:{unused.getsockname()[1]}/course"
+        with pytest.raises(DatabaseError, match="cannot be reached") as caught:
+            connect(url)
+    assert "s3cret" not in str(caught.value) and "ada:***@" in str(caught.value)
+    assert "DATABASE_URL" in caught.value.hint
+    assert caught.value.__suppress_context__, "the cause would show the URL in a traceback"
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ({"password": "wr0ng"}, "refuses the login"),
+        ({"dbname": "nowhere", "user": "postgres"}, "refuses the login"),
+        ({"dbname": "nowhere"}, "does not exist"),
+    ],
+)
+def test_what_the_server_refuses_is_said(parts: dict[str, str], message: str) -> None:
+    url = changed(default_url(), **parts)
+    password = conninfo_to_dict(url)["password"]
+    with pytest.raises(DatabaseError, match=message) as caught:
+        connect(url)
+    assert str(password) not in str(caught.value)
+
+
+def test_a_url_that_is_none_is_said_to_be_none() -> None:
+    with pytest.raises(DatabaseError, match="is not a connection URL") as caught:
+        connect("postgresql://ada:s3cret@localhost:5432/db?nonsense=1")
+    assert "s3cret" not in str(caught.value)
+
+
+def test_a_database_without_the_extension_gets_a_hint_that_works() -> None:
+    admin = ensure_server().url()
+    with psycopg.connect(admin, autocommit=True) as conn:
+        conn.execute("CREATE DATABASE bare TEMPLATE template0")
+    bare = url_for(admin, "bare")
+    with pytest.raises(DatabaseError, match="lacks the extension vector") as caught:
+        connect(bare)
+    assert "`CREATE EXTENSION vector`" in caught.value.hint
+    with psycopg.connect(bare, autocommit=True) as conn:
+        conn.execute("CREATE EXTENSION vector")
+    connect(bare).close()
+
+
+@pytest.mark.parametrize(
+    ("name", "needed", "message"),
+    [("OLDEST_POSTGRES", 99, "is PostgreSQL 18"), ("OLDEST_PGVECTOR", (99, 0), "has pgvector 0.8")],
+)
+def test_an_old_server_is_refused(
+    name: str, needed: object, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, name, needed)
+    with pytest.raises(DatabaseError, match=message):
+        connect(changed(default_url(), application_name=name))
+
+
+def test_versions_are_asked_for_once_for_each_url(monkeypatch: pytest.MonkeyPatch) -> None:
+    connect().close()
+    monkeypatch.setattr(connections, "OLDEST_POSTGRES", 99)
+    connect().close()
+
+
+def test_a_url_of_the_embedded_server_starts_it_again_where_it_was_stopped() -> None:
+    url = default_url()
+    assert stop_server()
+    with connect(url) as conn:
+        assert conn.execute("SELECT 1").fetchone() == (1,)
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgresql://a:p@h/d", "postgresql://a:***@h/d"),
+        ("postgres://a:p:@x@h:1/d?sslmode=require", "postgres://a:***@h:1/d?sslmode=require"),
+        ("postgresql://h/d?user=a&password=p%20q&x=1", "postgresql://h/d?user=a&password=***&x=1"),
+        ("postgresql://a@h/d", "postgresql://a@h/d"),
+        ("host=h password = 'a \\' b' user=u", "host=h password = *** user=u"),
+        ("", ""),
+    ],
+)
+def test_passwords_are_hidden_wherever_they_stand(url: str, shown: str) -> None:
+    assert hide_password(url) == shown
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://a:p%40@localhost:5432/x?sslmode=disable",
+        "host=/tmp port=5 user=a dbname=x",
+        "host=h1,h2 port=1,2 dbname=x",
+        "postgresql://[::1]:5/x",
+        "dbname=x",
+    ],
+)
+def test_another_database_keeps_the_rest_of_the_url(url: str) -> None:
+    found = url_for(url, "my db/ä")
+    assert found.startswith("postgresql://")
+    assert conninfo_to_dict(found) == conninfo_to_dict(url) | {"dbname": "my db/ä"}
+
+
+def test_psql_opens_a_url_and_the_password_is_not_on_its_command_line() -> None:
+    url = default_url()
+    command, environment = psql_command(url)
+    assert str(conninfo_to_dict(url)["password"]) not in " ".join(command)
+    answer = subprocess.run(
+        [*command, "--tuples-only", "--no-align", "--command", "SELECT current_user"],
+        env=environment,
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+    )
+    assert answer.stdout.strip() == "course"
