@@ -1,7 +1,8 @@
 # %% [markdown]
 # # 01 · Where to cut
 #
-# A model reads a few hundred words at a time; a document has thousands. Somebody has to decide where to cut. In this lab that is you: you will write the splitter that the rest of the course runs on.
+# A model reads a few hundred words at a time; a document has thousands. Somebody has to decide where to cut. In this lab that
+# is you: you will write the splitter that the rest of the course runs on.
 #
 # | You will be able to | Time | Needs |
 # |---|---|---|
@@ -15,14 +16,13 @@ embedding_model = ""
 from course_lib.teaching import start
 
 lab = start("01", data_dir=data_dir, embedding_model=embedding_model)
-
-# %%
 lab.show.pipeline("chunks")
 
 # %% [markdown]
 # ## A cut in the wrong place
 #
-# The pieces that a document is cut into are its [chunks](../labs/GLOSSARY.md#chunk). The shortest splitter there is takes one line: cut every 300 characters. Here it is, on a page about CI/CD.
+# The pieces that a document is cut into are its [chunks](../labs/GLOSSARY.md#chunk). The shortest splitter there is takes one
+# line: cut every 300 characters. Here it is, on a page about CI/CD.
 
 # %% tags=["nbval-check-output"]
 page = lab.document("ci-cd-for-ml.md")
@@ -32,24 +32,24 @@ here = page.index("real traffic") // 300
 print(fixed[here][-42:], "✂", fixed[here + 1][:42])
 
 # %% [markdown]
-# Read the two ends aloud. This is the sentence that says what a canary release is, and a word in the middle of it is broken.
+# Read the two ends aloud. This sentence says what a canary release is, and a word in the middle of it is broken.
 #
-# > **Predict.** How many of the chunks does a search for the words *real traffic* find? And how many of all the cuts on this page go through a word? Write down two numbers.
-
-# %% tags=["nbval-check-output"]
-hits = [chunk for chunk in fixed if "real traffic" in chunk]
-print(f"{len(hits)} of {len(fixed)} chunks hold 'real traffic'")
+# > **Predict.** How many chunks does a search for the words *real traffic* find? And how many of all the cuts on this page go
+# > through a word? Write down two numbers.
 
 # %%
+hits = [chunk for chunk in fixed if "real traffic" in chunk]
+print(f"{len(hits)} of {len(fixed)} chunks hold 'real traffic'")
 lab.show.cuts(page, fixed)
 
 # %% [markdown]
-# Orange scissors mark a broken word; the count stands above the text. The other cuts are not harmless either: most of them leave half a sentence on each side.
-
-# %% [markdown]
+# The count stands above the text; scroll down to the orange scissors, which mark broken words. Most of the other cuts leave half
+# a sentence on each side.
+#
 # ## By hand, once
 #
-# Take this text, and chunks of at most 8 characters. Below each character stands its [offset](../labs/GLOSSARY.md#offset), its place counted from 0.
+# Take this text, and chunks of at most 8 characters. Below each character stands its [offset](../labs/GLOSSARY.md#offset), its
+# place counted from 0.
 #
 # ```
 #  a  b     c  d  .     e  f     g  h
@@ -64,7 +64,7 @@ lab.show.cuts(page, fixed)
 # 1. take the strongest boundary within reach: a blank line, else a line end, a sentence end, a space, and only then anywhere;
 # 2. among boundaries of one kind, take the last that fits.
 #
-# Such a boundary is called a [separator](../labs/GLOSSARY.md#separator). Python finds the last one in a stretch of text with `rfind`:
+# Such a boundary is a [separator](../labs/GLOSSARY.md#separator). Python finds the last one in a stretch of text with `rfind`:
 
 # %% tags=["nbval-check-output"]
 text = "ab cd. ef gh"
@@ -72,12 +72,13 @@ for separator in ("\n", ". ", " "):
     print(repr(separator), "begins at", text.rfind(separator, 0, 8))
 
 # %% [markdown]
-# `-1` means "not there". `". "` begins at 5 and is 2 wide, so the chunk ends at 5 + 2 = 7: the separator stays with the chunk that it ends, and no character is lost.
-
-# %% [markdown]
+# `-1` means "not there". `". "` begins at 5 and is 2 wide, so the cut is at 7: a separator stays with the chunk that it ends.
+#
 # ## Exercise 1.1 · find the cut
 #
-# Write `find_cut`: it gets the text, the offset where the chunk starts and the largest offset where it may end, and returns where it ends. A cut counts only *behind* `floor`; what that is good for you will see in exercise 1.3.
+# In an [exercise](../labs/GLOSSARY.md#exercise) you complete a [stub](../labs/GLOSSARY.md#stub); its docstring says what it must
+# do, and a [check](../labs/GLOSSARY.md#check) and [hints](../labs/GLOSSARY.md#hint) follow. This one returns where a chunk ends.
+# A cut counts only *behind* `floor`; exercise 1.3 shows what that is good for.
 #
 # ```
 # find_cut("ab cd. ef gh", 0, 8)    →  7    "ab cd. " | "ef gh"
@@ -93,10 +94,12 @@ from course_lib.loader.recursive import find_cut
 lab.check("1.1", find_cut)
 
 # %%
-lab.hint("1.1")  # run it again for the next hint
+lab.hint("1.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The order of the separators is the first rule, `rfind` is the second. Nothing is copied: `rfind` walks backwards through one window and stops at its first hit. A separator may begin before the floor as long as it ends behind it, hence `floor + 1 - width`.
+# The order of the separators is the first rule, `rfind` is the second. Nothing is copied: `rfind` walks backwards through one
+# window and stops at its first hit. A separator may begin before the floor as long as it ends behind it, hence
+# `floor + 1 - width`.
 
 # %%
 find_cut = lab.use("find_cut")  # yours where its check passed, else the course's
@@ -109,19 +112,18 @@ while begin < len(page):
 lab.show.cuts(page, chunks, most=1_500)
 
 # %% [markdown]
-# Four lines of loop, and the words are whole. Scroll through it: nearly every chunk now ends where a person would pause.
+# Every word is whole, and most chunks end where a person would pause. There are more of them, too: a strong boundary far back
+# beats a weak one near the limit.
+#
+# ## The usual way: split, then join
+#
+# You will often meet another way. Split at the strongest separator, split what is still too long at the next, and so on: that is
+# the recursion in [recursive splitter](../labs/GLOSSARY.md#recursive-splitter). Then join small pieces up to the
+# [chunk size](../labs/GLOSSARY.md#chunk-size). For the [overlap](../labs/GLOSSARY.md#chunk-overlap), which is to keep whole what
+# a cut tears, repeat as many whole pieces as fit into it.
 
-# %% [markdown]
-# ## What others do: split, then join
-#
-# Most splitters go another way. Split at the strongest separator; split what is still too long at the next one, and so on (that is the recursion in [recursive splitter](../labs/GLOSSARY.md#recursive-splitter)); join small pieces until the [chunk size](../labs/GLOSSARY.md#chunk-size) is reached.
-#
-# Neighbours should also share some text, the [overlap](../labs/GLOSSARY.md#chunk-overlap), so that what a cut tears stands whole in one of them. The usual way repeats as many whole pieces as fit into it.
 
 # %%
-from course_lib.loader.recursive import SEPARATORS
-
-
 def total(pieces):
     return sum(map(len, pieces))
 
@@ -137,7 +139,10 @@ def join(pieces, size, overlap):
     return chunks + ["".join(window)] * bool(window)
 
 
-# %%
+# %% tags=["nbval-check-output"]
+from course_lib.loader.recursive import SEPARATORS
+
+
 def usual_way(text, size, overlap, separators=SEPARATORS):
     separator, *weaker = [one for one in separators if one in text]
     *pieces, tail = text.split(separator) if separator else [*text, ""]
@@ -155,9 +160,10 @@ def usual_way(text, size, overlap, separators=SEPARATORS):
 usual_way("ab cd. ef gh", 8, 3)
 
 # %% [markdown]
-# Three shared characters were asked for, and there are none: the only piece that could be repeated, `"ab cd. "`, is longer than three. A toy, of course.
+# Three shared characters were asked for, and there are none: the one piece that could be repeated, `"ab cd. "`, is longer.
 #
-# > **Predict.** Now the course's five documents, chunks of 512 characters, an overlap of 64. In what share of the neighbouring pairs do you get any overlap at all?
+# > **Predict.** Now five real documents, chunks of 512 characters and an overlap of 64. In what share of the neighbouring pairs
+# > do you get any overlap at all?
 
 # %% tags=["nbval-check-output"]
 from itertools import pairwise
@@ -178,40 +184,44 @@ print(f"{none} of {len(pairs)} pairs share nothing: {none / len(pairs):.0%}")
 lab.show.histogram(overlaps, "What neighbours share (64 asked for)", "characters", limit=64)
 
 # %% [markdown]
-# No pair gets what was asked for, and most get nothing. There are two reasons: a sentence or a line is usually longer than 64 characters, so no whole piece fits; and what recursion cut out of a long paragraph is never joined to what stands around it.
-
-# %% [markdown]
-# Something else went missing: the address. A string does not know where it came from, and a citation needs to. Can it be looked up afterwards?
+# Most get nothing, and nobody gets 64. Whole sentences are often longer than that, so none fits; and what was cut out of a long
+# paragraph is never joined to what stands around it.
 #
-# > **Predict.** What are the four places that the next cell prints?
+# The address is gone, too, and a citation needs one. Can it be looked up? Not if the text repeats itself, nor if the splitter
+# changed it, like those that count words and put single spaces between them.
+#
+# > **Predict.** The log gives four chunks. Where does `find` place them? And how many of the chunks of 80 words stand in the page?
 
 # %% tags=["nbval-check-output"]
 log = "Retry in 5 s.\n" * 8
-[log.find(chunk) for chunk in usual_way(log, 30, 0)]
+print([log.find(chunk) for chunk in usual_way(log, 30, 0)])
+
+words = page.split()
+by_words = [" ".join(words[at : at + 80]) for at in range(0, len(words), 80)]
+print(f"{sum(chunk in page for chunk in by_words)} of {len(by_words)} chunks stand in the page")
 
 # %% [markdown]
 # ## Cut on offsets
 #
-# Both losses have one cure: work with numbers, and copy the characters at the very end. A chunk is then a [span](../labs/GLOSSARY.md#span): its start, its end and the text between. And overlap is a subtraction: the next chunk begins `chunk_overlap` characters before this one ends.
-
-# %% [markdown]
-# Any offset is a fine place for an overlap to begin, but one. Windows ends its lines with two characters, `\r\n`, called [CRLF](../labs/GLOSSARY.md#crlf), and a chunk should not begin with the second. The library has a helper that moves an offset out of such a pair:
-
-# %% tags=["nbval-check-output"]
-from course_lib.loader.recursive import keep_crlf
-
-[(offset, keep_crlf("ab\r\ncd", offset)) for offset in (2, 3, 4)]
+# All this has one cure: work with numbers, and copy characters at the very end. A chunk is then a
+# [span](../labs/GLOSSARY.md#span): its start, its end and the text between. Overlap becomes a subtraction: the next chunk begins
+# `chunk_overlap` characters before this one ends. (Characters are [code points](../labs/GLOSSARY.md#code-point) here, not bytes
+# of [UTF-8](../labs/GLOSSARY.md#utf-8).)
 
 # %% [markdown]
 # ## Exercise 1.2 · where the next chunk begins
 #
-# Write `next_start`. `keep_crlf` is at hand. With `snap_to_words=True` the overlap begins at the first word that starts inside it: [snap to words](../labs/GLOSSARY.md#snap-to-words).
+# Write `next_start`. Windows ends its lines with two characters, `\r\n`, called [CRLF](../labs/GLOSSARY.md#crlf), and no chunk
+# should begin between them; `keep_crlf(text, offset)` is imported for you and moves an offset out of such a pair. With
+# `snap_to_words=True` the overlap begins at a word ([snap to words](../labs/GLOSSARY.md#snap-to-words)).
 #
 # ```
-# next_start("abcdefghij", 8, 3)                               →   5   "fgh" is shared
-# next_start("ab\r\ncdef", 6, 3)                               →   4   3 is inside the pair
-# next_start("the quick brown fox", 16, 8)                     →   8   "k brown " is shared
-# next_start("the quick brown fox", 16, 8, snap_to_words=True) →  10   "brown " is shared
+# keep_crlf("ab\r\ncdef", 3)                                    →   4   3 is inside the pair
+#
+# next_start("abcdefghij", 8, 3)                                →   5   "fgh" is shared
+# next_start("ab\r\ncdef", 6, 3)                                →   4   "cd", one fewer
+# next_start("the quick brown fox", 16, 8)                      →   8   "k brown " is shared
+# next_start("the quick brown fox", 16, 8, snap_to_words=True)  →  10   "brown " is shared
 # ```
 
 # %% exercise="1.2"
@@ -221,15 +231,17 @@ from course_lib.loader.recursive import next_start
 lab.check("1.2", next_start)
 
 # %%
-lab.hint("1.2")
+lab.hint("1.2")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# One subtraction does the work; the rest is manners. A word starts where white space is followed by something else, and if no word starts within the overlap the plain start stands: a long overlap is better than none.
+# One subtraction does the work; the rest is manners. A word starts where white space is followed by something else. If no word
+# starts within the overlap the plain start stands: an overlap that begins in a word is better than none.
 
 # %% [markdown]
 # ## Exercise 1.3 · the whole splitter
 #
-# Find the end, note the span, find the next start, repeat. One trap is left. Take `"ab cdefghij"`, chunks of 8 and an overlap of 3, and follow it by hand:
+# Find the end, note the span, find the next start, repeat. One trap is left. Take `"ab cdefghij"`, chunks of 8 and an overlap of
+# 3, and follow it by hand:
 #
 # > **Predict.** The first chunk ends at 3, behind the space. Where does the second one begin, and where does it end?
 
@@ -241,14 +253,12 @@ for floor in (0, 3):
     print(f"floor {floor}: the first ends at {end}, so the second begins at {begin}")
 
 # %% [markdown]
-# Without a floor the second chunk is the first one again, and so on for ever. So a chunk that starts at `start` has to end *behind* `start + chunk_overlap`: then the next one starts later than this one did.
-
-# %% [markdown]
-# Now write `split_text`. Three things to mind:
+# Without a floor the second chunk is the first one again, for ever. So a chunk that begins at `start` has to end *behind*
+# `start + chunk_overlap`. Now write `split_text`, and mind three things:
 #
-# - when the rest of the text fits, it is the last chunk and needs no cut;
-# - a cut that falls inside a CRLF pair moves by one: forward, or backward where that would exceed the size;
-# - wrong arguments raise an error that names them. `_check_arguments(text, chunk_size, chunk_overlap, separators)` is imported for you and does that; call it first.
+# - what is left of the text is the last chunk as soon as it fits, and needs no cut;
+# - a cut inside a CRLF pair moves by one: forward, or backward where that would exceed the size, but never back to the floor;
+# - `_check_arguments(text, chunk_size, chunk_overlap, separators)` is imported for you and raises the errors; call it first.
 #
 # ```
 # split_text("ab cd. ef gh", 8, 0)  →  [Span(0, 7, "ab cd. "), Span(7, 12, "ef gh")]
@@ -262,27 +272,30 @@ from course_lib.loader.recursive import split_text
 lab.check("1.3", split_text)
 
 # %%
-lab.hint("1.3")
+lab.hint("1.3")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# All state is two numbers, `start` and `end`. `careful` is false for most texts: where nothing can fall into a CRLF pair and no word is asked for, the next start is a plain subtraction. The list at the end makes the spans in one go, which is why this is quick.
+# All it remembers is where the present chunk starts. Where there is no CRLF to look out for and no word to snap to, the next
+# start is a plain subtraction. The last line makes a `Span` of each pair of numbers, in the quickest way that Python has: no
+# character is copied before.
 
 # %%
 split_text = lab.use("split_text")
 lab.show.spans_slider(page, split_text, sizes=(128, 256, 512, 1024), overlaps=(0, 32, 64, 96))
 
 # %% [markdown]
-# Violet text is in two chunks, and there is the same amount of it at every cut. Notice the price: a chunk may begin in the middle of a word, because the overlap is counted in characters. `snap_to_words=True` trades a few of them for a clean start.
-
-# %% [markdown]
+# Violet text is in two chunks, the same amount at every cut. Notice the price: a chunk may begin within a word, since overlap
+# counts characters. `snap_to_words=True` gives up a few of them for a clean start.
+#
 # ## Exercise 1.4 · prove it
 #
-# A splitter that drops a sentence raises no error; some question is never answered again, that is all. So write the test: `lossless` is true when every span says the truth about its place and no character is left out. Spans come in the order of the text and may overlap.
+# A splitter that drops a sentence raises no error; some question is never answered again, that is all. So write the test.
 #
 # ```
 # lossless("abcd", [Span(0, 2, "ab"), Span(2, 4, "cd")])   →  True
 # lossless("abcd", [Span(0, 3, "abc"), Span(2, 4, "cd")])  →  True    "c" is in both
 # lossless("abcd", [Span(0, 2, "ab"), Span(3, 4, "d")])    →  False   "c" is in none
+# lossless("abcd", [Span(0, 2, "ab"), Span(2, 4, "c")])    →  False   2:4 is "cd"
 # ```
 
 
@@ -295,11 +308,14 @@ def lossless(text, spans):
     text
         What was split.
     spans
-        A list of Span, in the order of the text; they may overlap.
+        A list of Span (each has `start`, `end` and `text`), in the order of the text. They may
+        overlap.
 
     Returns
     -------
     bool
+        True if every span's text is what stands at its offsets, and every character of the text
+        lies in at least one span.
 
     Examples
     --------
@@ -320,10 +336,12 @@ def lossless(text, spans):
 lab.check("1.4", lossless)
 
 # %%
-lab.hint("1.4")
+lab.hint("1.4")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# One number, `covered`, says how far the text is accounted for. A span that begins behind it leaves a gap. Comparing lengths, or joining the texts, would not do: overlaps add up to more than the text, and a repeated passage can make up for a missing one.
+# One number, `covered`, says how far the text is accounted for. A span that begins behind it leaves a gap. Comparing lengths, or
+# joining the texts, would not do: overlaps add up to more than the text, and a passage that occurs twice can stand in for one
+# that is missing.
 
 # %% tags=["nbval-check-output"]
 lossless = lab.use("lossless")
@@ -333,7 +351,9 @@ for name, text in documents.items():
     print(f"{all(lossless(text, spans) for spans in splits)}  neighbours share {steps}  {name}")
 
 # %% [markdown]
-# Nothing lost, at six settings; and at 512 with 64, neighbours share exactly 64, always. But these are texts that behave. Better to state what must hold for *every* text and let the machine look for one where it does not: a [property-based test](../labs/GLOSSARY.md#property-based-test).
+# Nothing lost, and at 512 with 64 every pair shares exactly 64. But these texts behave. Better to state what must hold for
+# *every* text, and let the machine look for one where it does not: a
+# [property-based test](../labs/GLOSSARY.md#property-based-test).
 
 # %% tags=["nbval-check-output"]
 from random import Random
@@ -350,7 +370,7 @@ print(f"{len(failures)} failures in 5,000 texts")
 # %% [markdown]
 # ## Break it
 #
-# The same page, saved on Windows: every `\n` has become `\r\n`.
+# The same page, saved on Windows: every `\n` has become `\r\n`. The next cell counts the chunks that end at a blank line.
 #
 # > **Predict.** Nothing gets lost, you have just tested that. What changes all the same?
 
@@ -360,7 +380,8 @@ windows = page.replace("\n", "\r\n")
 
 def blank_line_ends(text, separators=SEPARATORS):
     spans = split_text(text, 512, 64, separators)
-    return sum(span.text.endswith(("\n\n", "\n\r\n")) for span in spans), len(spans)
+    ends = sum(span.text.endswith(("\n\n", "\n\r\n")) for span in spans)
+    return f"{ends} of {len(spans)} chunks"
 
 
 print("Unix           ", blank_line_ends(page))
@@ -368,30 +389,21 @@ print("Windows        ", blank_line_ends(windows))
 print("its separators ", blank_line_ends(windows, ("\r\n\r\n", "\r\n", ". ", " ", "")))
 
 # %% [markdown]
-# `"\n\n"` does not occur in `"\r\n\r\n"`: on Windows text the strongest separator is blind, and chunks that end at a blank line become rare. Nothing warns you. Where such files come in, put their own separators in front.
-
-# %% [markdown]
-# Two texts without any help: one wall of letters, and one that repeats itself for ever, where every chunk looks like the first. The second column asks `find` for the places, as before.
+# `"\n\n"` does not occur in `"\r\n\r\n"`: on Windows text the strongest separator is blind, and nothing warns you. Where such
+# files come in, give their own separators.
+#
+# Two more texts without any help: a wall of one letter, and one that repeats itself. The first list holds the true starts, the
+# second what `find` makes of them.
 
 # %% tags=["nbval-check-output"]
-wall, abab = "x" * 1_000, "ab" * 500
-for text in (wall, abab):
+for text in ("x" * 1_000, "ab" * 500):
     spans = split_text(text, 300, 50)
     looked_up = [text.find(span.text) for span in spans]
     print([span.start for span in spans], looked_up, lossless(text, spans))
 
 # %% [markdown]
-# Offsets count [code points](../labs/GLOSSARY.md#code-point), Python's characters, and not the bytes of [UTF-8](../labs/GLOSSARY.md#utf-8). Hand them to a program that counts bytes, and they point elsewhere from the first accent on:
-
-# %% tags=["nbval-check-output"]
-text = documents["vector-databases-and-embeddings.md"]
-last = split_text(text)[-1]
-as_bytes = text.encode("utf-8")
-print(len(text), "characters,", len(as_bytes), "bytes")
-print(last.text[:40], "≠", as_bytes[last.start :][:40].decode("utf-8", "replace"))
-
-# %% [markdown]
-# And a long text? The documents, again and again, up to a megabyte and a half. The third line is the loop from above with a small difference: it cuts the chunk off and keeps *the rest of the text*.
+# And a long text? Here are the documents again and again, up to a megabyte. The third way is the loop from above with a small
+# difference: it cuts the chunk off and keeps *the rest of the text*.
 #
 # > **Predict.** Which of the three curves is not straight?
 
@@ -404,31 +416,30 @@ def keeps_the_rest(text, size=512):
         text = text[find_cut(text, 0, size) :]
 
 
-def seconds(work, text):
+def seconds(work, *arguments):
     begun = perf_counter()
-    work(text)
+    work(*arguments)
     return perf_counter() - begun
 
 
-everything = "\n\n".join(documents.values())
-ways = {
-    "split_text": split_text,
-    "the usual way": lambda text: usual_way(text, 512, 64),
-    "keeps the rest": keeps_the_rest,
+books = ["\n\n".join(documents.values()) * times for times in (5, 10, 20, 30)]
+curves = {
+    "split_text": [(len(book), seconds(split_text, book)) for book in books],
+    "the usual way": [(len(book), seconds(usual_way, book, 512, 64)) for book in books],
+    "keeps the rest": [(len(book), seconds(keeps_the_rest, book)) for book in books],
 }
-books = [everything * times for times in (5, 10, 20, 30)]
-curves = {name: [(len(book), seconds(way, book)) for book in books] for name, way in ways.items()}
 lab.show.lines(curves, "Time to split", across="characters", up="seconds")
 
 # %% [markdown]
-# Copying the rest at every cut is work that grows with the text: twice the text takes four times as long, or worse. The other two run in [linear time](../labs/GLOSSARY.md#linear-time). These are your machine's curves, a little different on each run.
-
-# %% [markdown]
+# Copying the rest at every cut is work that grows with the text: twice the text, about four times the work. The other two run in
+# [linear time](../labs/GLOSSARY.md#linear-time).
+#
 # ## Measure: who tears the answers apart?
 #
-# The course comes with labelled questions; each names phrases that its answer contains. A phrase that is whole in no chunk can be found and quoted by nobody. Count those, for fixed cuts and for yours.
+# The course's labelled questions name phrases that their answers contain. A phrase that is whole in no chunk can be quoted by
+# nobody.
 #
-# > **Predict.** How many do *fixed* cuts tear when they overlap by 64 characters? No phrase is longer than that.
+# > **Predict.** How many phrases do *fixed* cuts tear when they overlap by 64? No phrase is longer than that.
 
 # %%
 from course_lib.records import Span
@@ -447,23 +458,25 @@ def torn(phrases, split, *settings):
 
 # %% tags=["nbval-check-output"]
 splitters = {"fixed": fixed_cuts, "recursive": split_text}
+sizes = (128, 256, 512, 1024)
 answers = {(q.gold_paths[0], phrase) for q in lab.questions() for phrase in q.answer_contains}
-print(f"torn, of {len(answers)} phrases, at sizes 128, 256, 512 and 1024")
+print(f"torn, of {len(answers)} phrases, at sizes {sizes}")
 for name, split in splitters.items():
     for overlap in (0, 64):
-        counts = [torn(answers, split, size, overlap) for size in (128, 256, 512, 1024)]
+        counts = [torn(answers, split, size, overlap) for size in sizes]
         print(f"{name:9}  overlap {overlap:2}  {counts}")
 
-print("fixed, 512, the grid moved on by 64 each time")
+print("fixed, 512, no overlap, the grid moved on by 64 each time")
 print([torn(answers, fixed_cuts, 512, 0, shift) for shift in range(0, 512, 64)])
 
 # %% [markdown]
-# Two insurances, then. Overlap saves whatever is not longer than itself, wherever the cut falls. Good cuts save what people wrote as a unit. And a fixed grid is a lottery, as the last line shows. Whole sentences, often longer than 64 characters, tell the two apart:
+# Two insurances, then. Overlap saves whatever is not longer than itself, wherever the cut falls; good cuts save what people wrote
+# as a unit. And a fixed grid is a lottery, as the last line shows. Whole sentences, often longer than 64 characters, tell the
+# two apart:
 
 # %%
 import re
 
-sizes = (128, 256, 512, 1024)
 sentence_end = r"(?<=[.!?:])\s+|\s*\n\s*"
 parts = [(name, part) for name in documents for part in re.split(sentence_end, documents[name])]
 sentences = {(name, part) for name, part in parts if 0 < len(part) <= 128}
@@ -478,7 +491,9 @@ title = f"Torn, of {len(sentences)} sentences of up to 128 characters"
 lab.show.lines(curves, title, across="chunk size", up="sentences")
 
 # %% [markdown]
-# Now the search itself. A model turns each chunk and each question into an [embedding](../labs/GLOSSARY.md#embedding), a vector; the chunks whose vectors point most nearly the same way as the question's come first. Lab 04 opens that box. Here it is a yardstick.
+# Now the search itself. A model turns each chunk and each question into an [embedding](../labs/GLOSSARY.md#embedding), a vector;
+# the chunks whose vectors point most nearly the same way as the question's come first. Lab 04 opens that box. Here it is a
+# yardstick.
 
 # %%
 from types import SimpleNamespace
@@ -487,15 +502,12 @@ questions = [question.question for question in lab.questions()]
 asked = dict(zip(questions, lab.encode(questions), strict=True))
 
 
-def passages(split, *settings):
-    return [
+def quality(split, *settings):
+    found = [
         SimpleNamespace(document_name=name, content=span.text)
         for name, text in documents.items()
         for span in split(text, *settings)
     ]
-
-
-def quality(found):
     vectors = lab.encode([passage.content for passage in found])
 
     def search(question):
@@ -506,63 +518,63 @@ def quality(found):
 
 
 # %% [markdown]
-# [Recall@5](../labs/GLOSSARY.md#recallk) is the share of the questions with an answering chunk among the first five results; [MRR](../labs/GLOSSARY.md#mrr) rewards having it on top.
+# [Recall@5](../labs/GLOSSARY.md#recallk) is the share of the questions with an answering chunk among the first five results;
+# [MRR](../labs/GLOSSARY.md#mrr) rewards having it on top.
 #
 # > **Predict.** Chunks of 512. What helps more, the better cuts or the overlap? And do both together help most?
 
 # %%
-print("cuts       overlap  chunks  recall@5   MRR")
+print(f"One question of {len(questions)} counts {1 / len(questions):.2f}.\n")
+print("cuts       overlap  recall@5   MRR")
 for name, split in splitters.items():
     for overlap in (0, 64):
-        found = passages(split, 512, overlap)
-        measured = quality(found)
-        figures = f"{len(found):6}  {measured.recall:8.2f}  {measured.mrr:4.2f}"
-        print(f"{name:9}  {overlap:7}  {figures}")
-print(f"One question of {len(questions)} counts {1 / len(questions):.2f}.")
+        measured = quality(split, 512, overlap)
+        print(f"{name:9}  {overlap:7}  {measured.recall:8.2f}  {measured.mrr:4.2f}")
+
+note = "recursive splitter, 512 characters, 64 of overlap"
+lab.score(recall_at_5=measured.recall, mrr=measured.mrr, note=note)
 
 # %% [markdown]
-# Good cuts help most. Overlap helps the fixed cuts, which need mending; the recursive ones it does not help here. Their chunks already end with a sentence, and with overlap each one opens with the tail of something else.
-
-# %% [markdown]
-# So why does the course overlap by 64? Because it is a guarantee, and the cuts are a habit of these documents: in a text without full stops they are no better than fixed ones. Mind the last line, too: a few hundredths are a few questions.
-
-# %%
-lab.score(
-    recall_at_5=measured.recall,
-    mrr=measured.mrr,
-    note="recursive splitter, 512 characters, 64 of overlap",
-)
-
-# %% [markdown]
-# That is the baseline for what follows. The column for [latency](../labs/GLOSSARY.md#latency) stays empty: the vectors lay in memory, and speed is a matter for the database of lab 05.
+# Good cuts help most. Overlap helps the fixed ones, which need mending, and not the recursive ones: those end with a sentence
+# anyway, and with overlap each chunk opens with the tail of something else. But a few hundredths are a few questions, and
+# another `shift` moves the fixed rows by several.
+#
+# Why does the course overlap by 64 all the same? It is a guarantee, where good cuts are a habit of the text: without full stops
+# there are none. [Latency](../labs/GLOSSARY.md#latency) is left to the database of labs 05 and 06.
 
 # %% [markdown]
 # ## Recap
 #
-# - A cut belongs at the strongest separator within reach, and at the last of its kind.
-# - Work on offsets: exact overlap and true addresses come for free, and time stays linear.
+# - Cut at the strongest separator within reach, and at the last of its kind.
+# - Work on offsets: overlap is exact, addresses are true, and time stays linear.
 # - The next chunk must start later than this one did. That is what the floor is for.
 # - State what holds for every text, and let the machine look for a counterexample.
-# - Measure: good cuts and overlap protect different things.
-
-# %% [markdown]
+# - Good cuts and overlap protect different things. Measure both.
+#
 # ## Three questions
 #
-# 1. Your splitter is told `chunk_overlap=64`. What is the longest phrase that is surely whole in some chunk, wherever the cuts fall? (With an overlap of 0 it is a single character.)
+# 1. You split with `chunk_overlap=64`. What is the longest phrase that is surely whole in some chunk, wherever the cuts fall?
+#    (With an overlap of 0 it is a single character.)
 # 2. Why does the separator stay with the chunk that it ends? What would break if it were dropped?
-# 3. A colleague strips the white space off each chunk, "to save space". Which of your tests fails, and what did the search lose?
+# 3. A colleague strips the white space off each chunk, "to save space", and keeps the offsets. What notices? What is lost?
 #
 # <details><summary>Answers</summary>
 #
-# 1. 65 characters. Take the first chunk that reaches the phrase's end. The chunk before it ends at least one character short of that, and this one starts 64 before there: no later than the phrase. (One less where a CRLF pair takes a character of the overlap.)
-# 2. `lossless` would be false: blank lines and full stops would be in no chunk. Nor could a reader go from one chunk to the next without a gap.
-# 3. `lossless`, because `text[span.start:span.end]` is no longer `span.text`. The search loses next to nothing; the citation does, since its offsets now point beside the text.
+# 1. 65 characters. Take the first chunk that reaches the phrase's end. The chunk before it ends at least one character short of
+#    that, and this one starts 64 before there: no later than the phrase. (One less where a CRLF pair shortens the overlap.)
+# 2. Blank lines and full stops would be in no chunk: `lossless` would be false, and a reader could not go from one chunk to
+#    the next without a gap.
+# 3. `lossless` does, since `text[span.start:span.end]` is no longer `span.text`. The search hardly suffers; a citation does,
+#    for its offsets no longer fit its words.
 #
 # </details>
 
 # %% [markdown]
 # ## Stretch
 #
-# Count the chunks that end with a Markdown heading: its section stands in the next chunk. Write a `find_cut` that steps back to before the heading where the floor allows it. Is it still lossless? Do recall@5 and MRR move by more than luck? `fixed_cuts(…, shift=…)` shows how large luck is.
+# Count the chunks that end with a Markdown heading: its section is in the next chunk. Write a `find_cut` that steps back to
+# before the heading where the floor allows it. Is the splitter still lossless? Do recall@5 and MRR move by more than luck?
+# `fixed_cuts(…, shift=…)` shows how large luck is.
 #
-# **Next.** Text has blank lines to cut at; Kubernetes manifests have a structure of their own, and lab 02 cuts along it. The [table of labs](../README.md) has them all.
+# **Next.** Text has blank lines to cut at. Kubernetes manifests have a structure of their own, and lab 02 cuts along it. The
+# [table of labs](../README.md) has them all.

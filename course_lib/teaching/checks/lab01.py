@@ -110,8 +110,8 @@ def check_next_start(call: Probe) -> None:
         "start + chunk_overlap, separators)` ends far enough for the next chunk to start later "
         "than this one.",
         "A cut inside a CRLF pair: `keep_crlf(text, end) > end` tells. Move it by one, forward "
-        "where the limit allows it, else backward. The sizes are checked before the loop; the "
-        "message of the ValueError says which value was wrong.",
+        "where the limit allows it, else backward; but never back to the floor, or the next chunk "
+        "does not get ahead.",
     ),
 )
 def check_split_text(call: Probe) -> None:
@@ -140,6 +140,8 @@ def check_split_text(call: Probe) -> None:
         (PERIODIC, 50, 10),
         (WINDOWS, 60, 20),
         (WINDOWS, 5, 2),
+        (WINDOWS, 4, 2),
+        (WINDOWS, 7, 6),
     ):
         case = call(text, chunk_size=size, chunk_overlap=overlap)
         keeps_the_laws(case, text, size, overlap)

@@ -5,7 +5,13 @@ check has to name the case that broke them. `test_exercises.py` runs them all; a
 file like this one.
 """
 
-from course_lib.loader.recursive import SEPARATORS, find_cut, keep_crlf, next_start
+from course_lib.loader.recursive import (
+    SEPARATORS,
+    _check_arguments,
+    find_cut,
+    keep_crlf,
+    next_start,
+)
 from course_lib.records import Span
 
 # --- 1.1 find_cut ---
@@ -217,6 +223,21 @@ def cuts_crlf(
     return _loop(text, chunk_size, chunk_overlap, separators, snap_to_words, crlf=False)
 
 
+def steps_back_to_the_floor(
+    text, chunk_size=512, chunk_overlap=64, separators=SEPARATORS, *, snap_to_words=False
+):
+    _check_arguments(text, chunk_size, chunk_overlap, separators)
+    spans, start = [], 0
+    while start + chunk_size < len(text):
+        limit = start + chunk_size
+        end = find_cut(text, start, limit, start + chunk_overlap, separators)
+        if keep_crlf(text, end) > end:
+            end += 1 if end < limit else -1
+        spans.append(Span(start, end, text[start:end]))
+        start = next_start(text, end, chunk_overlap, snap_to_words=snap_to_words)
+    return spans + [Span(start, len(text), text[start:])] * bool(text)
+
+
 def returns_strings(
     text, chunk_size=512, chunk_overlap=64, separators=SEPARATORS, *, snap_to_words=False
 ):
@@ -312,6 +333,7 @@ MUTANTS = {
         looks_its_offsets_up: "the last ends at",
         loses_the_tail: "expected  3 items",
         cuts_crlf: "no cut between",
+        steps_back_to_the_floor: "chunk_size=7, chunk_overlap=6",
         returns_strings: "expected  [Span(",
         drops_the_caller_s_separators: "split_text('a;b,c,d', 4, 0, (';', ','))",
         drops_snap_to_words: "snap_to_words=True",

@@ -144,6 +144,23 @@ def test_an_estimate_that_is_far_off_is_marked():
     assert "⚠" not in figures.plan([{"Plan": AS_JSON}]).html
 
 
+def test_what_a_limit_stopped_early_is_no_wrong_estimate():
+    def node(depth: int, name: str, expected: int, found: int) -> str:
+        arrow = "->  " if depth else ""
+        costs = f"(cost=0.00..9.50 rows={expected} width=4) (actual rows={found}.00 loops=1)"
+        return f"{'  ' * depth}{arrow}{name}  {costs}"
+
+    below_a_sort = [
+        node(0, "Limit", 5, 5),
+        node(1, "Sort", 5000, 5),
+        node(2, "Seq Scan on chunks", 5000, 7),
+    ]
+    html = figures.plan("\n".join(below_a_sort)).html
+    assert "⚠ 7" in html and "⚠ 5" not in html
+    assert "⚠" not in figures.plan("\n".join([below_a_sort[0], node(1, "Index Scan", 50, 5)])).html
+    assert "⚠ 5" in figures.plan(node(0, "Index Scan", 50, 5)).html
+
+
 def test_what_is_no_plan_is_refused():
     with pytest.raises(InputError, match="no plan"):
         figures.plan("hello")

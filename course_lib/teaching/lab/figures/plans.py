@@ -19,6 +19,9 @@ NODE = re.compile(
 )
 DETAILS = ("Index Cond", "Recheck Cond", "Filter", "Order By", "Sort Key", "Rows Removed by Filter")
 CELL = f"text-align: left; vertical-align: top; color: {INK}; background-color: #ffffff"
+BLOCKING = ("Sort", "Aggregate", "HashAggregate", "WindowAgg")
+"""Nodes that read all rows below them before they give their first."""
+
 OFF = 10
 """An estimate that is wrong by this factor or more is marked."""
 
@@ -46,8 +49,8 @@ def plan(explained: Any) -> Figure:
     """
     nodes = read_plan(explained)
     rows = []
-    for node in nodes:
-        wrong = _is_off(node)
+    for node, cut_short in zip(nodes, _cut_short(nodes), strict=True):
+        wrong = _is_off(node, cut_short)
         actual = "–" if node.actual is None else f"{node.actual:,.0f}"
         time = "–" if node.milliseconds is None else f"{node.milliseconds:,.2f} ms"
         indent = "&nbsp;" * 4 * node.depth
@@ -147,8 +150,21 @@ def _times(value: Any, loops: int) -> float | None:
     return None if value is None else float(value) * loops
 
 
-def _is_off(node: Node) -> bool:
-    if node.actual is None:
+def _cut_short(nodes: Sequence[Node]) -> list[bool]:
+    """Tell of each node whether a Limit above it may have stopped it before its last row."""
+    found: list[bool] = []
+    above: list[bool] = []  # by depth: whether what lies below it may be stopped
+    for node in nodes:
+        stopped = node.depth > 0 and above[node.depth - 1]
+        found.append(stopped)
+        runs_to_its_end = node.name.startswith(BLOCKING)
+        passes_on = node.name.startswith("Limit") or (stopped and not runs_to_its_end)
+        above = [*above[: node.depth], passes_on]
+    return found
+
+
+def _is_off(node: Node, cut_short: bool) -> bool:
+    if node.actual is None or (cut_short and node.actual < node.estimated):
         return False
     low, high = sorted((max(node.estimated, 1), max(node.actual, 1)))
     return high / low >= OFF

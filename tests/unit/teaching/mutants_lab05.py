@@ -1,0 +1,409 @@
+"""Wrong versions that a learner of lab 05 would plausibly write."""
+
+INSERT = """
+    INSERT INTO chunks (document_name, chunk_index, content, embedding)
+    VALUES (%(document_name)s, %(chunk_index)s, %(content)s, %(embedding)s)
+"""
+CONFLICT = INSERT + "ON CONFLICT (document_name, chunk_index) "
+UPSERT = CONFLICT + (
+    "DO UPDATE SET content = excluded.content, embedding = excluded.embedding "
+    "WHERE (chunks.content, chunks.embedding) "
+    "IS DISTINCT FROM (excluded.content, excluded.embedding)"
+)
+DELETE = "DELETE FROM chunks WHERE document_name = %s AND chunk_index >= %s"
+
+
+# --- 5.1 chunks_table_sql ---
+
+
+def _chunks(key, dimension=384, null="NOT NULL", content="text", name="chunks"):
+    return f"""
+        CREATE TABLE {name} (
+            document_name text {null}, chunk_index integer {null}, content {content} {null},
+            embedding vector({dimension}) {null}{key}
+        )
+    """
+
+
+def has_no_key(dimension=384):
+    return _chunks("", dimension)
+
+
+def keys_the_document_alone(dimension=384):
+    return _chunks(", PRIMARY KEY (document_name)", dimension)
+
+
+def keys_the_index_alone(dimension=384):
+    return _chunks(", PRIMARY KEY (chunk_index)", dimension)
+
+
+def keys_the_content_too(dimension=384):
+    return _chunks(", PRIMARY KEY (document_name, chunk_index, content)", dimension)
+
+
+def always_has_384(dimension=384):
+    return _chunks(", PRIMARY KEY (document_name, chunk_index)", 384)
+
+
+def takes_any_dimension(dimension=384):
+    sized = _chunks(", PRIMARY KEY (document_name, chunk_index)", dimension)
+    return sized.replace(f"({dimension})", "")
+
+
+def allows_null(dimension=384):
+    return _chunks(", PRIMARY KEY (document_name, chunk_index)", dimension, null="")
+
+
+def calls_it_chunk(dimension=384):
+    return _chunks(", PRIMARY KEY (document_name, chunk_index)", dimension, name="chunk")
+
+
+def forgets_a_comma(dimension=384):
+    return _chunks(" PRIMARY KEY (document_name, chunk_index)", dimension)
+
+
+def has_an_index_of_text(dimension=384):
+    right = _chunks(", PRIMARY KEY (document_name, chunk_index)", dimension)
+    return right.replace("integer", "text")
+
+
+def returns_nothing(dimension=384):
+    _chunks(", PRIMARY KEY (document_name, chunk_index)", dimension)
+
+
+# --- 5.2 upsert_sql ---
+
+
+def only_inserts():
+    return INSERT
+
+
+def does_nothing_on_conflict():
+    return CONFLICT + "DO NOTHING"
+
+
+def forgets_the_vector():
+    return CONFLICT + (
+        "DO UPDATE SET content = excluded.content WHERE chunks.content <> excluded.content"
+    )
+
+
+def compares_the_text_alone():
+    return CONFLICT + (
+        "DO UPDATE SET content = excluded.content, embedding = excluded.embedding "
+        "WHERE chunks.content <> excluded.content"
+    )
+
+
+def compares_the_vector_alone():
+    return CONFLICT + (
+        "DO UPDATE SET content = excluded.content, embedding = excluded.embedding "
+        "WHERE chunks.embedding <> excluded.embedding"
+    )
+
+
+def always_writes():
+    return CONFLICT + "DO UPDATE SET content = excluded.content, embedding = excluded.embedding"
+
+
+def wants_both_to_differ():
+    return CONFLICT + (
+        "DO UPDATE SET content = excluded.content, embedding = excluded.embedding "
+        "WHERE chunks.content <> excluded.content AND chunks.embedding <> excluded.embedding"
+    )
+
+
+def keeps_the_old_row():
+    return CONFLICT + (
+        "DO UPDATE SET content = chunks.content, embedding = chunks.embedding "
+        "WHERE chunks.content <> excluded.content OR chunks.embedding <> excluded.embedding"
+    )
+
+
+def conflicts_on_the_document_alone():
+    return INSERT + "ON CONFLICT (document_name) DO UPDATE SET content = excluded.content"
+
+
+def updates_the_whole_document():
+    return """
+        WITH gone AS (DELETE FROM chunks WHERE document_name = %(document_name)s)
+        INSERT INTO chunks VALUES
+            (%(document_name)s, %(chunk_index)s, %(content)s, %(embedding)s)
+    """
+
+
+def counts_its_placeholders():
+    return UPSERT.replace("%(document_name)s, %(chunk_index)s", "%s, %s")
+
+
+# --- 5.3 replace_document ---
+
+
+def _write(conn, document_name, contents, vectors):
+    written = 0
+    for index, (content, vector) in enumerate(zip(contents, vectors, strict=True)):
+        row = {
+            "document_name": document_name,
+            "chunk_index": index,
+            "content": content,
+            "embedding": vector,
+        }
+        written += conn.execute(UPSERT, row).rowcount
+    return written
+
+
+def _delete(conn, document_name, first):
+    return conn.execute(DELETE, (document_name, first)).rowcount
+
+
+def has_no_transaction(conn, document_name, contents, vectors):
+    written = _write(conn, document_name, contents, vectors)
+    return written, _delete(conn, document_name, len(contents))
+
+
+def deletes_first_without_transaction(conn, document_name, contents, vectors):
+    deleted = _delete(conn, document_name, len(contents))
+    return _write(conn, document_name, contents, vectors), deleted
+
+
+def has_a_transaction_a_piece(conn, document_name, contents, vectors):
+    written = 0
+    for index, (content, vector) in enumerate(zip(contents, vectors, strict=True)):
+        with conn.transaction():
+            row = {
+                "document_name": document_name,
+                "chunk_index": index,
+                "content": content,
+                "embedding": vector,
+            }
+            written += conn.execute(UPSERT, row).rowcount
+    return written, _delete(conn, document_name, len(contents))
+
+
+def never_deletes(conn, document_name, contents, vectors):
+    with conn.transaction():
+        return _write(conn, document_name, contents, vectors), 0
+
+
+def deletes_one_too_few(conn, document_name, contents, vectors):
+    with conn.transaction():
+        written = _write(conn, document_name, contents, vectors)
+        return written, _delete(conn, document_name, len(contents) + 1)
+
+
+def deletes_of_every_document(conn, document_name, contents, vectors):
+    with conn.transaction():
+        written = _write(conn, document_name, contents, vectors)
+        stale = "DELETE FROM chunks WHERE chunk_index >= %s"
+        return written, conn.execute(stale, (len(contents),)).rowcount
+
+
+def deletes_all_and_writes_again(conn, document_name, contents, vectors):
+    with conn.transaction():
+        deleted = _delete(conn, document_name, 0)
+        return _write(conn, document_name, contents, vectors), deleted
+
+
+def swallows_the_error(conn, document_name, contents, vectors):
+    try:
+        with conn.transaction():
+            written = _write(conn, document_name, contents, vectors)
+            return written, _delete(conn, document_name, len(contents))
+    except Exception:
+        return 0, 0
+
+
+def leaves_its_transaction_open(conn, document_name, contents, vectors):
+    conn.execute("BEGIN")
+    written = _write(conn, document_name, contents, vectors)
+    deleted = _delete(conn, document_name, len(contents))
+    conn.execute("COMMIT")
+    return written, deleted
+
+
+def commits_for_its_caller(conn, document_name, contents, vectors):
+    conn.execute("BEGIN")
+    try:
+        written = _write(conn, document_name, contents, vectors)
+        deleted = _delete(conn, document_name, len(contents))
+    except Exception:
+        conn.execute("ROLLBACK")
+        raise
+    conn.execute("COMMIT")
+    return written, deleted
+
+
+def counts_the_pieces(conn, document_name, contents, vectors):
+    with conn.transaction():
+        _write(conn, document_name, contents, vectors)
+        return len(contents), _delete(conn, document_name, len(contents))
+
+
+def numbers_from_one(conn, document_name, contents, vectors):
+    with conn.transaction():
+        written = 0
+        for index, (content, vector) in enumerate(zip(contents, vectors, strict=True), start=1):
+            row = {
+                "document_name": document_name,
+                "chunk_index": index,
+                "content": content,
+                "embedding": vector,
+            }
+            written += conn.execute(UPSERT, row).rowcount
+        return written, _delete(conn, document_name, len(contents) + 1)
+
+
+def breaks_on_an_empty_document(conn, document_name, contents, vectors):
+    if not contents:
+        return 0, 0
+    with conn.transaction():
+        written = _write(conn, document_name, contents, vectors)
+        return written, _delete(conn, document_name, len(contents))
+
+
+def returns_none(conn, document_name, contents, vectors):
+    with conn.transaction():
+        _write(conn, document_name, contents, vectors)
+        _delete(conn, document_name, len(contents))
+
+
+# --- 5.4 partitioned_table_sql ---
+
+
+def _pieces(
+    partitions,
+    dimension,
+    key=", PRIMARY KEY (partition, document_name, chunk_index)",
+    by="LIST (partition)",
+    default=True,
+):
+    statements = [
+        f"""CREATE TABLE pieces (
+            partition text NOT NULL, document_name text NOT NULL, chunk_index integer NOT NULL,
+            content text NOT NULL, embedding vector({dimension}) NOT NULL{key}
+        ) PARTITION BY {by}"""
+    ]
+    for name in partitions:
+        statements.append(
+            f"CREATE TABLE pieces_{name} PARTITION OF pieces FOR VALUES IN ('{name}')"
+        )
+    if default:
+        statements.append("CREATE TABLE pieces_default PARTITION OF pieces DEFAULT")
+    return ";\n".join(statements)
+
+
+def leaves_the_partition_out_of_the_key(partitions, dimension=384):
+    return _pieces(partitions, dimension, key=", PRIMARY KEY (document_name, chunk_index)")
+
+
+def has_no_key_at_all(partitions, dimension=384):
+    return _pieces(partitions, dimension, key="")
+
+
+def keys_partition_and_document(partitions, dimension=384):
+    return _pieces(partitions, dimension, key=", PRIMARY KEY (partition, document_name)")
+
+
+def has_no_default(partitions, dimension=384):
+    return _pieces(partitions, dimension, default=False)
+
+
+def has_a_default_only(partitions, dimension=384):
+    return _pieces([], dimension)
+
+
+def always_has_the_same_partitions(partitions, dimension=384):
+    return _pieces(["documentation", "issues"], dimension)
+
+
+def is_not_partitioned(partitions, dimension=384):
+    return _pieces(partitions, dimension).split(" PARTITION BY ")[0]
+
+
+def partitions_by_hash(partitions, dimension=384):
+    table = _pieces([], dimension, by="HASH (partition)", default=False)
+    parts = [
+        f"CREATE TABLE pieces_{name} PARTITION OF pieces "
+        f"FOR VALUES WITH (MODULUS {len(partitions) + 1}, REMAINDER {number})"
+        for number, name in enumerate([*partitions, "default"])
+    ]
+    return ";\n".join([table, *parts])
+
+
+def partitions_by_document(partitions, dimension=384):
+    return _pieces(partitions, dimension, by="LIST (document_name)")
+
+
+def forgets_the_quotes(partitions, dimension=384):
+    return _pieces(partitions, dimension).replace("('", "(").replace("')", ")")
+
+
+def makes_tables_of_their_own(partitions, dimension=384):
+    right = _pieces(partitions, dimension, default=False).split(";\n")[0]
+    head = right.split(" PARTITION BY ")[0]
+    names = [*(f"pieces_{name}" for name in partitions), "pieces_default"]
+    return ";\n".join([head, *(head.replace("TABLE pieces", f"TABLE {name}") for name in names)])
+
+
+def ignores_the_dimension(partitions, dimension=384):
+    return _pieces(partitions, 384)
+
+
+MUTANTS = {
+    "5.1": {
+        has_no_key: "a.md has a chunk 0 already",
+        keys_the_document_alone: "a document has more than one chunk",
+        keys_the_index_alone: "every document has a chunk 0",
+        keys_the_content_too: "a.md has a chunk 0 already",
+        always_has_384: "expected 384 dimensions, not 3",
+        takes_any_dimension: "two numbers are not three",
+        allows_null: "content must not be empty",
+        calls_it_chunk: "a table named chunks",
+        forgets_a_comma: "a statement that PostgreSQL accepts",
+        has_an_index_of_text: "chunk_index is an integer",
+        returns_nothing: "not str",
+    },
+    "5.2": {
+        only_inserts: "duplicate key",
+        does_nothing_on_conflict: "text and vector changed",
+        forgets_the_vector: "the vector changed",
+        compares_the_text_alone: "the vector changed",
+        compares_the_vector_alone: "the text changed",
+        always_writes: "the same row is there already",
+        wants_both_to_differ: "the vector changed",
+        keeps_the_old_row: "takes the place of the old one",
+        conflicts_on_the_document_alone: "no unique or exclusion constraint",
+        updates_the_whole_document: "expected  rowcount 0",
+        counts_its_placeholders: "rowcount 1",
+    },
+    "5.3": {
+        has_no_transaction: "the second vector was refused",
+        deletes_first_without_transaction: "the second vector was refused",
+        has_a_transaction_a_piece: "the second vector was refused",
+        never_deletes: "chunk 2 is stale",
+        deletes_one_too_few: "chunk 2 is stale",
+        deletes_of_every_document: "three new rows, nothing to delete",
+        deletes_all_and_writes_again: "once more changes nothing",
+        swallows_the_error: "has to hear of the failure",
+        leaves_its_transaction_open: "a connection that can be used again",
+        commits_for_its_caller: "its caller",
+        counts_the_pieces: "once more changes nothing",
+        numbers_from_one: "piece i of the contents is chunk_index i",
+        breaks_on_an_empty_document: "an empty document has no chunks",
+        returns_none: "three new rows, nothing to delete",
+    },
+    "5.4": {
+        leaves_the_partition_out_of_the_key: "partition",
+        has_no_key_at_all: "it is there already",
+        keys_partition_and_document: "a document has more than one chunk",
+        has_no_default: "a piece of partition 'something else'",
+        has_a_default_only: "pieces_documentation",
+        always_has_the_same_partitions: "the names are the caller's",
+        is_not_partitioned: "pieces_default",
+        partitions_by_hash: "each row lies in the table of its partition",
+        partitions_by_document: "each row lies in the table of its partition",
+        forgets_the_quotes: "a statement that PostgreSQL accepts",
+        makes_tables_of_their_own: "each row lies in the table of its partition",
+        ignores_the_dimension: "expected 384 dimensions, not 3",
+    },
+}
