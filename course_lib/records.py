@@ -17,6 +17,7 @@ from pydantic import (
     Field,
     JsonValue,
     StringConstraints,
+    ValidationError,
     field_validator,
     model_validator,
 )
@@ -143,6 +144,23 @@ class Chunk(BaseModel):
     def to_json(self) -> str:
         """Return the record as one line of JSON, camelCase, without the fields that are unset."""
         return self.model_dump_json(by_alias=True, exclude_none=True)
+
+
+def explain(error: ValidationError) -> str:
+    """Return what is wrong with a record, in one line: the first three fields and why.
+
+    Examples
+    --------
+    >>> try:
+    ...     Chunk.model_validate({"kind": ""})
+    ... except ValidationError as error:
+    ...     print(explain(error)[:45])
+    tenantId: Field required; repoSlug: Field req
+    """
+    return "; ".join(
+        f"{'.'.join(map(str, item['loc'])) or 'record'}: {item['msg']}"
+        for item in error.errors()[:3]
+    )
 
 
 @dataclass(frozen=True, slots=True)

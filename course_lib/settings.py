@@ -10,8 +10,11 @@ import os
 from functools import lru_cache
 from pathlib import Path
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from course_lib.errors import InputError
+from course_lib.records import Kebab, explain
 
 
 def project_root() -> Path:
@@ -64,7 +67,7 @@ class Settings(BaseSettings):
         default=64, alias="RAG_CHUNK_OVERLAP", ge=0, description="characters that neighbours share"
     )
     top_k: int = Field(default=5, alias="RAG_TOP_K", ge=1, description="results of a search")
-    tenant: str = Field(
+    tenant: Kebab = Field(
         default="local",
         alias="RAG_TENANT",
         description="whose documents these are; lowercase kebab",
@@ -79,5 +82,16 @@ class Settings(BaseSettings):
 
 @lru_cache(maxsize=1)
 def settings() -> Settings:
-    """Return this process's settings, read once; `settings.cache_clear()` reads them anew."""
-    return Settings()
+    """Return this process's settings, read once; `settings.cache_clear()` reads them anew.
+
+    Raises
+    ------
+    InputError
+        If a variable in the environment or `.env` has a value that cannot be used.
+    """
+    try:
+        return Settings()
+    except ValidationError as error:
+        raise InputError(
+            explain(error), hint="Correct it in the environment or in .env, or unset it."
+        ) from error

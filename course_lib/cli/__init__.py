@@ -61,6 +61,11 @@ def main() -> None:
     except KeyboardInterrupt:
         typer.echo("stopped", err=True)
         sys.exit(130)
+    except SystemExit as end:
+        # While a command runs, typer itself turns Ctrl-C into this, without a word.
+        if end.code == 130:
+            typer.echo("stopped", err=True)
+        raise
     except BrokenPipeError:
         # The reader (`| head`) has seen enough.
         sys.stderr.close()

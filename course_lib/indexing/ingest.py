@@ -11,16 +11,19 @@ import hashlib
 import json
 import os
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 import psycopg
+from pydantic import ValidationError
 
 from course_lib.embedder import EmbeddingClient
 from course_lib.errors import InputError
 from course_lib.indexing.update import Say, UpdateReport, update_source
 from course_lib.loader import read_documents, split_document
 from course_lib.loader.markdown import PARSER_ID, PARSER_VERSION
-from course_lib.records import Chunk, Document, Skipped
+from course_lib.records import Chunk, Document, Skipped, explain
 from course_lib.store import Source, SourceDocument
 
 
@@ -71,7 +74,7 @@ def ingest(
     Parameters
     ----------
     path
-        Directory (or file) of `.md` and `.txt` documents.
+        Directory of `.md` and `.txt` documents; or one such file, which says nothing about others.
     conn
         A connection from `connect`; the tables are created if they are missing.
     embedder
@@ -95,11 +98,12 @@ def ingest(
     Raises
     ------
     InputError
-        If there is no such directory, or no document in it.
+        If there is no such directory or no document in it, or an argument is out of its range.
     DatabaseError
         If the database went away; what was written until then is whole and stays.
     """
     begin = time.perf_counter()
+    check_settings(repo, tenant, chunk_size, chunk_overlap)
     documents, skipped = read_source(path, say)
     by_name = {document.name: document for document in documents}
     size, overlap = chunk_size, chunk_overlap
@@ -125,8 +129,7 @@ def ingest(
             for document in documents
         },
         split,
-        # A file that is there but cannot be read now is no file that is gone.
-        keep={file.name for file in skipped},
+        is_gone=_gone_from(Path(path), skipped),
         batch_size=batch_size,
         progress=progress,
         say=say,
@@ -152,6 +155,39 @@ def read_source(path: str | os.PathLike[str], say: Say) -> tuple[list[Document],
             hint="Nothing was changed. Check the path, or look at what was left out above.",
         )
     return documents, skipped
+
+
+def check_settings(repo: str, tenant: str, chunk_size: int, chunk_overlap: int) -> None:
+    """Try the settings on a document of one letter, before anything is changed.
+
+    Raises
+    ------
+    InputError
+        If one of them is out of its range.
+    """
+    letter = Document(Path("a"), "a", "a")
+    try:
+        split_document(
+            letter,
+            chunk_size=chunk_size,
+            chunk_overlap=chunk_overlap,
+            tenant_id=tenant,
+            repo_slug=repo,
+        )
+    except (TypeError, ValueError) as error:
+        reason = explain(error) if isinstance(error, ValidationError) else str(error)
+        raise InputError(reason, hint="Nothing was changed. Correct it and try again.") from error
+
+
+def _gone_from(path: Path, skipped: list[Skipped]) -> Callable[[str], bool]:
+    """Return what says whether a document that was not read is gone from the source.
+
+    It is not where its file, or a folder above it, is there but cannot be read now.
+    """
+    folders = tuple(file.name for file in skipped if file.name.endswith("/"))
+    unread = {file.name for file in skipped}
+    is_one_file = path.is_file()
+    return lambda name: not (is_one_file or name in unread or name.startswith(folders))
 
 
 def document_row(

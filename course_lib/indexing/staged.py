@@ -14,18 +14,27 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import psycopg
+from pydantic import TypeAdapter, ValidationError
 
 from course_lib.embedder import EmbeddingClient
 from course_lib.errors import InputError
-from course_lib.indexing.ingest import IngestReport, document_row, make_report, read_source
+from course_lib.indexing.ingest import (
+    IngestReport,
+    check_settings,
+    document_row,
+    make_report,
+    read_source,
+)
 from course_lib.indexing.update import Say, update_source
 from course_lib.loader import read_chunks, split_document, write_jsonl
 from course_lib.loader.jsonl import read_lines
-from course_lib.records import Chunk, Skipped
+from course_lib.records import Chunk, Skipped, explain
 from course_lib.store import Source, SourceDocument
 
 DOCUMENTS = "documents.jsonl"
 CHUNKS = "chunks.jsonl"
+
+_DOCUMENT = TypeAdapter(SourceDocument)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +72,7 @@ def load_directory(
     InputError
         If there is no such directory, or no document in it.
     """
+    check_settings(repo, tenant, chunk_size, chunk_overlap)
     documents, skipped = read_source(path, say)
     chunks = [
         chunk
@@ -143,10 +153,11 @@ def _read_documents(path: Path, model: str) -> tuple[dict[str, SourceDocument], 
         try:
             row = json.loads(line)
             tenant, repo = row.pop("tenant"), row.pop("repo")
-            document = SourceDocument(**row | {"model": model})
+            document = _DOCUMENT.validate_python(row | {"model": model})
         except (ValueError, KeyError, TypeError, AttributeError) as error:
+            reason = explain(error) if isinstance(error, ValidationError) else repr(error)
             raise InputError(
-                f"{path}, line {number} is no document: {error}",
+                f"{path}, line {number} is no document: {reason}",
                 hint="Make the file anew with `course load`.",
             ) from error
         documents[document.name] = document

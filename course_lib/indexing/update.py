@@ -8,7 +8,7 @@ split and encoded, and every batch of documents is written in one transaction.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -30,6 +30,7 @@ from course_lib.store import (
     write_chunks,
     write_documents,
 )
+from course_lib.store.schema import stored_dimension
 from course_lib.store.writer import delete_chunks
 
 BATCH_CHUNKS = 512
@@ -55,7 +56,7 @@ def update_source(
     documents: Mapping[str, SourceDocument],
     split: Split,
     *,
-    keep: Collection[str] = (),
+    is_gone: Callable[[str], bool] = lambda name: True,
     batch_size: int = 32,
     progress: bool = False,
     say: Say = lambda sentence: None,
@@ -74,20 +75,20 @@ def update_source(
         Name → row, for all documents that the source holds now.
     split
         Gives all chunks of the document of that name; called for those that have to be indexed.
-    keep
-        Names that must not be removed although they are not among the documents.
+    is_gone
+        Says of a name that is stored, but not among the documents, whether to remove it.
     batch_size, progress, say
         As in `ingest`.
 
     Raises
     ------
     DatabaseError
-        If the database went away; what was written until then is whole and stays.
+        If the database went away or refused the work; what was written until then is whole and
+        stays, unless a transaction was open already and is rolled back.
     """
     work = _Work(conn, embedder, source, batch_size)
     with _explained(work), _alone(conn, source, say):
-        create_schema(conn, embedder.dimension)
-        work.run(documents, split, keep, progress)
+        work.run(documents, split, is_gone, progress)
         build_vector_indexes(conn)
         total = _count_chunks(conn, source)
     return UpdateReport(work.written, work.encoded, total)
@@ -110,17 +111,24 @@ class _Work:
         self,
         documents: Mapping[str, SourceDocument],
         split: Split,
-        keep: Collection[str],
+        is_gone: Callable[[str], bool],
         progress: bool,
     ) -> None:
+        # Each block is a transaction of its own, on a connection without autocommit, too.
+        with self.conn.transaction():
+            has_tables = stored_dimension(self.conn) is not None
+            stored = stored_documents(self.conn, self.source) if has_tables else {}
         now = {name: _state(document) for name, document in documents.items()}
-        plan = make_plan(now, stored_documents(self.conn, self.source))
-        gone = [name for name in plan.remove if name not in keep]
-        if gone:
-            self.written += WriteReport(deleted=delete_documents(self.conn, self.source, gone))
+        plan = make_plan(now, stored)
         fresh = {*plan.add, *plan.change}
         todo = [document for name, document in documents.items() if name in fresh]
         self.planned = len(todo)
+        if todo or not has_tables:
+            # Asking for the dimension loads the model, which an up-to-date index does not need.
+            create_schema(self.conn, self.embedder.dimension)
+        gone = [name for name in plan.remove if is_gone(name)]
+        if gone:
+            self.written += WriteReport(deleted=delete_documents(self.conn, self.source, gone))
         with _bar(len(todo), progress) as advance:
             for batch in _batches(todo, split):
                 self._write(batch)
@@ -161,11 +169,12 @@ def _state(document: SourceDocument) -> tuple[str, ...]:
 
 
 def _count_chunks(conn: psycopg.Connection, source: Source) -> int:
-    row = conn.execute(
-        "SELECT count(*) FROM document_chunks "
-        "WHERE (partition, tenant_id, repo_slug, branch) = (%s, %s, %s, %s)",
-        source,
-    ).fetchone()
+    with conn.transaction():
+        row = conn.execute(
+            "SELECT count(*) FROM document_chunks "
+            "WHERE (partition, tenant_id, repo_slug, branch) = (%s, %s, %s, %s)",
+            source,
+        ).fetchone()
     return int(row[0]) if row else 0
 
 
@@ -192,7 +201,7 @@ def _alone(conn: psycopg.Connection, source: Source, say: Say) -> Iterator[None]
 def _explained(work: _Work) -> Iterator[None]:
     try:
         yield
-    except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+    except psycopg.Error as error:
         if not (work.conn.closed or work.conn.broken):
             raise DatabaseError(
                 f"the database refused the work: {str(error).strip()}",

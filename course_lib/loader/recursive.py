@@ -144,17 +144,17 @@ def split_text(
     ['ab cd. ', 'd. ef gh']
     """
     _check_arguments(text, chunk_size, chunk_overlap, separators)
-    careful = snap_to_words or "\r\n" in text
+    has_pairs = "\r\n" in text and chunk_size - chunk_overlap >= 3
     cuts: list[tuple[int, int]] = []
     start, length = 0, len(text)
     while start + chunk_size < length:
         limit, floor = start + chunk_size, start + chunk_overlap
         end = find_cut(text, start, limit, floor, separators)
-        if careful and keep_crlf(text, end) > end:
-            end = end + 1 if end < limit else max(end - 1, floor + 1)
+        if has_pairs and keep_crlf(text, end) > end:
+            end += 1 if end < limit else -1
         cuts.append((start, end))
         start = end - chunk_overlap
-        if careful:
+        if has_pairs or snap_to_words:
             start = next_start(text, end, chunk_overlap, snap_to_words=snap_to_words)
     if text:
         cuts.append((start, length))

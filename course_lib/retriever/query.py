@@ -15,9 +15,10 @@ import numpy as np
 import psycopg
 from pgvector import Vector
 from psycopg import sql
+from psycopg.pq import TransactionStatus
 from psycopg.rows import dict_row
 
-from course_lib.errors import InputError
+from course_lib.errors import DatabaseError, InputError
 from course_lib.records import SearchResult
 
 EXACT_LIMIT = 10_000
@@ -92,6 +93,8 @@ def search(
     ------
     InputError
         If an argument is out of its range, or the vector holds NaN or has the wrong dimension.
+    DatabaseError
+        If there is no index, or the database went away.
 
     Notes
     -----
@@ -121,8 +124,13 @@ def search(
         values["partitions"] = [partitions] if isinstance(partitions, str) else list(partitions)
     filters = sql.SQL(" AND ").join(conditions) if conditions else sql.SQL("true")
     values |= {"query": query, "top_k": top_k, "exact_limit": EXACT_LIMIT}
+    # In a transaction of the caller's, a roll-back to where it stood takes our settings back.
+    is_nested = conn.info.transaction_status == TransactionStatus.INTRANS
     try:
-        with conn.transaction(), conn.cursor(row_factory=dict_row, binary=True) as cursor:
+        with (
+            conn.transaction(force_rollback=is_nested),
+            conn.cursor(row_factory=dict_row, binary=True) as cursor,
+        ):
             if exact is None:
                 exact = is_filtered and _few(cursor, filters, values)
             rows = _nearest(
@@ -130,13 +138,21 @@ def search(
             )
             if len(rows) < top_k and not exact:
                 rows = _nearest(cursor, filters, values, _BY_LOOKING_AT_ALL, ef_search)
-    except psycopg.errors.DataException as error:
+    except psycopg.DataError as error:
         raise InputError(
-            f"the query vector does not fit the table: {error.diag.message_primary}",
+            f"the query does not fit the table: {error.diag.message_primary or error}",
             hint="Encode the question with the model that filled the index.",
         ) from error
+    except psycopg.errors.UndefinedTable as error:
+        raise DatabaseError("there is no index in the database", hint="Ingest first.") from error
+    except psycopg.OperationalError as error:
+        raise DatabaseError(
+            f"the search was broken off: {str(error).strip()}", hint="Connect and search again."
+        ) from error
+    # Where a row's vector is zero, its similarity is not a number and passes no comparison.
+    rows = [row for row in rows if row["similarity"] >= threshold - ROUNDING]
     rows.sort(key=lambda row: (-row["similarity"], row["document_name"], row["chunk_index"]))
-    return [_result(row) for row in rows if row["similarity"] >= threshold - ROUNDING]
+    return [_result(row) for row in rows]
 
 
 def _nearest(
@@ -165,12 +181,19 @@ def _few(
 
 
 def _check(query_vector: object, top_k: int, threshold: float, ef_search: int) -> Vector:
-    query = np.asarray(query_vector, dtype=np.float32)
+    hint = "Pass one vector, as `EmbeddingClient.encode([question])[0]` gives it."
+    try:
+        query = np.asarray(query_vector, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"the query vector is no vector: {error}", hint=hint) from error
     if query.ndim != 1 or not np.isfinite(query).all() or not query.any():
         raise InputError(
             f"the query vector has shape {query.shape}, or holds NaN, infinity or only zeros",
-            hint="Pass one vector, as `EmbeddingClient.encode([question])[0]` gives it.",
+            hint=hint,
         )
+    # pgvector squares in single precision, where very small and very large numbers get lost.
+    query = query / np.abs(query).max()
+    query = query / np.linalg.norm(query)
     if top_k < 1:
         raise InputError(f"top_k is {top_k}", hint="Ask for 1 result or more.")
     if not -1 <= threshold <= 1:
@@ -179,7 +202,7 @@ def _check(query_vector: object, top_k: int, threshold: float, ef_search: int) -
         )
     if not 1 <= ef_search <= 1000:
         raise InputError(f"ef_search is {ef_search}", hint="pgvector takes 1 to 1000.")
-    return Vector(query)
+    return Vector(query.astype(np.float32))
 
 
 def _result(row: dict[str, Any]) -> SearchResult:

@@ -1,0 +1,93 @@
+"""An ingest without the model: vectors from a hash, and a count of what was encoded."""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import psycopg
+import pytest
+
+from course_lib.embedder import EmbeddingClient
+from course_lib.store import connect, drop_schema, fresh_database
+from course_lib.store.databases import FreshDatabase
+
+DIMENSION = 8
+
+
+class CountingClient(EmbeddingClient):
+    """Encodes by a hash of the text: equal texts have equal vectors, and it costs nothing."""
+
+    def __init__(self, model: str = "hash", dimension: int = DIMENSION) -> None:
+        super().__init__(model)
+        self.numbers = dimension
+        self.texts: list[str] = []
+        self.was_asked_for_its_dimension = False
+
+    @property
+    def dimension(self) -> int:
+        self.was_asked_for_its_dimension = True
+        return self.numbers
+
+    def encode(
+        self, texts: Sequence[str], batch_size: int = 32, progress: bool = False
+    ) -> np.ndarray[Any, np.dtype[np.float32]]:
+        self.texts.extend(texts)
+        rows = np.empty((len(texts), self.numbers), np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            seed = hashlib.sha256(f"{self.model_name} {text}".encode()).digest()
+            row[:] = np.random.default_rng(list(seed)).normal(size=self.numbers)
+            row /= np.linalg.norm(row)
+        return rows
+
+
+@pytest.fixture(scope="module")
+def database() -> Iterator[FreshDatabase]:
+    with fresh_database("indexing") as fresh:
+        yield fresh
+
+
+@pytest.fixture
+def conn(database: FreshDatabase) -> Iterator[psycopg.Connection]:
+    """A connection to a database without tables."""
+    with connect(database.url, autocommit=True) as connection:
+        drop_schema(connection)
+        yield connection
+
+
+@pytest.fixture
+def client() -> CountingClient:
+    return CountingClient()
+
+
+@pytest.fixture
+def other_model() -> CountingClient:
+    return CountingClient("another model")
+
+
+@pytest.fixture
+def larger_model() -> CountingClient:
+    return CountingClient("a larger model", DIMENSION + 1)
+
+
+def stored(conn: psycopg.Connection) -> list[tuple[Any, ...]]:
+    """Return all there is but ids and times, in the order of the keys."""
+    rows: list[tuple[Any, ...]] = []
+    for table, payload in [
+        ("documents", "content, content_hash, parser, settings, model, commit_sha, metadata"),
+        (
+            "document_chunks",
+            "chunk_index, commit_sha, kind, name, namespace, citation_url, content, content_hash,"
+            " metadata, embedding::text",
+        ),
+    ]:
+        rows += conn.execute(
+            f"SELECT '{table}', partition, tenant_id, repo_slug, branch, document_name, {payload}"
+            f" FROM {table} ORDER BY 1, 2, 3, 4, 5, 6, 7"
+        ).fetchall()
+    return rows
+
+
+@pytest.fixture(name="stored")
+def stored_fixture() -> Any:
+    return stored

@@ -1,0 +1,99 @@
+"""JSON Lines: whole or not at all, and broken lines by their numbers."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from course_lib.errors import InputError
+from course_lib.loader import read_chunks, split_document, write_jsonl
+from course_lib.loader.jsonl import read_lines
+from course_lib.records import Document
+
+
+def document(content: str) -> Document:
+    return Document(Path("a.md"), "a.md", content)
+
+
+@given(content=st.text(max_size=300))
+def test_records_survive_the_file(tmp_path_factory: pytest.TempPathFactory, content: str) -> None:
+    path = tmp_path_factory.mktemp("jsonl") / "chunks.jsonl"
+    chunks = split_document(document(content), chunk_size=20, chunk_overlap=5)
+    assert write_jsonl(path, (chunk.to_json() for chunk in chunks)) == len(chunks)
+    assert list(read_chunks(path)) == chunks
+
+
+def test_folders_on_the_way_are_made(tmp_path: Path) -> None:
+    assert write_jsonl(tmp_path / "a" / "b" / "c.jsonl", ["{}"]) == 1
+    assert (tmp_path / "a" / "b" / "c.jsonl").read_bytes() == b"{}\n"
+
+
+@pytest.mark.parametrize("error", [RuntimeError("broken"), KeyboardInterrupt()])
+def test_a_failure_leaves_the_old_file_and_nothing_else(
+    tmp_path: Path, error: BaseException
+) -> None:
+    def lines() -> Iterator[str]:
+        yield "new"
+        raise error
+
+    (tmp_path / "a.jsonl").write_text("old\n", encoding="utf-8")
+    with pytest.raises(type(error)):
+        write_jsonl(tmp_path / "a.jsonl", lines())
+    assert [path.name for path in tmp_path.iterdir()] == ["a.jsonl"]
+    assert (tmp_path / "a.jsonl").read_text(encoding="utf-8") == "old\n"
+
+
+def test_a_failure_without_an_old_file_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(TypeError):
+        write_jsonl(tmp_path / "a.jsonl", [None])  # type: ignore[list-item]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_place_that_cannot_be_written_is_an_error_and_no_traceback(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x", encoding="utf-8")
+    (tmp_path / "folder").mkdir()
+    for path in (tmp_path / "file" / "a.jsonl", tmp_path / "folder"):
+        with pytest.raises(InputError, match="cannot be written"):
+            write_jsonl(path, ["{}"])
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no such permission bits")
+def test_the_file_has_the_permissions_of_any_new_file(tmp_path: Path) -> None:
+    write_jsonl(tmp_path / "a.jsonl", [])
+    (tmp_path / "b").touch()
+    assert (tmp_path / "a.jsonl").stat().st_mode == (tmp_path / "b").stat().st_mode
+
+
+def test_a_broken_line_is_reported_with_its_number(tmp_path: Path) -> None:
+    path = tmp_path / "chunks.jsonl"
+    good = split_document(document("x"))[0].to_json()
+    for bad, says in [
+        ("{not json", "line 3: record: Invalid JSON"),
+        ('{"schemaVersion": "1.0.0"}', "line 3: tenantId: Field required"),
+        (good.replace("{", '{"embedding": [1], ', 1), "line 3: embedding: Extra inputs"),
+        (good.replace('"content":"x"', '"content":""'), "line 3: content: String should have"),
+        (good.replace("a.md", "../a.md"), "line 3: sourcePath: .*without '..'"),
+    ]:
+        path.write_text(f"{good}\n\n{bad}\n", encoding="utf-8")
+        chunks = read_chunks(path)
+        assert next(chunks).content == "x"
+        with pytest.raises(InputError, match=says):
+            next(chunks)
+
+
+def test_lines_end_at_line_feeds_only(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes('"a\u2028b\x85c"\r\n  \n"d"'.encode())
+    assert list(read_lines(path)) == [(1, '"a\u2028b\x85c"\r\n'), (3, '"d"')]
+
+
+def test_a_missing_or_broken_file_is_an_error_that_names_it(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"none\.jsonl cannot be read: No such file"):
+        list(read_lines(tmp_path / "none.jsonl"))
+    (tmp_path / "a.jsonl").write_bytes(b"\xff\n")
+    with pytest.raises(InputError, match="is not UTF-8"):
+        list(read_lines(tmp_path / "a.jsonl"))

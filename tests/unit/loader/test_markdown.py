@@ -1,0 +1,150 @@
+"""Documents to records: headings, lines and offsets, checked against the text itself."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from course_lib.loader import read_documents, split_document, split_text
+from course_lib.records import Chunk, Document
+from course_lib.settings import project_root
+
+
+def page(content: str, name: str = "folder/page.md") -> Document:
+    return Document(Path(name), name, content)
+
+
+def names(content: str, size: int = 12) -> list[str]:
+    return [chunk.name for chunk in split_document(page(content), chunk_size=size, chunk_overlap=0)]
+
+
+def heading_of(content: str) -> str:
+    """Return the name of the piece that holds the word `body`."""
+    chunks = split_document(page(content + "\n\nbody"), chunk_size=5, chunk_overlap=0)
+    return chunks[-1].name
+
+
+@given(st.text("\r\n #`~ab.", max_size=150), st.integers(1, 30))
+def test_offsets_and_lines_are_those_of_the_text(content: str, size: int) -> None:
+    chunks = split_document(page(content), chunk_size=size, chunk_overlap=size // 3)
+    spans = [span for span in split_text(content, size, size // 3) if span.text.strip()]
+    assert [chunk.content for chunk in chunks] == [span.text for span in spans]
+    for index, (chunk, span) in enumerate(zip(chunks, spans, strict=True)):
+        assert chunk.custom_meta == {
+            "chunkIndex": index,
+            "charStart": span.start,
+            "charEnd": span.end,
+        }
+        assert chunk.line_start == content.count("\n", 0, span.start) + 1
+        assert chunk.line_end == content.count("\n", 0, span.end - 1) + 1
+        assert chunk.name
+
+
+def test_pieces_of_white_space_alone_are_left_out() -> None:
+    assert split_document(page(" \n\n\t\r\n   \u2028")) == []
+    chunks = split_document(page("a" + " " * 30 + "b"), chunk_size=4, chunk_overlap=0)
+    assert [(c.content.strip(), c.custom_meta["chunkIndex"]) for c in chunks] == [
+        ("a", 0),
+        ("b", 1),
+    ]
+
+
+def test_a_piece_is_named_after_the_heading_above_its_first_word() -> None:
+    assert names("# One\n\naaaaa\n\n## Two\n\nbbbbb", size=14) == ["One", "Two"]
+    assert heading_of("# One\n\n## Two\n\n# Three") == "Three"
+
+
+def test_without_a_heading_above_it_a_piece_is_named_after_the_file() -> None:
+    assert names("aaaaaaaaaa\n\n# One\n\nbbbbbbb") == ["page.md", "One", "One"]
+
+
+@pytest.mark.parametrize(
+    ("line", "title"),
+    [
+        ("# Title", "Title"),
+        ("   ###### Deep", "Deep"),
+        ("#\tTab", "Tab"),
+        ("## Closed ##", "Closed"),
+        ("## Closed ## \t", "Closed"),
+        ("# C#", "C#"),
+        ("# Windows\r", "Windows"),
+        ("# `code` and **bold**", "`code` and **bold**"),
+        ("# 日本語 \U0001f600", "日本語 \U0001f600"),
+    ],
+)
+def test_headings_are_recognised(line: str, title: str) -> None:
+    assert heading_of(line) == title
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["#hashtag", "####### seven", "    # indented code", "text # no heading", "#", "# ", "# ##"],
+)
+def test_what_is_no_heading_names_nothing(line: str) -> None:
+    assert heading_of(f"# Before\n\n{line}") == "Before"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "```\n# comment\n```",
+        "```python\n# comment\n```",
+        "~~~\n# comment\n```\n# comment\n~~~",
+        "````\n```\n# comment\n```\n# comment\n````",
+        "```\r\n# comment\r\n```\r",
+        "   ```\n# comment\n   ```",
+        "~~~ with `ticks`\n# comment\n~~~",
+    ],
+)
+def test_comments_in_fenced_code_are_no_headings(code: str) -> None:
+    assert heading_of(f"# Before\n\n{code}") == "Before"
+    assert heading_of(f"# Before\n\n{code}\n\n# After") == "After"
+
+
+def test_a_fence_that_is_never_closed_goes_to_the_end() -> None:
+    assert heading_of("# Before\n\n```\n# comment\n\n# comment") == "Before"
+
+
+def test_three_backticks_in_one_line_are_inline_code() -> None:
+    assert heading_of("``` inline ```\n\n# After") == "After"
+
+
+def test_a_long_line_of_spaces_or_marks_is_no_trap() -> None:
+    # A pattern that backtracks would take minutes here.
+    for filler in (" ", "#", " #", "`", "~"):
+        assert split_document(page("# a" + filler * 200_000 + "b"), chunk_size=10_000)
+        assert split_document(page("```" + filler * 200_000 + "b"), chunk_size=10_000)
+
+
+def test_a_record_says_whose_it_is_and_where_it_comes_from() -> None:
+    chunk = split_document(page("x"), tenant_id="t", repo_slug="r", branch="main")[0]
+    assert chunk == Chunk(
+        tenant_id="t",
+        repo_slug="r",
+        root_kind="external-source",
+        source_path="folder/page.md",
+        content="x",
+        hash_inputs=["content", "sourcePath", "parserId", "parserVersion"],
+        parser_id="markdown",
+        parser_version="1.0.0",
+        kind="doc-section",
+        name="page.md",
+        line_start=1,
+        line_end=1,
+        custom_meta={"branch": "main", "chunkIndex": 0, "charStart": 0, "charEnd": 1},
+    )
+
+
+def test_wrong_sizes_are_refused_as_by_the_splitter() -> None:
+    with pytest.raises(ValueError, match="chunk_overlap"):
+        split_document(page("x"), chunk_size=10, chunk_overlap=10)
+
+
+def test_every_piece_of_the_real_documents_has_a_heading() -> None:
+    documents = read_documents(project_root() / "data" / "documents")
+    chunks = [chunk for document in documents for chunk in split_document(document)]
+    assert len(chunks) > 50
+    for chunk in chunks:
+        document = next(d for d in documents if d.name == chunk.source_path)
+        assert any(line.lstrip("# ") == chunk.name for line in document.content.splitlines())

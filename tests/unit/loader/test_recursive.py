@@ -1,0 +1,294 @@
+"""The splitter: its laws on any text, cases worked by hand, and how much of a text it looks at."""
+
+import ast
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, SupportsIndex
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+import course_lib.loader.recursive as module
+from course_lib.loader import find_cut, next_start, read_documents, split_text
+from course_lib.loader.recursive import SEPARATORS, keep_crlf
+from course_lib.records import Span
+from course_lib.settings import project_root
+
+ALPHABETS = ["\r\n. ab", "\r\n", "\n", "ab", "a. ", "é\U0001f600 \u2028\n"]
+texts = st.one_of(
+    *(st.text(alphabet=alphabet, max_size=120) for alphabet in ALPHABETS),
+    st.text(max_size=60),
+    st.builds(
+        lambda word, times: word * times, st.text("\r\n ab.", max_size=5), st.integers(0, 60)
+    ),
+)
+sizes = st.integers(1, 40).flatmap(lambda size: st.tuples(st.just(size), st.integers(0, size - 1)))
+separators = st.one_of(
+    st.just(SEPARATORS),
+    st.lists(st.text("\r\n. ab", max_size=3), max_size=4),
+    st.just(("ab" * 30, "\n")),
+    st.just(("a",)),
+    st.just(()),
+)
+
+
+def inside_crlf(text: str, offset: int) -> bool:
+    return offset > 0 and text[offset - 1 : offset + 1] == "\r\n"
+
+
+@settings(max_examples=500)
+@given(texts, sizes, separators, st.booleans())
+@example("\r\n", (1, 0), SEPARATORS, False)
+@example("a\r\nb", (2, 1), SEPARATORS, False)
+@example("\r\n" * 9, (2, 0), SEPARATORS, True)
+@example("\r\n" * 9, (3, 0), SEPARATORS, False)
+@example("\r\r\n\n" * 9, (4, 1), ("\r",), False)
+@example(" \r\n a" * 9, (7, 6), (" ", "\r"), True)
+def test_the_laws_hold_for_every_text(
+    text: str, sizes: tuple[int, int], separators: tuple[str, ...], snap_to_words: bool
+) -> None:
+    size, overlap = sizes
+    spans = split_text(text, size, overlap, separators, snap_to_words=snap_to_words)
+    assert bool(spans) == bool(text)
+    if not text:
+        return
+    assert (spans[0].start, spans[-1].end) == (0, len(text))
+    for span in spans:
+        assert text[span.start : span.end] == span.text
+        assert 0 < len(span.text) <= size
+    for left, right in pairwise(spans):
+        assert left.start < right.start <= left.end < right.end
+        shared = left.end - right.start
+        if size - overlap >= 3:
+            assert not inside_crlf(text, left.end)
+            assert not inside_crlf(text, right.start)
+        if snap_to_words:
+            assert shared <= overlap
+        elif size - overlap >= 3 and inside_crlf(text, left.end - overlap):
+            assert shared == overlap - 1
+        else:
+            assert shared == overlap
+
+
+@given(st.text("ab \n\r", max_size=120), sizes)
+def test_a_snapped_overlap_begins_at_the_first_word_that_starts_in_it(
+    text: str, sizes: tuple[int, int]
+) -> None:
+    size, overlap = sizes
+    for left, right in pairwise(split_text(text, size, overlap, snap_to_words=True)):
+        word_starts = [
+            at
+            for at in range(left.end - overlap, left.end)
+            if text[at - 1].isspace() and not text[at].isspace()
+        ]
+        if word_starts:
+            assert right.start == word_starts[0]
+        else:
+            assert left.end - right.start in {overlap, overlap - 1}
+
+
+@given(texts, sizes)
+def test_it_ends_at_the_strongest_boundary_in_reach(text: str, sizes: tuple[int, int]) -> None:
+    size, overlap = sizes
+    for span in split_text(text.replace("\r", ""), size, overlap)[:-1]:
+        reach = range(span.start + overlap + 1, span.start + size + 1)
+        cuts = {
+            separator: [end for end in reach if text_before(text, span.start, end, separator)]
+            for separator in SEPARATORS
+        }
+        strongest = next(ends for ends in cuts.values() if ends)
+        assert span.end == strongest[-1]
+
+
+def text_before(text: str, start: int, end: int, separator: str) -> bool:
+    """Whether the separator ends at `end` and begins in the chunk."""
+    text = text.replace("\r", "")
+    return text[max(start, end - len(separator)) : end].endswith(separator)
+
+
+def test_a_case_worked_by_hand() -> None:
+    assert split_text("ab cd. ef gh", 8, 3) == [Span(0, 7, "ab cd. "), Span(4, 12, "d. ef gh")]
+
+
+def test_a_short_text_is_one_span_and_an_empty_one_none() -> None:
+    assert split_text("short") == [Span(0, 5, "short")]
+    assert split_text("") == []
+
+
+def test_a_text_of_exactly_the_size_is_one_span() -> None:
+    assert split_text("a b c d ", 8, 2) == [Span(0, 8, "a b c d ")]
+
+
+def test_a_crlf_pair_goes_to_one_side() -> None:
+    assert [span.text for span in split_text("abc\r\ndef", 4, 0, ("",))] == ["abc", "\r\nde", "f"]
+    # The cut behind "\r" moves on over the line feed where there is room, and back where not.
+    assert [span.text for span in split_text("ab\r\ncdef", 5, 0, ("\r",))] == ["ab\r\n", "cdef"]
+    assert [span.text for span in split_text("abc\r\ndef", 4, 0, ("\r",))] == ["abc", "\r\n", "def"]
+
+
+def test_periodic_text_gets_right_offsets() -> None:
+    text = "ab" * 10**6
+    spans = split_text(text, 512, 64)
+    assert [span.start for span in spans] == list(range(0, len(text) - 64, 448))
+    assert all(text[span.start : span.end] == span.text for span in spans)
+    assert spans[-1].end == len(text)
+
+
+def test_separators_longer_than_the_window_are_no_boundary() -> None:
+    assert [s.text for s in split_text("xxSEPARATORyy", 5, 0, ("SEPARATOR",))] == [
+        "xxSEP",
+        "ARATO",
+        "Ryy",
+    ]
+
+
+@pytest.mark.parametrize(
+    "text", ["x" * 10**7, "A line of text.\n\n" * 600_000], ids=["none", "many"]
+)
+def test_ten_megabytes_are_split(text: str) -> None:
+    spans = split_text(text)
+    assert spans[-1].end == len(text)
+    assert all(left.end - right.start == 64 for left, right in pairwise(spans))
+
+
+class Watched(str):
+    """A text that counts how many of its characters are searched or copied."""
+
+    seen = 0
+
+    def rfind(self, sub: str, start: Any = 0, end: Any = None) -> int:
+        self.seen += max(0, min(end, len(self)) - start)
+        return super().rfind(sub, start, end)
+
+    def __getitem__(self, key: SupportsIndex | slice) -> str:
+        part = super().__getitem__(key)
+        self.seen += len(part)
+        return part
+
+
+def strong_boundaries_just_out_of_reach(length: int) -> str:
+    """Blank lines right behind the floor of each window, so that cuts are as short as can be."""
+    return ("x" * 65 + "\n\n" + "y" * 60 + "\n" + "z" * 60 + ". " + "w " * 160) * (length // 512)
+
+
+@pytest.mark.parametrize("snap_to_words", [False, True])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda length: "x" * length,
+        lambda length: "ab " * (length // 3),
+        lambda length: "\n" * length,
+        lambda length: "\r\n" * (length // 2),
+        lambda length: ". " * (length // 2),
+        strong_boundaries_just_out_of_reach,
+    ],
+)
+def test_what_is_looked_at_grows_with_the_text_and_no_faster(
+    make: Any, snap_to_words: bool
+) -> None:
+    seen = []
+    for length in (20_000, 40_000, 80_000):
+        text = Watched(make(length))
+        split_text(text, 512, 64, snap_to_words=snap_to_words)
+        seen.append(text.seen)
+        # Each of the five separators looks at a window, each span is copied, each overlap walked.
+        assert text.seen < 15 * len(text)
+    assert seen[2] / seen[1] == pytest.approx(2, rel=0.1)
+    assert seen[1] / seen[0] == pytest.approx(2, rel=0.1)
+
+
+@given(st.text("\r\n. ab", max_size=400), st.integers(8, 40))
+def test_cuts_are_few_on_any_text(text: str, size: int) -> None:
+    window = size - size // 2
+    spans = split_text(text, size, size // 2)
+    # Within one window at most one cut a separator, and one more where a CRLF pair moves it.
+    assert len(spans) <= (len(SEPARATORS) + 1) * (len(text) // window + 1)
+
+
+def test_real_documents_share_the_overlap_and_lose_nothing() -> None:
+    for document in read_documents(project_root() / "data" / "documents"):
+        spans = split_text(document.content)
+        text = spans[0].text + "".join(
+            right.text[left.end - right.start :] for left, right in pairwise(spans)
+        )
+        assert text == document.content
+        assert all(left.end - right.start == 64 for left, right in pairwise(spans))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "says"),
+    [
+        ({"chunk_size": 0}, ValueError, "chunk_size must be at least 1, not 0"),
+        ({"chunk_size": -5}, ValueError, "not -5"),
+        ({"chunk_size": 64}, ValueError, "chunk_overlap .* 63, not 64"),
+        ({"chunk_size": 10, "chunk_overlap": 11}, ValueError, "chunk_overlap .* not 11"),
+        ({"chunk_overlap": -1}, ValueError, "chunk_overlap .* not -1"),
+        ({"chunk_size": 2.5}, TypeError, "chunk_size .* not 2.5"),
+        ({"chunk_size": True}, TypeError, "chunk_size .* not True"),
+        ({"chunk_overlap": "64"}, TypeError, "chunk_overlap .* not '64'"),
+        ({"text": None}, TypeError, "text must be a string, not NoneType"),
+        ({"text": b"bytes"}, TypeError, "not bytes"),
+        ({"separators": "\n"}, TypeError, r"separators must be .*, not '\\n'"),
+        ({"separators": 7}, TypeError, "separators .* not 7"),
+        ({"separators": ("\n", None)}, TypeError, "separators must hold strings, not None"),
+    ],
+)
+def test_a_wrong_argument_is_named(
+    arguments: dict[str, Any], error: type[Exception], says: str
+) -> None:
+    with pytest.raises(error, match=says):
+        split_text(**{"text": "text", **arguments})
+
+
+def test_wrong_sizes_are_refused_for_an_empty_text_too() -> None:
+    with pytest.raises(ValueError, match="chunk_size"):
+        split_text("", chunk_size=0)
+
+
+@given(texts, st.integers(0, 60), st.integers(1, 40), st.integers(0, 40), separators)
+def test_a_cut_lies_behind_the_floor_and_within_the_limit(
+    text: str, start: int, size: int, floor: int, separators: tuple[str, ...]
+) -> None:
+    limit = start + size
+    cut = find_cut(text, start, limit, start + floor, separators)
+    assert start + floor < cut <= limit or cut == limit
+
+
+def test_a_cut_never_takes_a_boundary_of_the_chunk_before() -> None:
+    assert find_cut("x. abcdefghij", 3, 10) == 10
+
+
+@pytest.mark.parametrize(
+    ("text", "end", "overlap", "snap", "start"),
+    [
+        ("abcdefghij", 8, 3, False, 5),
+        ("abcdefghij", 4, 0, False, 4),
+        ("ab\r\ncdef", 6, 3, False, 4),
+        ("ab\r\ncdef", 3, 0, False, 3),
+        ("the quick brown fox", 16, 8, True, 10),
+        ("the quick brown fox", 16, 2, True, 14),
+        ("one\r\ntwo three", 9, 6, True, 5),
+    ],
+)
+def test_the_next_start_worked_by_hand(
+    text: str, end: int, overlap: int, snap: bool, start: int
+) -> None:
+    assert next_start(text, end, overlap, snap_to_words=snap) == start
+
+
+def test_a_crlf_pair_at_the_very_beginning_is_kept() -> None:
+    assert [keep_crlf("\r\n\r\n", offset) for offset in range(5)] == [0, 2, 2, 4, 4]
+
+
+def test_the_final_version_is_short() -> None:
+    tree = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    lines: set[int] = set()
+    for function in functions:
+        if function.name == "_check_arguments":
+            continue
+        body = function.body[1:] if ast.get_docstring(function) else function.body
+        lines |= {function.lineno, *(n for b in body for n in range(b.lineno, b.end_lineno or 0))}
+        lines |= {node.end_lineno or 0 for node in body}
+    assert len(lines) <= 50

@@ -1,0 +1,226 @@
+"""The tables on a real PostgreSQL: made once, stored as they should be, indexed where rows are."""
+
+import re
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import psycopg
+import pytest
+
+from course_lib.errors import SchemaMismatchError
+from course_lib.records import PARTITIONS, Chunk
+from course_lib.store import (
+    build_vector_indexes,
+    connect,
+    create_schema,
+    drop_schema,
+    fresh_database,
+    write_chunks,
+)
+from course_lib.store.databases import FreshDatabase
+from course_lib.store.schema import stored_dimension, table_for
+
+
+@pytest.fixture(scope="module")
+def database() -> Iterator[FreshDatabase]:
+    with fresh_database("schema") as fresh:
+        yield fresh
+
+
+@pytest.fixture
+def conn(database: FreshDatabase) -> Iterator[psycopg.Connection]:
+    """A connection to a database without tables."""
+    with connect(database.url, autocommit=True) as connection:
+        drop_schema(connection)
+        yield connection
+
+
+def value(conn: psycopg.Connection, query: str) -> object:
+    row = conn.execute(query).fetchone()  # type: ignore[call-overload]
+    return row[0] if row else None
+
+
+def write(conn: psycopg.Connection, dimension: int, partition: str, count: int = 3) -> None:
+    chunks = [
+        Chunk(
+            tenant_id="local",
+            repo_slug="docs",
+            root_kind="external-source",
+            source_path="a.md",
+            content=f"chunk {index}",
+            hash_inputs=["content"],
+            parser_id="test",
+            parser_version="1.0.0",
+            kind="doc-section",
+            name="A",
+        )
+        for index in range(count)
+    ]
+    vectors = np.random.default_rng(7).normal(size=(count, dimension)).astype(np.float32)
+    write_chunks(conn, chunks, vectors, partition=partition)
+
+
+def tables(conn: psycopg.Connection) -> set[str]:
+    return {
+        row[0]
+        for row in conn.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
+    }
+
+
+def test_each_partition_has_two_tables_and_there_is_a_default(conn: psycopg.Connection) -> None:
+    create_schema(conn)
+    names = {*PARTITIONS, "default"}
+    assert tables(conn) == {
+        "documents",
+        "document_chunks",
+        *(f"documents_{name}" for name in names),
+        *(f"document_chunks_{name}" for name in names),
+    }
+
+
+def test_the_columns_are_those_of_the_design(conn: psycopg.Connection) -> None:
+    create_schema(conn)
+    found = dict(
+        conn.execute(
+            "SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute "
+            "WHERE attrelid = 'document_chunks'::regclass AND attnum > 0"
+        ).fetchall()
+    )
+    assert found == {
+        **dict.fromkeys(
+            [
+                *("partition", "tenant_id", "repo_slug", "branch", "document_name", "commit_sha"),
+                *("kind", "name", "namespace", "citation_url", "content", "content_hash"),
+            ],
+            "text",
+        ),
+        "id": "uuid",
+        "chunk_index": "integer",
+        "metadata": "jsonb",
+        "created_at": "timestamp with time zone",
+        "updated_at": "timestamp with time zone",
+        "embedding": "vector(384)",
+    }
+
+
+def test_creating_it_again_changes_nothing(conn: psycopg.Connection) -> None:
+    create_schema(conn, 3)
+    write(conn, 3, "documentation")
+    create_schema(conn, 3)
+    assert value(conn, "SELECT count(*) FROM document_chunks") == 3
+
+
+def test_another_dimension_is_refused_and_changes_nothing(conn: psycopg.Connection) -> None:
+    create_schema(conn, 3)
+    write(conn, 3, "documentation")
+    with pytest.raises(SchemaMismatchError, match="3 dimensions, the model gives 4") as caught:
+        create_schema(conn, 4)
+    assert "another database" in caught.value.hint
+    assert stored_dimension(conn) == 3
+    assert value(conn, "SELECT count(*) FROM document_chunks") == 3
+
+
+def test_four_at_once_make_one_schema(conn: psycopg.Connection, database: FreshDatabase) -> None:
+    def create(_: int) -> None:
+        with connect(database.url) as own:
+            create_schema(own, 3)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(create, range(8)))
+    assert len(tables(conn)) == 14
+
+
+def test_without_tables_there_is_no_dimension_and_nothing_to_index(
+    conn: psycopg.Connection,
+) -> None:
+    assert stored_dimension(conn) is None
+    drop_schema(conn)
+
+
+def test_dropping_leaves_nothing_and_creating_may_follow(conn: psycopg.Connection) -> None:
+    create_schema(conn, 3)
+    drop_schema(conn)
+    assert tables(conn) == set()
+    create_schema(conn, 4)
+    assert stored_dimension(conn) == 4
+
+
+@pytest.mark.parametrize(
+    ("dimension", "storage"), [(384, "p"), (1747, "p"), (1751, "e"), (3000, "e")]
+)
+def test_a_vector_is_kept_in_its_row_where_it_fits_on_a_page(
+    conn: psycopg.Connection, dimension: int, storage: str
+) -> None:
+    create_schema(conn, dimension)
+    kinds = conn.execute(
+        "SELECT DISTINCT attstorage FROM pg_attribute "
+        "WHERE attname = 'embedding' AND attrelid::regclass::text LIKE 'document_chunks%'"
+        " AND attnum > 0 AND atttypmod > 0"
+        " AND attrelid IN (SELECT oid FROM pg_class WHERE relkind IN ('r', 'p'))"
+    ).fetchall()
+    assert kinds == [(storage,)]
+    write(conn, dimension, "documentation")
+    assert value(conn, "SELECT count(*) FROM document_chunks") == 3
+
+
+def test_an_index_is_built_where_there_are_rows_and_only_once(conn: psycopg.Connection) -> None:
+    create_schema(conn, 3)
+    assert build_vector_indexes(conn) == []
+    write(conn, 3, "issues")
+    write(conn, 3, "my own")
+    assert build_vector_indexes(conn) == ["document_chunks_issues", "document_chunks_default"]
+    assert build_vector_indexes(conn) == []
+    definitions = conn.execute(
+        "SELECT indexdef FROM pg_indexes WHERE indexdef LIKE '%hnsw%'"
+    ).fetchall()
+    assert len(definitions) == 2
+    assert all("hnsw (embedding vector_cosine_ops)" in row[0] for row in definitions)
+    write(conn, 3, "documentation")
+    assert build_vector_indexes(conn) == ["document_chunks_documentation"]
+
+
+def test_four_at_once_build_one_index(conn: psycopg.Connection, database: FreshDatabase) -> None:
+    create_schema(conn, 3)
+    write(conn, 3, "issues", 50)
+
+    def build(_: int) -> list[str]:
+        with connect(database.url) as own:
+            return build_vector_indexes(own)
+
+    with ThreadPoolExecutor(4) as pool:
+        assert sorted(pool.map(build, range(4))) == [[], [], [], ["document_chunks_issues"]]
+
+
+def test_what_pgvector_cannot_index_is_searched_without_an_index(conn: psycopg.Connection) -> None:
+    create_schema(conn, 2001)
+    write(conn, 2001, "documentation")
+    assert build_vector_indexes(conn) == []
+
+
+def test_building_is_committed_on_a_connection_without_autocommit(
+    conn: psycopg.Connection, database: FreshDatabase
+) -> None:
+    with connect(database.url) as own:
+        create_schema(own, 3)
+        write(own, 3, "issues")
+        build_vector_indexes(own)
+        assert own.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
+
+
+def test_one_partition_is_read_without_the_others(conn: psycopg.Connection) -> None:
+    create_schema(conn, 3)
+    for partition, scanned in [
+        ("issues", "document_chunks_issues"),
+        ("own", "document_chunks_default"),
+    ]:
+        plan = conn.execute(
+            "EXPLAIN SELECT * FROM document_chunks WHERE partition = ANY(%s)", [[partition]]
+        ).fetchall()
+        read = set(re.findall(r" on (document_chunks_\w+)", "\n".join(row[0] for row in plan)))
+        assert read == {scanned}
+
+
+def test_a_partition_of_ones_own_lies_in_the_default_table() -> None:
+    assert table_for("issues") == "document_chunks_issues"
+    assert table_for("Robert'); DROP TABLE documents;--") == "document_chunks_default"

@@ -1,0 +1,428 @@
+"""Writing on a real PostgreSQL: what is counted, what vanishes, what is refused, what remains."""
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import psycopg
+import pytest
+
+from course_lib.errors import DatabaseError, InputError
+from course_lib.records import Chunk
+from course_lib.store import (
+    Source,
+    SourceDocument,
+    WriteReport,
+    connect,
+    create_schema,
+    delete_documents,
+    drop_schema,
+    fresh_database,
+    stored_documents,
+    write_chunks,
+    write_documents,
+)
+from course_lib.store.databases import FreshDatabase
+from course_lib.store.writer import content_hash
+
+DIMENSION = 4
+
+
+@pytest.fixture(scope="module")
+def database() -> Iterator[FreshDatabase]:
+    with fresh_database("writer") as fresh:
+        yield fresh
+
+
+@pytest.fixture
+def conn(database: FreshDatabase) -> Iterator[psycopg.Connection]:
+    """A connection to empty tables."""
+    with connect(database.url, autocommit=True) as connection:
+        drop_schema(connection)
+        create_schema(connection, DIMENSION)
+        yield connection
+
+
+def chunk(content: str = "text", document: str = "a.md", **fields: Any) -> Chunk:
+    return Chunk(
+        **{
+            "tenant_id": "local",
+            "repo_slug": "docs",
+            "root_kind": "external-source",
+            "source_path": document,
+            "content": content,
+            "hash_inputs": ["content"],
+            "parser_id": "test",
+            "parser_version": "1.0.0",
+            "kind": "doc-section",
+            "name": "Heading",
+            **fields,
+        }
+    )
+
+
+def vectors(count: int, seed: int = 1) -> np.ndarray[Any, np.dtype[np.float32]]:
+    return np.random.default_rng(seed).random((count, DIMENSION), dtype=np.float32)
+
+
+def write(conn: psycopg.Connection, *contents: str, document: str = "a.md") -> WriteReport:
+    chunks = [chunk(content, document) for content in contents]
+    return write_chunks(conn, chunks, vectors(len(chunks)))
+
+
+def contents(conn: psycopg.Connection) -> list[str]:
+    rows = conn.execute("SELECT content FROM document_chunks ORDER BY document_name, chunk_index")
+    return [row[0] for row in rows]
+
+
+def test_rows_are_counted_as_inserted_updated_unchanged_and_deleted(
+    conn: psycopg.Connection,
+) -> None:
+    assert write(conn, "a", "b", "c") == WriteReport(inserted=3)
+    assert write(conn, "a", "b", "c") == WriteReport(unchanged=3)
+    assert write(conn, "a", "B", "c", "d") == WriteReport(inserted=1, updated=1, unchanged=2)
+    assert write(conn, "A") == WriteReport(updated=1, deleted=3)
+    assert contents(conn) == ["A"]
+
+
+def test_a_changed_vector_alone_is_an_update(conn: psycopg.Connection) -> None:
+    write_chunks(conn, [chunk()], vectors(1, seed=1))
+    assert write_chunks(conn, [chunk()], vectors(1, seed=2)) == WriteReport(updated=1)
+    row = conn.execute("SELECT embedding FROM document_chunks").fetchone()
+    assert row is not None
+    assert np.array_equal(
+        row[0].to_numpy() if hasattr(row[0], "to_numpy") else row[0], vectors(1, 2)[0]
+    )
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"kind": "other"},
+        {"name": "Other"},
+        {"line_start": 7},
+        {"parser_version": "1.0.1"},
+        {"custom_meta": {"namespace": "prod"}},
+        {"custom_meta": {"commitSha": "abc"}},
+        {"custom_meta": {"citationUrl": "https://example.org"}},
+        {"custom_meta": {"anything": [1, None, {"a": True}]}},
+    ],
+)
+def test_a_changed_field_is_an_update(conn: psycopg.Connection, change: dict[str, Any]) -> None:
+    write(conn, "text")
+    assert write_chunks(conn, [chunk(**change)], vectors(1)) == WriteReport(updated=1)
+    assert write_chunks(conn, [chunk(**change)], vectors(1)) == WriteReport(unchanged=1)
+
+
+def test_the_id_and_the_day_of_creation_stay_and_the_day_of_change_moves(
+    conn: psycopg.Connection,
+) -> None:
+    def row() -> tuple[Any, ...]:
+        found = conn.execute("SELECT id, created_at, updated_at FROM document_chunks").fetchone()
+        assert found is not None
+        return found
+
+    write(conn, "a")
+    first = row()
+    write(conn, "a")
+    assert row() == first
+    write(conn, "b")
+    assert row()[:2] == first[:2]
+    assert row()[2] > first[2]
+
+
+def test_documents_that_are_not_written_keep_their_rows(conn: psycopg.Connection) -> None:
+    write(conn, "a", "b", document="a.md")
+    write(conn, "c", "d", document="b.md")
+    assert write(conn, "A", document="a.md") == WriteReport(updated=1, deleted=1)
+    assert contents(conn) == ["A", "c", "d"]
+
+
+def test_tenants_repositories_branches_and_partitions_do_not_touch_each_other(
+    conn: psycopg.Connection,
+) -> None:
+    variants: list[tuple[dict[str, Any], str]] = [
+        ({}, "documentation"),
+        ({"tenant_id": "other"}, "documentation"),
+        ({"repo_slug": "other"}, "documentation"),
+        ({"custom_meta": {"branch": "main"}}, "documentation"),
+        ({}, "issues"),
+        ({}, "my own"),
+        ({}, "another of my own"),
+    ]
+    for fields, partition in variants:
+        two = [chunk("one", **fields), chunk("two", **fields)]
+        assert write_chunks(conn, two, vectors(2), partition=partition) == WriteReport(inserted=2)
+    for fields, partition in variants:
+        report = write_chunks(conn, [chunk("one", **fields)], vectors(1), partition=partition)
+        assert report == WriteReport(unchanged=1, deleted=1)
+    assert contents(conn) == ["one"] * len(variants)
+
+
+def test_a_partition_of_ones_own_is_kept_by_its_name(conn: psycopg.Connection) -> None:
+    name = 'my "own"\'; DROP TABLE documents; --'
+    write_chunks(conn, [chunk()], vectors(1), partition=name)
+    assert conn.execute("SELECT partition FROM document_chunks_default").fetchall() == [(name,)]
+
+
+def test_what_has_a_column_goes_there_and_the_rest_into_the_metadata(
+    conn: psycopg.Connection,
+) -> None:
+    meta = {
+        "branch": "main",
+        "chunkIndex": 7,
+        "commitSha": "abc",
+        "namespace": "prod",
+        "citationUrl": "https://example.org/a",
+        "charStart": 3,
+    }
+    record = chunk(line_start=1, line_end=2, class_name="C", extends="D", custom_meta=meta)
+    write_chunks(conn, [record], vectors(1))
+    assert conn.execute(
+        "SELECT branch, chunk_index, commit_sha, namespace, citation_url, content_hash, metadata"
+        " FROM document_chunks"
+    ).fetchone() == (
+        "main",
+        7,
+        "abc",
+        "prod",
+        "https://example.org/a",
+        content_hash(record),
+        {
+            "charStart": 3,
+            "parserId": "test",
+            "parserVersion": "1.0.0",
+            "lineStart": 1,
+            "lineEnd": 2,
+            "className": "C",
+            "extends": "D",
+        },
+    )
+    assert record.custom_meta == meta
+
+
+def test_a_branch_that_is_null_is_no_branch(conn: psycopg.Connection) -> None:
+    write_chunks(conn, [chunk(custom_meta={"branch": None})], vectors(1))
+    assert conn.execute("SELECT branch FROM document_chunks").fetchone() == ("",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "'; DROP TABLE document_chunks; --",
+        "quotes \" ' ` \\ \\N \\x00 %s %(name)s {} $1",
+        "emoji \U0001f469\U0001f3fd\u200d\U0001f4bb, 日本語, \u202eleft",
+        "tab\tcr\rlf\ncrlf\r\n\x01\x7f",
+        "long " * 400_000,
+    ],
+    ids=["injection", "quotes", "unicode", "control", "long"],
+)
+def test_any_text_comes_back_as_it_went_in(conn: psycopg.Connection, text: str) -> None:
+    record = chunk(
+        text, document=text[:50].replace("\\", "/").lstrip("/"), name=text[:50], kind=text[:50]
+    )
+    write_chunks(conn, [record], vectors(1))
+    assert conn.execute(
+        "SELECT content, document_name, name, kind FROM document_chunks"
+    ).fetchone() == (
+        text,
+        record.source_path,
+        text[:50],
+        text[:50],
+    )
+
+
+def test_vectors_come_back_exactly(conn: psycopg.Connection) -> None:
+    given = np.array([[1e-38, -0.1, 3.4e38, 1 / 3], [0, 1, 2, 3]], dtype=np.float32)
+    write_chunks(conn, [chunk("a"), chunk("b")], given)
+    rows = conn.execute(
+        "SELECT embedding::text FROM document_chunks ORDER BY chunk_index"
+    ).fetchall()
+    stored = np.array([[np.float32(x) for x in row[0][1:-1].split(",")] for row in rows])
+    assert np.array_equal(stored, given)
+
+
+def test_lists_and_double_precision_are_vectors_too(conn: psycopg.Connection) -> None:
+    assert write_chunks(conn, [chunk()], [[1, 0, 0, 0]]).inserted == 1  # type: ignore[arg-type]
+    double: Any = np.eye(1, 4, dtype=np.float64)
+    assert write_chunks(conn, [chunk()], double) == WriteReport(unchanged=1)
+
+
+def test_nothing_is_written_for_no_chunks(conn: psycopg.Connection) -> None:
+    assert write_chunks(conn, [], np.empty((0, DIMENSION), np.float32)) == WriteReport()
+    assert write_chunks(conn, [], []) == WriteReport()  # type: ignore[arg-type]
+
+
+def refused(conn: psycopg.Connection, records: list[Chunk], rows: Any, says: str) -> None:
+    """Expect an InputError, and the rows of before."""
+    write(conn, "before", "before too")
+    with pytest.raises(InputError, match=says):
+        write_chunks(conn, records, rows)
+    assert contents(conn) == ["before", "before too"]
+    assert write(conn, "after") == WriteReport(updated=1, deleted=1)
+
+
+def bad_vectors(value: float) -> np.ndarray[Any, np.dtype[np.float32]]:
+    rows = vectors(2)
+    rows[1, 2] = value
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("rows", "says"),
+    [
+        (vectors(1), "2 chunks came with vectors of shape"),
+        (vectors(3), "2 chunks came with vectors of shape"),
+        (vectors(2).ravel(), "shape"),
+        (vectors(2)[:, :3], "the vectors have 3 dimensions, the table has 4"),
+        (bad_vectors(np.nan), r"chunk 1 \(a.md\) holds NaN"),
+        (bad_vectors(np.inf), "infinity"),
+        (bad_vectors(-np.inf), "infinity"),
+    ],
+)
+def test_vectors_that_do_not_fit_are_refused(
+    conn: psycopg.Connection, rows: Any, says: str
+) -> None:
+    refused(conn, [chunk("a"), chunk("b")], rows, says)
+
+
+@pytest.mark.parametrize(
+    ("fields", "says"),
+    [
+        ({"content": "nul \0"}, r"a\.md holds a NUL character"),
+        ({"name": "nul \0"}, "cannot be stored"),
+        ({"kind": "nul \0"}, "cannot be stored"),
+        ({"custom_meta": {"a": "nul \0"}}, "cannot be stored"),
+        ({"custom_meta": {"a": float("nan")}}, "cannot be stored"),
+        ({"custom_meta": {"namespace": "nul \0"}}, "cannot be stored"),
+        ({"custom_meta": {"namespace": 7}}, "customMeta.namespace is 7, no text"),
+        ({"custom_meta": {"branch": ["main"]}}, "customMeta.branch is"),
+        ({"custom_meta": {"chunkIndex": "1"}}, "chunkIndex '1'"),
+        ({"custom_meta": {"chunkIndex": 1.5}}, "chunkIndex 1.5"),
+        ({"custom_meta": {"chunkIndex": True}}, "chunkIndex True"),
+        ({"custom_meta": {"chunkIndex": None}}, "chunkIndex None"),
+        ({"custom_meta": {"chunkIndex": -1}}, "chunkIndex -1"),
+        ({"custom_meta": {"chunkIndex": 2**31}}, "chunkIndex 2147483648"),
+        ({"custom_meta": {"chunkIndex": 0}}, "two chunks with chunkIndex 0"),
+        ({"kind": "".join(map(chr, range(0x4E00, 0x8E00)))}, "cannot be stored: index row"),
+    ],
+)
+def test_records_that_do_not_fit_are_refused(
+    conn: psycopg.Connection, fields: dict[str, Any], says: str
+) -> None:
+    refused(conn, [chunk("a"), chunk(**{"content": "b", **fields})], vectors(2), says)
+
+
+def test_without_tables_the_error_says_what_to_call(conn: psycopg.Connection) -> None:
+    drop_schema(conn)
+    with pytest.raises(DatabaseError, match="document_chunks") as caught:
+        write_chunks(conn, [chunk()], vectors(1))
+    assert "create_schema" in caught.value.hint
+
+
+def test_it_is_committed_at_once_on_any_idle_connection(
+    conn: psycopg.Connection, database: FreshDatabase
+) -> None:
+    own = connect(database.url, autocommit=False)
+    write_chunks(own, [chunk()], vectors(1))
+    own.close()
+    assert contents(conn) == ["text"]
+
+
+def test_it_belongs_to_an_open_transaction(
+    conn: psycopg.Connection, database: FreshDatabase
+) -> None:
+    with connect(database.url) as own:
+        own.execute("SELECT 1")
+        write_chunks(own, [chunk()], vectors(1))
+        write_chunks(own, [chunk("again")], vectors(1))
+        assert contents(own) == ["again"]
+        own.rollback()
+    assert contents(conn) == []
+
+
+def test_a_connection_that_is_killed_in_the_middle_leaves_what_was_there(
+    conn: psycopg.Connection, database: FreshDatabase
+) -> None:
+    write(conn, "old", "old too")
+    victim = connect(database.url, autocommit=True)
+    pid = victim.info.backend_pid
+    # Holding the last row stops the writer between its deletion and its last statement.
+    with connect(database.url) as blocker:
+        blocker.execute("SELECT FROM document_chunks WHERE chunk_index = 1 FOR UPDATE")
+        failure: list[BaseException] = []
+
+        def work() -> None:
+            try:
+                write(victim, *(f"new {index}" for index in range(500)))
+            except psycopg.OperationalError as error:
+                failure.append(error)
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        waiting = "SELECT 1 FROM pg_stat_activity WHERE pid = %s AND wait_event_type = 'Lock'"
+        while not conn.execute(waiting, [pid]).fetchone():
+            assert thread.is_alive()
+        conn.execute("SELECT pg_terminate_backend(%s)", [pid])
+        thread.join()
+    victim.close()
+    assert len(failure) == 1
+    assert contents(conn) == ["old", "old too"]
+
+
+def test_two_writers_of_one_document_leave_one_version_whole(
+    conn: psycopg.Connection, database: FreshDatabase
+) -> None:
+    versions = {size: [f"version of {size}"] * size for size in (3, 40)}
+    failures: list[BaseException] = []
+
+    def keep_writing(size: int) -> None:
+        try:
+            with connect(database.url, autocommit=True) as own:
+                for _ in range(25):
+                    write(own, *versions[size])
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=keep_writing, args=[size]) for size in versions]
+    seen = set()
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        seen.add(tuple(contents(conn)))
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert seen <= {(), *map(tuple, versions.values())}
+
+
+def test_a_hash_is_of_the_fields_that_are_named_and_of_the_owner() -> None:
+    assert content_hash(chunk("a")) == content_hash(chunk("a", name="Other"))
+    assert content_hash(chunk("a")) != content_hash(chunk("b"))
+    assert content_hash(chunk("a")) != content_hash(chunk("a", tenant_id="other"))
+    assert content_hash(chunk("a")) != content_hash(chunk("a", repo_slug="other"))
+    both = ["content", "name"]
+    assert content_hash(chunk("ab", name="c", hash_inputs=both)) != content_hash(
+        chunk("a", name="bc", hash_inputs=both)
+    )
+
+
+def test_document_rows_are_read_back_updated_and_deleted(conn: psycopg.Connection) -> None:
+    source = Source("documentation", "local", "docs")
+    other = Source("documentation", "local", "docs", "main")
+
+    def row(text: str) -> SourceDocument:
+        return SourceDocument("a.md", text, f"hash of {text}", "parser", "settings", "model")
+
+    write_documents(conn, source, [row("one")])
+    write_documents(conn, other, [row("two")])
+    write(conn, "a", "b")
+    assert stored_documents(conn, source) == {
+        "a.md": ("hash of one", "parser", "settings", "model")
+    }
+    write_documents(conn, source, [row("three")])
+    assert stored_documents(conn, source)["a.md"][0] == "hash of three"
+    assert delete_documents(conn, source, ["a.md", "missing.md"]) == 2
+    assert stored_documents(conn, source) == {}
+    assert list(stored_documents(conn, other)) == ["a.md"]
