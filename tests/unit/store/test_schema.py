@@ -37,7 +37,7 @@ def conn(database: FreshDatabase) -> Iterator[psycopg.Connection]:
 
 
 def value(conn: psycopg.Connection, query: str) -> object:
-    row = conn.execute(query).fetchone()  # type: ignore[call-overload]
+    row = conn.execute(query).fetchone()
     return row[0] if row else None
 
 
@@ -81,7 +81,7 @@ def test_each_partition_has_two_tables_and_there_is_a_default(conn: psycopg.Conn
 
 def test_the_columns_are_those_of_the_design(conn: psycopg.Connection) -> None:
     create_schema(conn)
-    found = dict(
+    found: dict[str, str] = dict(
         conn.execute(
             "SELECT attname, format_type(atttypid, atttypmod) FROM pg_attribute "
             "WHERE attrelid = 'document_chunks'::regclass AND attnum > 0"
