@@ -127,7 +127,9 @@ def search(
     # In a transaction of the caller's, a roll-back to where it stood takes our settings back.
     is_nested = conn.info.transaction_status == TransactionStatus.INTRANS
     try:
+        # A pipeline sends BEGIN, settings and query together: one journey instead of three.
         with (
+            conn.pipeline(),
             conn.transaction(force_rollback=is_nested),
             conn.cursor(row_factory=dict_row, binary=True) as cursor,
         ):

@@ -396,6 +396,12 @@ def _check(chunks: Sequence[Chunk], vectors: np.ndarray[Any, np.dtype[np.float32
             f"the vector of chunk {place} ({chunks[place].source_path}) holds NaN or infinity",
             hint="Look at what the model was given for it.",
         )
+    if not vectors.any(axis=1).all():
+        place = int(np.flatnonzero(~vectors.any(axis=1))[0])
+        raise InputError(
+            f"the vector of chunk {place} ({chunks[place].source_path}) holds only zeros",
+            hint="It points nowhere and is similar to nothing; encode the chunk's text.",
+        )
     for chunk in chunks:
         if "\0" in chunk.content:
             raise InputError(

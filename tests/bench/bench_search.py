@@ -40,7 +40,7 @@ def measure(rows: int = ROWS, queries: int = QUERIES) -> list[Row]:
         full = True
         for turn, question in enumerate([*questions[:20], *questions]):
             begin = time.perf_counter()
-            results = search(conn, question, top_k=10)
+            results = search(conn, question, top_k=10, threshold=-1)
             middle = time.perf_counter()
             conn.execute(raw, {"q": Vector(question)}, prepare=True, binary=True).fetchall()
             end = time.perf_counter()
@@ -48,10 +48,10 @@ def measure(rows: int = ROWS, queries: int = QUERIES) -> list[Row]:
                 continue
             ours.append(middle - begin)
             theirs.append(end - middle)
-            exact = search(conn, question, top_k=10, exact=True)
+            exact = search(conn, question, top_k=10, threshold=-1, exact=True)
             found += len({r.chunk_id for r in results} & {r.chunk_id for r in exact})
-            rare = search(conn, question, top_k=10, kind="rare")
-            exact_rare = search(conn, question, top_k=10, kind="rare", exact=True)
+            rare = search(conn, question, top_k=10, threshold=-1, kind="rare")
+            exact_rare = search(conn, question, top_k=10, threshold=-1, kind="rare", exact=True)
             found_filtered += len({r.chunk_id for r in rare} & {r.chunk_id for r in exact_rare})
             full = full and len(rare) == 10
     p95 = [float(np.percentile(times, 95)) * 1000 for times in (ours, theirs)]

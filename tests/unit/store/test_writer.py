@@ -279,6 +279,7 @@ def bad_vectors(value: float) -> np.ndarray[Any, np.dtype[np.float32]]:
         (bad_vectors(np.nan), r"chunk 1 \(a.md\) holds NaN"),
         (bad_vectors(np.inf), "infinity"),
         (bad_vectors(-np.inf), "infinity"),
+        (vectors(2) * np.float32([[1], [0]]), r"chunk 1 \(a.md\) holds only zeros"),
     ],
 )
 def test_vectors_that_do_not_fit_are_refused(

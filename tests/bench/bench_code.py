@@ -1,0 +1,204 @@
+"""The code splitters against LangChain's: definitions that stay whole, and speed.
+
+The sources are what everybody has: Python's standard library and the installed `kfp` package, and
+for Go the folder named by COURSE_BENCH_GO or the toolchain's own, where there is one.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import shutil
+import subprocess
+import sysconfig
+import warnings
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from importlib.util import find_spec
+from itertools import accumulate
+from pathlib import Path
+
+from course_lib.loader.code import split_code
+from tests.bench.measure import Row, Timed, cpu, take_turns
+from tests.bench.peers import Peer
+
+SIZE, OVERLAP = 512, 64
+TOP_LEVEL_WHOLE, ALL_WHOLE = 0.98, 0.85
+MOST_CHARACTERS = 6_000_000
+Definition = tuple[int, int, bool]
+"""Start, end, and whether it stands at the top level."""
+
+
+def measure() -> list[Row]:
+    """Split the same sources at the same size, in turn."""
+    rows: list[Row] = []
+    for corpus, folder in (("standard library", _stdlib()), ("kfp", _package("kfp"))):
+        sources = _sources(folder, ".py")
+        definitions = [python_definitions(text) for text in sources]
+        known = [(t, d) for t, d in zip(sources, definitions, strict=True) if d is not None]
+        rows += _compare("python", corpus, [t for t, _ in known], [d for _, d in known])
+    go = _go_sources()
+    if go is not None:
+        sources = _sources(go, ".go")
+        rows += _compare("go", "Go sources", sources, [go_functions(text) for text in sources])
+    return rows
+
+
+def _compare(
+    language: str, corpus: str, texts: list[str], definitions: Sequence[Sequence[Definition]]
+) -> list[Row]:
+    characters = sum(map(len, texts))
+
+    def split_all() -> None:
+        for text in texts:
+            split_code(text, language, SIZE, OVERLAP)
+
+    with Peer("code.py") as peer:
+        name = f"langchain-text-splitters {peer.ask(texts=texts)['version']}"
+        request = {"language": language, "size": SIZE, "overlap": OVERLAP}
+        contestants: dict[str, Timed] = {"ours": cpu(split_all)}
+        for what, offsets in (("with offsets", True), ("texts only", False)):
+            contestants[what] = lambda offsets=offsets: float(  # type: ignore[misc]
+                peer.ask(**request, offsets=offsets)["seconds"]
+            )
+        seconds = take_turns(contestants, turns=5)
+        theirs = [
+            [(start, start + length) for start, length in spans]
+            for spans in peer.ask(**request, offsets=True, spans=True)["spans"]
+        ]
+    ours = [
+        [(span.start, span.end) for span in split_code(text, language, SIZE, OVERLAP)]
+        for text in texts
+    ]
+    rows = []
+    for which, only_top, least in (("top-level", True, TOP_LEVEL_WHOLE), ("all", False, ALL_WHOLE)):
+        kept, count = whole(ours, definitions, only_top=only_top)
+        their_share = whole(theirs, definitions, only_top=only_top)[0] / count
+        share = kept / count
+        rows.append(
+            Row(
+                part="code",
+                what=f"{corpus}: {which} definitions of {SIZE} or less kept whole ({count:,})",
+                peer=name,
+                ours=100 * share,
+                theirs=100 * their_share,
+                unit="%",
+                ratio=share / their_share,
+                goal=max(least / their_share, 1.0),
+                note=f"and at least {least:.0%}",
+            )
+        )
+    for what in ("with offsets", "texts only"):
+        rows.append(
+            Row(
+                part="code",
+                what=f"{corpus}: split of {len(texts)} {language} files, {SIZE}/{OVERLAP}",
+                peer=f"{name} {what}",
+                ours=characters / seconds["ours"] / 1e6,
+                theirs=characters / seconds[what] / 1e6,
+                unit="MB/CPU-s",
+                ratio=seconds[what] / seconds["ours"],
+                goal=1.0,
+            )
+        )
+    return rows
+
+
+def whole(
+    spans: Iterable[list[tuple[int, int]]],
+    definitions: Iterable[Sequence[Definition]],
+    *,
+    only_top: bool,
+) -> tuple[int, int]:
+    """Return how many definitions of `SIZE` or less lie in one span, and how many there are."""
+    kept = count = 0
+    for cuts, wanted in zip(spans, definitions, strict=True):
+        cuts.sort()
+        starts = [start for start, _ in cuts]
+        furthest = list(accumulate((end for _, end in cuts), max))
+        for start, end, top in wanted:
+            if end - start <= SIZE and (top or not only_top):
+                count += 1
+                at = bisect_right(starts, start) - 1
+                kept += at >= 0 and furthest[at] >= end
+    return kept, count
+
+
+def python_definitions(text: str) -> list[Definition] | None:
+    """Return what Python's own parser takes for definitions, decorators included; None if broken.
+
+    Offsets are in characters, from the first decorator or keyword to the last character.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return None
+    lines = text.split("\n")
+    starts = [0, *accumulate(len(line) + 1 for line in lines)]
+    top = set(map(id, tree.body))
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            first = min([node.lineno, *(item.lineno for item in node.decorator_list)]) - 1
+            last = (node.end_lineno or node.lineno) - 1
+            behind = len(lines[last].encode()[: node.end_col_offset].decode())
+            found.append((starts[first] + node.col_offset, starts[last] + behind, id(node) in top))
+    return found
+
+
+def go_functions(text: str) -> list[Definition]:
+    """Return the functions of a gofmt-formatted source: from `func` to the brace at column 0.
+
+    A `func` behind an odd number of backticks is text in a raw string.
+    """
+    return [
+        (match.start(), match.end(), True)
+        for match in re.finditer(r"^func (?:.*\{.*\}$|.*\n(?:(?!\}).*\n)*\})", text, re.MULTILINE)
+        if text.count("`", 0, match.start()) % 2 == 0
+    ]
+
+
+def _sources(folder: Path, extension: str) -> list[str]:
+    """Return the texts in the order of their names, up to a number of characters in all."""
+    texts: list[str] = []
+    size = 0
+    for path in sorted(folder.rglob(f"*{extension}")):
+        if "site-packages" in path.relative_to(folder).parts or size > MOST_CHARACTERS:
+            continue
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (UnicodeDecodeError, OSError):
+            continue
+        texts.append(text)
+        size += len(text)
+    return texts
+
+
+def _stdlib() -> Path:
+    return Path(sysconfig.get_paths()["stdlib"])
+
+
+def _package(name: str) -> Path:
+    spec = find_spec(name)
+    assert spec is not None and spec.origin is not None
+    return Path(spec.origin).parent
+
+
+def _go_sources() -> Path | None:
+    named = os.environ.get("COURSE_BENCH_GO")
+    if named:
+        return Path(named)
+    go = shutil.which("go")
+    if go is None:
+        return None
+    answer = subprocess.run([go, "env", "GOROOT"], capture_output=True, text=True, check=False)
+    root = Path(answer.stdout.strip() or "/nowhere") / "src"
+    return root if root.is_dir() else None
+
+
+if __name__ == "__main__":
+    for row in measure():
+        print(row)
