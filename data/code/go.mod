@@ -1,0 +1,3 @@
+module heron.example.com/platform
+
+go 1.19
