@@ -1,6 +1,7 @@
 """Stage 2: the model, and nothing else. Texts go in, unit vectors come out."""
 
 from course_lib.embedder.cache import VectorCache
+from course_lib.embedder.choice import describe
 from course_lib.embedder.model import EmbeddingClient
 
-__all__ = ["EmbeddingClient", "VectorCache"]
+__all__ = ["EmbeddingClient", "VectorCache", "describe"]

@@ -1,40 +1,64 @@
 """The embedding model: texts go in, vectors of unit length come out, in the same order.
 
-`EmbeddingClient` is what everything else calls. It checks and sorts the texts, asks the cache, and
-hands what is left in batches to a backend, which does nothing but encode.
+`EmbeddingClient` is what everything else calls. It checks the texts, asks the cache, sorts what is
+left by length, and hands it in batches to a backend, which does nothing but encode.
 """
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
+from course_lib.embedder.bert import read_bert
 from course_lib.embedder.cache import VectorCache
+from course_lib.embedder.choice import open_backend
 from course_lib.embedder.weights import model_directory
+from course_lib.errors import ModelError
 from course_lib.settings import settings, state_dir
 
+log = logging.getLogger(__name__)
+
 Vectors = np.ndarray[Any, np.dtype[np.float32]]
+BackendName = Literal["auto", "torch", "openvino", "onnx"]
 
 
 class Backend(Protocol):
-    """What encodes one batch."""
+    """What encodes one batch. Nothing is loaded before it is needed."""
 
     name: str
-    dimension: int
-    max_seq_length: int
 
-    def encode(self, texts: list[str]) -> Vectors:
+    @property
+    def padded_tokens(self) -> int | None:
+        """Word pieces in a batch, padding included, at most; None for no limit."""
+
+    @property
+    def dimension(self) -> int:
+        """Numbers in a vector."""
+
+    @property
+    def max_seq_length(self) -> int:
+        """Word pieces that the model reads of a text."""
+
+    def load(self) -> Any:
+        """Load the model, if it is not loaded yet."""
+
+    def prepare(self, texts: list[str]) -> list[Any]:
+        """Return what `encode` takes for each text; its `len` says what encoding it costs."""
+
+    def encode(self, prepared: Sequence[Any]) -> Vectors:
         """Return the unit vectors of one batch: float32 of shape (n, dimension)."""
-        ...
+
+    def encode_tokens(self, prepared: Sequence[Any]) -> list[Vectors]:
+        """Return the unit vectors of each text's word pieces, without the special ones."""
 
     def count_tokens(self, text: str) -> int:
         """Return the number of word pieces, the special ones included, nothing cut off."""
-        ...
 
 
 class EmbeddingClient:
@@ -45,6 +69,10 @@ class EmbeddingClient:
     model
         ``all-MiniLM-L6-v2``, whose weights come with the course; a path; or a name that
         sentence-transformers fetches from the hub. None takes the setting RAG_EMBED_MODEL.
+    backend
+        ``torch`` is the reference, sentence-transformers itself. ``openvino`` and ``onnx`` run the
+        same weights without it. ``auto`` takes the fastest that ranks a built-in set of texts as
+        the reference does; it measures that once for a processor and remembers it.
     cache
         True keeps vectors under `.course/`, so that a second run encodes nothing; or a cache of
         your own.
@@ -62,11 +90,15 @@ class EmbeddingClient:
         self,
         model: str | None = None,
         *,
+        backend: BackendName = "auto",
         cache: bool | VectorCache = False,
         threads: int | None = None,
     ) -> None:
+        if backend not in ("auto", "torch", "openvino", "onnx"):
+            raise ValueError(f"backend must be auto, torch, openvino or onnx, not {backend!r}")
         self.model_name = model or settings().embed_model
         self.threads = threads or settings().threads
+        self._wanted: BackendName = backend
         if cache is True:
             self.cache: VectorCache | None = VectorCache(state_dir() / "vectors.sqlite")
         else:
@@ -79,10 +111,8 @@ class EmbeddingClient:
 
     @cached_property
     def backend(self) -> Backend:
-        """The loaded model. The first access costs seconds."""
-        from course_lib.embedder.torch_backend import TorchBackend
-
-        return TorchBackend(self.model_name, self.directory, self.threads)
+        """What encodes. It is chosen at the first access and loaded when a text needs it."""
+        return open_backend(self._wanted, self.model_name, self.directory, self.threads)
 
     @property
     def dimension(self) -> int:
@@ -109,7 +139,8 @@ class EmbeddingClient:
         texts
             Any number of strings, empty ones included.
         batch_size
-            Texts that go through the model at once. It changes the time, not the vectors.
+            Texts that go through the model at once, at most. It changes the time, and the vectors
+            by no more than rounding.
         progress
             Show a bar on a terminal.
 
@@ -129,31 +160,121 @@ class EmbeddingClient:
             If the model cannot be found or loaded.
         """
         _check(texts, batch_size)
-        vectors: dict[int, Vectors] = {}
-        key = f"{self.model_name}@torch"
-        if self.cache:
-            vectors = self.cache.get(key, texts)
-        missing = [place for place in range(len(texts)) if place not in vectors]
         if not texts:
             return np.empty((0, self.dimension), dtype=np.float32)
-        # A batch is padded to its longest text, so texts of like length go together.
-        missing.sort(key=lambda place: len(texts[place]), reverse=True)
-        batches = [missing[at : at + batch_size] for at in range(0, len(missing), batch_size)]
-        for batch in self._with_progress(batches, progress):
-            rows = self.backend.encode([_readable(texts[place]) for place in batch])
-            vectors.update(zip(batch, rows, strict=True))
-        if self.cache and missing:
-            self.cache.put(
-                key, [texts[place] for place in missing], np.stack([vectors[p] for p in missing])
+        vectors: dict[int, Vectors] = {}
+        if self.cache:
+            vectors = self.cache.get(self._cache_key, texts)
+        missing = [place for place in range(len(texts)) if place not in vectors]
+        if missing:
+            prepared = self._prepare([texts[place] for place in missing])
+            batches = plan_batches(
+                [len(some) for some in prepared], batch_size, self.backend.padded_tokens
             )
+            for batch in _with_progress(batches, progress):
+                rows = self.backend.encode([prepared[at] for at in batch])
+                vectors.update(zip((missing[at] for at in batch), rows, strict=True))
+            if self.cache:
+                new = np.stack([vectors[place] for place in missing])
+                self.cache.put(self._cache_key, [texts[place] for place in missing], new)
         return np.stack([vectors[place] for place in range(len(texts))])
 
-    def _with_progress(self, batches: list[list[int]], progress: bool) -> Any:
-        if not progress or len(batches) < 2 or not sys.stderr.isatty():
-            return batches
-        from tqdm import tqdm
+    def encode_tokens(self, texts: Sequence[str], batch_size: int = 32) -> list[Vectors]:
+        """Return one unit vector a word piece, for late interaction (MaxSim).
 
-        return tqdm(batches, desc="encode", unit="batch", leave=False)
+        ColBERT (Khattab and Zaharia, 2020) compares each word piece of a question with each of a
+        passage. It keeps the special tokens, which it was trained with; this model was not, and so
+        the first and the last token are left out: each row is a piece of the text.
+
+        Parameters
+        ----------
+        texts
+            Any number of strings, empty ones included.
+        batch_size
+            Texts that go through the model at once, at most.
+
+        Returns
+        -------
+        list of ndarray
+            For each text float32 of shape (word pieces, dimension), rows of length 1; at most
+            `max_seq_length` - 2 rows, none for an empty text. They are not kept in the cache.
+
+        Raises
+        ------
+        TypeError, ValueError, ModelError
+            As `encode`.
+        """
+        _check(texts, batch_size)
+        if not texts:
+            return []
+        prepared = self._prepare(texts)
+        lengths = [len(some) for some in prepared]
+        found: dict[int, Vectors] = {}
+        for batch in plan_batches(lengths, batch_size, self.backend.padded_tokens):
+            rows = self.backend.encode_tokens([prepared[place] for place in batch])
+            found.update(zip(batch, rows, strict=True))
+        return [found[place] for place in range(len(texts))]
+
+    @property
+    def _cache_key(self) -> str:
+        """What a vector depends on beside its text: the weights and the backend's arithmetic."""
+        bert = read_bert(self.directory)
+        return f"{bert.sha256 if bert else self.model_name}@{self.backend.name}"
+
+    def _prepare(self, texts: Sequence[str]) -> list[Any]:
+        """Load the backend and return what it takes for each text."""
+        try:
+            self.backend.load()
+        except ModelError as error:
+            if self._wanted != "auto" or self.backend.name == "torch":
+                raise
+            log.warning("torch encodes instead of %s: %s", self.backend.name, error.args[0])
+            self.backend = open_backend("torch", self.model_name, self.directory, self.threads)
+        return self.backend.prepare([_readable(text) for text in texts])
+
+
+def plan_batches(
+    lengths: Sequence[int], batch_size: int, padded_tokens: int | None = None
+) -> list[list[int]]:
+    """Group texts so that little is padded: return the places of the texts in each batch.
+
+    A batch is padded to its longest text, so texts of like length go together, longest first.
+
+    Parameters
+    ----------
+    lengths
+        The length of each text, in word pieces.
+    batch_size
+        Texts in a batch, at most.
+    padded_tokens
+        Word pieces in a batch with the padding, at most (but one text always fits). A batch that
+        outgrows the processor's cache is slower, not faster. None sets no limit.
+
+    Examples
+    --------
+    >>> plan_batches([3, 90, 5, 100], batch_size=2)
+    [[3, 1], [2, 0]]
+    >>> plan_batches([3, 90, 5, 100], batch_size=32, padded_tokens=100)
+    [[3], [1], [2, 0]]
+    """
+    batches: list[list[int]] = []
+    room = 0
+    for place in sorted(range(len(lengths)), key=lambda place: lengths[place], reverse=True):
+        if room == 0:
+            batches.append([])
+            fitting = (padded_tokens or sys.maxsize) // max(1, lengths[place])
+            room = max(1, min(batch_size, fitting))
+        batches[-1].append(place)
+        room -= 1
+    return batches
+
+
+def _with_progress(batches: list[list[int]], progress: bool) -> Any:
+    if not progress or len(batches) < 2 or not sys.stderr.isatty():
+        return batches
+    from tqdm import tqdm
+
+    return tqdm(batches, desc="encode", unit="batch", leave=False)
 
 
 def _check(texts: Sequence[str], batch_size: int) -> None:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Sequence
 from pathlib import Path
+from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,9 +20,11 @@ from course_lib.errors import ModelError
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
+Array = np.ndarray[Any, np.dtype[np.float32]]
+
 
 class TorchBackend:
-    """One loaded model; `name` is ``torch``.
+    """One model, which is loaded when the first text is encoded.
 
     Parameters
     ----------
@@ -31,28 +35,54 @@ class TorchBackend:
     threads
         CPU threads; None leaves torch's choice.
 
-    Raises
-    ------
-    ModelError
-        If the model can be neither found nor fetched.
     """
 
     name = "torch"
+    padded_tokens = None
 
     def __init__(self, model: str, directory: Path | None, threads: int | None = None) -> None:
-        self._model = _load(model, directory)
-        if threads:
-            import torch
+        self._name = model
+        self._directory = directory
+        self._threads = threads
+        self._loading = RLock()
+        self._loaded: SentenceTransformer | None = None
 
-            torch.set_num_threads(threads)
-        self.dimension = int(self._model.get_embedding_dimension() or 0)
-        self.max_seq_length = int(self._model.max_seq_length or 0)
+    def load(self) -> SentenceTransformer:
+        """Return the loaded model. The first call costs seconds.
 
-    def encode(self, texts: list[str]) -> np.ndarray[Any, np.dtype[np.float32]]:
+        Raises
+        ------
+        ModelError
+            If the model can be neither found nor fetched.
+        """
+        with self._loading:
+            if self._loaded is None:
+                self._loaded = _load(self._name, self._directory)
+                if self._threads:
+                    import torch
+
+                    torch.set_num_threads(self._threads)
+            return self._loaded
+
+    @property
+    def dimension(self) -> int:
+        """Numbers in a vector."""
+        return int(self.load().get_embedding_dimension() or 0)
+
+    @property
+    def max_seq_length(self) -> int:
+        """Word pieces that the model reads of a text."""
+        return int(self.load().max_seq_length or 0)
+
+    def prepare(self, texts: list[str]) -> list[str]:
+        """Return the texts: sentence-transformers cuts them into word pieces by itself."""
+        return texts
+
+    def encode(self, texts: Sequence[str]) -> Array:
         """Return the unit vectors of one batch: float32 of shape (n, dimension)."""
         return np.asarray(
-            self._model.encode(
-                texts,
+            self.load().encode(
+                list(texts),
                 batch_size=len(texts),
                 normalize_embeddings=True,
                 convert_to_numpy=True,
@@ -61,9 +91,31 @@ class TorchBackend:
             dtype=np.float32,
         )
 
+    def encode_tokens(self, texts: Sequence[str]) -> list[Array]:
+        """Return the unit vectors of each text's word pieces, without the special ones."""
+        states = self.load().encode(
+            list(texts),
+            batch_size=len(texts),
+            output_value="token_embeddings",
+            show_progress_bar=False,
+        )
+        tokenizer = self.load().tokenizer
+        special = set(tokenizer.all_special_ids)
+        found = []
+        for text, rows in zip(texts, states, strict=True):
+            ids = tokenizer(text, truncation=True, max_length=self.max_seq_length, verbose=False)[
+                "input_ids"
+            ]
+            # From the ends only: somebody may have written "[SEP]" into the text.
+            first = 1 if ids and ids[0] in special else 0
+            last = len(ids) - 1 if ids and ids[-1] in special else len(ids)
+            kept = np.asarray(rows.cpu(), dtype=np.float32)[first:last]
+            found.append(kept / np.linalg.norm(kept, axis=1, keepdims=True))
+        return found
+
     def count_tokens(self, text: str) -> int:
         """Return the number of word pieces, the two special ones included."""
-        return len(self._model.tokenizer(text, truncation=False, verbose=False)["input_ids"])
+        return len(self.load().tokenizer(text, truncation=False, verbose=False)["input_ids"])
 
 
 def _load(model: str, directory: Path | None) -> SentenceTransformer:
