@@ -1,4 +1,4 @@
-"""The classroom: what turns the library into labs (`start`, checks, hints, figures) and what builds and runs them.
+"""The classroom: what turns the library into labs, and what builds and runs them.
 
 Nothing of the library imports this package; the notebooks, the command line and the tests do.
 """

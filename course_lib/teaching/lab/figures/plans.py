@@ -18,6 +18,7 @@ NODE = re.compile(
     r"rows=(?P<actual>[\d.]+) loops=(?P<loops>\d+)|(?P<never>never executed))\))?"
 )
 DETAILS = ("Index Cond", "Recheck Cond", "Filter", "Order By", "Sort Key", "Rows Removed by Filter")
+VECTOR = re.compile(r"'\[[^\]']{60,}\]'(?:::vector)?")
 CELL = f"text-align: left; vertical-align: top; color: {INK}; background-color: #ffffff"
 BLOCKING = ("Sort", "Aggregate", "HashAggregate", "WindowAgg")
 """Nodes that read all rows below them before they give their first."""
@@ -55,7 +56,8 @@ def plan(explained: Any) -> Figure:
         time = "–" if node.milliseconds is None else f"{node.milliseconds:,.2f} ms"
         indent = "&nbsp;" * 4 * node.depth
         details = "".join(
-            f"<br>{indent}&nbsp;&nbsp;<small>{escape(detail)}</small>" for detail in node.details
+            f"<br>{indent}&nbsp;&nbsp;<small>{escape(VECTOR.sub('[…]', detail))}</small>"
+            for detail in node.details
         )
         arrow = "└ " if node.depth else ""
         cells = (
