@@ -1,0 +1,387 @@
+"""Lab 06, the search query: nearest rows, filters as parameters, recall, and always enough rows.
+
+What the learner's SQL and functions find in an empty schema is judged, against NumPy's brute force.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import psycopg
+from psycopg import sql
+from psycopg.rows import namedtuple_row
+
+from course_lib.teaching.checks.probe import Case, Probe, exercise
+from course_lib.teaching.checks.scratch import Scratch
+from course_lib.teaching.checks.searched import (
+    EAST,
+    INDEX,
+    PREFER_INDEX,
+    TABLE,
+    brute_force,
+    crowd,
+    directions,
+    fill,
+    scans,
+)
+
+# The first check of a session also makes its database, and starts the server where none runs.
+TIME_LIMIT = 20
+PLACES = [
+    ("b.md", 2, [3, 4, 0, 0]),
+    ("up.md", 0, [0, 0, 2, 0]),
+    ("b.md", 1, [3, 4, 0, 0]),
+    ("b.md", 0, [3, 4, 0, 0]),
+    ("a.md", 1, [3, 4, 0, 0]),
+    ("back.md", 0, [-1, 0, 0, 0]),
+    ("same.md", 0, [5, 0, 0, 0]),
+]
+
+
+@exercise(
+    "6.1",
+    function="nearest_sql",
+    points=2,
+    time_limit=TIME_LIMIT,
+    hints=(
+        "Four columns, one table, ORDER BY, LIMIT. The last column is computed: "
+        "`1 - (embedding <=> %(query)s) AS similarity_score`.",
+        "Sort by `embedding <=> %(query)s`, ascending. Sorted by the similarity, descending, the "
+        "rows are the same, but no index can deliver them.",
+        "For ties, ORDER BY takes more columns: `…, document_name, chunk_index`. LIMIT takes a "
+        "placeholder like any other value.",
+    ),
+)
+def check_nearest(call: Probe) -> None:
+    """Ask a table with ties and a zero vector, then look whether the index is of use."""
+    statement = call().returns(str)
+    with call.scratch() as db:
+        fill(db, PLACES)
+        order = [("same.md", 0, 1.0), ("a.md", 1, 0.6), ("b.md", 0, 0.6), ("b.md", 1, 0.6)]
+        order += [("b.md", 2, 0.6), ("up.md", 0, 0.0), ("back.md", 0, -1.0)]
+        rows = [(name, index, "text", similarity) for name, index, similarity in order]
+        db.runs(statement, {"query": EAST, "top_k": 3}).give(
+            rows[:3],
+            because="three were asked for; (5, 0, 0, 0) has the query's direction; equals come by "
+            "name, then by index",
+        )
+        found = db.connection.execute(statement.encode(), {"query": EAST, "top_k": 1})
+        names = [column.name for column in found.description or ()]
+        wanted = ["document_name", "chunk_index", "content", "similarity_score"]
+        if names != wanted:
+            call.fail(statement, got=f"the columns {names}", expected=f"the columns {wanted}")
+        db.runs(statement, {"query": EAST * 7, "top_k": 20}).give(
+            rows,
+            because="perpendicular is 0 and opposite -1, whatever the length; equals come by name, "
+            "then by index",
+        )
+        fill(db, [("zero.md", 0, [0, 0, 0, 0])])
+        db.runs(statement, {"query": EAST, "top_k": 20}).give(
+            [*rows, ("zero.md", 0, "text", float("nan"))],
+            because="zeros have no direction; PostgreSQL sorts their NaN above every number",
+        )
+        fill(db, [(f"more-{i}.md", i, row) for i, row in enumerate(directions(500))])
+        db.execute(INDEX)
+        db.execute("ANALYZE document_chunks")
+        db.execute(PREFER_INDEX)
+        plan = db.runs("EXPLAIN " + statement, {"query": EAST, "top_k": 5}).rows
+        if "using graph" not in "\n".join(line for (line,) in plan):
+            call.fail(
+                statement,
+                got="a plan that reads the whole table: " + plan[-1][0].strip(),
+                expected="a plan that uses the HNSW index",
+                because="it can deliver rows in the order of embedding <=> …, and in no other",
+            )
+
+
+@exercise(
+    "6.2",
+    function="conditions",
+    points=2,
+    time_limit=TIME_LIMIT,
+    hints=(
+        "First leave out what is None; what remains are the values, under their columns' names. "
+        "Then one piece of SQL for each of them.",
+        "A piece for one value: `sql.SQL('{} = {}').format(sql.Identifier(name), "
+        "sql.Placeholder(name))`. For a list it is `'{} = ANY({})'`; `isinstance(value, list)` "
+        "tells.",
+        'Several pieces: `sql.SQL(" AND ").join(parts)`. None at all: `sql.SQL("true")`. Take care '
+        "to ask `is not None`, since 0, an empty string and an empty list are filters, too.",
+    ),
+)
+def check_conditions(call: Probe) -> None:
+    """Filter a small table by each form, then by values and names that attack it."""
+    rows = [
+        ("documentation", "a.md", 0, "doc-section"),
+        ("documentation", "a.md", 1, "note"),
+        ("issues", "b.md", 0, "note"),
+        ("secrets", "c.md", 0, ""),
+    ]
+    with call.scratch() as db:
+        db.execute(TABLE)
+        for row in rows:
+            db.execute(
+                "INSERT INTO document_chunks (partition, document_name, chunk_index, kind, "
+                "embedding) VALUES (%s, %s, %s, %s, '[1,0,0,0]')",
+                row,
+            )
+        a0, a1, b0, c0 = (f"{name} {index}" for _, name, index, _ in rows)
+        every = [a0, a1, b0, c0]
+        _passes(call, db, {"kind": "doc-section"}, [a0], "one row is of this kind")
+        both = {"kind": "note", "partition": "issues"}
+        _passes(call, db, both, [b0], "a row has to pass both filters")
+        _passes(
+            call, db, {"partition": ["issues", "documentation"]}, [a0, a1, b0],
+            "a list lets pass what is one of its elements",
+        )  # fmt: skip
+        _passes(call, db, {}, every, "there is no filter")
+        _passes(call, db, {"kind": None, "partition": None}, every, "None means anything")
+        _passes(call, db, {"kind": "note", "partition": None}, [a1, b0], "None means anything")
+        _passes(call, db, {"chunk_index": 0}, [a0, b0, c0], "0 is a value like any other")
+        _passes(call, db, {"partition": ["issues"], "chunk_index": 0}, [b0], "it passes both")
+        _passes(call, db, {"kind": ""}, [c0], "an empty string is a value like any other")
+        _passes(call, db, {"partition": []}, [], "nothing is an element of an empty list")
+        for attack in ("x' OR 'a' = 'a", "x'); --", "note'--"):
+            because = "a value must never be read as SQL"
+            _passes(call, db, {"partition": "issues", "kind": attack}, [], because)
+            _passes(call, db, {"partition": "issues", "kind": ["x", attack]}, [], because)
+        for attack in ("true OR kind", 'kind" = "kind" OR "kind'):
+            _resists(call, db, {"partition": "issues", attack: "x"})
+
+
+def _passes(
+    call: Probe, db: Scratch, filters: dict[str, Any], expected: list[str], because: str
+) -> None:
+    case = call(filters)
+    condition, values = _composed(case)
+    kept = {name: value for name, value in filters.items() if value is not None}
+    case.holds(
+        type(values) is dict and values == kept,
+        f"the values {kept}",
+        got=f"the values {values!r}",
+        because=because,
+    )
+    statement = sql.SQL(
+        "SELECT document_name || ' ' || chunk_index FROM document_chunks WHERE {} ORDER BY 1"
+    ).format(condition)
+    try:
+        found = [row[0] for row in db.connection.execute(statement, values).fetchall()]
+    except (psycopg.Error, ValueError, TypeError) as error:
+        call.fail(
+            case.label, got=f"{type(error).__name__}: {str(error).splitlines()[0]}",
+            expected=f"a condition that lets {expected} pass", because=because,
+        )  # fmt: skip
+    case.holds(found == expected, f"that {expected} pass", got=f"{found} pass", because=because)
+
+
+def _resists(call: Probe, db: Scratch, filters: dict[str, Any]) -> None:
+    """Expect an error, wherever it comes from, or no rows: never a row that does not qualify."""
+    case = call(filters)
+    if case.error is not None:
+        return
+    condition, values = _composed(case)
+    statement = sql.SQL("SELECT document_name FROM document_chunks WHERE {}").format(condition)
+    try:
+        found = db.connection.execute(statement, values).fetchall()
+    except (psycopg.Error, ValueError):
+        return
+    case.holds(
+        found == [],
+        "an error, or no rows",
+        got=f"rows of {sorted(row[0] for row in found)}",
+        because="a column's name must never be read as SQL: sql.Identifier",
+    )
+
+
+def _composed(case: Case) -> tuple[sql.Composable, Any]:
+    value = case.returns(tuple)
+    case.holds(
+        len(value) == 2 and isinstance(value[0], sql.Composable),
+        "a pair: a condition made with psycopg's sql, and a dictionary",
+    )
+    return value[0], value[1]
+
+
+@exercise(
+    "6.3",
+    function="recall_at_k",
+    points=2,
+    time_limit=2,
+    hints=(
+        "Cut both lists first: `[:k]`. From then on only membership counts.",
+        "`set(…)` and `&`, or `intersection`, give what both have in common.",
+        "Divide by the number of rows that the exact scan has among its first k, not by k and not "
+        "by what was found. Where that is zero, return 1.0.",
+    ),
+)
+def check_recall(call: Probe) -> None:
+    """Take one case for each way of counting it wrongly."""
+    call(["a", "b"], ["a", "b"], 2).gives(1.0, because="all were found")
+    call(["b", "a"], ["a", "b"], 2).gives(1.0, because="the order does not matter")
+    call(["x", "y"], ["a", "b"], 2).gives(0.0, because="none was found")
+    call(["a", "c", "x", "b"], ["a", "b", "c", "d"], 3).gives(
+        2 / 3, because="'b' was found, but only in the fourth place"
+    )
+    call(["a", "d", "x"], ["a", "b", "c", "d"], 3).gives(
+        1 / 3, because="'d' is not among the first three of the exact scan"
+    )
+    call(["a"], ["a", "b", "c", "d"], 4).gives(
+        0.25, because="one of four was found, even if it is the only row"
+    )
+    call(["a"], ["b", "a"], 5).gives(0.5, because="there were two to be found, not five")
+    call(["a", "a"], ["a", "b"], 2).gives(0.5, because="a row that comes twice is one row")
+    call([], ["a"], 3).gives(0.0, because="nothing was found")
+    call([], [], 3).gives(1.0, because="there was nothing to be found")
+    call([("a.md", 0), ("a.md", 2)], [("a.md", 0), ("a.md", 1)], 2).gives(
+        0.5, because="a row may be a tuple"
+    )
+
+
+@exercise(
+    "6.4",
+    function="search_filtered",
+    points=4,
+    waits_for=("6.2",),
+    time_limit=TIME_LIMIT,
+    hints=(
+        "Take the statement of 6.1, put `WHERE {condition}` into it and `{order}` in the place of "
+        "the distance behind ORDER BY. `condition, values = conditions(filters)`; `query`, "
+        "`top_k` and `few` have to be added to the values.",
+        "Inside `with conn.transaction():` run COUNT. More than `few`: `SET LOCAL "
+        "hnsw.iterative_scan = strict_order`, then your statement in the order WALK. Otherwise in "
+        "the order LOOK_AT_ALL.",
+        "Two things are left: after a walk that gave fewer than `top_k` rows, run it in the order "
+        "LOOK_AT_ALL as well; and compare `row.similarity_score >= threshold` in Python, on what "
+        "was found.",
+    ),
+)
+def check_search_filtered(call: Probe) -> None:
+    """Search by filters that keep many rows, few, distant ones and none."""
+    rows = crowd()
+    with call.scratch() as db:
+        fill(db, [row[1:] for row in rows], [row[0] for row in rows])
+        db.execute(INDEX)
+        db.execute("ANALYZE document_chunks")
+        db.execute(PREFER_INDEX)
+        notices: list[str] = []
+        db.connection.add_notice_handler(lambda n: notices.append(n.message_primary or ""))
+        db.connection.row_factory = namedtuple_row
+        _few_rows(call, db, rows)
+        _many_rows(call, db, rows, notices)
+        _leaves_nothing_behind(call, db)
+
+
+def _few_rows(call: Probe, db: Scratch, rows: list[Any]) -> None:
+    rare = {"kind": "rare"}
+    walks, _ = scans(db)
+    _finds(call, db, rows, rare, "three rows of 2,200 pass, and all are wanted", top_k=3)
+    _finds(call, db, rows, rare, "the nearest two of three", top_k=2)
+    if scans(db)[0] != walks:
+        call.fail(
+            f"search_filtered(connection, query, {rare}, few=100)",
+            got="a search that walked the index",
+            expected="one that looks at the three rows",
+            because="up to `few` rows are looked at one by one; the order must not be the index's",
+        )
+    _finds(call, db, rows, rare, "only three rows pass", top_k=50)
+    _finds(call, db, rows, {"kind": "none such"}, "no row passes", top_k=5)
+    two = {"kind": ["rare", "odd"]}
+    odd = {"kind": "odd"}
+    _finds(call, db, rows, odd, "one of them is a vector of zeros, whose similarity is NaN")
+    _finds(call, db, rows, two, "a similarity of at least 0.5", top_k=50, threshold=0.5)
+    _finds(call, db, rows, two, "without a threshold it is 0.0", top_k=50, threshold=None)
+
+
+def _many_rows(call: Probe, db: Scratch, rows: list[Any], notices: list[str]) -> None:
+    walks, _ = scans(db)
+    case = call(db.connection, EAST, {}, 5, -1.0, 100)
+    found = _rows(case)
+    scores = [row[3] for row in found]
+    case.holds(
+        len(found) == 5 and scores == sorted(scores, reverse=True) and scores[0] > 0.9,
+        "five rows, the most similar first",
+        because="2,200 rows qualify",
+    )
+    if scans(db)[0] == walks:
+        call.fail(
+            case.label,
+            got="a search that looked at every row",
+            expected="one that walks the HNSW index",
+            because="2,200 rows qualify, more than few=100",
+        )
+    if lost := [notice for notice in notices if "SET LOCAL" in notice]:
+        call.fail(
+            case.label,
+            got=f"PostgreSQL's warning: {lost[0]}",
+            expected="the setting inside `with conn.transaction():`",
+            because="outside a transaction SET LOCAL has no effect",
+        )
+    far = {"kind": "far"}  # at the other end of the graph
+    _, before = scans(db)
+    case = call(db.connection, EAST, far, 5, -1.0, 100)
+    case.holds(len(_rows(case)) == 5, "five rows", because="200 rows pass the filter")
+    if scans(db)[1] > before + 1:  # the one that counted
+        call.fail(
+            case.label,
+            got="an index walk that brought too few rows, and a look at all of them",
+            expected="a walk that goes on until five have passed the filter",
+            because="that is what hnsw.iterative_scan is for",
+        )
+    db.execute("SET hnsw.max_scan_tuples = 60")
+    _finds(call, db, rows, far, "the walk gave up after 60 rows; 200 pass the filter")
+    db.execute("RESET hnsw.max_scan_tuples")
+
+
+def _leaves_nothing_behind(call: Probe, db: Scratch) -> None:
+    row = db.execute(
+        "SELECT current_setting('hnsw.iterative_scan') AS scan, "
+        "current_setting('enable_indexscan') AS index"
+    ).fetchone()
+    status = db.connection.info.transaction_status.name
+    if row is None or tuple(row) != ("off", "on") or status != "IDLE":
+        call.fail(
+            "search_filtered(…)",
+            got=f"a connection left in state {status}, with hnsw.iterative_scan = "
+            f"{row[0] if row else '?'}",
+            expected="a connection as it was before",
+            because="settings apply to this search alone",
+        )
+
+
+def _finds(
+    call: Probe,
+    db: Scratch,
+    rows: list[Any],
+    filters: dict[str, Any],
+    because: str,
+    *,
+    top_k: int = 5,
+    threshold: float | None = -1.0,
+) -> None:
+    """Expect exactly the rows that brute force finds."""
+    given: dict[str, float] = {"top_k": top_k, "few": 100}
+    if threshold is not None:
+        given["threshold"] = threshold
+    case = call(db.connection, EAST, filters, **given)
+    found = [(row[0], row[1]) for row in _rows(case)]
+    best = brute_force(rows, filters)[:top_k]
+    least = 0.0 if threshold is None else threshold
+    expected = [(name, index) for similarity, name, index in best if similarity >= least]
+    case.holds(found == expected, f"{expected}", got=f"{found}", because=because)
+    scores = np.array([row[3] for row in case.value], dtype=float)
+    wanted = np.array([best[i][0] for i in range(len(scores))], dtype=float)
+    case.holds(
+        bool(np.allclose(scores, wanted, atol=1e-5)),
+        f"the similarities {wanted.round(3).tolist()}",
+        got=f"{scores.round(3).tolist()}",
+    )
+
+
+def _rows(case: Case) -> list[Any]:
+    found: list[Any] = case.returns(list)
+    case.holds(
+        all(isinstance(row, tuple) and len(row) == 4 for row in found),
+        "rows of document_name, chunk_index, content and similarity_score",
+    )
+    return found

@@ -1,0 +1,82 @@
+"""The rows that lab 06's checks search: a small table, a crowd, and NumPy's brute force over it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from course_lib.teaching.checks.scratch import Scratch
+
+TABLE = """
+CREATE TABLE document_chunks (
+    partition     text NOT NULL DEFAULT 'documentation',
+    document_name text NOT NULL,
+    chunk_index   integer NOT NULL,
+    kind          text NOT NULL DEFAULT 'doc-section',
+    content       text NOT NULL DEFAULT 'text',
+    embedding     vector(4) NOT NULL
+)
+"""
+INDEX = "CREATE INDEX graph ON document_chunks USING hnsw (embedding vector_cosine_ops)"
+# With whole pages this dear, the planner takes the index wherever the order allows it.
+PREFER_INDEX = "SET seq_page_cost = 1000"
+EAST = np.array([1, 0, 0, 0], dtype=np.float32)
+
+
+def crowd() -> list[tuple[str, str, int, npt.NDArray[np.float32]]]:
+    """Return 2,200 rows: many anywhere, 200 far from the query, a few rare and a few odd ones."""
+    many = directions(1_994)
+    angles = np.linspace(2.0, 3.0, 200)[:, None]  # from the query: 114 degrees and more
+    aside = directions(200)[:, 1:]
+    aside /= np.linalg.norm(aside, axis=1, keepdims=True)
+    far = np.hstack([np.cos(angles), np.sin(angles) * aside])
+    rare = np.array([[4, 3, 0, 0], [3, 4, 0, 0], [1, 0, 4, 8]], dtype=np.float32)
+    odd = np.array([[0, 0, 0, 0], [3, 0, 4, 0], [-3, 4, 0, 0]], dtype=np.float32)
+    groups = {"many": many, "far": far, "rare": rare, "odd": odd}
+    return [
+        (kind, f"{kind}.md", index, vector.astype(np.float32))
+        for kind, vectors in groups.items()
+        for index, vector in enumerate(vectors)
+    ]
+
+
+def directions(count: int) -> npt.NDArray[np.float32]:
+    """Return so many unit vectors of four numbers, always the same."""
+    rows = np.random.default_rng(count).normal(size=(count, 4))
+    unit: npt.NDArray[np.float64] = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    return unit.astype(np.float32)
+
+
+def fill(db: Scratch, rows: list[Any], kinds: list[str] | None = None) -> None:
+    """Write (name, index, vector) rows, with a table of their own where there is none yet."""
+    db.execute(TABLE.replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS"))
+    with db.connection.cursor().copy(
+        "COPY document_chunks (document_name, chunk_index, kind, embedding) FROM STDIN"
+    ) as copy:
+        for number, (name, index, vector) in enumerate(rows):
+            kind = kinds[number] if kinds else "doc-section"
+            copy.write_row((name, index, kind, np.asarray(vector, dtype=np.float32)))
+
+
+def brute_force(rows: list[Any], filters: dict[str, Any]) -> list[tuple[float, str, int]]:
+    """Return similarity, name and index of the rows that pass; a NaN is as far away as can be."""
+    kinds = filters.get("kind")
+    wanted = [kinds] if isinstance(kinds, str) else kinds
+    found = []
+    for kind, name, index, vector in rows:
+        if wanted is None or kind in wanted:
+            length = float(np.linalg.norm(vector))
+            found.append((float(vector[0]) / length if length else float("-inf"), name, index))
+    return sorted(found, key=lambda row: (-row[0], row[1], row[2]))
+
+
+def scans(db: Scratch) -> tuple[int, int]:
+    """Return how often the HNSW index was walked and the table scanned, up to now."""
+    db.execute("SELECT pg_stat_force_next_flush()")
+    row = db.execute(
+        "SELECT (SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelid = 'graph'::regclass), "
+        "(SELECT seq_scan FROM pg_stat_user_tables WHERE relid = 'document_chunks'::regclass)"
+    ).fetchone()
+    return (row[0], row[1]) if row else (0, 0)

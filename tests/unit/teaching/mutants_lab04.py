@@ -1,0 +1,248 @@
+"""Wrong answers to lab 04 that a learner would plausibly write; see `mutants_lab01.py`."""
+
+import numpy as np
+
+
+def unit(rows):
+    length = np.linalg.norm(rows, axis=-1, keepdims=True)
+    return rows / np.where(length == 0, 1, length)
+
+
+# --- 4.1 cosine_similarity ---
+
+
+def forgets_the_lengths(a, b):
+    return a @ b.T
+
+
+def divides_by_one_length(a, b):
+    return unit(a) @ b.T
+
+
+def returns_the_distance(a, b):
+    return 1 - unit(a) @ unit(b).T
+
+
+def takes_one_length_for_the_matrix(a, b):
+    return a @ b.T / (np.linalg.norm(a) * np.linalg.norm(b))
+
+
+def divides_by_zero(a, b):
+    with np.errstate(all="ignore"):
+        a = a / np.linalg.norm(a, axis=-1, keepdims=True)
+        b = b / np.linalg.norm(b, axis=-1, keepdims=True)
+        return a @ b.T
+
+
+def takes_the_absolute_value(a, b):
+    return abs(unit(a) @ unit(b).T)
+
+
+def pairs_the_rows_up(a, b):
+    return (unit(a) * unit(b)).sum(axis=-1)
+
+
+def turns_the_result_round(a, b):
+    return unit(b) @ unit(a).T
+
+
+def makes_matrices_of_vectors(a, b):
+    return unit(np.atleast_2d(a)) @ unit(np.atleast_2d(b)).T
+
+
+def drops_axes_of_length_one(a, b):
+    return np.squeeze(unit(a) @ unit(b).T)
+
+
+# --- 4.2 mean_pool ---
+
+
+def averages_everything(token_vectors, mask):
+    return token_vectors.mean(axis=1)
+
+
+def divides_by_the_padded_length(token_vectors, mask):
+    return (token_vectors * mask[:, :, None]).mean(axis=1)
+
+
+def adds_up_only(token_vectors, mask):
+    return (token_vectors * mask[:, :, None]).sum(axis=1)
+
+
+def divides_by_the_whole_mask(token_vectors, mask):
+    return (token_vectors * mask[:, :, None]).sum(axis=1) / mask.sum()
+
+
+def takes_the_first_token(token_vectors, mask):
+    return token_vectors[:, 0]
+
+
+def takes_the_largest(token_vectors, mask):
+    return np.where(mask[:, :, None] == 1, token_vectors, -np.inf).max(axis=1)
+
+
+def expects_padding_at_the_end(token_vectors, mask):
+    return np.stack([v[: m.sum()].mean(axis=0) for v, m in zip(token_vectors, mask, strict=True)])
+
+
+def makes_it_a_unit_vector(token_vectors, mask):
+    total = (token_vectors * mask[:, :, None]).sum(axis=1)
+    return unit(total / mask.sum(axis=1, keepdims=True))
+
+
+# --- 4.3 encode_in_batches ---
+
+
+def _in_batches(encode_batch, texts, batch_size):
+    return [encode_batch(texts[at : at + batch_size]) for at in range(0, len(texts), batch_size)]
+
+
+def does_not_sort(encode_batch, texts, batch_size=32):
+    return np.concatenate(_in_batches(encode_batch, texts, batch_size))
+
+
+def does_not_find_its_way_back(encode_batch, texts, batch_size=32):
+    return np.concatenate(_in_batches(encode_batch, sorted(texts, key=len), batch_size))
+
+
+def goes_back_the_wrong_way(encode_batch, texts, batch_size=32):
+    order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
+    rows = np.concatenate(_in_batches(encode_batch, [texts[i] for i in order], batch_size))
+    return rows[order]
+
+
+def sorts_by_the_alphabet(encode_batch, texts, batch_size=32):
+    order = sorted(range(len(texts)), key=lambda i: texts[i])
+    rows = np.concatenate(_in_batches(encode_batch, [texts[i] for i in order], batch_size))
+    return rows[np.argsort(order)]
+
+
+def encodes_one_by_one(encode_batch, texts, batch_size=32):
+    return np.concatenate([encode_batch([text]) for text in texts])
+
+
+def encodes_all_at_once(encode_batch, texts, batch_size=32):
+    return encode_batch(list(texts))
+
+
+def loses_the_last_batch(encode_batch, texts, batch_size=32):
+    order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
+    result = np.zeros((len(texts), 3), dtype="f4")
+    for number in range(len(texts) // batch_size):
+        places = order[number * batch_size : (number + 1) * batch_size]
+        result[places] = encode_batch([texts[i] for i in places])
+    return result
+
+
+def looks_its_places_up(encode_batch, texts, batch_size=32):
+    result = np.zeros((len(texts), 3), dtype="f4")
+    ordered = sorted(texts, key=len)
+    rows = np.concatenate(_in_batches(encode_batch, ordered, batch_size))
+    for text, row in zip(ordered, rows, strict=True):
+        result[texts.index(text)] = row
+    return result
+
+
+def sorts_the_caller_s_list(encode_batch, texts, batch_size=32):
+    order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
+    texts.sort(key=len)
+    rows = np.concatenate(_in_batches(encode_batch, texts, batch_size))
+    return rows[np.argsort(order)]
+
+
+def ignores_the_default(encode_batch, texts, batch_size=8):
+    order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
+    rows = np.concatenate(_in_batches(encode_batch, [texts[i] for i in order], batch_size))
+    return rows[np.argsort(order)]
+
+
+def returns_a_list(encode_batch, texts, batch_size=32):
+    order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
+    rows = np.concatenate(_in_batches(encode_batch, [texts[i] for i in order], batch_size))
+    return list(rows[np.argsort(order)])
+
+
+# --- 4.4 unread ---
+
+
+def forgets_the_special_pieces(text, offsets, limit=256):
+    return text[offsets[limit][0] :] if len(offsets) > limit else ""
+
+
+def stops_one_piece_too_late(text, offsets, limit=256):
+    read = limit - 1
+    return text[offsets[read][0] :] if len(offsets) > read else ""
+
+
+def counts_characters(text, offsets, limit=256):
+    return text[limit - 2 :]
+
+
+def counts_words(text, offsets, limit=256):
+    return " ".join(text.split()[limit - 2 :])
+
+
+def breaks_on_short_texts(text, offsets, limit=256):
+    return text[offsets[limit - 2][0] :]
+
+
+def begins_behind_the_last_piece_read(text, offsets, limit=256):
+    read = offsets[: limit - 2]
+    return text[read[-1][1] :] if read else text
+
+
+def returns_what_is_read(text, offsets, limit=256):
+    return text[: offsets[limit - 2][0]] if len(offsets) > limit - 2 else text
+
+
+def joins_the_pieces(text, offsets, limit=256):
+    return " ".join(text[start:end] for start, end in offsets[limit - 2 :])
+
+
+MUTANTS = {
+    "4.1": {
+        forgets_the_lengths: "24 / (5 · 5)",
+        divides_by_one_length: "24 / (5 · 5)",
+        returns_the_distance: "24 / (5 · 5)",
+        takes_one_length_for_the_matrix: "every row of a is compared",
+        divides_by_zero: "points nowhere",
+        takes_the_absolute_value: "opposite directions",
+        pairs_the_rows_up: "row i of a with row j of b",
+        turns_the_result_round: "shape (3, 2)",
+        makes_matrices_of_vectors: "24 / (5 · 5)",
+        drops_axes_of_length_one: "a matrix of one row",
+    },
+    "4.2": {
+        averages_everything: "the third place is padding",
+        divides_by_the_padded_length: "the third place is padding",
+        adds_up_only: "the third place is padding",
+        divides_by_the_whole_mask: "the second has one",
+        takes_the_first_token: "the third place is padding",
+        takes_the_largest: "the third place is padding",
+        expects_padding_at_the_end: "also not at the beginning",
+        makes_it_a_unit_vector: "the third place is padding",
+    },
+    "4.3": {
+        does_not_sort: "batches of like length",
+        does_not_find_its_way_back: "encode_in_batches(encode_batch, ['ccc', 'a', 'bb'], 2)",
+        goes_back_the_wrong_way: "encode_in_batches(encode_batch, ['ccc', 'a', 'bb'], 2)",
+        sorts_by_the_alphabet: "batches of like length",
+        encodes_one_by_one: "3 texts in 2 batches of at most 2",
+        encodes_all_at_once: "3 texts in 2 batches of at most 2",
+        loses_the_last_batch: "row i belongs to texts[i]",
+        looks_its_places_up: "equal texts are texts like any others",
+        sorts_the_caller_s_list: "the caller's list as it was",
+        ignores_the_default: "batches of 32 and 12 texts",
+        returns_a_list: "an array of shape (3, 3)",
+    },
+    "4.4": {
+        forgets_the_special_pieces: "'one' and 'two' are read",
+        stops_one_piece_too_late: "'one' and 'two' are read",
+        counts_characters: "'one' and 'two' are read",
+        counts_words: "several pieces",
+        breaks_on_short_texts: "IndexError",
+        begins_behind_the_last_piece_read: "' three four'",
+        returns_what_is_read: "'one two '",
+        joins_the_pieces: "254 pieces of 300",
+    },
+}
