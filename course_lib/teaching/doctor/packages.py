@@ -92,6 +92,24 @@ def model_finding(model: str) -> Finding:
     return Finding("model", "ok", f"{model}, weights checked")
 
 
+def backend_finding(model: str) -> Finding:
+    """Return what encodes on this machine, and how fast it was when it was chosen."""
+    from course_lib.embedder.choice import describe
+
+    try:
+        found = describe(model)
+    except ModelError as error:
+        return Finding("encoder", "fail", str(error.args[0]), error.hint)
+    if found["chunks_per_second"] is None:
+        return Finding("encoder", "ok", found["backend"])
+    return Finding(
+        "encoder",
+        "ok",
+        f"{found['backend']}, {found['chunks_per_second']:.0f} chunks/s on one core, "
+        f"{found['top10_kept']:.1%} of torch's ten nearest",
+    )
+
+
 def kernel_finding(prefix: str) -> Finding:
     """Return whether Jupyter's kernel `python3` starts the Python of this environment."""
     from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel
