@@ -1,0 +1,47 @@
+"""`course start` and `course clean`: a learner's work is never touched."""
+
+from pathlib import Path
+
+import pytest
+
+from course_lib.errors import InputError
+from course_lib.teaching.clean import clean
+from course_lib.teaching.start import start_lab
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "labs").mkdir()
+    (tmp_path / "labs" / "01_cut.ipynb").write_text("the lab", encoding="utf-8")
+    (tmp_path / "labs" / "GLOSSARY.md").write_text("words", encoding="utf-8")
+    return tmp_path
+
+
+@pytest.mark.parametrize("number", ["01", "1", " 01 ", "01_cut"])
+def test_a_lab_is_copied_to_my(project: Path, number: str) -> None:
+    path, is_new = start_lab(number, project)
+    assert (path, is_new) == (project / "my" / "01_cut.ipynb", True)
+    assert path.read_text(encoding="utf-8") == "the lab"
+
+
+def test_a_copy_that_is_there_is_not_overwritten(project: Path) -> None:
+    path, _ = start_lab("01", project)
+    path.write_text("my answers", encoding="utf-8")
+    assert start_lab("01", project) == (path, False)
+    assert path.read_text(encoding="utf-8") == "my answers"
+
+
+@pytest.mark.parametrize("number", ["99", "", "zz", "../01", "GLOSSARY"])
+def test_a_lab_that_is_not_there_is_named_with_those_that_are(project: Path, number: str) -> None:
+    with pytest.raises(InputError, match="There are: 01"):
+        start_lab(number, project)
+    assert not (project / "my").exists()
+
+
+def test_clean_removes_what_was_made_and_leaves_my_and_the_environment(project: Path) -> None:
+    start_lab("01", project)
+    for made in (".course", "build/run", ".venv", ".mypy_cache"):
+        (project / made).mkdir(parents=True)
+    (project / ".coverage.1").write_text("", encoding="utf-8")
+    assert set(clean(project)) == {".course", "build", ".mypy_cache", ".coverage.1"}
+    assert sorted(path.name for path in project.iterdir()) == [".venv", "labs", "my"]
