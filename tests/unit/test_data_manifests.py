@@ -1,0 +1,439 @@
+"""The manifests and sources in `data/`, and the questions about them."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml  # type: ignore[import-untyped]
+
+from course_lib.loader.recursive import split_text
+
+ROOT = Path(__file__).resolve().parents[2]
+CHUNK_OVERLAP = 64
+FIELDS = {
+    "id": str,
+    "question": str,
+    "kind": str,
+    "gold_paths": list,
+    "gold_resources": list,
+    "also_acceptable_paths": list,
+    "answer_contains": list,
+}
+
+
+def read(path: Path) -> str:
+    return path.read_bytes().decode("utf-8")
+
+
+MANIFESTS = ROOT / "data" / "manifests"
+CODE = ROOT / "data" / "code"
+CHART_TEMPLATES = MANIFESTS / "chart" / "templates"
+BROKEN = MANIFESTS / "odd" / "broken.yaml"
+WINDOWS = MANIFESTS / "odd" / "windows.yaml"
+PLATFORM = MANIFESTS / "platform"
+SETS = {"manifests": MANIFESTS, "code": CODE}
+SOURCES = sorted(path for path in CODE.rglob("*") if path.suffix in {".py", ".go", ".sh"})
+PARSEABLE = sorted(
+    path
+    for path in MANIFESTS.rglob("*.yaml")
+    if CHART_TEMPLATES not in path.parents and path != BROKEN
+)
+
+
+def relative(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def text_files(folder: Path) -> dict[str, str]:
+    found = {
+        path.relative_to(folder).as_posix(): read(path)
+        for path in folder.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    return {name: text for name, text in found.items() if not name.startswith(".")}
+
+
+def asked_about(name: str) -> list[dict[str, Any]]:
+    lines = read(ROOT / "data" / "questions" / f"{name}.jsonl").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def in_yaml(text: str) -> list[dict[str, Any]]:
+    """Return the resources of a parseable text, those of a List in its place."""
+    found: list[dict[str, Any]] = []
+    for document in yaml.load_all(text, Loader=yaml.CSafeLoader):
+        found.extend(
+            document["items"] if document and document.get("kind") == "List" else [document]
+        )
+    return [document for document in found if document]
+
+
+def resources() -> list[tuple[Path, dict[str, Any]]]:
+    return [(path, one) for path in PARSEABLE for one in in_yaml(read(path)) if "kind" in one]
+
+
+def kustomized(folder: Path) -> list[dict[str, Any]]:
+    program = shutil.which("kubectl")
+    if program is None:
+        pytest.skip("kubectl is not on PATH: kustomizations cannot be rendered")
+    done = subprocess.run(
+        [program, "kustomize", str(folder)], capture_output=True, check=False, encoding="utf-8"
+    )
+    assert done.returncode == 0, done.stderr
+    return in_yaml(done.stdout)
+
+
+def named(rendered: list[dict[str, Any]], kind: str, name: str) -> dict[str, Any]:
+    (found,) = (one for one in rendered if (one["kind"], one["metadata"]["name"]) == (kind, name))
+    return found
+
+
+def test_the_platform_has_about_sixty_resources_of_many_kinds() -> None:
+    kinds = Counter(resource["kind"] for _, resource in resources())
+    assert 55 <= sum(kinds.values()) <= 80
+    assert len(kinds) >= 20
+    for kind in (
+        "Deployment Service ServiceAccount Role RoleBinding ClusterRole ClusterRoleBinding "
+        "ConfigMap StatefulSet CronJob Job NetworkPolicy HorizontalPodAutoscaler "
+        "PodDisruptionBudget PersistentVolumeClaim Ingress CustomResourceDefinition "
+        "Kustomization TrainingRun"
+    ).split():
+        assert kinds[kind], kind
+
+
+def test_every_manifest_ends_its_lines_as_it_should_also_after_a_checkout() -> None:
+    for path in sorted(MANIFESTS.rglob("*")):
+        if path.is_file():
+            returns, newlines = read(path).count("\r"), read(path).count("\n")
+            assert returns == (newlines if path == WINDOWS else 0), relative(path)
+    assert "odd/windows.yaml -text" in read(MANIFESTS / ".gitattributes")
+
+
+def test_one_document_of_the_broken_file_is_broken_and_the_others_are_fine() -> None:
+    text = read(BROKEN)
+    with pytest.raises(yaml.YAMLError):
+        in_yaml(text)
+    bad = []
+    for number, document in enumerate(re.split(r"^---\n", text, flags=re.MULTILINE)):
+        try:
+            (resource,) = in_yaml(document)
+            assert resource["kind"] and resource["metadata"]["name"]
+        except yaml.YAMLError:
+            bad.append(number)
+    assert bad == [1]
+
+
+@pytest.mark.parametrize("path", sorted(CHART_TEMPLATES.glob("*.yaml")), ids=lambda path: path.name)
+def test_no_parser_reads_a_template_of_the_chart(path: Path) -> None:
+    assert re.search(r"^\{\{- ", read(path), flags=re.MULTILINE)
+    with pytest.raises(yaml.YAMLError):
+        in_yaml(read(path))
+
+
+def test_every_value_that_a_template_takes_is_in_the_values_of_the_chart() -> None:
+    values = yaml.load(read(MANIFESTS / "chart" / "values.yaml"), Loader=yaml.CSafeLoader)
+    for path in CHART_TEMPLATES.iterdir():
+        for dotted in re.findall(r"\.Values\.([\w.]+)", read(path)):
+            value = values
+            for key in dotted.split("."):
+                assert key in value, (path.name, dotted)
+                value = value[key]
+
+
+def test_every_resource_has_only_fields_that_kubernetes_knows() -> None:
+    from kubernetes import client  # type: ignore[import-untyped]
+
+    models: dict[tuple[str, str], type] = {}
+    for name in dir(client):
+        match = re.fullmatch(r"(?:[A-Z][a-z]+?)??(V\d(?:beta\d)?)([A-Z]\w+)", name)
+        kinds = getattr(getattr(client, name), "openapi_types", {})
+        if match and "kind" in kinds and "api_version" in kinds:
+            models[match[1].lower(), match[2]] = getattr(client, name)
+
+    def check(kind: str, value: Any, where: str) -> None:
+        if inner := re.fullmatch(r"list\[(.*)\]", kind):
+            assert isinstance(value, list), where
+            for number, item in enumerate(value):
+                check(inner[1], item, f"{where}[{number}]")
+        elif inner := re.fullmatch(r"dict\(str, (.*)\)", kind):
+            assert isinstance(value, dict), where
+            for key, item in value.items():
+                check(inner[1], item, f"{where}.{key}")
+        elif kind in {"str", "int", "bool"}:
+            assert type(value).__name__ == kind, (where, value)
+        elif kind not in {"object", "float", "datetime"}:
+            model = getattr(client, kind)
+            fields = {written: name for name, written in model.attribute_map.items()}
+            assert isinstance(value, dict) and value.keys() <= fields.keys(), (where, value)
+            for key, item in value.items():
+                check(model.openapi_types[fields[key]], item, f"{where}.{key}")
+
+    foreign = set()
+    for path, resource in resources():
+        kind, version = resource["kind"], resource["apiVersion"].rpartition("/")[2]
+        if (version, kind) in models:
+            check(models[version, kind].__name__, resource, f"{relative(path)}: {kind}")
+        else:
+            foreign.add(kind)
+    assert foreign == {"Kustomization", "TrainingRun"}
+
+
+def test_the_custom_resource_is_over_500_lines_long_and_its_examples_obey_it() -> None:
+    import jsonschema
+
+    text = read(MANIFESTS / "crds" / "trainingruns.yaml")
+    assert text.count("\n") > 500
+    (definition,) = in_yaml(text)
+    schemas = {
+        version["name"]: version["schema"]["openAPIV3Schema"]
+        for version in definition["spec"]["versions"]
+    }
+    assert sum(version["storage"] for version in definition["spec"]["versions"]) == 1
+
+    def unknown(schema: dict[str, Any], value: Any, where: str) -> list[str]:
+        """Name the keys that the API server would prune."""
+        if isinstance(value, list):
+            return [name for item in value for name in unknown(schema["items"], item, where)]
+        if not isinstance(value, dict) or "properties" not in schema:
+            return []
+        known = schema["properties"]
+        missing = [f"{where}.{key}" for key in value if key not in known]
+        return missing + [
+            name
+            for key, item in value.items()
+            if key in known
+            for name in unknown(known[key], item, f"{where}.{key}")
+        ]
+
+    runs = in_yaml(read(MANIFESTS / "training-runs.yaml"))
+    assert len(runs) == 2
+    for run in runs:
+        schema = schemas[run["apiVersion"].rpartition("/")[2]]
+        jsonschema.validate(run, schema)
+        assert unknown(schema["properties"]["spec"], run["spec"], "spec") == []
+
+
+@pytest.mark.parametrize("chunk_overlap", [0, 200])
+def test_pieces_of_1000_characters_lose_the_owner_of_the_memory_limit(chunk_overlap: int) -> None:
+    """Lab 02 opens with this: the piece with the limit names the next container instead."""
+    limit = "memory: 3Gi"
+    text = read(PLATFORM / "base" / "forecast-api.yaml")
+    everything = "".join(text_files(MANIFESTS).values())
+    assert everything.count(limit) == everything.count("3Gi") == 1
+    step = 1000 - chunk_overlap
+    fixed = [text[start : start + 1000] for start in range(0, len(text), step)]
+    pieces = fixed + [span.text for span in split_text(text, 1000, chunk_overlap)]
+    holding = [piece for piece in pieces if limit in piece]
+    assert len(holding) >= 2
+    for piece in holding:
+        assert "name: predictor" not in piece
+        assert "kind:" not in piece and "name: forecast-api" not in piece
+    assert any(re.search(f"{limit}\n +- name: log-shipper", piece) for piece in holding)
+
+
+def test_the_base_of_the_platform_renders_with_every_resource_in_one_namespace() -> None:
+    rendered = kustomized(PLATFORM / "base")
+    assert len(rendered) >= 25
+    for resource in rendered:
+        if resource["kind"] == "Namespace":
+            assert resource["metadata"]["name"] == "heron"
+        else:
+            assert resource["metadata"]["namespace"] == "heron"
+
+
+def test_the_development_overlay_renames_shrinks_and_stops_what_costs_money() -> None:
+    rendered = kustomized(PLATFORM / "overlays" / "dev")
+    for resource in rendered:
+        if resource["kind"] != "Namespace":
+            assert resource["metadata"]["name"].startswith("dev-")
+            assert resource["metadata"]["namespace"] == "heron-dev"
+    assert named(rendered, "Deployment", "dev-forecast-api")["spec"]["replicas"] == 1
+    assert named(rendered, "CronJob", "dev-nightly-training")["spec"]["suspend"] is True
+    assert [one for one in rendered if one["kind"] == "HorizontalPodAutoscaler"] == []
+
+
+def test_the_production_overlay_gives_the_predictor_more_memory_and_pins_its_image() -> None:
+    rendered = kustomized(PLATFORM / "overlays" / "prod")
+    deployment = named(rendered, "Deployment", "forecast-api")
+    (predictor,) = (
+        container
+        for container in deployment["spec"]["template"]["spec"]["containers"]
+        if container["name"] == "predictor"
+    )
+    assert deployment["spec"]["replicas"] == 4
+    assert predictor["resources"]["limits"]["memory"] == "6Gi"
+    assert predictor["image"].endswith(":4.1.3")
+    assert named(rendered, "Ingress", "public-api")["spec"]["tls"]
+
+
+def test_there_are_sources_in_three_languages_none_of_them_long() -> None:
+    counts = Counter(path.suffix for path in SOURCES)
+    assert counts[".py"] >= 8 and counts[".go"] >= 5 and counts[".sh"] >= 4
+    for path in SOURCES:
+        lines = read(path).count("\n")
+        assert lines <= 150 and (lines >= 40 or path.name == "__init__.py"), relative(path)
+
+
+@pytest.mark.parametrize("path", [p for p in SOURCES if p.suffix == ".py"], ids=relative)
+def test_a_python_source_compiles_and_says_what_it_is_for(path: Path) -> None:
+    tree = ast.parse(read(path))
+    compile(tree, path.name, "exec")
+    assert ast.get_docstring(tree)
+
+
+@pytest.mark.parametrize("path", [p for p in SOURCES if p.suffix == ".sh"], ids=relative)
+def test_a_shell_script_is_accepted_by_the_shell(path: Path) -> None:
+    bash = shutil.which("bash") if sys.platform != "win32" else None
+    if bash is None:
+        pytest.skip("there is no bash")
+    done = subprocess.run([bash, "-n", str(path)], capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_go_sources_are_formatted_as_gofmt_would() -> None:
+    gofmt = shutil.which("gofmt")
+    if gofmt is None:
+        pytest.skip("gofmt is not on PATH")
+    done = subprocess.run(
+        [gofmt, "-l", str(CODE)], capture_output=True, check=True, encoding="utf-8"
+    )
+    assert done.stdout == ""
+
+
+def test_the_sources_hold_definitions_that_are_none() -> None:
+    """In strings and heredocs, at column 0: what a splitter by lines falls for."""
+    files = text_files(CODE)
+    scaffold, explain = files["heron/scaffold.py"], files["operator/explain.go"]
+    assert "\ndef fake():\n" in scaffold
+    assert "fake" not in {
+        node.name for node in ast.walk(ast.parse(scaffold)) if isinstance(node, ast.FunctionDef)
+    }
+    quoted = re.search(r"`[^`]*`", explain[explain.index("const explanation = ") :])
+    assert quoted and "\nfunc fake() error {\n" in quoted[0] and "\ntype Fake struct{}" in quoted[0]
+    heredoc = re.search(r"<<'TEXT'\n(.*?)\nTEXT\n", files["scripts/backup.sh"], flags=re.DOTALL)
+    assert heredoc and "\npretend() {\n" in heredoc[1] and "\n\n" in heredoc[1]
+
+
+def test_the_python_sources_hold_what_is_hard_to_split() -> None:
+    trees = [ast.parse(read(path)) for path in SOURCES if path.suffix == ".py"]
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    classes = [node for node in nodes if isinstance(node, ast.ClassDef)]
+    functions = [n for n in nodes if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    assert sum(bool(one.decorator_list) for one in [*classes, *functions]) >= 10
+    assert sum(isinstance(one, ast.AsyncFunctionDef) for one in functions) >= 3
+    assert sum(len(ast.unparse(one)) > 512 for one in classes) >= 3
+    nested = [
+        inner
+        for one in functions
+        for inner in ast.walk(one)
+        if inner is not one and isinstance(inner, (ast.FunctionDef, ast.AsyncFunctionDef))
+    ]
+    assert len(nested) >= 4
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_every_question_about_manifests_and_code_is_well_formed(name: str) -> None:
+    asked = asked_about(name)
+    assert len(asked) >= 30
+    for question in asked:
+        assert {key: type(value) for key, value in question.items()} == FIELDS, question
+        assert question["kind"] == name and question["question"].endswith("?"), question
+        assert question["gold_paths"] and question["answer_contains"], question
+        assert question["gold_resources"], question
+        assert not set(question["gold_paths"]) & set(question["also_acceptable_paths"]), question
+        for resource in question["gold_resources"]:
+            assert sorted(resource) == ["kind", "name"], question
+    for values in ([q["id"] for q in asked], [q["question"].casefold() for q in asked]):
+        assert [value for value, count in Counter(values).items() if count > 1] == []
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_every_answer_phrase_stands_in_a_line_of_a_file_that_the_question_names(name: str) -> None:
+    files = {path: text.splitlines() for path, text in text_files(SETS[name]).items()}
+    for question in asked_about(name):
+        gold, also = set(question["gold_paths"]), set(question["also_acceptable_paths"])
+        assert gold | also <= files.keys(), question["id"]
+        for phrase in question["answer_contains"]:
+            holders = {path for path in files if any(phrase in line for line in files[path])}
+            assert holders & gold and holders <= gold | also, (question["id"], phrase, holders)
+            assert len(phrase) <= CHUNK_OVERLAP, (question["id"], phrase)
+
+
+@cache
+def identities(path: Path) -> set[tuple[str, str]]:
+    """Return (kind, name) of what a file defines, found without the course's own splitters."""
+    text = read(path)
+    if path.suffix == ".py":
+        names = {
+            ast.ClassDef: {"class"},
+            ast.FunctionDef: {"function", "method"},
+            ast.AsyncFunctionDef: {"function", "method"},
+        }
+        found = {
+            (kind, node.name)
+            for node in ast.walk(ast.parse(text))
+            if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
+            for kind in names[type(node)]
+        }
+        constants = re.findall(r"^(\w+) = ", text, re.MULTILINE)
+        return found | {("block", one) for one in constants}
+    if path.suffix == ".go":
+        functions = {("function", one) for one in re.findall(r"^func (\w+)", text, re.MULTILINE)}
+        methods = {
+            ("method", one) for one in re.findall(r"^func \(.*?\) (\w+)", text, re.MULTILINE)
+        }
+        types = {("type", one) for one in re.findall(r"^type (\w+)", text, re.MULTILINE)}
+        blocks = {("block", one) for one in re.findall(r"^\t(\w+) += ", text, re.MULTILINE)}
+        return functions | methods | types | blocks
+    if path.suffix == ".sh":
+        names_ = re.findall(r"^(?:function )?(\w+) ?(?:\(\) )?\{", text, re.MULTILINE)
+        variables = re.findall(r"^(\w+)=", text, re.MULTILINE)
+        return {("function", one) for one in names_} | {("block", one) for one in [*variables, ""]}
+    parts = re.split(r"^---.*\n", text, flags=re.MULTILINE)
+    if path in PARSEABLE:
+        parts = [yaml.dump(resource) for resource in in_yaml(text)]
+    roughly = set()
+    for part in parts:
+        kind = re.search(r"^kind: (.+)$", part, flags=re.MULTILINE)
+        name = re.search(r"^metadata:\n(?:  .*\n)*?  name: (.+)$", part, flags=re.MULTILINE)
+        roughly.add((kind[1] if kind else "", name[1] if name else ""))
+    return roughly
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_every_resource_or_definition_of_a_question_is_in_a_gold_file(name: str) -> None:
+    for question in asked_about(name):
+        defined = {
+            identity
+            for path in question["gold_paths"]
+            for identity in identities(SETS[name] / path)
+        }
+        for resource in question["gold_resources"]:
+            assert (resource["kind"], resource["name"]) in defined, (question["id"], resource)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_every_file_but_a_few_answers_a_question(name: str) -> None:
+    answering = {path for question in asked_about(name) for path in question["gold_paths"]}
+    files = {
+        path
+        for path in text_files(SETS[name])
+        if Path(path).suffix in {".yaml", ".py", ".go", ".sh"}
+    }
+    assert len(files - answering) <= 4, sorted(files - answering)
+
+
+def test_no_question_has_the_same_words_in_two_sets() -> None:
+    names = ("documents", *SETS)
+    every = [question["question"] for name in names for question in asked_about(name)]
+    assert len({text.casefold() for text in every}) == len(every)
