@@ -718,5 +718,5 @@ lab.score(recall_at_5=found.recall, mrr=found.mrr, latency_ms=found.latency_ms, 
 # `CREATE STATISTICS ON (metadata->>'kind') FROM kinds` and `ANALYZE kinds`, and look at the estimates again. What do you have to
 # know beforehand that a column does not ask of you? (`course db psql --lab 05` opens this lab's database while the notebook runs.)
 #
-# Next is lab 06, the search query: thresholds, filters, and why a filter and an HNSW index together can return one row where
+# Next is [lab 06](../labs/06_search_query.ipynb), the search query: thresholds, filters, and why a filter and an HNSW index together can return one row where
 # five were asked for.

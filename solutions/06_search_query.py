@@ -19,7 +19,7 @@ from psycopg.rows import namedtuple_row
 from course_lib.teaching import start
 
 lab = start("06", data_dir=data_dir, database_url=database_url, embedding_model=embedding_model)
-conn = lab.connect(autocommit=True)  # a database of this lab's own; each statement commits by itself
+conn = lab.connect(autocommit=True)  # the lab's own database; each statement commits
 lab.show.pipeline("search")
 
 # %% [markdown]
