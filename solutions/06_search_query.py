@@ -67,9 +67,7 @@ write_chunks(conn, chunks, vectors)
 write_chunks(conn, [stand_in(n) for n in range(len(crowd))], crowd)
 build_vector_indexes(conn)  # HNSW
 conn.execute("ANALYZE document_chunks")
-for row in conn.execute(
-    "SELECT repo_slug, kind, count(*) FROM document_chunks GROUP BY 1, 2 ORDER BY 3"
-):
+for row in conn.execute("SELECT repo_slug, kind, count(*) FROM document_chunks GROUP BY 1, 2 ORDER BY 3"):
     print(*row)
 
 # %% [markdown]
@@ -116,9 +114,7 @@ lab.show.bars({f"{n} rows": counts.count(n) for n in range(6)}, "Five were asked
 # %% tags=["nbval-check-output"]
 conn.execute("DROP TABLE IF EXISTS tiny")  # so that you can run a cell again
 conn.execute("CREATE TABLE tiny (name text, embedding vector(3))")
-conn.execute(
-    "INSERT INTO tiny VALUES ('a', '[2,4,4]'), ('b', '[2,0,0]'), ('c', '[0,4,3]'), ('d', '[-2,-1,2]')"
-)
+conn.execute("INSERT INTO tiny VALUES ('a', '[2,4,4]'), ('b', '[2,0,0]'), ('c', '[0,4,3]'), ('d', '[-2,-1,2]')")
 for name, distance in conn.execute("SELECT name, embedding <=> '[1,2,2]' FROM tiny ORDER BY 2"):
     print(f"{name}  distance {distance:.3f}  similarity {1 - distance:.3f}")
 
@@ -131,7 +127,6 @@ for name, distance in conn.execute("SELECT name, embedding <=> '[1,2,2]' FROM ti
 #
 # The same on the real table. The vector and the number of rows are placeholders in psycopg's style, `%(query)s`: values travel
 # beside the statement and are never written into it. One placeholder may occur more than once.
-
 
 # %% exercise="6.1"
 def nearest_sql() -> str:
@@ -208,9 +203,7 @@ def answered(question, scores, threshold):
 
 
 steps = [step / 20 for step in range(15)]
-keep = [
-    (t, np.mean([answered(q, s, t) for q, s in zip(questions, own, strict=True)])) for t in steps
-]
+keep = [(t, np.mean([answered(q, s, t) for q, s in zip(questions, own, strict=True)])) for t in steps]
 turn_away = [(t, np.mean(strange < t)) for t in steps]
 curves = {"questions that keep their answer": keep, "strangers turned away": turn_away}
 lab.show.lines(curves, "What a threshold does", across="threshold", up="share")
@@ -229,16 +222,9 @@ lab.show.lines(curves, "What a threshold does", across="threshold", up="share")
 
 # %% tags=["nbval-check-output"]
 secret = "Incident 88: nobody could sign in after the update. The root password is tulip-42."
-fields = {
-    "source_path": "incident-88.md",
-    "repo_slug": "incidents",
-    "kind": "note",
-    "content": secret,
-}
+fields = {"source_path": "incident-88.md", "repo_slug": "incidents", "kind": "note", "content": secret}
 with lab.connect() as other:
-    write_chunks(
-        other, [chunks[0].model_copy(update=fields)], lab.encode([secret]), partition="issues"
-    )
+    write_chunks(other, [chunks[0].model_copy(update=fields)], lab.encode([secret]), partition="issues")
 
 
 def first_in(repo, question):
@@ -317,12 +303,7 @@ def count(**filters):
 
 sections_kept, old_kept = count(kind="doc-section"), count(kind="doc-section", namespace="archive")
 print(f"{count()} rows, {sections_kept} of them sections, {old_kept} of these archived")
-print(
-    count(repo_slug="forum' OR partition = 'issues"),
-    "leaked;",
-    count(partition=[]),
-    "in no partition",
-)
+print(count(repo_slug="forum' OR partition = 'issues"), "leaked;", count(partition=[]), "in no partition")
 
 # %% [markdown]
 # ## Two indexes, two knobs
@@ -334,7 +315,6 @@ print(
 # ## Exercise 6.3: how much is found?
 #
 # [Recall](../labs/GLOSSARY.md#recall), measured against a scan that looks at every row.
-
 
 # %% exercise="6.3"
 def recall_at_k(found: list, exact: list, k: int) -> float:
@@ -440,11 +420,7 @@ for name, statement in {"sections": sections, "archived sections": archived}.ite
 from IPython.display import display
 
 everything = sections.replace("kind = 'doc-section'", "partition = 'documentation'")
-for more in (
-    "",
-    "AND kind = 'doc-section' AND namespace = 'archive'",
-    "AND repo_slug = 'documents'",
-):
+for more in ("", "AND kind = 'doc-section' AND namespace = 'archive'", "AND repo_slug = 'documents'"):
     statement = everything.replace("ORDER", f"{more} ORDER")
     display(lab.show.plan(conn.execute(f"EXPLAIN (ANALYZE) {statement}", (queries[0],)).fetchall()))
 
@@ -465,14 +441,10 @@ for most in (500, 1000, 2000, 5000, 10_000, 20_000):
     conn.execute(f"SET hnsw.max_scan_tuples = {most}")
     walked[most] = measure(archived, truth, "")
 exact_ms, exact_recall, _ = measure(exactly, truth, "")
-print(
-    f"the walk, at most 20,000 rows: {walked[20_000][0]:.1f} ms; the exact way: {exact_ms:.1f} ms"
-)
+print(f"the walk, at most 20,000 rows: {walked[20_000][0]:.1f} ms; the exact way: {exact_ms:.1f} ms")
 curves = {"iterative scan": [(most, recall) for most, (_, recall, _) in walked.items()]}
 curves["exact way"] = [(500, exact_recall), (20_000, exact_recall)]
-lab.show.lines(
-    curves, "A filter that keeps one row in a thousand", across="hnsw.max_scan_tuples", up="recall"
-)
+lab.show.lines(curves, "A filter that keeps one row in a thousand", across="hnsw.max_scan_tuples", up="recall")
 
 # %% [markdown]
 # Where the brake grips, rows are missing again, without a word. The walk that may go on to the end finds five, though not always
@@ -490,9 +462,7 @@ outside = f"SELECT * FROM ({scored} {order}) AS five WHERE similarity_score >= 0
 for name, statement in {"inside": inside, "outside": outside}.items():
     begun = perf_counter()
     counts = [len(conn.execute(statement, {"q": query}).fetchall()) for query in queries[:20]]
-    print(
-        f"{name:8} {sum(counts)} rows  {(perf_counter() - begun) * 1000 / len(counts):6.1f} ms a search"
-    )
+    print(f"{name:8} {sum(counts)} rows  {(perf_counter() - begun) * 1000 / len(counts):6.1f} ms a search")
 
 # %% [markdown]
 # Inside, a threshold is one more filter. After the first row that fails, all others fail too; the index does not know that and
@@ -569,9 +539,7 @@ search_filtered = lab.use("search_filtered")
 old = {"kind": "doc-section", "namespace": "archive"}
 for filters in ({}, {"kind": "doc-section"}, old, {"partition": ["issues"]}):
     lengths = {len(search_filtered(conn, query, filters, threshold=-1)) for query in queries}
-    print(
-        f"{count(**filters):5} rows qualify, {lengths} are found for every question, by {filters}"
-    )
+    print(f"{count(**filters):5} rows qualify, {lengths} are found for every question, by {filters}")
 
 # %% [markdown]
 # ## Break it
@@ -628,12 +596,7 @@ def ask(text, top_k=5):
 
 
 found = lab.measure_retrieval(ask)
-lab.score(
-    recall_at_5=found.recall,
-    mrr=found.mrr,
-    latency_ms=found.latency_ms,
-    note="exact or index, by filter",
-)
+lab.score(recall_at_5=found.recall, mrr=found.mrr, latency_ms=found.latency_ms, note="exact or index, by filter")
 
 # %% [markdown]
 # The right rows out of 12,000, and the same recall as over our documents alone: a filter costs no quality now, only the time to
@@ -648,9 +611,7 @@ by_words = """
 
 
 def rank(each, rows):
-    return next(
-        n for n, row in enumerate(rows, 1) if each.is_answered_by(row.document_name, row.content)
-    )
+    return next(n for n, row in enumerate(rows, 1) if each.is_answered_by(row.document_name, row.content))
 
 
 for each in [each for each in questions if each.id in ("q18", "q38", "q56")]:
