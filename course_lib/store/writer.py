@@ -7,7 +7,6 @@ longer has, so that nobody ever sees half of one version and half of another.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, LiteralString, NamedTuple
@@ -18,7 +17,7 @@ from psycopg import sql
 from psycopg.types.json import Jsonb
 
 from course_lib.errors import DatabaseError, InputError
-from course_lib.records import Chunk
+from course_lib.records import Chunk, content_hash
 from course_lib.store.schema import stored_dimension, table_for
 
 
@@ -117,30 +116,6 @@ WITH written AS (
     RETURNING (xmax = 0) AS is_new)
 SELECT count(*) FILTER (WHERE is_new), count(*) FILTER (WHERE NOT is_new) FROM written
 """
-
-
-def content_hash(chunk: Chunk) -> str:
-    """Return the SHA-256 of the fields that the chunk names in `hash_inputs`, in hexadecimal.
-
-    Tenant and repository come first, so that equal texts of two tenants have unequal hashes. Each
-    value is preceded by its length: no two lists of values run together into the same bytes.
-
-    Examples
-    --------
-    >>> chunk = Chunk(
-    ...     tenant_id="local", repo_slug="docs", root_kind="external-source", source_path="a.md",
-    ...     content="Hello.", hash_inputs=["content"], parser_id="markdown",
-    ...     parser_version="1.0.0", kind="doc-section", name="Greeting",
-    ... )
-    >>> content_hash(chunk)[:12], len(content_hash(chunk))
-    ('bcdad4faf802', 64)
-    """
-    record = chunk.model_dump(by_alias=True, mode="json")
-    digest = hashlib.sha256()
-    for value in (chunk.tenant_id, chunk.repo_slug, *map(record.get, chunk.hash_inputs)):
-        raw = ("" if value is None else str(value)).encode("utf-8")
-        digest.update(f"{len(raw)}:".encode() + raw)
-    return digest.hexdigest()
 
 
 def write_chunks(
