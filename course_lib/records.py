@@ -76,6 +76,20 @@ SemVer = Annotated[
     str, StringConstraints(pattern=r"^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$")
 ]
 
+
+def check_source_path(path: str) -> str:
+    """Return the path as it is, if it stays below its root.
+
+    Raises
+    ------
+    ValueError
+        If it is empty or absolute, leads upwards, or has backslashes.
+    """
+    if not path or path.startswith("/") or "\\" in path or ".." in path.split("/"):
+        raise ValueError("must be relative to the root, with forward slashes and without '..'")
+    return path
+
+
 Visibility = Literal["private", "public"]
 
 
@@ -124,9 +138,7 @@ class Chunk(BaseModel):
     @field_validator("source_path")
     @classmethod
     def _stays_below_the_root(cls, value: str) -> str:
-        if value.startswith("/") or "\\" in value or ".." in value.split("/"):
-            raise ValueError("must be relative to the root, with forward slashes and without '..'")
-        return value
+        return check_source_path(value)
 
     @field_validator("hash_inputs")
     @classmethod

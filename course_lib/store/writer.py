@@ -17,7 +17,7 @@ from psycopg import sql
 from psycopg.types.json import Jsonb
 
 from course_lib.errors import DatabaseError, InputError
-from course_lib.records import Chunk, content_hash
+from course_lib.records import Chunk, Visibility, content_hash
 from course_lib.store.schema import stored_dimension, table_for
 
 
@@ -46,6 +46,7 @@ class SourceDocument:
     model: str
     commit_sha: str | None = None
     citation_url: str | None = None
+    visibility: Visibility = "private"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,7 @@ _COLUMNS = {
     "content": "text",
     "content_hash": "text",
     "metadata": "jsonb",
+    "visibility": "text",
     "embedding": "vector",
 }
 _DOCUMENT: LiteralString = "partition, tenant_id, repo_slug, branch, document_name"
@@ -124,6 +126,7 @@ def write_chunks(
     vectors: np.ndarray[Any, np.dtype[np.float32]],
     *,
     partition: str = "documentation",
+    visibility: Visibility = "private",
 ) -> WriteReport:
     """Write the chunks of whole documents, and delete the rows that these documents lost.
 
@@ -141,6 +144,8 @@ def write_chunks(
         float32 of shape (len(chunks), dimension), in the same order.
     partition
         One of the course's partitions; any other name is kept in the default one.
+    visibility
+        Who may read the rows, beside their owner's tools: their tenant, or every tenant.
 
     Returns
     -------
@@ -161,7 +166,7 @@ def write_chunks(
         _check(chunks, vectors)
     if not chunks:
         return WriteReport()
-    rows = _rows(chunks, vectors, partition)
+    rows = _rows(chunks, vectors, partition, visibility)
     try:
         with conn.transaction(), conn.cursor() as cursor:
             _check_dimension(stored_dimension(conn), vectors.shape[1])
@@ -217,13 +222,13 @@ def write_documents(
         cursor.executemany(
             f"""
             INSERT INTO documents ({_DOCUMENT}, commit_sha, citation_url, content, content_hash,
-                parser, settings, model)
-            VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
+                parser, settings, model, visibility)
+            VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
             ON CONFLICT ({_DOCUMENT}) DO UPDATE SET
                 commit_sha = excluded.commit_sha, citation_url = excluded.citation_url,
                 content = excluded.content, content_hash = excluded.content_hash,
                 parser = excluded.parser, settings = excluded.settings, model = excluded.model,
-                updated_at = now()
+                visibility = excluded.visibility, updated_at = now()
             """,
             [
                 (
@@ -236,6 +241,7 @@ def write_documents(
                     document.parser,
                     document.settings,
                     document.model,
+                    document.visibility,
                 )
                 for document in documents
             ],
@@ -278,7 +284,10 @@ def _qualified(alias: str, names: Sequence[str]) -> sql.Composed:
 
 
 def _rows(
-    chunks: Sequence[Chunk], vectors: np.ndarray[Any, np.dtype[np.float32]], partition: str
+    chunks: Sequence[Chunk],
+    vectors: np.ndarray[Any, np.dtype[np.float32]],
+    partition: str,
+    visibility: Visibility,
 ) -> list[tuple[object, ...]]:
     rows: list[tuple[object, ...]] = []
     counts: dict[tuple[str, ...], int] = {}
@@ -329,6 +338,7 @@ def _rows(
                 chunk.content,
                 content_hash(chunk),
                 Jsonb(meta),
+                visibility,
                 vector,
             )
         )
