@@ -78,8 +78,8 @@ def encode_whole(
     at = 0
     for place, group in enumerate(parts):
         weights = np.array([len(part) for part in group], np.float32)
-        mean = weights @ rows[at : at + len(group)]
-        length = float(np.linalg.norm(mean))
+        mean = rows[at] if len(group) == 1 else weights @ rows[at : at + len(group)]
+        length = 1.0 if len(group) == 1 else float(np.linalg.norm(mean))
         # Parts that cancel each other out exactly leave the first one's direction.
         vectors[place] = mean / length if length else rows[at]
         at += len(group)

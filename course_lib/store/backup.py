@@ -134,7 +134,7 @@ def restore(
                     )
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{source} cannot be read: {error}", hint="Check the path.") from error
-    except psycopg.DataError as error:
+    except (psycopg.DataError, psycopg.IntegrityError) as error:
         raise InputError(
             f"{source} holds a row that does not fit the tables: {error.diag.message_primary}",
             hint="Nothing was restored.",
