@@ -7,6 +7,8 @@ a silent gap in an index.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Self
@@ -75,6 +77,22 @@ SemVer = Annotated[
 ]
 
 
+def check_source_path(path: str) -> str:
+    """Return the path as it is, if it stays below its root.
+
+    Raises
+    ------
+    ValueError
+        If it is empty or absolute, leads upwards, or has backslashes.
+    """
+    if not path or path.startswith("/") or "\\" in path or ".." in path.split("/"):
+        raise ValueError("must be relative to the root, with forward slashes and without '..'")
+    return path
+
+
+Visibility = Literal["private", "public"]
+
+
 class Chunk(BaseModel):
     """parsed-chunk-v1: one piece of a source, ready to be embedded and stored.
 
@@ -120,9 +138,7 @@ class Chunk(BaseModel):
     @field_validator("source_path")
     @classmethod
     def _stays_below_the_root(cls, value: str) -> str:
-        if value.startswith("/") or "\\" in value or ".." in value.split("/"):
-            raise ValueError("must be relative to the root, with forward slashes and without '..'")
-        return value
+        return check_source_path(value)
 
     @field_validator("hash_inputs")
     @classmethod
@@ -141,9 +157,92 @@ class Chunk(BaseModel):
             raise ValueError(f"line_end {self.line_end} lies before line_start {self.line_start}")
         return self
 
+    @property
+    def embedded_text(self) -> str:
+        """What is encoded: the content, under the header that its parser gave it.
+
+        The header is ``custom_meta["header"]``: the context that the piece was cut out of.
+        """
+        return embedded_text(self.content, self.custom_meta.get("header"))
+
     def to_json(self) -> str:
         """Return the record as one line of JSON, camelCase, without the fields that are unset."""
         return self.model_dump_json(by_alias=True, exclude_none=True)
+
+
+def content_hash(chunk: Chunk) -> str:
+    """Return the SHA-256 of the fields that the chunk names in `hash_inputs`, in hexadecimal.
+
+    Tenant and repository come first, so that equal texts of two tenants have unequal hashes. A
+    value that is no string counts as canonical JSON (keys in order, no blanks), a missing one as
+    nothing. Each is preceded by its length: no two lists of values run together into the same
+    bytes.
+
+    Examples
+    --------
+    >>> chunk = Chunk(
+    ...     tenant_id="local", repo_slug="docs", root_kind="external-source", source_path="a.md",
+    ...     content="Hello.", hash_inputs=["content"], parser_id="markdown",
+    ...     parser_version="1.0.0", kind="doc-section", name="Greeting",
+    ... )
+    >>> content_hash(chunk)[:12], len(content_hash(chunk))
+    ('bcdad4faf802', 64)
+    """
+    digest = hashlib.sha256()
+    values = (getattr(chunk, _FIELD_OF.get(name, ""), None) for name in chunk.hash_inputs)
+    for value in (chunk.tenant_id, chunk.repo_slug, *values):
+        raw = (value if isinstance(value, str) else _canonical(value)).encode("utf-8")
+        digest.update(f"{len(raw)}:".encode() + raw)
+    return digest.hexdigest()
+
+
+def _canonical(value: object) -> str:
+    if value is None:
+        return ""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+_FIELD_OF = {str(info.alias): field for field, info in Chunk.model_fields.items()}
+
+
+def embedded_text(content: str, header: object = None) -> str:
+    r"""Return what is encoded of a piece: its content, under its header where it has one.
+
+    Examples
+    --------
+    >>> embedded_text("    pass", "def f():\n"), embedded_text("Hello.")
+    ('def f():\n    pass', 'Hello.')
+    """
+    if not isinstance(header, str) or not header:
+        return content
+    return header.rstrip("\n") + "\n" + content
+
+
+class TenantContext(BaseModel):
+    """Whose content is worked on, as the server knows it; what a record claims does not count.
+
+    Attributes
+    ----------
+    tenant, repo
+        They replace the `tenantId` and `repoSlug` of every record.
+    visibility
+        Of the whole repository: ``private`` to the tenant, or ``public`` to all tenants, who can
+        read it and not change it.
+    branch
+        Which version of the repository; a record's `customMeta.branch` goes before it.
+
+    Examples
+    --------
+    >>> TenantContext(tenant="acme", repo="platform").visibility
+    'private'
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    tenant: Kebab
+    repo: NonEmpty
+    visibility: Visibility = "private"
+    branch: str = ""
 
 
 def explain(error: ValidationError) -> str:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 from functools import lru_cache
 from pathlib import Path
+from typing import Annotated
 
-from pydantic import Field, ValidationError
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import Field, ValidationError, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from course_lib.errors import InputError
 from course_lib.records import Kebab, explain
@@ -72,12 +73,27 @@ class Settings(BaseSettings):
         alias="RAG_TENANT",
         description="whose documents these are; lowercase kebab",
     )
+    use_default_parsers: bool = Field(
+        default=True, alias="RAG_USE_DEFAULT_PARSERS", description="register the built-in parsers"
+    )
+    custom_parsers: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        alias="RAG_CUSTOM_PARSERS",
+        description="parsers to register, with commas between: module:Class or file.py:Class",
+    )
     threads: int | None = Field(
         default=None,
         alias="RAG_THREADS",
         ge=1,
         description="CPU threads of the model; unset: all cores",
     )
+
+    @field_validator("custom_parsers", mode="before")
+    @classmethod
+    def _separate(cls, value: object) -> object:
+        if isinstance(value, str):
+            return tuple(part.strip() for part in value.split(",") if part.strip())
+        return value
 
 
 @lru_cache(maxsize=1)

@@ -47,7 +47,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def load(
-    directory: Annotated[Path, typer.Argument(help="Directory of documents (.md, .txt).")],
+    directory: Annotated[Path, typer.Argument(help="Directory of documents and code.")],
     output_dir: Annotated[Path, typer.Option(help="Where the JSON Lines files go.")],
     repo: Repo = "documents",
     chunk_size: ChunkSize = None,
@@ -67,7 +67,7 @@ def load(
         tenant=settings().tenant,
         chunk_size=settings().chunk_size if chunk_size is None else chunk_size,
         chunk_overlap=settings().chunk_overlap if chunk_overlap is None else chunk_overlap,
-        say=_say,
+        say=say,
     )
     typer.echo(f"{report.documents} documents, {report.chunks} chunks → {output_dir}")
 
@@ -82,7 +82,7 @@ def embed(
     from course_lib.embedder import EmbeddingClient
     from course_lib.indexing import embed_directory
 
-    with _connect() as conn:
+    with connect() as conn:
         report = embed_directory(
             directory,
             conn=conn,
@@ -90,13 +90,13 @@ def embed(
             partition=partition,
             batch_size=batch_size,
             progress=True,
-            say=_say,
+            say=say,
         )
-    _print_report(report.to_json(), as_json)
+    print_report(report.to_json(), as_json)
 
 
 def ingest(
-    path: Annotated[Path, typer.Argument(help="Directory of documents (.md, .txt), or one file.")],
+    path: Annotated[Path, typer.Argument(help="Directory of documents and code, or one file.")],
     partition: Partition = "documentation",
     repo: Repo = "documents",
     branch: Annotated[str, typer.Option(help="Version of the corpus.")] = "",
@@ -113,7 +113,7 @@ def ingest(
     from course_lib.embedder import EmbeddingClient
     from course_lib.indexing import ingest as run_ingest
 
-    with _connect() as conn:
+    with connect() as conn:
         report = run_ingest(
             path,
             conn=conn,
@@ -126,9 +126,9 @@ def ingest(
             chunk_overlap=settings().chunk_overlap if chunk_overlap is None else chunk_overlap,
             batch_size=batch_size,
             progress=True,
-            say=_say,
+            say=say,
         )
-    _print_report(report.to_json(), as_json)
+    print_report(report.to_json(), as_json)
 
 
 def search(
@@ -160,7 +160,7 @@ def search(
 
     if not question.strip():
         raise InputError("the question is empty", hint='Example: course search "what is drift?"')
-    with _connect() as conn:
+    with connect() as conn:
         if stored_dimension(conn) is None:
             raise InputError(
                 "there is no index yet", hint="Make one first: course ingest data/documents"
@@ -182,18 +182,22 @@ def search(
         _print_results(results)
 
 
-def _connect() -> psycopg.Connection:
-    from course_lib.store import connect, default_url
+def connect() -> psycopg.Connection:
+    """Connect to the database that commands work in."""
+    from course_lib.store import connect as open_database
+    from course_lib.store import default_url
 
     # Every block of the library opens its own transactions.
-    return connect(default_url(), autocommit=True)
+    return open_database(default_url(), autocommit=True)
 
 
-def _say(sentence: str) -> None:
+def say(sentence: str) -> None:
+    """Tell the person, where it does not mix with what another program reads."""
     typer.echo(sentence, err=True)
 
 
-def _print_report(report: str, as_json: bool) -> None:
+def print_report(report: str, as_json: bool) -> None:
+    """Print the report of an ingest."""
     if as_json:
         typer.echo(report)
         return

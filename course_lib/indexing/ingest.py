@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -21,9 +21,9 @@ from pydantic import ValidationError
 from course_lib.embedder import EmbeddingClient
 from course_lib.errors import InputError
 from course_lib.indexing.update import Say, UpdateReport, update_source
-from course_lib.loader import read_documents, split_document
-from course_lib.loader.markdown import PARSER_ID, PARSER_VERSION
-from course_lib.records import Chunk, Document, Skipped, explain
+from course_lib.loader import Registry, default_registry, split_document
+from course_lib.loader.contract import FileRejectedError
+from course_lib.records import Chunk, Document, Skipped, TenantContext, Visibility, explain
 from course_lib.store import Source, SourceDocument
 
 
@@ -62,6 +62,8 @@ def ingest(
     tenant: str = "local",
     chunk_size: int = 512,
     chunk_overlap: int = 64,
+    visibility: Visibility = "private",
+    registry: Registry | None = None,
     batch_size: int = 32,
     progress: bool = False,
     say: Say = lambda sentence: None,
@@ -74,7 +76,8 @@ def ingest(
     Parameters
     ----------
     path
-        Directory of `.md` and `.txt` documents; or one such file, which says nothing about others.
+        Directory whose files of a registered format are read; or one file of any text, which says
+        nothing about others.
     conn
         A connection from `connect`; the tables are created if they are missing.
     embedder
@@ -83,6 +86,10 @@ def ingest(
         Where the documents belong.
     chunk_size, chunk_overlap
         As in `split_text`, in characters.
+    visibility
+        Whether other tenants may read what is stored of this tenant's repository.
+    registry
+        Who parses what; None takes this process's.
     batch_size
         Chunks that go through the model at once.
     progress
@@ -104,18 +111,14 @@ def ingest(
     """
     begin = time.perf_counter()
     check_settings(repo, tenant, chunk_size, chunk_overlap)
-    documents, skipped = read_source(path, say)
+    registry = registry or default_registry()
+    context = TenantContext(tenant=tenant, repo=repo, visibility=visibility, branch=branch)
+    documents, skipped = read_source(path, say, registry)
     by_name = {document.name: document for document in documents}
-    size, overlap = chunk_size, chunk_overlap
 
     def split(name: str) -> list[Chunk]:
-        return split_document(
-            by_name[name],
-            chunk_size=size,
-            chunk_overlap=overlap,
-            tenant_id=tenant,
-            repo_slug=repo,
-            branch=branch,
+        return registry.parse(
+            by_name[name], context, chunk_size=chunk_size, chunk_overlap=chunk_overlap
         )
 
     update = update_source(
@@ -124,21 +127,40 @@ def ingest(
         Source(partition, tenant, repo, branch),
         {
             document.name: document_row(
-                document, chunk_size=size, chunk_overlap=overlap, model=embedder.model_name
+                document,
+                parser=registry.parser_for(document).state,
+                chunk_size=chunk_size,
+                chunk_overlap=chunk_overlap,
+                model=embedder.model_name,
             )
             for document in documents
         },
         split,
         is_gone=_gone_from(Path(path), skipped),
+        visibility=visibility,
         batch_size=batch_size,
         progress=progress,
         say=say,
     )
-    return make_report(len(documents), update, skipped, time.perf_counter() - begin)
+    skipped += left_out(update.rejected, say)
+    read = len(documents) - len(update.rejected)
+    return make_report(read, update, skipped, time.perf_counter() - begin)
 
 
-def read_source(path: str | os.PathLike[str], say: Say) -> tuple[list[Document], list[Skipped]]:
-    """Read the documents of a directory, and say what was left out.
+def left_out(
+    rejected: Iterable[tuple[str, FileRejectedError]], say: Say = lambda sentence: None
+) -> list[Skipped]:
+    """Return files that no parser could split as files that were left out, and say so."""
+    skipped = [Skipped(name, str(error.args[0])) for name, error in rejected]
+    for file in skipped:
+        say(f"left out: {file.name}: {file.reason}")
+    return skipped
+
+
+def read_source(
+    path: str | os.PathLike[str], say: Say, registry: Registry
+) -> tuple[list[Document], list[Skipped]]:
+    """Read a directory's documents of all registered formats, and say what was left out.
 
     Raises
     ------
@@ -146,13 +168,17 @@ def read_source(path: str | os.PathLike[str], say: Say) -> tuple[list[Document],
         If there is no such directory, or no document in it.
     """
     skipped: list[Skipped] = []
-    documents = read_documents(path, on_skip=skipped.append)
+    extensions = registry.extensions()
+    documents = registry.source("directory").read(
+        os.fspath(path), extensions=extensions, on_skip=skipped.append
+    )
     for file in skipped:
         say(f"left out: {file.name} {file.reason}")
     if not documents:
         raise InputError(
-            f"no .md or .txt document could be read in {os.fspath(path)}",
-            hint="Nothing was changed. Check the path, or look at what was left out above.",
+            f"no document of a registered format could be read in {os.fspath(path)}",
+            hint=f"Nothing was changed. The formats are {', '.join(extensions)}. Check the path, "
+            "or look at what was left out above.",
         )
     return documents, skipped
 
@@ -191,14 +217,14 @@ def _gone_from(path: Path, skipped: list[Skipped]) -> Callable[[str], bool]:
 
 
 def document_row(
-    document: Document, *, chunk_size: int, chunk_overlap: int, model: str
+    document: Document, *, parser: str, chunk_size: int, chunk_overlap: int, model: str
 ) -> SourceDocument:
-    """Return the row of `documents` for one document, indexed with these settings."""
+    """Return the row of `documents` for one document, indexed with this parser and settings."""
     return SourceDocument(
         name=document.name,
         content=document.content,
         content_hash=hashlib.sha256(document.content.encode("utf-8")).hexdigest(),
-        parser=f"{PARSER_ID} {PARSER_VERSION}",
+        parser=parser,
         settings=f"chunk_size={chunk_size} chunk_overlap={chunk_overlap}",
         model=model,
     )

@@ -22,13 +22,15 @@ from course_lib.indexing.ingest import (
     IngestReport,
     check_settings,
     document_row,
+    left_out,
     make_report,
     read_source,
 )
 from course_lib.indexing.update import Say, update_source
-from course_lib.loader import read_chunks, split_document, write_jsonl
+from course_lib.loader import Registry, default_registry, read_chunks, write_jsonl
+from course_lib.loader.contract import FileRejectedError
 from course_lib.loader.jsonl import read_lines
-from course_lib.records import Chunk, Skipped, explain
+from course_lib.records import Chunk, Document, Skipped, TenantContext, explain
 from course_lib.store import Source, SourceDocument
 
 DOCUMENTS = "documents.jsonl"
@@ -54,6 +56,7 @@ def load_directory(
     tenant: str = "local",
     chunk_size: int = 512,
     chunk_overlap: int = 64,
+    registry: Registry | None = None,
     say: Say = lambda sentence: None,
 ) -> LoadReport:
     """Read and split a directory's documents and write them as JSON Lines.
@@ -61,10 +64,10 @@ def load_directory(
     Parameters
     ----------
     path
-        Directory of `.md` and `.txt` documents.
+        Directory whose files of a registered format are read.
     output_dir
         Gets `documents.jsonl` and `chunks.jsonl`; made when missing.
-    repo, tenant, chunk_size, chunk_overlap, say
+    repo, tenant, chunk_size, chunk_overlap, registry, say
         As in `ingest`.
 
     Raises
@@ -73,20 +76,30 @@ def load_directory(
         If there is no such directory, or no document in it.
     """
     check_settings(repo, tenant, chunk_size, chunk_overlap)
-    documents, skipped = read_source(path, say)
-    chunks = [
-        chunk
-        for document in documents
-        for chunk in split_document(
+    registry = registry or default_registry()
+    found, skipped = read_source(path, say, registry)
+    context = TenantContext(tenant=tenant, repo=repo)
+    documents: list[Document] = []
+    chunks: list[Chunk] = []
+    rejected: list[tuple[str, FileRejectedError]] = []
+    for document in found:
+        try:
+            chunks += registry.parse(
+                document, context, chunk_size=chunk_size, chunk_overlap=chunk_overlap
+            )
+        except FileRejectedError as error:
+            rejected.append((document.name, error))
+        else:
+            documents.append(document)
+    skipped += left_out(rejected, say)
+    rows = (
+        document_row(
             document,
+            parser=registry.parser_for(document).state,
             chunk_size=chunk_size,
             chunk_overlap=chunk_overlap,
-            tenant_id=tenant,
-            repo_slug=repo,
+            model="",
         )
-    ]
-    rows = (
-        document_row(document, chunk_size=chunk_size, chunk_overlap=chunk_overlap, model="")
         for document in documents
     )
     target = Path(output_dir)

@@ -10,15 +10,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import psycopg
 
 from course_lib.embedder import EmbeddingClient
 from course_lib.errors import DatabaseError
+from course_lib.indexing.embedding import encode_chunks
 from course_lib.indexing.plan import make_plan
-from course_lib.records import Chunk
+from course_lib.loader.contract import FileRejectedError
+from course_lib.records import Chunk, Visibility
 from course_lib.store import (
     Source,
     SourceDocument,
@@ -31,6 +33,8 @@ from course_lib.store import (
     write_documents,
 )
 from course_lib.store.schema import stored_dimension
+from course_lib.store.tenancy import as_tenant, set_visibility
+from course_lib.store.vectors import stored_vectors
 from course_lib.store.writer import delete_chunks
 
 BATCH_CHUNKS = 512
@@ -42,11 +46,16 @@ Split = Callable[[str], Sequence[Chunk]]
 
 @dataclass(frozen=True, slots=True)
 class UpdateReport:
-    """Rows written, chunks encoded, and chunks that the source has now."""
+    """Rows written, chunks encoded, chunks that the source has now, and what was refused.
+
+    `rejected` holds the names of documents that could not be split, and why; what was stored of
+    them stays.
+    """
 
     written: WriteReport
     encoded: int
     total: int
+    rejected: tuple[tuple[str, FileRejectedError], ...] = ()
 
 
 def update_source(
@@ -57,6 +66,7 @@ def update_source(
     split: Split,
     *,
     is_gone: Callable[[str], bool] = lambda name: True,
+    visibility: Visibility = "private",
     batch_size: int = 32,
     progress: bool = False,
     say: Say = lambda sentence: None,
@@ -66,17 +76,21 @@ def update_source(
     Parameters
     ----------
     conn
-        A connection from `connect`; the tables are created if they are missing.
+        A connection from `connect`; the tables are created if they are missing. Every transaction
+        runs as the source's tenant.
     embedder
-        Encodes the chunks.
+        Encodes the chunks, but those that are stored already.
     source
         What is compared, written and removed; documents of other sources are not touched.
     documents
         Name → row, for all documents that the source holds now.
     split
         Gives all chunks of the document of that name; called for those that have to be indexed.
+        A `FileRejectedError` leaves that document as it is stored; the others go on.
     is_gone
         Says of a name that is stored, but not among the documents, whether to remove it.
+    visibility
+        Of everything that is stored of this tenant's repository.
     batch_size, progress, say
         As in `ingest`.
 
@@ -86,12 +100,12 @@ def update_source(
         If the database went away or refused the work; what was written until then is whole and
         stays, unless a transaction was open already and is rolled back.
     """
-    work = _Work(conn, embedder, source, batch_size)
+    work = _Work(conn, embedder, source, batch_size, visibility)
     with _explained(work), _alone(conn, source, say):
         work.run(documents, split, is_gone, progress)
         build_vector_indexes(conn)
         total = _count_chunks(conn, source)
-    return UpdateReport(work.written, work.encoded, total)
+    return UpdateReport(work.written, work.encoded, total, tuple(work.rejected))
 
 
 @dataclass
@@ -102,10 +116,13 @@ class _Work:
     embedder: EmbeddingClient
     source: Source
     batch_size: int
+    visibility: Visibility
     planned: int = 0
     done: int = 0
     encoded: int = 0
     written: WriteReport = field(default_factory=WriteReport)
+    reusable: set[str] = field(default_factory=set)
+    rejected: list[tuple[str, FileRejectedError]] = field(default_factory=list)
 
     def run(
         self,
@@ -115,53 +132,82 @@ class _Work:
         progress: bool,
     ) -> None:
         # Each block is a transaction of its own, on a connection without autocommit, too.
-        with self.conn.transaction():
-            has_tables = stored_dimension(self.conn) is not None
-            stored = stored_documents(self.conn, self.source) if has_tables else {}
+        tenant = self.source.tenant_id
+        with as_tenant(self.conn, tenant):
+            dimension = stored_dimension(self.conn)
+            stored = {}
+            if dimension is not None:
+                # Tables of an earlier version of the course may lack something.
+                create_schema(self.conn, dimension)
+                set_visibility(self.conn, tenant, self.source.repo_slug, self.visibility)
+                stored = stored_documents(self.conn, self.source)
         now = {name: _state(document) for name, document in documents.items()}
         plan = make_plan(now, stored)
         fresh = {*plan.add, *plan.change}
         todo = [document for name, document in documents.items() if name in fresh]
         self.planned = len(todo)
-        if todo or not has_tables:
+        self.reusable = {
+            name for name in plan.change if stored[name][-1] == self.embedder.model_name
+        }
+        if todo or dimension is None:
             # Asking for the dimension loads the model, which an up-to-date index does not need.
             create_schema(self.conn, self.embedder.dimension)
         gone = [name for name in plan.remove if is_gone(name)]
         if gone:
-            self.written += WriteReport(deleted=delete_documents(self.conn, self.source, gone))
+            with as_tenant(self.conn, tenant):
+                deleted = delete_documents(self.conn, self.source, gone)
+            self.written += WriteReport(deleted=deleted)
         with _bar(len(todo), progress) as advance:
-            for batch in _batches(todo, split):
+            for batch in self._batches(todo, split):
                 self._write(batch)
                 advance(len(batch))
 
     def _write(self, batch: list[tuple[SourceDocument, Sequence[Chunk]]]) -> None:
         chunks = [chunk for _, pieces in batch for chunk in pieces]
-        vectors = self.embedder.encode([c.content for c in chunks], batch_size=self.batch_size)
+        with as_tenant(self.conn, self.source.tenant_id):
+            names = [document.name for document, _ in batch if document.name in self.reusable]
+            known = stored_vectors(self.conn, self.source, names) if names else {}
+        vectors, encoded = encode_chunks(
+            self.embedder, chunks, batch_size=self.batch_size, known=known
+        )
         emptied = [document.name for document, pieces in batch if not pieces]
-        with self.conn.transaction():
+        with as_tenant(self.conn, self.source.tenant_id):
             removed = delete_chunks(self.conn, self.source, emptied) if emptied else 0
-            write_documents(self.conn, self.source, [document for document, _ in batch])
-            report = write_chunks(self.conn, chunks, vectors, partition=self.source.partition)
+            write_documents(
+                self.conn,
+                self.source,
+                [replace(document, visibility=self.visibility) for document, _ in batch],
+            )
+            report = write_chunks(
+                self.conn,
+                chunks,
+                vectors,
+                partition=self.source.partition,
+                visibility=self.visibility,
+            )
         self.written += report + WriteReport(deleted=removed)
-        self.encoded += len(chunks)
+        self.encoded += encoded
         self.done += len(batch)
 
-
-def _batches(
-    documents: Sequence[SourceDocument], split: Split
-) -> Iterator[list[tuple[SourceDocument, Sequence[Chunk]]]]:
-    """Group documents until a batch has enough chunks; no document is torn apart."""
-    batch: list[tuple[SourceDocument, Sequence[Chunk]]] = []
-    size = 0
-    for document in documents:
-        pieces = split(document.name)
-        batch.append((document, pieces))
-        size += len(pieces)
-        if size >= BATCH_CHUNKS:
+    def _batches(
+        self, documents: Sequence[SourceDocument], split: Split
+    ) -> Iterator[list[tuple[SourceDocument, Sequence[Chunk]]]]:
+        """Group documents until a batch has enough chunks; no document is torn apart."""
+        batch: list[tuple[SourceDocument, Sequence[Chunk]]] = []
+        size = 0
+        for document in documents:
+            try:
+                pieces = split(document.name)
+            except FileRejectedError as error:
+                self.rejected.append((document.name, error))
+                continue
+            batch.append((document, pieces))
+            size += len(pieces)
+            if size >= BATCH_CHUNKS:
+                yield batch
+                batch, size = [], 0
+        if batch:
             yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
 
 
 def _state(document: SourceDocument) -> tuple[str, ...]:
@@ -169,7 +215,7 @@ def _state(document: SourceDocument) -> tuple[str, ...]:
 
 
 def _count_chunks(conn: psycopg.Connection, source: Source) -> int:
-    with conn.transaction():
+    with as_tenant(conn, source.tenant_id):
         row = conn.execute(
             "SELECT count(*) FROM document_chunks "
             "WHERE (partition, tenant_id, repo_slug, branch) = (%s, %s, %s, %s)",

@@ -4,6 +4,7 @@ Nothing here imports the database or the model, so that whatever only reads and 
 """
 
 from course_lib.loader.code import CodeSpan, parse_code, split_code
+from course_lib.loader.contract import check_lines, check_record, check_records
 from course_lib.loader.documents import read_documents
 from course_lib.loader.jsonl import read_chunks, write_jsonl
 from course_lib.loader.kubernetes import ResourceSpan, split_resources
@@ -16,16 +17,22 @@ from course_lib.loader.kustomize import (
 from course_lib.loader.kustomize_build import add_resolved_names, resolve_names
 from course_lib.loader.markdown import split_document
 from course_lib.loader.recursive import find_cut, next_start, split_text
+from course_lib.loader.registry import Registry, default_registry, register_parser, register_source
 from course_lib.loader.resource_chunks import ResourcePiece, chunk_resources
 from course_lib.records import Span
 
 __all__ = [
     "CodeSpan",
+    "Registry",
     "ResourcePiece",
     "ResourceSpan",
     "Span",
     "add_resolved_names",
+    "check_lines",
+    "check_record",
+    "check_records",
     "chunk_resources",
+    "default_registry",
     "find_cut",
     "link_kustomizations",
     "next_start",
@@ -35,6 +42,8 @@ __all__ = [
     "read_chunks",
     "read_documents",
     "read_kustomization",
+    "register_parser",
+    "register_source",
     "resolve_names",
     "split_code",
     "split_document",

@@ -1,9 +1,12 @@
 """Stage 3: PostgreSQL with pgvector: server, databases, schema, and rows written as a whole."""
 
+from course_lib.store.backup import BackupReport, backup_lines, restore
 from course_lib.store.connections import connect
 from course_lib.store.databases import default_url, fresh_database
+from course_lib.store.roles import service_url
 from course_lib.store.schema import build_vector_indexes, create_schema, drop_schema
 from course_lib.store.server import ensure_server, server_status, stop_server
+from course_lib.store.tenancy import as_tenant
 from course_lib.store.writer import (
     Source,
     SourceDocument,
@@ -15,9 +18,12 @@ from course_lib.store.writer import (
 )
 
 __all__ = [
+    "BackupReport",
     "Source",
     "SourceDocument",
     "WriteReport",
+    "as_tenant",
+    "backup_lines",
     "build_vector_indexes",
     "connect",
     "create_schema",
@@ -26,7 +32,9 @@ __all__ = [
     "drop_schema",
     "ensure_server",
     "fresh_database",
+    "restore",
     "server_status",
+    "service_url",
     "stop_server",
     "stored_documents",
     "write_chunks",

@@ -20,6 +20,7 @@ from typing import Any
 
 import psycopg
 from psycopg import sql
+from psycopg.conninfo import conninfo_to_dict
 
 from course_lib.errors import DatabaseError, ServerError
 from course_lib.settings import settings, state_dir
@@ -34,7 +35,7 @@ from course_lib.store.ownership import (
     sweep,
 )
 from course_lib.store.place import write_private
-from course_lib.store.server import Server, ensure_server
+from course_lib.store.server import Server, ensure_server, known_server
 
 COURSE = "course"
 
@@ -133,7 +134,7 @@ def fresh_database(name: str, *, url: str | None = None) -> FreshDatabase:
     try:
         sweep(owner)
         fresh = reserve_name(owner, name)
-        password = _role_password(secret, fresh)
+        password = role_password(secret, fresh)
         with _clear_errors(admin_url):
             try:
                 _create(owner, fresh, password, Owner.ourselves(name))
@@ -168,7 +169,7 @@ def find_database(label: str, *, url: str | None = None) -> str | None:
     admin_url, secret = _administration(url)
     for info in list_databases(url=url):
         if info.alive and label in {info.label, info.name}:
-            return url_for(admin_url, info.name, info.name, _role_password(secret, info.name))
+            return url_for(admin_url, info.name, info.name, role_password(secret, info.name))
     return None
 
 
@@ -176,12 +177,32 @@ def _administration(url: str | None) -> tuple[str, str]:
     """Return the URL of a role that may create databases, and the secret of their passwords."""
     given = url or settings().database_url
     if given:
-        return given, _state_secret()
+        return given, state_secret()
     server = ensure_server()
     return server.url(), server.password
 
 
-def _state_secret() -> str:
+def administration_of(url: str, database: str) -> tuple[str, str]:
+    """Return the URL with which roles are made for a database, and the secret of their passwords.
+
+    That is the embedded server's superuser or DATABASE_URL, where the database is on their server,
+    and `url` itself where it is on another one.
+    """
+    server = known_server()
+    if server is not None and _same_server(url, server.url()):
+        return server.url(database), server.password
+    given = settings().database_url
+    if given and _same_server(url, given):
+        return url_for(given, database), state_secret()
+    return url, state_secret()
+
+
+def _same_server(url: str, other: str) -> bool:
+    one, two = conninfo_to_dict(url), conninfo_to_dict(other)
+    return all(str(one.get(key)) == str(two.get(key)) for key in ("host", "port"))
+
+
+def state_secret() -> str:
     """Return the secret for roles on servers that are not ours, kept in a 0600 file."""
     path = state_dir() / "secret"
     try:
@@ -196,13 +217,13 @@ def _state_secret() -> str:
         ) from error
 
 
-def _role_password(secret: str, role: str) -> str:
+def role_password(secret: str, role: str) -> str:
     """Return a role's password, derived: every process that knows the secret knows it."""
     return hmac.new(secret.encode(), role.encode(), hashlib.sha256).hexdigest()[:40]
 
 
 def _course_url(server: Server) -> str:
-    return server.url(COURSE, COURSE, _role_password(server.password, COURSE))
+    return server.url(COURSE, COURSE, role_password(server.password, COURSE))
 
 
 def _ensure_course(server: Server) -> None:
@@ -219,7 +240,7 @@ def _ensure_course(server: Server) -> None:
         role = sql.Identifier(COURSE)
         if not conn.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (COURSE,)).fetchone():
             conn.execute(sql.SQL("CREATE ROLE {} LOGIN").format(role))
-        password = _hashed(conn, COURSE, _role_password(server.password, COURSE))
+        password = hashed_password(conn, COURSE, role_password(server.password, COURSE))
         conn.execute(sql.SQL("ALTER ROLE {} PASSWORD {}").format(role, password))
         if not conn.execute("SELECT 1 FROM pg_database WHERE datname = %s", (COURSE,)).fetchone():
             _create_database(conn, COURSE, "template0")
@@ -245,7 +266,7 @@ def _create(owner: psycopg.Connection[Any], name: str, password: str, entry: Own
     role = sql.Identifier(name)
     with owner.transaction():
         login = sql.SQL("CREATE ROLE {} LOGIN NOSUPERUSER PASSWORD {}")
-        owner.execute(login.format(role, _hashed(owner, name, password)))
+        owner.execute(login.format(role, hashed_password(owner, name, password)))
         owner.execute(sql.SQL("COMMENT ON ROLE {} IS {}").format(role, entry.comment()))
         superuser = owner.execute(
             "SELECT 1 FROM pg_roles WHERE rolname = current_user AND rolsuper"
@@ -269,7 +290,7 @@ def _add_extension(url: str) -> None:
             conn.execute("CREATE EXTENSION vector")
 
 
-def _hashed(conn: psycopg.Connection[Any], role: str, password: str) -> str:
+def hashed_password(conn: psycopg.Connection[Any], role: str, password: str) -> str:
     """Return what the server stores for a password: no log of its ever holds the password."""
     hashed = conn.pgconn.encrypt_password(password.encode(), role.encode(), b"scram-sha-256")
     return hashed.decode()

@@ -23,6 +23,8 @@ import psutil
 import psycopg
 from psycopg import sql
 
+from course_lib.store.roles import service_roles
+
 PREFIX = "lab_"
 MARK = "course-fresh "
 # First half of the advisory locks' keys: keeps them apart from those of other programs.
@@ -146,7 +148,7 @@ def sweep(conn: psycopg.Connection[Any]) -> None:
 
 
 def drop(conn: psycopg.Connection[Any], name: str) -> None:
-    """Drop a fresh database with what is connected to it, and its role; nobody else's."""
+    """Drop a fresh database with what is connected to it, and its roles; nobody else's."""
     owned = conn.execute(
         "SELECT 1 FROM pg_database JOIN pg_roles ON pg_roles.oid = datdba"
         " WHERE datname = %s AND rolname = %s",
@@ -154,7 +156,8 @@ def drop(conn: psycopg.Connection[Any], name: str) -> None:
     ).fetchone()
     if owned:
         conn.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
-    conn.execute(sql.SQL("DROP ROLE IF EXISTS {}").format(sql.Identifier(name)))
+    for role in (*service_roles(name), name):
+        conn.execute(sql.SQL("DROP ROLE IF EXISTS {}").format(sql.Identifier(role)))
 
 
 @contextlib.contextmanager

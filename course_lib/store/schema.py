@@ -14,6 +14,8 @@ from psycopg import sql
 
 from course_lib.errors import SchemaMismatchError
 from course_lib.records import PARTITIONS
+from course_lib.store.roles import grant_to_service_roles
+from course_lib.store.tenancy import protect_tables
 
 _TABLES: LiteralString = """
 CREATE TABLE documents (
@@ -31,6 +33,7 @@ CREATE TABLE documents (
     settings        text NOT NULL,
     model           text NOT NULL,
     metadata        jsonb NOT NULL DEFAULT '{{}}',
+    visibility      text NOT NULL DEFAULT 'private' CHECK (visibility IN ('private', 'public')),
     created_at      timestamptz NOT NULL DEFAULT now(),
     updated_at      timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (partition, tenant_id, repo_slug, branch, document_name)
@@ -52,6 +55,7 @@ CREATE TABLE document_chunks (
     content         text NOT NULL,
     content_hash    text NOT NULL,
     metadata        jsonb NOT NULL DEFAULT '{{}}',
+    visibility      text NOT NULL DEFAULT 'private' CHECK (visibility IN ('private', 'public')),
     created_at      timestamptz NOT NULL DEFAULT now(),
     updated_at      timestamptz NOT NULL DEFAULT now(),
     embedding       vector({dimension}) NOT NULL,
@@ -64,6 +68,16 @@ CREATE INDEX document_chunks_kind ON document_chunks (kind);
 CREATE INDEX document_chunks_namespace ON document_chunks (namespace);
 CREATE INDEX document_chunks_repo_branch ON document_chunks (repo_slug, branch);
 """
+
+# With the rights of whoever reads it: a view has its owner's otherwise, and shows every tenant.
+_CODE_VIEW: LiteralString = """
+CREATE OR REPLACE VIEW code_chunks WITH (security_invoker = true) AS
+SELECT content AS content_text, document_name AS file_path, kind AS resource_kind,
+       name AS resource_name, repo_slug AS repo_name, branch, citation_url
+FROM document_chunks
+WHERE partition IN ({partitions})
+"""
+CODE_PARTITIONS = tuple(name for name in PARTITIONS if name.startswith("code_"))
 
 HNSW_LIMIT = 2_000
 """Most dimensions of a `vector` that pgvector indexes; beyond, every search looks at all rows."""
@@ -101,6 +115,28 @@ def create_schema(conn: psycopg.Connection, vector_dim: int = 384) -> None:
                 f"the model gives {vector_dim}",
                 hint="Use the model that filled the index, or another database for this one.",
             )
+        if owns_tables(conn):
+            # Tables of an earlier version of the course get what they lack.
+            protect_tables(conn)
+            _create_view(conn)
+            grant_to_service_roles(conn)
+
+
+def _create_view(conn: psycopg.Connection) -> None:
+    row = conn.execute("SELECT to_regclass('code_chunks') IS NOT NULL").fetchone()
+    if row and row[0]:
+        return
+    partitions = sql.SQL(", ").join(map(sql.Literal, CODE_PARTITIONS))
+    conn.execute(sql.SQL(_CODE_VIEW).format(partitions=partitions))
+
+
+def owns_tables(conn: psycopg.Connection) -> bool:
+    """Return whether the connection's role may change the tables, and not only their rows."""
+    row = conn.execute(
+        "SELECT pg_has_role(relowner, 'usage') FROM pg_class "
+        "WHERE oid = to_regclass('document_chunks')"
+    ).fetchone()
+    return bool(row and row[0])
 
 
 def _create_tables(conn: psycopg.Connection, vector_dim: int) -> None:
@@ -157,7 +193,7 @@ def build_vector_indexes(
     Parameters
     ----------
     conn
-        A connection whose role owns the tables.
+        A connection whose role owns the tables; for another one, nothing is built.
     m, ef_construction
         Links a node, and candidates looked at while building: pgvector's defaults.
 
@@ -168,7 +204,7 @@ def build_vector_indexes(
     """
     built: list[str] = []
     with conn.transaction():
-        if (stored_dimension(conn) or 0) > HNSW_LIMIT:
+        if (stored_dimension(conn) or 0) > HNSW_LIMIT or not owns_tables(conn):
             return built
     for table in (*map(table_for, PARTITIONS), table_for("")):
         name = f"{table}_embedding_hnsw"
@@ -202,4 +238,5 @@ def build_vector_indexes(
 def drop_schema(conn: psycopg.Connection) -> None:
     """Drop the tables and everything in them."""
     with conn.transaction():
+        conn.execute("DROP VIEW IF EXISTS code_chunks")
         conn.execute("DROP TABLE IF EXISTS documents, document_chunks")

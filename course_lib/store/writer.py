@@ -7,7 +7,6 @@ longer has, so that nobody ever sees half of one version and half of another.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, LiteralString, NamedTuple
@@ -18,7 +17,7 @@ from psycopg import sql
 from psycopg.types.json import Jsonb
 
 from course_lib.errors import DatabaseError, InputError
-from course_lib.records import Chunk
+from course_lib.records import Chunk, Visibility, content_hash
 from course_lib.store.schema import stored_dimension, table_for
 
 
@@ -47,6 +46,7 @@ class SourceDocument:
     model: str
     commit_sha: str | None = None
     citation_url: str | None = None
+    visibility: Visibility = "private"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +82,7 @@ _COLUMNS = {
     "content": "text",
     "content_hash": "text",
     "metadata": "jsonb",
+    "visibility": "text",
     "embedding": "vector",
 }
 _DOCUMENT: LiteralString = "partition, tenant_id, repo_slug, branch, document_name"
@@ -119,36 +120,13 @@ SELECT count(*) FILTER (WHERE is_new), count(*) FILTER (WHERE NOT is_new) FROM w
 """
 
 
-def content_hash(chunk: Chunk) -> str:
-    """Return the SHA-256 of the fields that the chunk names in `hash_inputs`, in hexadecimal.
-
-    Tenant and repository come first, so that equal texts of two tenants have unequal hashes. Each
-    value is preceded by its length: no two lists of values run together into the same bytes.
-
-    Examples
-    --------
-    >>> chunk = Chunk(
-    ...     tenant_id="local", repo_slug="docs", root_kind="external-source", source_path="a.md",
-    ...     content="Hello.", hash_inputs=["content"], parser_id="markdown",
-    ...     parser_version="1.0.0", kind="doc-section", name="Greeting",
-    ... )
-    >>> content_hash(chunk)[:12], len(content_hash(chunk))
-    ('bcdad4faf802', 64)
-    """
-    record = chunk.model_dump(by_alias=True, mode="json")
-    digest = hashlib.sha256()
-    for value in (chunk.tenant_id, chunk.repo_slug, *map(record.get, chunk.hash_inputs)):
-        raw = ("" if value is None else str(value)).encode("utf-8")
-        digest.update(f"{len(raw)}:".encode() + raw)
-    return digest.hexdigest()
-
-
 def write_chunks(
     conn: psycopg.Connection,
     chunks: Sequence[Chunk],
     vectors: np.ndarray[Any, np.dtype[np.float32]],
     *,
     partition: str = "documentation",
+    visibility: Visibility = "private",
 ) -> WriteReport:
     """Write the chunks of whole documents, and delete the rows that these documents lost.
 
@@ -166,6 +144,8 @@ def write_chunks(
         float32 of shape (len(chunks), dimension), in the same order.
     partition
         One of the course's partitions; any other name is kept in the default one.
+    visibility
+        Who may read the rows, beside their owner's tools: their tenant, or every tenant.
 
     Returns
     -------
@@ -186,7 +166,7 @@ def write_chunks(
         _check(chunks, vectors)
     if not chunks:
         return WriteReport()
-    rows = _rows(chunks, vectors, partition)
+    rows = _rows(chunks, vectors, partition, visibility)
     try:
         with conn.transaction(), conn.cursor() as cursor:
             _check_dimension(stored_dimension(conn), vectors.shape[1])
@@ -242,13 +222,13 @@ def write_documents(
         cursor.executemany(
             f"""
             INSERT INTO documents ({_DOCUMENT}, commit_sha, citation_url, content, content_hash,
-                parser, settings, model)
-            VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
+                parser, settings, model, visibility)
+            VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
             ON CONFLICT ({_DOCUMENT}) DO UPDATE SET
                 commit_sha = excluded.commit_sha, citation_url = excluded.citation_url,
                 content = excluded.content, content_hash = excluded.content_hash,
                 parser = excluded.parser, settings = excluded.settings, model = excluded.model,
-                updated_at = now()
+                visibility = excluded.visibility, updated_at = now()
             """,
             [
                 (
@@ -261,6 +241,7 @@ def write_documents(
                     document.parser,
                     document.settings,
                     document.model,
+                    document.visibility,
                 )
                 for document in documents
             ],
@@ -303,7 +284,10 @@ def _qualified(alias: str, names: Sequence[str]) -> sql.Composed:
 
 
 def _rows(
-    chunks: Sequence[Chunk], vectors: np.ndarray[Any, np.dtype[np.float32]], partition: str
+    chunks: Sequence[Chunk],
+    vectors: np.ndarray[Any, np.dtype[np.float32]],
+    partition: str,
+    visibility: Visibility,
 ) -> list[tuple[object, ...]]:
     rows: list[tuple[object, ...]] = []
     counts: dict[tuple[str, ...], int] = {}
@@ -354,6 +338,7 @@ def _rows(
                 chunk.content,
                 content_hash(chunk),
                 Jsonb(meta),
+                visibility,
                 vector,
             )
         )

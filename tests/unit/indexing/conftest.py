@@ -29,6 +29,13 @@ class CountingClient(EmbeddingClient):
         self.was_asked_for_its_dimension = True
         return self.numbers
 
+    @property
+    def max_seq_length(self) -> int:
+        return 256
+
+    def count_tokens(self, text: str) -> int:
+        return len(text.split()) + 2
+
     def encode(
         self, texts: Sequence[str], batch_size: int = 32, progress: bool = False
     ) -> np.ndarray[Any, np.dtype[np.float32]]:
@@ -74,11 +81,14 @@ def stored(conn: psycopg.Connection) -> list[tuple[Any, ...]]:
     """Return all there is but ids and times, in the order of the keys."""
     rows: list[tuple[Any, ...]] = []
     for table, payload in [
-        ("documents", "content, content_hash, parser, settings, model, commit_sha, metadata"),
+        (
+            "documents",
+            "content, content_hash, parser, settings, model, commit_sha, metadata, visibility",
+        ),
         (
             "document_chunks",
             "chunk_index, commit_sha, kind, name, namespace, citation_url, content, content_hash,"
-            " metadata, embedding::text",
+            " metadata, visibility, embedding::text",
         ),
     ]:
         rows += conn.execute(

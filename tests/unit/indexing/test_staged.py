@@ -57,7 +57,7 @@ def test_what_was_loaded_can_be_looked_at(tmp_path: Path) -> None:
 
 def test_loading_nothing_leaves_no_file(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    with pytest.raises(InputError, match="no .md or .txt document"):
+    with pytest.raises(InputError, match="no document of a registered format"):
         load_directory(tmp_path / "empty", tmp_path / "out")
     with pytest.raises(InputError, match="chunk_overlap"):
         load_directory(DOCUMENTS, tmp_path / "out", chunk_size=10)

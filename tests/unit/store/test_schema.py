@@ -92,6 +92,7 @@ def test_the_columns_are_those_of_the_design(conn: psycopg.Connection) -> None:
             [
                 *("partition", "tenant_id", "repo_slug", "branch", "document_name", "commit_sha"),
                 *("kind", "name", "namespace", "citation_url", "content", "content_hash"),
+                "visibility",
             ],
             "text",
         ),

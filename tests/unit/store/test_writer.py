@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from course_lib.errors import DatabaseError, InputError
-from course_lib.records import Chunk
+from course_lib.records import Chunk, content_hash
 from course_lib.store import (
     Source,
     SourceDocument,
@@ -24,7 +24,6 @@ from course_lib.store import (
     write_documents,
 )
 from course_lib.store.databases import FreshDatabase
-from course_lib.store.writer import content_hash
 
 DIMENSION = 4
 

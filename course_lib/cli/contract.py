@@ -1,0 +1,206 @@
+"""Commands around the chunk contract: split, validate, parsers, ingest-tenant, backup, restore."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from course_lib.cli.data import (
+    BatchSize,
+    ChunkOverlap,
+    ChunkSize,
+    Json,
+    Partition,
+    connect,
+    print_report,
+    say,
+)
+from course_lib.settings import settings
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add these commands to the front door."""
+    panel = "Your documents"
+    app.command(rich_help_panel=panel)(split)
+    app.command(rich_help_panel=panel)(validate)
+    app.command(rich_help_panel=panel)(parsers)
+    app.command("ingest-tenant", rich_help_panel=panel)(ingest_tenant)
+    app.command(rich_help_panel=panel)(backup)
+    app.command(rich_help_panel=panel)(restore)
+
+
+def split(
+    file: Annotated[Path, typer.Argument(help="The file to split.")],
+    parser: Annotated[
+        str | None,
+        typer.Option(help="Id of a parser; by default the file's name decides."),
+    ] = None,
+    jsonl: Annotated[
+        bool, typer.Option("--jsonl", help="Print parsed-chunk-v1 records, one a line.")
+    ] = False,
+    repo: Annotated[str, typer.Option("--repo", "-r", help="Name of the corpus.")] = "documents",
+    chunk_size: ChunkSize = None,
+    chunk_overlap: ChunkOverlap = None,
+) -> None:
+    """Show the chunks that a parser makes of a file; nothing is stored.
+
+    Example: course split data/documents/feature-stores.md
+    """
+    from course_lib.errors import InputError
+    from course_lib.indexing.ingest import check_settings
+    from course_lib.loader import default_registry, read_documents
+    from course_lib.records import Skipped, TenantContext
+
+    size = settings().chunk_size if chunk_size is None else chunk_size
+    overlap = settings().chunk_overlap if chunk_overlap is None else chunk_overlap
+    check_settings(repo, settings().tenant, size, overlap)
+    skipped: list[Skipped] = []
+    if file.is_dir():
+        raise InputError(f"{file} is a directory", hint="Give one file, or use `course load`.")
+    documents = read_documents(file, ("",), on_skip=skipped.append)
+    if not documents:
+        raise InputError(f"{file} {skipped[0].reason}", hint="Give a text in UTF-8.")
+    registry = default_registry()
+    chunks = registry.parse(
+        documents[0],
+        TenantContext(tenant=settings().tenant, repo=repo),
+        parser_id=parser,
+        chunk_size=size,
+        chunk_overlap=overlap,
+    )
+    for place, chunk in enumerate(chunks):
+        if jsonl:
+            typer.echo(chunk.to_json())
+            continue
+        lines = f"{chunk.line_start}-{chunk.line_end}" if chunk.line_start else ""
+        first = " ".join(chunk.content.split())
+        typer.echo(
+            f"{place:4}  {lines:>9}  {len(chunk.content):5}  {chunk.kind}  {chunk.name}\n"
+            f"      {first[:90]}{'…' if len(first) > 90 else ''}"
+        )
+    if not jsonl:
+        name = registry.parser_for(documents[0], parser).state
+        say(f"{len(chunks)} chunks by {name} (number, lines, characters, kind, name)")
+
+
+def validate(
+    file: Annotated[Path, typer.Argument(help="JSON Lines, one record a line.")],
+    as_json: Json = False,
+) -> None:
+    """Check records against parsed-chunk-v1: which line, which field, why.
+
+    Ends with 1 if a record breaks the contract.
+    """
+    from course_lib.loader import check_lines
+    from course_lib.loader.contract import Rejection
+
+    valid, refused = 0, 0
+    for judged in check_lines(file):
+        if isinstance(judged, Rejection):
+            refused += 1
+            typer.echo(json.dumps(judged.to_dict(), ensure_ascii=False) if as_json else str(judged))
+        else:
+            valid += 1
+    say(f"{valid} records are valid, {refused} are not")
+    raise typer.Exit(1 if refused else 0)
+
+
+def parsers(as_json: Json = False) -> None:
+    """List the parsers: id, version, files, where it comes from."""
+    from course_lib.loader import default_registry
+
+    rows = [
+        {
+            "id": one.id,
+            "version": one.parser.version,
+            "files": [*one.names, *one.extensions],
+            "origin": one.origin,
+        }
+        for one in default_registry().parsers()
+    ]
+    if as_json:
+        typer.echo(json.dumps(rows, indent=2))
+        return
+    for row in rows:
+        files = " ".join(row["files"]) or "(any other text)"
+        typer.echo(f"{row['id']:14} {row['version']:8} {files:40} {row['origin']}")
+
+
+def ingest_tenant(
+    file: Annotated[Path, typer.Argument(help="JSON Lines of parsed-chunk-v1 records.")],
+    tenant: Annotated[str, typer.Option(help="Whose they are, whatever the records claim.")],
+    repo: Annotated[str, typer.Option("--repo", "-r", help="The repository they belong to.")],
+    public: Annotated[
+        bool, typer.Option("--public/--private", help="Whether other tenants may read them.")
+    ] = False,
+    partition: Partition = "documentation",
+    prune: Annotated[
+        bool, typer.Option("--prune", help="Remove documents that the file does not mention.")
+    ] = False,
+    batch_size: BatchSize = 32,
+    as_json: Json = False,
+) -> None:
+    """Index records that somebody else parsed, from a file of any size.
+
+    A record that breaks the contract is refused, with its line and field, and the others go
+    through; the exit code is 1 then. Records that did not change cost no encoding.
+    """
+    from pydantic import ValidationError
+
+    from course_lib.embedder import EmbeddingClient
+    from course_lib.errors import InputError
+    from course_lib.indexing import ingest_tenant_file
+    from course_lib.records import TenantContext, explain
+
+    try:
+        context = TenantContext(
+            tenant=tenant, repo=repo, visibility="public" if public else "private"
+        )
+    except ValidationError as error:
+        raise InputError(
+            explain(error), hint="A tenant is lowercase letters and digits, with dashes between."
+        ) from error
+    with connect() as conn:
+        done = ingest_tenant_file(
+            file,
+            context,
+            conn=conn,
+            embedder=EmbeddingClient(),
+            partition=partition,
+            prune=prune,
+            batch_size=batch_size,
+            say=say,
+        )
+    for rejection in done.rejections:
+        say(str(rejection))
+    print_report(done.to_json(), as_json)
+    raise typer.Exit(1 if done.rejections else 0)
+
+
+def backup(
+    file: Annotated[Path, typer.Argument(help="Where the backup goes.")],
+) -> None:
+    """Write the whole index to a file, vectors included (backup-record-v1, one row a line)."""
+    from course_lib.loader import write_jsonl
+    from course_lib.store import backup_lines
+
+    with connect() as conn:
+        count = write_jsonl(file, backup_lines(conn))
+    typer.echo(f"{count - 1} rows → {file}")
+
+
+def restore(
+    file: Annotated[Path, typer.Argument(help="What `course backup` wrote.")],
+) -> None:
+    """Put a backup's rows into the database: all of them, or none.
+
+    Nothing is encoded. A backup of another model or dimension is refused.
+    """
+    from course_lib.store import restore as run_restore
+
+    with connect() as conn:
+        report = run_restore(conn, file, model=settings().embed_model)
+    typer.echo(f"{report.documents} documents and {report.chunks} chunks restored")

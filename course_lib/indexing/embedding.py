@@ -1,0 +1,115 @@
+"""Chunks to vectors: each is encoded whole, under its header, and none that was encoded before.
+
+A model reads a limited number of word pieces and ignores the rest without a word. A text that is
+longer is encoded in parts that fit, and its vector is their mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from course_lib.embedder import EmbeddingClient
+from course_lib.loader import find_cut
+from course_lib.records import Chunk, content_hash
+
+Vectors = np.ndarray[Any, np.dtype[np.float32]]
+Known = Mapping[tuple[str, str], Vectors]
+"""(content hash, embedded text) → vector, of what is stored already."""
+
+
+def encode_chunks(
+    embedder: EmbeddingClient,
+    chunks: Sequence[Chunk],
+    *,
+    batch_size: int = 32,
+    known: Known | None = None,
+) -> tuple[Vectors, int]:
+    """Return the vectors of chunks, and how many chunks had to be encoded for them.
+
+    Parameters
+    ----------
+    embedder
+        Encodes what is not known.
+    chunks
+        What to encode: `embedded_text`, the header included.
+    batch_size
+        Texts that go through the model at once.
+    known
+        Vectors of chunks that did not change.
+
+    Returns
+    -------
+    vectors : ndarray
+        float32 of shape (len(chunks), dimension), rows of unit length.
+    encoded : int
+        Chunks that were not known.
+    """
+    known = known or {}
+    texts = [chunk.embedded_text for chunk in chunks]
+    found: dict[int, Vectors] = {}
+    if known:
+        for place, (chunk, text) in enumerate(zip(chunks, texts, strict=True)):
+            vector = known.get((content_hash(chunk), text))
+            if vector is not None:
+                found[place] = vector
+    missing = [place for place in range(len(chunks)) if place not in found]
+    if missing:
+        headers = [str(chunks[place].custom_meta.get("header") or "") for place in missing]
+        rows = encode_whole(embedder, [texts[place] for place in missing], headers, batch_size)
+        found.update(zip(missing, rows, strict=True))
+    if not chunks:
+        return np.empty((0, embedder.dimension), np.float32), 0
+    return np.stack([found[place] for place in range(len(chunks))]), len(missing)
+
+
+def encode_whole(
+    embedder: EmbeddingClient, texts: Sequence[str], headers: Sequence[str], batch_size: int = 32
+) -> Vectors:
+    """Return one unit vector a text, however long it is; `headers` are how the texts begin."""
+    parts = [windows(embedder, text, header) for text, header in zip(texts, headers, strict=True)]
+    flat = [part for group in parts for part in group]
+    rows = embedder.encode(flat, batch_size=batch_size)
+    if len(flat) == len(texts):
+        return rows
+    vectors = np.empty((len(texts), rows.shape[1]), np.float32)
+    at = 0
+    for place, group in enumerate(parts):
+        weights = np.array([len(part) for part in group], np.float32)
+        mean = rows[at] if len(group) == 1 else weights @ rows[at : at + len(group)]
+        length = 1.0 if len(group) == 1 else float(np.linalg.norm(mean))
+        # Parts that cancel each other out exactly leave the first one's direction.
+        vectors[place] = mean / length if length else rows[at]
+        at += len(group)
+    return vectors
+
+
+def windows(embedder: EmbeddingClient, text: str, header: str = "") -> list[str]:
+    """Cut a text into parts that the model reads whole, each under the header.
+
+    A header that takes more than half of what the model reads is cut up like the rest.
+    """
+    most = embedder.max_seq_length
+    # No tokenizer makes more pieces than there are bytes; two are the special ones.
+    if len(text.encode("utf-8", "replace")) <= most - 2 or embedder.count_tokens(text) <= most:
+        return [text]
+    top = header.rstrip("\n") + "\n" if header else ""
+    if not text.startswith(top) or embedder.count_tokens(top) > most // 2:
+        top = ""
+    parts = _halves(embedder, text[len(top) :], top, most)
+    return [top + part for part in parts] or [text]
+
+
+def _halves(embedder: EmbeddingClient, body: str, top: str, most: int) -> list[str]:
+    if len(body) < 2 or embedder.count_tokens(top + body) <= most:
+        return [body]
+    middle = (len(body) + 1) // 2
+    cut = find_cut(body, 0, middle, middle // 2)
+    return [
+        part
+        for half in (body[:cut], body[cut:])
+        for part in _halves(embedder, half, top, most)
+        if part.strip()
+    ]

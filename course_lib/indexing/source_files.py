@@ -1,0 +1,431 @@
+"""Other people's content: files or records go in, and land as the tenant's that the server knows.
+
+Three kinds come in at one door: raw files, which a registered parser splits; files that bring
+their `parsedChunks`; and bare parsed-chunk-v1 records, also as JSON Lines of any size. What breaks
+the contract is refused one by one, and the rest is indexed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from array import array
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import psycopg
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
+from pydantic.alias_generators import to_camel
+
+from course_lib.embedder import EmbeddingClient
+from course_lib.errors import InputError
+from course_lib.indexing.ingest import IngestReport, check_settings, document_row, make_report
+from course_lib.indexing.update import Say, UpdateReport, update_source
+from course_lib.loader import Registry, default_registry
+from course_lib.loader.contract import (
+    FILE_INVALID,
+    INVALID,
+    FileRejectedError,
+    Problem,
+    Rejection,
+    check_chunk,
+    check_record,
+)
+from course_lib.loader.registry import stamp
+from course_lib.records import Chunk, Document, TenantContext, check_source_path
+from course_lib.store import Source, SourceDocument, WriteReport
+
+Records = Callable[[], list[Chunk]]
+
+
+class SourceFile(BaseModel):
+    """A raw file (`content`), or one that was parsed elsewhere (`parsedChunks`)."""
+
+    model_config = ConfigDict(
+        extra="forbid", alias_generator=to_camel, validate_by_alias=True, strict=True
+    )
+
+    source_path: str
+    content: str | None = None
+    parser_id: str | None = None
+    parsed_chunks: list[Any] | None = None
+
+    @field_validator("source_path")
+    @classmethod
+    def _is_a_path(cls, value: str) -> str:
+        return check_source_path(value)
+
+
+@dataclass(frozen=True, slots=True)
+class TenantReport:
+    """What an ingest of a tenant's content did, and what it refused."""
+
+    report: IngestReport
+    rejections: tuple[Rejection, ...]
+
+    def to_json(self) -> str:
+        """Return it as a JSON object: the report's fields, and `rejections`."""
+        found = [one.to_dict() for one in self.rejections]
+        return json.dumps(json.loads(self.report.to_json()) | {"rejections": found})
+
+
+@dataclass
+class _Inbox:
+    """What came in, by branch and path: the rows of `documents`, and how to get their chunks."""
+
+    context: TenantContext
+    model: str
+    documents: dict[str, dict[str, SourceDocument]] = field(default_factory=dict)
+    records: dict[tuple[str, str], Records] = field(default_factory=dict)
+    rejections: list[Rejection] = field(default_factory=list)
+
+    def add(self, branch: str, row: SourceDocument, records: Records) -> None:
+        self.documents.setdefault(branch, {})[row.name] = row
+        self.records[branch, row.name] = records
+
+
+def ingest_source_files(
+    files: Iterable[Mapping[str, Any] | Document | Chunk],
+    tenant: TenantContext,
+    *,
+    conn: psycopg.Connection,
+    embedder: EmbeddingClient,
+    registry: Registry | None = None,
+    partition: str = "documentation",
+    chunk_size: int = 512,
+    chunk_overlap: int = 64,
+    batch_size: int = 32,
+    say: Say = lambda sentence: None,
+) -> TenantReport:
+    """Index a tenant's files; documents that are not among them stay as they are.
+
+    Parameters
+    ----------
+    files
+        In any mixture: raw files ``{"sourcePath", "content"}``, with ``parserId`` where the
+        extension does not say it; files with ``parsedChunks``, a list of records; bare records,
+        all that there are of each path. `Document` and `Chunk` objects do as well.
+    tenant
+        Whose they are, as the server knows it; what records claim is overwritten.
+    conn
+        A connection from `connect`, of the owner or of the service's writer.
+    embedder
+        Encodes what is new.
+    registry
+        Who parses raw files; None takes this process's.
+    partition, chunk_size, chunk_overlap, batch_size, say
+        As in `ingest`.
+
+    Returns
+    -------
+    TenantReport
+        Counts, and what was refused: the code, which file and record, which field, and why.
+
+    Raises
+    ------
+    InputError
+        If an argument is out of its range.
+    DatabaseError
+        If the database went away or refused the work.
+    """
+    begin = time.perf_counter()
+    check_settings(tenant.repo, tenant.tenant, chunk_size, chunk_overlap)
+    registry = registry or default_registry()
+    inbox = _Inbox(tenant, embedder.model_name)
+    bare: dict[tuple[str, str], list[Chunk]] = {}
+    for number, given in enumerate(files):
+        where = f"files[{number}]"
+        if isinstance(given, Chunk):
+            _collect(bare, check_chunk(given, where), where, inbox)
+        elif isinstance(given, Document) or _is_file(given):
+            file = _file(given, where)
+            if isinstance(file, Rejection):
+                inbox.rejections.append(file)
+            elif file.parsed_chunks is not None:
+                _add_parsed(inbox, file, file.parsed_chunks, where)
+            else:
+                _add_raw(inbox, file, where, registry, chunk_size, chunk_overlap)
+        else:
+            _collect(bare, check_record(given, where), where, inbox)
+    for (branch, path), chunks in bare.items():
+        if path in inbox.documents.get(branch, {}):
+            problem = Problem("sourcePath", f"{path} came as a file already")
+            inbox.rejections.append(Rejection(INVALID, f"records of {path}", (problem,)))
+        else:
+            _add_records(inbox, branch, path, chunks)
+    return _index(inbox, conn, embedder, partition, batch_size, begin, say, lambda name: False)
+
+
+def ingest_tenant_file(
+    path: str | os.PathLike[str],
+    tenant: TenantContext,
+    *,
+    conn: psycopg.Connection,
+    embedder: EmbeddingClient,
+    partition: str = "documentation",
+    prune: bool = False,
+    batch_size: int = 32,
+    say: Say = lambda sentence: None,
+) -> TenantReport:
+    """Index a JSON Lines file of parsed-chunk-v1 records, of any size.
+
+    The file is read twice: once to judge every record and note where it stands, and once more for
+    the records of documents that changed. Those of one document need not stand together.
+
+    Parameters
+    ----------
+    path
+        The file, one record a line.
+    tenant, conn, embedder, partition, batch_size, say
+        As in `ingest_source_files`.
+    prune
+        Whether documents that the file does not mention leave the index. They stay if a record was
+        refused, because it may have been theirs.
+
+    Raises
+    ------
+    InputError
+        If there is no such file.
+    DatabaseError
+        If the database went away or refused the work.
+    """
+    begin = time.perf_counter()
+    inbox = _Inbox(tenant, embedder.model_name)
+    source = Path(path)
+    try:
+        with source.open("rb") as file:
+            _note_lines(inbox, file)
+            gone = prune and not inbox.rejections
+            if prune and not gone:
+                say("records were refused, so documents that are not in the file stay")
+            return _index(
+                inbox, conn, embedder, partition, batch_size, begin, say, lambda name: gone
+            )
+    except OSError as error:
+        raise InputError(
+            f"{source} cannot be read: {error.strerror}", hint="Check the path."
+        ) from error
+
+
+@dataclass
+class _Lines:
+    """Where the records of one document stand in a file, and a hash of them all."""
+
+    offsets: array[int] = field(default_factory=lambda: array("Q"))
+    places: set[int] = field(default_factory=set)
+    parsers: set[str] = field(default_factory=set)
+    digest: Any = field(default_factory=hashlib.sha256)
+
+
+def _note_lines(inbox: _Inbox, file: BinaryIO) -> None:
+    found: dict[tuple[str, str], _Lines] = {}
+    offset = 0
+    for number, line in enumerate(file, 1):
+        start, offset = offset, offset + len(line)
+        if not line.strip():
+            continue
+        judged = check_record(line, f"line {number}")
+        if isinstance(judged, Chunk):
+            chunk = stamp(judged, inbox.context)
+            lines = found.setdefault(_key(chunk), _Lines())
+            place = _place(chunk, len(lines.places))
+            if place in lines.places:
+                judged = _same_place(place, f"line {number}")
+            else:
+                lines.places.add(place)
+                lines.offsets.append(start)
+                lines.parsers.add(f"{chunk.parser_id} {chunk.parser_version}")
+                lines.digest.update(chunk.to_json().encode("utf-8") + b"\n")
+        if isinstance(judged, Rejection):
+            inbox.rejections.append(judged)
+    for (branch, path), lines in found.items():
+        row = _row(path, "", lines.digest.hexdigest(), lines.parsers, inbox.model)
+        inbox.add(branch, row, _reader(file, lines.offsets, inbox.context))
+
+
+def _reader(file: BinaryIO, offsets: array[int], context: TenantContext) -> Records:
+    def read() -> list[Chunk]:
+        chunks = []
+        for offset in offsets:
+            file.seek(offset)
+            judged = check_record(file.readline())
+            if isinstance(judged, Rejection):
+                raise InputError(
+                    "the file changed while it was read", hint="Run the same command again."
+                )
+            chunks.append(stamp(judged, context))
+        return chunks
+
+    return read
+
+
+def _is_file(given: object) -> bool:
+    """Return whether a mapping is a file; whatever has a record's own fields is a record."""
+    if not isinstance(given, Mapping):
+        return False
+    return "parsedChunks" in given or set(given) <= {"sourcePath", "content", "parserId"}
+
+
+def _file(given: Mapping[str, Any] | Document, where: str) -> SourceFile | Rejection:
+    if isinstance(given, Document):
+        given = {"sourcePath": given.name, "content": given.content}
+    try:
+        file = SourceFile.model_validate(dict(given))
+    except ValidationError as error:
+        problems = tuple(
+            Problem(".".join(map(str, item["loc"])), item["msg"]) for item in error.errors()
+        )
+        return Rejection(FILE_INVALID, where, problems)
+    if file.content is None and file.parsed_chunks is None:
+        problem = Problem("content", "is missing, and so is parsedChunks")
+        return Rejection(FILE_INVALID, where, (problem,))
+    if "\0" in (file.content or "") + file.source_path:
+        problem = Problem("content", "holds a NUL character, which PostgreSQL cannot store")
+        return Rejection(FILE_INVALID, where, (problem,))
+    return file
+
+
+def _add_raw(
+    inbox: _Inbox,
+    file: SourceFile,
+    where: str,
+    registry: Registry,
+    chunk_size: int,
+    chunk_overlap: int,
+) -> None:
+    document = Document(Path(file.source_path), file.source_path, file.content or "")
+    try:
+        parser = registry.parser_for(document, file.parser_id)
+    except FileRejectedError as error:
+        inbox.rejections.append(error.rejection(f"{where} ({file.source_path})"))
+        return
+    row = document_row(
+        document,
+        parser=parser.state,
+        chunk_size=chunk_size,
+        chunk_overlap=chunk_overlap,
+        model=inbox.model,
+    )
+    inbox.add(
+        inbox.context.branch,
+        row,
+        lambda: registry.parse(
+            document,
+            inbox.context,
+            parser_id=file.parser_id,
+            chunk_size=chunk_size,
+            chunk_overlap=chunk_overlap,
+        ),
+    )
+
+
+def _add_parsed(inbox: _Inbox, file: SourceFile, records: Sequence[Any], where: str) -> None:
+    found: dict[tuple[str, str], list[Chunk]] = {}
+    for number, record in enumerate(records):
+        name = f"{where}.parsedChunks[{number}]"
+        judged = (
+            check_chunk(record, name) if isinstance(record, Chunk) else check_record(record, name)
+        )
+        if isinstance(judged, Chunk) and judged.source_path != file.source_path:
+            problem = Problem("sourcePath", f"is not the file's, {file.source_path}")
+            judged = Rejection(INVALID, name, (problem,))
+        _collect(found, judged, name, inbox)
+    if not found and records:
+        return  # nothing valid came: what is stored stays
+    if not found:
+        found[inbox.context.branch, file.source_path] = []
+    for (branch, path), chunks in found.items():
+        _add_records(inbox, branch, path, chunks, file.content or "")
+
+
+def _collect(
+    found: dict[tuple[str, str], list[Chunk]],
+    judged: Chunk | Rejection,
+    where: str,
+    inbox: _Inbox,
+) -> None:
+    if isinstance(judged, Chunk):
+        chunk = stamp(judged, inbox.context)
+        siblings = found.setdefault(_key(chunk), [])
+        place = _place(chunk, len(siblings))
+        if place not in {_place(one, at) for at, one in enumerate(siblings)}:
+            siblings.append(chunk)
+            return
+        judged = _same_place(place, where)
+    inbox.rejections.append(judged)
+
+
+def _add_records(
+    inbox: _Inbox, branch: str, path: str, chunks: list[Chunk], content: str = ""
+) -> None:
+    digest = hashlib.sha256()
+    for chunk in chunks:
+        digest.update(chunk.to_json().encode("utf-8") + b"\n")
+    digest.update(content.encode("utf-8"))
+    parsers = {f"{chunk.parser_id} {chunk.parser_version}" for chunk in chunks}
+    inbox.add(branch, _row(path, content, digest.hexdigest(), parsers, inbox.model), lambda: chunks)
+
+
+def _row(path: str, content: str, digest: str, parsers: set[str], model: str) -> SourceDocument:
+    return SourceDocument(
+        name=path,
+        content=content,
+        content_hash=digest,
+        parser=", ".join(sorted(parsers)),
+        settings="parsed-chunk-v1",
+        model=model,
+    )
+
+
+def _index(
+    inbox: _Inbox,
+    conn: psycopg.Connection,
+    embedder: EmbeddingClient,
+    partition: str,
+    batch_size: int,
+    begin: float,
+    say: Say,
+    is_gone: Callable[[str], bool],
+) -> TenantReport:
+    context = inbox.context
+    total = UpdateReport(WriteReport(), 0, 0)
+    for branch in inbox.documents or {context.branch: {}}:
+        update = update_source(
+            conn,
+            embedder,
+            Source(partition, context.tenant, context.repo, branch),
+            inbox.documents.get(branch, {}),
+            lambda name, branch=branch: inbox.records[branch, name](),  # type: ignore[misc]
+            is_gone=is_gone,
+            visibility=context.visibility,
+            batch_size=batch_size,
+            say=say,
+        )
+        inbox.rejections += [error.rejection(name) for name, error in update.rejected]
+        total = UpdateReport(
+            total.written + update.written,
+            total.encoded + update.encoded,
+            total.total + update.total,
+            total.rejected + update.rejected,
+        )
+    documents = sum(map(len, inbox.documents.values())) - len(total.rejected)
+    report = make_report(documents, total, [], time.perf_counter() - begin)
+    return TenantReport(report, tuple(inbox.rejections))
+
+
+def _key(chunk: Chunk) -> tuple[str, str]:
+    return str(chunk.custom_meta.get("branch") or ""), chunk.source_path
+
+
+def _place(chunk: Chunk, order: int) -> int:
+    index = chunk.custom_meta.get("chunkIndex", order)
+    return index if isinstance(index, int) else order
+
+
+def _same_place(place: int, where: str) -> Rejection:
+    problem = Problem("customMeta.chunkIndex", f"another record of this path has the place {place}")
+    return Rejection(INVALID, where, (problem,))

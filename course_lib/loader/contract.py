@@ -1,0 +1,344 @@
+"""The contract: a record from outside goes in; a `Chunk`, or what is wrong with it, comes out.
+
+Whoever parses elsewhere sends parsed-chunk-v1 records, one a line. Each is judged alone: one that
+breaks the contract is refused with a stable code, the record and the fields, and its siblings go
+through. A record that passes can be stored: whatever PostgreSQL would refuse is refused here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from course_lib.errors import InputError
+from course_lib.loader.jsonl import read_lines
+from course_lib.records import Chunk, content_hash
+
+INVALID = "KB_PARSED_CHUNK_INVALID"
+EMBEDDING_REJECTED = "KB_PARSED_CHUNK_EMBEDDING_REJECTED"
+PARSER_NOT_REGISTERED = "KB_PARSER_NOT_REGISTERED"
+PARSER_FAILED = "KB_PARSER_FAILED"
+FILE_INVALID = "KB_SOURCE_FILE_INVALID"
+
+SCHEMA_PATH = Path(__file__).with_name("parsed-chunk-v1.schema.json")
+
+MOST_BYTES = {
+    "sourcePath": 1000,
+    "repoSlug": 250,
+    "kind": 250,
+    "customMeta.branch": 250,
+    "customMeta.namespace": 250,
+}
+"""What stands in an index of the database, whose entries have room for 2,700 bytes in all."""
+
+_TEXTS = ("branch", "namespace", "commitSha", "citationUrl", "header")
+_FIELDS = tuple(str(field.alias) for field in Chunk.model_fields.values())
+
+__all__ = [
+    "EMBEDDING_REJECTED",
+    "FILE_INVALID",
+    "INVALID",
+    "PARSER_FAILED",
+    "PARSER_NOT_REGISTERED",
+    "FileRejectedError",
+    "Problem",
+    "Rejection",
+    "check_chunk",
+    "check_lines",
+    "check_record",
+    "check_records",
+    "content_hash",
+    "json_schema",
+    "schema_text",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A field (its name in JSON, dots between levels; ``record`` for all of it) and its fault."""
+
+    field: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """A record, or a file, that was refused.
+
+    Attributes
+    ----------
+    code
+        One of the stable codes, ``KB_…``.
+    record
+        Which one: ``line 3``, ``record 0``, ``files[2].parsedChunks[0]``.
+    problems
+        What is wrong with it, one entry a field.
+    """
+
+    code: str
+    record: str
+    problems: tuple[Problem, ...]
+
+    @property
+    def field(self) -> str:
+        """The first field that is wrong."""
+        return self.problems[0].field
+
+    @property
+    def message(self) -> str:
+        """All that is wrong, in one line."""
+        return "; ".join(f"{problem.field}: {problem.message}" for problem in self.problems)
+
+    def __str__(self) -> str:
+        return f"{self.record}: {self.code}: {self.message}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        problems = [{"field": one.field, "message": one.message} for one in self.problems]
+        return {"code": self.code, "record": self.record, "problems": problems}
+
+
+class FileRejectedError(InputError):
+    """A file that cannot be parsed; the files beside it can.
+
+    Attributes
+    ----------
+    code
+        One of the stable codes.
+    field, reason
+        What of the file is at fault, and why.
+    """
+
+    def __init__(self, code: str, field: str, message: str, *, hint: str = "") -> None:
+        super().__init__(f"{code}: {message}", hint=hint)
+        self.code = code
+        self.reason = message
+        self.field = field
+
+    def rejection(self, record: str) -> Rejection:
+        """Return the same as a report about the file that `record` names."""
+        return Rejection(self.code, record, (Problem(self.field, self.reason),))
+
+
+def check_record(
+    record: str | bytes | Mapping[str, Any], where: str = "record"
+) -> Chunk | Rejection:
+    """Judge one record.
+
+    Parameters
+    ----------
+    record
+        A JSON object, as text or as its values.
+    where
+        What to call it in a report.
+
+    Returns
+    -------
+    Chunk or Rejection
+        Types are taken as they are: ``"3"`` is no line number, and ``true`` neither.
+
+    Examples
+    --------
+    >>> refused = check_record('{"embedding": [0.1]}', "line 7")
+    >>> refused.code, refused.record, refused.field
+    ('KB_PARSED_CHUNK_EMBEDDING_REJECTED', 'line 7', 'embedding')
+    >>> print(check_record("[]", "line 8"))
+    line 8: KB_PARSED_CHUNK_INVALID: record: must be a JSON object, not an array
+    """
+    if isinstance(record, str | bytes):
+        try:
+            record = json.loads(record, object_pairs_hook=_object, parse_constant=_no_number)
+        except (ValueError, RecursionError) as error:
+            problem = "is nested too deep" if isinstance(error, RecursionError) else _reason(error)
+            return Rejection(INVALID, where, (Problem("record", problem),))
+    if not isinstance(record, Mapping):
+        problem = f"must be a JSON object, not {_json_type(record)}"
+        return Rejection(INVALID, where, (Problem("record", problem),))
+    if "embedding" in record:
+        problem = "vectors are made here; a record with its own is a backup (`course restore`)"
+        return Rejection(EMBEDDING_REJECTED, where, (Problem("embedding", problem),))
+    missing = () if "schemaVersion" in record else (Problem("schemaVersion", "Field required"),)
+    try:
+        # By their names in JSON alone: `source_path` is one in Python.
+        chunk = Chunk.model_validate(dict(record), strict=True, by_alias=True, by_name=False)
+    except ValidationError as error:
+        return Rejection(INVALID, where, (*missing, *_problems(error)))
+    except RecursionError:
+        return Rejection(INVALID, where, (Problem("record", "is nested too deep"),))
+    if missing:
+        return Rejection(INVALID, where, missing)
+    return check_chunk(chunk, where)
+
+
+def check_chunk(chunk: Chunk, where: str = "record") -> Chunk | Rejection:
+    """Judge what the record's types do not say: that it can be hashed and stored.
+
+    Its strings hold no NUL, its numbers are finite, `hashInputs` names fields that there are, and
+    what the server takes out of `customMeta` (the place in the document, `branch`, `namespace`,
+    `commitSha`, `citationUrl`, `header`) has the type of its column.
+    """
+    problems = [
+        Problem(f"hashInputs.{place}", f"{name!r} is no field of a record")
+        for place, name in enumerate(chunk.hash_inputs)
+        if name not in _FIELDS
+    ]
+    for field, info in Chunk.model_fields.items():
+        problems += _unstorable(str(info.alias), getattr(chunk, field))
+    problems += _server_fields(chunk)
+    return Rejection(INVALID, where, tuple(problems)) if problems else chunk
+
+
+def check_records(
+    records: Iterable[str | bytes | Mapping[str, Any]], where: str = "record {}"
+) -> tuple[list[Chunk], list[Rejection]]:
+    """Judge many records; those that pass, and those that do not, each in their order.
+
+    `where` is what a record is called, with ``{}`` for its number, from 0.
+    """
+    chunks: list[Chunk] = []
+    rejections: list[Rejection] = []
+    for number, record in enumerate(records):
+        judged = check_record(record, where.format(number))
+        if isinstance(judged, Chunk):
+            chunks.append(judged)
+        else:
+            rejections.append(judged)
+    return chunks, rejections
+
+
+def check_lines(path: str | os.PathLike[str]) -> Iterator[Chunk | Rejection]:
+    """Judge a JSON Lines file, record by record; the file is never in memory as a whole.
+
+    Raises
+    ------
+    InputError
+        If there is no such file, or it is not UTF-8.
+    """
+    for number, line in read_lines(path):
+        yield check_record(line, f"line {number}")
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of parsed-chunk-v1, made from the model.
+
+    Examples
+    --------
+    >>> json_schema()["properties"]["schemaVersion"]["const"]
+    '1.0.0'
+    """
+    schema = Chunk.model_json_schema(by_alias=True)
+    properties = schema["properties"]
+    # What the model checks in Python, said in the schema's words.
+    properties["hashInputs"] |= {
+        "contains": {"const": "content"},
+        "items": {"type": "string", "enum": list(_FIELDS)},
+    }
+    properties["sourcePath"]["pattern"] = r"^(?!/)(?!(?:[^\\]*/)?\.\.(?:/|$))[^\\]+$"
+    meta: dict[str, Any] = {name: {"type": "string"} for name in _TEXTS}
+    meta["citationUrl"]["pattern"] = "^https?://"
+    meta["chunkIndex"] = {"type": "integer", "minimum": 0, "exclusiveMaximum": 2**31}
+    properties["customMeta"] |= {"properties": dict(sorted(meta.items()))}
+    required = ["schemaVersion", *schema["required"]]
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **schema,
+        "title": "parsed-chunk-v1",
+        "description": "One piece of a source, ready to be embedded and stored.",
+        "required": required,
+    }
+
+
+def schema_text() -> str:
+    """Return the schema as it is committed in `SCHEMA_PATH`."""
+    return json.dumps(json_schema(), indent=2, ensure_ascii=False, sort_keys=True) + "\n"
+
+
+def file_hash(chunks: Iterable[Chunk]) -> str:
+    """Return the SHA-256 of records in their order: equal exactly when nothing in them changed."""
+    digest = hashlib.sha256()
+    for chunk in chunks:
+        digest.update(chunk.to_json().encode("utf-8") + b"\n")
+    return digest.hexdigest()
+
+
+def _problems(error: ValidationError) -> tuple[Problem, ...]:
+    found: dict[str, str] = {}
+    for item in error.errors(include_url=False, include_context=False, include_input=False):
+        path = item["loc"][:2] if item["loc"][:1] == ("customMeta",) else item["loc"]
+        message = str(item["msg"]).removeprefix("Value error, ")
+        field = ".".join(map(str, path)) or "record"
+        if message.startswith("line_end"):
+            field = "line_end"
+        found.setdefault(field, message)
+    return tuple(Problem(field, message) for field, message in found.items())
+
+
+def _unstorable(field: str, value: object) -> Iterator[Problem]:
+    """Yield what PostgreSQL would not take."""
+    if isinstance(value, str):
+        if "\0" in value:
+            yield Problem(field, "holds a NUL character, which PostgreSQL cannot store")
+        try:
+            size = len(value.encode("utf-8"))
+        except UnicodeEncodeError:
+            yield Problem(field, "holds half of a surrogate pair, which is no text")
+            return
+        most = MOST_BYTES.get(field)
+        if most is not None and size > most:
+            yield Problem(field, f"has {size} bytes; the limit is {most}")
+    elif isinstance(value, float):
+        if not math.isfinite(value):
+            yield Problem(field, f"is {value}, which is no JSON number")
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _unstorable(f"{field} (a key)", key)
+            yield from _unstorable(f"{field}.{key}" if field == "customMeta" else field, inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _unstorable(field, inner)
+
+
+def _server_fields(chunk: Chunk) -> Iterator[Problem]:
+    meta = chunk.custom_meta
+    index = meta.get("chunkIndex", 0)
+    if type(index) is not int or not 0 <= index < 2**31:
+        yield Problem("customMeta.chunkIndex", f"must be an integer from 0 on, not {index!r}")
+    for key in _TEXTS:
+        if key in meta and not isinstance(meta[key], str):
+            yield Problem(f"customMeta.{key}", f"must be a string, not {_json_type(meta[key])}")
+    link = meta.get("citationUrl")
+    if isinstance(link, str) and not link.startswith(("http://", "https://")):
+        yield Problem("customMeta.citationUrl", "must begin with http:// or https://")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"has the key {twice!r} twice")
+    return record
+
+
+def _no_number(name: str) -> Any:
+    raise ValueError(f"holds {name}, which is no JSON number")
+
+
+def _reason(error: ValueError) -> str:
+    if isinstance(error, json.JSONDecodeError):
+        return f"is no JSON: {error.msg} at column {error.colno}"
+    return "is not UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
+
+
+def _json_type(value: object) -> str:
+    names = {list: "an array", str: "a string", bool: "a boolean", type(None): "null"}
+    names |= {int: "a number", float: "a number", dict: "an object"}
+    return names.get(type(value), type(value).__name__)

@@ -1,0 +1,437 @@
+"""The registry: who locates and reads content (sources), and who splits a file (parsers).
+
+An operator adds to both: `register_source`, `register_parser`, or import paths in the setting
+RAG_CUSTOM_PARSERS. Code that a tenant sends never runs here; a tenant's own parser runs on the
+tenant's machine and sends parsed-chunk-v1 records.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import import_module
+from pathlib import Path, PurePosixPath
+from types import ModuleType
+from typing import Any, Protocol, runtime_checkable
+
+from course_lib.errors import InputError
+from course_lib.loader.contract import (
+    INVALID,
+    PARSER_FAILED,
+    PARSER_NOT_REGISTERED,
+    FileRejectedError,
+    Rejection,
+    check_chunk,
+)
+from course_lib.loader.documents import read_documents
+from course_lib.loader.parsers import BUILT_IN, Adapted, BuiltIn, LegacyParser, Parser
+from course_lib.records import Chunk, Document, Skipped, TenantContext
+from course_lib.settings import project_root, settings
+
+RAW_TEXT = BUILT_IN[-1]
+_SEMVER = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?")
+_SHEBANG = re.compile(r"#!\s*\S*?(?:/env\s+(?:-S\s+)?)?([A-Za-z]+)[0-9.]*(?:\s|$)")
+_INTERPRETERS = {"python": ".py", "sh": ".sh", "bash": ".sh", "ksh": ".sh", "zsh": ".sh"}
+
+
+@runtime_checkable
+class ContentSource(Protocol):
+    """What `register_source` takes: it locates content and reads it as documents."""
+
+    id: str
+
+    def read(
+        self,
+        location: str,
+        *,
+        extensions: Sequence[str],
+        on_skip: Callable[[Skipped], None] | None = None,
+    ) -> list[Document]:
+        """Return the documents at a location whose names end in one of the extensions."""
+        ...
+
+
+class Directory:
+    """The source ``directory``: files below a folder, or one file."""
+
+    id = "directory"
+
+    def read(
+        self,
+        location: str,
+        *,
+        extensions: Sequence[str],
+        on_skip: Callable[[Skipped], None] | None = None,
+    ) -> list[Document]:
+        """Return what `read_documents` does; a single file is read whatever its name ends in."""
+        wanted = ("",) if Path(location).is_file() else tuple(extensions)
+        return read_documents(location, wanted, on_skip=on_skip)
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """A parser as it was registered.
+
+    Attributes
+    ----------
+    id
+        What files and commands call it.
+    parser
+        The parser itself.
+    extensions, names
+        The files that are its own, in lower case.
+    origin
+        ``built in``, or where it came from.
+    """
+
+    id: str
+    parser: Parser
+    extensions: tuple[str, ...]
+    names: tuple[str, ...]
+    origin: str
+
+    @property
+    def state(self) -> str:
+        """Id and version: when one of them changes, files are indexed anew."""
+        return f"{self.id} {self.parser.version}"
+
+
+class Registry:
+    r"""Sources and parsers by their ids.
+
+    Parameters
+    ----------
+    use_default_parsers
+        Whether the built-in parsers are registered.
+    custom_parsers
+        Import paths of more: ``package.module:Class`` or ``folder/file.py:Class``.
+
+    Raises
+    ------
+    InputError
+        If an import path leads to no parser.
+
+    Examples
+    --------
+    >>> file = Document(Path("a.md"), "a.md", "# Hello\n\nYou.")
+    >>> registry = Registry()
+    >>> registry.parser_for(file).id
+    'markdown'
+    >>> [piece.name for piece in registry.parse(file, TenantContext(tenant="me", repo="docs"))]
+    ['Hello']
+    """
+
+    def __init__(
+        self, *, use_default_parsers: bool = True, custom_parsers: Iterable[str] = ()
+    ) -> None:
+        self._parsers: dict[str, Registered] = {}
+        self._sources: dict[str, ContentSource] = {}
+        self.register_source(Directory())
+        for parser in BUILT_IN if use_default_parsers else ():
+            self.register_parser(parser, origin="built in")
+        for path in custom_parsers:
+            self.register_parser(_load(path), origin=path)
+
+    def register_source(self, source: ContentSource, *, source_id: str | None = None) -> None:
+        """Add a source, or replace the one of the same id.
+
+        Raises
+        ------
+        InputError
+            If it has no id or no `read`.
+        """
+        name = source_id or getattr(source, "id", None)
+        if not isinstance(name, str) or not name or not callable(getattr(source, "read", None)):
+            raise InputError(
+                f"{source!r} is no source", hint="A source has `id` and `read(location, …)`."
+            )
+        self._sources[name] = source
+
+    def register_parser(
+        self,
+        parser: Parser | LegacyParser | type[Any],
+        *,
+        parser_id: str | None = None,
+        extensions: Sequence[str] | None = None,
+        names: Sequence[str] | None = None,
+        origin: str = "registered",
+    ) -> None:
+        """Add a parser, or replace the one of the same id.
+
+        Parameters
+        ----------
+        parser
+            One of either form, or a class that makes one without arguments.
+        parser_id
+            What to call it; what it declares by default.
+        extensions, names
+            Files that are its own (``.toml``, ``Chart.yaml``); what it declares by default. A
+            parser that is registered later goes before an earlier one.
+        origin
+            Where it came from, for `course parsers`.
+
+        Raises
+        ------
+        InputError
+            If it is no parser: it lacks an id, a version like ``1.0.0``, or a method to parse.
+        """
+        made: Any = parser() if isinstance(parser, type) else parser
+        name, version = parser_id or getattr(made, "id", None), getattr(made, "version", None)
+        modern = callable(getattr(made, "parse_file", None))
+        if not isinstance(name, str) or not name or not isinstance(version, str):
+            raise InputError(f"{made!r} is no parser", hint="A parser declares `id` and `version`.")
+        if not _SEMVER.fullmatch(version):
+            raise InputError(
+                f"the parser {name} has the version {version!r}", hint="Make it one like 1.0.0."
+            )
+        if not modern and not callable(getattr(made, "parse", None)):
+            raise InputError(
+                f"the parser {name} has neither parse_file nor parse",
+                hint="Give it `parse_file(file, tenant_context)`.",
+            )
+        endings = getattr(made, "extensions", ()) if extensions is None else extensions
+        whole = getattr(made, "names", ()) if names is None else names
+        self._parsers.pop(name, None)
+        self._parsers[name] = Registered(
+            name,
+            made if modern else Adapted(made),
+            tuple(ending.lower() for ending in endings),
+            tuple(one.lower() for one in whole),
+            origin,
+        )
+
+    def parsers(self) -> list[Registered]:
+        """Return all parsers, in the order of registration."""
+        return list(self._parsers.values())
+
+    def sources(self) -> dict[str, ContentSource]:
+        """Return all sources by id."""
+        return dict(self._sources)
+
+    def extensions(self) -> tuple[str, ...]:
+        """Return how the names of files end that some parser calls its own."""
+        found = {name for one in self.parsers() for name in (*one.extensions, *one.names)}
+        return tuple(sorted(found))
+
+    def source(self, source_id: str) -> ContentSource:
+        """Return the source of that id.
+
+        Raises
+        ------
+        InputError
+            If there is none.
+        """
+        try:
+            return self._sources[source_id]
+        except KeyError:
+            known = ", ".join(self._sources)
+            raise InputError(
+                f"the source {source_id!r} is not registered", hint=f"There are: {known}."
+            ) from None
+
+    def parser(self, parser_id: str) -> Registered:
+        """Return the parser of that id.
+
+        Raises
+        ------
+        FileRejectedError
+            KB_PARSER_NOT_REGISTERED, if there is none.
+        """
+        try:
+            return self._parsers[parser_id]
+        except KeyError:
+            known = ", ".join(self._parsers) or "none"
+            raise FileRejectedError(
+                PARSER_NOT_REGISTERED,
+                "parserId",
+                f"the parser {parser_id!r} is not registered",
+                hint=f"Registered are: {known}. Leave the id out, or send parsed chunks.",
+            ) from None
+
+    def parser_for(self, file: Document, parser_id: str | None = None) -> Registered:
+        """Return the parser of a file: the one named, else by its name, extension or first line.
+
+        A file of no known format gets ``raw-text``.
+
+        Raises
+        ------
+        FileRejectedError
+            KB_PARSER_NOT_REGISTERED, if the one named is not registered, or if it takes raw-text
+            and the built-in parsers are switched off.
+        """
+        if parser_id is not None:
+            return self.parser(parser_id)
+        name = PurePosixPath(file.name).name.lower()
+        latest_first = self.parsers()[::-1]
+        for one in latest_first:
+            if name in one.names:
+                return one
+        found = _by_ending(latest_first, name)
+        if found is None and "." not in name:
+            found = _by_ending(latest_first, _shebang_extension(file.content))
+        return found or self.parser(RAW_TEXT.id)
+
+    def parse(
+        self,
+        file: Document,
+        tenant_context: TenantContext,
+        *,
+        parser_id: str | None = None,
+        chunk_size: int = 512,
+        chunk_overlap: int = 64,
+    ) -> list[Chunk]:
+        """Return the chunks of one file, stamped with the tenant, the repository and the branch.
+
+        Parameters
+        ----------
+        file
+            What to parse; `name` is its path.
+        tenant_context
+            Whose it is.
+        parser_id
+            As in `parser_for`.
+        chunk_size, chunk_overlap
+            For the built-in parsers, in characters.
+
+        Raises
+        ------
+        FileRejectedError
+            If the parser is not registered (KB_PARSER_NOT_REGISTERED), breaks (KB_PARSER_FAILED),
+            or gives what is no record of this file (KB_PARSED_CHUNK_INVALID).
+        """
+        registered = self.parser_for(file, parser_id)
+        parser = registered.parser
+        if isinstance(parser, BuiltIn):
+            return parser.sized(chunk_size, chunk_overlap).parse_file(file, tenant_context)
+        try:
+            chunks = list(parser.parse_file(file, tenant_context))
+        except FileRejectedError:
+            raise
+        except Exception as error:
+            # Whatever is wrong with somebody's parser, the other files go on.
+            raise FileRejectedError(
+                PARSER_FAILED,
+                "parserId",
+                f"the parser {registered.id} broke on {file.name}: {type(error).__name__}: {error}",
+                hint="Mend the parser; the other files are not affected.",
+            ) from error
+        return [
+            stamp(_checked(chunk, place, registered.id, file), tenant_context)
+            for place, chunk in enumerate(chunks)
+        ]
+
+
+def stamp(chunk: Chunk, tenant_context: TenantContext) -> Chunk:
+    """Return the record with the tenant and the repository that the server knows.
+
+    A record without a branch of its own gets the context's.
+
+    Examples
+    --------
+    >>> claim = Chunk(
+    ...     tenant_id="somebody-else", repo_slug="x", root_kind="external-source", source_path="a",
+    ...     content="Hello.", hash_inputs=["content"], parser_id="mine", parser_version="1.0.0",
+    ...     kind="raw-text", name="a",
+    ... )
+    >>> stamp(claim, TenantContext(tenant="acme", repo="docs")).tenant_id
+    'acme'
+    """
+    meta = chunk.custom_meta
+    if tenant_context.branch and "branch" not in meta:
+        meta = {**meta, "branch": tenant_context.branch}
+    return chunk.model_copy(
+        update={
+            "tenant_id": tenant_context.tenant,
+            "repo_slug": tenant_context.repo,
+            "custom_meta": meta,
+        }
+    )
+
+
+@lru_cache(maxsize=1)
+def default_registry() -> Registry:
+    """Return this process's registry, made from the settings."""
+    return Registry(
+        use_default_parsers=settings().use_default_parsers,
+        custom_parsers=settings().custom_parsers,
+    )
+
+
+def register_source(source: ContentSource, *, source_id: str | None = None) -> None:
+    """Add a source to this process's registry; see `Registry.register_source`."""
+    default_registry().register_source(source, source_id=source_id)
+
+
+def register_parser(
+    parser: Parser | LegacyParser | type[Any], *, parser_id: str | None = None
+) -> None:
+    """Add a parser to this process's registry; see `Registry.register_parser`."""
+    default_registry().register_parser(parser, parser_id=parser_id)
+
+
+def _by_ending(parsers: Sequence[Registered], name: str) -> Registered | None:
+    """Return the parser with the longest ending of `name`; of equals the first."""
+    fitting = [
+        (len(ending), one) for one in parsers for ending in one.extensions if name.endswith(ending)
+    ]
+    return max(fitting, key=lambda pair: pair[0])[1] if fitting else None
+
+
+def _shebang_extension(content: str) -> str:
+    match = _SHEBANG.match(content)
+    return _INTERPRETERS.get(match[1], "") if match else ""
+
+
+def _checked(chunk: object, place: int, parser_id: str, file: Document) -> Chunk:
+    where = f"chunks[{place}]"
+    problem = ""
+    if not isinstance(chunk, Chunk):
+        problem = f"is a {type(chunk).__name__}, not a Chunk"
+    elif chunk.source_path != file.name:
+        problem = f"has the sourcePath {chunk.source_path!r}"
+    else:
+        judged = check_chunk(chunk, where)
+        if not isinstance(judged, Rejection):
+            return judged
+        problem = judged.message
+    raise FileRejectedError(
+        INVALID,
+        where,
+        f"what the parser {parser_id} gave for {file.name}: {where} {problem}",
+        hint="Mend the parser; the other files are not affected.",
+    )
+
+
+def _load(path: str) -> Any:
+    """Return what an import path names."""
+    place, _, name = path.rpartition(":")
+    try:
+        module = _load_file(place) if place.endswith(".py") else import_module(place)
+        return getattr(module, name)
+    except (ImportError, OSError, AttributeError, ValueError, SyntaxError) as error:
+        raise InputError(
+            f"the custom parser {path!r} cannot be imported: {error}",
+            hint="RAG_CUSTOM_PARSERS holds paths like package.module:Class or folder/file.py:Class",
+        ) from error
+
+
+def _load_file(place: str) -> ModuleType:
+    file = Path(project_root(), place).resolve()
+    name = f"course_custom_{re.sub(r'[^A-Za-z0-9]', '_', str(file))}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, file)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{file} is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # dataclasses look their module up
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module

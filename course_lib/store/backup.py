@@ -1,0 +1,249 @@
+"""Backups: rows go out as backup-record-v1, one a line, with their vectors; and come back the same.
+
+Unlike parsed-chunk-v1, these records carry what the model made, so that a restore needs no model.
+It checks instead that the vectors are of the dimension and the model that the database uses.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import psycopg
+from psycopg import sql
+from psycopg.rows import tuple_row
+
+from course_lib.errors import DatabaseError, InputError, SchemaMismatchError
+from course_lib.store.schema import build_vector_indexes, create_schema, stored_dimension
+from course_lib.store.tenancy import PARENTS
+
+VERSION = "backup-record-v1"
+BATCH = 500
+
+_KEYS = {
+    "documents": "partition, tenant_id, repo_slug, branch, document_name",
+    "document_chunks": "partition, tenant_id, repo_slug, branch, document_name, chunk_index",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class BackupReport:
+    """How many rows of each table were written or restored."""
+
+    documents: int
+    chunks: int
+
+
+def backup_lines(conn: psycopg.Connection[Any]) -> Iterator[str]:
+    """Yield a backup, line by line: a header, the documents, the chunks with their vectors.
+
+    All of it is one moment's view of the database.
+
+    Raises
+    ------
+    DatabaseError
+        If there is no index, or the connection is in a transaction.
+    """
+    if conn.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
+        raise DatabaseError(
+            "a backup needs a transaction of its own", hint="Commit, or use another connection."
+        )
+    with conn.transaction():
+        conn.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        dimension = stored_dimension(conn)
+        if dimension is None:
+            raise DatabaseError("there is no index in the database", hint="Ingest first.")
+        counts = {table: _count(conn, table) for table in PARENTS}
+        models = conn.execute("SELECT DISTINCT model FROM documents ORDER BY 1").fetchall()
+        yield json.dumps(
+            {
+                "schemaVersion": VERSION,
+                "record": "header",
+                "dimension": dimension,
+                "models": [model for (model,) in models],
+                **counts,
+            }
+        )
+        for table in PARENTS:
+            query = sql.SQL(
+                "SELECT jsonb_build_object('schemaVersion', {version}, 'record', {table}, 'row', "
+                "to_jsonb(t) - {computed}::text[] || {vector})::text FROM {source} AS t "
+                "ORDER BY {key}"
+            ).format(
+                version=sql.Literal(VERSION),
+                table=sql.Literal(table),
+                computed=sql.Literal(_columns(conn, table, "<>")),
+                # As an array of numbers, which is also how pgvector writes and reads a vector.
+                vector=sql.SQL("jsonb_build_object('embedding', embedding::text::jsonb)")
+                if table == "document_chunks"
+                else sql.SQL("'{}'::jsonb"),
+                source=sql.Identifier(table),
+                key=sql.SQL(_KEYS[table]),
+            )
+            with conn.cursor("course_backup", row_factory=tuple_row) as cursor:
+                cursor.itersize = BATCH
+                cursor.execute(query)
+                for (line,) in cursor:
+                    yield line
+
+
+def restore(
+    conn: psycopg.Connection[Any],
+    path: str | os.PathLike[str],
+    *,
+    model: str,
+) -> BackupReport:
+    """Put the rows of a backup into the database, all of them or none.
+
+    Documents that are there already are replaced with all their chunks; others stay.
+
+    Parameters
+    ----------
+    conn
+        A connection of the tables' owner; the tables are created if they are missing.
+    path
+        What `backup_lines` gave, in a file.
+    model
+        The model that questions will be encoded with.
+
+    Raises
+    ------
+    SchemaMismatchError
+        If the backup's vectors are of another dimension or another model.
+    InputError
+        If the file cannot be read, is no backup, or is not complete.
+    """
+    source = Path(path)
+    try:
+        with source.open(encoding="utf-8", newline="\n") as file:
+            lines = enumerate((line for line in file if line.strip()), 1)
+            header = _header(source, next(lines, (1, ""))[1], model)
+            create_schema(conn, header["dimension"])
+            with conn.transaction():
+                report = _restore_rows(conn, source, lines)
+                expected = BackupReport(header["documents"], header["document_chunks"])
+                if report != expected:
+                    raise InputError(
+                        f"{source} holds {report.documents} documents and {report.chunks} chunks, "
+                        f"its header promises {expected.documents} and {expected.chunks}",
+                        hint="The file is not complete. Nothing was restored.",
+                    )
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{source} cannot be read: {error}", hint="Check the path.") from error
+    except (psycopg.DataError, psycopg.IntegrityError) as error:
+        raise InputError(
+            f"{source} holds a row that does not fit the tables: {error.diag.message_primary}",
+            hint="Nothing was restored.",
+        ) from error
+    build_vector_indexes(conn)
+    return report
+
+
+def _header(source: Path, line: str, model: str) -> dict[str, Any]:
+    header = _record(source, 1, line)
+    if header.get("record") != "header" or not isinstance(header.get("dimension"), int):
+        raise InputError(
+            f"{source} does not begin with the header of a {VERSION} file",
+            hint="`course backup FILE` writes one; records without vectors go to "
+            "`course ingest-tenant`.",
+        )
+    others = [name for name in header.get("models", []) if name != model]
+    if others:
+        raise SchemaMismatchError(
+            f"{source} holds vectors of the model {', '.join(others)}, the settings name {model}",
+            hint="Set RAG_EMBED_MODEL to the backup's model, or index the documents anew.",
+        )
+    return header
+
+
+def _record(source: Path, number: int, line: str) -> dict[str, Any]:
+    try:
+        record = json.loads(line)
+        if not isinstance(record, dict) or record.get("schemaVersion") != VERSION:
+            raise ValueError(f"it is no {VERSION} record")
+    except ValueError as error:
+        raise InputError(
+            f"{source}, record {number}: {error}", hint="Nothing was restored."
+        ) from error
+    return record
+
+
+def _restore_rows(
+    conn: psycopg.Connection[Any], source: Path, lines: Iterator[tuple[int, str]]
+) -> BackupReport:
+    counts = dict.fromkeys(PARENTS, 0)
+    batch: list[dict[str, Any]] = []
+    table = "documents"
+    for number, line in lines:
+        record = _record(source, number, line)
+        name, row = record.get("record"), record.get("row")
+        if name not in PARENTS or not isinstance(row, dict):
+            raise InputError(
+                f"{source}, record {number} is a row of no table: {name!r}",
+                hint="Nothing was restored.",
+            )
+        if name != table or len(batch) >= BATCH:
+            _put(conn, table, batch)
+            batch, table = [], name
+        batch.append(row)
+        counts[name] += 1
+    _put(conn, table, batch)
+    return BackupReport(counts["documents"], counts["document_chunks"])
+
+
+def _put(conn: psycopg.Connection[Any], table: str, rows: list[dict[str, Any]]) -> None:
+    if not rows:
+        return
+    columns = _columns(conn, table)
+    unknown = {name for row in rows for name in row} - set(columns)
+    if unknown:
+        raise InputError(
+            f"the backup has columns that {table} lacks: {', '.join(sorted(unknown))}",
+            hint="It is of a newer version of the course. Nothing was restored.",
+        )
+    given = [name for name in columns if name in rows[0]]
+    payload = json.dumps(rows)
+    if table == "documents":
+        conn.execute(
+            "DELETE FROM document_chunks AS old USING "
+            "jsonb_populate_recordset(NULL::documents, %s::jsonb) AS new WHERE "
+            "(old.partition, old.tenant_id, old.repo_slug, old.branch, old.document_name) = "
+            "(new.partition, new.tenant_id, new.repo_slug, new.branch, new.document_name)",
+            [payload],
+        )
+    names = sql.SQL(", ").join(map(sql.Identifier, given))
+    excluded = sql.SQL(", ").join(sql.Identifier("excluded", name) for name in given)
+    conn.execute(
+        sql.SQL(
+            "INSERT INTO {table} ({names}) SELECT {names} FROM "
+            "jsonb_populate_recordset(NULL::{table}, %s::jsonb) "
+            "ON CONFLICT ({key}) DO UPDATE SET ({names}) = ROW({excluded})"
+        ).format(
+            table=sql.Identifier(table),
+            names=names,
+            excluded=excluded,
+            key=sql.SQL(_KEYS[table]),
+        ),
+        [payload],
+    )
+
+
+def _columns(
+    conn: psycopg.Connection[Any], table: str, generated: Literal["=", "<>"] = "="
+) -> list[str]:
+    """Return the columns that can be written, or (``<>``) those that the database computes."""
+    rows = conn.execute(
+        "SELECT attname FROM pg_attribute WHERE attrelid = to_regclass(%s) AND attnum > 0 "
+        f"AND NOT attisdropped AND attgenerated {generated} '' ORDER BY attnum",
+        [table],
+    ).fetchall()
+    return [name for (name,) in rows]
+
+
+def _count(conn: psycopg.Connection[Any], table: str) -> int:
+    row = conn.execute(sql.SQL("SELECT count(*) FROM {}").format(sql.Identifier(table))).fetchone()
+    return int(row[0]) if row else 0

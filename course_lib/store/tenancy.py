@@ -1,0 +1,114 @@
+"""Tenants: whose rows a connection may see and change, decided by the database itself.
+
+Queries name their tenant, and may forget to. Row-level security does not: a role that owns nothing
+reads its tenant's rows and the public ones, and writes its tenant's only. The tenant holds for one
+transaction, so that a pooled connection carries nothing over to whoever uses it next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, LiteralString
+
+import psycopg
+from psycopg import sql
+from psycopg.pq import TransactionStatus
+
+from course_lib.errors import InputError
+from course_lib.records import PARTITIONS, Visibility
+
+PARENTS = ("documents", "document_chunks")
+LEAVES = tuple(f"{table}_{name}" for table in PARENTS for name in (*PARTITIONS, "default"))
+
+# A subselect is evaluated once for a query, a function in a filter once for a row.
+_OWN: LiteralString = "tenant_id = (SELECT nullif(current_setting('course.tenant', true), ''))"
+
+_PROTECT: LiteralString = f"""
+ALTER TABLE {{table}} ENABLE ROW LEVEL SECURITY;
+CREATE POLICY owner_does_all ON {{table}} TO CURRENT_USER USING (true) WITH CHECK (true);
+CREATE POLICY tenant_reads ON {{table}} FOR SELECT USING (visibility = 'public' OR {_OWN});
+CREATE POLICY tenant_inserts ON {{table}} FOR INSERT WITH CHECK ({_OWN});
+CREATE POLICY tenant_updates ON {{table}} FOR UPDATE USING ({_OWN}) WITH CHECK ({_OWN});
+CREATE POLICY tenant_deletes ON {{table}} FOR DELETE USING ({_OWN});
+"""
+
+_COLUMN: LiteralString = (
+    "ALTER TABLE {table} ADD COLUMN IF NOT EXISTS visibility text NOT NULL DEFAULT 'private' "
+    "CHECK (visibility IN ('private', 'public'))"
+)
+
+_SET: LiteralString = "SELECT set_config('course.tenant', %s, true)"
+
+
+def protect_tables(conn: psycopg.Connection[Any]) -> None:
+    """Give the tables their visibility and their policies, unless they have them.
+
+    The owner's own tools see every row; all other roles see what their tenant may.
+    """
+    row = conn.execute(
+        "SELECT relforcerowsecurity FROM pg_class WHERE oid = to_regclass('document_chunks')"
+    ).fetchone()
+    if row is None or row[0]:
+        return
+    for table in PARENTS:
+        conn.execute(sql.SQL(_COLUMN).format(table=sql.Identifier(table)))
+    # A policy of the parent does not hold for who names a partition.
+    for table in (*PARENTS, *LEAVES):
+        conn.execute(sql.SQL(_PROTECT).format(table=sql.Identifier(table)))
+    # COPY is refused to whoever is subject to policies: the owner may still COPY to a partition.
+    # The service's roles own nothing, so that policies hold for them everywhere.
+    for table in PARENTS:
+        force = "ALTER TABLE {} FORCE ROW LEVEL SECURITY"
+        conn.execute(sql.SQL(force).format(sql.Identifier(table)))
+
+
+@contextmanager
+def as_tenant(conn: psycopg.Connection[Any], tenant: str) -> Iterator[None]:
+    """Run a transaction (a savepoint in one that is open) as one tenant.
+
+    Parameters
+    ----------
+    conn
+        A connection; for the policies to hold, as a role that owns nothing (`service_url`).
+    tenant
+        The authenticated tenant, never a record's claim.
+
+    Raises
+    ------
+    InputError
+        If the tenant is empty.
+
+    Examples
+    --------
+    >>> with as_tenant(conn, "acme"):  # doctest: +SKIP
+    ...     conn.execute("SELECT count(*) FROM document_chunks").fetchone()
+    (12,)
+    """
+    if not tenant:
+        raise InputError("the tenant is empty", hint="Pass the one that the key belongs to.")
+    is_nested = conn.info.transaction_status != TransactionStatus.IDLE
+    with conn.transaction():
+        row = conn.execute("SELECT current_setting('course.tenant', true)").fetchone()
+        conn.execute(_SET, [tenant])
+        yield
+        if is_nested:
+            # The end of a savepoint does not take the setting back; a roll-back does.
+            conn.execute(_SET, [(row[0] if row else None) or ""])
+
+
+def set_visibility(
+    conn: psycopg.Connection[Any], tenant: str, repo: str, visibility: Visibility
+) -> None:
+    """Make all that is stored of a tenant's repository private or public."""
+    changed = conn.execute(
+        "UPDATE documents SET visibility = %(visibility)s WHERE tenant_id = %(tenant)s "
+        "AND repo_slug = %(repo)s AND visibility <> %(visibility)s",
+        {"visibility": visibility, "tenant": tenant, "repo": repo},
+    ).rowcount
+    if changed:
+        conn.execute(
+            "UPDATE document_chunks SET visibility = %(visibility)s WHERE tenant_id = %(tenant)s "
+            "AND repo_slug = %(repo)s AND visibility <> %(visibility)s",
+            {"visibility": visibility, "tenant": tenant, "repo": repo},
+        )

@@ -1,0 +1,20 @@
+"""On the course's own data: whatever is embedded by default fits the real model."""
+
+from course_lib.embedder import EmbeddingClient
+from course_lib.loader import default_registry
+from course_lib.records import TenantContext
+from course_lib.settings import project_root
+
+
+def test_every_text_of_the_courses_data_fits_the_model(embedder: EmbeddingClient) -> None:
+    registry = default_registry()
+    context = TenantContext(tenant="local", repo="data")
+    source = registry.source("directory")
+    texts = []
+    for document in source.read(
+        str(project_root() / "data"), extensions=(*registry.extensions(), ".py", ".toml", ".jsonl")
+    ):
+        texts += [chunk.embedded_text for chunk in registry.parse(document, context)]
+    assert len(texts) > 100
+    too_long = [text for text in texts if embedder.count_tokens(text) > embedder.max_seq_length]
+    assert too_long == []

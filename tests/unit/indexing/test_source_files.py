@@ -1,0 +1,291 @@
+"""Other people's content: three kinds of input, refusals one by one, and nothing encoded twice."""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psycopg
+import pytest
+
+from course_lib.errors import DatabaseError, InputError
+from course_lib.indexing import TenantReport, ingest_source_files, ingest_tenant_file
+from course_lib.indexing.embedding import encode_whole, windows
+from course_lib.loader import Registry, write_jsonl
+from course_lib.loader.contract import (
+    EMBEDDING_REJECTED,
+    FILE_INVALID,
+    INVALID,
+    PARSER_NOT_REGISTERED,
+)
+from course_lib.records import Chunk, Document, TenantContext
+from course_lib.store import as_tenant, connect, create_schema, service_url
+from course_lib.store.databases import FreshDatabase
+
+ACME = TenantContext(tenant="acme", repo="platform")
+
+
+def record(path: str = "a.yaml", content: str = "kind: Pod", **changes: Any) -> dict[str, Any]:
+    return {
+        "schemaVersion": "1.0.0",
+        "tenantId": "evil",
+        "repoSlug": "claimed",
+        "rootKind": "bare-repo",
+        "sourcePath": path,
+        "content": content,
+        "hashInputs": ["content", "kind"],
+        "parserId": "their-own",
+        "parserVersion": "2.0.0",
+        "kind": "Pod",
+        "name": "p",
+        **changes,
+    }
+
+
+def send(files: Iterable[Any], conn: Any, client: Any, **options: Any) -> TenantReport:
+    tenant = options.pop("tenant", ACME)
+    return ingest_source_files(files, tenant, conn=conn, embedder=client, **options)
+
+
+def rows(conn: psycopg.Connection) -> list[tuple[Any, ...]]:
+    return conn.execute(
+        "SELECT tenant_id, repo_slug, branch, document_name, chunk_index, content "
+        "FROM document_chunks ORDER BY 1, 2, 3, 4, 5"
+    ).fetchall()
+
+
+def refusals(done: TenantReport) -> list[tuple[str, str, str]]:
+    return [(one.code, one.record, one.field) for one in done.rejections]
+
+
+def test_three_kinds_of_input_land_as_the_tenants(conn: Any, client: Any) -> None:
+    done = send(
+        [
+            {"sourcePath": "raw.md", "content": "# Raw"},
+            {"sourcePath": "notes.xyz", "content": "of no known format"},
+            {"sourcePath": "as.md", "content": "# No heading", "parserId": "raw-text"},
+            {"sourcePath": "p.yaml", "parsedChunks": [record("p.yaml"), record("p.yaml", "b: 2")]},
+            record("bare.yaml"),
+            record("bare.yaml", "b: 2", customMeta={"chunkIndex": 7, "branch": "dev"}),
+            Document(Path("d.md"), "d.md", "# A document"),
+            Chunk.model_validate(record("chunk.yaml")),
+        ],
+        conn,
+        client,
+    )
+    assert done.rejections == ()
+    assert rows(conn) == [
+        ("acme", "platform", "", "as.md", 0, "# No heading"),
+        ("acme", "platform", "", "bare.yaml", 0, "kind: Pod"),
+        ("acme", "platform", "", "chunk.yaml", 0, "kind: Pod"),
+        ("acme", "platform", "", "d.md", 0, "# A document"),
+        ("acme", "platform", "", "notes.xyz", 0, "of no known format"),
+        ("acme", "platform", "", "p.yaml", 0, "kind: Pod"),
+        ("acme", "platform", "", "p.yaml", 1, "b: 2"),
+        ("acme", "platform", "", "raw.md", 0, "# Raw"),
+        ("acme", "platform", "dev", "bare.yaml", 7, "b: 2"),
+    ]
+    kinds = dict(conn.execute("SELECT document_name, kind FROM document_chunks").fetchall())
+    assert (kinds["raw.md"], kinds["notes.xyz"], kinds["as.md"]) == (
+        *("doc-section", "raw-text", "raw-text"),
+    )
+    assert (done.report.documents, done.report.inserted) == (8, 9)
+
+
+def test_what_is_broken_is_refused_alone(conn: Any, client: Any) -> None:
+    done = send(
+        [
+            {"sourcePath": "a.md", "content": "# Fine"},
+            {"sourcePath": "b.md", "content": "x", "parserId": "nobody"},
+            {"sourcePath": "../c.md", "content": "x"},
+            {"sourcePath": "d.md"},
+            {"sourcePath": "e.md", "content": 3},
+            {"sourcePath": "f.md", "content": "nul \0"},
+            {
+                "sourcePath": "g.yaml",
+                "parsedChunks": [record("g.yaml"), record("other"), record("g.yaml", embedding=[])],
+            },
+            record(kind=""),
+            "nonsense",
+            record("h.yaml", customMeta={"chunkIndex": 1}),
+            record("h.yaml", "twice", customMeta={"chunkIndex": 1}),
+        ],
+        conn,
+        client,
+    )
+    assert refusals(done) == [
+        (PARSER_NOT_REGISTERED, "files[1] (b.md)", "parserId"),
+        (FILE_INVALID, "files[2]", "sourcePath"),
+        (FILE_INVALID, "files[3]", "content"),
+        (FILE_INVALID, "files[4]", "content"),
+        (FILE_INVALID, "files[5]", "content"),
+        (INVALID, "files[6].parsedChunks[1]", "sourcePath"),
+        (EMBEDDING_REJECTED, "files[6].parsedChunks[2]", "embedding"),
+        (INVALID, "files[7]", "kind"),
+        (INVALID, "files[8]", "record"),
+        (INVALID, "files[10]", "customMeta.chunkIndex"),
+    ]
+    assert [row[3] for row in rows(conn)] == ["a.md", "g.yaml", "h.yaml"]
+    assert json.loads(done.to_json())["rejections"][0]["code"] == PARSER_NOT_REGISTERED
+
+
+def test_unchanged_records_cost_no_encoding(conn: Any, client: Any) -> None:
+    records = [record(content=f"n: {number}") for number in range(4)]
+    send(records, conn, client)
+    assert len(client.texts) == 4
+    again = send(records, conn, client)
+    assert (len(client.texts), again.report.unchanged) == (4, 4)
+    records[2] = record(content="changed")
+    changed = send(records, conn, client)
+    assert client.texts[4:] == ["changed"]
+    assert (changed.report.updated, changed.report.unchanged) == (1, 3)
+    # What no hash is made of is stored anew, and not encoded.
+    moved = [one | {"line_start": 9} for one in records]
+    assert send(moved, conn, client).report.updated == 4
+    assert len(client.texts) == 5
+    # The header is embedded, though these hashes do not name it.
+    send([moved[0] | {"customMeta": {"header": "above"}}, *moved[1:]], conn, client)
+    assert client.texts[5:] == ["above\nn: 0"]
+
+
+def test_another_model_encodes_everything_anew(conn: Any, client: Any, other_model: Any) -> None:
+    send([record()], conn, client)
+    send([record()], conn, other_model)
+    assert len(other_model.texts) == 1
+
+
+def test_a_parsers_new_version_indexes_its_files_anew(conn: Any, client: Any) -> None:
+    class Whole:
+        id = "whole"
+        version = "1.0.0"
+        extensions = (".whole",)
+
+        def parse(self, content: str, path: str, type: str, hierarchy: Any) -> list[str]:
+            return [content]
+
+    registry = Registry()
+    registry.register_parser(Whole())
+    files = [{"sourcePath": "a.whole", "content": "x"}, {"sourcePath": "b.md", "content": "y"}]
+    send(files, conn, client, registry=registry)
+    send(files, conn, client, registry=registry)
+    assert client.texts == ["x", "y"]
+    registry.register_parser(type("Next", (Whole,), {"version": "1.1.0"}))
+    assert send(files, conn, client, registry=registry).report.updated == 1
+    assert client.texts == ["x", "y", "x"]
+    found = conn.execute("SELECT parser FROM documents ORDER BY 1").fetchall()
+    assert found == [("markdown 1.0.0",), ("whole 1.1.0",)]
+
+
+def test_a_document_of_which_nothing_valid_came_stays(conn: Any, client: Any) -> None:
+    file = {"sourcePath": "a.yaml", "parsedChunks": [record()]}
+    send([file], conn, client)
+    send([file | {"parsedChunks": [record(kind="")]}], conn, client)
+    assert len(rows(conn)) == 1
+    send([file | {"parsedChunks": []}], conn, client)
+    assert rows(conn) == []
+
+
+def test_visibility_is_the_repositorys_and_changes_without_encoding(conn: Any, client: Any) -> None:
+    def visible() -> list[Any]:
+        return conn.execute(
+            "SELECT visibility FROM documents UNION ALL SELECT visibility FROM document_chunks"
+        ).fetchall()
+
+    send([record()], conn, client)
+    assert visible() == [("private",)] * 2
+    send([record("b.yaml")], conn, client, tenant=ACME.model_copy(update={"visibility": "public"}))
+    assert visible() == [("public",)] * 4
+    send([record()], conn, client)
+    assert visible() == [("private",)] * 4
+    assert len(client.texts) == 2
+
+
+def test_the_services_writer_ingests_for_its_tenant_alone(
+    conn: Any, client: Any, database: FreshDatabase
+) -> None:
+    create_schema(conn, client.dimension)
+    beta = TenantContext(tenant="beta", repo="platform")
+    with connect(service_url("writer", url=database.url), autocommit=True) as writer:
+        for tenant in (ACME, beta):
+            done = send(
+                [record(), {"sourcePath": "b.md", "content": "y"}], writer, client, tenant=tenant
+            )
+            assert (done.report.inserted, done.report.chunks) == (2, 2)
+        send([record(content="new")], writer, client)
+        with as_tenant(writer, "beta"):
+            assert [row[5] for row in rows(writer)] == ["kind: Pod", "y"]
+        with as_tenant(writer, "acme"):
+            assert [row[5] for row in rows(writer)] == ["new", "y"]
+    with connect(service_url("reader", url=database.url), autocommit=True) as reader:
+        with pytest.raises(DatabaseError, match="permission denied"):
+            send([record(content="newer")], reader, client)
+    assert len(rows(conn)) == 4
+
+
+def lines(path: Path, records: Iterable[Any]) -> Path:
+    write_jsonl(path, (one if isinstance(one, str) else json.dumps(one) for one in records))
+    return path
+
+
+def test_a_file_of_records_is_indexed_whatever_their_order(
+    conn: Any, client: Any, tmp_path: Path
+) -> None:
+    records = [record(f"{n % 3}.yaml", f"n: {n}") for n in range(9)]
+    broken = [record(kind=""), "{", "", record(embedding=[1])]
+    file = lines(tmp_path / "a.jsonl", [*records[:4], *broken, *records[4:]])
+    options: dict[str, Any] = {"conn": conn, "embedder": client}
+    done = ingest_tenant_file(file, ACME, **options)
+    assert refusals(done) == [
+        (INVALID, "line 5", "kind"),
+        (INVALID, "line 6", "record"),
+        (EMBEDDING_REJECTED, "line 8", "embedding"),
+    ]
+    assert [(row[0], row[3], row[4], row[5]) for row in rows(conn)] == [
+        ("acme", f"{n % 3}.yaml", n // 3, f"n: {n}") for n in (0, 3, 6, 1, 4, 7, 2, 5, 8)
+    ]
+    assert ingest_tenant_file(file, ACME, **options).report.unchanged == 9
+    assert len(client.texts) == 9
+
+
+def test_documents_that_a_file_does_not_mention_stay_unless_pruned(
+    conn: Any, client: Any, tmp_path: Path
+) -> None:
+    options: dict[str, Any] = {"conn": conn, "embedder": client}
+    ingest_tenant_file(lines(tmp_path / "1", [record("a"), record("b")]), ACME, **options)
+    said: list[str] = []
+    for records, prune, names in (
+        ([record("b")], False, ["a", "b"]),
+        ([record("b"), record(kind="")], True, ["a", "b"]),
+        ([record("b")], True, ["b"]),
+    ):
+        file = lines(tmp_path / "2", records)
+        ingest_tenant_file(file, ACME, prune=prune, say=said.append, **options)
+        assert [row[3] for row in rows(conn)] == names
+    assert said == ["records were refused, so documents that are not in the file stay"]
+
+
+def test_a_file_that_is_missing_is_named(conn: Any, client: Any, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="none cannot be read"):
+        ingest_tenant_file(tmp_path / "none", ACME, conn=conn, embedder=client)
+
+
+def test_no_word_of_a_long_text_is_lost(client: Any) -> None:
+    text = " ".join(f"word{number}" for number in range(1000))
+    parts = windows(client, "head line\n" + text, "head line\n")
+    assert len(parts) > 3
+    assert all(part.startswith("head line\n") for part in parts)
+    assert max(map(client.count_tokens, parts)) <= client.max_seq_length
+    assert " ".join(part.removeprefix("head line\n") for part in parts).split() == text.split()
+    assert windows(client, "short") == ["short"]
+    vectors = encode_whole(client, [text, "short"], ["", ""])
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx([1, 1])
+    assert (vectors[1] == client.encode(["short"])[0]).all()
+
+
+def test_no_text_that_is_embedded_is_truncated(conn: Any, client: Any) -> None:
+    long = "lorem ipsum dolor " * 400
+    send([record(content=long, customMeta={"header": "kind: Pod\n"})], conn, client)
+    assert len(client.texts) > 1
+    assert max(map(client.count_tokens, client.texts)) <= client.max_seq_length
+    assert rows(conn)[0][5] == long
