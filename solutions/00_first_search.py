@@ -36,7 +36,7 @@ lab = start("00", data_dir=data_dir, database_url=database_url, embedding_model=
 lab.show.pipeline()
 
 # %% [markdown]
-# That strip is the whole course. Text comes in on the left; on the right somebody gets an answer. Every lab builds one of the boxes and marks it.
+# That strip is the whole course. Text comes in on the left; on the right somebody gets an answer. Each lab works on one of the boxes and marks it.
 #
 # ## The problem
 #
@@ -70,7 +70,7 @@ for name, text in documents.items():
 # %% [markdown]
 # ## The machine, in four cells
 #
-# First a database: a real PostgreSQL with the extension [pgvector](../labs/GLOSSARY.md#pgvector), which can store and compare lists of numbers. This lab gets an empty one of its own, and it goes away when you close the notebook.
+# First a database: a real PostgreSQL with the extension [pgvector](../labs/GLOSSARY.md#pgvector), which can store and compare lists of numbers. This lab gets an empty one of its own, which goes away when the notebook's kernel stops.
 
 # %% tags=["nbval-check-output"]
 conn = lab.connect(autocommit=True)
@@ -112,7 +112,7 @@ results = search(conn, lab.encode(question), top_k=3)
 lab.show.ranking(results, question, mark="rollback")
 
 # %% [markdown]
-# The first pieces are from the right page, around the section on rollback, and the word *undo* is in none of them.
+# The first two pieces are from the right page, around the section on rollback, and the word *undo* is in neither.
 #
 # The number beside each piece is its [cosine similarity](../labs/GLOSSARY.md#cosine-similarity) to the question: 1 would be the same direction, 0 nothing in common. What matters is the order; you will see in lab 04 what the numbers can and cannot tell you.
 
@@ -187,7 +187,7 @@ lab.show.map_2d(
 )
 
 # %% [markdown]
-# Pieces of one page lie together without anybody having said which page they are from: the model has only read their text. The star lies among the pieces about releases.
+# One page, the one on vector databases, keeps to itself; the other four speak of the same things and are mixed. Nobody said which page a piece is from: the model has only read its text. Two numbers show little of what 384 hold, so take the picture as a sketch.
 #
 # ## Break it
 #

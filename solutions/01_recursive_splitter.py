@@ -576,5 +576,5 @@ lab.score(recall_at_5=measured.recall, mrr=measured.mrr, note=note)
 # before the heading where the floor allows it. Is the splitter still lossless? Do recall@5 and MRR move by more than luck?
 # `fixed_cuts(…, shift=…)` shows how large luck is.
 #
-# **Next.** Text has blank lines to cut at. Kubernetes manifests have a structure of their own, and lab 02 cuts along it. The
-# [table of labs](../README.md) has them all.
+# **Next.** Text has blank lines to cut at. Each of these chunks now needs a vector:
+# that is [lab 04](../labs/04_embeddings.ipynb). The [table of labs](../README.md#work-through-it) says what is there.

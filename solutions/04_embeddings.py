@@ -621,7 +621,7 @@ missed = {name: set(found.missed) for name, found in measured.items()}
 print("found by words alone:", len(missed["cosine"] - missed["shared words"]))
 
 # %% [markdown]
-# Those last ones are a reason for hybrid search, in lab 06.
+# Those last ones are a reason to bring both ways together, which a later lab does.
 #
 # Now speed. The course's `EmbeddingClient` does what you have built, with a [cache](../labs/GLOSSARY.md#cache) and a choice of engines: `auto`
 # takes the fastest one on this machine that ranks as sentence-transformers does. How much faster, and how much the same?

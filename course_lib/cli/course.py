@@ -166,7 +166,7 @@ def down() -> None:
 
 
 def clean() -> None:
-    """Stop the embedded server and remove everything the course made, except `my/`."""
+    """Stop the embedded server and remove what the course made, except `.venv` and `my/`."""
     from course_lib.teaching.clean import clean as run_clean
 
     for removed in run_clean():

@@ -24,7 +24,10 @@ Partition = Annotated[
         help="documentation, issues, code_manifests, code_pipelines, code_notebooks or your own.",
     ),
 ]
-Repo = Annotated[str, typer.Option("--repo", "-r", help="Name of the corpus.")]
+Repo = Annotated[
+    str | None,
+    typer.Option("--repo", "-r", help="Name of the corpus.", show_default="the folder's name"),
+]
 ChunkSize = Annotated[
     int | None,
     typer.Option(help="Characters in a chunk, at most.", show_default="RAG_CHUNK_SIZE, 512"),
@@ -49,7 +52,7 @@ def add_to(app: typer.Typer) -> None:
 def load(
     directory: Annotated[Path, typer.Argument(help="Directory of documents and code.")],
     output_dir: Annotated[Path, typer.Option(help="Where the JSON Lines files go.")],
-    repo: Repo = "documents",
+    repo: Repo = None,
     chunk_size: ChunkSize = None,
     chunk_overlap: ChunkOverlap = None,
 ) -> None:
@@ -63,7 +66,7 @@ def load(
     report = load_directory(
         directory,
         output_dir,
-        repo=repo,
+        repo=repo or _folder_name(directory),
         tenant=settings().tenant,
         chunk_size=settings().chunk_size if chunk_size is None else chunk_size,
         chunk_overlap=settings().chunk_overlap if chunk_overlap is None else chunk_overlap,
@@ -98,7 +101,7 @@ def embed(
 def ingest(
     path: Annotated[Path, typer.Argument(help="Directory of documents and code, or one file.")],
     partition: Partition = "documentation",
-    repo: Repo = "documents",
+    repo: Repo = None,
     branch: Annotated[str, typer.Option(help="Version of the corpus.")] = "",
     chunk_size: ChunkSize = None,
     chunk_overlap: ChunkOverlap = None,
@@ -119,7 +122,7 @@ def ingest(
             conn=conn,
             embedder=EmbeddingClient(),
             partition=partition,
-            repo=repo,
+            repo=repo or _folder_name(path),
             branch=branch,
             tenant=settings().tenant,
             chunk_size=settings().chunk_size if chunk_size is None else chunk_size,
@@ -180,6 +183,12 @@ def search(
         typer.echo(json.dumps([asdict(result) for result in results], ensure_ascii=False, indent=2))
     else:
         _print_results(results)
+
+
+def _folder_name(path: Path) -> str:
+    """Return the name of a folder, or of the one that a file lies in: two folders, two corpora."""
+    place = path.resolve()
+    return (place.parent if place.is_file() else place).name or "documents"
 
 
 def connect() -> psycopg.Connection:

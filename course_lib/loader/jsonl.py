@@ -72,7 +72,8 @@ def read_lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
         raise InputError(f"{source} is not UTF-8", hint="Write it as UTF-8.") from error
     except OSError as error:
         raise InputError(
-            f"{source} cannot be read: {error.strerror}", hint="Check the path."
+            f"{source} cannot be read: {error.strerror}",
+            hint="Check the path; `course load DIR --output-dir …` writes what `embed` reads.",
         ) from error
 
 

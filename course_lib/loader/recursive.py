@@ -20,9 +20,9 @@ def find_cut(
 ) -> int:
     """Return where the chunk that begins at `start` ends.
 
-    The strongest separator that ends behind `floor` and not behind `limit` wins; among several of
-    its kind the last. The separator stays with the chunk that it ends. Without one, the cut is at
-    `limit`.
+    The strongest separator that begins at `start` or later, ends behind `floor` and not behind
+    `limit` wins; among several of its kind the last. The separator stays with the chunk that it
+    ends. Without one, the cut is at `limit`.
 
     Parameters
     ----------

@@ -188,11 +188,12 @@ def _check(query_vector: object, top_k: int, threshold: float, ef_search: int) -
         query = np.asarray(query_vector, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(f"the query vector is no vector: {error}", hint=hint) from error
-    if query.ndim != 1 or not np.isfinite(query).all() or not query.any():
-        raise InputError(
-            f"the query vector has shape {query.shape}, or holds NaN, infinity or only zeros",
-            hint=hint,
-        )
+    if query.ndim != 1 or not query.size:
+        raise InputError(f"the query vector has shape {query.shape}", hint=hint)
+    if not np.isfinite(query).all():
+        raise InputError("the query vector holds NaN or infinity", hint=hint)
+    if not query.any():
+        raise InputError("the query vector holds only zeros: it points nowhere", hint=hint)
     # pgvector squares in single precision, where very small and very large numbers get lost.
     query = query / np.abs(query).max()
     query = query / np.linalg.norm(query)

@@ -48,7 +48,7 @@ def check_find_cut(call: Probe) -> None:
     )
     call("abc. def", 0, 4).gives(4, because="'. ' ends at 5, which lies behind the limit")
     call("ab cd. ef gh ij", 7, 13).gives(
-        13, because="offsets count from the beginning of the text, not from start"
+        13, because="the separator has to begin at start or later; a cut at start is an empty chunk"
     )
     call("x. abcdefghij", 3, 10).gives(10, because="what lies before start is another chunk's")
     call(" abcdefgh", 0, 5).gives(1, because="a boundary at offset 0 is one, too")

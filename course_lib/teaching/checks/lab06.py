@@ -47,8 +47,8 @@ PLACES = [
     hints=(
         "Four columns, one table, ORDER BY, LIMIT. The last column is computed: "
         "`1 - (embedding <=> %(query)s) AS similarity_score`.",
-        "Sort by `embedding <=> %(query)s`, ascending. Sorted by the similarity, descending, the "
-        "rows are the same, but no index can deliver them.",
+        "Sort by `embedding <=> %(query)s`, ascending. Sorted by the similarity, descending, no "
+        "index can deliver the rows, and one whose similarity is not a number comes first.",
         "For ties, ORDER BY takes more columns: `…, document_name, chunk_index`. LIMIT takes a "
         "placeholder like any other value.",
     ),
