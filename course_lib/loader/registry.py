@@ -180,7 +180,10 @@ class Registry:
             If it is no parser: it lacks an id, a version like ``1.0.0``, or a method to parse.
         """
         made: Any = parser() if isinstance(parser, type) else parser
-        name, version = parser_id or getattr(made, "id", None), getattr(made, "version", None)
+        name = parser_id or getattr(made, "id", None)
+        # To know the version of one of ours, its module would have to be imported.
+        built_in = isinstance(made, BuiltIn)
+        version = "0.0.0" if built_in else getattr(made, "version", None)
         modern = callable(getattr(made, "parse_file", None))
         if not isinstance(name, str) or not name or not isinstance(version, str):
             raise InputError(f"{made!r} is no parser", hint="A parser declares `id` and `version`.")
