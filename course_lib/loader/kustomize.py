@@ -20,6 +20,7 @@ from course_lib.records import Chunk, Document
 
 FILE_NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 PARSER_ID = "kustomize"
+PARSER_VERSION = "1.0.0"
 
 _REMOTE = re.compile(
     r"[a-z+]+://|git@|[\w-]+(?:\.[\w-]+)*\.(?:com|org|io|net)[:/]|.*\?(?:ref|version)="

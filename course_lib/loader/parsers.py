@@ -129,6 +129,22 @@ class BuiltIn:
 
 BUILT_IN: tuple[BuiltIn, ...] = (
     BuiltIn("markdown", "markdown:split_document", extensions=(".md", ".txt")),
+    BuiltIn("kubernetes", "kubernetes_records:parse_kubernetes", extensions=(".yaml", ".yml")),
+    BuiltIn(
+        "kustomize",
+        "kustomize:parse_kustomization",
+        names=("kustomization.yaml", "kustomization.yml", "kustomization"),
+    ),
+    BuiltIn(
+        "python", "code:parse_code", extensions=(".py", ".pyi"), options={"language": "python"}
+    ),
+    BuiltIn("go", "code:parse_code", extensions=(".go",), options={"language": "go"}),
+    BuiltIn(
+        "shell",
+        "code:parse_code",
+        extensions=(".sh", ".bash", ".ksh"),
+        options={"language": "shell"},
+    ),
     BuiltIn("raw-text", "raw_text:parse_raw_text"),
 )
 """The parsers that are there from the start; `raw-text` takes what no other does."""
