@@ -6,6 +6,7 @@ middle. Vectors come from a hash; everything else is the real thing.
 
 import hashlib
 import os
+import signal
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -38,6 +39,8 @@ class SlowClient(course_lib.embedder.EmbeddingClient):
 
 
 if __name__ == "__main__":
+    # A shell starts what runs in its background with Ctrl-C ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     course_lib.embedder.EmbeddingClient = SlowClient  # type: ignore[misc]
     update.BATCH_CHUNKS = 8
     main()
