@@ -17,7 +17,6 @@ from pathlib import Path
 
 from course_lib.settings import project_root
 
-
 CLASSROOM = "tests/unit/teaching"
 
 
