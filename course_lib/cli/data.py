@@ -218,22 +218,18 @@ def print_report(report: str, as_json: bool) -> None:
 
 
 def _print_results(results: list[SearchResult]) -> None:
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.padding import Padding
+    import shutil
+    import textwrap
 
-    console = Console(highlight=False)
     if not results:
-        console.print("nothing found: lower --threshold, or take away a filter")
+        typer.echo("nothing found: lower --threshold, or take away a filter")
+    width = min(shutil.get_terminal_size().columns, 100)
     for place, result in enumerate(results, 1):
         lines = result.metadata.get("lineStart"), result.metadata.get("lineEnd")
         where = (
             f"{result.document_name}:{lines[0]}-{lines[1]}" if lines[0] else result.document_name
         )
-        console.print(
-            f"[bold]{place}. {escape(where)}[/bold]  {escape(result.name)}  "
-            f"[dim]similarity {result.similarity_score:.3f}[/dim]",
-            soft_wrap=True,
-        )
-        text = " ".join(result.content.split())
-        console.print(Padding(escape(text[:300] + ("…" if len(text) > 300 else "")), (0, 0, 1, 3)))
+        similarity = typer.style(f"similarity {result.similarity_score:.3f}", dim=True)
+        typer.echo(f"{typer.style(f'{place}. {where}', bold=True)}  {result.name}  {similarity}")
+        text = textwrap.shorten(" ".join(result.content.split()), 300, placeholder=" …")
+        typer.echo(textwrap.indent(textwrap.fill(text, width - 3), "   ") + "\n")
