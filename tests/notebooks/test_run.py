@@ -153,9 +153,11 @@ def test_ctrl_c_ends_the_kernels_and_accounts_for_every_lab(built) -> None:
     code = f"import os, time, pathlib; pathlib.Path({str(marker)!r}).write_text(str(os.getpid()))"
     built.change(SOLUTION_01, "double(21)", f"{code}; time.sleep({CELL_TIMEOUT})")
     program = (
-        "import sys\nfrom pathlib import Path\n"
+        "import signal, sys\nfrom pathlib import Path\n"
         "from course_lib.teaching.build import Project\n"
         "from course_lib.teaching.run import run_labs\n"
+        # A shell starts what runs in its background with Ctrl-C ignored.
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         f"run_labs(jobs=1, project=Project(root=Path({str(built.root)!r})))\n"
     )
     process = subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE)

@@ -105,12 +105,15 @@ def test_the_exact_way_ranks_as_numpy_does(
     assert np.allclose([result.similarity_score for result in results], expected, atol=1e-6)
 
 
-def test_the_index_finds_most_of_it(
-    big: psycopg.Connection, corpus: Corpus, query: Vectors
-) -> None:
-    found = rows_of(search(big, query, top_k=10, threshold=-1, ef_search=1000))
-    # Random vectors in 384 dimensions are the hardest there are for a graph.
-    assert len(set(found) & set(corpus.best(query)[:10])) >= 6
+def test_the_index_finds_most_of_it(big: psycopg.Connection, corpus: Corpus) -> None:
+    # Random vectors in 384 dimensions are the hardest there are for a graph, which is built with
+    # random levels: a single query says little, twenty say enough.
+    random = np.random.default_rng(7)
+    shared = 0
+    for query in random.standard_normal((20, 384), dtype=np.float32):
+        found = rows_of(search(big, query, top_k=10, threshold=-1, ef_search=1000, exact=False))
+        shared += len(set(found) & set(corpus.best(query)[:10]))
+    assert shared >= 80
 
 
 def test_a_filter_that_keeps_one_row_in_a_thousand_gives_all_it_should(
