@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 from course_lib.errors import ServerError
@@ -28,8 +29,6 @@ def make_cluster(pgdata: Path, binaries: Binaries, account: Account | None, pass
     ServerError
         `initdb` failed, for instance on a full disk.
     """
-    for rest in pgdata.parent.glob("pgdata-new-*"):
-        shutil.rmtree(rest, ignore_errors=True)
     temporary = Path(tempfile.mkdtemp(prefix="pgdata-new-", dir=pgdata.parent))
     try:
         half, secret = temporary / "data", temporary / "password"
@@ -57,6 +56,21 @@ def make_cluster(pgdata: Path, binaries: Binaries, account: Account | None, pass
         half.rename(pgdata)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def remove_unfinished(pgdata: Path) -> None:
+    """Remove what an interrupted `make_cluster` left beside the data directory.
+
+    Its `initdb` may outlive whoever started it and still write: it is given a moment to fail on the
+    missing folder.
+    """
+    deadline = time.monotonic() + 10
+    while rests := list(pgdata.parent.glob("pgdata-new-*")):
+        for rest in rests:
+            shutil.rmtree(rest, ignore_errors=True)
+        if time.monotonic() > deadline:
+            return  # it is in nobody's way, and the next start tries again
+        time.sleep(0.05)
 
 
 def check_cluster(pgdata: Path, binaries: Binaries) -> bool:

@@ -19,6 +19,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from course_lib.errors import DatabaseError
 from course_lib.store.binaries import find_binaries
+from course_lib.store.faults import will_pass
 from course_lib.store.server import ensure_server, known_server
 
 OLDEST_POSTGRES = 16
@@ -78,7 +79,7 @@ def open_connection(url: str, *, autocommit: bool = False) -> psycopg.Connection
 
     Errors are those of `connect`. An embedded server that has gone away is brought back first.
     """
-    deadline = time.monotonic() + RECOVERY_PATIENCE
+    begin = time.monotonic()
     revived = False
     while True:
         try:
@@ -91,8 +92,7 @@ def open_connection(url: str, *, autocommit: bool = False) -> psycopg.Connection
                 hint="It looks like postgresql://user:password@host:5432/database.",
             ) from None
         except psycopg.OperationalError as error:
-            recovering = "the database system is" in str(error)
-            if recovering and time.monotonic() < deadline:
+            if will_pass(error, time.monotonic() - begin, RECOVERY_PATIENCE):
                 time.sleep(0.1)
                 continue
             refused = "password authentication failed" in str(error) or "FATAL" in str(error)

@@ -9,6 +9,9 @@ from pathlib import Path
 
 from course_lib.errors import ServerError
 
+# Seconds for which a server may hang up on everybody who logs in.
+DROPPED_PATIENCE = 10.0
+
 
 def start_error(what: str, pgdata: Path, output: str) -> ServerError:
     """Return the error for a program that failed, from what it wrote; a full disk is named as such.
@@ -61,3 +64,31 @@ def as_server_errors(state: Path) -> Iterator[None]:
             f"The server's files in {state} cannot be used: {error}",
             hint="Set COURSE_STATE to a folder that can be written to.",
         ) from error
+
+
+def will_pass(error: Exception, waited: float, patience: float) -> bool:
+    """Return whether a refused login is worth another attempt.
+
+    Parameters
+    ----------
+    error
+        What the attempt raised.
+    waited
+        Seconds since the first attempt.
+    patience
+        Seconds that a server may take to start, to stop or to recover.
+
+    Examples
+    --------
+    >>> will_pass(OSError("the database system is in recovery mode"), waited=50, patience=60)
+    True
+    >>> will_pass(OSError("password authentication failed"), waited=0, patience=60)
+    False
+    """
+    said = str(error)
+    if "the database system is" in said:
+        return waited < patience
+    # After one of its processes was killed, a server ends the others and with them a login that is
+    # under way. Other programs behind a port hang up for ever, so this is borne for less long.
+    dropped = ("server closed the connection", "reset by peer", "terminating connection because of")
+    return any(phrase in said for phrase in dropped) and waited < min(patience, DROPPED_PATIENCE)

@@ -18,7 +18,7 @@ from course_lib.store import cluster, postmaster
 from course_lib.store.account import Account, hand_over, run_as, server_account
 from course_lib.store.binaries import Binaries, find_binaries, reachable_binaries
 from course_lib.store.facts import Server, read_facts, write_facts
-from course_lib.store.faults import start_error
+from course_lib.store.faults import start_error, will_pass
 from course_lib.store.place import find_home, is_at_home, socket_folder
 
 # Recovery after a crash replays at most max_wal_size; a slow disk may take minutes over it.
@@ -54,6 +54,7 @@ def start(state: Path) -> Server:
             return _checked(before)
         # It runs, but its password, its programs or its place are no longer those that we know.
         _pg_ctl_stop(here, "fast")
+    cluster.remove_unfinished(here.pgdata)
     known_socket = before.socket_dir if before else None
     postmaster.clear_remains(here.pgdata, known_socket, here.account)
     password = before.password if before else secrets.token_urlsafe(32)
@@ -163,18 +164,17 @@ def _checked(server: Server) -> Server:
     """Log in once, so that a server that is handed out is one that answers."""
     import psycopg
 
-    deadline = time.monotonic() + START_PATIENCE
+    begin = time.monotonic()
     while True:
         try:
             psycopg.connect(server.url(), connect_timeout=10, application_name="course").close()
             return server
         except psycopg.OperationalError as error:
-            said = str(error).strip()
-            if "the database system is" in said and time.monotonic() < deadline:
+            if will_pass(error, time.monotonic() - begin, START_PATIENCE):
                 time.sleep(0.05)
                 continue
             raise ServerError(
-                f"PostgreSQL on {server.pgdata} runs, but does not let us in: {said}",
+                f"PostgreSQL on {server.pgdata} runs, but does not let us in: {str(error).strip()}",
                 hint="Delete server.json in the state folder (.course): the next start sets a new "
                 "password.",
             ) from error
