@@ -12,7 +12,7 @@ import sys
 import typer
 
 from course_lib import __version__
-from course_lib.cli import contract, course, data, database
+from course_lib.cli import contract, course, data, database, search
 from course_lib.errors import CourseError
 
 app = typer.Typer(
@@ -25,6 +25,7 @@ app = typer.Typer(
 )
 course.add_to(app)
 data.add_to(app)
+search.add_to(app)
 contract.add_to(app)
 app.add_typer(database.app, name="db")
 

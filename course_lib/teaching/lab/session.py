@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from course_lib.teaching.lab.scorecard import Scorecard
 
 DOCUMENTS = "data/documents"
+READABLE = (".md", ".txt", ".yaml", ".yml", ".py", ".go", ".sh")
 
 
 def start(
@@ -199,7 +200,8 @@ class Lab:
         """Return the text of each of the lab's documents by name, in the order of their names."""
         from course_lib.loader import read_documents
 
-        return {document.name: document.content for document in read_documents(self.data_dir)}
+        documents = read_documents(self.data_dir, extensions=READABLE)
+        return {document.name: document.content for document in documents}
 
     def document(self, name: str) -> str:
         """Return one document's text.
