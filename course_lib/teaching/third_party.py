@@ -11,6 +11,7 @@ import re
 import tomllib
 from pathlib import Path
 
+from course_lib.errors import InputError
 from course_lib.settings import project_root
 
 _HEAD = """\
@@ -75,12 +76,23 @@ def direct_dependencies(root: Path) -> tuple[list[str], list[str]]:
 def licence_of(package: str) -> str:
     """Return the licence that an installed package declares, as an SPDX identifier where it can be.
 
+    Raises
+    ------
+    InputError
+        If the package is not installed.
+
     Examples
     --------
     >>> licence_of("pydantic")
     'MIT'
     """
-    metadata = importlib.metadata.metadata(package)
+    try:
+        metadata = importlib.metadata.metadata(package)
+    except importlib.metadata.PackageNotFoundError:
+        raise InputError(
+            f"{package} is in requirements.lock and not installed here",
+            hint="Run `make setup`, which installs it, and `course lock` once more.",
+        ) from None
     expressions = metadata.get_all("License-Expression") or []
     if expressions:
         return str(expressions[0])
