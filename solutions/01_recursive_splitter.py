@@ -576,5 +576,6 @@ lab.score(recall_at_5=measured.recall, mrr=measured.mrr, note=note)
 # before the heading where the floor allows it. Is the splitter still lossless? Do recall@5 and MRR move by more than luck?
 # `fixed_cuts(…, shift=…)` shows how large luck is.
 #
-# **Next.** Text has blank lines to cut at. Each of these chunks now needs a vector:
-# that is [lab 04](../labs/04_embeddings.ipynb). The [table of labs](../README.md#work-through-it) says what is there.
+# **Next.** Text has blank lines to cut at. A manifest has owners instead, and a cut can part a line from its own: that is
+# [lab 02](../labs/02_resource_splitter.ipynb). If documents are all you want to search, go on to their vectors, in
+# [lab 04](../labs/04_embeddings.ipynb). The [table of labs](../README.md#work-through-it) says what is there.

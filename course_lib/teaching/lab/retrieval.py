@@ -33,7 +33,7 @@ class Question:
     gold_paths
         Names of the documents that hold the answer.
     gold_resources
-        Names of the resources in them, for manifests.
+        Kind and name of the resources in them, for manifests and code.
     also_acceptable_paths
         Documents that answer it too, if less directly.
     answer_contains
@@ -44,7 +44,7 @@ class Question:
     question: str
     kind: str
     gold_paths: tuple[str, ...]
-    gold_resources: tuple[str, ...] = ()
+    gold_resources: tuple[dict[str, str], ...] = ()
     also_acceptable_paths: tuple[str, ...] = ()
     answer_contains: tuple[str, ...] = ()
 
@@ -66,6 +66,17 @@ class Question:
             return False
         passage = _plain(content)
         return any(_plain(phrase) in passage for phrase in self.answer_contains)
+
+    def names_owner(self, text: str) -> bool:
+        """Tell whether a text names kind and name of a resource that holds the answer.
+
+        Examples
+        --------
+        >>> q = Question("m", "?", "manifests", ("a.yaml",), ({"kind": "Role", "name": "reader"},))
+        >>> q.names_owner("# v1 Role reader"), q.names_owner("# v1 Role writer")
+        (True, False)
+        """
+        return any(one["kind"] in text and one["name"] in text for one in self.gold_resources)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,106 @@
+"""Figures of manifests: a file cut into pieces that bear labels, and the depths of its lines."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from html import escape
+from itertools import pairwise
+
+from course_lib.errors import InputError
+from course_lib.loader.kubernetes import ResourceSpan
+from course_lib.loader.resource_chunks import ResourcePiece
+from course_lib.records import Span
+from course_lib.teaching.lab.figures.base import FAINT, INK, Figure, boxed, colour
+from course_lib.teaching.lab.manifests import Line
+
+PRE = (
+    f"white-space: pre; overflow-x: auto; color: {INK}; background-color: #ffffff; "
+    "font-family: monospace; font-size: 12px; line-height: 1.4; margin: 0px; padding: 2px 0px"
+)
+BADGE = "color: #ffffff; font-size: 11px; padding: 1px 5px"
+MARK = f"color: {INK}; background-color: #f0e442; font-weight: bold"
+CUT = "color: #a03c00; font-weight: bold"
+
+
+Placed = Span | ResourcePiece | ResourceSpan
+
+
+def pieces(
+    text: str,
+    spans: Sequence[Placed],
+    labels: Sequence[str],
+    *,
+    groups: Sequence[str] = (),
+    mark: str = "",
+) -> Figure:
+    """Show the pieces of a text under their labels, folded, those with a marked phrase open.
+
+    Parameters
+    ----------
+    text
+        The whole text.
+    spans
+        Its pieces.
+    labels
+        What stands above each.
+    groups
+        What each belongs to, such as its resource: each has a colour of its own. The labels without
+        it.
+    mark
+        A phrase. The pieces that hold it are open, and it is marked in them.
+    """
+    if len(spans) != len(labels) or (groups and len(groups) != len(spans)):
+        raise InputError(f"{len(spans)} pieces need as many labels (and groups, where given)")
+    colours = {group: colour(index) for index, group in enumerate(dict.fromkeys(groups or labels))}
+    parts, opened = [], []
+    for span, label, group in zip(spans, labels, groups or labels, strict=True):
+        content = text[span.start : span.end]
+        found = bool(mark) and mark in content
+        if found:
+            opened.append(label)
+        shown = escape(content.strip("\n"))
+        if found:
+            shown = shown.replace(escape(mark), f'<span style="{MARK}">{escape(mark)}</span>')
+        ink = colours[group]
+        parts.append(
+            f'<details{" open" if found else ""} style="border-left: 5px solid {ink}; '
+            f'padding-left: 8px; margin: 3px 0px"><summary style="color: {INK}; font-size: 12px">'
+            f'<span style="{BADGE}; background-color: {ink}">{escape(label)}</span> '
+            f"{len(content):,} characters</summary>"
+            f'<pre style="{PRE}">{shown}</pre></details>'
+        )
+    told = f"{len(spans)} pieces: {', '.join(labels)}"
+    if mark:
+        told += f". {mark!r} is in {', '.join(opened) or 'none of them'}"
+    return boxed("".join(parts), f"{told}.", caption="Click a label to unfold its piece.")
+
+
+def outline(text: str, lines: Sequence[Line], cuts: Collection[int] = ()) -> Figure:
+    """Show the lines of a manifest with number, offset and depth, and cuts drawn between them.
+
+    Parameters
+    ----------
+    text
+        The whole text.
+    lines
+        Its lines in order, the last one being the end; ``↳`` stands before the first line inside a
+        block.
+    cuts
+        Offsets at which pieces begin.
+    """
+    rows, drawn = [f'<span style="color: {FAINT}">  no start depth</span>'], 0
+    for number, (line, behind) in enumerate(pairwise(lines)):
+        if line.start in cuts and line is not lines[0]:
+            rows.append(f'<span style="{CUT}">{"✂":>16} {"─" * 40}</span>')
+            drawn += 1
+        head, *rest = text[line.start : behind.start].strip("\n").split("\n")
+        mark = "↳" if line.first else " "
+        rows.append(f"{number:4d} {line.start:5d} {line.depth:5d} {mark} {escape(head)}")
+        rows += [f"{'':18} {escape(more)}" for more in rest]
+    rows.append(f"{len(lines) - 1:4d} {lines[-1].start:5d} {lines[-1].depth:5d}   the end")
+    depths = [line.depth for line in lines[:-1]]
+    told = f"{len(depths)} lines with depths from {min(depths)} to {max(depths)}"
+    if cuts:
+        told += f", cut into {drawn + 1} pieces"
+    legend = "↳ is the first line inside a block" + ("; ✂ a cut" if cuts else "")
+    return boxed(f'<pre style="{PRE}">{chr(10).join(rows)}</pre>', f"{told}.", caption=legend)

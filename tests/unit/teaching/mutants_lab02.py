@@ -1,0 +1,425 @@
+"""Wrong versions that a learner of lab 02 would plausibly write."""
+
+import re
+
+from course_lib.loader.resource_identity import Identity
+from course_lib.records import Span
+from course_lib.teaching.lab.manifests import read_key
+
+# --- 2.1 split_stream ---
+
+
+def _stretches(text, pattern=r"^---(?=\s|\Z)", flags=re.MULTILINE):
+    marks = list(re.finditer(pattern, text, flags))
+    starts = [0, *(mark.end() for mark in marks)]
+    ends = [*(mark.start() for mark in marks), len(text)]
+    return [Span(a, b, text[a:b]) for a, b in zip(starts, ends, strict=True)]
+
+
+def _says(line):
+    return bool(line.strip()) and not line.strip().startswith("#")
+
+
+def _full(spans):
+    return [span for span in spans if any(map(_says, span.text.splitlines()))]
+
+
+def splits_at_any_dashes(text):
+    return _full(_stretches(text, "---"))
+
+
+def splits_at_whole_lines(text):
+    return _full(_stretches(text, r"\n---\n"))
+
+
+def takes_the_line_end_along(text):
+    return _full(_stretches(text, r"^---\s"))
+
+
+def knows_no_end_of_text(text):
+    return _full(_stretches(text, r"^---(?=\s)"))
+
+
+def knows_no_first_line(text):
+    return _full(_stretches(text, r"(?<=\n)---(?=\s|\Z)"))
+
+
+def sees_every_line_that_begins_with_dashes(text):
+    return _full(_stretches(text, r"^---"))
+
+
+def strips_before_it_looks(text):
+    return _full(_stretches(text, r"^ *---(?=\s|\Z)"))
+
+
+def drops_the_rest_of_the_line(text):
+    return _full(_stretches(text, r"^---(?=\s|\Z).*"))
+
+
+def sees_unix_lines_only(text):
+    return _full(_stretches(text, r"^---(?=[ \t\n]|\Z)"))
+
+
+def looks_at_the_first_line_alone(text):
+    return _full(_stretches(text, r"^---(?=\s|\Z)", 0))
+
+
+def knows_no_tab(text):
+    return _full(_stretches(text, r"^---(?=[ \r\n]|\Z)"))
+
+
+def keeps_what_is_empty(text):
+    return _stretches(text)
+
+
+def keeps_comments_alone(text):
+    return [span for span in _stretches(text) if span.text.strip()]
+
+
+def overlooks_indented_comments(text):
+    spans = _stretches(text)
+    return [s for s in spans if any(x.strip() and x[0] != "#" for x in s.text.splitlines())]
+
+
+def drops_what_begins_with_a_comment(text):
+    return [span for span in _stretches(text) if _says(span.text.strip())]
+
+
+def strips_its_documents(text):
+    return [Span(span.start, span.end, span.text.strip()) for span in _full(_stretches(text))]
+
+
+def looks_its_documents_up(text):
+    spans = _full(_stretches(text))
+    return [Span(at := text.find(s.text), at + len(s.text), s.text) for s in spans]
+
+
+def returns_the_texts(text):
+    return [span.text for span in _full(_stretches(text))]
+
+
+def loses_the_last(text):
+    return _full(_stretches(text)[:-1])
+
+
+# --- 2.2 read_identity ---
+
+
+def _read(document, *, column=None, resets=True, nested=False, spot="metadata"):
+    own, children, inside, first = {}, {}, "", 0
+    for line in document.splitlines():
+        key = read_key(line)
+        if key is None:
+            continue
+        if key.column == 0:
+            own[key.name] = key.value
+            if resets or key.name == spot:
+                inside, first = key.name, 0
+        elif inside == spot:
+            first = first or (key.column if column is None else column)
+            if nested or key.column == first:
+                children.setdefault(key.name, key.value)
+    return own, children
+
+
+def _identity(own, children):
+    return Identity(
+        own.get("kind"), children.get("name"), children.get("namespace"), own.get("apiVersion")
+    )
+
+
+def takes_the_first_of_each(document):
+    keys = {}
+    for line in document.splitlines():
+        if key := read_key(line):
+            keys.setdefault(key.name, key.value)
+    return _identity(keys, keys)
+
+
+def takes_the_last_of_each(document):
+    keys = {key.name: key.value for line in document.splitlines() if (key := read_key(line))}
+    return _identity(keys, keys)
+
+
+def takes_nested_keys(document):
+    return _identity(*_read(document, nested=True))
+
+
+def never_leaves_metadata(document):
+    return _identity(*_read(document, resets=False))
+
+
+def expects_two_spaces(document):
+    return _identity(*_read(document, column=2))
+
+
+def takes_the_namespace_of_column_0(document):
+    own, children = _read(document)
+    return _identity(own, {"namespace": own.get("namespace")} | children)
+
+
+def wants_metadata_last(document):
+    head = document.split("metadata:")[0]
+    return _identity(_read(head)[0], _read(document)[1])
+
+
+def takes_any_metadata(document):
+    found = re.search(r"metadata:\n +name: (.+)", document)
+    who = _identity(*_read(document))
+    return who._replace(name=found[1]) if found else who
+
+
+def says_empty_for_what_is_missing(document):
+    return Identity(*(value or "" for value in _identity(*_read(document))))
+
+
+def says_none_for_what_is_empty(document):
+    return Identity(*(value or None for value in _identity(*_read(document))))
+
+
+def swaps_name_and_namespace(document):
+    who = _identity(*_read(document))
+    return who._replace(name=who.namespace, namespace=who.name)
+
+
+def puts_the_version_first(document):
+    kind, name, namespace, version = _identity(*_read(document))
+    return Identity(version, kind, name, namespace)
+
+
+def returns_a_plain_tuple(document):
+    return tuple(_identity(*_read(document)))
+
+
+def asks_a_parser(document):
+    import yaml
+
+    loaded = yaml.safe_load(document)
+    own = loaded if isinstance(loaded, dict) else {}
+    return _identity(own, own.get("metadata") or {})
+
+
+# --- 2.3 next_cut ---
+
+
+def _reach(lines, at, limit):
+    return [i for i in range(at + 1, len(lines)) if lines[i].start <= limit]
+
+
+def _depth(lines):
+    return lambda i: lines[i].depth
+
+
+def _ended(lines, at, limit):
+    return next((i for i in _reach(lines, at, limit) if lines[i].depth < lines[at].depth), None)
+
+
+def _right(lines, at, limit, *, within=None, ended=_ended):
+    within = _reach(lines, at, limit) if within is None else within
+    if (end := ended(lines, at, limit)) is not None:
+        return end
+    boundaries = [i for i in reversed(within) if not lines[i].first]
+    return min(boundaries, key=_depth(lines), default=at + 1)
+
+
+def never_ends_with_the_block(lines, at, limit):
+    return _right(lines, at, limit, ended=lambda *_: None)
+
+
+def ends_with_the_outermost_block(lines, at, limit):
+    within = [i for i in _reach(lines, at, limit) if lines[i].depth < lines[at].depth]
+    return within[-1] if within else _right(lines, at, limit)
+
+
+def ends_at_the_next_sibling(lines, at, limit):
+    within = [i for i in _reach(lines, at, limit) if lines[i].depth <= lines[at].depth]
+    return within[0] if within else _right(lines, at, limit)
+
+
+def takes_the_first_of_equals(lines, at, limit):
+    if (end := _ended(lines, at, limit)) is not None:
+        return end
+    boundaries = [i for i in _reach(lines, at, limit) if not lines[i].first]
+    return min(boundaries, key=_depth(lines), default=at + 1)
+
+
+def parts_a_block_from_its_first_line(lines, at, limit):
+    if (end := _ended(lines, at, limit)) is not None:
+        return end
+    return min(reversed(_reach(lines, at, limit)), key=_depth(lines), default=at + 1)
+
+
+def takes_the_last_in_reach(lines, at, limit):
+    if (end := _ended(lines, at, limit)) is not None:
+        return end
+    return max((i for i in _reach(lines, at, limit) if not lines[i].first), default=at + 1)
+
+
+def takes_the_deepest(lines, at, limit):
+    if (end := _ended(lines, at, limit)) is not None:
+        return end
+    boundaries = [i for i in reversed(_reach(lines, at, limit)) if not lines[i].first]
+    return max(boundaries, key=_depth(lines), default=at + 1)
+
+
+def stops_short_of_the_limit(lines, at, limit):
+    return _right(lines, at, limit - 1)
+
+
+def looks_beyond_the_limit(lines, at, limit):
+    return _right(lines, at, limit, within=list(range(at + 1, len(lines))))
+
+
+def counts_the_limit_from_the_piece(lines, at, limit):
+    return _right(lines, at, lines[at].start + limit)
+
+
+def forgets_the_end(lines, at, limit):
+    return _right(lines[:-1], at, limit)
+
+
+def raises_where_nothing_is_in_reach(lines, at, limit):
+    if (end := _ended(lines, at, limit)) is not None:
+        return end
+    boundaries = [i for i in reversed(_reach(lines, at, limit)) if not lines[i].first]
+    return min(boundaries, key=_depth(lines))
+
+
+def gives_up_where_nothing_is_in_reach(lines, at, limit):
+    return _right(lines, at, limit) if _reach(lines, at, limit) else len(lines) - 1
+
+
+def returns_the_offset(lines, at, limit):
+    return lines[_right(lines, at, limit)].start
+
+
+# --- 2.4 make_header ---
+
+
+def _header(who, at):
+    return "".join(f"# {' '.join(line.split())}\n" for line in (who, at) if line)
+
+
+def _who(resource):
+    who = " ".join(filter(None, (resource.api_version, resource.kind, resource.name)))
+    if resource.namespace:
+        who += f"{' ' if who else ''}in namespace {resource.namespace}"
+    return who
+
+
+def _where(source_path, where):
+    return " ".join(filter(None, (source_path, where and f"at {where}")))
+
+
+def writes_what_is_none(resource, source_path="", where=""):
+    who = f"{resource.api_version} {resource.kind} {resource.name}"
+    return _header(f"{who} in namespace {resource.namespace}", _where(source_path, where))
+
+
+def always_names_a_namespace(resource, source_path="", where=""):
+    who = " ".join(filter(None, (resource.api_version, resource.kind, resource.name)))
+    return _header(f"{who} in namespace {resource.namespace}", _where(source_path, where))
+
+
+def forgets_the_namespace(resource, source_path="", where=""):
+    who = " ".join(filter(None, (resource.api_version, resource.kind, resource.name)))
+    return _header(who, _where(source_path, where))
+
+
+def forgets_where_inside(resource, source_path="", where=""):
+    return _header(_who(resource), source_path)
+
+
+def always_says_at(resource, source_path="", where=""):
+    return _header(_who(resource), f"{source_path} at {where}")
+
+
+def is_no_comment(resource, source_path="", where=""):
+    return _header(_who(resource), _where(source_path, where)).replace("# ", "")
+
+
+def writes_empty_lines(resource, source_path="", where=""):
+    return f"# {_who(resource)}\n# {_where(source_path, where)}\n"
+
+
+def ends_without_a_line_end(resource, source_path="", where=""):
+    return _header(_who(resource), _where(source_path, where)).rstrip("\n")
+
+
+def keeps_line_breaks(resource, source_path="", where=""):
+    lines = (_who(resource), _where(source_path, where))
+    return "".join(f"# {line}\n" for line in lines if line)
+
+
+def puts_the_kind_first(resource, source_path="", where=""):
+    words = _who(resource).split(" ")
+    return _header(" ".join([*words[1:2], *words[:1], *words[2:]]), _where(source_path, where))
+
+
+MUTANTS = {
+    "2.1": {
+        splits_at_any_dashes: "a separator begins its line",
+        splits_at_whole_lines: "right behind the three dashes",
+        takes_the_line_end_along: "right behind the three dashes",
+        knows_no_end_of_text: "the end of the text may follow the dashes",
+        knows_no_first_line: "a separator may be the first line",
+        sees_every_line_that_begins_with_dashes: "a separator begins its line",
+        strips_before_it_looks: "a separator begins its line",
+        drops_the_rest_of_the_line: "what follows on the separator's line",
+        sees_unix_lines_only: "lines may end with CRLF",
+        looks_at_the_first_line_alone: "right behind the three dashes",
+        knows_no_tab: "a space or a tab is white space",
+        keeps_what_is_empty: "before it is nothing",
+        keeps_comments_alone: "split_stream('---\\n# nothing",
+        overlooks_indented_comments: "if an indented one",
+        drops_what_begins_with_a_comment: "split_stream('a: 1\\n--- # the next",
+        strips_its_documents: "right behind the three dashes",
+        looks_its_documents_up: "offsets are counted, not looked up",
+        returns_the_texts: "right behind the three dashes",
+        loses_the_last: "right behind the three dashes",
+    },
+    "2.2": {
+        takes_the_first_of_each: "a label is a child of `labels`",
+        takes_the_last_of_each: "below a label nothing",
+        takes_nested_keys: "a label is a child of `labels`",
+        never_leaves_metadata: "`metadata` ends with the next key in column 0",
+        expects_two_spaces: "keys come in any order",
+        takes_the_namespace_of_column_0: "a `namespace` in column 0 is not the resource's own",
+        wants_metadata_last: "`metadata` may come before `kind`",
+        takes_any_metadata: "this `metadata` is not in column 0",
+        says_empty_for_what_is_missing: "what is not there is None",
+        says_none_for_what_is_empty: "its value is empty",
+        swaps_name_and_namespace: "what is not there is None",
+        puts_the_version_first: "what is not there is None",
+        returns_a_plain_tuple: "what is not there is None",
+        asks_a_parser: "12 (int)",
+    },
+    "2.3": {
+        never_ends_with_the_block: "the block is over",
+        ends_with_the_outermost_block: "next_cut(",
+        ends_at_the_next_sibling: "next_cut(",
+        takes_the_first_of_equals: "the last of equals counts",
+        parts_a_block_from_its_first_line: "next_cut(",
+        takes_the_last_in_reach: "next_cut(",
+        takes_the_deepest: "next_cut(",
+        stops_short_of_the_limit: "next_cut(",
+        looks_beyond_the_limit: "next_cut(",
+        counts_the_limit_from_the_piece: "next_cut(",
+        forgets_the_end: "the end has depth -1",
+        raises_where_nothing_is_in_reach: "ValueError",
+        gives_up_where_nothing_is_in_reach: "so the next one it is",
+        returns_the_offset: "the number of a line, not its offset",
+    },
+    "2.4": {
+        writes_what_is_none: "a resource may have no namespace",
+        always_names_a_namespace: "a resource may have no namespace",
+        forgets_the_namespace: "in namespace shop",
+        forgets_where_inside: "at spec.template",
+        always_says_at: "a whole resource lies nowhere inside itself",
+        is_no_comment: "each a comment",
+        writes_empty_lines: "a line of nothing is left out",
+        ends_without_a_line_end: "with its line end",
+        keeps_line_breaks: "any run of white space",
+        puts_the_kind_first: "two lines",
+    },
+}

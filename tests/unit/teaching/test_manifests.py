@@ -1,0 +1,135 @@
+"""What lab 02 stands on: lines with depths, keys, the parser as a referee, and its two figures."""
+
+import re
+
+import pytest
+
+from course_lib.errors import InputError
+from course_lib.loader.kubernetes import split_resources
+from course_lib.loader.yaml_documents import find_documents
+from course_lib.records import Span
+from course_lib.settings import project_root
+from course_lib.teaching.lab import figures
+from course_lib.teaching.lab.manifests import (
+    Key,
+    Line,
+    lines_of,
+    parsed_identity,
+    read_key,
+    shared_path,
+)
+
+MANIFESTS = {
+    path.name: path.read_bytes().decode("utf-8")
+    for path in sorted((project_root() / "data" / "manifests").rglob("*.yaml"))
+}
+ITEMS = "spec:\n  list:\n  - name: a\n    b: |\n      c: 1\n  # above\n  - name: d\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "key"),
+    [
+        ("kind: Role\r\n", Key(0, "kind", "Role")),
+        ("  a.b/c: 'x: # y' # z", Key(2, "a.b/c", "x: # y")),
+        ("name: {{ .name }}-x", Key(0, "name", "{{ .name }}-x")),
+        ("name: a#b", Key(0, "name", "a#b")),
+        ("name: # nothing", Key(0, "name", "")),
+        ("name:x", None),
+        ("  - name: x", None),
+        ('"kind": Role', None),
+        ("", None),
+        ("just text: no, two words before it", None),
+    ],
+)
+def test_a_key_is_a_word_with_a_colon_and_what_stands_behind_it(line: str, key: Key | None):
+    assert read_key(line) == key
+
+
+def test_a_line_knows_its_depth_and_whether_it_is_the_first_of_its_block():
+    assert lines_of(ITEMS, 0, len(ITEMS)) == [
+        Line(0, 0, False, "spec"),
+        Line(6, 4, True, "spec.list"),
+        Line(14, 5, True, "spec.list[0].name"),
+        Line(26, 8, False, "spec.list[0].b"),
+        Line(46, 5, False, "spec.list[1].name"),
+        Line(68, -1, False, ""),
+    ]
+    assert ITEMS[46:].startswith("  # above\n  - name: d"), "the comment goes with its line"
+
+
+def test_the_first_line_begins_where_the_resource_does_and_text_without_keys_is_one_line():
+    text = "a: 1\n---\n# two\nb: 2\n"
+    assert [line.start for line in lines_of(text, 8, len(text))] == [8, len(text)]
+    assert lines_of("no keys\n", 0, 8) == [Line(0, 0, False, ""), Line(8, -1, False, "")]
+
+
+@pytest.mark.parametrize("name", MANIFESTS)
+def test_a_shared_path_is_no_longer_than_the_path_of_its_first_line(name: str):
+    text = MANIFESTS[name]
+    for document in find_documents(text):
+        lines = lines_of(text, document.start, document.end)[:-1]
+        for begin in range(len(lines)):
+            for end in (begin + 1, begin + 2, begin + 7):
+                shared = shared_path(lines[begin:end])
+                assert lines[begin].path.startswith(shared)
+                assert all(
+                    re.match(r"[.\[]|$", x.path[len(shared) :]) for x in lines[begin:end]
+                ) or (shared == "")
+
+
+def test_paths_share_whole_steps_only():
+    def shared(*paths: str) -> str:
+        return shared_path([Line(0, 0, False, path) for path in paths])
+
+    assert shared("spec.a[1].b", "spec.a[12].b") == "spec.a"
+    assert shared("spec.ab", "spec.abc") == "spec"
+    assert shared("spec", "spec.a") == "spec"
+    assert shared("data", "spec") == ""
+    assert shared("spec.a[0]") == "spec.a[0]"
+
+
+def test_the_referee_agrees_with_the_course_and_refuses_what_is_no_yaml():
+    refused = 0
+    for name, text in MANIFESTS.items():
+        spans = split_resources(text)
+        for document in find_documents(text):
+            who = parsed_identity(text[document.start : document.end])
+            refused += who is None
+            if who is None or who.kind == "List":
+                continue
+            [span] = [span for span in spans if span.start == document.start]
+            assert (span.kind, span.name, span.namespace, span.api_version) == who, name
+    assert refused >= 5
+    assert parsed_identity("- just\n- a list\n") == (None, None, None, None)
+
+
+def test_the_pieces_that_hold_the_phrase_are_open_and_named():
+    text = "one two\nthree\n"
+    spans = [Span(0, 8, text[:8]), Span(8, 14, text[8:])]
+    figure = figures.pieces(text, spans, ["first", "second"], mark="three")
+    assert figure.html.count("<details open") == 1
+    assert figure.html.index("<details open") > figure.html.index("first")
+    assert figure.alt == "2 pieces: first, second. 'three' is in second."
+    assert "'four' is in none of them" in figures.pieces(text, spans, ["a", "b"], mark="four").alt
+
+
+def test_pieces_of_one_group_have_one_colour():
+    spans = [Span(i, i + 1, "abc"[i]) for i in range(3)]
+    html = figures.pieces("abc", spans, ["x", "y", "z"], groups=["A", "B", "A"]).html
+    x, y, z = re.findall(r"border-left: 5px solid (#\w+)", html)
+    assert x == z != y
+
+
+def test_pieces_without_a_label_each_are_refused():
+    with pytest.raises(InputError, match="as many labels"):
+        figures.pieces("ab", [Span(0, 2, "ab")], [])
+
+
+def test_cuts_are_drawn_above_the_lines_before_which_they_lie():
+    lines = lines_of(ITEMS, 0, len(ITEMS))
+    figure = figures.outline(ITEMS, lines, [46, len(ITEMS)])
+    rows = re.sub(r"<[^>]+>", "", figure.html).splitlines()
+    [cut] = [number for number, row in enumerate(rows) if "✂" in row and "─" in row]
+    assert rows[cut + 1].split() == ["4", "46", "5", "#", "above"]
+    assert rows[cut - 1].strip() == "c: 1"
+    assert "5 lines with depths from 0 to 8, cut into 2 pieces" in figure.alt
