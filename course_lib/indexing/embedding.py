@@ -13,11 +13,11 @@ import numpy as np
 
 from course_lib.embedder import EmbeddingClient
 from course_lib.loader import find_cut
-from course_lib.records import Chunk, content_hash
+from course_lib.records import Chunk
 
 Vectors = np.ndarray[Any, np.dtype[np.float32]]
-Known = Mapping[tuple[str, str], Vectors]
-"""(content hash, embedded text) → vector, of what is stored already."""
+Known = Mapping[str, Vectors]
+"""Embedded text → vector, of what is stored already."""
 
 
 def encode_chunks(
@@ -38,7 +38,7 @@ def encode_chunks(
     batch_size
         Texts that go through the model at once.
     known
-        Vectors of chunks that did not change.
+        Vectors of texts that were encoded before.
 
     Returns
     -------
@@ -47,22 +47,21 @@ def encode_chunks(
     encoded : int
         Chunks that were not known.
     """
-    known = known or {}
+    vectors = dict(known or {})
     texts = [chunk.embedded_text for chunk in chunks]
-    found: dict[int, Vectors] = {}
-    if known:
-        for place, (chunk, text) in enumerate(zip(chunks, texts, strict=True)):
-            vector = known.get((content_hash(chunk), text))
-            if vector is not None:
-                found[place] = vector
-    missing = [place for place in range(len(chunks)) if place not in found]
+    # A licence, a copied manifest: equal texts have equal vectors and are encoded once.
+    missing = {
+        text: str(chunk.custom_meta.get("header") or "")
+        for chunk, text in zip(chunks, texts, strict=True)
+        if text not in vectors
+    }
+    encoded = sum(text in missing for text in texts)
     if missing:
-        headers = [str(chunks[place].custom_meta.get("header") or "") for place in missing]
-        rows = encode_whole(embedder, [texts[place] for place in missing], headers, batch_size)
-        found.update(zip(missing, rows, strict=True))
+        rows = encode_whole(embedder, list(missing), list(missing.values()), batch_size)
+        vectors.update(zip(missing, rows, strict=True))
     if not chunks:
         return np.empty((0, embedder.dimension), np.float32), 0
-    return np.stack([found[place] for place in range(len(chunks))]), len(missing)
+    return np.stack([vectors[text] for text in texts]), encoded
 
 
 def encode_whole(

@@ -15,8 +15,8 @@ from course_lib.store.writer import Source
 
 def stored_vectors(
     conn: psycopg.Connection[Any], source: Source, names: Sequence[str]
-) -> dict[tuple[str, str], np.ndarray[Any, np.dtype[np.float32]]]:
-    """Return (content hash, embedded text) → vector for the chunks of some documents.
+) -> dict[str, np.ndarray[Any, np.dtype[np.float32]]]:
+    """Return embedded text → vector for the chunks of some documents, of one and the same model.
 
     Parameters
     ----------
@@ -29,12 +29,12 @@ def stored_vectors(
     """
     with conn.cursor(row_factory=tuple_row, binary=True) as cursor:
         rows = cursor.execute(
-            "SELECT content_hash, content, metadata->>'header', embedding FROM document_chunks "
+            "SELECT content, metadata->>'header', embedding FROM document_chunks "
             "WHERE partition = %s AND tenant_id = %s AND repo_slug = %s AND branch = %s "
             "AND document_name = ANY(%s)",
             [*source, list(names)],
         ).fetchall()
     return {
-        (digest, embedded_text(content, header)): embedding.to_numpy().astype(np.float32)
-        for digest, content, header, embedding in rows
+        embedded_text(content, header): embedding.to_numpy().astype(np.float32)
+        for content, header, embedding in rows
     }

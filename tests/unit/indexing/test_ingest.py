@@ -65,10 +65,10 @@ def test_the_first_run_inserts_and_the_second_does_nothing(
 ) -> None:
     assert counts(run(folder, conn, client)) == (3, 6, 6, 0, 0, 0)
     before = stored(conn)
-    assert len(client.texts) == 6
+    assert len(client.texts) == 5  # two of the six are alike, and one of them is enough
     client.was_asked_for_its_dimension = False
     assert counts(run(folder, conn, client)) == (3, 6, 0, 0, 6, 0)
-    assert len(client.texts) == 6
+    assert len(client.texts) == 5
     assert not client.was_asked_for_its_dimension  # which would have loaded the model
     assert stored(conn) == before
 

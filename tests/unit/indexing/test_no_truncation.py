@@ -14,6 +14,8 @@ def test_every_text_of_the_courses_data_fits_the_model(embedder: EmbeddingClient
     for document in source.read(
         str(project_root() / "data"), extensions=(*registry.extensions(), ".py", ".toml", ".jsonl")
     ):
+        if document.name.startswith("lockfiles/"):
+            continue  # what the X-Ray reads of them is embedded, not their text
         texts += [chunk.embedded_text for chunk in registry.parse(document, context)]
     assert len(texts) > 100
     too_long = [text for text in texts if embedder.count_tokens(text) > embedder.max_seq_length]
