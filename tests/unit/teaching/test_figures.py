@@ -12,6 +12,7 @@ from course_lib.teaching.lab import figures
 from course_lib.teaching.lab.figures.plans import read_plan
 from course_lib.teaching.lab.figures.sliders import has_widgets
 from course_lib.teaching.lab.figures.vectors import plane
+from course_lib.teaching.lab.manifests import lines_of
 
 EVIL = "<script>alert('x')</script> & \"quotes\" "
 VECTORS = np.random.default_rng(7).normal(size=(6, 12)).astype(np.float32)
@@ -58,6 +59,10 @@ ALL = {
     ),
     "plan of text": lambda: figures.plan(EXPLAINED),
     "plan of JSON": lambda: figures.plan([{"Plan": AS_JSON}]),
+    "pieces": lambda: figures.pieces(
+        EVIL, split_text(EVIL, 20, 0), ["<a>"] * 2, groups=["x"] * 2, mark="quotes"
+    ),
+    "outline": lambda: figures.outline(f"a: {EVIL}\n", lines_of(f"a: {EVIL}\n", 0, 5), [2]),
     "ranking": lambda: figures.ranking([RESULT], "What <is> it?", mark="quotes"),
 }
 

@@ -7,6 +7,8 @@ is readable on light and dark themes, and never tells things apart by colour alo
 from course_lib.teaching.lab.figures.base import Figure
 from course_lib.teaching.lab.figures.charts import bars, histogram, latencies
 from course_lib.teaching.lab.figures.curves import lines
+from course_lib.teaching.lab.figures.definitions import torn
+from course_lib.teaching.lab.figures.manifests import outline, pieces
 from course_lib.teaching.lab.figures.pipeline import pipeline
 from course_lib.teaching.lab.figures.plans import plan
 from course_lib.teaching.lab.figures.search import ranking, recall_latency
@@ -23,10 +25,13 @@ __all__ = [
     "latencies",
     "lines",
     "map_2d",
+    "outline",
+    "pieces",
     "pipeline",
     "plan",
     "ranking",
     "recall_latency",
     "spans",
     "spans_slider",
+    "torn",
 ]

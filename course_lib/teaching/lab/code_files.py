@@ -1,0 +1,181 @@
+"""What the lab about code measures with: where definitions truly are, and what splitters find.
+
+Python's own parser is the judge. A splitter is any function that takes a text and its language and
+gives pieces with `start`, `end` and `text`, such as `split_code`.
+"""
+
+from __future__ import annotations
+
+import ast
+import sysconfig
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from itertools import accumulate
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from course_lib.loader.code import EXTENSIONS
+from course_lib.records import Span, embedded_text
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+
+class Piece(Protocol):
+    """What a splitter gives; one with a `header` is embedded under it."""
+
+    @property
+    def start(self) -> int:
+        """Its first offset."""
+        ...
+
+    @property
+    def end(self) -> int:
+        """The offset behind it."""
+        ...
+
+    @property
+    def text(self) -> str:
+        """What lies between."""
+        ...
+
+
+Splitter = Callable[[str, str], Iterable[Piece]]
+
+
+class Definition(NamedTuple):
+    """A class or function: its name, its lines with its decorators, and its level."""
+
+    name: str
+    span: Span
+    outer: bool
+    """Whether it stands at the left margin."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """A piece that a search found, as `lab.show.ranking` draws it."""
+
+    document_name: str
+    chunk_index: int
+    content: str
+    similarity_score: float
+
+
+def language_of(name: str) -> str:
+    """Return the language of a file by its extension.
+
+    Examples
+    --------
+    >>> language_of("operator/explain.go")
+    'go'
+    """
+    return EXTENSIONS[PurePosixPath(name).suffix]
+
+
+def definitions(text: str) -> list[Definition]:
+    r"""Return what Python's own parser takes for definitions, the outer ones first.
+
+    Raises
+    ------
+    SyntaxError
+        If the text is not valid Python.
+
+    Examples
+    --------
+    >>> [(one.name, one.span.start, one.outer) for one in definitions("@x\ndef f():\n    pass\n")]
+    [('f', 0, True)]
+    """
+    with warnings.catch_warnings(action="ignore"):
+        tree = ast.parse(text)
+    starts = [0, *accumulate(len(line) + 1 for line in text.split("\n"))]
+    found = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+            start = starts[first - 1] + node.col_offset
+            end = starts[node.end_lineno or node.lineno] - 1
+            span = Span(start, end, text[start:end])
+            found.append(Definition(node.name, span, node in tree.body))
+    return found
+
+
+def real_sources(every: int = 5) -> list[str]:
+    """Return Python that everybody has: every so-many-th file of the standard library and of kfp.
+
+    Of the standard library these are the modules that lie in no folder.
+    """
+    package = find_spec("kfp")
+    assert package is not None and package.origin is not None
+    library = sorted(Path(sysconfig.get_path("stdlib")).glob("*.py"))
+    installed = sorted(Path(package.origin).parent.rglob("*.py"))
+    paths = [*library[::every], *installed[::every]]
+    return [path.read_text(encoding="utf-8") for path in paths]
+
+
+def kept_whole(split: Splitter, sources: Sequence[str], size: int = 512) -> tuple[float, float]:
+    """Return how many of the definitions that could lie in one piece do, in per cent.
+
+    Parameters
+    ----------
+    split
+        The splitter.
+    sources
+        Python files.
+    size
+        Characters of the largest piece; larger definitions are not counted.
+
+    Returns
+    -------
+    tuple of float
+        Of all definitions, and of the outer ones.
+    """
+    whole: list[bool] = []
+    outer: list[bool] = []
+    for text in sources:
+        places = [(piece.start, piece.end) for piece in split(text, "python")]
+        for one in definitions(text):
+            if one.span.end - one.span.start <= size:
+                kept = any(a <= one.span.start and one.span.end <= b for a, b in places)
+                whole.append(kept)
+                outer += [kept] * one.outer
+    return 100 * sum(whole) / len(whole), 100 * sum(outer) / len(outer)
+
+
+def search_over(
+    files: Mapping[str, str],
+    split: Splitter,
+    encode: Callable[[Sequence[str]], npt.NDArray[np.float32]],
+) -> Callable[[str], list[Found]]:
+    """Return a search over the pieces of some files, by cosine similarity alone, five at most.
+
+    Parameters
+    ----------
+    files
+        Name → text.
+    split
+        The splitter.
+    encode
+        Texts → unit vectors, such as ``lab.encode``.
+    """
+    pieces = [
+        (name, index, piece)
+        for name, text in files.items()
+        for index, piece in enumerate(split(text, language_of(name)))
+    ]
+    vectors = encode([embedded_text(one.text, _header(one)) for _, _, one in pieces])
+
+    def search(question: str) -> list[Found]:
+        scores = vectors @ encode([question])[0]
+        best = (-scores).argsort(kind="stable")[:5]
+        hits = [(*pieces[at], float(scores[at])) for at in best]
+        return [Found(name, index, piece.text, score) for name, index, piece, score in hits]
+
+    return search
+
+
+def _header(piece: Any) -> str:
+    return str(getattr(piece, "header", ""))

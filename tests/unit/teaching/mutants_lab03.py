@@ -1,0 +1,456 @@
+"""Wrong answers to lab 03 that a learner would plausibly write; see `mutants_lab01.py`."""
+
+import hashlib
+import json
+import re
+from itertools import pairwise
+
+from pydantic import ValidationError
+
+from course_lib.records import Chunk, Span
+from course_lib.teaching.checks import load
+from course_lib.teaching.lab.reference import reference
+
+EXERCISES = load("03")
+mask = reference("03", EXERCISES["3.1"])
+split_definitions = reference("03", EXERCISES["3.2"])
+content_hash = reference("03", EXERCISES["3.4"])
+TOKENS = mask.__globals__["TOKENS"]
+STARTS, ABOVE = (split_definitions.__globals__[name] for name in ("STARTS", "ABOVE"))
+INVALID, REJECTED = "KB_PARSED_CHUNK_INVALID", "KB_PARSED_CHUNK_EMBEDDING_REJECTED"
+
+# --- 3.1 mask ---
+
+
+def _mask(text, language, hide, flags=re.DOTALL, count=0):
+    def hidden(token):
+        return token[0] if token["long"] is None else hide(token[0])
+
+    return re.sub(TOKENS[language], hidden, text, flags=flags, count=count)
+
+
+def cuts_the_literals_out(text, language):
+    return _mask(text, language, lambda literal: "")
+
+
+def puts_one_letter_in_their_place(text, language):
+    return _mask(text, language, lambda literal: "x")
+
+
+def hides_with_spaces(text, language):
+    return _mask(text, language, lambda literal: " " * len(literal))
+
+
+def keeps_the_line_ends(text, language):
+    return _mask(text, language, lambda literal: re.sub(r"[^\n]", "x", literal))
+
+
+def keeps_the_quotes(text, language):
+    return _mask(
+        text, language, lambda literal: literal[0] + "x" * len(literal[1:-1]) + literal[-1]
+    )
+
+
+def hides_the_first_alone(text, language):
+    return _mask(text, language, lambda literal: "x" * len(literal), count=1)
+
+
+def hides_comments_too(text, language):
+    return re.sub(TOKENS[language], lambda token: "x" * len(token[0]), text, flags=re.DOTALL)
+
+
+def forgets_dotall(text, language):
+    return _mask(text, language, lambda literal: "x" * len(literal), flags=0)
+
+
+def looks_for_three_quotes_alone(text, language):
+    pattern = {"go": r"`.*?`", "python": r'"{3}.*?"{3}', "shell": r"<<(\w+).*?\n\1"}[language]
+    return re.sub(pattern, lambda literal: "x" * len(literal[0]), text, flags=re.DOTALL)
+
+
+# --- 3.2 split_definitions ---
+
+
+def _split(text, language, *, masked=None, climb=99, above=ABOVE, flags=re.MULTILINE, empty=False):
+    masked = mask(text, language) if masked is None else masked
+    names = {0: ""}
+    for match in re.finditer(STARTS[language], masked, flags):
+        start = match.start()
+        for _ in range(climb):
+            line = masked.rfind("\n", 0, max(start - 1, 0)) + 1
+            if start == 0 or not masked.startswith(above, line):
+                break
+            start = line
+        names[start] = match["name"]
+    spans = [Span(a, b, text[a:b]) for a, b in pairwise([*names, len(text)])]
+    return [pair for pair in zip(names.values(), spans, strict=True) if pair[1].text or empty]
+
+
+def searches_the_text_itself(text, language):
+    return _split(text, language, masked=text)
+
+
+def cuts_the_masked_text(text, language):
+    masked = mask(text, language)
+    return [
+        (name, Span(span.start, span.end, masked[span.start : span.end]))
+        for name, span in _split(text, language)
+    ]
+
+
+def climbs_in_the_text_itself(text, language):
+    found = []
+    for name, span in split_definitions(text, language):
+        start = span.start
+        while start > 0:
+            line = text.rfind("\n", 0, start - 1) + 1
+            if not text.startswith(ABOVE, line):
+                break
+            start = line
+        found.append((name, start))
+    ends = [start for _, start in found[1:]] + [len(text)]
+    return [
+        (name, Span(start, end, text[start:end]))
+        for (name, start), end in zip(found, ends, strict=False)
+    ]
+
+
+def leaves_comments_behind(text, language):
+    return _split(text, language, climb=0)
+
+
+def climbs_one_line(text, language):
+    return _split(text, language, climb=1)
+
+
+def climbs_over_blank_lines(text, language):
+    return _split(text, language, above=(*ABOVE, "\n"))
+
+
+def knows_decorators_alone(text, language):
+    return _split(text, language, above=("@",))
+
+
+def gives_empty_pieces(text, language):
+    return _split(text, language, empty=True)
+
+
+def drops_what_comes_first(text, language):
+    return [pair for pair in split_definitions(text, language) if pair[0]]
+
+
+def forgets_multiline(text, language):
+    return _split(text, language, flags=0)
+
+
+def strips_its_pieces(text, language):
+    return [
+        (name, Span(span.start, span.start + len(span.text.rstrip()), span.text.rstrip()))
+        for name, span in split_definitions(text, language)
+    ]
+
+
+def takes_indented_definitions(text, language):
+    masked = re.sub(r"^ +(?=def)", lambda blanks: "", mask(text, language), flags=re.MULTILINE)
+    return _split(text, language, masked=masked)
+
+
+# --- 3.3 judge ---
+
+
+def _chunk(record):
+    return Chunk.model_validate(record, strict=True, by_alias=True, by_name=False)
+
+
+def _judge(lines, take=_chunk, start=1, has_vector=None, field=None):
+    has_vector = has_vector or (lambda record: isinstance(record, dict) and "embedding" in record)
+    field = field or (lambda place: place[0] if place else "record")
+    chunks, reports = [], []
+    for number, line in enumerate(lines, start):
+        try:
+            record = json.loads(line)
+            if has_vector(record):
+                reports.append((number, REJECTED, "embedding"))
+                continue
+            chunks.append(take(record))
+        except ValidationError as error:
+            reports.append((number, INVALID, field(error.errors()[0]["loc"])))
+        except ValueError:
+            reports.append((number, INVALID, "record"))
+    return chunks, reports
+
+
+def stops_at_the_first_bad_line(lines):
+    chunks, reports = [], []
+    try:
+        for line in lines:
+            chunks.append(_chunk(json.loads(line)))
+    except ValueError:
+        reports.append((len(chunks) + 1, INVALID, "record"))
+    return chunks, reports
+
+
+def takes_numbers_as_strings(lines):
+    return _judge(lines, take=Chunk.model_validate)
+
+
+def takes_the_names_of_python(lines):
+    return _judge(lines, take=lambda record: Chunk.model_validate(record, strict=True))
+
+
+def has_one_code_for_all(lines):
+    return _judge(lines, has_vector=lambda record: False)
+
+
+def looks_into_strings(lines):
+    return _judge(lines, has_vector=lambda record: "embedding" in (record or ()))
+
+
+def takes_an_empty_embedding(lines):
+    return _judge(lines, has_vector=lambda r: isinstance(r, dict) and r.get("embedding"))
+
+
+def counts_from_zero(lines):
+    return _judge(lines, start=0)
+
+
+def gives_the_whole_place(lines):
+    return _judge(lines, field=lambda place: ".".join(map(str, place)) or "record")
+
+
+def stumbles_over_an_empty_place(lines):
+    return _judge(lines, field=lambda place: place[0])
+
+
+def catches_the_wide_error_first(lines):
+    chunks, reports = [], []
+    for number, line in enumerate(lines, 1):
+        try:
+            record = json.loads(line)
+            if isinstance(record, dict) and "embedding" in record:
+                reports.append((number, REJECTED, "embedding"))
+            else:
+                chunks.append(_chunk(record))
+        except ValueError:
+            reports.append((number, INVALID, "record"))
+    return chunks, reports
+
+
+def returns_the_records(lines):
+    chunks, reports = _judge(lines)
+    return [json.loads(chunk.to_json()) for chunk in chunks], reports
+
+
+# --- 3.4 content_hash ---
+
+
+def _digest(
+    chunk, names=None, length=lambda raw: len(raw), text=None, first=("tenantId", "repoSlug")
+):
+    def canonical(value):
+        return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+    record = json.loads(chunk.to_json())
+    digest = hashlib.sha256()
+    for name in [*first, *(names or chunk.hash_inputs)]:
+        value = record.get(name, "")
+        value = value if isinstance(value, str) else (text or canonical)(value)
+        prefix = length(value.encode()) if length else ""
+        digest.update(f"{prefix}{':' if length else ''}{value}".encode())
+    return digest
+
+
+def writes_no_lengths(chunk):
+    return _digest(chunk, length=None).hexdigest()
+
+
+def counts_characters(chunk):
+    return _digest(chunk, length=lambda raw: len(raw.decode())).hexdigest()
+
+
+def forgets_the_tenant(chunk):
+    return _digest(chunk, first=("repoSlug",)).hexdigest()
+
+
+def forgets_the_repository(chunk):
+    return _digest(chunk, first=("tenantId",)).hexdigest()
+
+
+def sorts_the_names(chunk):
+    return _digest(chunk, names=sorted(chunk.hash_inputs)).hexdigest()
+
+
+def hashes_the_content_alone(chunk):
+    return _digest(chunk, names=["content"]).hexdigest()
+
+
+def skips_what_is_unset(chunk):
+    record = json.loads(chunk.to_json())
+    return _digest(chunk, names=[name for name in chunk.hash_inputs if name in record]).hexdigest()
+
+
+def writes_python_for_json(chunk):
+    return _digest(chunk, text=str).hexdigest()
+
+
+def leaves_blanks_in_json(chunk):
+    return _digest(chunk, text=json.dumps).hexdigest()
+
+
+def hashes_the_whole_record(chunk):
+    return hashlib.sha256(chunk.to_json().encode()).hexdigest()
+
+
+def returns_bytes(chunk):
+    return _digest(chunk).digest()
+
+
+# --- 3.5 parse_proto ---
+
+
+def _parse(file, tenant_context, change=lambda values: {}, pieces=None):
+    chunks = []
+    for name, span in pieces or split_definitions(file.content, "proto"):
+        if not span.text.strip():
+            continue
+        line = file.content.count("\n", 0, span.start) + 1
+        values = {
+            "tenant_id": tenant_context.tenant,
+            "repo_slug": tenant_context.repo,
+            "root_kind": "external-source",
+            "source_path": file.name,
+            "content": span.text,
+            "hash_inputs": ["content", "name", "sourcePath", "parserId", "parserVersion"],
+            "parser_id": "proto",
+            "parser_version": "1.0.0",
+            "kind": "definition",
+            "name": name or file.name.rsplit("/", 1)[-1],
+            "line_start": line,
+            "line_end": line + span.text.rstrip().count("\n"),
+            "custom_meta": {"chunkIndex": len(chunks)},
+        }
+        chunks.append(Chunk(**values | change(values)))
+    return chunks
+
+
+def hard_codes_the_tenant(file, tenant_context):
+    return _parse(file, tenant_context, lambda values: {"tenant_id": "acme"})
+
+
+def counts_the_blank_lines_at_the_end(file, tenant_context):
+    def change(values):
+        return {"line_end": values["line_start"] + values["content"].count("\n")}
+
+    return _parse(file, tenant_context, change)
+
+
+def counts_lines_within_the_piece(file, tenant_context):
+    return _parse(file, tenant_context, lambda values: {"line_start": 1})
+
+
+def numbers_every_chunk_zero(file, tenant_context):
+    return _parse(file, tenant_context, lambda values: {"custom_meta": {"chunkIndex": 0}})
+
+
+def strips_the_content(file, tenant_context):
+    return _parse(file, tenant_context, lambda values: {"content": values["content"].strip()})
+
+
+def names_the_head_by_its_path(file, tenant_context):
+    def change(values):
+        return {"name": file.name} if values["name"].endswith(".proto") else {}
+
+    return _parse(file, tenant_context, change)
+
+
+def finds_messages_in_comments(file, tenant_context):
+    pieces = _split(file.content, "proto", masked=file.content)
+    return _parse(file, tenant_context, pieces=pieces)
+
+
+def keeps_white_space(file, tenant_context):
+    blank = [pair for pair in split_definitions(file.content, "proto") if pair[1].text.isspace()]
+    return [None for _ in blank] + _parse(file, tenant_context)
+
+
+def numbers_white_space_too(file, tenant_context):
+    chunks = []
+    for index, (name, span) in enumerate(split_definitions(file.content, "proto")):
+        chunks += _parse(
+            file,
+            tenant_context,
+            lambda values, index=index: {"custom_meta": {"chunkIndex": index}},
+            pieces=[(name, span)],
+        )
+    return chunks
+
+
+def gives_dictionaries(file, tenant_context):
+    return [chunk.model_dump() for chunk in _parse(file, tenant_context)]
+
+
+MUTANTS = {
+    "3.1": {
+        cuts_the_literals_out: "mask('a `b` c', 'go')",
+        puts_one_letter_in_their_place: "expected  'a xxx c'",
+        hides_with_spaces: "expected  'a xxx c'",
+        keeps_the_line_ends: "its line ends are hidden too",
+        keeps_the_quotes: "got       'a `x` c'",
+        hides_the_first_alone: "there are two of them",
+        hides_comments_too: "comments and short strings stay",
+        forgets_dotall: "expected",
+        looks_for_three_quotes_alone: "comments and short strings stay",
+    },
+    "3.2": {
+        searches_the_text_itself: "what is in a string is text",
+        cuts_the_masked_text: "what is in a string is text",
+        climbs_in_the_text_itself: "what is in a string is text",
+        leaves_comments_behind: "comments and decorators directly above",
+        climbs_one_line: "comments and decorators directly above",
+        climbs_over_blank_lines: "comments and decorators directly above",
+        knows_decorators_alone: "comments and decorators directly above",
+        gives_empty_pieces: "an empty text has no pieces",
+        drops_what_comes_first: "comments and decorators directly above",
+        forgets_multiline: "comments and decorators directly above",
+        strips_its_pieces: "comments and decorators directly above",
+        takes_indented_definitions: "an indented definition",
+    },
+    "3.3": {
+        stops_at_the_first_bad_line: "its siblings go through",
+        takes_numbers_as_strings: "types are taken as they are",
+        takes_the_names_of_python: "in JSON the field is called sourcePath",
+        has_one_code_for_all: "vectors are made on this side",
+        looks_into_strings: "it is JSON, and no object",
+        takes_an_empty_embedding: "whatever else is wrong",
+        counts_from_zero: "its siblings go through",
+        gives_the_whole_place: "the field is the first of `loc`",
+        stumbles_over_an_empty_place: "it is no single field",
+        catches_the_wide_error_first: "name must be a string",
+        returns_the_records: "both keep the contract",
+    },
+    "3.4": {
+        writes_no_lengths: "4:acme4:docs6:Hello.",
+        counts_characters: "ü and ß are two bytes each",
+        forgets_the_tenant: "4:acme4:docs6:Hello.",
+        forgets_the_repository: "4:acme4:docs6:Hello.",
+        sorts_the_names: "in the order of hashInputs",
+        hashes_the_content_alone: "in the order of hashInputs",
+        skips_what_is_unset: "className is unset",
+        writes_python_for_json: "canonical JSON has its keys in order",
+        leaves_blanks_in_json: "canonical JSON has its keys in order",
+        hashes_the_whole_record: "4:acme4:docs6:Hello.",
+        returns_bytes: "(bytes)",
+    },
+    "3.5": {
+        hard_codes_the_tenant: "[0].tenant_id",
+        counts_the_blank_lines_at_the_end: "[0].line_end",
+        counts_lines_within_the_piece: "[1].line_start",
+        numbers_every_chunk_zero: "[1].custom_meta",
+        strips_the_content: "[0].content",
+        names_the_head_by_its_path: "[0].name",
+        finds_messages_in_comments: "a message in a comment is none",
+        keeps_white_space: "a piece of white space is none",
+        numbers_white_space_too: "the numbers begin at 0",
+        gives_dictionaries: "expected  [Chunk(",
+    },
+}
