@@ -1,0 +1,188 @@
+"""The command that brings everything up to date with a source: documents, code and packages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from course_lib.cli.data import (
+    BatchSize,
+    ChunkOverlap,
+    ChunkSize,
+    connect,
+    counted,
+    print_report,
+    say,
+)
+from course_lib.settings import settings
+
+if TYPE_CHECKING:
+    import psycopg
+
+    from course_lib.embedder import EmbeddingClient
+    from course_lib.xray import LockFiles
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add this command to the front door."""
+    app.command(rich_help_panel="Your documents")(sync)
+
+
+def sync(
+    source: Annotated[str, typer.Argument(help="A directory, or OWNER/NAME with --ref.")],
+    ref: Annotated[
+        str | None, typer.Option(help="Branch, tag or commit of a repository on GitHub.")
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option("--name", "-n", help="Corpus and project.", show_default="the source's name"),
+    ] = None,
+    partition: Annotated[
+        str | None,
+        typer.Option(
+            "--partition",
+            "-p",
+            help="Where all files go.",
+            show_default="documentation; those of a repository by kind",
+        ),
+    ] = None,
+    chunk_size: ChunkSize = None,
+    chunk_overlap: ChunkOverlap = None,
+    batch_size: BatchSize = 32,
+) -> None:
+    """Bring index and packages up to date with a directory or repository: ingest and xray scan.
+
+    One planner decides for documents and packages alike what is skipped, added, changed and
+    removed, so that a source that did not change costs nothing.
+    """
+    from course_lib.cli.xray import print_scan
+    from course_lib.embedder import EmbeddingClient
+    from course_lib.errors import InputError
+    from course_lib.xray import offline_describer, sync_project
+
+    if ref is not None and name is not None:
+        raise InputError("a repository keeps its name", hint="Leave --name out, or --ref.")
+    project = name or (source if ref is not None else Path(source).resolve().name) or "documents"
+    files = _lock_files(Path(source)) if ref is None else None
+    size = settings().chunk_size if chunk_size is None else chunk_size
+    overlap = settings().chunk_overlap if chunk_overlap is None else chunk_overlap
+    embedder = EmbeddingClient()
+    with connect() as conn:
+        if ref is None:
+            _ingest(conn, embedder, source, project, partition, size, overlap, batch_size)
+        else:
+            commit = _ingest_repository(
+                conn, embedder, source, ref, partition, size, overlap, batch_size
+            )
+            files = _lock_files_of(source, ref, commit)
+        if files is None:
+            return
+        scanned = sync_project(
+            conn,
+            project,
+            files,
+            tenant=settings().tenant,
+            embedder=embedder,
+            describer=offline_describer(),
+        )
+    print_scan(scanned, as_json=False)
+    raise typer.Exit(1 if any(one.broken for one in scanned.languages) else 0)
+
+
+def _lock_files(directory: Path) -> LockFiles | None:
+    """Return a directory's lock files; None, and a word about it, where it has none."""
+    from course_lib.errors import InputError
+    from course_lib.xray import find_lock_files
+
+    try:
+        return find_lock_files(directory)
+    except InputError as error:
+        if not directory.is_dir():
+            raise
+        say(str(error.args[0]))
+        return None
+
+
+def _lock_files_of(repo: str, ref: str, commit: str) -> LockFiles | None:
+    """Download a repository's lock files; None, and a word about it, where it has none."""
+    from urllib.parse import quote
+
+    from course_lib.loader.github import download_github_code
+    from course_lib.loader.github_errors import NotFoundError
+    from course_lib.settings import state_dir
+    from course_lib.xray.lockfiles import NAMES
+
+    folder = state_dir().joinpath("lockfiles", *repo.lower().split("/"), quote(ref, safe=""))
+    try:
+        return _lock_files(download_github_code(repo, commit, NAMES, dest=folder, say=say).folder)
+    except NotFoundError as error:
+        say(str(error.args[0]))
+        return None
+
+
+def _ingest(
+    conn: psycopg.Connection,
+    embedder: EmbeddingClient,
+    source: str,
+    repo: str,
+    partition: str | None,
+    chunk_size: int,
+    chunk_overlap: int,
+    batch_size: int,
+) -> None:
+    from course_lib.indexing import ingest
+
+    report = ingest(
+        source,
+        conn=conn,
+        embedder=embedder,
+        partition=partition or "documentation",
+        repo=repo,
+        tenant=settings().tenant,
+        chunk_size=chunk_size,
+        chunk_overlap=chunk_overlap,
+        batch_size=batch_size,
+        progress=True,
+        say=say,
+    )
+    print_report(report.to_json(), as_json=False)
+
+
+def _ingest_repository(
+    conn: psycopg.Connection,
+    embedder: EmbeddingClient,
+    repo: str,
+    ref: str,
+    partition: str | None,
+    chunk_size: int,
+    chunk_overlap: int,
+    batch_size: int,
+) -> str:
+    """Ingest one revision of a repository and return its commit."""
+    from course_lib.indexing.repository import ingest_repository
+    from course_lib.loader import default_registry
+
+    report = ingest_repository(
+        repo,
+        ref,
+        default_registry().extensions(),
+        conn=conn,
+        embedder=embedder,
+        partition=partition,
+        tenant=settings().tenant,
+        chunk_size=chunk_size,
+        chunk_overlap=chunk_overlap,
+        batch_size=batch_size,
+        progress=True,
+        say=say,
+    )
+    typer.echo(f"{repo} at {ref} is commit {report.commit[:12]}")
+    for name, part in report.partitions.items():
+        typer.echo(
+            f"{name}: {counted(part.documents, 'document')}, {counted(part.chunks, 'chunk')}: "
+            f"{part.inserted} inserted, {part.updated} updated, {part.unchanged} unchanged, "
+            f"{part.deleted} deleted"
+        )
+    return report.commit

@@ -1,0 +1,260 @@
+"""Commands of the Repository X-Ray: `course xray scan|suggest|prompt|backfill|forget|migrate`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from course_lib.cli.data import Json, connect, counted, say
+from course_lib.settings import settings
+
+if TYPE_CHECKING:
+    from course_lib.xray.descriptions import Describer
+    from course_lib.xray.filling import FillReport
+    from course_lib.xray.suggestions import Suggestions
+    from course_lib.xray.syncing import SyncReport
+
+app = typer.Typer(
+    help="Repository X-Ray: what a project's packages are, and which ones a task needs.",
+    no_args_is_help=True,
+)
+
+Project = Annotated[str, typer.Option("--project", "-p", help="What the project is called.")]
+Count = Annotated[int, typer.Option("--top-k", "-k", min=1, help="Packages, at most.")]
+Endpoint = Annotated[
+    str | None,
+    typer.Option(
+        envvar="RAG_XRAY_URL",
+        help="OpenAI-compatible API that describes what the course's table and the installed "
+        "packages do not know, such as http://localhost:11434/v1; its key is OPENAI_API_KEY.",
+    ),
+]
+Model = Annotated[str, typer.Option("--model", envvar="RAG_XRAY_MODEL", help="Model of that API.")]
+Budget = Annotated[
+    int,
+    typer.Option(envvar="RAG_XRAY_TOKEN_BUDGET", min=0, help="Tokens that this run may use there."),
+]
+
+
+def add_to(front_door: typer.Typer) -> None:
+    """Add these commands to the front door."""
+    front_door.add_typer(app, name="xray", rich_help_panel="Your documents")
+
+
+@app.command()
+def scan(
+    directory: Annotated[Path, typer.Argument(help="Directory with lock files.")],
+    project: Project,
+    endpoint: Endpoint = None,
+    model: Model = "gpt-4o-mini",
+    token_budget: Budget = 50_000,
+    as_json: Json = False,
+) -> None:
+    """Bring what is stored of a project's packages up to date with its lock files.
+
+    Only what is new to the shared catalogue is described and embedded. A project whose lock files
+    did not change costs nothing. Ends with 1 if a lock file is broken; its language stays as it is.
+    """
+    from course_lib.embedder import EmbeddingClient
+    from course_lib.xray import find_lock_files, sync_project
+
+    files = find_lock_files(directory)
+    describer = _describer(endpoint, model, token_budget)
+    with connect() as conn:
+        report = sync_project(
+            conn,
+            project,
+            files,
+            tenant=settings().tenant,
+            embedder=EmbeddingClient(),
+            describer=describer,
+        )
+    print_scan(report, as_json)
+    raise typer.Exit(1 if any(one.broken for one in report.languages) else 0)
+
+
+@app.command()
+def suggest(
+    instruction: Annotated[str, typer.Argument(help="What is to be programmed.")],
+    project: Project,
+    language: Annotated[
+        str, typer.Option("--language", "-l", help="go, javascript, python, ruby or rust.")
+    ],
+    top_k: Count = 5,
+    as_json: Json = False,
+) -> None:
+    """Say which of a project's packages a task needs.
+
+    Example: course xray suggest "fetch top charts from Spotify" -p rider-app -l python
+    """
+    from course_lib.embedder import EmbeddingClient
+    from course_lib.xray import suggest as run_suggest
+
+    with connect() as conn:
+        found = run_suggest(
+            conn,
+            EmbeddingClient(),
+            instruction,
+            project=project,
+            language=language,
+            k=top_k,
+            tenant=settings().tenant,
+        )
+    if as_json:
+        typer.echo(found.to_json())
+        return
+    _print_suggestions(found)
+    if not found.packages:
+        say(f"no {language} packages of {project} are stored: `course xray scan DIR -p {project}`")
+
+
+@app.command()
+def prompt(
+    file: Annotated[Path, typer.Argument(help="A source file.")],
+    line: Annotated[int, typer.Argument(min=1, help="Where the code is to stand.")],
+    project: Project,
+    top_k: Count = 5,
+) -> None:
+    """Print the prompt for the code that the comment above a line asks for."""
+    from course_lib.embedder import EmbeddingClient
+    from course_lib.xray import generation_prompt
+
+    with connect() as conn:
+        made = generation_prompt(
+            file,
+            line,
+            conn=conn,
+            embedder=EmbeddingClient(),
+            project=project,
+            k=top_k,
+            tenant=settings().tenant,
+        )
+    if made.suggestions.is_fallback:
+        say(f"only the first packages by name: {made.suggestions.fallback}")
+    typer.echo(made.text, nl=False)
+
+
+@app.command()
+def backfill(
+    endpoint: Endpoint = None,
+    model: Model = "gpt-4o-mini",
+    token_budget: Budget = 50_000,
+    as_json: Json = False,
+) -> None:
+    """Describe and embed what earlier scans had to leave, and embed anew for another model."""
+    from course_lib.embedder import EmbeddingClient
+    from course_lib.xray import backfill as run_backfill
+
+    describer = _describer(endpoint, model, token_budget)
+    with connect() as conn:
+        report = run_backfill(
+            conn, embedder=EmbeddingClient(), describer=describer, tenant=settings().tenant
+        )
+    if as_json:
+        typer.echo(report.to_json())
+    else:
+        _print_filled(report)
+
+
+@app.command()
+def forget(project: Project, as_json: Json = False) -> None:
+    """Remove a project, and from the catalogue the packages that no other project uses."""
+    import json
+
+    from course_lib.xray import forget_project
+
+    with connect() as conn:
+        reports = forget_project(conn, project, tenant=settings().tenant)
+    removed = sum(len(one.removed) for one in reports)
+    orphans = sum(len(one.orphans) for one in reports)
+    if as_json:
+        typer.echo(json.dumps({"project": project, "removed": removed, "orphans": orphans}))
+        return
+    named = counted(removed, "package")
+    typer.echo(f"{named} of {project} removed, {orphans} of them from the catalogue")
+
+
+@app.command()
+def migrate(
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Rehearse it: do everything, and take it back.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Move old reports (the table xray_reports) into the new tables, all of them or none.
+
+    Ends with 1 if a report cannot be understood.
+    """
+    from course_lib.xray import migrate_reports
+
+    with connect() as conn:
+        report = migrate_reports(conn, tenant=settings().tenant, dry_run=dry_run)
+    if as_json:
+        typer.echo(report.to_json())
+    else:
+        for problem in report.broken:
+            say(problem)
+        did = "would be moved; nothing was changed" if dry_run else "moved"
+        typer.echo(
+            f"{counted(report.reports, 'old report')} with {counted(report.packages, 'package')} "
+            f"of {counted(report.projects, 'project')} {did}"
+            + (
+                f"; of {report.superseded}, newer ones are here already"
+                if report.superseded
+                else ""
+            )
+        )
+    raise typer.Exit(1 if report.broken else 0)
+
+
+def print_scan(report: SyncReport, as_json: bool) -> None:
+    """Print what a scan did."""
+    if as_json:
+        typer.echo(report.to_json())
+        return
+    for one in report.languages:
+        if one.broken:
+            say(f"{one.language}: nothing changed: {one.broken}")
+        elif one.unchanged:
+            typer.echo(f"{one.language}: unchanged")
+        else:
+            typer.echo(
+                f"{one.language}: {one.skipped} skipped, {len(one.added)} added, "
+                f"{len(one.changed)} changed, {len(one.removed)} removed"
+                + (f", {len(one.orphans)} of them from the catalogue" if one.removed else "")
+            )
+    _print_filled(report.filled)
+
+
+def _print_filled(report: FillReport) -> None:
+    typer.echo(f"{counted(report.described, 'package')} described, {report.embedded} embedded")
+    if report.waiting:
+        say(f"without a description yet: {counted(report.waiting, 'package')}")
+    if report.stopped:
+        say(report.stopped)
+
+
+def _print_suggestions(found: Suggestions) -> None:
+    if found.is_fallback:
+        say(f"only the first packages by name: {found.fallback}")
+    for one in found.packages:
+        near = "" if one.similarity is None else f"{one.similarity:.3f}  "
+        title = typer.style(f"{one.name} {one.version}".rstrip(), bold=True)
+        typer.echo(f"{near}{title}  {one.description or ''}".rstrip())
+
+
+def _describer(endpoint: str | None, model: str, token_budget: int) -> Describer:
+    """Return who describes packages: what needs no network first, then the endpoint, if any."""
+    from course_lib.xray import FirstDescriber, offline_describer
+
+    offline = offline_describer()
+    if endpoint is None:
+        return offline
+    from course_lib.xray.endpoint import EndpointDescriber
+
+    key = os.environ.get("OPENAI_API_KEY", "")
+    asked = EndpointDescriber(endpoint, model, api_key=key, token_budget=token_budget)
+    return FirstDescriber(offline, asked)

@@ -1,0 +1,294 @@
+"""Lock files: the text of one goes in, name → version comes out.
+
+What is not from a registry — the project itself, the members of its workspace, local folders — is
+left out, because nobody else's project can share it. A text that is no such lock file is a
+`ValueError`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+
+from course_lib.xray.packages import newest
+
+Versions = dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class LockFormat:
+    """A kind of lock file.
+
+    Attributes
+    ----------
+    id
+        What it is called.
+    language
+        Whose packages it names.
+    pattern
+        A glob (`PurePath.match`) that fits the paths of its files.
+    parse
+        Text → name → version.
+    """
+
+    id: str
+    language: str
+    pattern: str
+    parse: Callable[[str], Versions]
+
+
+def lock_format(path: str) -> LockFormat | None:
+    """Return the format of the lock file at a path, by its name; None if it is no lock file.
+
+    Examples
+    --------
+    >>> lock_format("web/package-lock.json").language, lock_format("README.md")
+    ('javascript', None)
+    """
+    place = PurePosixPath(path)
+    return next((one for one in FORMATS if place.match(one.pattern)), None)
+
+
+def parse_requirements(text: str) -> Versions:
+    r"""Return the packages of a `requirements.txt`; a version only where one is pinned.
+
+    Options are passed over, and so are URLs and paths without a name. Files that `-r` includes are
+    lock files themselves if they are called `requirements*.txt` or lie in `requirements/`.
+
+    Examples
+    --------
+    >>> parse_requirements("-i URL\nFlask_Login==0.6.3 \\\n  --hash=sha256:00\nrich>=13 # wide\n")
+    {'flask-login': '0.6.3', 'rich': ''}
+    """
+    found: Versions = {}
+    joined = text.replace("\\\r\n", " ").replace("\\\n", " ")
+    for number, line in enumerate(joined.splitlines(), 1):
+        # An option begins with a dash after a blank; a comment, with a hash after a blank.
+        line = re.split(r"(?:^|\s)(?:#|--?[A-Za-z])", line, maxsplit=1)[0].strip()
+        if not line or re.match(r"[./\\]|[A-Za-z][A-Za-z0-9+.-]*:", line):
+            continue
+        try:
+            requirement = Requirement(line)
+        except InvalidRequirement as error:
+            raise ValueError(f"entry {number} is no requirement: {line[:60]!r}") from error
+        pins = [one.version for one in requirement.specifier if one.operator in ("==", "===")]
+        pinned = pins[0] if len(pins) == 1 and "*" not in pins[0] else ""
+        _add(found, [(canonicalize_name(requirement.name), pinned)])
+    return found
+
+
+def parse_uv_lock(text: str) -> Versions:
+    """Return the packages of a `uv.lock`."""
+    own = ("virtual", "editable", "directory")
+    return _collect(
+        (canonicalize_name(name), version)
+        for name, version, table in _toml_packages(text, "package")
+        if not any(kind in _table(table, "source") for kind in own)
+    )
+
+
+def parse_poetry_lock(text: str) -> Versions:
+    """Return the packages of a `poetry.lock`."""
+    return _collect(
+        (canonicalize_name(name), version)
+        for name, version, table in _toml_packages(text, "package")
+        if _table(table, "source").get("type") != "directory"
+    )
+
+
+def parse_pylock(text: str) -> Versions:
+    """Return the packages of a `pylock.toml` (PEP 751)."""
+    return _collect(
+        (canonicalize_name(name), version)
+        for name, version, table in _toml_packages(text, "packages")
+        if "directory" not in table
+    )
+
+
+def parse_cargo_lock(text: str) -> Versions:
+    """Return the packages of a `Cargo.lock`; of several versions of one, the newest."""
+    return _collect(
+        (name, version)
+        for name, version, table in _toml_packages(text, "package")
+        if "source" in table
+    )
+
+
+def parse_package_lock(text: str) -> Versions:
+    """Return the packages of a `package-lock.json` of any version.
+
+    Of several versions of one, the one that the project's own code gets: that in its top folder.
+    """
+    lock = json.loads(text)
+    if not isinstance(lock, dict) or not {"lockfileVersion", "packages", "dependencies"} & set(
+        lock
+    ):
+        raise ValueError("it has neither packages nor dependencies")
+    if "packages" in lock:
+        entries = _installed(_table(lock, "packages"))
+    else:
+        entries = _nested(_table(lock, "dependencies"), 0)
+    found: Versions = {}
+    for _, name, version in sorted(entries):
+        found.setdefault(name, version)
+    return found
+
+
+def parse_gemfile_lock(text: str) -> Versions:
+    """Return the gems of a `Gemfile.lock`, without those of a local path."""
+    found: Versions = {}
+    section = ""
+    sections = set()
+    for line in text.splitlines():
+        if line and not line[0].isspace():
+            section = line.strip()
+            sections.add(section)
+        elif section in ("GEM", "GIT", "PLUGIN SOURCE"):
+            match = re.fullmatch(r" {4}(\S+)(?: \(([^()]*)\))?", line.rstrip())
+            if match:
+                # What follows the dash is a platform: nokogiri (1.18.9-arm64-darwin).
+                _add(found, [(match[1], (match[2] or "").split("-")[0])])
+    if not sections & {"GEM", "GIT", "PATH"} or any(one.startswith("<<<<") for one in sections):
+        raise ValueError("it has no section GEM, GIT or PATH, or a conflict is left in it")
+    return found
+
+
+def parse_go_mod(text: str) -> Versions:
+    """Return the modules that a `go.mod` requires, as replaced; without those in local folders."""
+    required: Versions = {}
+    replaced: dict[str, tuple[str, ...]] = {}
+    verb = ""
+    is_module = False
+    for number, line in enumerate(text.splitlines(), 1):
+        words = [word.strip('"`') for word in line.split("//")[0].split()]
+        if not words:
+            continue
+        if words == [")"]:
+            verb = ""
+            continue
+        if not verb:
+            first, *words = words
+            if words == ["("]:
+                verb = first
+                continue
+            is_module = is_module or first == "module"
+        else:
+            first = verb
+        if first == "require":
+            if len(words) != 2:
+                raise ValueError(f"line {number} requires no module and version: {line[:60]!r}")
+            _add(required, [(words[0], words[1])])
+        elif first == "replace" and "=>" in words:
+            at = words.index("=>")
+            replaced[words[0]] = tuple(words[at + 1 :])
+    if not is_module:
+        raise ValueError("it names no module")
+    for old, new in replaced.items():
+        if old in required:
+            del required[old]
+            if len(new) == 2:
+                _add(required, [(new[0], new[1])])
+    return required
+
+
+def parse_go_sum(text: str) -> Versions:
+    """Return the modules of a `go.sum`; of several versions of one, the newest.
+
+    It also names versions that were looked at and not taken: read it only where no `go.mod` of
+    Go 1.17 or newer lies beside it, which names all that was taken.
+    """
+    found: Versions = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        words = line.split()
+        if not words:
+            continue
+        if len(words) != 3 or not words[2].startswith("h1:"):
+            raise ValueError(f"line {number} is no checksum of a module: {line[:60]!r}")
+        if not words[1].endswith("/go.mod"):
+            _add(found, [(words[0], words[1])])
+    return found
+
+
+def names_all_modules(go_mod: str) -> bool:
+    """Return whether a `go.mod` names indirect requirements too: from Go 1.17 on."""
+    match = re.search(r"^go (\d+)\.(\d+)", go_mod, flags=re.MULTILINE)
+    return match is not None and (int(match[1]), int(match[2])) >= (1, 17)
+
+
+FORMATS = (
+    LockFormat("uv.lock", "python", "uv.lock", parse_uv_lock),
+    LockFormat("poetry.lock", "python", "poetry.lock", parse_poetry_lock),
+    LockFormat("pylock.toml", "python", "pylock.toml", parse_pylock),
+    LockFormat("pylock.toml", "python", "pylock.*.toml", parse_pylock),
+    LockFormat("requirements.txt", "python", "requirements*.txt", parse_requirements),
+    LockFormat("requirements.txt", "python", "requirements/*.txt", parse_requirements),
+    LockFormat("package-lock.json", "javascript", "package-lock.json", parse_package_lock),
+    LockFormat("Gemfile.lock", "ruby", "Gemfile.lock", parse_gemfile_lock),
+    LockFormat("go.mod", "go", "go.mod", parse_go_mod),
+    LockFormat("go.sum", "go", "go.sum", parse_go_sum),
+    LockFormat("Cargo.lock", "rust", "Cargo.lock", parse_cargo_lock),
+)
+
+NAMES = tuple(
+    sorted({one.pattern for one in FORMATS if "*" not in one.pattern} | {"requirements.txt"})
+)
+"""The usual names of lock files, for whoever has to ask for files by name."""
+
+
+def _add(found: Versions, entries: Iterable[tuple[str, str]]) -> None:
+    for name, version in entries:
+        found[name] = newest([version, found[name]]) if name in found else version
+
+
+def _collect(entries: Iterable[tuple[str, str]]) -> Versions:
+    found: Versions = {}
+    _add(found, entries)
+    return found
+
+
+def _toml_packages(text: str, key: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    tables = tomllib.loads(text).get(key, [])
+    if not isinstance(tables, list):
+        raise ValueError(f"{key} is no list of tables")
+    for place, table in enumerate(tables):
+        name = table.get("name") if isinstance(table, dict) else None
+        version = table.get("version", "") if name else None
+        if not isinstance(name, str) or not isinstance(version, str):
+            raise ValueError(f"{key} {place} has no name, or a version that is no text")
+        yield name, version, table
+
+
+def _table(table: dict[str, Any], key: str) -> dict[str, Any]:
+    value = table.get(key, {})
+    if not isinstance(value, dict):
+        raise ValueError(f"{key} is no table")
+    return value
+
+
+def _installed(packages: dict[str, Any]) -> Iterator[tuple[tuple[int, str], str, str]]:
+    """Yield depth, name and version of what lies in `node_modules`; the rest is the project's."""
+    for path in packages:
+        entry = _table(packages, path)
+        folder, inside, name = path.rpartition("node_modules/")
+        if inside and not entry.get("link"):
+            name, version = str(entry.get("name", name)), str(entry.get("version", ""))
+            yield (path.count("node_modules/"), folder), name, version
+
+
+def _nested(dependencies: dict[str, Any], depth: int) -> Iterator[tuple[tuple[int, str], str, str]]:
+    for name in dependencies:
+        entry = _table(dependencies, name)
+        version = str(entry.get("version", ""))
+        if version.startswith("npm:"):  # an alias: npm:real@1.2.3
+            name, _, version = version.removeprefix("npm:").rpartition("@")
+        if not version.startswith("file:"):
+            yield (depth, ""), name, "" if "/" in version else version
+        yield from _nested(_table(entry, "dependencies"), depth + 1)

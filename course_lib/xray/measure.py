@@ -1,0 +1,116 @@
+"""How good suggestions are: labelled instructions go in, the share of found packages comes out."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from course_lib.errors import InputError
+from course_lib.settings import project_root
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """What somebody wants programmed, and the packages of the project that serve it.
+
+    Each of `gold_packages` is wanted; those of `also_acceptable_packages` are no mistake, and no
+    merit either.
+    """
+
+    id: str
+    instruction: str
+    project: str
+    language: str
+    gold_packages: tuple[str, ...]
+    also_acceptable_packages: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SuggestionScore:
+    """How well packages were suggested.
+
+    Attributes
+    ----------
+    recall
+        Mean share of an instruction's gold packages among those suggested.
+    suggested
+        Packages in a suggestion, on average: what they cost in a prompt.
+    instructions
+        How many were tried.
+    missed
+        The instructions of which not all gold packages were suggested.
+    """
+
+    recall: float
+    suggested: float
+    instructions: int
+    missed: tuple[Instruction, ...]
+
+
+def read_instructions(path: str | os.PathLike[str] | None = None) -> list[Instruction]:
+    """Read labelled instructions, one JSON object a line; None takes the course's own.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or a line is no instruction.
+    """
+    file = Path(path) if path else project_root() / "data" / "questions" / "packages.jsonl"
+    try:
+        rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line]
+        return [
+            Instruction(
+                str(row["id"]),
+                str(row["instruction"]),
+                str(row["project"]),
+                str(row["language"]),
+                tuple(map(str, row["gold_packages"])),
+                tuple(map(str, row.get("also_acceptable_packages", ()))),
+            )
+            for row in rows
+        ]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(
+            f"{file} cannot be read as labelled instructions: {error!r}", hint="Check the file."
+        ) from error
+
+
+def score_suggestions(
+    suggest_names: Callable[[Instruction], Sequence[str]], instructions: Iterable[Instruction]
+) -> SuggestionScore:
+    """Try every instruction and return how many of the wanted packages were suggested.
+
+    Parameters
+    ----------
+    suggest_names
+        Instruction → names of packages.
+    instructions
+        At least one.
+
+    Raises
+    ------
+    InputError
+        If there is no instruction.
+
+    Examples
+    --------
+    >>> wanted = [Instruction("a", "Plot it", "p", "python", ("matplotlib", "numpy"))]
+    >>> score_suggestions(lambda one: ["numpy", "rich"], wanted).recall
+    0.5
+    """
+    tried = list(instructions)
+    if not tried:
+        raise InputError("there is no instruction to try", hint="Pass at least one.")
+    recalls, sizes, missed = [], [], []
+    for one in tried:
+        names = suggest_names(one)
+        found = set(names).intersection(one.gold_packages)
+        recalls.append(len(found) / len(one.gold_packages))
+        sizes.append(len(names))
+        if len(found) < len(one.gold_packages):
+            missed.append(one)
+    count = len(tried)
+    return SuggestionScore(sum(recalls) / count, sum(sizes) / count, count, tuple(missed))

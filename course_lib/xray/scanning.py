@@ -1,0 +1,158 @@
+"""Finding lock files: a directory (or files that somebody sent) goes in, `LockFiles` comes out.
+
+Reading is lazy: the checksum of a language's files is known before one of them is parsed, so that
+an unchanged project costs no parsing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from course_lib.errors import InputError
+from course_lib.records import Skipped
+from course_lib.xray.lockfiles import lock_format, names_all_modules
+from course_lib.xray.packages import newest
+
+SCANNER = "1"
+"""Counts up when a parser reads the same text differently: the checksums change with it."""
+
+LARGEST = 50_000_000
+"""Bytes of the largest lock file that is read."""
+
+NOT_OURS = frozenset(
+    {"node_modules", "vendor", "bower_components", "site-packages", "__pycache__", "target", "venv"}
+)
+"""Folders of what was installed or built: the lock files in them are other people's."""
+
+
+@dataclass(frozen=True, slots=True)
+class LockFiles:
+    """A project's lock files.
+
+    Attributes
+    ----------
+    texts
+        Path (relative, forward slashes) → text.
+    unreadable
+        Lock files that are there and could not be read, and why.
+
+    Examples
+    --------
+    >>> files = LockFiles({"api/requirements.txt": "rich==14.1.0", "README.md": "Rich."})
+    >>> files.languages(), files.packages("python")
+    (['python'], {'rich': '14.1.0'})
+    """
+
+    texts: Mapping[str, str]
+    unreadable: tuple[Skipped, ...] = field(default=())
+
+    def languages(self) -> list[str]:
+        """Return the languages that there are lock files of."""
+        names = [*self.texts, *(file.name for file in self.unreadable)]
+        return sorted({one.language for name in names if (one := lock_format(name))})
+
+    def paths(self, language: str) -> list[str]:
+        """Return the paths of a language's lock files, without a `go.sum` that adds nothing."""
+        return [
+            path
+            for path in sorted(self.texts)
+            if (one := lock_format(path)) and one.language == language and not self._is_spare(path)
+        ]
+
+    def checksum(self, language: str) -> str:
+        """Return what changes whenever one of a language's lock files does."""
+        digest = hashlib.sha256(f"scanner {SCANNER}\n".encode())
+        for path in self.paths(language):
+            text = self.texts[path].encode("utf-8", "surrogatepass")
+            digest.update(f"{path} {hashlib.sha256(text).hexdigest()}\n".encode())
+        return digest.hexdigest()
+
+    def packages(self, language: str) -> dict[str, str]:
+        """Parse a language's lock files and return name → version, newest where they differ.
+
+        Raises
+        ------
+        InputError
+            If one of them cannot be read or is broken: what a language's packages are is not known
+            then.
+        """
+        for file in self.unreadable:
+            if (one := lock_format(file.name)) and one.language == language:
+                raise InputError(f"{file.name} {file.reason}", hint="Mend it and scan again.")
+        found: dict[str, str] = {}
+        for path in self.paths(language):
+            one = lock_format(path)
+            assert one is not None
+            try:
+                if "\0" in self.texts[path]:
+                    raise ValueError("it holds a NUL character")
+                packages = one.parse(self.texts[path])
+            except (ValueError, RecursionError) as error:
+                raise InputError(
+                    f"{path} is no {one.id} that can be read: {error}",
+                    hint="Make it anew with the tool that wrote it, and scan again.",
+                ) from error
+            for name, version in packages.items():
+                found[name] = newest([version, found[name]]) if name in found else version
+        return dict(sorted(found.items()))
+
+    def _is_spare(self, path: str) -> bool:
+        if not path.endswith("go.sum"):
+            return False
+        beside = str(PurePosixPath(path).with_name("go.mod"))
+        return names_all_modules(self.texts.get(beside, ""))
+
+
+def find_lock_files(directory: str | os.PathLike[str]) -> LockFiles:
+    """Read the lock files of a directory and the folders below it.
+
+    Hidden folders, links and folders of installed packages are not entered.
+
+    Raises
+    ------
+    InputError
+        If there is no such directory, a folder in it cannot be read, or no lock file is found:
+        what is stored of a project is not thrown away for a mistyped path.
+    """
+    root = Path(directory)
+    if not root.is_dir():
+        raise InputError(f"{root} is not a directory", hint="Nothing was changed. Check the path.")
+    texts: dict[str, str] = {}
+    unreadable: list[Skipped] = []
+    for folder, folders, names in os.walk(root, onerror=_refuse):
+        folders[:] = sorted(
+            name for name in folders if not name.startswith(".") and name not in NOT_OURS
+        )
+        for name in sorted(names):
+            file = Path(folder, name)
+            path = file.relative_to(root).as_posix()
+            if lock_format(path) is None or file.is_symlink() or not file.is_file():
+                continue
+            try:
+                if file.stat().st_size > LARGEST:
+                    raise ValueError(f"is larger than {LARGEST // 1_000_000} MB")
+                texts[path] = file.read_bytes().decode("utf-8-sig")
+            except UnicodeDecodeError:
+                unreadable.append(Skipped(path, "is not UTF-8"))
+            except ValueError as error:
+                unreadable.append(Skipped(path, str(error)))
+            except OSError as error:
+                unreadable.append(Skipped(path, f"cannot be read: {error.strerror}"))
+    if not texts and not unreadable:
+        raise InputError(
+            f"there is no lock file in {root}",
+            hint="Nothing was changed. Known are uv.lock, poetry.lock, pylock.toml, "
+            "requirements.txt, package-lock.json, Gemfile.lock, go.mod, go.sum and Cargo.lock.",
+        )
+    return LockFiles(texts, tuple(unreadable))
+
+
+def _refuse(error: OSError) -> None:
+    raise InputError(
+        f"{error.filename} cannot be read: {error.strerror}",
+        hint="Nothing was changed. Give yourself the right to read it, or scan a folder below.",
+    ) from error

@@ -1,0 +1,169 @@
+"""The tables of the X-Ray: what each project uses, and a catalogue that all projects share.
+
+A foreign key keeps the catalogue from losing a package that any project uses, whoever deletes. A
+lock for each language keeps two syncs from each leaving the last use to the other (an orphan).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, LiteralString
+
+import psycopg
+from psycopg import sql
+
+from course_lib.errors import DatabaseError
+
+# A vector of any dimension: the tables are made before a model is at hand. Names of one project
+# are few, so that they are compared one by one, and an index (which needs a dimension) is no gain.
+_TABLES: LiteralString = """
+CREATE TABLE xray_packages (
+    language    text NOT NULL,
+    name        text NOT NULL,
+    description text,
+    model       text,
+    embedding   vector,
+    updated_at  timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (language, name),
+    CHECK ((model IS NULL) = (embedding IS NULL))
+);
+
+CREATE TABLE xray_report_packages (
+    tenant_id   text NOT NULL,
+    project     text NOT NULL,
+    language    text NOT NULL,
+    name        text NOT NULL,
+    version     text NOT NULL,
+    description text,
+    updated_at  timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (tenant_id, project, language, name),
+    CONSTRAINT xray_report_packages_in_catalogue
+        FOREIGN KEY (language, name) REFERENCES xray_packages
+);
+CREATE INDEX xray_report_packages_package ON xray_report_packages (language, name);
+
+CREATE TABLE xray_checksums (
+    tenant_id   text NOT NULL,
+    project     text NOT NULL,
+    language    text NOT NULL,
+    checksum    text NOT NULL,
+    updated_at  timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (tenant_id, project, language)
+);
+
+-- With its owner's rights, and so across tenants: which packages are used, not by whom.
+CREATE VIEW xray_used AS SELECT language, name FROM xray_report_packages;
+"""
+
+PRIVATE = ("xray_report_packages", "xray_checksums")
+SHARED = ("xray_packages",)
+
+_OWN: LiteralString = "tenant_id = (SELECT nullif(current_setting('course.tenant', true), ''))"
+
+_PROTECT: LiteralString = f"""
+ALTER TABLE {{table}} ENABLE ROW LEVEL SECURITY;
+ALTER TABLE {{table}} FORCE ROW LEVEL SECURITY;
+CREATE POLICY owner_does_all ON {{table}} TO CURRENT_USER USING (true) WITH CHECK (true);
+CREATE POLICY tenant_does_its_own ON {{table}} USING ({_OWN}) WITH CHECK ({_OWN});
+"""
+
+
+def create_tables(conn: psycopg.Connection[Any]) -> None:
+    """Create the tables where they are missing, and let the service's roles at them.
+
+    Raises
+    ------
+    DatabaseError
+        If they are missing and this role may not create them.
+    """
+    with conn.transaction():
+        # Two processes that start at once would both find no table and both create it.
+        conn.execute("SELECT pg_advisory_xact_lock(hashtext('course schema'))")
+        if not has_tables(conn):
+            try:
+                with conn.transaction():
+                    conn.execute(_TABLES)
+            except psycopg.errors.InsufficientPrivilege as error:
+                raise DatabaseError(
+                    "the tables of the X-Ray are missing, and this role may not create them",
+                    hint="Run `course xray scan` once as the owner of the database.",
+                ) from error
+            for table in PRIVATE:
+                conn.execute(sql.SQL(_PROTECT).format(table=sql.Identifier(table)))
+        _grant(conn)
+
+
+def has_tables(conn: psycopg.Connection[Any]) -> bool:
+    """Return whether the tables are there."""
+    row = conn.execute("SELECT to_regclass('xray_report_packages') IS NOT NULL").fetchone()
+    return bool(row and row[0])
+
+
+def drop_tables(conn: psycopg.Connection[Any]) -> None:
+    """Drop the tables and everything in them."""
+    with conn.transaction():
+        conn.execute("DROP VIEW IF EXISTS xray_used")
+        conn.execute("DROP TABLE IF EXISTS xray_checksums, xray_report_packages, xray_packages")
+
+
+@contextmanager
+def alone_in(conn: psycopg.Connection[Any], language: str) -> Iterator[None]:
+    """Run a transaction (a savepoint in one that is open) alone among a language's writers.
+
+    Who comes second waits here, and then sees what the first one wrote. Nothing slow belongs
+    inside: no model, no network.
+    """
+    with conn.transaction():
+        # A snapshot from before the wait would not show it. Fails in a transaction that has one.
+        conn.execute("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
+        conn.execute(
+            "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"course xray {language}"]
+        )
+        yield
+
+
+@contextmanager
+def explained(conn: psycopg.Connection[Any]) -> Iterator[None]:
+    """Turn what the database says into an error with a way out.
+
+    Raises
+    ------
+    DatabaseError
+        Instead of every `psycopg.Error`.
+    """
+    try:
+        yield
+    except psycopg.errors.UndefinedTable as error:
+        raise DatabaseError(
+            "the database holds no packages yet", hint="Scan a project: course xray scan DIR."
+        ) from error
+    except psycopg.Error as error:
+        is_gone = conn.closed or conn.broken
+        raise DatabaseError(
+            f"the database {'went away' if is_gone else 'refused the work'}: {str(error).strip()}",
+            hint="Nothing half-written was left. "
+            + ("Run" if is_gone else "Mend the cause and run")
+            + " the same command again to complete the rest.",
+        ) from error
+
+
+def _grant(conn: psycopg.Connection[Any]) -> None:
+    """Let the database's service roles read and write, where they and the right to grant exist."""
+    rows = conn.execute(
+        "SELECT rolname FROM pg_roles WHERE rolname IN "
+        "(current_database() || '_reader', current_database() || '_writer') AND "
+        "(SELECT pg_has_role(relowner, 'usage') FROM pg_class "
+        " WHERE oid = to_regclass('xray_packages'))"
+    ).fetchall()
+    for (name,) in rows:
+        writes = name.endswith("_writer")
+        rights = "SELECT, INSERT, UPDATE, DELETE" if writes else "SELECT"
+        for table in (*PRIVATE, *SHARED):
+            conn.execute(
+                sql.SQL("GRANT {} ON {} TO {}").format(
+                    sql.SQL(rights), sql.Identifier(table), sql.Identifier(name)
+                )
+            )
+        if writes:
+            conn.execute(sql.SQL("GRANT SELECT ON xray_used TO {}").format(sql.Identifier(name)))

@@ -1,0 +1,165 @@
+"""The shipped lock files, descriptions and labelled instructions hold what lab 10 relies on."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from course_lib.errors import InputError
+from course_lib.settings import project_root
+from course_lib.xray import LANGUAGES, Package, TableDescriber, find_lock_files
+from course_lib.xray.descriptions import LONGEST
+from course_lib.xray.lockfiles import FORMATS, lock_format
+from course_lib.xray.measure import Instruction, read_instructions, score_suggestions
+
+LOCKFILES = project_root() / "data" / "lockfiles"
+TABLE = LOCKFILES / "descriptions.jsonl"
+PROJECTS = {name: find_lock_files(LOCKFILES / name) for name in ("rider-app", "forecasting")}
+INSTRUCTIONS = read_instructions()
+
+
+def rows() -> list[dict[str, Any]]:
+    return [json.loads(line) for line in TABLE.read_text(encoding="utf-8").splitlines()]
+
+
+def files() -> list[Path]:
+    return sorted(path for path in LOCKFILES.rglob("*") if path.is_file())
+
+
+def test_every_format_occurs_in_the_two_projects() -> None:
+    found = {
+        one.id
+        for path in files()
+        if (one := lock_format(path.relative_to(LOCKFILES).as_posix())) is not None
+    }
+    assert found == {one.id for one in FORMATS}
+    assert {path.parts[-1] for path in LOCKFILES.iterdir()} == {*PROJECTS, TABLE.name}
+
+
+def test_the_projects_share_packages_in_three_languages_at_different_versions() -> None:
+    one, two = PROJECTS.values()
+    for language in ("go", "javascript", "python"):
+        left, right = one.packages(language), two.packages(language)
+        assert len(set(left) & set(right)) >= 15, language
+        assert set(left) - set(right) and set(right) - set(left), language
+        assert any(left[name] != right[name] for name in set(left) & set(right)), language
+
+
+def test_the_first_fifty_leave_most_packages_out() -> None:
+    counts = {
+        (name, language): len(files.packages(language))
+        for name, files in PROJECTS.items()
+        for language in files.languages()
+    }
+    assert sum(count > 100 for count in counts.values()) >= 5
+
+
+def test_every_package_but_the_projects_own_forks_has_a_description() -> None:
+    for files in PROJECTS.values():
+        for language in files.languages():
+            asked = [Package(language, name) for name in files.packages(language)]
+            known = {one for found in TableDescriber().describe(asked) for one in found}
+            assert {one.name for one in asked if one not in known} <= {
+                "github.com/heron/apns2",
+                "heron-audit",
+            }
+
+
+def test_the_table_is_in_order_and_tells_each_package_once_and_shortly() -> None:
+    keys = [(row["language"], row["name"]) for row in rows()]
+    assert [key for key, count in Counter(keys).items() if count > 1] == []
+    assert [language for language, _ in keys] == sorted(language for language, _ in keys)
+    assert {language for language, _ in keys} == set(LANGUAGES)
+    for row in rows():
+        assert set(row) == {"language", "name", "description"}
+        assert 10 <= len(row["description"]) <= LONGEST and "\n" not in row["description"], row
+        assert row["description"].strip(" .") == row["description"], row
+
+
+def test_dependencies_within_a_lock_file_are_in_it() -> None:
+    uv = tomllib.loads((LOCKFILES / "forecasting/uv.lock").read_text(encoding="utf-8"))
+    cargo = tomllib.loads((LOCKFILES / "forecasting/engine/Cargo.lock").read_text(encoding="utf-8"))
+    for lock in (uv, cargo):
+        names = {one["name"] for one in lock["package"]}
+        for one in lock["package"]:
+            for dependency in one.get("dependencies", []):
+                name = dependency["name"] if isinstance(dependency, dict) else dependency
+                assert name.split(" ")[0] in names, (one["name"], name)
+    for path in ("rider-app/web", "forecasting/dashboard"):
+        lock = json.loads((LOCKFILES / path / "package-lock.json").read_text(encoding="utf-8"))
+        for place, one in lock["packages"].items():
+            for name in {**one.get("dependencies", {}), **one.get("devDependencies", {})}:
+                assert f"node_modules/{name}" in lock["packages"], (place, name)
+
+
+def test_nothing_in_the_lock_files_leads_to_a_real_host() -> None:
+    for path in files():
+        text = path.read_bytes().decode("utf-8")
+        assert "\r" not in text and text.endswith("\n") and not text.endswith("\n\n"), path
+        if path != TABLE:
+            hosts = set(re.findall(r"https?://([^/\s\"']+)", text))
+            assert hosts <= {"packages.heron.example.com", "git.heron.example.com"}, path
+
+
+def test_there_are_instructions_for_every_language_and_none_twice() -> None:
+    assert len(INSTRUCTIONS) >= 40
+    for values in (
+        [one.id for one in INSTRUCTIONS],
+        [(one.project, one.language, one.instruction.casefold()) for one in INSTRUCTIONS],
+    ):
+        assert [value for value, count in Counter(values).items() if count > 1] == []
+    assert min(Counter(one.language for one in INSTRUCTIONS).values()) >= 5
+    assert {one.language for one in INSTRUCTIONS} == set(LANGUAGES)
+    assert {one.project for one in INSTRUCTIONS} == set(PROJECTS)
+
+
+@pytest.mark.parametrize("one", INSTRUCTIONS, ids=lambda one: one.id)
+def test_an_instruction_wants_packages_of_its_project(one: Instruction) -> None:
+    packages = PROJECTS[one.project].packages(one.language)
+    named = {*one.gold_packages, *one.also_acceptable_packages}
+    assert one.gold_packages and named <= set(packages)
+    assert not set(one.gold_packages) & set(one.also_acceptable_packages)
+    assert one.instruction == one.instruction.strip() and len(one.instruction) > 12
+
+
+def test_hardly_an_instruction_gives_its_package_away_by_name() -> None:
+    """The others tell a search by meaning from a search by words."""
+    given = [
+        one.id
+        for one in INSTRUCTIONS
+        if set(one.gold_packages) & set(re.findall(r"[\w@/.-]+", one.instruction.casefold()))
+    ]
+    assert len(given) <= 3
+
+
+def test_a_score_counts_found_packages_and_what_they_cost() -> None:
+    wanted = [
+        Instruction("a", "Plot it", "p", "python", ("matplotlib", "numpy"), ("seaborn",)),
+        Instruction("b", "Serve it", "p", "python", ("fastapi",)),
+    ]
+    answers = {"a": ["numpy", "seaborn", "rich"], "b": ["fastapi"]}
+    score = score_suggestions(lambda one: answers[one.id], wanted)
+    assert (score.recall, score.suggested, score.instructions) == (0.75, 2.0, 2)
+    assert score.missed == (wanted[0],)
+    with pytest.raises(InputError, match="no instruction"):
+        score_suggestions(lambda one: [], [])
+
+
+def test_files_that_are_no_instructions_or_no_table_are_refused(tmp_path: Path) -> None:
+    file = tmp_path / "file.jsonl"
+    with pytest.raises(InputError, match="cannot be read"):
+        read_instructions(file)
+    with pytest.raises(InputError, match="cannot be read"):
+        TableDescriber(file)
+    for text in ('{"id": "a"}\n', "no JSON\n", "3\n", '{"language": "go", "name": "a"}\n'):
+        file.write_text(text, encoding="utf-8")
+        with pytest.raises(InputError, match="labelled instructions"):
+            read_instructions(file)
+        with pytest.raises(InputError, match="no table of descriptions"):
+            TableDescriber(file)

@@ -1,0 +1,359 @@
+"""Lock files of every format: what is a package, what is the project's own, what is broken."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from packaging.pylock import Pylock
+
+from course_lib.errors import InputError
+from course_lib.settings import project_root
+from course_lib.xray import LockFiles
+from course_lib.xray.lockfiles import (
+    FORMATS,
+    lock_format,
+    parse_cargo_lock,
+    parse_gemfile_lock,
+    parse_go_mod,
+    parse_go_sum,
+    parse_package_lock,
+    parse_poetry_lock,
+    parse_pylock,
+    parse_requirements,
+    parse_uv_lock,
+)
+from course_lib.xray.packages import newest
+
+DATA = project_root() / "data" / "lockfiles"
+
+
+def read(name: str) -> str:
+    return (DATA / name).read_text(encoding="utf-8")
+
+
+def test_requirements_give_names_and_pins_and_nothing_else() -> None:
+    text = """\
+# A comment
+--index-url https://packages.example.com/simple
+-r other.txt
+-e .
+-c constraints.txt
+./local/wheel.whl
+https://example.com/thing.zip
+git+https://example.com/repo.git#egg=ignored
+Flask_SQLAlchemy[async]==3.1.1 ; python_version >= "3.9"  # via app
+requests >= 2.31, < 3
+pinned-by-prefix==1.*
+two==1.0,!=1.1
+odd===2024-01-alpha
+direct @ https://example.com/direct-1.0.zip#sha256=00
+multi==1.0 \\
+    --hash=sha256:aa \\
+    --hash=sha256:bb
+crlf==2.0 \\\r
+    --hash=sha256:cc\r
+"""
+    assert parse_requirements(text) == {
+        "flask-sqlalchemy": "3.1.1",
+        "requests": "",
+        "pinned-by-prefix": "",
+        "two": "1.0",
+        "odd": "2024-01-alpha",
+        "direct": "",
+        "multi": "1.0",
+        "crlf": "2.0",
+    }
+
+
+names = st.from_regex(r"[a-z][a-z0-9]{0,8}(-[a-z0-9]{1,4})?", fullmatch=True)
+versions = st.from_regex(r"[0-9]{1,3}(\.[0-9]{1,3}){0,3}", fullmatch=True)
+
+
+@given(st.dictionaries(names, versions, max_size=8), st.booleans())
+def test_what_pip_compile_writes_is_read_back(packages: dict[str, str], hashed: bool) -> None:
+    end = " \\\n    --hash=sha256:00 \\\n    --hash=sha256:11\n    # via app\n" if hashed else "\n"
+    text = "".join(f"{name}=={version}{end}" for name, version in packages.items())
+    assert parse_requirements(text) == packages
+
+
+def test_the_projects_own_packages_are_no_packages_of_a_registry() -> None:
+    uv = """
+version = 1
+[[package]]
+name = "app"
+version = "1.0"
+source = { editable = "." }
+[[package]]
+name = "root"
+source = { virtual = "." }
+[[package]]
+name = "neighbour"
+version = "0.1"
+source = { directory = "../neighbour" }
+[[package]]
+name = "Rich"
+version = "14.1.0"
+source = { registry = "https://packages.example.com/simple" }
+[[package]]
+name = "forked"
+version = "2.0"
+source = { git = "https://git.example.com/forked" }
+"""
+    assert parse_uv_lock(uv) == {"rich": "14.1.0", "forked": "2.0"}
+    poetry = """
+[[package]]
+name = "rich"
+version = "14.1.0"
+[[package]]
+name = "neighbour"
+version = "0.1"
+[package.source]
+type = "directory"
+url = "../neighbour"
+"""
+    assert parse_poetry_lock(poetry) == {"rich": "14.1.0"}
+    pylock = """
+lock-version = "1.0"
+created-by = "uv"
+[[packages]]
+name = "rich"
+version = "14.1.0"
+[[packages]]
+name = "from-git"
+vcs = { type = "git", url = "https://git.example.com/x", commit-id = "00" }
+[[packages]]
+name = "app"
+directory = { path = "." }
+"""
+    assert parse_pylock(pylock) == {"rich": "14.1.0", "from-git": ""}
+    cargo = """
+version = 4
+[[package]]
+name = "member"
+version = "0.1.0"
+[[package]]
+name = "hashbrown"
+version = "0.15.5"
+source = "registry+https://packages.example.com/index"
+[[package]]
+name = "hashbrown"
+version = "0.9.1"
+source = "registry+https://packages.example.com/index"
+"""
+    assert parse_cargo_lock(cargo) == {"hashbrown": "0.15.5"}
+
+
+def test_npm_gives_the_version_that_the_projects_code_gets() -> None:
+    lock = {
+        "lockfileVersion": 3,
+        "packages": {
+            "": {"name": "app"},
+            "node_modules/a": {"version": "1.0.0"},
+            "node_modules/b/node_modules/a": {"version": "2.0.0"},
+            "node_modules/b": {"version": "1.1.0"},
+            "node_modules/b/node_modules/deep": {"version": "3.0.0"},
+            "node_modules/@scope/c": {"version": "0.1.0"},
+            "node_modules/alias": {"name": "real", "version": "4.0.0"},
+            "node_modules/member": {"resolved": "packages/member", "link": True},
+            "packages/member": {"version": "1.0.0"},
+            "packages/member/node_modules/a": {"version": "0.5.0"},
+        },
+    }
+    assert parse_package_lock(json.dumps(lock)) == {
+        "a": "1.0.0",
+        "b": "1.1.0",
+        "deep": "3.0.0",
+        "@scope/c": "0.1.0",
+        "real": "4.0.0",
+    }
+
+
+def test_npm_locks_of_the_first_version_are_nested() -> None:
+    lock = {
+        "lockfileVersion": 1,
+        "dependencies": {
+            "b": {"version": "1.0.0", "dependencies": {"a": {"version": "2.0.0"}}},
+            "a": {"version": "1.0.0"},
+            "alias": {"version": "npm:@scope/real@4.0.0"},
+            "local": {"version": "file:../local"},
+            "forked": {"version": "git+ssh://git@example.com/x.git#00"},
+        },
+    }
+    assert parse_package_lock(json.dumps(lock)) == {
+        "b": "1.0.0",
+        "a": "1.0.0",
+        "@scope/real": "4.0.0",
+        "forked": "",
+    }
+
+
+def test_gems_come_without_their_platform_and_without_local_paths() -> None:
+    text = """\
+GIT
+  remote: https://git.example.com/audit.git
+  revision: 00
+  specs:
+    audit (0.2.1)
+      activerecord (>= 7.1)
+
+PATH
+  remote: ../common
+  specs:
+    common (0.3.0)
+
+GEM
+  remote: https://packages.example.com/
+  specs:
+    nokogiri (1.18.9-arm64-darwin)
+      racc (~> 1.4)
+    nokogiri (1.18.9-x86_64-linux-gnu)
+    racc (1.8.1)
+
+PLATFORMS
+  arm64-darwin-24
+
+DEPENDENCIES
+  nokogiri
+    never (9.9)
+
+BUNDLED WITH
+   2.7.1
+"""
+    expected = {"audit": "0.2.1", "nokogiri": "1.18.9", "racc": "1.8.1"}
+    assert parse_gemfile_lock(text) == expected
+    assert parse_gemfile_lock(text.replace("\n", "\r\n")) == expected
+
+
+def test_go_modules_are_taken_as_replaced() -> None:
+    text = """\
+// Deprecated: nothing
+module "example.com/app" // the module
+
+go 1.24.0
+
+toolchain go1.24.6
+
+require example.com/one v1.0.0
+require (
+\texample.com/two/v2 v2.1.0 // indirect
+\texample.com/forked v1.0.0
+\texample.com/local v0.0.0
+)
+exclude example.com/two/v2 v2.0.9
+retract [v0.1.0, v0.2.0]
+replace example.com/forked v1.0.0 => example.com/ours v1.0.1
+replace (
+\texample.com/local => ../local
+\texample.com/unused => example.com/x v1.0.0
+)
+tool example.com/one/cmd
+"""
+    assert parse_go_mod(text) == {
+        "example.com/one": "v1.0.0",
+        "example.com/two/v2": "v2.1.0",
+        "example.com/ours": "v1.0.1",
+    }
+
+
+def test_go_sum_counts_where_go_mod_does_not_name_everything() -> None:
+    sums = (
+        "example.com/one v1.0.0 h1:00=\n"
+        "example.com/one v1.0.0/go.mod h1:00=\n"
+        "example.com/old v0.1.0/go.mod h1:00=\n"
+        "example.com/two v1.9.0 h1:00=\nexample.com/two v1.10.0 h1:00=\n"
+    )
+    assert parse_go_sum(sums) == {"example.com/one": "v1.0.0", "example.com/two": "v1.10.0"}
+    mod = "module example.com/app\n\ngo {}\n\nrequire example.com/one v1.0.0\n"
+    new = LockFiles({"a/go.mod": mod.format("1.24.0"), "a/go.sum": sums})
+    old = LockFiles({"a/go.mod": mod.format("1.16"), "a/go.sum": sums})
+    alone = LockFiles({"a/go.mod": mod.format("1.24.0"), "b/go.sum": sums})
+    assert new.packages("go") == {"example.com/one": "v1.0.0"}
+    assert old.packages("go") == alone.packages("go") == parse_go_sum(sums)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("requirements.txt", "this is no requirement\n"),
+        ("uv.lock", "version = 1\n[[package]\n"),
+        ("uv.lock", "[[package]]\nversion = '1'\n"),
+        ("uv.lock", "package = 3\n"),
+        ("poetry.lock", "[[package]]\nname = 'a'\nversion = 1\n"),
+        ("pylock.toml", "packages = ['a']\n"),
+        ("Cargo.lock", "<<<<<<< HEAD\n"),
+        ("package-lock.json", "{"),
+        ("package-lock.json", "[]"),
+        ("package-lock.json", '{"name": "a"}'),
+        ("package-lock.json", '{"packages": []}'),
+        ("package-lock.json", '{"packages": {"node_modules/a": 3}}'),
+        ("package-lock.json", "[" * 100_000),
+        ("Gemfile.lock", "source 'https://example.com'\n"),
+        ("Gemfile.lock", "GEM\n  specs:\n<<<<<<< HEAD\n    a (1.0)\n"),
+        ("go.mod", "require example.com/one v1.0.0\n"),
+        ("go.mod", "module a\nrequire example.com/one\n"),
+        ("go.sum", "example.com/one v1.0.0\n"),
+        ("go.sum", "module example.com/app is here\n"),
+        ("uv.lock", "version = 1\n\0"),
+    ],
+)
+def test_a_broken_lock_file_is_named_with_what_is_wrong(name: str, text: str) -> None:
+    files = LockFiles({f"service/{name}": text, "other/README.md": "Hello."})
+    (language,) = files.languages()
+    with pytest.raises(InputError, match=re.escape(f"service/{name} is no {name}")):
+        files.packages(language)
+
+
+def test_every_format_is_found_by_name_and_nothing_else_is() -> None:
+    assert {one.language for one in FORMATS} == {"go", "javascript", "python", "ruby", "rust"}
+    for path in (
+        "requirements.txt a/requirements-dev.txt requirements/base.txt pylock.toml pylock.dev.toml "
+        "uv.lock poetry.lock a/b/package-lock.json Gemfile.lock go.mod go.sum Cargo.lock"
+    ).split():
+        assert lock_format(path) is not None, path
+    for path in (
+        "requirements.in",
+        "base.txt",
+        "uv.lock.bak",
+        "Cargo.toml",
+        "go.mod/x",
+        "my-uv.lock",
+    ):
+        assert lock_format(path) is None, path
+
+
+def test_the_newest_version_is_chosen_by_number() -> None:
+    assert newest(["1.9", "1.10"]) == "1.10"
+    assert newest(["v0.4.9", "v0.4.10-0.20250101000000-abcdef123456"]) == (
+        "v0.4.10-0.20250101000000-abcdef123456"
+    )
+    assert newest(["2.0.0rc9", "2.0.0rc10"]) == "2.0.0rc10"
+    assert newest(["2.0.0rc9", "2.0.0"]) == "2.0.0"
+    assert newest(["2.0.0-beta", "2.0.0", "1.99"]) == "2.0.0"
+    assert newest(["1.0.post1", "1.0"]) == "1.0.post1"
+    assert newest(["", "1.0"]) == "1.0"
+    assert newest([]) == ""
+
+
+def test_the_shipped_files_are_read_as_their_formats_say() -> None:
+    text = read("forecasting/notebooks/pylock.toml")
+    authority = Pylock.from_dict(tomllib.loads(text))
+    assert parse_pylock(text) == {
+        one.name: str(one.version) for one in authority.packages if one.directory is None
+    }
+    lines = re.findall(
+        r"^([a-z0-9.-]+)(?:\[.*\])?==(\S+)", read("rider-app/api/requirements.txt"), re.M
+    )
+    assert parse_requirements(read("rider-app/api/requirements.txt")) == dict(lines)
+    for parse, name, own in (
+        (parse_uv_lock, "forecasting/uv.lock", {"heron-forecasting"}),
+        (parse_poetry_lock, "forecasting/jobs/poetry.lock", {"heron-common"}),
+        (parse_cargo_lock, "forecasting/engine/Cargo.lock", {"heron-engine", "heron-grid"}),
+    ):
+        found = set(re.findall(r'^name = "(.*)"$', read(name), re.M))
+        assert set(parse(read(name))) == found - own
+        assert all(parse(read(name)).values())

@@ -1,0 +1,154 @@
+"""Old reports move into the new tables: all of them or none, and first as a rehearsal."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.types.json import Jsonb
+
+from course_lib.errors import DatabaseError
+from course_lib.store import connect
+from course_lib.store.databases import FreshDatabase
+from course_lib.xray import LockFiles, MigrationReport, backfill, migrate_reports, sync_project
+from course_lib.xray.migration import OLD_TABLE
+from course_lib.xray.tables import has_tables
+
+Conn = psycopg.Connection[Any]
+
+
+def lib(name: str, version: str | None = None, description: str | None = None) -> dict[str, Any]:
+    entry = {"name": name, "version": version, "description": description}
+    return {key: value for key, value in entry.items() if value is not None}
+
+
+def add(conn: Conn, project: str, language: str, *libs: Any, payload: Any = None) -> None:
+    conn.execute(
+        "INSERT INTO xray_reports (project, language, payload, file_checksum) "
+        "VALUES (%s, %s, %s, 'old')",
+        [project, language, Jsonb(payload or {"scannerVersion": "0.2", "libs": list(libs)})],
+    )
+
+
+def has_old_table(conn: Conn) -> bool:
+    row = conn.execute("SELECT to_regclass('xray_reports') IS NOT NULL").fetchone()
+    return bool(row and row[0])
+
+
+@pytest.fixture
+def old(bare: Conn) -> Conn:
+    """Three reports of two projects, and none of the new tables."""
+    bare.execute(OLD_TABLE)
+    add(bare, "one", "Python", lib("Flask_Login", "0.6.3", "Sessions"), lib("rich", "13"))
+    add(bare, "one", "typescript", lib("react", "19.1.1", " User\n interfaces "))
+    add(bare, "two", "python", lib("rich", "14", "Colours"), lib("bare"))
+    return bare
+
+
+def test_every_report_moves_and_the_old_table_goes(
+    old: Conn, report: Any, catalogue: Any, client: Any
+) -> None:
+    assert migrate_reports(old) == MigrationReport(reports=3, projects=2, packages=5)
+    assert not has_old_table(old)
+    assert report(old, "one") == {
+        "flask-login": ("0.6.3", "Sessions"),
+        "react": ("19.1.1", "User interfaces"),
+        "rich": ("13", None),
+    }
+    assert report(old, "two") == {"bare": ("", None), "rich": ("14", "Colours")}
+    assert catalogue(old)["rich"] == ("Colours", None)
+    assert backfill(old, embedder=client).embedded == 4
+    assert migrate_reports(old) == MigrationReport()
+
+
+def test_a_rehearsal_says_the_same_and_changes_nothing(old: Conn) -> None:
+    rehearsed = migrate_reports(old, dry_run=True)
+    assert rehearsed == MigrationReport(reports=3, projects=2, packages=5, is_rehearsal=True)
+    assert has_old_table(old) and not has_tables(old)
+    assert old.execute("SELECT count(*) FROM xray_reports").fetchone() == (3,)
+    done = migrate_reports(old)
+    assert (done.reports, done.packages) == (rehearsed.reports, rehearsed.packages)
+
+
+def test_several_reports_of_one_project_and_language_become_one(old: Conn, report: Any) -> None:
+    add(old, "two", "python", lib("rich", "12", "Old"), lib("typer", "0.1"))
+    add(old, "two", "PYTHON", lib("typer", "0.1", "Later"))
+    assert migrate_reports(old).packages == 6
+    assert report(old, "two")["rich"] == ("14", "Colours")
+    assert report(old, "two")["typer"] == ("0.1", "Later")
+
+
+def test_what_was_scanned_since_is_newer_than_an_old_report(old: Conn, report: Any) -> None:
+    sync_project(old, "two", LockFiles({"requirements.txt": "rich==15"}))
+    done = migrate_reports(old)
+    assert (done.reports, done.superseded, done.projects) == (3, 1, 1)
+    assert report(old, "two") == {"rich": ("15", None)}
+
+
+def test_the_first_scan_after_a_migration_compares_once(old: Conn) -> None:
+    migrate_reports(old)
+    files = LockFiles({"requirements.txt": "rich==14\nbare"})
+    first, second = (sync_project(old, "two", files).languages[0] for _ in range(2))
+    assert (first.unchanged, first.skipped) == (False, 2)
+    assert second.unchanged
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        ["a list"],
+        {"no": "libs"},
+        {"libs": "text"},
+        {"libs": ["rich"]},
+        {"libs": [{"version": "1"}]},
+        {"libs": [{"name": " "}]},
+        {"libs": [{"name": "rich", "version": 3}]},
+    ],
+)
+def test_a_report_that_nobody_understands_stops_all_of_it(old: Conn, payload: Any) -> None:
+    add(old, "three", "go", payload=payload)
+    with pytest.raises(DatabaseError, match="report 4 of 'three', 'go'") as caught:
+        migrate_reports(old)
+    assert "Nothing was changed" in caught.value.hint
+    assert has_old_table(old) and not has_tables(old)
+    rehearsed = migrate_reports(old, dry_run=True)
+    assert len(rehearsed.broken) == 1 and rehearsed.packages == 5
+    old.execute("DELETE FROM xray_reports WHERE id = 4")
+    assert migrate_reports(old).packages == 5
+
+
+def test_an_error_in_the_middle_leaves_everything_as_it_was(old: Conn) -> None:
+    # Too long for an index, even compressed: the database refuses it.
+    add(old, "zzz", "python", lib(secrets.token_hex(20_000)))
+    with pytest.raises(DatabaseError, match="refused the work"):
+        migrate_reports(old)
+    assert has_old_table(old) and not has_tables(old)
+
+
+def test_a_writer_of_old_reports_is_waited_for_and_its_report_is_not_lost(
+    old: Conn, xray_database: FreshDatabase, report: Any
+) -> None:
+    written = threading.Event()
+    with connect(xray_database.url) as writer:
+        add(writer, "late", "python", lib("late", "1"))
+
+        def migrate() -> None:
+            with connect(xray_database.url, autocommit=True) as conn:
+                migrate_reports(conn)
+                written.set()
+
+        thread = threading.Thread(target=migrate)
+        thread.start()
+        assert not written.wait(0.5)
+        writer.commit()
+    thread.join(30)
+    assert written.is_set()
+    assert report(old, "late") == {"late": ("1", None)}
+
+
+def test_a_database_without_old_reports_has_nothing_to_do(bare: Conn) -> None:
+    assert migrate_reports(bare) == MigrationReport()
+    assert not has_tables(bare)

@@ -1,0 +1,81 @@
+"""Finding a project's lock files on disk, and what a checksum depends on."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from course_lib.errors import InputError
+from course_lib.xray import LockFiles, find_lock_files
+
+
+def test_lock_files_are_found_in_all_folders_but_those_of_others(tmp_path: Path) -> None:
+    for folder in ("", "api/", "node_modules/x/", ".venv/", "vendor/y/", "web/.cache/"):
+        path = tmp_path / folder / "requirements.txt"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"\xef\xbb\xbfrich==14.1.0\n")  # as an editor on Windows saves it
+    files = find_lock_files(tmp_path)
+    assert sorted(files.texts) == ["api/requirements.txt", "requirements.txt"]
+    assert files.packages("python") == {"rich": "14.1.0"}
+
+
+def test_of_two_lock_files_the_newer_version_counts(tmp_path: Path) -> None:
+    files = LockFiles({"a/requirements.txt": "x==1.10\ny==1", "b/requirements.txt": "x==1.9\nz==2"})
+    assert files.packages("python") == {"x": "1.10", "y": "1", "z": "2"}
+
+
+def test_a_directory_without_lock_files_is_an_error_and_no_empty_project(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="there is no lock file"):
+        find_lock_files(tmp_path)
+    with pytest.raises(InputError, match="is not a directory"):
+        find_lock_files(tmp_path / "nowhere")
+
+
+def test_a_lock_file_that_cannot_be_read_keeps_its_language_unknown(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_bytes(b"caf\xe9==1.0\n")
+    (tmp_path / "go.mod").write_text("module a\n", encoding="utf-8")
+    files = find_lock_files(tmp_path)
+    assert files.languages() == ["go", "python"]
+    with pytest.raises(InputError, match="requirements.txt is not UTF-8"):
+        files.packages("python")
+    assert files.packages("go") == {}
+
+
+@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="root reads everything")
+def test_a_folder_that_cannot_be_read_ends_the_scan(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("rich==14.1.0\n", encoding="utf-8")
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o000)
+    try:
+        with pytest.raises(InputError, match="closed cannot be read"):
+            find_lock_files(tmp_path)
+    finally:
+        closed.chmod(0o700)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need rights")
+def test_links_are_not_followed(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    inside = tmp_path / "inside"
+    outside.mkdir()
+    inside.mkdir()
+    (outside / "requirements.txt").write_text("secret==1\n", encoding="utf-8")
+    (inside / "go.mod").write_text("module a\n", encoding="utf-8")
+    (inside / "requirements.txt").symlink_to(outside / "requirements.txt")
+    (inside / "folder").symlink_to(outside, target_is_directory=True)
+    assert sorted(find_lock_files(inside).texts) == ["go.mod"]
+
+
+def test_a_checksum_changes_with_a_languages_own_files_only() -> None:
+    texts = {"requirements.txt": "x==1", "go.mod": "module a\ngo 1.24\n", "README.md": "Hello"}
+    before = LockFiles(texts)
+    other = LockFiles(
+        texts | {"requirements.txt": "x==2", "README.md": "Bye", "go.sum": "anything"}
+    )
+    assert other.checksum("python") != before.checksum("python")
+    assert other.checksum("go") == before.checksum("go")
+    moved = LockFiles({"api/requirements.txt": "x==1"})
+    assert moved.checksum("python") != before.checksum("python")

@@ -1,0 +1,157 @@
+"""Suggestions: nearest among a project's names only, or marked as the fallback."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import psycopg
+import pytest
+
+from course_lib.embedder import EmbeddingClient
+from course_lib.errors import InputError
+from course_lib.settings import project_root
+from course_lib.xray import (
+    LockFiles,
+    TableDescriber,
+    find_lock_files,
+    nearest_packages,
+    offline_describer,
+    suggest,
+    sync_packages,
+    sync_project,
+)
+from course_lib.xray.measure import read_instructions, score_suggestions
+from course_lib.xray.suggestions import FALLBACK, first_packages
+
+Conn = psycopg.Connection[Any]
+
+
+def names(found: Any) -> list[str]:
+    return [one.name for one in getattr(found, "packages", found)]
+
+
+@pytest.fixture
+def filled(conn: Conn, client: Any) -> Conn:
+    """Two small projects, the second of which has what the first would like to."""
+    first = LockFiles({"requirements.txt": "rich==14.1.0\nredis==6.4.0\nstripe==12.4.0"})
+    second = LockFiles({"requirements.txt": "spotipy==2.25.1\nrich==13.0.0", "go.mod": GO})
+    for name, files in (("one", first), ("two", second)):
+        sync_project(conn, name, files, embedder=client, describer=TableDescriber())
+    return conn
+
+
+GO = "module a\ngo 1.24\nrequire github.com/zmb3/spotify/v2 v2.4.3\n"
+
+
+def test_the_nearest_packages_come_from_the_project_and_language_alone(
+    filled: Conn, client: Any
+) -> None:
+    ask = "fetch top charts from Spotify"
+    assert names(suggest(filled, client, ask, project="two", language="python", k=1)) == ["spotipy"]
+    assert names(suggest(filled, client, ask, project="two", language="go")) == [
+        "github.com/zmb3/spotify/v2"
+    ]
+    one = suggest(filled, client, ask, project="one", language="python", k=9)
+    assert set(names(one)) == {"rich", "redis", "stripe"}
+    assert not one.is_fallback
+    assert suggest(filled, client, ask, project="one", language="ruby").packages == ()
+
+
+def test_a_suggestion_says_what_the_package_does_and_how_near_it_is(
+    filled: Conn, client: Any
+) -> None:
+    [found] = suggest(
+        filled, client, "print coloured text", project="two", language="python", k=1
+    ).packages
+    assert (found.name, found.version) == ("rich", "13.0.0")
+    assert found.description is not None and "terminal" in found.description
+    text = "rich: " + found.description
+    expected = np.dot(*client.encode(["print coloured text", text]))
+    assert found.similarity == pytest.approx(expected, abs=1e-5)
+
+
+def test_the_nearest_are_those_of_a_plain_computation(conn: Conn, client: Any) -> None:
+    folder = project_root() / "data" / "lockfiles" / "rider-app"
+    sync_project(
+        conn, "app", find_lock_files(folder), embedder=client, describer=offline_describer()
+    )
+    packages = first_packages(conn, project="app", language="ruby", limit=1_000)
+    assert len(packages) > 100
+    rows = client.encode(
+        [f"{one.name}: {one.description}" if one.description else one.name for one in packages]
+    )
+    for ask in ("refund the payment", "only supervisors may do this", "x"):
+        vector = client.encode([ask])[0]
+        similarity = rows @ vector
+        best = sorted(range(len(packages)), key=lambda at: -similarity[at])[:10]
+        found = nearest_packages(
+            conn, vector, project="app", language="ruby", model=client.model_name, k=10
+        )
+        assert names(found) == [packages[at].name for at in best]
+
+
+def test_without_vectors_the_first_fifty_by_name_come_and_are_marked(
+    conn: Conn, client: Any, other_model: Any
+) -> None:
+    packages = {f"p{number:03}": "1" for number in range(80, 0, -1)}
+    sync_packages(conn, "app", "python", packages)
+    expected = [f"p{number:03}" for number in range(1, FALLBACK + 1)]
+    for model, reason in (
+        (None, "there is no model"),
+        (EmbeddingClient("/nowhere/model"), "there is no model: "),
+        (client, "no package of the project has a vector of the model all-MiniLM-L6-v2"),
+    ):
+        found = suggest(conn, model, "anything", project="app", language="python", k=3)
+        assert found.is_fallback and found.fallback.startswith(reason)
+        assert names(found) == expected
+        assert {one.similarity for one in found.packages} == {None}
+        assert json.loads(found.to_json())["fallback"] == found.fallback
+    sync_project(conn, "two", LockFiles({"requirements.txt": "rich==1"}), embedder=other_model)
+    assert suggest(conn, client, "x", project="two", language="python").is_fallback
+    assert not suggest(conn, other_model, "x", project="two", language="python").is_fallback
+
+
+def test_vectors_of_other_dimensions_stand_side_by_side(filled: Conn, client: Any) -> None:
+    sync_packages(filled, "two", "python", {"spotipy": "1", "rich": "1", "strange": "1"})
+    filled.execute(
+        "UPDATE xray_packages SET model = 'of three', embedding = '[1,2,3]' WHERE name = 'strange'"
+    )
+    found = suggest(filled, client, "music", project="two", language="python")
+    assert names(found) == ["spotipy", "rich"]
+
+
+def test_arguments_that_make_no_sense_are_refused(conn: Conn, client: Any) -> None:
+    with pytest.raises(InputError, match="instruction is empty"):
+        suggest(conn, client, " \n", project="p", language="python")
+    with pytest.raises(InputError, match="k is 0"):
+        suggest(conn, client, "x", project="p", language="python", k=0)
+
+
+def test_chosen_packages_beat_the_first_fifty_on_the_labelled_instructions(
+    conn: Conn, client: Any
+) -> None:
+    for project in ("rider-app", "forecasting"):
+        sync_project(
+            conn,
+            project,
+            find_lock_files(project_root() / "data" / "lockfiles" / project),
+            embedder=client,
+            describer=offline_describer(),
+        )
+    instructions = read_instructions()
+
+    def first(one: Any) -> list[str]:
+        return names(first_packages(conn, project=one.project, language=one.language))
+
+    def chosen(one: Any) -> list[str]:
+        return names(
+            suggest(conn, client, one.instruction, project=one.project, language=one.language)
+        )
+
+    fifty = score_suggestions(first, instructions)
+    five = score_suggestions(chosen, instructions)
+    assert five.suggested == 5 and fifty.suggested == pytest.approx(50, abs=1)
+    assert five.recall > 0.75 and fifty.recall < 0.5
+    assert len(five.missed) < len(instructions) / 4

@@ -1,0 +1,275 @@
+"""Sync on write: what is planned, stored, embedded, removed, and what stays for others."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import psycopg
+import pytest
+
+from course_lib.embedder import EmbeddingClient
+from course_lib.errors import DatabaseError, InputError
+from course_lib.records import Skipped
+from course_lib.store import connect
+from course_lib.store.databases import FreshDatabase
+from course_lib.xray import (
+    LockFiles,
+    Package,
+    backfill,
+    forget_project,
+    sync_packages,
+    sync_project,
+)
+from course_lib.xray.catalogue import delete_orphans
+from course_lib.xray.tables import alone_in
+
+Conn = psycopg.Connection[Any]
+
+
+def python(*lines: str) -> LockFiles:
+    return LockFiles({"requirements.txt": "\n".join(lines)})
+
+
+def test_a_first_sync_stores_describes_and_embeds(
+    bare: Conn, client: Any, told: Any, catalogue: Any, report: Any
+) -> None:
+    knows = told(rich="Colours in the terminal", typer="Commands")
+    done = sync_project(
+        bare, "app", python("rich==14.1.0", "typer==0.16.0"), embedder=client, describer=knows
+    )
+    assert [one.added for one in done.languages] == [("rich", "typer")]
+    assert (done.filled.described, done.filled.embedded, done.filled.stopped) == (2, 2, "")
+    assert report(bare, "app") == {
+        "rich": ("14.1.0", "Colours in the terminal"),
+        "typer": ("0.16.0", "Commands"),
+    }
+    assert client.texts == ["rich: Colours in the terminal", "typer: Commands"]
+    assert catalogue(bare)["rich"] == ("Colours in the terminal", client.model_name)
+    assert json.loads(done.to_json())["languages"][0]["added"] == ["rich", "typer"]
+
+
+class Unparsed(LockFiles):
+    """Lock files that must not be parsed."""
+
+    def packages(self, language: str) -> dict[str, str]:
+        raise AssertionError(f"{language} was parsed")
+
+
+def test_unchanged_lock_files_end_it_at_once(conn: Conn, client: Any, told: Any) -> None:
+    files = python("rich==14.1.0")
+    sync_project(conn, "app", files, embedder=client, describer=told())
+    client.texts.clear()
+    knows = told(rich="Colours")
+    again = sync_project(conn, "app", Unparsed(files.texts), embedder=client, describer=knows)
+    assert [one.unchanged for one in again.languages] == [True]
+    assert (knows.asked, client.texts) == ([], [])
+    with pytest.raises(AssertionError, match="python was parsed"):
+        sync_project(conn, "other", Unparsed(files.texts))
+
+
+def test_a_new_version_updates_its_row_and_is_embedded_again_only_if_its_text_changed(
+    conn: Conn, client: Any, told: Any, report: Any
+) -> None:
+    knows = told(same="Stays", other="Before")
+    sync_project(conn, "app", python("same==1", "other==1"), embedder=client, describer=knows)
+    client.texts.clear()
+    knows = told(same="Stays", other="After")
+    done = sync_project(
+        conn, "app", python("same==2", "other==2"), embedder=client, describer=knows
+    )
+    assert done.languages[0].changed == ("other", "same")
+    assert {(one.name, one.version) for one in knows.asked} == {("same", "2"), ("other", "2")}
+    assert report(conn, "app") == {"same": ("2", "Stays"), "other": ("2", "After")}
+    assert client.texts == ["other: After"]
+    assert (done.filled.described, done.filled.embedded) == (1, 1)
+
+
+def test_what_the_catalogue_knows_is_neither_asked_for_nor_embedded_again(
+    conn: Conn, client: Any, told: Any, report: Any
+) -> None:
+    sync_project(conn, "one", python("rich==1"), embedder=client, describer=told(rich="Colours"))
+    client.texts.clear()
+    knows = told(rich="Something else", new="New")
+    done = sync_project(conn, "two", python("rich==2", "new==1"), embedder=client, describer=knows)
+    assert knows.asked == [Package("python", "new", "1")]
+    assert client.texts == ["new: New"]
+    assert report(conn, "two")["rich"] == ("2", "Colours")
+    assert done.filled.embedded == 1
+
+
+def test_a_removed_package_stays_in_the_catalogue_while_another_project_uses_it(
+    conn: Conn, catalogue: Any, report: Any
+) -> None:
+    sync_project(conn, "one", python("shared==1", "mine==1", "kept==1"))
+    sync_project(conn, "two", python("shared==1"))
+    done = sync_project(conn, "one", python("kept==1")).languages[0]
+    assert (done.skipped, done.removed, done.orphans) == (1, ("mine", "shared"), ("mine",))
+    assert set(catalogue(conn)) == {"shared", "kept"}
+    assert set(report(conn, "two")) == {"shared"}
+    assert forget_project(conn, "two")[0].orphans == ("shared",)
+
+
+def test_a_package_of_the_same_name_in_another_language_is_another_package(conn: Conn) -> None:
+    go = "module a\ngo 1.24\nrequire redis v1\n"
+    sync_project(conn, "one", LockFiles({"requirements.txt": "redis==1", "go.mod": go}))
+    sync_project(conn, "two", LockFiles({"go.mod": go}))
+    done = forget_project(conn, "one")
+    assert {one.language: one.orphans for one in done} == {"python": ("redis",), "go": ()}
+
+
+def test_a_language_whose_lock_files_are_gone_is_removed(conn: Conn, report: Any) -> None:
+    go = "module a\ngo 1.24\nrequire example.com/x v1\n"
+    sync_project(conn, "app", LockFiles({"requirements.txt": "rich==1", "go.mod": go}))
+    done = sync_project(conn, "app", python("rich==1"))
+    assert {one.language: (one.unchanged, one.removed) for one in done.languages} == {
+        "go": (False, ("example.com/x",)),
+        "python": (True, ()),
+    }
+    # And it does not come up a second time.
+    assert len(sync_project(conn, "app", python("rich==1")).languages) == 1
+
+
+def test_a_broken_lock_file_leaves_its_language_as_it_is(conn: Conn, report: Any) -> None:
+    go = "module a\ngo 1.24\nrequire example.com/x v1\n"
+    sync_project(conn, "app", LockFiles({"requirements.txt": "rich==1", "go.mod": go}))
+    broken = LockFiles({"requirements.txt": "typer==1", "go.mod": "<<<<<<< HEAD"})
+    done = {one.language: one for one in sync_project(conn, "app", broken).languages}
+    assert "go.mod is no go.mod" in done["go"].broken
+    assert done["python"].added == ("typer",)
+    assert set(report(conn, "app")) == {"typer", "example.com/x"}
+    # The checksum was not remembered: the mended file is read although it is the old one.
+    gone = LockFiles({"requirements.txt": "typer==1"}, (Skipped("go.mod", "is not UTF-8"),))
+    assert sync_project(conn, "app", gone).languages[0].broken == "go.mod is not UTF-8"
+    assert set(report(conn, "app")) == {"typer", "example.com/x"}
+
+
+def test_without_a_model_packages_are_stored_and_backfilled_later(
+    conn: Conn, client: Any, told: Any, catalogue: Any
+) -> None:
+    missing = EmbeddingClient("/nowhere/model")
+    done = sync_project(conn, "app", python("rich==1"), embedder=missing, describer=told(rich="C"))
+    assert done.filled.stopped.startswith("no vectors: ")
+    assert catalogue(conn) == {"rich": ("C", None)}
+    assert sync_project(conn, "two", python("typer==1")).filled.stopped == ""
+    filled = backfill(conn, embedder=client, describer=told(typer="Commands"))
+    assert (filled.described, filled.embedded, filled.waiting, filled.stopped) == (1, 2, 0, "")
+    assert set(catalogue(conn).values()) == {
+        ("C", client.model_name),
+        ("Commands", client.model_name),
+    }
+    client.texts.clear()
+    assert backfill(conn, embedder=client, describer=told()).embedded == 0
+    assert client.texts == []
+
+
+def test_a_package_without_a_description_is_found_by_its_name_until_it_has_one(
+    conn: Conn, client: Any, told: Any, catalogue: Any
+) -> None:
+    done = sync_project(conn, "app", python("rich==1"), embedder=client, describer=told())
+    assert client.texts == ["rich"]
+    assert (done.filled.waiting, done.filled.embedded) == (1, 1)
+    filled = backfill(conn, embedder=client, describer=told(rich="Colours"))
+    assert client.texts == ["rich", "rich: Colours"]
+    assert (filled.described, filled.embedded, filled.waiting) == (1, 1, 0)
+
+
+def test_another_model_makes_its_own_vectors(
+    conn: Conn, client: Any, other_model: Any, catalogue: Any
+) -> None:
+    sync_project(conn, "app", python("rich==1", "typer==1"), embedder=client)
+    assert backfill(conn, embedder=other_model).embedded == 2
+    assert {model for _, model in catalogue(conn).values()} == {"another model"}
+
+
+def test_many_packages_are_embedded_in_batches_and_none_twice(conn: Conn, client: Any) -> None:
+    packages = {f"package-{number:04}": "1" for number in range(600)}
+    sync_packages(conn, "app", "python", packages)
+    assert backfill(conn, embedder=client).embedded == 600
+    assert len(client.texts) == len(set(client.texts)) == 600
+
+
+def test_a_description_that_changes_while_it_is_encoded_is_not_overwritten(
+    conn: Conn, xray_database: FreshDatabase, client: Any, told: Any, catalogue: Any
+) -> None:
+    sync_project(conn, "app", python("rich==1"), describer=told(rich="Before"))
+    encode = client.encode
+
+    def change_meanwhile(texts: Any, *rest: Any) -> Any:
+        with connect(xray_database.url, autocommit=True) as other:
+            other.execute("UPDATE xray_packages SET description = 'After'")
+        return encode(texts, *rest)
+
+    client.encode = change_meanwhile
+    assert backfill(conn, embedder=client).embedded == 0
+    assert catalogue(conn) == {"rich": ("After", None)}
+    client.encode = encode
+    assert backfill(conn, embedder=client).embedded == 1
+
+
+def test_the_orphan_query_takes_only_what_nobody_uses(conn: Conn, catalogue: Any) -> None:
+    sync_packages(conn, "one", "python", {"used": "1"})
+    conn.execute(
+        "INSERT INTO xray_packages (language, name) VALUES ('python', 'left'), ('go', 'left')"
+    )
+    with alone_in(conn, "python"):
+        assert delete_orphans(conn, "python", ["used", "left", "unknown"]) == ["left"]
+        assert delete_orphans(conn, "python", []) == []
+    rows = conn.execute("SELECT language, name FROM xray_packages ORDER BY 1").fetchall()
+    assert rows == [("go", "left"), ("python", "used")]
+
+
+def test_the_database_itself_refuses_to_lose_a_package_in_use(conn: Conn) -> None:
+    sync_packages(conn, "one", "python", {"used": "1"})
+    with pytest.raises(psycopg.errors.ForeignKeyViolation):
+        conn.execute("DELETE FROM xray_packages")
+
+
+def test_projects_need_a_name_and_lock_files(conn: Conn) -> None:
+    with pytest.raises(InputError, match="name is empty"):
+        sync_project(conn, " ", python("rich==1"))
+    with pytest.raises(InputError, match="there is no lock file"):
+        sync_project(conn, "app", LockFiles({"README.md": "Hello"}))
+
+
+def test_names_that_look_like_sql_are_names(conn: Conn, report: Any) -> None:
+    name = "x'); DROP TABLE xray_packages; --%s"
+    sync_packages(conn, name, "python", {name: name, "ümläut\\": "1"})
+    assert set(report(conn, name)) == {name, "ümläut\\"}
+    forget_project(conn, name)
+    assert report(conn, name) == {}
+
+
+def test_a_sync_within_a_transaction_of_the_callers_goes_and_comes_with_it(
+    conn: Conn, report: Any, catalogue: Any
+) -> None:
+    with conn.transaction() as outer:
+        sync_project(conn, "app", python("rich==1"))
+        assert set(report(conn, "app")) == {"rich"}
+        raise psycopg.Rollback(outer)
+    assert (report(conn, "app"), catalogue(conn)) == ({}, {})
+
+
+def test_a_stricter_isolation_level_of_the_connection_does_no_harm(
+    conn: Conn, xray_database: FreshDatabase, report: Any
+) -> None:
+    for level in (psycopg.IsolationLevel.REPEATABLE_READ, psycopg.IsolationLevel.SERIALIZABLE):
+        with connect(xray_database.url) as strict:
+            strict.isolation_level = level
+            sync_project(strict, level.name, python("rich==1"))
+        assert set(report(conn, level.name)) == {"rich"}
+    with connect(xray_database.url) as strict:
+        strict.isolation_level = psycopg.IsolationLevel.SERIALIZABLE
+        # In a transaction that has a snapshot, the lock would not show what others wrote.
+        with pytest.raises(DatabaseError, match="SET TRANSACTION ISOLATION LEVEL"):
+            with strict.transaction():
+                strict.execute("SELECT 1 FROM xray_packages")
+                sync_project(strict, "late", python("rich==1"))
+
+
+def test_a_connection_without_autocommit_needs_no_commit_of_the_callers(
+    conn: Conn, xray_database: FreshDatabase, report: Any, client: Any, told: Any
+) -> None:
+    with connect(xray_database.url) as other:
+        sync_project(other, "app", python("rich==1"), embedder=client, describer=told(rich="C"))
+        assert report(conn, "app") == {"rich": ("1", "C")}

@@ -1,0 +1,132 @@
+"""Tenants and the service's roles: reports are a tenant's own, the catalogue is everybody's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg.errors import InsufficientPrivilege
+
+from course_lib.errors import DatabaseError
+from course_lib.store import as_tenant, connect, service_url
+from course_lib.store.databases import FreshDatabase
+from course_lib.xray import (
+    LockFiles,
+    backfill,
+    create_tables,
+    drop_tables,
+    forget_project,
+    suggest,
+    sync_packages,
+    sync_project,
+)
+
+Conn = psycopg.Connection[Any]
+FILES = LockFiles({"requirements.txt": "rich==1\ntyper==1"})
+
+
+@pytest.fixture
+def writer(conn: Conn, xray_database: FreshDatabase) -> Any:
+    url = service_url("writer", url=xray_database.url)
+    create_tables(conn)  # lets the role at the tables, which are older than it
+    with connect(url, autocommit=True) as connection:
+        yield connection
+
+
+@pytest.fixture
+def reader(conn: Conn, xray_database: FreshDatabase) -> Any:
+    url = service_url("reader", url=xray_database.url)
+    create_tables(conn)
+    with connect(url, autocommit=True) as connection:
+        yield connection
+
+
+def test_two_tenants_have_projects_of_the_same_name(conn: Conn, client: Any) -> None:
+    sync_packages(conn, "app", "python", {"rich": "1"}, tenant="one")
+    sync_packages(conn, "app", "python", {"rich": "2", "typer": "1"}, tenant="two")
+    backfill(conn, embedder=client)
+    for tenant, versions in (("one", {"1"}), ("two", {"1", "2"}), ("three", set())):
+        found = suggest(
+            conn, client, "colours", project="app", language="python", tenant=tenant, k=9
+        )
+        assert {one.version for one in found.packages} == versions
+    assert forget_project(conn, "app", tenant="one")[0].orphans == ()
+
+
+def test_the_writer_syncs_its_own_tenant_and_sees_no_other(
+    conn: Conn, writer: Conn, client: Any, told: Any, report: Any
+) -> None:
+    sync_project(conn, "theirs", FILES, tenant="theirs")
+    done = sync_project(
+        writer,
+        "ours",
+        FILES,
+        tenant="ours",
+        embedder=client,
+        describer=told(rich="Colours", typer="Commands"),
+    )
+    assert done.filled.embedded == 2
+    assert report(conn, "ours")["rich"] == ("1", "Colours")
+    with as_tenant(writer, "ours"):
+        rows = writer.execute("SELECT DISTINCT project FROM xray_report_packages").fetchall()
+        assert rows == [("ours",)]
+        assert writer.execute("SELECT DISTINCT project FROM xray_checksums").fetchall() == [
+            ("ours",)
+        ]
+    assert writer.execute("SELECT count(*) FROM xray_report_packages").fetchone() == (0,)
+
+
+def test_the_writer_does_not_take_a_package_from_a_tenant_that_it_cannot_see(
+    conn: Conn, writer: Conn, catalogue: Any
+) -> None:
+    sync_packages(conn, "theirs", "python", {"shared": "1"}, tenant="theirs")
+    sync_packages(writer, "ours", "python", {"shared": "1", "mine": "1"}, tenant="ours")
+    assert forget_project(writer, "ours", tenant="ours")[0].orphans == ("mine",)
+    assert set(catalogue(conn)) == {"shared"}
+
+
+def test_the_writer_cannot_write_as_another_tenant(writer: Conn) -> None:
+    with pytest.raises(InsufficientPrivilege), as_tenant(writer, "ours"):
+        writer.execute("INSERT INTO xray_packages (language, name) VALUES ('python', 'x')")
+        writer.execute(
+            "INSERT INTO xray_report_packages (tenant_id, project, language, name, version) "
+            "VALUES ('theirs', 'p', 'python', 'x', '1')"
+        )
+
+
+def test_the_reader_suggests_and_writes_nothing(conn: Conn, reader: Conn, client: Any) -> None:
+    sync_project(conn, "app", FILES, tenant="ours", embedder=client)
+    found = suggest(reader, client, "x", project="app", language="python", tenant="ours")
+    assert len(found.packages) == 2
+    assert (
+        suggest(reader, client, "x", project="app", language="python", tenant="theirs").packages
+        == ()
+    )
+    with pytest.raises(DatabaseError, match="refused the work"):
+        sync_packages_explained(reader)
+
+
+def sync_packages_explained(reader: Conn) -> None:
+    sync_project(reader, "new", LockFiles({"requirements.txt": "rich==1"}), tenant="ours")
+
+
+def test_a_role_without_rights_is_told_who_makes_the_tables(conn: Conn, writer: Conn) -> None:
+    drop_tables(conn)
+    with pytest.raises(DatabaseError, match="tables of the X-Ray are missing"):
+        sync_project(writer, "app", FILES)
+    with pytest.raises(DatabaseError, match="holds no packages yet"):
+        suggest(writer, None, "x", project="app", language="python")
+    assert backfill(writer).embedded == 0
+    assert forget_project(writer, "app") == []
+
+
+def test_the_tables_are_made_once_and_dropped_whole(bare: Conn) -> None:
+    create_tables(bare)
+    sync_packages(bare, "app", "python", {"rich": "1"})
+    create_tables(bare)
+    assert bare.execute("SELECT count(*) FROM xray_packages").fetchone() == (1,)
+    drop_tables(bare)
+    drop_tables(bare)
+    names = bare.execute("SELECT relname FROM pg_class WHERE relname LIKE 'xray%'").fetchall()
+    assert names == []
