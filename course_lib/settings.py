@@ -7,15 +7,15 @@ the ones in the `alias` of each field; the command line's options win over them.
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated
-
-from pydantic import Field, ValidationError, field_validator
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from typing import Any, Literal, get_type_hints
 
 from course_lib.errors import InputError
-from course_lib.records import Kebab, explain
+from course_lib.records import KEBAB, KEBAB_LENGTH
+
+BackendName = Literal["auto", "torch", "openvino", "onnx"]
 
 
 def project_root() -> Path:
@@ -34,8 +34,26 @@ def state_dir() -> Path:
     return Path(given).resolve() if given else project_root() / ".course"
 
 
-class Settings(BaseSettings):
-    """The settings of one process.
+def _setting(alias: str, default: Any, description: str, **rules: Any) -> Any:
+    """Declare a setting: its name outside, and what `pydantic.Field` takes for rules."""
+    return field(
+        default=default, metadata={"alias": alias, "description": description, "rules": rules}
+    )
+
+
+@dataclass(frozen=True, init=False)
+class Settings:
+    """The settings of one process: what is given here, else in the environment, else in `.env`.
+
+    Parameters
+    ----------
+    given
+        Values by their names in the environment, or by the names of the fields.
+
+    Raises
+    ------
+    pydantic.ValidationError
+        If a value cannot be used.
 
     Examples
     --------
@@ -43,57 +61,58 @@ class Settings(BaseSettings):
     300
     """
 
-    model_config = SettingsConfigDict(
-        env_file=project_root() / ".env",
-        env_file_encoding="utf-8",
-        extra="ignore",
-        populate_by_name=True,
+    database_url: str | None = _setting(
+        "DATABASE_URL", None, "any PostgreSQL >= 16 with pgvector; unset: embedded"
+    )
+    embed_model: str = _setting("RAG_EMBED_MODEL", "all-MiniLM-L6-v2", "model name or path")
+    embed_backend: BackendName = _setting(
+        "RAG_EMBED_BACKEND", "auto", "what runs the model: auto, torch, openvino or onnx"
+    )
+    vector_dim: int = _setting("RAG_VECTOR_DIM", 384, "dimension of the vectors", ge=1, le=16_000)
+    chunk_size: int = _setting("RAG_CHUNK_SIZE", 512, "characters in a chunk, at most", ge=1)
+    chunk_overlap: int = _setting("RAG_CHUNK_OVERLAP", 64, "characters that neighbours share", ge=0)
+    top_k: int = _setting("RAG_TOP_K", 5, "results of a search", ge=1)
+    tenant: str = _setting(
+        "RAG_TENANT",
+        "local",
+        "whose documents these are; lowercase kebab",
+        pattern=KEBAB,
+        max_length=KEBAB_LENGTH,
+    )
+    use_default_parsers: bool = _setting(
+        "RAG_USE_DEFAULT_PARSERS", True, "register the built-in parsers"
+    )
+    custom_parsers: tuple[str, ...] = _setting(
+        "RAG_CUSTOM_PARSERS",
+        (),
+        "parsers to register, with commas between: module:Class or file.py:Class",
+    )
+    threads: int | None = _setting(
+        "RAG_THREADS", None, "CPU threads of the model; unset: all cores", ge=1
     )
 
-    database_url: str | None = Field(
-        default=None,
-        alias="DATABASE_URL",
-        description="any PostgreSQL >= 16 with pgvector; unset: embedded",
+    api_keys: tuple[str, ...] = _setting(
+        "RAG_API_KEYS",
+        (),
+        "who may use the API: tenant:digest, with commas between; `course api-key` makes them",
     )
-    embed_model: str = Field(
-        default="all-MiniLM-L6-v2", alias="RAG_EMBED_MODEL", description="model name or path"
+    api_key_required: bool = _setting(
+        "RAG_API_KEY_REQUIRED", False, "whether reading needs a key too; writing always does"
     )
-    vector_dim: int = Field(
-        default=384, alias="RAG_VECTOR_DIM", ge=1, le=16_000, description="dimension of the vectors"
+    api_rate_limit: str | None = _setting(
+        "RAG_API_RATE_LIMIT", None, "requests of one client, such as 60/minute; unset: no limit"
     )
-    chunk_size: int = Field(
-        default=512, alias="RAG_CHUNK_SIZE", ge=1, description="characters in a chunk, at most"
-    )
-    chunk_overlap: int = Field(
-        default=64, alias="RAG_CHUNK_OVERLAP", ge=0, description="characters that neighbours share"
-    )
-    top_k: int = Field(default=5, alias="RAG_TOP_K", ge=1, description="results of a search")
-    tenant: Kebab = Field(
-        default="local",
-        alias="RAG_TENANT",
-        description="whose documents these are; lowercase kebab",
-    )
-    use_default_parsers: bool = Field(
-        default=True, alias="RAG_USE_DEFAULT_PARSERS", description="register the built-in parsers"
-    )
-    custom_parsers: Annotated[tuple[str, ...], NoDecode] = Field(
-        default=(),
-        alias="RAG_CUSTOM_PARSERS",
-        description="parsers to register, with commas between: module:Class or file.py:Class",
-    )
-    threads: int | None = Field(
-        default=None,
-        alias="RAG_THREADS",
-        ge=1,
-        description="CPU threads of the model; unset: all cores",
+    api_max_body_bytes: int = _setting(
+        "RAG_API_MAX_BODY_BYTES", 8_000_000, "largest request that is read", ge=1_000
     )
 
-    @field_validator("custom_parsers", mode="before")
-    @classmethod
-    def _separate(cls, value: object) -> object:
-        if isinstance(value, str):
-            return tuple(part.strip() for part in value.split(",") if part.strip())
-        return value
+    def __init__(self, **given: object) -> None:
+        names = {item.name: item.metadata["alias"] for item in fields(self)}
+        found = _from_outside(set(names.values()))
+        found |= {names.get(name, name): value for name, value in given.items()}
+        values = {item.name: item.default for item in fields(self)} | _validated(found)
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
 
 
 @lru_cache(maxsize=1)
@@ -107,7 +126,65 @@ def settings() -> Settings:
     """
     try:
         return Settings()
-    except ValidationError as error:
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{project_root() / '.env'} is not UTF-8: {error}", hint="Save it as UTF-8."
+        ) from error
+    except ValueError as error:  # pydantic's ValidationError is one
+        from pydantic import ValidationError
+
+        from course_lib.records import explain
+
+        if not isinstance(error, ValidationError):
+            raise
         raise InputError(
             explain(error), hint="Correct it in the environment or in .env, or unset it."
         ) from error
+
+
+def _from_outside(aliases: set[str]) -> dict[str, object]:
+    """Return what `.env` and the environment set, by alias; upper and lower case are the same."""
+    found: dict[str, str | None] = {}
+    file = project_root() / ".env"
+    if file.is_file():
+        from dotenv import dotenv_values
+
+        found.update(dotenv_values(file, encoding="utf-8"))
+    found.update(os.environ)
+    return {
+        name.upper(): value
+        for name, value in found.items()
+        if name.upper() in aliases and value is not None
+    }
+
+
+ANY_TEXT = {"DATABASE_URL", "RAG_EMBED_MODEL"}
+"""Settings that take every text as it is."""
+
+
+def _validated(found: dict[str, object]) -> dict[str, Any]:
+    """Return values in their types, by the names of the fields.
+
+    pydantic judges them. Importing it takes a quarter of a cold search's time, which is saved where
+    nothing is set that could be wrong.
+    """
+    by_alias = {item.metadata["alias"]: item for item in fields(Settings)}
+    if all(name in ANY_TEXT and isinstance(value, str) for name, value in found.items()):
+        return {by_alias[name].name: value for name, value in found.items()}
+    from pydantic import ConfigDict, Field, create_model
+
+    for name, item in by_alias.items():
+        value = found.get(name)
+        if isinstance(item.default, tuple) and isinstance(value, str):
+            found[name] = tuple(filter(None, map(str.strip, value.split(","))))
+    types = get_type_hints(Settings)
+    declared: dict[str, Any] = {
+        item.name: (
+            types[item.name],
+            Field(default=item.default, alias=alias, **item.metadata["rules"]),
+        )
+        for alias, item in by_alias.items()
+    }
+    model = create_model("Settings", __config__=ConfigDict(extra="ignore"), **declared)
+    judged = model.model_validate(found)
+    return {name: getattr(judged, name) for name in judged.model_fields_set}

@@ -1,6 +1,9 @@
 """What most tests share: a database of their own, a connection to it, and the real model."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import psycopg
 import pytest
@@ -8,6 +11,9 @@ import pytest
 from course_lib.embedder import EmbeddingClient
 from course_lib.store import connect, fresh_database
 from course_lib.store.databases import FreshDatabase
+
+if TYPE_CHECKING:
+    from course_lib.teaching.github_server import GitHubServer
 
 
 @pytest.fixture
@@ -28,3 +34,16 @@ def conn(database: FreshDatabase) -> Iterator[psycopg.Connection]:
 def embedder() -> EmbeddingClient:
     """The real model. The first text that is not in the cache on disk costs seconds."""
     return EmbeddingClient(cache=True)
+
+
+@pytest.fixture
+def github(monkeypatch: pytest.MonkeyPatch) -> Iterator[GitHubServer]:
+    """A server like GitHub without repositories, to which this process's downloads go."""
+    from course_lib.teaching.github_server import GitHubServer, PrimaryLimit
+
+    for name in ("GITHUB_TOKEN", "GH_TOKEN"):
+        monkeypatch.setenv(name, "")
+    with GitHubServer([], primary=PrimaryLimit(5_000)) as server:
+        monkeypatch.setenv("GITHUB_API_URL", server.url)
+        monkeypatch.setenv("GITHUB_RAW_URL", "")
+        yield server

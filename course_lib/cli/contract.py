@@ -15,6 +15,7 @@ from course_lib.cli.data import (
     Json,
     Partition,
     connect,
+    counted,
     print_report,
     say,
 )
@@ -83,7 +84,7 @@ def split(
         )
     if not jsonl:
         name = registry.parser_for(documents[0], parser).state
-        say(f"{len(chunks)} chunks by {name} (number, lines, characters, kind, name)")
+        say(f"{counted(len(chunks), 'chunk')} by {name} (number, lines, characters, kind, name)")
 
 
 def validate(
@@ -104,7 +105,8 @@ def validate(
             typer.echo(json.dumps(judged.to_dict(), ensure_ascii=False) if as_json else str(judged))
         else:
             valid += 1
-    say(f"{valid} records are valid, {refused} are not")
+    is_valid, is_not = ("is" if number == 1 else "are" for number in (valid, refused))
+    say(f"{counted(valid, 'record')} {is_valid} valid, {refused} {is_not} not")
     raise typer.Exit(1 if refused else 0)
 
 
@@ -189,7 +191,7 @@ def backup(
 
     with connect() as conn:
         count = write_jsonl(file, backup_lines(conn))
-    typer.echo(f"{count - 1} rows → {file}")
+    typer.echo(f"{counted(count - 1, 'row')} → {file}")
 
 
 def restore(
@@ -203,4 +205,6 @@ def restore(
 
     with connect() as conn:
         report = run_restore(conn, file, model=settings().embed_model)
-    typer.echo(f"{report.documents} documents and {report.chunks} chunks restored")
+    typer.echo(
+        f"{counted(report.documents, 'document')} and {counted(report.chunks, 'chunk')} restored"
+    )

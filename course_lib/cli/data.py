@@ -69,7 +69,9 @@ def load(
         chunk_overlap=settings().chunk_overlap if chunk_overlap is None else chunk_overlap,
         say=say,
     )
-    typer.echo(f"{report.documents} documents, {report.chunks} chunks → {output_dir}")
+    typer.echo(
+        f"{counted(report.documents, 'document')}, {counted(report.chunks, 'chunk')} → {output_dir}"
+    )
 
 
 def embed(
@@ -140,10 +142,9 @@ def _folder_name(path: Path) -> str:
 def connect() -> psycopg.Connection:
     """Connect to the database that commands work in."""
     from course_lib.store import connect as open_database
-    from course_lib.store import default_url
 
     # Every block of the library opens its own transactions.
-    return open_database(default_url(), autocommit=True)
+    return open_database(autocommit=True)
 
 
 def say(sentence: str) -> None:
@@ -157,7 +158,17 @@ def print_report(report: str, as_json: bool) -> None:
         typer.echo(report)
         return
     numbers = json.loads(report)
-    typer.echo(
-        "{documents} documents, {chunks} chunks: {inserted} inserted, {updated} updated, "
-        "{unchanged} unchanged, {deleted} deleted in {seconds:.1f} s".format(**numbers)
-    )
+    read = f"{counted(numbers['documents'], 'document')}, {counted(numbers['chunks'], 'chunk')}"
+    done = "{inserted} inserted, {updated} updated, {unchanged} unchanged, {deleted} deleted"
+    typer.echo(f"{read}: {done.format(**numbers)} in {numbers['seconds']:.1f} s")
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number of things, with the noun in the singular for one.
+
+    Examples
+    --------
+    >>> counted(1, "document"), counted(0, "chunk")
+    ('1 document', '0 chunks')
+    """
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -23,6 +23,7 @@ from course_lib.embedder.bert import Bert, read_bert
 from course_lib.embedder.files import read_json, write_json
 from course_lib.embedder.weights import DEFAULT_MODEL, SHA256, model_directory, models_dir
 from course_lib.errors import ModelError
+from course_lib.settings import settings
 
 if TYPE_CHECKING:
     from course_lib.embedder.model import Backend
@@ -84,7 +85,7 @@ def open_backend(wanted: str, model: str, directory: Path | None, threads: int |
             raise ModelError(
                 f"the backend {wanted!r} runs BERT models with mean pooling that are on this "
                 f"machine, and {model!r} is none",
-                hint="Take backend='torch', or a folder with such a model.",
+                hint="Take backend='torch' (RAG_EMBED_BACKEND), or a folder with such a model.",
             )
         return BertBackend(bert, engines.engine_of(wanted), threads)
     engine = choose(bert).engine if bert else "torch"
@@ -115,7 +116,7 @@ def remembered(bert: Bert) -> Choice | None:
 
 
 def describe(model: str = DEFAULT_MODEL) -> dict[str, Any]:
-    """Return what ``auto`` takes for a model, for people; nothing is loaded or measured.
+    """Return what encodes with a model, for people; nothing is loaded or measured.
 
     Examples
     --------
@@ -125,7 +126,10 @@ def describe(model: str = DEFAULT_MODEL) -> dict[str, Any]:
     directory = model_directory(model)
     bert = read_bert(directory)
     choice = Choice("torch")
-    if bert and bert.sha256 == SHA256:
+    wanted = settings().embed_backend
+    if wanted != "auto":
+        choice = Choice(f"{wanted}, because RAG_EMBED_BACKEND says so")
+    elif bert and bert.sha256 == SHA256:
         choice = remembered(bert) or Choice("chosen when the first text is encoded")
     return {
         "model": str(directory or model),

@@ -11,21 +11,22 @@ import sys
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, get_args
 
 import numpy as np
 
 from course_lib.embedder.bert import read_bert
-from course_lib.embedder.cache import VectorCache
 from course_lib.embedder.choice import open_backend
 from course_lib.embedder.weights import model_directory
 from course_lib.errors import ModelError
-from course_lib.settings import settings, state_dir
+from course_lib.settings import BackendName, settings, state_dir
+
+if TYPE_CHECKING:
+    from course_lib.embedder.cache import VectorCache
 
 log = logging.getLogger(__name__)
 
 Vectors = np.ndarray[Any, np.dtype[np.float32]]
-BackendName = Literal["auto", "torch", "openvino", "onnx"]
 
 
 class Backend(Protocol):
@@ -72,7 +73,8 @@ class EmbeddingClient:
     backend
         ``torch`` is the reference, sentence-transformers itself. ``openvino`` and ``onnx`` run the
         same weights without it. ``auto`` takes the fastest that ranks a built-in set of texts as
-        the reference does; it measures that once for a processor and remembers it.
+        the reference does; it measures that once for a processor and remembers it. None takes the
+        setting RAG_EMBED_BACKEND, or ``auto``.
     cache
         True keeps vectors under `.course/`, so that a second run encodes nothing; or a cache of
         your own.
@@ -90,16 +92,18 @@ class EmbeddingClient:
         self,
         model: str | None = None,
         *,
-        backend: BackendName = "auto",
+        backend: BackendName | None = None,
         cache: bool | VectorCache = False,
         threads: int | None = None,
     ) -> None:
-        if backend not in ("auto", "torch", "openvino", "onnx"):
+        if backend is not None and backend not in get_args(BackendName):
             raise ValueError(f"backend must be auto, torch, openvino or onnx, not {backend!r}")
         self.model_name = model or settings().embed_model
         self.threads = threads or settings().threads
-        self._wanted: BackendName = backend
+        self._wanted: BackendName = backend or settings().embed_backend
         if cache is True:
+            from course_lib.embedder.cache import VectorCache
+
             self.cache: VectorCache | None = VectorCache(state_dir() / "vectors.sqlite")
         else:
             self.cache = cache or None

@@ -43,7 +43,11 @@ class OpenVinoEngine:
         if path is None:
             compiled = core.compile_model(build(bert), "CPU", options)
         else:
-            compiled = core.import_model(openvino.tensor_from_file(path), "CPU", options)
+            # Mapped, not read: 43 MB less to copy and to hold. OpenVINO takes only an array that
+            # can be written to; what is written to this one never gets to the file.
+            self._blob = np.memmap(path, dtype=np.uint8, mode="c")
+            tensor = openvino.Tensor(self._blob, shared_memory=True)
+            compiled = core.import_model(tensor, "CPU", options)
         self.name = f"openvino-{precision}"
         self._request = compiled.create_infer_request()
         self._lock = Lock()

@@ -15,12 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from course_lib.embedder import hub
 from course_lib.errors import ModelError
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
+log = logging.getLogger(__name__)
+
 Array = np.ndarray[Any, np.dtype[np.float32]]
+LOADING_ERRORS = (OSError, ValueError, RuntimeError)
 
 
 class TorchBackend:
@@ -122,27 +126,32 @@ def _load(model: str, directory: Path | None) -> SentenceTransformer:
     if directory is not None:
         # Nothing is missing on this machine, so nobody has to be asked.
         os.environ.setdefault("HF_HUB_OFFLINE", "1")
-    else:
-        os.environ.setdefault("HF_HUB_ETAG_TIMEOUT", "5")
-        os.environ.setdefault("HF_HUB_DOWNLOAD_TIMEOUT", "30")
+        try:
+            return _open(str(directory), local_files_only=True)
+        except LOADING_ERRORS as error:
+            raise ModelError(
+                f"the model in {directory} cannot be loaded: {error}",
+                hint="Give the folder that `SentenceTransformer.save_pretrained` wrote.",
+            ) from error
+    os.environ.setdefault("HF_HUB_DOWNLOAD_TIMEOUT", "30")
+    if hub.was_fetched(model):
+        try:
+            return _open(model, local_files_only=True)
+        except LOADING_ERRORS as error:
+            log.info("%s is here only in part, or spoilt: %s", model, error)
+    hub.ask_hub(model)
+    try:
+        return _open(model, local_files_only=False)
+    except LOADING_ERRORS as error:
+        raise ModelError(
+            f"the model {model!r} could not be fetched from the hub: {error}", hint=hub.WAYS_OUT
+        ) from error
+
+
+def _open(model: str, *, local_files_only: bool) -> SentenceTransformer:
     logging.getLogger("sentence_transformers").setLevel(logging.WARNING)
     from sentence_transformers import SentenceTransformer
     from transformers.utils import logging as transformers_logging
 
     transformers_logging.disable_progress_bar()
-    try:
-        return SentenceTransformer(str(directory or model), device="cpu")
-    except (OSError, ValueError, RuntimeError) as error:
-        if directory is not None:
-            raise ModelError(
-                f"the model in {directory} cannot be loaded: {error}",
-                hint="Give the folder that `SentenceTransformer.save_pretrained` wrote.",
-            ) from error
-        raise ModelError(
-            f"the model {model!r} is not on this machine and could not be fetched from the hub",
-            hint=(
-                "Check its name and the connection; or download it elsewhere, copy the folder "
-                "here and set RAG_EMBED_MODEL to its path; or unset RAG_EMBED_MODEL, which takes "
-                "the model that the course brings along."
-            ),
-        ) from error
+    return SentenceTransformer(model, device="cpu", local_files_only=local_files_only)

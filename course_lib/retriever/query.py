@@ -1,15 +1,17 @@
-"""The search query: a question's vector goes in, the nearest chunks come out, most similar first.
+"""The search query: a question's vector and words go in, the chunks that answer it come out.
 
-Two ways lead there. The exact way looks at every row that passes the filters; the indexed way
-walks an HNSW graph. A filter that keeps few rows starves the graph walk, and few rows are quick to
-look at one by one: so the filters' selectivity decides, and `top_k` rows come back whenever that
-many qualify.
+Two ways lead to the nearest vectors. The exact way looks at every row that passes the filters; the
+indexed way walks an HNSW graph. A filter that keeps few rows starves the graph walk, and few rows
+are quick to look at one by one: so the filters' selectivity decides, and `top_k` rows come back
+whenever that many qualify. With the question's words, rows that hold them are found as well.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, LiteralString
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Literal, LiteralString
 
 import numpy as np
 import psycopg
@@ -20,32 +22,30 @@ from psycopg.rows import dict_row
 
 from course_lib.errors import DatabaseError, InputError
 from course_lib.records import SearchResult
+from course_lib.retriever import statements
 
 EXACT_LIMIT = 10_000
 """Up to this many rows behind a filter are scanned exactly: a few milliseconds' work."""
 
+DEPTH = 100
+"""How many rows each of the two lists of a hybrid search holds, at least."""
+
+MOST_CHARACTERS = 2_000
+"""Characters of a question whose words are looked up; the model reads no more than about 1,000."""
+
 ROUNDING = 1e-6
 """What single precision may take from a result that lies on the threshold itself."""
 
-_COLUMNS: LiteralString = (
-    "id, document_name, chunk_index, content, partition, repo_slug, branch, kind, name, "
-    "namespace, citation_url, metadata"
+SETTINGS: LiteralString = (
+    "SELECT set_config('hnsw.iterative_scan', 'strict_order', true), "
+    "set_config('hnsw.ef_search', %s, true), "
+    # A generic plan would not know how many rows the filters and the limit leave.
+    "set_config('plan_cache_mode', 'force_custom_plan', true)"
 )
+"""What a search sets until its transaction ends; its parameter is `ef_search`."""
 
-_NEAREST: LiteralString = """
-SELECT {columns}, 1 - (embedding <=> %(query)s) AS similarity
-FROM document_chunks
-WHERE {filters}
-ORDER BY {order}
-LIMIT %(top_k)s
-"""
-_BY_INDEX = sql.SQL("embedding <=> %(query)s")
-# Adding zero keeps the planner from taking the order out of the vector index.
-_BY_LOOKING_AT_ALL = sql.SQL("(embedding <=> %(query)s) + 0, document_name, chunk_index, id")
-
-_COUNT: LiteralString = """
-SELECT count(*) FROM (SELECT FROM document_chunks WHERE {filters} LIMIT %(exact_limit)s + 1) AS few
-"""
+Mode = Literal["hybrid", "dense"]
+Row = dict[str, Any]
 
 
 def search(
@@ -56,6 +56,8 @@ def search(
     partitions: Iterable[str] | str | None = None,
     kind: str | None = None,
     *,
+    question: str | None = None,
+    mode: Mode | None = None,
     repo: str | None = None,
     branch: str | None = None,
     namespace: str | None = None,
@@ -64,7 +66,7 @@ def search(
     ef_search: int = 100,
     exact: bool | None = None,
 ) -> list[SearchResult]:
-    """Return the chunks that are most similar to a vector.
+    """Return the chunks that answer a question best, given its vector and, better, its words.
 
     Parameters
     ----------
@@ -75,9 +77,15 @@ def search(
     top_k
         How many results, at most; this many come back wherever that many qualify.
     threshold
-        Smallest cosine similarity of a result.
+        Smallest cosine similarity of a result, in either mode.
     partitions, kind, repo, branch, namespace, document, tenant
         Only chunks with these values; None means any.
+    question
+        The question's words, which a hybrid search looks up in the index of words.
+    mode
+        ``"dense"`` ranks by the vector alone. ``"hybrid"`` fuses that ranking with one by words,
+        which finds identifiers that a model has never read. None is hybrid where the words are
+        given.
     ef_search
         Candidates that the walk through the HNSW graph keeps at hand (1 … 1000): more find more
         and take longer.
@@ -87,59 +95,152 @@ def search(
     Returns
     -------
     list of SearchResult
-        By falling similarity; equals by document name and place in the document.
+        By falling `score`, equals by document name and place in the document. The score is the
+        cosine similarity in dense mode. In hybrid mode it is the sum of ``1 / (60 + place)`` over
+        the two rankings (reciprocal rank fusion): a chunk that comes third by meaning and first by
+        words has 1/63 + 1/61. `similarity_score` is the cosine in both.
 
     Raises
     ------
     InputError
-        If an argument is out of its range, or the vector holds NaN or has the wrong dimension.
+        If an argument is out of its range, the vector holds NaN or has the wrong dimension, or a
+        hybrid search is asked for without a question.
     DatabaseError
-        If there is no index, or the database went away.
+        If there is no index, or one of an earlier version, or the database went away.
 
     Notes
     -----
-    The threshold is applied to what the query found and is no part of it: inside, the graph walk
-    would go on and on for one more row that passes.
+    In dense mode the threshold is applied to what the query found and is no part of it: inside, the
+    graph walk would go on and on for one more row that passes.
 
     With ``hnsw.iterative_scan`` the walk goes on when a filter has thrown its candidates away, but
-    it gives up after ``hnsw.max_scan_tuples`` rows. If it came back with fewer than `top_k` rows,
-    the exact way is taken after all.
+    it gives up after ``hnsw.max_scan_tuples`` rows. If it came back with fewer rows than were asked
+    for, the exact way is taken after all.
+
+    Examples
+    --------
+    >>> search(conn, vector, question="Who may use PodDefault?", top_k=3)  # doctest: +SKIP
+    [SearchResult(...), SearchResult(...), SearchResult(...)]
     """
-    query = _check(query_vector, top_k, threshold, ef_search)
-    equal = {
-        "kind": kind,
-        "repo_slug": repo,
-        "branch": branch,
-        "namespace": namespace,
-        "document_name": document,
-        "tenant_id": tenant,
+    wanted = want(
+        query_vector, top_k, threshold, partitions, question, mode, ef_search,
+        kind=kind, repo_slug=repo, branch=branch, namespace=namespace,
+        document_name=document, tenant_id=tenant,
+    )  # fmt: skip
+    with explained(), _own_settings(conn, ef_search) as cursor:
+        steps = find(wanted, exact)
+        try:
+            query = next(steps)
+            while True:
+                query = steps.send(cursor.execute(query, wanted.values, prepare=True).fetchall())
+        except StopIteration as end:
+            found: list[SearchResult] = end.value
+    return found
+
+
+@dataclass
+class Wanted:
+    """What is looked for: filters, how many, and the values of the statements' parameters."""
+
+    equal: dict[str, str | None]
+    partitions: list[str] | None
+    top_k: int
+    threshold: float
+    values: Row
+    filters: sql.Composable = field(init=False)
+
+    def __post_init__(self) -> None:
+        given = [name for name, value in self.equal.items() if value is not None]
+        self.is_filtered = bool(given)
+        self.filters = statements.where(given, self.partitions is not None)
+        self.values |= self.equal | {
+            "partitions": self.partitions,
+            "top_k": self.top_k,
+            "depth": max(self.top_k, DEPTH),
+            "least": self.threshold - ROUNDING,
+            "exact_limit": EXACT_LIMIT,
+        }
+
+
+def _listed(partitions: Iterable[str] | str | None) -> list[str] | None:
+    if partitions is None:
+        return None
+    return [partitions] if isinstance(partitions, str) else list(partitions)
+
+
+def want(
+    query_vector: object,
+    top_k: int,
+    threshold: float,
+    partitions: Iterable[str] | str | None,
+    question: str | None,
+    mode: Mode | None,
+    ef_search: int,
+    **equal: str | None,
+) -> Wanted:
+    """Return what a search looks for; see `search` for the parameters and what is raised."""
+    values = {
+        "query": _check(query_vector, top_k, threshold, ef_search),
+        "question": _words(question, mode),
     }
-    values: dict[str, Any] = {name: value for name, value in equal.items() if value is not None}
-    conditions: list[sql.Composable] = [
-        sql.SQL("{} = {}").format(sql.Identifier(n), sql.Placeholder(n)) for n in values
-    ]
-    is_filtered = bool(values)
-    if partitions is not None:
-        conditions.append(sql.SQL("partition = ANY(%(partitions)s)"))
-        values["partitions"] = [partitions] if isinstance(partitions, str) else list(partitions)
-    filters = sql.SQL(" AND ").join(conditions) if conditions else sql.SQL("true")
-    values |= {"query": query, "top_k": top_k, "exact_limit": EXACT_LIMIT}
+    return Wanted(equal, _listed(partitions), top_k, threshold, values)
+
+
+def find(
+    wanted: Wanted, exact: bool | None
+) -> Generator[sql.Composed, list[Row], list[SearchResult]]:
+    """Search, and leave the statements to whoever holds the connection, blocking or async.
+
+    Yields each statement, is sent its rows, and returns the results.
+    """
+    if exact is None:
+        exact = False
+        if wanted.is_filtered:
+            [few] = yield statements.count(wanted.filters)
+            exact = few["count"] <= EXACT_LIMIT
+    choose = _fused if wanted.values["question"] is not None else _nearest
+    statement = statements.fused if choose is _fused else statements.nearest
+    rows, is_enough = choose(wanted, (yield statement(wanted.filters, exact=exact)))
+    if not (is_enough or exact):
+        rows, _ = choose(wanted, (yield statement(wanted.filters, exact=True)))
+    return [_result(row) for row in rows]
+
+
+def _nearest(wanted: Wanted, rows: list[Row]) -> tuple[list[Row], bool]:
+    """Return the rows of a dense search, and whether as many were found as were looked for."""
+    is_enough = len(rows) >= wanted.top_k
+    # Where a row's vector is zero, its similarity is not a number and passes no comparison.
+    rows = [row for row in rows if row["similarity"] >= wanted.threshold - ROUNDING]
+    rows.sort(key=lambda row: (-row["similarity"], row["document_name"], row["chunk_index"]))
+    return rows, is_enough
+
+
+def _fused(wanted: Wanted, rows: list[Row]) -> tuple[list[Row], bool]:
+    """Return the rows of a hybrid search, and whether enough were found by their vectors."""
+    is_enough = rows[0]["near_rows"] >= wanted.values["depth"]
+    return [row for row in rows if row["id"] is not None], is_enough
+
+
+@contextmanager
+def _own_settings(conn: psycopg.Connection[Any], ef_search: int) -> Iterator[psycopg.Cursor[Row]]:
+    """Give a cursor in a transaction of its own, whose settings end with it."""
     # In a transaction of the caller's, a roll-back to where it stood takes our settings back.
     is_nested = conn.info.transaction_status == TransactionStatus.INTRANS
+    # A pipeline sends BEGIN, settings and query together: one journey instead of three.
+    with (
+        conn.pipeline(),
+        conn.transaction(force_rollback=is_nested),
+        conn.cursor(row_factory=dict_row, binary=True) as cursor,
+    ):
+        cursor.execute(SETTINGS, [str(ef_search)])
+        yield cursor
+
+
+@contextmanager
+def explained() -> Iterator[None]:
+    """Turn what the database says into errors that say what to do."""
     try:
-        # A pipeline sends BEGIN, settings and query together: one journey instead of three.
-        with (
-            conn.pipeline(),
-            conn.transaction(force_rollback=is_nested),
-            conn.cursor(row_factory=dict_row, binary=True) as cursor,
-        ):
-            if exact is None:
-                exact = is_filtered and _few(cursor, filters, values)
-            rows = _nearest(
-                cursor, filters, values, _BY_LOOKING_AT_ALL if exact else _BY_INDEX, ef_search
-            )
-            if len(rows) < top_k and not exact:
-                rows = _nearest(cursor, filters, values, _BY_LOOKING_AT_ALL, ef_search)
+        yield
     except psycopg.DataError as error:
         raise InputError(
             f"the query does not fit the table: {error.diag.message_primary or error}",
@@ -147,39 +248,31 @@ def search(
         ) from error
     except psycopg.errors.UndefinedTable as error:
         raise DatabaseError("there is no index in the database", hint="Ingest first.") from error
+    except psycopg.errors.UndefinedFunction as error:
+        raise DatabaseError(
+            "the index is of an earlier version of the course and has no words",
+            hint="Ingest again, which adds them; or ask with mode='dense'.",
+        ) from error
     except psycopg.OperationalError as error:
         raise DatabaseError(
             f"the search was broken off: {str(error).strip()}", hint="Connect and search again."
         ) from error
-    # Where a row's vector is zero, its similarity is not a number and passes no comparison.
-    rows = [row for row in rows if row["similarity"] >= threshold - ROUNDING]
-    rows.sort(key=lambda row: (-row["similarity"], row["document_name"], row["chunk_index"]))
-    return [_result(row) for row in rows]
 
 
-def _nearest(
-    cursor: psycopg.Cursor[dict[str, Any]],
-    filters: sql.Composable,
-    values: dict[str, Any],
-    order: sql.SQL,
-    ef_search: int,
-) -> list[dict[str, Any]]:
-    cursor.execute(
-        "SELECT set_config('hnsw.iterative_scan', 'strict_order', true), "
-        "set_config('hnsw.ef_search', %s, true), "
-        # A generic plan would not know how many rows the filters and the limit leave.
-        "set_config('plan_cache_mode', 'force_custom_plan', true)",
-        [str(ef_search)],
-    )
-    query = sql.SQL(_NEAREST).format(columns=sql.SQL(_COLUMNS), filters=filters, order=order)
-    return cursor.execute(query, values, prepare=True).fetchall()
-
-
-def _few(
-    cursor: psycopg.Cursor[dict[str, Any]], filters: sql.Composable, values: dict[str, Any]
-) -> bool:
-    row = cursor.execute(sql.SQL(_COUNT).format(filters=filters), values, prepare=True).fetchone()
-    return row is not None and row["count"] <= EXACT_LIMIT
+def _words(question: str | None, mode: str | None) -> str | None:
+    """Return the words that a hybrid search looks up, None for a dense one."""
+    if mode not in (None, "hybrid", "dense"):
+        raise InputError(f"there is no mode {mode!r}", hint="It is 'hybrid' or 'dense'.")
+    if mode == "hybrid" and question is None:
+        raise InputError(
+            "a hybrid search needs the question's words",
+            hint="Pass question=…, or use mode='dense'.",
+        )
+    if mode == "dense" or question is None:
+        return None
+    # What PostgreSQL cannot store is in no text that it has.
+    readable = question[:MOST_CHARACTERS].encode("utf-8", "replace").decode("utf-8")
+    return readable.replace("\0", " ")
 
 
 def _check(query_vector: object, top_k: int, threshold: float, ef_search: int) -> Vector:
@@ -216,7 +309,7 @@ def _result(row: dict[str, Any]) -> SearchResult:
         chunk_index=row["chunk_index"],
         content=row["content"],
         similarity_score=similarity,
-        score=similarity,
+        score=float(row.get("score", similarity)),
         partition=row["partition"],
         repo_slug=row["repo_slug"],
         branch=row["branch"],

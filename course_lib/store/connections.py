@@ -57,10 +57,11 @@ def connect(url: str | None = None, *, autocommit: bool = False) -> psycopg.Conn
     (Vector([1.0, 2.0]),)
     """
     if url is None:
-        from course_lib.store.databases import default_url
+        from course_lib.store.databases import open_default
 
-        url = default_url()
-    conn = open_connection(url, autocommit=autocommit)
+        conn, url = open_default(autocommit=autocommit)
+    else:
+        conn = open_connection(url, autocommit=autocommit)
     try:
         _check_versions(conn, url)
         from pgvector.psycopg import register_vector

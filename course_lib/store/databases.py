@@ -35,7 +35,7 @@ from course_lib.store.ownership import (
     sweep,
 )
 from course_lib.store.place import write_private
-from course_lib.store.server import Server, ensure_server, known_server
+from course_lib.store.server import Server, claimed_server, ensure_server, known_server
 
 COURSE = "course"
 
@@ -99,6 +99,27 @@ def default_url() -> str:
             _ensure_course(server)
             _known.add(key)
     return _course_url(server)
+
+
+def open_default(*, autocommit: bool) -> tuple[psycopg.Connection[Any], str]:
+    """Return a connection to the database of `default_url`, and its URL.
+
+    Where the embedded server runs already, one login proves what `default_url` looks up step by
+    step: that it answers, is ours, and has the database.
+    """
+    server = None if settings().database_url else claimed_server()
+    if server is not None:
+        url = _course_url(server)
+        with contextlib.suppress(psycopg.Error), contextlib.ExitStack() as unless_complete:
+            conn = psycopg.connect(
+                url, autocommit=autocommit, application_name="course", connect_timeout=2
+            )
+            unless_complete.callback(conn.close)
+            if _is_complete(conn):
+                unless_complete.pop_all()
+                return conn, url
+    url = default_url()
+    return open_connection(url, autocommit=autocommit), url
 
 
 def fresh_database(name: str, *, url: str | None = None) -> FreshDatabase:
@@ -229,12 +250,7 @@ def _course_url(server: Server) -> str:
 def _ensure_course(server: Server) -> None:
     """Make the role and the database `course`, once however many ask at a time."""
     with open_connection(server.url(), autocommit=True) as conn:
-        complete = conn.execute(
-            "SELECT 1 FROM pg_database WHERE datname = %s"
-            " AND shobj_description(oid, 'pg_database') = 'course'",
-            (COURSE,),
-        ).fetchone()
-        if complete and _can_log_in(_course_url(server)):
+        if _is_complete(conn) and _can_log_in(_course_url(server)):
             return
         conn.execute("SELECT pg_advisory_lock(%s::int, 0)", (LOCK_CLASS,))
         role = sql.Identifier(COURSE)
@@ -249,6 +265,16 @@ def _ensure_course(server: Server) -> None:
         _add_extension(server.url(COURSE))
         # The last step: a database without it was left half-made and is completed next time.
         conn.execute(sql.SQL("COMMENT ON DATABASE {} IS 'course'").format(role))
+
+
+def _is_complete(conn: psycopg.Connection[Any]) -> bool:
+    """Return whether the database `course` was made to the last step, its comment."""
+    row = conn.execute(
+        "SELECT 1 FROM pg_database WHERE datname = %s"
+        " AND shobj_description(oid, 'pg_database') = 'course'",
+        (COURSE,),
+    ).fetchone()
+    return row is not None
 
 
 def _can_log_in(url: str) -> bool:

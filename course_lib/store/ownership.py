@@ -19,7 +19,6 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import psutil
 import psycopg
 from psycopg import sql
 
@@ -57,6 +56,9 @@ class Owner:
     @classmethod
     def ourselves(cls, label: str) -> Owner:
         """Return the entry of this process."""
+        # Whoever only connects owns no fresh database.
+        import psutil
+
         process = psutil.Process()
         return cls(label, time.time(), socket.gethostname(), process.pid, process.create_time())
 
@@ -74,6 +76,8 @@ class Owner:
 
     def may_live(self) -> bool:
         """Return whether the owner may live although its lock is free."""
+        import psutil
+
         if self.host != socket.gethostname():
             return time.time() - self.created < FAR_OWNER_GRACE
         try:

@@ -12,11 +12,13 @@ import socket
 import time
 from dataclasses import dataclass
 from pathlib import Path
-
-import psutil
+from typing import TYPE_CHECKING
 
 from course_lib.errors import ServerError
 from course_lib.store.account import Account, run_as
+
+if TYPE_CHECKING:
+    import psutil
 
 # Backends notice the postmaster's death when they next wait for something; one that computes is
 # told to stop after this many seconds, and one that does not listen is killed after as many again.
@@ -56,6 +58,9 @@ def read_pid_file(pgdata: Path) -> PidFile | None:
 
 def is_postmaster_of(pid: int, pgdata: Path) -> bool:
     """Return whether process `pid` lives (a zombie does not) and is a PostgreSQL on `pgdata`."""
+    # Here and below: a search whose login succeeds never has to look at processes.
+    import psutil
+
     try:
         process = psutil.Process(pid)
         if not _is_live_postgres(process):
@@ -142,6 +147,8 @@ def clear_remains(pgdata: Path, socket_dir: Path | None, account: Account | None
 
 
 def _end_leftovers(pgdata: Path, account: Account | None) -> None:
+    import psutil
+
     remaining = [p for p in psutil.process_iter() if _is_left_over(p, pgdata, account)]
     for end in ("terminate", "kill", ""):
         _, waited_for = psutil.wait_procs(remaining, timeout=PATIENCE)
@@ -160,6 +167,8 @@ def _end_leftovers(pgdata: Path, account: Account | None) -> None:
 
 
 def _is_left_over(process: psutil.Process, pgdata: Path, account: Account | None) -> bool:
+    import psutil
+
     try:
         return _is_live_postgres(process) and _directory(process, account) == pgdata
     except (psutil.Error, OSError):
@@ -167,6 +176,8 @@ def _is_left_over(process: psutil.Process, pgdata: Path, account: Account | None
 
 
 def _is_live_postgres(process: psutil.Process) -> bool:
+    import psutil
+
     if process.status() in {psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD}:
         return False
     return process.name().lower() in {"postgres", "postgres.exe"}
@@ -174,6 +185,8 @@ def _is_live_postgres(process: psutil.Process) -> bool:
 
 def _directory(process: psutil.Process, account: Account | None) -> Path | None:
     """Return a process's working directory; as in Docker, root may have to ask as `account`."""
+    import psutil
+
     try:
         return Path(process.cwd()).resolve()
     except psutil.AccessDenied:

@@ -16,6 +16,7 @@ from course_lib.errors import SchemaMismatchError
 from course_lib.records import PARTITIONS
 from course_lib.store.roles import grant_to_service_roles
 from course_lib.store.tenancy import protect_tables
+from course_lib.store.words import add_word_search, drop_word_search
 
 _TABLES: LiteralString = """
 CREATE TABLE documents (
@@ -118,6 +119,7 @@ def create_schema(conn: psycopg.Connection, vector_dim: int = 384) -> None:
         if owns_tables(conn):
             # Tables of an earlier version of the course get what they lack.
             protect_tables(conn)
+            add_word_search(conn)
             _create_view(conn)
             grant_to_service_roles(conn)
 
@@ -240,3 +242,4 @@ def drop_schema(conn: psycopg.Connection) -> None:
     with conn.transaction():
         conn.execute("DROP VIEW IF EXISTS code_chunks")
         conn.execute("DROP TABLE IF EXISTS documents, document_chunks")
+        drop_word_search(conn)

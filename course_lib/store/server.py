@@ -25,6 +25,7 @@ from course_lib.store.place import house_of, is_at_home, is_far_socket_folder
 
 __all__ = [
     "Server",
+    "claimed_server",
     "ensure_server",
     "known_server",
     "remove_server",
@@ -60,6 +61,19 @@ def ensure_server(state: Path | None = None) -> Server:
 def server_status(state: Path | None = None) -> Server | None:
     """Return the embedded server if it runs and takes connections, else `None`; starts nothing."""
     state = _resolved(state)
+    facts = claimed_server(state)
+    if facts is None:
+        return None
+    with as_server_errors(state):
+        claim = postmaster.read_pid_file(facts.pgdata)
+        if claim is None or not postmaster.is_postmaster_of(claim.pid, facts.pgdata):
+            return None
+        return facts if postmaster.accepts(claim.port) else None
+
+
+def claimed_server(state: Path | None = None) -> Server | None:
+    """Return the embedded server if its files say that it runs, which a login then proves."""
+    state = _resolved(state)
     with as_server_errors(state):
         facts = read_facts(state)
         if facts is None or not facts.bin_dir.is_dir():
@@ -69,9 +83,7 @@ def server_status(state: Path | None = None) -> Server | None:
         claim = postmaster.read_pid_file(facts.pgdata)
         if claim is None or (claim.status, claim.port) != ("ready", facts.port):
             return None
-        if not postmaster.is_postmaster_of(claim.pid, facts.pgdata):
-            return None
-        return facts if postmaster.accepts(claim.port) else None
+        return facts
 
 
 def known_server(state: Path | None = None) -> Server | None:

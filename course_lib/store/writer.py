@@ -14,10 +14,10 @@ from typing import Any, LiteralString, NamedTuple
 import numpy as np
 import psycopg
 from psycopg import sql
-from psycopg.types.json import Jsonb
 
 from course_lib.errors import DatabaseError, InputError
-from course_lib.records import Chunk, Visibility, content_hash
+from course_lib.records import Chunk, Visibility
+from course_lib.store.rows import COLUMNS, DOCUMENT, KEY, check_chunks, make_rows
 from course_lib.store.schema import stored_dimension, table_for
 
 
@@ -66,27 +66,6 @@ class WriteReport:
             self.deleted + other.deleted,
         )
 
-
-_COLUMNS = {
-    "partition": "text",
-    "tenant_id": "text",
-    "repo_slug": "text",
-    "branch": "text",
-    "document_name": "text",
-    "chunk_index": "int4",
-    "commit_sha": "text",
-    "kind": "text",
-    "name": "text",
-    "namespace": "text",
-    "citation_url": "text",
-    "content": "text",
-    "content_hash": "text",
-    "metadata": "jsonb",
-    "visibility": "text",
-    "embedding": "vector",
-}
-_DOCUMENT: LiteralString = "partition, tenant_id, repo_slug, branch, document_name"
-_KEY = (*_DOCUMENT.split(", "), "chunk_index")
 
 # Writers of one source take turns; otherwise the pieces of two versions could get mixed.
 _TAKE_TURNS: LiteralString = """
@@ -163,10 +142,10 @@ def write_chunks(
     """
     vectors = np.asarray(vectors, dtype=np.float32)
     if not len(chunks) == len(vectors) == 0:
-        _check(chunks, vectors)
+        check_chunks(chunks, vectors)
     if not chunks:
         return WriteReport()
-    rows = _rows(chunks, vectors, partition, visibility)
+    rows = make_rows(chunks, vectors, partition, visibility)
     try:
         with conn.transaction(), conn.cursor() as cursor:
             _check_dimension(stored_dimension(conn), vectors.shape[1])
@@ -184,8 +163,8 @@ def _replace(
 ) -> tuple[int, int, int]:
     """Write all rows of some documents; return how many were inserted, updated and deleted."""
     table = sql.Identifier(table_name)
-    columns = sql.SQL(", ").join(map(sql.Identifier, _COLUMNS))
-    payload = [name for name in _COLUMNS if name not in _KEY]
+    columns = sql.SQL(", ").join(map(sql.Identifier, COLUMNS))
+    payload = [name for name in COLUMNS if name not in KEY]
     cursor.execute(
         sql.SQL("CREATE TEMP TABLE incoming ON COMMIT DROP AS SELECT {} FROM {} LIMIT 0").format(
             columns, table
@@ -194,7 +173,7 @@ def _replace(
     with cursor.copy(
         sql.SQL("COPY incoming ({}) FROM STDIN (FORMAT BINARY)").format(columns)
     ) as copy:
-        copy.set_types(list(_COLUMNS.values()))
+        copy.set_types(list(COLUMNS.values()))
         for row in rows:
             copy.write_row(row)
     cursor.execute("ANALYZE incoming")
@@ -221,10 +200,10 @@ def write_documents(
     with conn.cursor() as cursor:
         cursor.executemany(
             f"""
-            INSERT INTO documents ({_DOCUMENT}, commit_sha, citation_url, content, content_hash,
+            INSERT INTO documents ({DOCUMENT}, commit_sha, citation_url, content, content_hash,
                 parser, settings, model, visibility)
             VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
-            ON CONFLICT ({_DOCUMENT}) DO UPDATE SET
+            ON CONFLICT ({DOCUMENT}) DO UPDATE SET
                 commit_sha = excluded.commit_sha, citation_url = excluded.citation_url,
                 content = excluded.content, content_hash = excluded.content_hash,
                 parser = excluded.parser, settings = excluded.settings, model = excluded.model,
@@ -283,79 +262,6 @@ def _qualified(alias: str, names: Sequence[str]) -> sql.Composed:
     return sql.SQL(", ").join(sql.Identifier(alias, name) for name in names)
 
 
-def _rows(
-    chunks: Sequence[Chunk],
-    vectors: np.ndarray[Any, np.dtype[np.float32]],
-    partition: str,
-    visibility: Visibility,
-) -> list[tuple[object, ...]]:
-    rows: list[tuple[object, ...]] = []
-    counts: dict[tuple[str, ...], int] = {}
-    seen: set[tuple[object, ...]] = set()
-    for chunk, vector in zip(chunks, vectors, strict=True):
-        meta = dict(chunk.custom_meta)
-        branch = _column(chunk, meta, "branch") or ""
-        document = (partition, chunk.tenant_id, chunk.repo_slug, branch, chunk.source_path)
-        index = meta.pop("chunkIndex", counts.get(document, 0))
-        counts[document] = counts.get(document, 0) + 1
-        if type(index) is not int or not 0 <= index < 2**31:
-            raise InputError(
-                f"{chunk.source_path} has a chunk with chunkIndex {index!r}",
-                hint="Number the chunks of a document 0, 1, 2, … or leave chunkIndex out.",
-            )
-        if (*document, index) in seen:
-            raise InputError(
-                f"{chunk.source_path} has two chunks with chunkIndex {index}",
-                hint="Number the chunks of a document 0, 1, 2, … or leave chunkIndex out.",
-            )
-        seen.add((*document, index))
-        commit_sha = _column(chunk, meta, "commitSha")
-        namespace = _column(chunk, meta, "namespace")
-        citation_url = _column(chunk, meta, "citationUrl")
-        meta |= {
-            "parserId": chunk.parser_id,
-            "parserVersion": chunk.parser_version,
-            **{
-                key: value
-                for key, value in (
-                    ("lineStart", chunk.line_start),
-                    ("lineEnd", chunk.line_end),
-                    ("className", chunk.class_name),
-                    ("extends", chunk.extends),
-                )
-                if value is not None
-            },
-        }
-        rows.append(
-            (
-                *document,
-                index,
-                commit_sha,
-                chunk.kind,
-                chunk.name,
-                namespace,
-                citation_url,
-                chunk.content,
-                content_hash(chunk),
-                Jsonb(meta),
-                visibility,
-                vector,
-            )
-        )
-    return rows
-
-
-def _column(chunk: Chunk, meta: dict[str, Any], key: str) -> str | None:
-    """Take out of `meta` what has a column of its own."""
-    value = meta.pop(key, None)
-    if value is not None and not isinstance(value, str):
-        raise InputError(
-            f"{chunk.source_path} has a chunk whose customMeta.{key} is {value!r}, no text",
-            hint="Make it a string, or leave it out.",
-        )
-    return value
-
-
 def _check_dimension(stored: int | None, given: int) -> None:
     if stored is None:
         raise DatabaseError(
@@ -366,30 +272,3 @@ def _check_dimension(stored: int | None, given: int) -> None:
             f"the vectors have {given} dimensions, the table has {stored}",
             hint="Encode with the model that filled the index, or use another database.",
         )
-
-
-def _check(chunks: Sequence[Chunk], vectors: np.ndarray[Any, np.dtype[np.float32]]) -> None:
-    if vectors.ndim != 2 or len(vectors) != len(chunks):
-        raise InputError(
-            f"{len(chunks)} chunks came with vectors of shape {vectors.shape}",
-            hint="Pass one vector a chunk, in the same order.",
-        )
-    finite = np.isfinite(vectors).all(axis=1)
-    if not finite.all():
-        place = int(np.flatnonzero(~finite)[0])
-        raise InputError(
-            f"the vector of chunk {place} ({chunks[place].source_path}) holds NaN or infinity",
-            hint="Look at what the model was given for it.",
-        )
-    if not vectors.any(axis=1).all():
-        place = int(np.flatnonzero(~vectors.any(axis=1))[0])
-        raise InputError(
-            f"the vector of chunk {place} ({chunks[place].source_path}) holds only zeros",
-            hint="It points nowhere and is similar to nothing; encode the chunk's text.",
-        )
-    for chunk in chunks:
-        if "\0" in chunk.content:
-            raise InputError(
-                f"{chunk.source_path} holds a NUL character, which PostgreSQL cannot store",
-                hint="Take it out, or leave the file out.",
-            )

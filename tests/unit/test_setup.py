@@ -19,7 +19,7 @@ import typer.main
 import yaml
 
 from course_lib.bootstrap import set_up
-from course_lib.cli import app
+from course_lib.cli.front_door import build_app
 from course_lib.installer.interpreters import advice, ask, find_python, unsuitable
 from course_lib.installer.machine import Machine, missing_wheels
 from course_lib.installer.processes import SetupError, clean_environment
@@ -116,7 +116,7 @@ def test_the_makefile_has_every_task() -> None:
 
 
 def test_every_task_of_make_is_a_command_of_course() -> None:
-    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    commands = typer.main.get_command(build_app()).commands  # type: ignore[attr-defined]
     for task, recipe in TASKS.items():
         if task in ("help", "setup"):
             continue

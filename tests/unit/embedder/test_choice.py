@@ -4,6 +4,7 @@ import json
 import logging
 import platform
 import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,8 @@ from course_lib.embedder.bert import Bert, read_bert
 from course_lib.embedder.choice import ENOUGH, Choice, choose, remembered, try_engine
 from course_lib.embedder.trial import AGREEMENT, top_ten
 from course_lib.embedder.weights import DEFAULT_MODEL, read_tensors
-from course_lib.errors import ModelError
+from course_lib.errors import InputError, ModelError
+from course_lib.settings import settings
 
 
 def auto() -> EmbeddingClient:
@@ -142,3 +144,33 @@ def test_weights_that_are_cut_short_are_named(tmp_path: Path, bert: Bert) -> Non
 def test_an_unknown_backend_is_refused() -> None:
     with pytest.raises(ValueError, match="auto, torch, openvino or onnx"):
         EmbeddingClient(backend="tpu")  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def wanted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """Sets RAG_EMBED_BACKEND."""
+
+    def want(backend: str) -> None:
+        monkeypatch.setenv("RAG_EMBED_BACKEND", backend)
+        settings.cache_clear()
+
+    yield want
+    settings.cache_clear()
+
+
+def test_the_backend_is_a_setting_that_an_argument_overrides(
+    wanted: Callable[[str], None], bert: Bert
+) -> None:
+    wanted("onnx")
+    assert EmbeddingClient(DEFAULT_MODEL).backend.name == "onnx-f32"
+    assert describe()["backend"] == "onnx, because RAG_EMBED_BACKEND says so"
+    assert EmbeddingClient(DEFAULT_MODEL, backend="torch").backend.name == "torch"
+    wanted("torch")
+    assert EmbeddingClient(DEFAULT_MODEL).backend.name == "torch"
+    assert EmbeddingClient(DEFAULT_MODEL, backend="auto").backend.name == choose(bert).engine
+
+
+def test_a_wrong_backend_in_the_environment_is_explained(wanted: Callable[[str], None]) -> None:
+    wanted("tpu")
+    with pytest.raises(InputError, match="RAG_EMBED_BACKEND: Input should be 'auto', 'torch'"):
+        EmbeddingClient(DEFAULT_MODEL)

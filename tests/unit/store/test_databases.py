@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -19,6 +20,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from course_lib.errors import DatabaseError
 from course_lib.settings import settings
+from course_lib.store import databases
 from course_lib.store.connections import connect, url_for
 from course_lib.store.databases import (
     default_url,
@@ -26,7 +28,14 @@ from course_lib.store.databases import (
     fresh_database,
     list_databases,
 )
-from course_lib.store.server import ensure_server, remove_server, stop_server
+from course_lib.store.postmaster import is_postmaster_of, read_pid_file
+from course_lib.store.server import (
+    claimed_server,
+    ensure_server,
+    remove_server,
+    server_status,
+    stop_server,
+)
 
 OWNER = (
     "import sys, time\n"
@@ -275,3 +284,41 @@ def test_a_role_that_may_not_gets_a_clear_error(
     with pytest.raises(DatabaseError, match="lacks a right") as caught:
         fresh_database("05", url=ensure_server().url("postgres", "guest", "s3cret"))
     assert "CREATEDB" in caught.value.hint and "s3cret" not in str(caught.value)
+
+
+def test_a_server_that_runs_is_reached_by_a_login_and_no_look_at_processes() -> None:
+    default_url()
+    program = """
+import sys
+from course_lib.store import connect
+with connect() as conn:
+    assert conn.execute("SELECT current_user").fetchone() == ("course",)
+assert "psutil" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_connecting_completes_a_course_database_that_was_left_half_made(
+    admin: psycopg.Connection[tuple[object, ...]],
+) -> None:
+    default_url()
+    with psycopg.connect(ensure_server().url("course"), autocommit=True) as conn:
+        conn.execute("DROP EXTENSION vector CASCADE")
+    admin.execute("COMMENT ON DATABASE course IS NULL")
+    databases._known.clear()
+    with connect() as conn:
+        assert conn.execute("SELECT '[1]'::vector::text").fetchone() == ("[1]",)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
+def test_connecting_revives_a_server_whose_files_still_say_that_it_runs() -> None:
+    server = ensure_server()
+    claim = read_pid_file(server.pgdata)
+    assert claim is not None
+    os.kill(claim.pid, signal.SIGKILL)
+    deadline = time.monotonic() + 30
+    while is_postmaster_of(claim.pid, server.pgdata) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert claimed_server() is not None and server_status() is None
+    with connect() as conn:
+        assert conn.execute("SELECT 1").fetchone() == (1,)

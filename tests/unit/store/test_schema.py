@@ -102,6 +102,7 @@ def test_the_columns_are_those_of_the_design(conn: psycopg.Connection) -> None:
         "created_at": "timestamp with time zone",
         "updated_at": "timestamp with time zone",
         "embedding": "vector(384)",
+        "search_text": "tsvector",
     }
 
 

@@ -1,0 +1,102 @@
+"""Late interaction: a question and what was found for it go in, the same in better order comes out.
+
+One vector says what a passage is about as a whole. Here each word piece of the question looks for
+the word piece of the passage that is most like it, and the passage's score is the mean of what they
+find. This is the MaxSim of ColBERT (Khattab and Zaharia, "ColBERT: Efficient and Effective Passage
+Search via Contextualized Late Interaction over BERT", SIGIR 2020), with the vectors of a model that
+was not trained for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from course_lib.errors import InputError
+from course_lib.records import SearchResult, embedded_text
+
+if TYPE_CHECKING:
+    from course_lib.embedder import EmbeddingClient
+
+Vectors = np.ndarray[Any, np.dtype[np.float32]]
+
+
+def maxsim(question: Vectors, passage: Vectors) -> float:
+    """Return the mean, over a question's word pieces, of each one's best match in a passage.
+
+    Parameters
+    ----------
+    question, passage
+        Vectors of length 1, one a word piece: float32 of shapes (q, dimension), (p, dimension).
+
+    Returns
+    -------
+    float
+        Between -1 and 1; 0 where one of them has no word piece.
+
+    Examples
+    --------
+    The question's first piece is in the passage, its second one is halfway (60 degrees) there:
+
+    >>> question = np.array([[1, 0, 0], [0, 1, 0]], np.float32)
+    >>> passage = np.array([[1, 0, 0], [0, 0.5, 0.75**0.5]], np.float32)
+    >>> maxsim(question, passage)
+    0.75
+    """
+    if not len(question) or not len(passage):
+        return 0.0
+    return float((question @ passage.T).max(axis=1).mean())
+
+
+def rerank_maxsim(
+    embedder: EmbeddingClient,
+    question: str,
+    results: Sequence[SearchResult],
+    *,
+    maxsim_k: int = 20,
+) -> list[SearchResult]:
+    """Return the results with the first `maxsim_k` of them in the order of their MaxSim.
+
+    Parameters
+    ----------
+    embedder
+        Whose `encode_tokens` reads the question and the passages, under their headers.
+    question
+        The question.
+    results
+        What a search returned, best first.
+    maxsim_k
+        How many of them are re-ordered; the others stay behind those, in their order.
+
+    Returns
+    -------
+    list of SearchResult
+        By falling `score`, which is the MaxSim for those that were re-ordered, and what keeps them
+        behind for the others; equals in the order in which they came.
+
+    Raises
+    ------
+    InputError
+        If `maxsim_k` is below 1.
+    """
+    if maxsim_k < 1:
+        raise InputError(f"maxsim_k is {maxsim_k}", hint="Re-order 1 result or more.")
+    first = results[:maxsim_k]
+    if not first:
+        return []
+    texts = [embedded_text(result.content, result.metadata.get("header")) for result in first]
+    asked, *passages = embedder.encode_tokens([question, *texts])
+    scored = [
+        replace(result, score=maxsim(asked, passage))
+        for result, passage in zip(first, passages, strict=True)
+    ]
+    scored.sort(key=lambda result: -result.score)
+    # The scores of the rest are of another kind; they are made to lie below, and to fall.
+    rest = [
+        replace(result, score=scored[-1].score - place)
+        for place, result in enumerate(results[maxsim_k:], 1)
+    ]
+    return scored + rest

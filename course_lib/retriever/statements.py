@@ -1,0 +1,119 @@
+"""The statements of a search: what kind of search and which filters go in, composed SQL comes out.
+
+Every value is a parameter; only names of columns and the order are composed.
+"""
+
+from __future__ import annotations
+
+from typing import LiteralString
+
+from psycopg import sql
+
+RRF_K = 60
+"""What is added to a place before it is inverted: the first place counts little more than the next.
+
+60 is the constant of Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion outperforms Condorcet
+and individual Rank Learning Methods" (SIGIR 2009).
+"""
+
+_COLUMNS: LiteralString = (
+    "chunk.id, chunk.document_name, chunk.chunk_index, chunk.content, chunk.partition, "
+    "chunk.repo_slug, chunk.branch, chunk.kind, chunk.name, chunk.namespace, chunk.citation_url, "
+    "chunk.metadata"
+)
+
+_NEAREST: LiteralString = """
+SELECT {columns}, 1 - (embedding <=> %(query)s) AS similarity
+FROM document_chunks AS chunk
+WHERE {filters}
+ORDER BY {order}
+LIMIT %(top_k)s
+"""
+
+# Two lists of rows, one by meaning and one by words, each with its places. A row's score is the sum
+# of 1 / (60 + place) over the lists that it is in. (tableoid, ctid) is where a row lies, which
+# does not change within a statement.
+_FUSED: LiteralString = """
+WITH near AS MATERIALIZED (
+    SELECT tableoid AS tab, ctid AS "row", embedding <=> %(query)s AS distance,
+           document_name, chunk_index
+    FROM document_chunks AS chunk
+    WHERE {filters}
+    ORDER BY {order}
+    LIMIT %(depth)s
+), by_meaning AS (
+    SELECT tab, "row", row_number() OVER (ORDER BY distance, document_name, chunk_index) AS place
+    FROM near
+), by_words AS (
+    SELECT tab, "row", place FROM chunks_with_words(
+        %(question)s, %(depth)s::integer, %(partitions)s::text[], %(kind)s, %(repo_slug)s,
+        %(branch)s, %(namespace)s, %(document_name)s, %(tenant_id)s)
+), fused AS MATERIALIZED (
+    SELECT tab, "row", coalesce(1 / ({k} + by_meaning.place)::float8, 0)
+                     + coalesce(1 / ({k} + by_words.place)::float8, 0) AS score
+    FROM by_meaning FULL JOIN by_words USING (tab, "row")
+), best AS (
+    SELECT {columns}, 1 - (embedding <=> %(query)s) AS similarity, fused.score,
+           row_number() OVER (ORDER BY fused.score DESC, {ties}) AS place
+    FROM fused CROSS JOIN LATERAL (
+        -- LIMIT makes the planner fetch each row by its address.
+        SELECT * FROM document_chunks WHERE tableoid = fused.tab AND ctid = fused."row" LIMIT 1
+    ) AS chunk
+    WHERE (embedding <=> %(query)s) <= 1 - %(least)s
+    ORDER BY place
+    LIMIT %(top_k)s
+)
+SELECT near_rows, best.* FROM (SELECT count(*) AS near_rows FROM near) AS counted
+LEFT JOIN best ON true ORDER BY place
+"""
+
+_TIES: LiteralString = (
+    "chunk.document_name, chunk.chunk_index, chunk.partition, chunk.tenant_id, chunk.repo_slug, "
+    "chunk.branch"
+)
+_BY_INDEX: LiteralString = "embedding <=> %(query)s"
+# Adding zero keeps the planner from taking the order out of the vector index.
+_BY_LOOKING_AT_ALL: LiteralString = "(embedding <=> %(query)s) + 0, {ties}"
+
+_COUNT: LiteralString = """
+SELECT count(*) FROM (
+    SELECT FROM document_chunks AS chunk WHERE {filters} LIMIT %(exact_limit)s + 1) AS few
+"""
+
+
+def where(columns: list[str], has_partitions: bool) -> sql.Composable:
+    """Return the condition that each of these columns equals its parameter."""
+    conditions: list[sql.Composable] = [
+        sql.SQL("chunk.{} = {}").format(sql.Identifier(name), sql.Placeholder(name))
+        for name in columns
+    ]
+    if has_partitions:
+        conditions.append(sql.SQL("chunk.partition = ANY(%(partitions)s)"))
+    return sql.SQL(" AND ").join(conditions) if conditions else sql.SQL("true")
+
+
+def nearest(filters: sql.Composable, *, exact: bool) -> sql.Composed:
+    """Return the statement of a dense search."""
+    return sql.SQL(_NEAREST).format(columns=sql.SQL(_COLUMNS), filters=filters, order=_order(exact))
+
+
+def fused(filters: sql.Composable, *, exact: bool) -> sql.Composed:
+    """Return the statement of a hybrid search."""
+    return sql.SQL(_FUSED).format(
+        columns=sql.SQL(_COLUMNS),
+        filters=filters,
+        order=_order(exact),
+        ties=sql.SQL(_TIES),
+        k=sql.Literal(RRF_K),
+    )
+
+
+def count(filters: sql.Composable) -> sql.Composed:
+    """Return the statement that counts what passes the filters, up to a limit."""
+    return sql.SQL(_COUNT).format(filters=filters)
+
+
+def _order(exact: bool) -> sql.Composable:
+    if not exact:
+        return sql.SQL(_BY_INDEX)
+    return sql.SQL(_BY_LOOKING_AT_ALL).format(ties=sql.SQL(_TIES))

@@ -1,0 +1,117 @@
+"""The FastAPI app: `create_app` puts the parts together, and `serve` runs them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI
+
+from course_lib import __version__
+from course_lib.service import page, routes
+from course_lib.service.config import ServiceConfig
+from course_lib.service.context import Context
+from course_lib.service.database import Database
+from course_lib.service.encoding import Embedder, Encoder
+from course_lib.service.metrics import Metrics
+from course_lib.service.middleware import Door
+from course_lib.service.problems import Problem, add_problem_handlers
+
+
+def create_app(config: ServiceConfig | None = None, *, embedder: Embedder | None = None) -> FastAPI:
+    """Return the retrieval API as an ASGI app.
+
+    It starts whether or not the database is there: `/ready` says what is missing, and requests
+    that need it are answered with 503 until it is back.
+
+    Parameters
+    ----------
+    config
+        None takes the environment's and `.env`'s settings.
+    embedder
+        The model; None is `EmbeddingClient()`.
+
+    Raises
+    ------
+    InputError
+        If a setting cannot be used.
+
+    Examples
+    --------
+    >>> from fastapi.testclient import TestClient
+    >>> TestClient(create_app()).get("/health").json()
+    {'status': 'ok'}
+    """
+    config = config or ServiceConfig.from_settings()
+    metrics = Metrics()
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        encoder = Encoder(embedder or _default_embedder())
+        database = Database(lambda: _reader_url(config), config.pool_size)
+        app.state.context = Context(config, encoder, database, metrics)
+        metrics.watch(encoder, database)
+        encoder.start()
+        database.start()
+        try:
+            yield
+        finally:
+            await encoder.stop()
+            await database.stop()
+
+    app = FastAPI(
+        title="Retrieval API of the course",
+        description="Search documents and code by meaning and by words.",
+        version=__version__,
+        lifespan=lifespan,
+        # The usual pages load their scripts from elsewhere.
+        docs_url=None,
+        redoc_url=None,
+    )
+    app.include_router(page.router)
+    app.include_router(routes.router)
+    add_problem_handlers(app)
+    _describe_problems(app)
+    app.add_middleware(Door, config=config, metrics=metrics)
+    return app
+
+
+def _default_embedder() -> Embedder:
+    from course_lib.embedder import EmbeddingClient
+
+    return EmbeddingClient()
+
+
+def _reader_url(config: ServiceConfig) -> str:
+    """Make what a service needs in the database, and return the URL of the role that reads.
+
+    Raises
+    ------
+    CourseError
+        If the database is away or does not allow it.
+    """
+    from course_lib.settings import settings
+    from course_lib.store import connect, create_schema, default_url, service_url
+
+    url = config.database_url or default_url()
+    with connect(url, autocommit=True) as conn:
+        create_schema(conn, settings().vector_dim)
+    return service_url("reader", url=url)
+
+
+def _describe_problems(app: FastAPI) -> None:
+    """Add the problem document to the OpenAPI description, in place of the framework's errors."""
+    describe = app.openapi
+
+    def openapi() -> dict[str, object]:
+        found = describe()
+        schemas = found.setdefault("components", {}).setdefault("schemas", {})
+        if "Problem" not in schemas:
+            schema = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
+            schemas.update(schema.pop("$defs", {}))
+            schemas["Problem"] = schema
+        for unused in ("HTTPValidationError", "ValidationError"):
+            schemas.pop(unused, None)
+        return found
+
+    app.openapi = openapi  # type: ignore[method-assign]

@@ -1,0 +1,173 @@
+"""The service's way to PostgreSQL: an async pool that reads, as a role that cannot do more.
+
+The service starts while the database is away, says so, and finds it again by itself: as long as it
+is away, every request fails quickly with the same answer and none hangs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any, TypeVar
+
+import psycopg
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
+
+from course_lib.errors import CourseError, DatabaseError
+from course_lib.service.problems import UnavailableError
+
+Found = TypeVar("Found")
+
+PATIENCE = 10.0
+"""Seconds that a request waits for a connection while others have them all."""
+
+PATIENCE_AWAY = 0.5
+"""Seconds that it waits while the database is away: long enough to notice that it is back."""
+
+RETRY_DELAY = 1.0
+"""Seconds between two attempts to find a database that is away."""
+
+READY_FOR = 0.5
+"""Seconds for which an answer about the database's state is repeated."""
+
+log = logging.getLogger("course.service")
+
+
+class Database:
+    """A database, as the service reads it.
+
+    Parameters
+    ----------
+    find_url
+        Gives the URL of a role that can only read; called until it succeeds.
+    pool_size
+        Connections, at most.
+    """
+
+    def __init__(self, find_url: Callable[[], str], pool_size: int) -> None:
+        self._find_url, self._pool_size = find_url, pool_size
+        self._pool: AsyncConnectionPool[psycopg.AsyncConnection[Any]] | None = None
+        self._search: asyncio.Task[None] | None = None
+        self._asked: tuple[float, str] | None = None
+        self._is_away = False
+        self.problem = "the database has not been found yet"
+
+    def start(self) -> None:
+        """Begin to look for the database in the background."""
+        self._search = asyncio.create_task(self._find())
+
+    async def stop(self) -> None:
+        """Give all connections back; those at work end their statement first."""
+        if self._search:
+            self._search.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._search
+        if self._pool:
+            await self._pool.close()
+
+    async def state(self) -> str:
+        """Return ``ready``, or what is the matter with the database."""
+        now = time.monotonic()
+        if self._asked is None or now - self._asked[0] > READY_FOR:
+            self._asked = (now, await self._ask())
+        return self._asked[1]
+
+    async def read(
+        self, tenant: str, work: Callable[[psycopg.AsyncConnection[Any]], Awaitable[Found]]
+    ) -> Found:
+        """Run `work` in a read-only transaction of one tenant and return what it gives.
+
+        A connection that died since it was last used is replaced and the work done once more:
+        reading twice does no harm.
+
+        Raises
+        ------
+        UnavailableError
+            If the database is away.
+        """
+        pool = self._pool
+        if pool is None:
+            raise UnavailableError(self.problem)
+        for attempt in (1, 2):
+            try:
+                patience = PATIENCE_AWAY if self._is_away else PATIENCE
+                async with pool.connection(timeout=patience) as conn, conn.transaction():
+                    # Both hold until the transaction ends: nothing is left to who comes next.
+                    await conn.execute(
+                        "SELECT set_config('course.tenant', %s, true), "
+                        "set_config('transaction_read_only', 'on', true)",
+                        [tenant],
+                    )
+                    found = await work(conn)
+                self._is_away = False
+                return found
+            except PoolTimeout as error:
+                self._is_away = True
+                raise UnavailableError("the database is busy or away; try again soon") from error
+            except (psycopg.OperationalError, DatabaseError) as error:
+                cause = error if isinstance(error, psycopg.Error) else error.__cause__
+                if not isinstance(cause, psycopg.OperationalError) or isinstance(
+                    cause, psycopg.errors.QueryCanceled
+                ):
+                    raise
+                log.warning("the database went away: %s", str(cause).strip())
+                self._is_away = True
+                if attempt == 2:
+                    raise UnavailableError("the database went away; try again soon") from error
+                # A server that was restarted has cut all connections, not only this one.
+                with suppress(psycopg.Error, TimeoutError):
+                    await asyncio.wait_for(pool.check(), PATIENCE_AWAY)
+        raise AssertionError("unreachable")
+
+    def stats(self) -> dict[str, int]:
+        """Return the pool's counters."""
+        return self._pool.get_stats() if self._pool else {}
+
+    async def _ask(self) -> str:
+        async def one(conn: psycopg.AsyncConnection[Any]) -> str:
+            cursor = await conn.execute("SELECT to_regclass('document_chunks') IS NOT NULL")
+            row = await cursor.fetchone()
+            return "ready" if row and row[0] else "there is no index in the database yet"
+
+        try:
+            return await self.read("nobody", one)
+        except UnavailableError as error:
+            return error.detail
+
+    async def _find(self) -> None:
+        while True:
+            try:
+                url = await asyncio.to_thread(self._find_url)
+                break
+            except (CourseError, psycopg.Error) as error:
+                said = str(error.args[0] if error.args else error).strip()
+                log.warning("the database was not found, and is tried again: %s", said)
+                self.problem = "the database cannot be reached"
+                await asyncio.sleep(RETRY_DELAY)
+        pool = AsyncConnectionPool(
+            url,
+            min_size=min(2, self._pool_size),
+            max_size=self._pool_size,
+            open=False,
+            timeout=PATIENCE,
+            kwargs={"application_name": "course-service", "connect_timeout": 5},
+            configure=_configure,
+            max_waiting=500,
+            # For ever, and at least every few seconds: back soon after the database is.
+            reconnect_timeout=10,
+            name="reader",
+        )
+        await pool.open(wait=False)
+        self._pool = pool
+        self.problem = ""
+
+
+async def _configure(conn: psycopg.AsyncConnection[Any]) -> None:
+    from pgvector.psycopg import register_vector_async
+
+    await register_vector_async(conn)
+    await conn.execute("SET statement_timeout = '30s'")
+    await conn.commit()

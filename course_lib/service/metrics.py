@@ -1,0 +1,78 @@
+"""What Prometheus reads at `/metrics`; each service counts for itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from course_lib.service.database import Database
+from course_lib.service.encoding import Encoder
+
+SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+
+
+class Metrics:
+    """The counters of one service.
+
+    Attributes
+    ----------
+    in_flight
+        Requests that are being answered.
+    """
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self._requests = Counter(
+            "course_requests",
+            "Requests that were answered",
+            ("method", "route", "status"),
+            registry=self.registry,
+        )
+        self._seconds = Histogram(
+            "course_request_seconds",
+            "Seconds from the request's head to the end of the answer",
+            ("route",),
+            buckets=SECONDS,
+            registry=self.registry,
+        )
+        self.in_flight = Gauge(
+            "course_requests_in_flight", "Requests that are being answered", registry=self.registry
+        )
+
+    def observe(self, method: str, route: str, status: int, seconds: float) -> None:
+        """Count one answered request."""
+        method = method if method in _METHODS else "other"
+        self._requests.labels(method, route, str(status)).inc()
+        self._seconds.labels(route).observe(seconds)
+
+    def watch(self, encoder: Encoder, database: Database) -> None:
+        """Report the state of the encoder and of the pool as well."""
+        self.registry.register(_State(encoder, database))
+
+    def text(self) -> bytes:
+        """Return everything in Prometheus' text format."""
+        return generate_latest(self.registry)
+
+
+_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+
+
+class _State(Collector):
+    """Read when somebody asks, not kept."""
+
+    def __init__(self, encoder: Encoder, database: Database) -> None:
+        self.encoder, self.database = encoder, database
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield the encoder's and the pool's figures."""
+        values = {
+            "course_encoded_texts": ("Texts encoded since the start", self.encoder.texts),
+            "course_encoded_batches": ("Batches they went in", self.encoder.batches),
+        }
+        for name, counted in self.database.stats().items():
+            values[f"course_pool_{name}"] = (f"psycopg_pool's {name}", counted)
+        for name, (text, value) in values.items():
+            yield GaugeMetricFamily(name, text, value=float(value))

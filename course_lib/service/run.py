@@ -1,0 +1,58 @@
+"""Running the app on a socket: uvicorn, ended in an orderly way."""
+
+from __future__ import annotations
+
+import errno
+import socket
+
+from fastapi import FastAPI
+
+from course_lib.errors import InputError
+
+GRACE = 20
+"""Seconds that requests under way have to end after a signal."""
+
+
+def run(app: FastAPI, host: str, port: int) -> None:
+    """Serve until SIGTERM or Ctrl-C: requests under way are answered, new ones refused.
+
+    Raises
+    ------
+    InputError
+        If the address or the port cannot be had.
+    """
+    import uvicorn
+
+    listener = listen(host, port)
+    place = listener.getsockname()[1]
+    shown = f"[{host}]" if ":" in host else host
+    print(f"Serving on http://{shown}:{place}/ (Ctrl-C ends it)", flush=True)
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,  # ours has the tenant and the request's number
+        timeout_graceful_shutdown=GRACE,
+        server_header=False,
+    )
+    uvicorn.Server(config).run(sockets=[listener])
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a listening socket; port 0 takes a free one.
+
+    Raises
+    ------
+    InputError
+        If the address or the port cannot be had.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=1024)
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            message, hint = f"port {port} on {host} is taken", "Give another one with --port."
+        elif error.errno == errno.EACCES:
+            message, hint = f"port {port} is not allowed to this account", "Take one above 1023."
+        else:
+            message, hint = f"{host}:{port} cannot be listened on: {error.strerror}", ""
+        raise InputError(message, hint=hint) from error

@@ -1,0 +1,196 @@
+r"""Words: what a chunk says goes in, an index of its words comes out, and a function that asks it.
+
+PostgreSQL's own full-text search takes ``kubeflow-pipelines`` and ``NetworkPolicy`` as it finds
+them. Here an identifier is indexed by its parts and as a whole, without what joins the parts, so
+that ``kubeflow-pipelines``, ``KubeflowPipelines`` and ``kubeflow pipelines`` find each other.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import LiteralString
+
+import psycopg
+from psycopg import sql
+
+COMMON = 2_000
+"""A word that stands in so many chunks tells little: it counts 1, and no chunk is found by it."""
+
+MOST_WORDS = 32
+"""Words of a question that are looked up: the longest ones, which tend to be the rarest."""
+
+MOST_CHARACTERS = 100_000
+"""Characters of a chunk whose words are indexed; PostgreSQL takes no more than 1 MB of words."""
+
+# The words of a text, each once, in English stems: parts of identifiers, then identifiers whole.
+# (In PL/pgSQL, since a function in SQL that is not inlined costs as much again at every call.)
+_SEARCH_WORDS: LiteralString = r"""
+CREATE FUNCTION search_words(asked text) RETURNS tsvector
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+AS $$
+DECLARE
+    -- Without what PostgreSQL's parser would take for paths, addresses, tags and signs.
+    plain text := regexp_replace(left(asked, {most_characters}), '[/:@&<>+~=?#%]+', ' ', 'g');
+    parts text;
+BEGIN
+    -- The plural of GPU is GPUs, whose stem is not GPU.
+    plain := regexp_replace(plain, '([A-Z][A-Z])s\M', '\1', 'g');
+    parts := replace(replace(replace(plain, '-', ' '), '_', ' '), '.', ' ');
+    parts := regexp_replace(
+        parts, '(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{{2}})', ' ', 'g');
+    plain := replace(replace(replace(plain, '-', ''), '_', ''), '.', '');
+    RETURN strip(to_tsvector('pg_catalog.english', parts || ' ' || plain));
+END
+$$
+"""
+
+_COLUMN: LiteralString = """
+ALTER TABLE document_chunks ADD COLUMN search_text tsvector GENERATED ALWAYS AS (search_words(
+    name || ' ' || kind || ' ' || document_name || ' '
+    || coalesce(metadata ->> 'header', '') || ' ' || content)) STORED
+"""
+
+# Where rows have policies, the operator @@ may not be an index's condition: it could see rows that
+# the policies hide. This function may use the index, since it is the tables' owner's; so it checks
+# itself what the policies say. It gives addresses of rows, which are then read under the policies.
+_FIND: LiteralString = r"""
+CREATE FUNCTION chunks_with_words(
+    asked text, most integer, partitions text[], kinds text, repo text, of_branch text,
+    in_namespace text, document text, tenant text)
+RETURNS TABLE (tab oid, "row" tid, place bigint)
+LANGUAGE plpgsql STABLE PARALLEL SAFE SECURITY DEFINER ROWS 100
+SET search_path = pg_catalog, {schema}, pg_temp
+SET plan_cache_mode = force_custom_plan
+SET jit = off
+AS $$
+DECLARE
+    caller name := CASE current_setting('role') WHEN 'none' THEN session_user
+        ELSE current_setting('role') END;
+    sees_all boolean := pg_has_role(caller, current_user, 'USAGE');
+    own text := nullif(current_setting('course.tenant', true), '');
+BEGIN
+    IF NOT has_table_privilege(caller, 'document_chunks', 'SELECT') THEN
+        RAISE insufficient_privilege
+            USING MESSAGE = format('permission denied for table document_chunks to %I', caller);
+    END IF;
+    RETURN QUERY
+    WITH word AS MATERIALIZED (
+        SELECT row_number() OVER () AS number,
+               ('''' || replace(replace(lexeme, '', '\'), '''', '''''') || '''')::tsquery AS query
+        FROM unnest(tsvector_to_array(search_words(asked))) AS lexeme
+        ORDER BY length(lexeme) DESC, lexeme LIMIT {most_words}
+    ), hit AS MATERIALIZED (
+        SELECT word.number, one.tab, one."row"
+        FROM word CROSS JOIN LATERAL (
+            SELECT chunk.tableoid, chunk.ctid FROM document_chunks AS chunk
+            WHERE chunk.search_text @@ word.query
+              AND (sees_all OR chunk.visibility = 'public' OR chunk.tenant_id = own)
+              AND (partitions IS NULL OR chunk.partition = ANY (partitions))
+              AND (kinds IS NULL OR chunk.kind = kinds)
+              AND (repo IS NULL OR chunk.repo_slug = repo)
+              AND (of_branch IS NULL OR chunk.branch = of_branch)
+              AND (in_namespace IS NULL OR chunk.namespace = in_namespace)
+              AND (document IS NULL OR chunk.document_name = document)
+              AND (tenant IS NULL OR chunk.tenant_id = tenant)
+            LIMIT {common}) AS one (tab, "row")
+    ), weighed AS MATERIALIZED (
+        -- The rarer a word, the more it says. Whole numbers add up the same in any order.
+        SELECT hit.number, count(*) < {common} AS is_rare,
+               round(1e6 * (1 + ln({common} / count(*)::float8)))::bigint AS weight
+        FROM hit GROUP BY hit.number
+    ), found AS MATERIALIZED (
+        SELECT hit.tab, hit."row", sum(weighed.weight) AS score
+        FROM hit JOIN weighed USING (number) WHERE weighed.is_rare
+        GROUP BY hit.tab, hit."row" ORDER BY score DESC FETCH FIRST (2 * most) ROWS WITH TIES
+    ), common AS (
+        SELECT array_agg(word.query) AS queries
+        FROM weighed JOIN word USING (number) WHERE NOT weighed.is_rare
+    ), scored AS (
+        SELECT found.tab, found."row", chunk.document_name, chunk.chunk_index, chunk.partition,
+               chunk.tenant_id, chunk.repo_slug, chunk.branch, found.score
+               + CASE WHEN common.queries IS NULL THEN 0 ELSE (
+                    SELECT 1000000 * count(*) FROM unnest(common.queries) AS query
+                    WHERE chunk.search_text @@ query) END AS score
+        FROM found CROSS JOIN common CROSS JOIN LATERAL (
+            -- LIMIT makes the planner fetch each row by its address.
+            SELECT * FROM document_chunks WHERE tableoid = found.tab AND ctid = found."row" LIMIT 1
+        ) AS chunk
+    )
+    SELECT scored.tab, scored."row", row_number() OVER (
+        ORDER BY scored.score DESC, scored.document_name, scored.chunk_index, scored.partition,
+                 scored.tenant_id, scored.repo_slug, scored.branch)
+    FROM scored ORDER BY 3 LIMIT most;
+END
+$$
+"""
+_SIGNATURES: dict[str, LiteralString] = {
+    "search_words": "search_words(text)",
+    "chunks_with_words": (
+        "chunks_with_words(text, integer, text[], text, text, text, text, text, text)"
+    ),
+}
+
+
+def add_word_search(conn: psycopg.Connection) -> None:
+    """Give the table of chunks its index of words, where it lacks one or has an earlier version's.
+
+    Parameters
+    ----------
+    conn
+        A connection of the tables' owner, in a transaction; the tables are there.
+    """
+    definitions = _definitions(conn)
+    if _is_outdated(conn, "search_words", definitions):
+        conn.execute("ALTER TABLE document_chunks DROP COLUMN IF EXISTS search_text")
+        drop_word_search(conn)
+        _create(conn, "search_words", definitions)
+        # A new column writes the table anew, with the vector index that it may have.
+        conn.execute("SET LOCAL maintenance_work_mem = '512MB'")
+        conn.execute(_COLUMN)
+        conn.execute(
+            "CREATE INDEX document_chunks_search_text ON document_chunks USING gin (search_text)"
+        )
+    if _is_outdated(conn, "chunks_with_words", definitions):
+        conn.execute(
+            sql.SQL("DROP FUNCTION IF EXISTS {}").format(sql.SQL(_SIGNATURES["chunks_with_words"]))
+        )
+        _create(conn, "chunks_with_words", definitions)
+
+
+def drop_word_search(conn: psycopg.Connection) -> None:
+    """Drop the functions; the column that uses them has to be gone."""
+    for signature in reversed(_SIGNATURES.values()):
+        conn.execute(sql.SQL("DROP FUNCTION IF EXISTS {}").format(sql.SQL(signature)))
+
+
+def _definitions(conn: psycopg.Connection) -> dict[str, sql.Composed]:
+    row = conn.execute("SELECT current_schema()").fetchone()
+    return {
+        "search_words": sql.SQL(_SEARCH_WORDS).format(most_characters=sql.Literal(MOST_CHARACTERS)),
+        "chunks_with_words": sql.SQL(_FIND).format(
+            schema=sql.Identifier(str(row[0] if row else "public")),
+            common=sql.Literal(COMMON),
+            most_words=sql.Literal(MOST_WORDS),
+        ),
+    }
+
+
+def _create(conn: psycopg.Connection, name: str, definitions: dict[str, sql.Composed]) -> None:
+    conn.execute(definitions[name])
+    conn.execute(
+        sql.SQL("COMMENT ON FUNCTION {} IS {}").format(
+            sql.SQL(_SIGNATURES[name]), sql.Literal(_digest(conn, name, definitions))
+        )
+    )
+
+
+def _is_outdated(conn: psycopg.Connection, name: str, definitions: dict[str, sql.Composed]) -> bool:
+    row = conn.execute(
+        "SELECT obj_description(to_regprocedure(%s), 'pg_proc')", [_SIGNATURES[name]]
+    ).fetchone()
+    return row is None or row[0] != _digest(conn, name, definitions)
+
+
+def _digest(conn: psycopg.Connection, name: str, definitions: dict[str, sql.Composed]) -> str:
+    text = definitions[name].as_string(conn)
+    return f"course {hashlib.sha256(text.encode('utf-8')).hexdigest()[:16]}"

@@ -1,0 +1,56 @@
+"""A service on a real socket, for tests: uvicorn in a thread of its own."""
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import httpx
+import uvicorn
+from fastapi import FastAPI
+
+from course_lib.service.run import listen
+
+
+@dataclass
+class Running:
+    """A service that listens: its address, and a client that knows it."""
+
+    url: str
+    client: httpx.Client
+    app: FastAPI
+    server: uvicorn.Server
+    thread: threading.Thread
+
+
+@contextlib.contextmanager
+def running(app: FastAPI, *, wait: bool = True) -> Iterator[Running]:
+    """Serve an app on a free port; with `wait`, until it is ready."""
+    listener = listen("127.0.0.1", 0)
+    url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    config = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=5)
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread.start()
+    with httpx.Client(base_url=url, timeout=30) as client:
+        try:
+            until(lambda: client.get("/health").status_code == 200)
+            if wait:
+                until(lambda: client.get("/ready").status_code == 200)
+            yield Running(url, client, app, server, thread)
+        finally:
+            server.should_exit = True
+            thread.join(30)
+            assert not thread.is_alive()
+
+
+def until(holds: Callable[[], bool], seconds: float = 60) -> None:
+    """Wait until something holds; an HTTP client that finds nobody counts as not yet."""
+    deadline = time.monotonic() + seconds
+    while True:
+        with contextlib.suppress(httpx.TransportError):
+            if holds():
+                return
+        assert time.monotonic() < deadline, "it did not come to hold"
+        time.sleep(0.05)

@@ -1,0 +1,334 @@
+"""Hybrid search on a real PostgreSQL: words find what vectors miss, and the rules still hold."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import psycopg
+import pytest
+
+from course_lib.errors import DatabaseError, InputError
+from course_lib.retriever import SearchResult, search
+from course_lib.store import (
+    as_tenant,
+    build_vector_indexes,
+    connect,
+    create_schema,
+    fresh_database,
+    service_url,
+)
+from course_lib.store.databases import FreshDatabase
+from course_lib.store.words import drop_word_search
+from tests.unit.chunks import write
+
+NEAR, FAR = (1, 0, 0), (0, 1, 0)
+
+
+@pytest.fixture(scope="module")
+def database() -> Iterator[FreshDatabase]:
+    with fresh_database("hybrid") as fresh:
+        yield fresh
+
+
+@pytest.fixture
+def conn(database: FreshDatabase) -> Iterator[psycopg.Connection]:
+    with connect(database.url, autocommit=True) as connection:
+        create_schema(connection, 3)
+        connection.execute("TRUNCATE document_chunks")
+        yield connection
+
+
+def ask(conn: psycopg.Connection, question: str, **options: Any) -> list[SearchResult]:
+    return search(conn, NEAR, **{"top_k": 20, "question": question, **options})
+
+
+def names(conn: psycopg.Connection, question: str, **options: Any) -> list[str]:
+    return [result.document_name for result in ask(conn, question, **options)]
+
+
+def rrf(*places: int) -> float:
+    return sum(1 / (60 + place) for place in places)
+
+
+@pytest.mark.parametrize("exact", [None, True, False])
+def test_an_identifier_is_found_that_the_vector_misses(
+    conn: psycopg.Connection, exact: bool | None
+) -> None:
+    for number in range(150):
+        write(conn, "other text", source_path=f"{number:03}.md")
+    write(conn, "kind: PodDefault", vector=FAR, source_path="gold.yaml")
+    build_vector_indexes(conn)
+    assert "gold.yaml" not in names(conn, "", mode="dense", exact=exact)
+    # The first by meaning and the first by words have the same score.
+    first_two = ask(conn, "Who may use pod-default?", exact=exact, top_k=2)
+    [gold] = [result for result in first_two if result.document_name == "gold.yaml"]
+    assert gold.similarity_score == pytest.approx(0, abs=1e-6)
+    assert [result.score for result in first_two] == pytest.approx([rrf(1), rrf(1)])
+
+
+def test_the_score_is_the_sum_of_the_inverted_places(conn: psycopg.Connection) -> None:
+    write(conn, "nothing of it", source_path="first-by-meaning.md")
+    write(conn, "rare common", vector=(1, 1, 0), source_path="both.md")
+    write(conn, "common", vector=(1, 2, 0), source_path="third.md")
+    results = ask(conn, "rare and common")
+    assert [r.document_name for r in results] == ["both.md", "third.md", "first-by-meaning.md"]
+    expected = [rrf(2, 1), rrf(3, 2), rrf(1)]
+    assert [r.score for r in results] == pytest.approx(expected)
+    cosines = [0.5**0.5, 0.2**0.5, 1]
+    assert [r.similarity_score for r in results] == pytest.approx(cosines)
+
+
+def test_equal_scores_are_ordered_by_document_and_place(conn: psycopg.Connection) -> None:
+    # Two lists of one row each that mirror each other give equal scores.
+    write(conn, "b", vector=NEAR, source_path="b.md")
+    write(conn, "word", vector=FAR, source_path="a.md")
+    for _ in range(3):
+        [first, second] = ask(conn, "word")
+        assert (first.document_name, second.document_name) == ("a.md", "b.md")
+        assert (first.score, second.score) == pytest.approx((rrf(1, 2), rrf(1)))
+    conn.execute("UPDATE document_chunks SET embedding = '[0,0,1]' WHERE document_name = 'a.md'")
+    write(conn, "word", "word", vector=(0, 0, 1), source_path="c.md")
+    places = [(r.document_name, r.chunk_index) for r in ask(conn, "word")]
+    assert places == [("a.md", 0), ("c.md", 0), ("c.md", 1), ("b.md", 0)]
+
+
+def test_fewer_results_are_the_beginning_of_more(conn: psycopg.Connection) -> None:
+    random = np.random.default_rng(5)
+    vocabulary = ["alpha", "beta", "gamma", "delta"]
+    for number in range(60):
+        chosen = random.choice(vocabulary, size=2)
+        write(conn, " ".join(chosen), vector=random.normal(size=3), source_path=f"{number}.md")
+    everything = names(conn, "alpha beta", top_k=60, threshold=-1)
+    assert len(everything) == 60
+    for top_k in (1, 5, 20):
+        assert names(conn, "alpha beta", top_k=top_k, threshold=-1) == everything[:top_k]
+
+
+def test_the_threshold_is_about_the_cosine_of_every_result(conn: psycopg.Connection) -> None:
+    write(conn, "word", vector=FAR, source_path="far.md")
+    write(conn, "word", vector=(1, 1, 0), source_path="middle.md")
+    write(conn, "nothing", vector=NEAR, source_path="near.md")
+    assert set(names(conn, "word", threshold=0)) == {"far.md", "middle.md", "near.md"}
+    assert names(conn, "word", threshold=0.7) == ["middle.md", "near.md"]
+    assert names(conn, "word", threshold=0.8) == ["near.md"]
+    assert names(conn, "word", threshold=1) == ["near.md"]
+
+
+def test_a_vector_of_zeros_is_never_found_by_its_words_either(conn: psycopg.Connection) -> None:
+    write(conn, "word", source_path="zero.md")
+    conn.execute("UPDATE document_chunks SET embedding = '[0,0,0]'")
+    write(conn, "word", source_path="near.md")
+    assert names(conn, "word", threshold=-1) == ["near.md"]
+
+
+FILTERS: list[tuple[dict[str, Any], list[str]]] = [
+    ({"kind": "Deployment"}, ["kind.md"]),
+    ({"repo": "other"}, ["repo.md"]),
+    ({"branch": "main"}, ["branch.md"]),
+    ({"namespace": "prod"}, ["namespace.md"]),
+    ({"document": "plain.md"}, ["plain.md"]),
+    ({"tenant": "theirs"}, ["tenant.md"]),
+    ({"partitions": "issues"}, ["issue.md"]),
+    ({"partitions": ["issues", "my own"]}, ["issue.md", "own.md"]),
+    ({"partitions": ["unknown"]}, []),
+    ({"partitions": set()}, []),
+    ({"kind": "Deployment", "repo": "other"}, []),
+    ({"kind": "' OR 1=1 --"}, []),
+]
+
+
+@pytest.mark.parametrize(("filters", "found"), FILTERS)
+@pytest.mark.parametrize("exact", [None, True, False])
+def test_each_filter_holds_for_words_too(
+    conn: psycopg.Connection, filters: dict[str, Any], found: list[str], exact: bool | None
+) -> None:
+    write(conn, "word", vector=FAR, source_path="plain.md")
+    write(conn, "word", vector=FAR, source_path="issue.md", partition="issues")
+    write(conn, "word", vector=FAR, source_path="own.md", partition="my own")
+    write(conn, "word", vector=FAR, source_path="kind.md", kind="Deployment")
+    write(conn, "word", vector=FAR, source_path="repo.md", repo_slug="other")
+    write(conn, "word", vector=FAR, source_path="branch.md", custom_meta={"branch": "main"})
+    write(conn, "word", vector=FAR, source_path="namespace.md", custom_meta={"namespace": "prod"})
+    write(conn, "word", vector=FAR, source_path="tenant.md", tenant_id="theirs")
+    results = ask(conn, "word", exact=exact, **filters)
+    assert [r.document_name for r in results] == found
+    # Each stands in both lists, at the same place.
+    assert [r.score for r in results] == pytest.approx(
+        [rrf(n, n) for n in range(1, len(found) + 1)]
+    )
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["", "the of and", "'", '""', "a & | ! ( ) :*", "\\", "nul \0 nul", "😀", "日本語", "\ud800"]
+    + ["%s %(query)s {}", "x" * 10_000, "no such words " * 1_000],
+)
+def test_whatever_is_asked_the_vector_decides_where_no_word_is_found(
+    conn: psycopg.Connection, question: str
+) -> None:
+    write(conn, "first", source_path="z.md")
+    write(conn, "second", vector=FAR, source_path="a.md")
+    assert names(conn, question) == ["z.md", "a.md"]
+
+
+def test_the_mode_follows_from_the_words_unless_it_is_given(conn: psycopg.Connection) -> None:
+    write(conn, "word", vector=FAR, source_path="far.md")
+    write(conn, "nothing", source_path="near.md")
+    assert names(conn, "word") == names(conn, "word", mode="hybrid") == ["far.md", "near.md"]
+    assert names(conn, "word", mode="dense") == ["near.md", "far.md"]
+    assert [r.document_name for r in search(conn, NEAR)] == ["near.md", "far.md"]
+    with pytest.raises(InputError, match="needs the question's words"):
+        search(conn, NEAR, mode="hybrid")
+    with pytest.raises(InputError, match="no mode 'lexical'"):
+        search(conn, NEAR, mode="lexical")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"query_vector": [1, 0]}, "different vector dimensions"),
+        ({"top_k": 0}, "top_k is 0"),
+        ({"kind": "nul \0"}, "NUL"),
+    ],
+)
+def test_a_wrong_argument_is_refused_and_the_connection_stays_usable(
+    conn: psycopg.Connection, arguments: dict[str, Any], says: str
+) -> None:
+    write(conn, "word")
+    with pytest.raises(InputError, match=says):
+        search(conn, **{"query_vector": NEAR, "question": "word", **arguments})
+    assert names(conn, "word") == ["a.md"]
+
+
+def test_an_index_of_an_earlier_version_says_what_it_lacks(conn: psycopg.Connection) -> None:
+    write(conn, "word")
+    conn.execute("ALTER TABLE document_chunks DROP COLUMN search_text")
+    drop_word_search(conn)
+    with pytest.raises(DatabaseError, match="earlier version") as caught:
+        ask(conn, "word")
+    assert "mode='dense'" in caught.value.hint
+    assert names(conn, "word", mode="dense") == ["a.md"]
+
+
+# --- plans, many rows, tenants ---
+
+MANY = 6_000
+
+
+@pytest.fixture(scope="module")
+def many() -> Iterator[FreshDatabase]:
+    """6,000 rows of two tenants: `common` stands in all, `rare` in one in a thousand."""
+    random = np.random.default_rng(3)
+    with fresh_database("many") as fresh, connect(fresh.url, autocommit=True) as conn:
+        create_schema(conn, 3)
+        for tenant in ("ours", "theirs"):
+            with (
+                conn.cursor() as cursor,
+                cursor.copy(
+                    "COPY document_chunks_documentation (partition, tenant_id, repo_slug, branch,"
+                    " document_name, chunk_index, kind, name, content, content_hash, embedding)"
+                    " FROM STDIN (FORMAT BINARY)"
+                ) as copy,
+            ):
+                copy.set_types([*["text"] * 5, "int4", *["text"] * 4, "vector"])
+                for row in range(MANY // 2):
+                    text = f"common {tenant} {'rare' if row % 1000 == 0 else 'frequent'}"
+                    vector = random.normal(size=3).astype(np.float32)
+                    copy.write_row(
+                        ("documentation", tenant, "docs", "", f"{row % 40}.md", row)
+                        + ("thing", "", text, "", vector)
+                    )
+        build_vector_indexes(conn)
+        conn.execute("VACUUM ANALYZE document_chunks")
+        service_url("reader", url=fresh.url)
+        yield fresh
+
+
+def scans(conn: psycopg.Connection) -> dict[str, int]:
+    conn.execute("SELECT pg_stat_force_next_flush()")
+    return dict(
+        conn.execute(
+            "SELECT replace(indexrelname, 'document_chunks_documentation_', ''), idx_scan "
+            "FROM pg_stat_user_indexes WHERE relname = 'document_chunks_documentation' "
+            "UNION ALL SELECT 'all', seq_scan FROM pg_stat_user_tables "
+            "WHERE relname = 'document_chunks_documentation'"
+        ).fetchall()
+    )
+
+
+@pytest.mark.parametrize("role", ["owner", "reader"])
+def test_both_indexes_are_used_and_the_table_is_never_read_whole(
+    many: FreshDatabase, role: str
+) -> None:
+    url = many.url if role == "owner" else service_url("reader", url=many.url)
+    with connect(many.url, autocommit=True) as owner, connect(url, autocommit=True) as conn:
+        before = scans(owner)
+        with as_tenant(conn, "ours"):
+            assert len(ask(conn, "rare", threshold=-1)) == 20
+        conn.execute("SELECT pg_stat_force_next_flush()")
+        after = scans(owner)
+    used = {name for name, count in after.items() if count > before[name]}
+    assert {"search_text_idx", "embedding_hnsw"} <= used
+    assert "all" not in used
+
+
+def test_no_tenant_is_shown_what_is_anothers(many: FreshDatabase) -> None:
+    url = service_url("reader", url=many.url)
+    with connect(url, autocommit=True) as conn:
+        assert ask(conn, "rare theirs", threshold=-1) == []
+        for own, other in (("ours", "theirs"), ("theirs", "ours")):
+            with as_tenant(conn, own):
+                for exact in (None, True, False):
+                    results = ask(conn, f"rare {other}", threshold=-1, exact=exact)
+                    assert len(results) == 20
+                    assert all(f" {own} " in result.content for result in results)
+                    assert ask(conn, "rare", threshold=-1, tenant=other, exact=exact) == []
+
+
+def test_a_word_of_anothers_says_nothing_about_ones_own_rows(many: FreshDatabase) -> None:
+    # In the other tenant's rows the word is frequent; the places must not show it.
+    with connect(service_url("reader", url=many.url), autocommit=True) as conn:
+        with as_tenant(conn, "ours"):
+            before = [(r.chunk_id, r.score) for r in ask(conn, "rare frequent", threshold=-1)]
+    with connect(many.url, autocommit=True) as owner, owner.transaction(force_rollback=True):
+        owner.execute("UPDATE document_chunks SET name = 'rare' WHERE tenant_id = 'theirs'")
+        after = [
+            (r.chunk_id, r.score) for r in ask(owner, "rare frequent", threshold=-1, tenant="ours")
+        ]
+    assert after == before
+
+
+@pytest.mark.parametrize("top_k", [1, 20, 200])
+@pytest.mark.parametrize("filters", [{}, {"tenant": "ours"}, {"document": "7.md"}])
+def test_as_many_rows_come_as_were_asked_for_and_qualify(
+    many: FreshDatabase, filters: dict[str, Any], top_k: int
+) -> None:
+    qualifying = {"document": MANY // 40}.get(next(iter(filters), ""), MANY)
+    with connect(many.url, autocommit=True) as conn:
+        for question in ("rare", "common", "nowhere"):
+            found = ask(conn, question, top_k=top_k, threshold=-1, **filters)
+            assert len(found) == min(top_k, qualifying)
+            assert len({result.chunk_id for result in found}) == len(found)
+
+
+def test_more_than_there_is_gives_all_there_is(many: FreshDatabase) -> None:
+    with connect(many.url, autocommit=True) as conn:
+        assert len(ask(conn, "rare", top_k=100_000, threshold=-1)) == MANY
+
+
+@pytest.mark.parametrize("autocommit", [True, False])
+def test_its_settings_stay_within_it(many: FreshDatabase, autocommit: bool) -> None:
+    names = ("hnsw.ef_search", "plan_cache_mode", "search_path", "jit")
+    with connect(many.url, autocommit=autocommit) as conn:
+
+        def in_force() -> list[Any]:
+            return [conn.execute("SELECT current_setting(%s)", [name]).fetchone() for name in names]
+
+        ask(conn, "rare")  # loads the extension, whose settings are unknown before
+        before = in_force()
+        conn.commit()
+        first = ask(conn, "rare", threshold=-1)
+        assert in_force() == before
+        with conn.transaction():
+            assert ask(conn, "rare", threshold=-1) == first
+            assert in_force() == before

@@ -1,0 +1,170 @@
+"""From a question to its answers, with the real model and a real PostgreSQL."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psycopg
+import pytest
+
+from course_lib.embedder import EmbeddingClient
+from course_lib.errors import InputError
+from course_lib.indexing import ingest
+from course_lib.retriever import SearchResult, rerank_maxsim, retrieve, search
+from course_lib.retriever.rerank import maxsim
+from course_lib.store import connect, fresh_database
+
+TEXTS = {
+    "scaling.md": "# Scaling\n\nMore replicas serve more requests at the same time.",
+    "undo.md": "# Undo\n\nA release that went wrong is taken back with the command rollback.",
+    "flags.md": "# Flags\n\nThe flag --zone-pinning-v2 keeps a workload where it is.",
+    "cats.md": "# Cats\n\nA cat purrs when it is stroked, and sleeps the rest of the day.",
+    "role.yaml": "kind: Role\nmetadata:\n  name: porter\nrules:\n"
+    "- resources: [pods]\n  verbs: [get]\n",
+}
+
+
+@pytest.fixture(scope="module")
+def index(
+    tmp_path_factory: pytest.TempPathFactory, embedder: EmbeddingClient
+) -> Iterator[psycopg.Connection]:
+    folder: Path = tmp_path_factory.mktemp("texts")
+    for name, text in TEXTS.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    with fresh_database("question") as fresh, connect(fresh.url, autocommit=True) as conn:
+        ingest(folder, conn=conn, embedder=embedder)
+        yield conn
+
+
+@pytest.fixture
+def found(index: psycopg.Connection, embedder: EmbeddingClient) -> list[SearchResult]:
+    return retrieve(index, embedder, "How do I undo a release?", threshold=-1)
+
+
+def first(index: psycopg.Connection, embedder: EmbeddingClient, question: str, **how: Any) -> str:
+    return retrieve(index, embedder, question, top_k=1, threshold=-1, **how)[0].document_name
+
+
+@pytest.mark.parametrize("rerank", [None, "maxsim"])
+@pytest.mark.parametrize("mode", ["dense", "hybrid"])
+def test_a_question_finds_its_answer_in_every_mode(
+    index: psycopg.Connection, embedder: EmbeddingClient, mode: Any, rerank: Any
+) -> None:
+    how = {"mode": mode, "rerank": rerank}
+    assert first(index, embedder, "How do I undo a release?", **how) == "undo.md"
+    assert first(index, embedder, "Who may read pods?", **how) == "role.yaml"
+
+
+def test_it_is_the_search_with_the_questions_vector_and_words(
+    index: psycopg.Connection, embedder: EmbeddingClient
+) -> None:
+    question = "what about zone pinning v2"
+    vector = embedder.encode([question])[0]
+    for mode in ("dense", "hybrid"):
+        expected = search(index, vector, 3, 0.1, question=question, mode=mode)
+        assert retrieve(index, embedder, question, top_k=3, threshold=0.1, mode=mode) == expected
+    assert retrieve(index, embedder, question, top_k=3) == search(
+        index, vector, 3, question=question
+    )
+
+
+def test_filters_hold_before_and_after_the_reranking(
+    index: psycopg.Connection, embedder: EmbeddingClient
+) -> None:
+    for rerank in (None, "maxsim"):
+        results = retrieve(index, embedder, "cats", kind="Role", threshold=-1, rerank=rerank)
+        assert [result.document_name for result in results] == ["role.yaml"]
+        assert retrieve(index, embedder, "cats", repo="other", rerank=rerank) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"question": " \n"}, "empty"),
+        ({"question": ""}, "empty"),
+        ({"top_k": 0}, "top_k is 0"),
+        ({"top_k": 0, "rerank": "maxsim"}, "top_k is 0"),
+        ({"threshold": 2}, "threshold is 2"),
+        ({"mode": "lexical"}, "no mode 'lexical'"),
+        ({"rerank": "cohere"}, "no rerank 'cohere'"),
+        ({"maxsim_k": 0}, "maxsim_k is 0"),
+    ],
+)
+def test_a_wrong_argument_is_refused(
+    index: psycopg.Connection, embedder: EmbeddingClient, arguments: dict[str, Any], says: str
+) -> None:
+    with pytest.raises(InputError, match=says):
+        retrieve(index, embedder, **{"question": "what is drift?", **arguments})
+
+
+@pytest.mark.parametrize(
+    "question", ["the of", "'\"", "\0", "😀", "何ですか", "x" * 10_000, "\ud800"]
+)
+def test_whatever_is_asked_something_comes_back(
+    index: psycopg.Connection, embedder: EmbeddingClient, question: str
+) -> None:
+    for rerank in (None, "maxsim"):
+        results = retrieve(index, embedder, question, threshold=-1, rerank=rerank)
+        assert len(results) == 5
+
+
+# --- reranking ---
+
+
+def test_maxsim_by_hand() -> None:
+    question = np.eye(3, dtype=np.float32)[:2]
+    passage = np.array([[0.6, 0.8, 0], [0, 0, 1]], np.float32)
+    assert maxsim(question, passage) == pytest.approx((0.6 + 0.8) / 2)
+    assert maxsim(question, question) == 1
+    assert maxsim(question, passage[:0]) == maxsim(question[:0], passage) == 0
+
+
+def test_the_passages_are_read_under_their_headers(
+    found: list[SearchResult], embedder: EmbeddingClient
+) -> None:
+    plain = replace(found[0], content="spec: {}", metadata={})
+    named = replace(plain, metadata={"header": "kind: Role name: porter"})
+    question = "Which role does the porter have?"
+    results = rerank_maxsim(embedder, question, [plain, named])
+    assert results[0].metadata == named.metadata
+    tokens = embedder.encode_tokens([question, "kind: Role name: porter\nspec: {}"])
+    assert results[0].score == pytest.approx(maxsim(*tokens), abs=1e-5)
+
+
+def test_only_the_first_are_reordered_and_the_others_follow(
+    found: list[SearchResult], embedder: EmbeddingClient
+) -> None:
+    backwards = found[::-1]
+    everything = rerank_maxsim(embedder, "How do I undo a release?", backwards)
+    assert everything[0].document_name == "undo.md"
+    some = rerank_maxsim(embedder, "How do I undo a release?", backwards, maxsim_k=2)
+    assert {r.document_name for r in some[:2]} == {r.document_name for r in backwards[:2]}
+    assert [r.chunk_id for r in some[2:]] == [r.chunk_id for r in backwards[2:]]
+    for results in (everything, some):
+        assert [r.score for r in results] == sorted((r.score for r in results), reverse=True)
+        cosine = {r.chunk_id: r.similarity_score for r in found}
+        assert {r.chunk_id: r.similarity_score for r in results} == cosine
+
+
+def test_equals_stay_in_their_order(found: list[SearchResult], embedder: EmbeddingClient) -> None:
+    twins = [replace(found[0], chunk_id=str(number)) for number in range(4)]
+    results = rerank_maxsim(embedder, "anything", twins)
+    assert [r.chunk_id for r in results] == ["0", "1", "2", "3"]
+
+
+def test_nothing_to_reorder_is_nothing(embedder: EmbeddingClient) -> None:
+    assert rerank_maxsim(embedder, "anything", []) == []
+    with pytest.raises(InputError, match="maxsim_k is 0"):
+        rerank_maxsim(embedder, "anything", [], maxsim_k=0)
+
+
+def test_the_beginning_does_not_depend_on_how_many_are_asked_for(
+    index: psycopg.Connection, embedder: EmbeddingClient
+) -> None:
+    question = "How do I undo a release?"
+    everything = retrieve(index, embedder, question, top_k=5, threshold=-1, rerank="maxsim")
+    for top_k in (1, 2, 4):
+        some = retrieve(index, embedder, question, top_k=top_k, threshold=-1, rerank="maxsim")
+        assert [r.chunk_id for r in some] == [r.chunk_id for r in everything[:top_k]]

@@ -1,0 +1,252 @@
+"""The index of words on a real PostgreSQL: identifiers, old tables, and what the function gives."""
+
+from collections.abc import Iterator
+from typing import Any, LiteralString
+
+import psycopg
+import pytest
+from psycopg.errors import InsufficientPrivilege
+
+from course_lib.store import (
+    as_tenant,
+    build_vector_indexes,
+    connect,
+    create_schema,
+    fresh_database,
+    service_url,
+)
+from course_lib.store import words as store_words
+from course_lib.store.databases import FreshDatabase
+from course_lib.store.words import COMMON, MOST_WORDS
+from tests.unit.chunks import write
+
+
+@pytest.fixture(scope="module")
+def database() -> Iterator[FreshDatabase]:
+    with fresh_database("words") as fresh:
+        yield fresh
+
+
+@pytest.fixture
+def conn(database: FreshDatabase) -> Iterator[psycopg.Connection]:
+    with connect(database.url, autocommit=True) as connection:
+        create_schema(connection, 3)
+        connection.execute("TRUNCATE document_chunks")
+        yield connection
+
+
+def words_of(conn: psycopg.Connection, text: str) -> set[str]:
+    row = conn.execute("SELECT tsvector_to_array(search_words(%s))", [text]).fetchone()
+    return set(row[0]) if row else set()
+
+
+def find(conn: psycopg.Connection, asked: str, most: int = 100) -> list[str]:
+    rows = conn.execute(
+        "SELECT content FROM chunks_with_words(%s, %s, NULL, NULL, NULL, NULL, NULL, NULL, NULL)"
+        ' AS found JOIN document_chunks AS chunk ON chunk.ctid = found."row"'
+        " AND chunk.tableoid = found.tab ORDER BY place",
+        [asked, most],
+    ).fetchall()
+    return [content for (content,) in rows]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("kubeflow-pipelines", {"kubeflow", "pipelin", "kubeflowpipelin"}),
+        ("KubeflowPipelines", {"kubeflow", "pipelin", "kubeflowpipelin"}),
+        ("apps/v1/NetworkPolicy", {"app", "v1", "network", "polici", "networkpolici"}),
+        ("HTTPRoute", {"http", "rout", "httprout"}),
+        ("ml_pipeline.api", {"ml", "pipelin", "api", "mlpipelineapi"}),
+        ("GPUs", {"gpu"}),
+        ("the host is a.b:80", {"host", "b", "ab", "80"}),
+        ("--tls-min=1.2 <b>&amp;", {"tls", "min", "1", "2", "tlsmin", "12", "b", "amp"}),
+        ("Übergröße 日本語 😀", {"übergröß", "日本語", "😀"}),
+        ("the of and", set()),
+        ("", set()),
+    ],
+)
+def test_an_identifier_is_indexed_in_parts_and_whole(
+    conn: psycopg.Connection, text: str, words: set[str]
+) -> None:
+    found = words_of(conn, text)
+    assert words <= found
+    assert len(found) <= len(words) + 1
+
+
+def test_words_stand_in_the_name_the_kind_the_path_and_the_header(conn: psycopg.Connection) -> None:
+    write(
+        conn,
+        "content",
+        source_path="some/path.yaml",
+        kind="NetworkPolicy",
+        name="allow-dex",
+        custom_meta={"header": "spec: podSelector"},
+    )
+    for asked in ("content", "path", "policy", "NetworkPolicy", "dex", "allowdex", "selector"):
+        assert find(conn, asked) == ["content"], asked
+    assert find(conn, "metadata chunkIndex charStart") == []
+
+
+@pytest.mark.parametrize("asked", ["kubeflow-pipelines", "KubeflowPipelines", "kubeflow_pipelines"])
+@pytest.mark.parametrize(
+    "written", ["kubeflow-pipelines", "KubeflowPipelines", "kubeflowpipelines"]
+)
+def test_an_identifier_is_found_however_its_parts_are_joined(
+    conn: psycopg.Connection, asked: str, written: str
+) -> None:
+    write(conn, f"see {written} there", "nothing of it")
+    assert find(conn, f"What is {asked}?") == [f"see {written} there"]
+
+
+def test_more_and_rarer_words_come_first(conn: psycopg.Connection) -> None:
+    write(
+        conn,
+        *("common one", "common two", "common three"),
+        *("rare", "common rare", "rarest"),
+    )
+    assert find(conn, "common rare rarest")[:3] == ["common rare", "rarest", "rare"]
+
+
+def test_equals_are_ordered_by_document_and_place(conn: psycopg.Connection) -> None:
+    for document in ("c.md", "a.md", "b.md"):
+        write(conn, f"{document} 0 alike", f"{document} 1 alike", source_path=document)
+    everything = [f"{name}.md {place} alike" for name in "abc" for place in (0, 1)]
+    assert find(conn, "alike") == everything
+    assert find(conn, "alike", most=4) == everything[:4]
+
+
+def test_a_word_that_is_everywhere_finds_nothing_and_still_counts(
+    conn: psycopg.Connection,
+) -> None:
+    write(conn, *["everywhere"] * COMMON)
+    assert find(conn, "everywhere") == []
+    write(conn, "special", "special everywhere", source_path="z.md")
+    assert find(conn, "special everywhere") == ["special everywhere", "special"]
+
+
+def test_of_a_long_question_the_longest_words_are_looked_up(conn: psycopg.Connection) -> None:
+    write(conn, "tiny", "considerable")
+    filler = " ".join(f"middling{number}" for number in range(MOST_WORDS - 1))
+    assert find(conn, f"tiny {filler} considerable") == ["considerable"]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    ["'", "''", '"', "\\", "a\\'b", "a & b | !c <-> (d) e:*AB", "%s {} $1 %", ":*", "<->", "-" * 99]
+    + ["x" * 10_000, "wörd " * 400, "😀", "\t\n", "E'\\x41'", "$$ $q$"],
+)
+def test_nothing_that_is_asked_is_a_syntax_error(conn: psycopg.Connection, asked: str) -> None:
+    write(conn, "one two")
+    assert find(conn, asked) in ([], ["one two"])
+    assert find(conn, f"{asked} two") == ["one two"]
+
+
+def test_a_chunk_of_any_length_is_stored_and_found_by_its_beginning(
+    conn: psycopg.Connection,
+) -> None:
+    start = "beginning " + " ".join(f"w{number}" for number in range(400_000))
+    write(conn, start, "x" * 3_000_000)
+    assert find(conn, "beginning") == [start]
+
+
+def test_old_tables_get_their_words_and_keep_their_rows(conn: psycopg.Connection) -> None:
+    write(conn, "old MpiJob")
+    build_vector_indexes(conn)
+    conn.execute("ALTER TABLE document_chunks DROP COLUMN search_text")
+    store_words.drop_word_search(conn)
+    create_schema(conn, 3)
+    assert find(conn, "mpi job") == ["old MpiJob"]
+    assert build_vector_indexes(conn) == []
+    row = conn.execute(
+        "SELECT count(*) FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid "
+        "WHERE relname LIKE '%search_text%' AND relkind = 'i' AND indisvalid"
+    ).fetchone()
+    assert row == (6,)
+
+
+def test_other_rules_for_words_index_everything_anew(
+    conn: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(conn, "one " * 10 + "last")
+    with monkeypatch.context() as patch:
+        patch.setattr(store_words, "MOST_CHARACTERS", 20)
+        create_schema(conn, 3)
+        assert (find(conn, "last"), len(find(conn, "one"))) == ([], 1)
+    create_schema(conn, 3)
+    assert len(find(conn, "last")) == 1
+
+
+def test_creating_it_again_writes_no_table_anew(conn: psycopg.Connection) -> None:
+    def files() -> list[Any]:
+        return conn.execute(
+            "SELECT relname, relfilenode FROM pg_class WHERE relname LIKE 'document_chunks%' "
+            "ORDER BY 1"
+        ).fetchall()
+
+    before = files()
+    create_schema(conn, 3)
+    assert files() == before
+
+
+# --- what the function may show ---
+
+COUNT: LiteralString = (
+    "SELECT count(*) FROM chunks_with_words('secret', 9, NULL, NULL, NULL, NULL, NULL, NULL, NULL)"
+)
+
+
+def test_the_function_shows_a_tenant_what_the_policies_show_it(
+    conn: psycopg.Connection, database: FreshDatabase
+) -> None:
+    write(conn, "secret of ours")
+    write(conn, "secret of theirs", tenant_id="theirs")
+    write(conn, "public secret", tenant_id="theirs", source_path="public.md")
+    conn.execute("UPDATE document_chunks SET visibility = 'public' WHERE content LIKE 'public%'")
+    of_theirs = COUNT.replace("NULL)", "'theirs')")
+    for statement, expected in [(COUNT, (3, 1, 2)), (of_theirs, (2, 1, 1))]:
+        assert conn.execute(statement).fetchone() == expected[:1]
+        with connect(service_url("reader", url=database.url), autocommit=True) as reader:
+            assert reader.execute(statement).fetchone() == expected[1:2]
+            with as_tenant(reader, "ours"):
+                assert reader.execute(statement).fetchone() == expected[2:]
+    with as_tenant(conn, "nobody"):
+        assert conn.execute(COUNT).fetchone() == (3,)
+
+
+def test_an_owner_who_became_a_service_is_shown_what_that_may_see(
+    conn: psycopg.Connection, database: FreshDatabase
+) -> None:
+    write(conn, "secret")
+    service_url("reader", url=database.url)
+    reader = f"{database.name}_reader"
+    row = conn.execute(
+        "SELECT pg_has_role(current_user, %s, 'SET') OR rolsuper FROM pg_roles "
+        "WHERE rolname = current_user",
+        [reader],
+    ).fetchone()
+    if not (row and row[0]):
+        with pytest.raises(InsufficientPrivilege):
+            conn.execute(f"SET ROLE {reader}")
+        return
+    with conn.transaction():
+        conn.execute(f"SET LOCAL ROLE {reader}")
+        assert conn.execute(COUNT).fetchone() == (0,)
+
+
+def test_who_may_not_read_the_table_may_not_ask_for_its_words(
+    conn: psycopg.Connection, database: FreshDatabase
+) -> None:
+    write(conn, "secret")
+    url = service_url("reader", url=database.url)
+    conn.execute(f"REVOKE SELECT ON document_chunks FROM {database.name}_reader")
+    with connect(url, autocommit=True) as reader, as_tenant(reader, "ours"):
+        with pytest.raises(InsufficientPrivilege, match="document_chunks"):
+            find(reader, "secret")
+
+
+def test_a_search_path_of_the_callers_changes_nothing(conn: psycopg.Connection) -> None:
+    write(conn, "secret")
+    with conn.transaction():
+        conn.execute("CREATE TEMP TABLE document_chunks (search_text tsvector) ON COMMIT DROP")
+        assert conn.execute(COUNT).fetchone() == (1,)
