@@ -9,7 +9,7 @@ COURSE := .venv/bin/course
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-long lab start build bench doctor up down clean lock
+.PHONY: help setup run test test-long lab start build grade bench doctor up down clean lock
 
 help:  ## list the tasks
 	@echo "make TASK, where TASK is one of"
@@ -35,6 +35,9 @@ start: setup  ## copy a lab into my/, where you work on it: make start LAB=01
 
 build: setup  ## make labs/ and solutions/ notebooks from their sources; LAB=01 takes one
 	@$(COURSE) build $(LAB)
+
+grade: setup  ## grade submissions: make grade SUBMISSIONS=handed-in LAB=01
+	@$(COURSE) grade $(or $(SUBMISSIONS),$(error which folder? make grade SUBMISSIONS=handed-in LAB=01)) --lab $(or $(LAB),$(error which lab? make grade SUBMISSIONS=handed-in LAB=01))
 
 bench: setup  ## measure speed against named peers
 	@$(COURSE) bench

