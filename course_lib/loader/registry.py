@@ -28,6 +28,7 @@ from course_lib.loader.contract import (
     check_chunk,
 )
 from course_lib.loader.documents import read_documents
+from course_lib.loader.github_sources import GitHubCode, GitHubIssues
 from course_lib.loader.parsers import BUILT_IN, Adapted, BuiltIn, LegacyParser, Parser
 from course_lib.records import Chunk, Document, Skipped, TenantContext
 from course_lib.settings import project_root, settings
@@ -130,7 +131,8 @@ class Registry:
     ) -> None:
         self._parsers: dict[str, Registered] = {}
         self._sources: dict[str, ContentSource] = {}
-        self.register_source(Directory())
+        for source in (Directory(), GitHubCode(), GitHubIssues()):
+            self.register_source(source)
         for parser in BUILT_IN if use_default_parsers else ():
             self.register_parser(parser, origin="built in")
         for path in custom_parsers:

@@ -1,0 +1,261 @@
+"""Code from GitHub: a repository and a ref go in, the files of exactly one commit come out.
+
+The ref is resolved first, and the commit's hash is used for everything after it. Every file is held
+against the hash that was listed for it; what could not be had is an error, never a gap.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from course_lib.errors import InputError
+from course_lib.loader.github_errors import IncompleteDownloadError
+from course_lib.loader.github_names import (
+    check_endings,
+    check_ref,
+    check_repository,
+    citation_url,
+    clean_path,
+)
+from course_lib.loader.github_store import Destination
+from course_lib.loader.github_waiting import PATIENCE, Patience, Wait
+from course_lib.records import Chunk, Document, Skipped
+from course_lib.settings import state_dir
+
+if TYPE_CHECKING:
+    from course_lib.loader.github_client import GitHubClient
+
+MAX_WAIT = 600.0
+"""Seconds that rate limits may cost a download, unless it is told otherwise."""
+
+Say = Callable[[str], None]
+OnWait = Callable[[Wait, float], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """Files of one commit in a folder.
+
+    Attributes
+    ----------
+    repo, ref, commit
+        What was asked for, and the commit that the ref stood for.
+    web
+        The repository's page.
+    folder
+        Where the files are.
+    files
+        Path → hash of its content, for all files that were asked for and are there.
+    skipped
+        What is no text of this repository: submodules, pointers to Git LFS, links to elsewhere.
+    failed
+        What could not be had; empty unless partial results were allowed.
+    fetched, removed
+        How many files came over the network in this run, and how many left the folder.
+    """
+
+    repo: str
+    ref: str
+    commit: str
+    web: str
+    folder: Path
+    files: dict[str, str]
+    skipped: tuple[Skipped, ...] = ()
+    failed: tuple[Skipped, ...] = ()
+    fetched: int = 0
+    removed: int = 0
+
+    def citation_url(
+        self, path: str, line_start: int | None = None, line_end: int | None = None
+    ) -> str:
+        """Return where a reader finds the lines of a file, in this very commit."""
+        return citation_url(self.web, self.commit, path, line_start, line_end)
+
+    def documents(self, on_skip: Callable[[Skipped], None] | None = None) -> list[Document]:
+        """Return the files that are texts, named by their paths; `on_skip` gets the others.
+
+        Their metadata holds `commit`, `blob`, `ref` and `citation_url` as well.
+        """
+        from course_lib.loader.documents import read_documents
+
+        report = on_skip or (lambda skipped: None)
+        found = []
+        for path, sha in sorted(self.files.items()):
+            unread: list[Skipped] = []
+            for document in read_documents(self.folder / path, ("",), on_skip=unread.append):
+                metadata = document.metadata | {
+                    "relative_path": path,
+                    "ref": self.ref,
+                    "commit": self.commit,
+                    "blob": sha,
+                    "citation_url": self.citation_url(path),
+                }
+                found.append(replace(document, name=path, metadata=metadata))
+            for file in unread:
+                report(Skipped(path, file.reason))
+        return found
+
+
+def download_github_code(
+    repo: str,
+    ref: str,
+    extensions: Sequence[str],
+    paths: Sequence[str] = (),
+    token: str | None = None,
+    dest: str | os.PathLike[str] | None = None,
+    max_wait: float = MAX_WAIT,
+    *,
+    partial: bool = False,
+    concurrency: int = 4,
+    patience: Patience = PATIENCE,
+    on_wait: OnWait | None = None,
+    progress: bool = False,
+    say: Say = lambda sentence: None,
+) -> Download:
+    """Bring a folder up to date with one revision of a repository.
+
+    Files that the folder holds already cost no download, whichever commit they came with. A second
+    run into the same folder waits until the first is done. What was stopped is completed by
+    running it again.
+
+    Parameters
+    ----------
+    repo
+        ``OWNER/NAME`` on the server in `GITHUB_API_URL`.
+    ref
+        A branch, a tag or a commit; ``HEAD`` is the default branch.
+    extensions
+        How the names of the files end (``.yaml``), or whole names (``Dockerfile``).
+    paths
+        Folders or files; empty for the whole repository.
+    token
+        Who asks; None takes `GITHUB_TOKEN`, and an empty one is nobody. It goes to the API and
+        nowhere else.
+    dest
+        The folder; by default one for each repository and ref, below the course's own.
+    max_wait
+        Seconds that rate limits may cost in all.
+    partial
+        Whether files that cannot be had are listed as `failed` instead of being an error.
+    concurrency
+        Requests at once; GitHub asks for few.
+    patience
+        How often to ask again, and after what pauses.
+    on_wait
+        Shows a wait; by default a countdown on stderr.
+    progress
+        Whether to show a bar on a terminal.
+    say
+        Called with a sentence about what is noteworthy.
+
+    Returns
+    -------
+    Download
+
+    Raises
+    ------
+    InputError
+        If an argument or the folder cannot be used.
+    NotFoundError
+        If there is no such repository, ref or path, or no file that was asked for.
+    IncompleteDownloadError
+        If files could not be had and `partial` is false. What was had is kept.
+    GitHubError
+        If GitHub refuses, cannot be reached, or lets us wait for too long; see `github_errors`.
+    """
+    from course_lib.loader.github_run import CodeRun
+
+    check_repository(repo)
+    check_ref(ref)
+    selection = (check_endings(extensions), tuple(sorted(set(map(clean_path, paths)) - {""})))
+    if not 1 <= concurrency <= 16:
+        raise InputError(f"concurrency is {concurrency}", hint="Use 1 to 16; GitHub asks for few.")
+    folder = Path(dest) if dest is not None else default_folder(repo, ref)
+    with (
+        clients(token, max_wait, on_wait, patience) as (api, raw),
+        Destination(folder, repo).open(say) as (destination, before),
+    ):
+        run = CodeRun(api, raw, destination, before, ref, selection, concurrency, progress)
+        note = run.bring_up_to_date()
+    download = Download(
+        repo=repo,
+        ref=ref,
+        commit=note.commit,
+        web=note.web,
+        folder=folder,
+        files=dict(note.files),
+        skipped=note.skipped,
+        failed=note.failed,
+        fetched=run.fetched,
+        removed=run.removed,
+    )
+    if download.failed and not partial:
+        raise _incomplete(download)
+    return download
+
+
+def cite(chunk: Chunk, web: str, commit: str) -> Chunk:
+    """Return a record that says which commit it is from, and where its lines can be read.
+
+    Parameters
+    ----------
+    chunk
+        What a parser gave for a file of the repository.
+    web, commit
+        As in `Download`.
+    """
+    url = citation_url(web, commit, chunk.source_path, chunk.line_start, chunk.line_end)
+    meta = chunk.custom_meta | {"commitSha": commit, "citationUrl": url}
+    return chunk.model_copy(update={"custom_meta": meta})
+
+
+def default_folder(repo: str, ref: str) -> Path:
+    """Return where a revision is kept unless one says otherwise."""
+    return state_dir().joinpath("github", *repo.lower().split("/"), quote(ref, safe=""))
+
+
+@contextmanager
+def clients(
+    token: str | None, max_wait: float, on_wait: OnWait | None, patience: Patience
+) -> Iterator[tuple[GitHubClient, GitHubClient | None]]:
+    """Give connections to the API, and to the host of raw files where it helps.
+
+    Raw files are not counted against the 60 requests an hour that one without a token has. With a
+    token the API is asked, because the token is nothing for another host.
+    """
+    from course_lib.loader.github_client import GitHubClient
+    from course_lib.loader.github_settings import GitHubSettings
+
+    found = GitHubSettings()
+    secret = (found.token.get_secret_value() if token is None else token).strip()
+    with ExitStack() as stack:
+        api = stack.enter_context(
+            GitHubClient(
+                found.api_url, secret, max_wait=max_wait, on_wait=on_wait, patience=patience
+            )
+        )
+        raw = None
+        if not secret and found.raw_host:
+            raw = stack.enter_context(
+                GitHubClient(found.raw_host, max_wait=max_wait, on_wait=on_wait, patience=patience)
+            )
+        yield api, raw
+
+
+def _incomplete(download: Download) -> IncompleteDownloadError:
+    failed = download.failed
+    names = "".join(f"\n  {file.name} {file.reason}" for file in failed[:10])
+    more = f"\n  and {len(failed) - 10} more" if len(failed) > 10 else ""
+    return IncompleteDownloadError(
+        f"{len(failed)} of {len(failed) + len(download.files)} files of {download.repo} could not "
+        f"be had:{names}{more}",
+        failed=failed,
+        hint=f"The others are kept in {download.folder}. Run the same command again, or allow "
+        "partial results.",
+    )

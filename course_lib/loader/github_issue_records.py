@@ -1,0 +1,154 @@
+"""An issue with its comments as a text to read, and as records to search.
+
+The text is one document an issue: the title, the body, and every comment under the name of who
+wrote it. A record never holds parts of two comments, and is embedded under the issue's title,
+without which few comments say what they are about.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from course_lib.loader.github_issues import Comment, Issue
+from course_lib.loader.recursive import split_text
+from course_lib.records import Chunk, Document
+
+PARSER_ID = "github-issue"
+PARSER_VERSION = "1.0.0"
+EXTENSION = ".issue.md"
+
+
+def issue_document(issue: Issue) -> Document:
+    r"""Return an issue as a document in Markdown.
+
+    Its metadata says where each part begins and ends (`parts`), so that no heading in a comment can
+    pass for a part of its own.
+
+    Examples
+    --------
+    >>> comment = Comment(7, "tomas", "2026-06-09T18:30:00Z", "", "Seen here, too.", "")
+    >>> issue = Issue(1, "It stops", "At night.", "open", ("bug",), "ines",
+    ...               "2026-06-09T17:48:00Z", "", "", (comment,))
+    >>> print(issue_document(issue).content)
+    # It stops
+    <BLANKLINE>
+    Issue #1, open, bug. Written by ines on 2026-06-09.
+    <BLANKLINE>
+    At night.
+    <BLANKLINE>
+    ## tomas on 2026-06-09
+    <BLANKLINE>
+    Seen here, too.
+    <BLANKLINE>
+    """
+    about = ", ".join((f"Issue #{issue.number}", issue.state, *issue.labels))
+    top = f"# {issue.title}\n\n{about}. Written by {_by(issue.author, issue.created_at)}.\n"
+    content = top + (f"\n{issue.body.strip()}\n" if issue.body.strip() else "")
+    parts: list[dict[str, Any]] = [
+        {"start": 0, "end": len(content), "kind": "issue", "author": issue.author}
+        | {"createdAt": issue.created_at, "updatedAt": issue.updated_at, "url": issue.url}
+    ]
+    for comment in issue.comments:
+        start = len(content) + 1
+        content += f"\n{_comment_text(comment)}"
+        parts.append(
+            {"start": start, "end": len(content), "kind": "issue-comment"}
+            | {"author": comment.author, "createdAt": comment.created_at}
+            | {"updatedAt": comment.updated_at, "url": comment.url}
+        )
+    name = f"issues/{issue.number}{EXTENSION}"
+    return Document(
+        Path(name),
+        name,
+        content,
+        {
+            "extension": EXTENSION,
+            "size": len(content.encode("utf-8")),
+            "relative_path": name,
+            "number": issue.number,
+            "title": issue.title,
+            "state": issue.state,
+            "labels": list(issue.labels),
+            "citation_url": issue.url,
+            "parts": parts,
+        },
+    )
+
+
+def parse_issue(
+    document: Document,
+    *,
+    chunk_size: int = 512,
+    chunk_overlap: int = 64,
+    tenant_id: str = "local",
+    repo_slug: str = "documents",
+    branch: str = "",
+) -> list[Chunk]:
+    """Split an issue into records: the body and each comment by itself.
+
+    Parameters and errors are those of `split_document`. `kind` is ``issue`` or ``issue-comment``,
+    `name` the number and the title. `custom_meta` holds `number`, `state`, `labels`, `author`,
+    `createdAt`, `updatedAt`, `citationUrl` (of the comment, where it is one), the offsets and the
+    header. A document that says nothing of parts is one part.
+
+    Examples
+    --------
+    >>> comment = Comment(7, "tomas", "2026-06-09T18:30:00Z", "", "Seen here, too.", "")
+    >>> issue = Issue(1, "It stops", "At night.", "open", ("bug",), "ines",
+    ...               "2026-06-09T17:48:00Z", "", "", (comment,))
+    >>> pieces = parse_issue(issue_document(issue))
+    >>> [(piece.kind, piece.name, piece.line_start) for piece in pieces]
+    [('issue', '#1 It stops', 1), ('issue-comment', '#1 It stops', 7)]
+    >>> pieces[1].custom_meta["header"]
+    'Issue #1: It stops'
+    """
+    text, about = document.content, document.metadata
+    number, title = about.get("number"), str(about.get("title", ""))
+    name = f"#{number} {title}".strip() if number else document.name.rsplit("/", 1)[-1]
+    shared: dict[str, Any] = {"branch": branch} if branch else {}
+    shared |= {key: about[key] for key in ("number", "state", "labels") if key in about}
+    parts = about.get("parts") or [{"start": 0, "end": len(text), "kind": "issue"}]
+    chunks: list[Chunk] = []
+    for part in parts:
+        start, kind = int(part["start"]), str(part["kind"])
+        told = {key: part[key] for key in ("author", "createdAt", "updatedAt") if part.get(key)}
+        cited = {"citationUrl": part["url"]} if part.get("url") else {}
+        for span in split_text(text[start : int(part["end"])], chunk_size, chunk_overlap):
+            if not span.text.strip():
+                continue
+            first, last = start + span.start, start + span.end
+            # The first piece of the body begins with the title itself.
+            header = {"header": f"Issue #{number}: {title}"} if number and first > 0 else {}
+            chunks.append(
+                Chunk(
+                    tenant_id=tenant_id,
+                    repo_slug=repo_slug,
+                    root_kind="external-source",
+                    source_path=document.name,
+                    content=span.text,
+                    hash_inputs=["content", "kind", "name", "sourcePath", "parserId"]
+                    + ["parserVersion"],
+                    parser_id=PARSER_ID,
+                    parser_version=PARSER_VERSION,
+                    kind=kind,
+                    name=name,
+                    line_start=text.count("\n", 0, first) + 1,
+                    line_end=text.count("\n", 0, last - 1) + 1,
+                    custom_meta=shared
+                    | told
+                    | cited
+                    | header
+                    | {"chunkIndex": len(chunks), "charStart": first, "charEnd": last},
+                )
+            )
+    return chunks
+
+
+def _comment_text(comment: Comment) -> str:
+    body = comment.body.strip()
+    return f"## {_by(comment.author, comment.created_at)}\n" + (f"\n{body}\n" if body else "")
+
+
+def _by(author: str, when: str) -> str:
+    return f"{author or 'somebody'} on {when[:10]}"

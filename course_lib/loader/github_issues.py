@@ -1,0 +1,272 @@
+"""Issues from GitHub: a repository goes in, its issues come out, each with all its comments.
+
+The endpoint that lists issues lists pull requests as well; those are left out. Pages are followed
+in the order of creation, which no edit changes while we read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, Any
+
+from course_lib.errors import InputError
+from course_lib.loader.github import MAX_WAIT, OnWait, Say, clients
+from course_lib.loader.github_errors import AnswerError, GoneError, NotFoundError
+from course_lib.loader.github_names import check_repository
+from course_lib.loader.github_waiting import PATIENCE, Patience
+
+if TYPE_CHECKING:
+    from course_lib.loader.github_client import GitHubClient
+
+_PER_PAGE = {"per_page": "100"}
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """A comment on an issue; `author` is empty where the account is gone."""
+
+    id: int
+    author: str
+    created_at: str
+    updated_at: str
+    body: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    """An issue with its comments, the oldest first.
+
+    Attributes
+    ----------
+    number, title, body
+        What it is about; the body may be empty.
+    state
+        ``open`` or ``closed``.
+    labels, author
+        As they are now; the author is empty where the account is gone.
+    created_at, updated_at
+        ISO 8601, as GitHub gives them.
+    url
+        Its page.
+    """
+
+    number: int
+    title: str
+    body: str
+    state: str
+    labels: tuple[str, ...]
+    author: str
+    created_at: str
+    updated_at: str
+    url: str
+    comments: tuple[Comment, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class IssueDownload:
+    """Issues of a repository.
+
+    Attributes
+    ----------
+    repo
+        Where they are from.
+    issues
+        By number.
+    since
+        Only those that changed at that time or later; None for all there are.
+    pull_requests
+        How many of those were listed, and left out.
+    """
+
+    repo: str
+    issues: tuple[Issue, ...]
+    since: str | None = None
+    pull_requests: int = 0
+
+
+def download_github_issues(
+    repo: str,
+    since: str | date | None = None,
+    token: str | None = None,
+    max_wait: float = MAX_WAIT,
+    *,
+    patience: Patience = PATIENCE,
+    on_wait: OnWait | None = None,
+    say: Say = lambda sentence: None,
+) -> IssueDownload:
+    """Return the issues of a repository, open and closed, with their comments.
+
+    Parameters
+    ----------
+    repo
+        ``OWNER/NAME`` on the server in `GITHUB_API_URL`.
+    since
+        Only issues that changed at that time or later: a date, or a time in ISO 8601 (UTC unless
+        it says otherwise). None gives all.
+    token, max_wait, patience, on_wait, say
+        As in `download_github_code`.
+
+    Returns
+    -------
+    IssueDownload
+
+    Raises
+    ------
+    InputError
+        If an argument cannot be used.
+    GoneError
+        If the repository has its issues switched off.
+    NotFoundError
+        If there is no such repository.
+    GitHubError
+        If GitHub refuses, cannot be reached, or lets us wait for too long.
+    """
+    check_repository(repo)
+    from_when = iso_time(since)
+    with clients(token, max_wait, on_wait, patience) as (api, _):
+        try:
+            found, pull_requests = _issues(api, repo, from_when)
+        except GoneError as error:
+            raise GoneError(
+                f"{repo} has its issues switched off",
+                hint="There is nothing to download; leave --issues out.",
+            ) from error
+        except NotFoundError as error:
+            raise NotFoundError(f"there is no repository {repo}", hint=error.hint) from None
+        talked = [number for number, value in found.items() if _count(value)]
+        say(f"{len(found)} issues of {repo}, {len(talked)} of them with comments")
+        # One list of all comments costs a request for a hundred of them; but it cannot be asked
+        # for the comments of the issues that changed since some day.
+        known = _by_issue(api, repo) if talked and from_when is None else {}
+        issues = []
+        for number, value in sorted(found.items()):
+            comments = known.get(number, [])
+            if len(comments) != _count(value):
+                place = f"repos/{repo}/issues/{number}/comments"
+                comments = list(api.pages(place, _PER_PAGE))
+            issues.append(_issue(value, comments))
+    return IssueDownload(repo, tuple(issues), from_when, pull_requests)
+
+
+def iso_time(when: str | date | None) -> str | None:
+    """Return a time as GitHub takes it, in UTC.
+
+    Raises
+    ------
+    InputError
+        If it is no time.
+
+    Examples
+    --------
+    >>> iso_time("2026-03-01"), iso_time("2026-03-01T12:00:00+02:00")
+    ('2026-03-01T00:00:00Z', '2026-03-01T10:00:00Z')
+    """
+    if when is None:
+        return None
+    try:
+        text = when if isinstance(when, str) else when.isoformat()
+        moment = datetime.fromisoformat(text.strip())
+    except ValueError as error:
+        raise InputError(
+            f"{when!r} is no time", hint="Give a date such as 2026-03-01, or 2026-03-01T09:30:00Z."
+        ) from error
+    moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    return f"{moment:%Y-%m-%dT%H:%M:%SZ}"
+
+
+def _issues(
+    api: GitHubClient, repo: str, since: str | None
+) -> tuple[dict[int, Mapping[str, Any]], int]:
+    """Return number → issue as GitHub gives it, and how many pull requests were among them."""
+    query = _PER_PAGE | {"state": "all", "sort": "created", "direction": "asc"}
+    listed = api.pages(f"repos/{repo}/issues", query | ({"since": since} if since else {}))
+    found: dict[int, Mapping[str, Any]] = {}
+    pull_requests = 0
+    for value in _mappings(listed):
+        if "pull_request" in value:
+            pull_requests += 1
+        else:
+            found[_number(value, "number")] = value
+    return found, pull_requests
+
+
+def _by_issue(api: GitHubClient, repo: str) -> dict[int, list[Any]]:
+    """Return number → comments, of all issues and pull requests."""
+    found: dict[int, dict[int, Any]] = {}
+    query = _PER_PAGE | {"sort": "created", "direction": "asc"}
+    for value in _mappings(api.pages(f"repos/{repo}/issues/comments", query)):
+        number = str(value.get("issue_url", "")).rsplit("/", 1)[-1]
+        if number.isdecimal():
+            # A page that shifts while we read gives a comment twice.
+            found.setdefault(int(number), {})[_number(value, "id")] = value
+    return {number: list(comments.values()) for number, comments in found.items()}
+
+
+def _issue(value: Mapping[str, Any], comments: Iterable[Any]) -> Issue:
+    said = (
+        Comment(
+            id=_number(one, "id"),
+            author=_author(one),
+            created_at=_text(one, "created_at"),
+            updated_at=_text(one, "updated_at"),
+            body=_text(one, "body"),
+            url=_url(one),
+        )
+        for one in _mappings(comments)
+    )
+    labels = value.get("labels") or ()
+    return Issue(
+        number=_number(value, "number"),
+        title=" ".join(_text(value, "title").split()),
+        body=_text(value, "body"),
+        state=_text(value, "state"),
+        labels=tuple(
+            _text(one, "name") if isinstance(one, Mapping) else str(one) for one in labels
+        ),
+        author=_author(value),
+        created_at=_text(value, "created_at"),
+        updated_at=_text(value, "updated_at"),
+        url=_url(value),
+        comments=tuple(sorted(said, key=lambda one: (one.created_at, one.id))),
+    )
+
+
+def _mappings(values: Iterable[Any]) -> Iterator[Mapping[str, Any]]:
+    for value in values:
+        if not isinstance(value, Mapping):
+            raise AnswerError("an entry of a list is no object", hint="Check GITHUB_API_URL.")
+        yield value
+
+
+def _number(value: Mapping[str, Any], name: str) -> int:
+    found = value.get(name)
+    if not isinstance(found, int):
+        raise AnswerError(f"an entry of a list has no {name}", hint="Check GITHUB_API_URL.")
+    return found
+
+
+def _count(value: Mapping[str, Any]) -> int:
+    found = value.get("comments")
+    return found if isinstance(found, int) else 0
+
+
+def _author(value: Mapping[str, Any]) -> str:
+    user = value.get("user")
+    return _text(user, "login") if isinstance(user, Mapping) else ""
+
+
+def _url(value: Mapping[str, Any]) -> str:
+    url = _text(value, "html_url")
+    return url if url.startswith(("https://", "http://")) else ""
+
+
+def _text(value: Mapping[str, Any], name: str) -> str:
+    """Return a text with plain line ends, without what a database could not store."""
+    found = value.get(name)
+    if not isinstance(found, str):
+        return ""
+    found = found.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")
+    return found.encode("utf-8", "replace").decode("utf-8")

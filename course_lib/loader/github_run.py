@@ -1,0 +1,294 @@
+"""One download: what the folder holds is compared with what a commit lists, and the rest fetched.
+
+The steps are those of every sync: resolve, list, choose, keep what is the same, fetch what is not,
+remove what is gone, and write down what is there now.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from course_lib.loader.github_api import (
+    FileReader,
+    Revision,
+    UnavailableError,
+    resolve_ref,
+    tree_reader,
+)
+from course_lib.loader.github_client import GitHubClient
+from course_lib.loader.github_errors import NotFoundError
+from course_lib.loader.github_fetch import fetch_all
+from course_lib.loader.github_names import is_sha
+from course_lib.loader.github_places import collisions, tells_cases_apart, why_refused
+from course_lib.loader.github_store import Destination, Note
+from course_lib.loader.github_tree import (
+    LFS_MARK,
+    LINK,
+    SUBMODULE,
+    TreeEntry,
+    blob_sha,
+    follow_link,
+    is_wanted,
+    is_within,
+    list_tree,
+)
+from course_lib.records import Skipped
+
+EMPTY = blob_sha(b"")
+
+
+class CodeRun:
+    """A download into a folder that we hold.
+
+    Parameters
+    ----------
+    api, raw
+        Connections; see `clients`.
+    destination, before
+        The folder, and what it held.
+    ref
+        What was asked for.
+    selection
+        Endings of names, and paths.
+    concurrency, progress
+        As in `download_github_code`.
+
+    Attributes
+    ----------
+    fetched, removed
+        How many files came over the network, and how many left the folder.
+    """
+
+    def __init__(
+        self,
+        api: GitHubClient,
+        raw: GitHubClient | None,
+        destination: Destination,
+        before: Note,
+        ref: str,
+        selection: tuple[tuple[str, ...], tuple[str, ...]],
+        concurrency: int,
+        progress: bool,
+    ) -> None:
+        self.api, self.raw = api, raw
+        self.destination, self.before = destination, before
+        self.repo, self.ref, self.selection = destination.repo, ref, selection
+        self.concurrency, self.progress = concurrency, progress
+        self.fetched = self.removed = 0
+        self._skipped: dict[str, str] = {}
+        self._failed: dict[str, str] = {}
+        self._pointers: dict[str, str] = {}
+        self._texts: dict[str, str] = {}
+
+    def bring_up_to_date(self) -> Note:
+        """Make the folder hold the revision, and return the note of what it holds.
+
+        Raises
+        ------
+        NotFoundError
+            If a path is not there, or no file that was asked for.
+        GitHubError
+            If something else went wrong that ends it all.
+        """
+        revision = self._resolve()
+        if self._is_up_to_date(revision):
+            note = replace(self.before, ref=self.ref, etag=revision.etag)
+        else:
+            wanted = self._choose(revision)
+            # Killed from here on, the next run still knows which files are ours.
+            files = {path: entry.sha for path, entry in wanted.items()}
+            self.destination.save(
+                replace(self.before, files={**files, **self.before.files}, is_complete=False)
+            )
+            self._bring(wanted, revision.commit)
+            note = self._note(revision, wanted)
+        self.destination.save(note)
+        return note
+
+    def _resolve(self) -> Revision:
+        before = self.before
+        known = Revision(before.commit, before.commit, before.web, before.etag)
+        if is_sha(self.ref) and self.ref == before.commit:
+            return known
+        etag = before.etag if before.ref == self.ref else ""
+        return resolve_ref(self.api, self.repo, self.ref, etag) or known
+
+    def _is_up_to_date(self, revision: Revision) -> bool:
+        before = self.before
+        return (
+            before.is_complete
+            and (before.commit, before.selection) == (revision.commit, self.selection)
+            and all(self.destination.has(path, sha) for path, sha in before.files.items())
+        )
+
+    # --- what is wanted ---
+
+    def _choose(self, revision: Revision) -> dict[str, TreeEntry]:
+        """Return path → the entry whose content belongs there."""
+        endings, paths = self.selection
+        read = tree_reader(self.api, self.repo)
+        listed = list_tree(read, revision.tree, within=paths)
+        entries = {entry.path: entry for entry in sorted(listed, key=lambda one: one.path)}
+        self._check_paths(entries, paths)
+        reader = self._reader(revision.commit)
+        wanted: dict[str, TreeEntry] = {}
+        for path, entry in entries.items():
+            if entry.mode == SUBMODULE:
+                if not paths or any(is_within(path, folder) for folder in paths):
+                    self._skipped[path] = f"is a submodule: another repository at {entry.sha[:12]}"
+            elif is_wanted(path, endings, paths):
+                if reason := why_refused(path):
+                    self._failed[path] = reason
+                elif content := self._behind(entry, entries, reader):
+                    wanted[path] = content
+        if not tells_cases_apart(self.destination.folder):
+            for path, other in collisions(wanted).items():
+                self._failed[path] = f"has the same name as {other} on this file system"
+                del wanted[path]
+        if not wanted and not self._failed:
+            raise self._nothing(entries)
+        return wanted
+
+    def _behind(
+        self, entry: TreeEntry, entries: Mapping[str, TreeEntry], reader: FileReader
+    ) -> TreeEntry | None:
+        """Return the file itself, or the one that a link leads to; None if there is none."""
+        path = entry.path
+        if entry.mode == LINK:
+            try:
+                entry = follow_link(path, entries, lambda link: self._text_of(link, reader))
+            except ValueError as error:
+                self._skipped[path] = str(error)
+                return None
+            except UnavailableError as error:
+                self._failed[path] = str(error)
+                return None
+        if self.before.pointers.get(path) == entry.sha:
+            self._leave_out(path, entry.sha)
+            return None
+        return entry
+
+    def _text_of(self, link: TreeEntry, reader: FileReader) -> str:
+        text = self._texts.get(link.sha, self.before.texts.get(link.sha))
+        if text is None:
+            text = reader.read(link).decode("utf-8", "replace")
+        self._texts[link.sha] = text
+        return text
+
+    def _check_paths(self, entries: Mapping[str, TreeEntry], paths: Sequence[str]) -> None:
+        for folder in paths:
+            if not any(is_within(path, folder) for path in entries):
+                tops = sorted({path.split("/", 1)[0] for path in entries})
+                raise NotFoundError(
+                    f"{self.repo} has no {folder} at {self.ref}",
+                    hint=f"At the top there are: {', '.join(tops[:20]) or 'nothing we looked at'}.",
+                )
+
+    def _nothing(self, entries: Mapping[str, TreeEntry]) -> NotFoundError:
+        endings, paths = self.selection
+        below = f" below {', '.join(paths)}" if paths else ""
+        left_out = [path for path in self._skipped if entries[path].mode != SUBMODULE]
+        if left_out:
+            return NotFoundError(
+                f"all files of {self.repo} at {self.ref} that were asked for are left out:"
+                + "".join(f"\n  {path} {self._skipped[path]}" for path in left_out[:10]),
+                hint="Nothing was changed.",
+            )
+        names = [path.rsplit("/", 1)[-1] for path in entries]
+        kinds = Counter(f".{name.rsplit('.', 1)[1]}" for name in names if "." in name)
+        found = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common(8))
+        return NotFoundError(
+            f"no file of {self.repo} at {self.ref}{below} ends in {', '.join(endings)}",
+            hint=f"Nothing was changed. There are: {found or 'no files'}.",
+        )
+
+    # --- what is brought ---
+
+    def _bring(self, wanted: Mapping[str, TreeEntry], commit: str) -> None:
+        """Keep, copy and fetch files until the folder holds what is wanted."""
+        destination = self.destination
+        shas = {entry.sha for entry in wanted.values()}
+        for path, sha in self.before.files.items():
+            if path not in wanted:
+                if sha in shas and destination.has(path, sha):
+                    destination.set_aside(path, sha)
+                destination.remove(path)
+                self.removed += 1
+        # Looked at only now: a file system may take README.md for the readme.md that is wanted.
+        missing = [path for path, entry in wanted.items() if not destination.has(path, entry.sha)]
+        here = {entry.sha: path for path, entry in wanted.items() if path not in set(missing)}
+        awaited: dict[str, list[str]] = {}
+        for path in missing:
+            sha = wanted[path].sha
+            content = b"" if sha == EMPTY else destination.kept(sha)
+            if sha in here:
+                content = destination.read(here[sha])
+            if content is None:
+                awaited.setdefault(sha, []).append(path)
+            else:
+                self._write([path], sha, content)
+        fetch_all(
+            self._reader(commit),
+            [wanted[paths[0]] for paths in awaited.values()],
+            lambda entry, content: self._arrive(awaited[entry.sha], entry.sha, content),
+            lambda entry, why: self._failed.update(dict.fromkeys(awaited[entry.sha], why)),
+            concurrency=self.concurrency,
+            stop=self._stop,
+            progress=self.progress,
+        )
+
+    def _arrive(self, paths: Sequence[str], sha: str, content: bytes) -> None:
+        self.fetched += 1
+        if content.startswith(LFS_MARK) and len(content) < 1024:
+            for path in paths:
+                self._leave_out(path, sha)
+        else:
+            self._write(paths, sha, content)
+
+    def _write(self, paths: Sequence[str], sha: str, content: bytes) -> None:
+        for path in paths:
+            try:
+                self.destination.write(path, content)
+            except OSError as error:
+                self._failed[path] = f"cannot be written: {error.strerror or error}"
+
+    def _leave_out(self, path: str, sha: str) -> None:
+        self._pointers[path] = sha
+        self._skipped[path] = "is a pointer to Git LFS, where the file itself lies"
+
+    def _reader(self, commit: str) -> FileReader:
+        return FileReader(self.api, self.raw, self.repo, commit)
+
+    def _stop(self) -> None:
+        for client in (self.api, self.raw):
+            if client:
+                client.stop()
+
+    def _note(self, revision: Revision, wanted: Mapping[str, TreeEntry]) -> Note:
+        left = self._skipped.keys() | self._failed.keys()
+        return Note(
+            repo=self.repo,
+            ref=self.ref,
+            commit=revision.commit,
+            web=revision.web,
+            etag=revision.etag,
+            selection=self.selection,
+            files={path: entry.sha for path, entry in wanted.items() if path not in left},
+            skipped=_listed(self._skipped),
+            failed=_listed(self._failed),
+            pointers=self._pointers,
+            texts=self._texts,
+            is_complete=not self._failed,
+        )
+
+
+def _listed(reasons: Mapping[str, str]) -> tuple[Skipped, ...]:
+    """Return names and reasons in order; a hostile name must not harm who prints it."""
+    return tuple(
+        Skipped(
+            "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in path), reason
+        )
+        for path, reason in sorted(reasons.items())
+    )

@@ -1,0 +1,365 @@
+"""Downloads and ingests that are hit in their middle, two at once, and certificates that lie."""
+
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from course_lib.loader.github import download_github_code
+from course_lib.loader.github_errors import UnreachableError
+from course_lib.loader.github_waiting import Patience
+from course_lib.store import connect
+from course_lib.store.databases import FreshDatabase
+from course_lib.teaching.github_server import GitHubServer, Repository, environment, faults
+from course_lib.teaching.github_server.answers import Answer
+
+PROGRAM = Path(__file__).with_name("slow_github.py")
+FILES = 30
+PATIENCE = 60
+QUICK = Patience(attempts=3, first=0.01, secondary=0.05)
+
+
+@pytest.fixture
+def repository(github: GitHubServer) -> Repository:
+    repository = Repository("heron/platform")
+    repository.commit(contents())
+    github.add(repository)
+    return repository
+
+
+def contents(version: str = "first") -> dict[str, bytes]:
+    """Return 30 files of 3 chunks each."""
+    words = ("one", "two", "three")
+    return {
+        f"docs/{number:02}.md": "\n\n".join(
+            f"File {number} of the {version} version says {word}. " * 3 for word in words
+        ).encode()
+        for number in range(FILES)
+    }
+
+
+@dataclass
+class Bench:
+    """Runs `course ingest-repo` in processes of their own."""
+
+    github: GitHubServer
+    database: FreshDatabase
+    dest: Path
+    processes: list[subprocess.Popen[str]] = field(default_factory=list)
+
+    def start(self, *options: str, pause: float = 0.0) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, str(PROGRAM), "ingest-repo", "heron/platform", "--ref", "main"]
+            + ["--ext", ".md", "--dest", str(self.dest), "--json", *options]
+            + ["--chunk-size", "150", "--chunk-overlap", "0"],
+            env=os.environ
+            | environment(self.github)
+            | {"GITHUB_RAW_URL": "", "DATABASE_URL": self.database.url}
+            | {"COURSE_TEST_PAUSE": str(pause)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+        )
+        self.processes.append(process)
+        return process
+
+    def complete(self, *options: str) -> dict[str, Any]:
+        process = self.start(*options)
+        out, err = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 0, err
+        return dict(json.loads(out))
+
+    def downloaded(self) -> int:
+        return len(list(self.dest.glob("docs/*.md")))
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        with connect(self.database.url) as conn:
+            return conn.execute(
+                "SELECT document_name, chunk_index, commit_sha, citation_url, content"
+                " FROM document_chunks ORDER BY 1, 2"
+            ).fetchall()
+
+    def documents(self) -> int:
+        with connect(self.database.url) as conn:
+            if conn.execute("SELECT to_regclass('documents') IS NULL").fetchone() == (True,):
+                return 0
+            row = conn.execute("SELECT count(*) FROM documents").fetchone()
+            return int(row[0]) if row else 0
+
+
+@pytest.fixture
+def bench(
+    github: GitHubServer, repository: Repository, database: FreshDatabase, tmp_path: Path
+) -> Iterator[Bench]:
+    bench = Bench(github, database, tmp_path / "dest")
+    yield bench
+    for process in bench.processes:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_a_download_that_is_killed_is_continued_by_the_next_run(bench: Bench) -> None:
+    released = held_back(bench)
+    process = bench.start()
+    wait_until(lambda: bench.downloaded() == 4)
+    process.kill()
+    process.communicate(timeout=PATIENCE)
+    released.set()
+    there = bench.downloaded()
+    assert there == 4
+    for path in bench.dest.glob("docs/*.md"):
+        assert path.read_bytes() == contents()[f"docs/{path.name}"]
+    bench.github.heal()
+    report = bench.complete()
+    assert (report["fetched"], report["reused"]) == (FILES - there, there)
+    assert len(bench.rows()) == 3 * FILES
+    assert not list(bench.dest.glob("*.part"))
+
+
+@pytest.mark.long
+def test_an_ingest_that_is_killed_is_completed_by_the_next_run(bench: Bench) -> None:
+    process = bench.start(pause=0.3)
+    wait_until(lambda: 0 < bench.documents() < FILES)
+    process.kill()
+    process.communicate(timeout=PATIENCE)
+    assert 0 < len(bench.rows()) < 3 * FILES
+    report = bench.complete()
+    assert report["fetched"] == 0
+    assert len(bench.rows()) == 3 * FILES
+    assert {row[2] for row in bench.rows()} == {report["commit"]}
+
+
+@pytest.mark.long
+def test_an_update_that_is_killed_ends_with_one_commit(
+    bench: Bench, repository: Repository
+) -> None:
+    bench.complete()
+    changed = {name: text for name, text in contents("second").items() if name < "docs/15"}
+    repository.commit(contents() | changed)
+    process = bench.start(pause=0.3)
+    wait_until(lambda: any("second" in row[4] for row in bench.rows()))
+    process.kill()
+    process.communicate(timeout=PATIENCE)
+    report = bench.complete()
+    rows = bench.rows()
+    assert {row[2] for row in rows} == {report["commit"]}
+    assert all(f"/blob/{report['commit']}/" in row[3] for row in rows)
+    assert sum("second" in row[4] for row in rows) == 3 * 15
+
+
+def held_back(bench: Bench) -> threading.Event:
+    """Let four files come, and the others only when the event is set."""
+    released = threading.Event()
+
+    def hold(answer: Answer) -> Answer:
+        released.wait(PATIENCE)
+        return answer
+
+    bench.github.fail("contents", hold, times=math.inf, after=4)
+    return released
+
+
+def test_two_runs_into_the_same_destination_do_the_work_once(bench: Bench) -> None:
+    released = held_back(bench)
+    first = bench.start()
+    wait_until(lambda: bench.downloaded() > 0)
+    second = bench.start()
+    assert second.stderr is not None
+    assert "another download into" in second.stderr.readline()
+    released.set()
+    reports = []
+    for process in (first, second):
+        out, err = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 0, err
+        reports.append(json.loads(out))
+    assert [report["fetched"] for report in reports] == [FILES, 0]
+    assert bench.github.count("/contents/") == FILES
+    assert len(bench.rows()) == 3 * FILES
+
+
+def test_whoever_waits_for_a_destination_goes_on_when_the_first_is_killed(bench: Bench) -> None:
+    released = held_back(bench)
+    first = bench.start()
+    wait_until(lambda: bench.downloaded() > 0)
+    second = bench.start()
+    assert second.stderr is not None
+    assert "another download into" in second.stderr.readline()
+    first.kill()
+    bench.github.heal()
+    released.set()
+    out, err = second.communicate(timeout=PATIENCE)
+    assert second.returncode == 0, err
+    assert 0 < json.loads(out)["fetched"] < FILES
+    assert len(bench.rows()) == 3 * FILES
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
+@pytest.mark.parametrize("when", ["waiting", "downloading"])
+def test_ctrl_c_ends_it_at_once_and_without_a_traceback(bench: Bench, when: str) -> None:
+    if when == "waiting":
+        bench.github.set_limit(5, window=300)
+    released = held_back(bench)
+    process = bench.start()
+    assert process.stderr is not None
+    if when == "waiting":
+        assert "the hourly limit is used up: waiting" in process.stderr.readline()
+    else:
+        wait_until(lambda: bench.downloaded() > 0)
+    process.send_signal(signal.SIGINT)
+    # Four requests hang: whoever ends it does not want to wait for them.
+    out, err = process.communicate(timeout=15)
+    released.set()
+    assert (process.returncode, out) == (130, "")
+    assert "stopped" in err and "Traceback" not in err
+    bench.github.set_limit(5000)
+    bench.github.heal()
+    assert bench.complete()["reused"] > 0
+
+
+def test_a_limit_is_waited_for_with_a_word_and_not_beyond_max_wait(bench: Bench) -> None:
+    bench.github.set_limit(10, window=600)
+    process = bench.start("--max-wait", "5")
+    out, err = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, out) == (1, "")
+    assert "error: the hourly limit is used up: GitHub answers again in" in err
+    assert "Come back then" in err
+    there = bench.downloaded()
+    assert there == 8
+    bench.github.set_limit(12, window=2)
+    process = bench.start("--max-wait", "60")
+    out, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, err
+    assert "the hourly limit is used up: waiting" in err
+    assert json.loads(out)["fetched"] == FILES - there
+
+
+# --- what lies on the way ---
+
+
+def certificate(folder: Path, *names: str) -> Path:
+    """Write a certificate that signs itself, and its key, to one file."""
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    who = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "test")])
+    known: list[x509.GeneralName] = [
+        x509.IPAddress(ip_address(name)) if name[0].isdigit() else x509.DNSName(name)
+        for name in names
+    ]
+    now = datetime.now(UTC)
+    signed = (
+        x509.CertificateBuilder()
+        .subject_name(who)
+        .issuer_name(who)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName(known), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    place = folder / "server.pem"
+    place.write_bytes(
+        signed.public_bytes(serialization.Encoding.PEM)
+        + key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        )
+    )
+    return place
+
+
+@pytest.mark.parametrize(
+    ("names", "is_trusted", "is_taken"),
+    [
+        (("127.0.0.1",), True, True),
+        (("127.0.0.1",), False, False),
+        (("api.github.com",), True, False),
+    ],
+)
+def test_a_certificate_that_does_not_match_ends_it_before_the_token_is_sent(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    names: tuple[str, ...],
+    is_trusted: bool,
+    is_taken: bool,
+) -> None:
+    pem = certificate(tmp_path, *names)
+    repository = Repository("heron/platform")
+    repository.commit({"a.md": b"# A\n"})
+    if is_trusted:
+        monkeypatch.setenv("SSL_CERT_FILE", str(pem))
+    monkeypatch.setenv("GITHUB_TOKEN", "ghp_secret")
+    with GitHubServer([repository], certificate=pem) as server:
+        monkeypatch.setenv("GITHUB_API_URL", server.url)
+
+        def download() -> int:
+            return download_github_code(
+                "heron/platform", "main", [".md"], dest=tmp_path / "dest", patience=QUICK
+            ).fetched
+
+        if is_taken:
+            assert download() == 1
+        else:
+            with pytest.raises(UnreachableError, match="a certificate that does not match") as e:
+                download()
+            assert "ghp_secret" not in str(e.value) and "SSL_CERT_FILE" in e.value.hint
+            assert server.seen == []
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [faults.short_body(), faults.short_body(0.01), faults.hang_up(), faults.broken_json()]
+    + [faults.status(502), faults.status(429, 0), faults.changed_content()],
+)
+def test_every_file_is_whole_although_each_fails_once(
+    github: GitHubServer, repository: Repository, tmp_path: Path, fault: faults.Fault
+) -> None:
+    for name in contents():
+        github.fail(f"contents/{name}", fault)
+    found = download_github_code(
+        "heron/platform", "main", [".md"], dest=tmp_path / "dest", patience=QUICK
+    )
+    assert found.fetched == FILES
+    for name, content in contents().items():
+        assert (tmp_path / "dest" / name).read_bytes() == content
+
+
+@pytest.mark.long
+def test_nothing_that_is_written_or_said_holds_the_token(bench: Bench) -> None:
+    os.environ["GITHUB_TOKEN"] = "ghp_0123456789secret"  # the fixture `github` takes it back
+    said = []
+    for fault in (None, faults.status(401), faults.status(500), faults.html_page()):
+        if fault:
+            bench.github.fail("commits", fault, times=99)
+        out, err = bench.start("--max-wait", "1").communicate(timeout=PATIENCE)
+        said += [out, err]
+        bench.github.heal()
+    assert any(one.has_token for one in bench.github.seen)
+    said += [path.read_text(encoding="utf-8") for path in bench.dest.rglob("*") if path.is_file()]
+    said += [one.path for one in bench.github.seen]
+    assert len(said) > FILES
+    assert not [text for text in said if "secret" in text]

@@ -1,0 +1,409 @@
+"""A repository in the index: one revision, spread by kind, cited, and nothing that is gone."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from course_lib.errors import InputError
+from course_lib.indexing.repository import (
+    BY_KIND,
+    RepositoryReport,
+    ingest_repository,
+    partition_of,
+)
+from course_lib.loader.github_errors import GitHubError, IncompleteDownloadError, NotFoundError
+from course_lib.loader.github_waiting import Patience
+from course_lib.records import PARTITIONS
+from course_lib.retriever import search
+from course_lib.teaching.github_server import GitHubServer, Repository, faults, sample_repository
+
+QUICK = Patience(attempts=2, first=0.01, secondary=0.05)
+TOKEN = "ghp_0123456789secret"
+ALL = (".yaml", ".py", ".go", ".sh", ".md")
+FILES = {
+    "apps/a.yaml": b"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  key: one\n",
+    "apps/b.yaml": b"apiVersion: v1\nkind: Secret\nmetadata:\n  name: b\n",
+    "code/c.py": b"def answer():\n    return 42\n\n\ndef question():\n    return 'why'\n",
+    "docs/d.md": b"# Title\n\nSome words.\n",
+}
+
+
+@pytest.fixture
+def repository(github: GitHubServer) -> Repository:
+    repository = Repository("heron/platform")
+    repository.commit(FILES, tag="v1")
+    github.add(repository)
+    return repository
+
+
+@pytest.fixture
+def dest(tmp_path: Path) -> Path:
+    return tmp_path / "dest"
+
+
+def run(
+    conn: psycopg.Connection, client: Any, dest: Path, ref: str = "main", **options: Any
+) -> RepositoryReport:
+    chosen: dict[str, Any] = {"extensions": ALL, "max_wait": 5, "patience": QUICK} | options
+    return ingest_repository("heron/platform", ref, conn=conn, embedder=client, dest=dest, **chosen)
+
+
+def rows(conn: psycopg.Connection, columns: str, table: str = "document_chunks") -> list[Any]:
+    return conn.execute(f"SELECT {columns} FROM {table} ORDER BY {columns}").fetchall()
+
+
+def totals(report: RepositoryReport) -> dict[str, tuple[int, int, int, int]]:
+    return {
+        name: (part.inserted, part.updated, part.unchanged, part.deleted)
+        for name, part in report.partitions.items()
+    }
+
+
+def test_each_file_goes_to_the_partition_of_its_kind(
+    conn: psycopg.Connection, client: Any, repository: Repository, dest: Path
+) -> None:
+    report = run(conn, client, dest)
+    assert rows(conn, "partition, document_name", "documents") == [
+        ("code_manifests", "apps/a.yaml"),
+        ("code_manifests", "apps/b.yaml"),
+        ("code_pipelines", "code/c.py"),
+        ("documentation", "docs/d.md"),
+    ]
+    assert totals(report) == {
+        "code_manifests": (2, 0, 0, 0),
+        "code_pipelines": (2, 0, 0, 0),
+        "documentation": (1, 0, 0, 0),
+    }
+    assert (report.commit, report.fetched, report.reused) == (repository.refs["heads/main"], 4, 0)
+    assert set(BY_KIND) == set(PARTITIONS) - {"issues"}
+
+
+@pytest.mark.parametrize(
+    ("path", "partition"),
+    [
+        ("a/b.YAML", "code_manifests"),
+        ("base/kustomization", "code_manifests"),
+        ("a.ipynb", "code_notebooks"),
+        ("README.md", "documentation"),
+        ("notes.txt", "documentation"),
+        ("x.go", "code_pipelines"),
+        ("Dockerfile", "code_pipelines"),
+    ],
+)
+def test_a_kind_is_told_by_the_name(path: str, partition: str) -> None:
+    assert partition_of(path) == partition
+
+
+def test_every_chunk_says_its_repository_branch_commit_and_where_its_lines_are(
+    conn: psycopg.Connection, client: Any, repository: Repository, dest: Path
+) -> None:
+    commit = run(conn, client, dest, "v1").commit
+    found = rows(conn, "document_name, chunk_index, repo_slug, branch, commit_sha, citation_url")
+    page = f"https://github.example/heron/platform/blob/{commit}"
+    place = ("heron/platform", "v1", commit)
+    assert found == [
+        ("apps/a.yaml", 0, *place, f"{page}/apps/a.yaml#L1-L6"),
+        ("apps/b.yaml", 0, *place, f"{page}/apps/b.yaml#L1-L4"),
+        ("code/c.py", 0, *place, f"{page}/code/c.py#L1-L2"),
+        ("code/c.py", 1, *place, f"{page}/code/c.py#L5-L6"),
+        ("docs/d.md", 0, *place, f"{page}/docs/d.md?plain=1#L1-L3"),
+    ]
+    cited = rows(conn, "document_name, commit_sha, citation_url", "documents")
+    assert cited[0] == ("apps/a.yaml", commit, f"{page}/apps/a.yaml")
+    result = search(conn, client.encode(["x"])[0], top_k=1, threshold=-1, branch="v1")[0]
+    assert result.citation_url is not None and commit in result.citation_url
+
+
+def test_a_second_run_downloads_encodes_and_writes_nothing(
+    conn: psycopg.Connection,
+    client: Any,
+    github: GitHubServer,
+    repository: Repository,
+    dest: Path,
+    stored: Any,
+) -> None:
+    run(conn, client, dest)
+    before, encoded = stored(conn), len(client.texts)
+    versions = rows(conn, "xmin::text, ctid::text")
+    github.seen.clear()
+    client.was_asked_for_its_dimension = False
+    report = run(conn, client, dest)
+    assert [one.status for one in github.seen] == [304]
+    assert len(client.texts) == encoded and not client.was_asked_for_its_dimension
+    assert (report.fetched, report.reused) == (0, 4)
+    assert all(part[:2] == (0, 0) and part[3] == 0 for part in totals(report).values())
+    assert stored(conn) == before and rows(conn, "xmin::text, ctid::text") == versions
+
+
+def test_what_is_deleted_or_renamed_upstream_leaves_the_index(
+    conn: psycopg.Connection, client: Any, repository: Repository, dest: Path
+) -> None:
+    run(conn, client, dest)
+    repository.commit({"apps/new.yaml": FILES["apps/a.yaml"], "code/c.py": FILES["code/c.py"]})
+    report = run(conn, client, dest)
+    assert {row[0] for row in rows(conn, "document_name")} == {"apps/new.yaml", "code/c.py"}
+    assert {row[0] for row in rows(conn, "document_name", "documents")} == {
+        "apps/new.yaml",
+        "code/c.py",
+    }
+    assert totals(report) == {
+        "code_manifests": (1, 0, 0, 2),
+        "code_pipelines": (0, 0, 2, 0),
+        "documentation": (0, 0, 0, 1),
+    }
+    assert report.fetched == 0  # the same contents under other names
+
+
+def test_what_did_not_change_is_not_encoded_and_gets_the_new_commit(
+    conn: psycopg.Connection, client: Any, repository: Repository, dest: Path
+) -> None:
+    old = run(conn, client, dest).commit
+    client.texts.clear()
+    repository.commit({**FILES, "docs/d.md": b"# Title\n\nOther words.\n"})
+    new = run(conn, client, dest).commit
+    assert client.texts == ["# Title\n\nOther words.\n"]
+    assert new != old
+    for table in ("documents", "document_chunks"):
+        assert {row[0] for row in rows(conn, "commit_sha", table)} == {new}
+        cited = rows(conn, "citation_url", table)
+        assert all(f"/blob/{new}/" in row[0] for row in cited)
+    assert (f"https://github.example/heron/platform/blob/{new}/code/c.py#L5-L6",) in cited
+
+
+def test_versions_live_side_by_side_and_are_told_apart_by_their_branch(
+    conn: psycopg.Connection, client: Any, repository: Repository, dest: Path
+) -> None:
+    run(conn, client, dest, "v1")
+    repository.commit({"docs/d.md": b"# Title\n\nNew words.\n"})
+    run(conn, client, dest, "main")
+    query = client.encode(["# Title\n\nNew words.\n"])[0]
+    everywhere = search(conn, query, top_k=10, threshold=-1)
+    assert {result.branch for result in everywhere} == {"v1", "main"}
+    old = search(conn, query, top_k=10, threshold=-1, branch="v1")
+    assert {result.branch for result in old} == {"v1"} and len(old) == 5
+    docs = search(conn, query, top_k=10, threshold=-1, partitions=["documentation", "issues"])
+    assert [result.branch for result in docs] == ["main", "v1"]
+    assert docs[0].content == "# Title\n\nNew words.\n"
+
+
+def test_a_version_may_be_called_something_else(
+    conn: psycopg.Connection, client: Any, repository: Repository, dest: Path
+) -> None:
+    run(conn, client, dest, repository.refs["tags/v1"], branch="v1.9")
+    assert {row[0] for row in rows(conn, "branch")} == {"v1.9"}
+
+
+def test_one_partition_for_all_leaves_the_others_alone(
+    conn: psycopg.Connection, client: Any, repository: Repository, dest: Path
+) -> None:
+    run(conn, client, dest, partition="code_manifests", extensions=[".yaml"])
+    run(conn, client, dest, partition="code_notebooks", extensions=[".py"])
+    assert sorted(set(rows(conn, "partition, document_name"))) == [
+        ("code_manifests", "apps/a.yaml"),
+        ("code_manifests", "apps/b.yaml"),
+        ("code_notebooks", "code/c.py"),
+    ]
+    run(conn, client, dest)
+    assert {row[0] for row in rows(conn, "partition")} == {
+        "code_manifests",
+        "code_pipelines",
+        "documentation",
+    }
+
+
+def test_another_selection_is_what_the_index_holds(
+    conn: psycopg.Connection, client: Any, repository: Repository, dest: Path
+) -> None:
+    run(conn, client, dest)
+    run(conn, client, dest, paths=["apps"])
+    assert {row[0] for row in rows(conn, "document_name")} == {"apps/a.yaml", "apps/b.yaml"}
+
+
+def test_other_repositories_and_tenants_are_not_touched(
+    conn: psycopg.Connection, client: Any, github: GitHubServer, repository: Repository, dest: Path
+) -> None:
+    other = Repository("heron/other")
+    other.commit(FILES)
+    github.add(other)
+    run(conn, client, dest)
+    run(conn, client, dest, tenant="acme")
+    ingest_repository(
+        *("heron/other", "main", ALL), conn=conn, embedder=client, dest=dest.with_name("other")
+    )
+    repository.commit({"docs/d.md": FILES["docs/d.md"]})
+    run(conn, client, dest)
+    counted = conn.execute(
+        "SELECT tenant_id, repo_slug, count(*) FROM document_chunks GROUP BY 1, 2 ORDER BY 1, 2"
+    ).fetchall()
+    assert counted == [
+        ("acme", "heron/platform", 5),
+        ("local", "heron/other", 5),
+        ("local", "heron/platform", 1),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"ref": "gone"}, NotFoundError),
+        ({"paths": ["manifests", "pipelines"]}, NotFoundError),
+        ({"extensions": [".rs"]}, NotFoundError),
+        ({"chunk_size": 0}, InputError),
+        ({"tenant": "Not Kebab"}, InputError),
+    ],
+)
+def test_what_is_not_there_is_an_error_and_the_index_stays(
+    conn: psycopg.Connection,
+    client: Any,
+    repository: Repository,
+    dest: Path,
+    stored: Any,
+    options: dict[str, Any],
+    error: type[Exception],
+) -> None:
+    run(conn, client, dest)
+    before = stored(conn)
+    with pytest.raises(error):
+        run(conn, client, dest, **options)
+    assert stored(conn) == before
+
+
+@pytest.mark.parametrize(
+    "fault", [faults.status(500), faults.html_page(), faults.refused(403, "No rights")]
+)
+def test_a_listing_that_fails_is_no_run_of_zero_files(
+    conn: psycopg.Connection,
+    client: Any,
+    github: GitHubServer,
+    repository: Repository,
+    dest: Path,
+    stored: Any,
+    fault: faults.Fault,
+) -> None:
+    run(conn, client, dest)
+    before = stored(conn)
+    repository.commit({"apps/a.yaml": b"kind: Other\n"})
+    github.fail("git/trees", fault, times=9)
+    with pytest.raises(GitHubError):
+        run(conn, client, dest)
+    assert stored(conn) == before
+
+
+def test_a_file_that_cannot_be_had_is_an_error_or_keeps_its_rows(
+    conn: psycopg.Connection,
+    client: Any,
+    github: GitHubServer,
+    repository: Repository,
+    dest: Path,
+    stored: Any,
+) -> None:
+    old = run(conn, client, dest).commit
+    before = stored(conn)
+    repository.commit({**FILES, "docs/d.md": b"# Changed\n"})
+    github.fail("docs/d|blobs", faults.status(500), times=99)
+    with pytest.raises(IncompleteDownloadError):
+        run(conn, client, dest)
+    assert stored(conn) == before
+    report = run(conn, client, dest, partial=True)
+    assert [file.name for file in report.failed] == ["docs/d.md"]
+    assert rows(conn, "commit_sha, document_name", "documents") == sorted(
+        [(old, "docs/d.md")] + [(report.commit, name) for name in FILES if name != "docs/d.md"]
+    )
+
+
+def test_files_that_hold_nothing_to_index_are_said(
+    conn: psycopg.Connection, client: Any, repository: Repository, dest: Path
+) -> None:
+    repository.commit({**FILES, "picture.md": b"\x89PNG\0"})
+    said: list[str] = []
+    report = run(conn, client, dest, say=said.append)
+    reason = "has a NUL byte at offset 4: not a text, or not in UTF-8"
+    assert said == [f"left out: picture.md {reason}"]
+    assert [(file.name, file.reason) for file in report.skipped] == [("picture.md", reason)]
+    assert json.loads(report.to_json())["skipped"][0]["name"] == "picture.md"
+
+
+def test_a_file_that_is_no_text_any_more_leaves_the_index(
+    conn: psycopg.Connection, client: Any, repository: Repository, dest: Path
+) -> None:
+    run(conn, client, dest)
+    repository.commit({**FILES, "docs/d.md": b"\0"})
+    run(conn, client, dest)
+    assert "docs/d.md" not in {row[0] for row in rows(conn, "document_name", "documents")}
+
+
+# --- issues ---
+
+
+def test_issues_fill_their_partition_in_the_same_run(
+    conn: psycopg.Connection, client: Any, repository: Repository, dest: Path
+) -> None:
+    repository.issues = sample_repository().issues
+    report = run(conn, client, dest, issues=True)
+    assert set(report.partitions) == {
+        *("code_manifests", "code_pipelines", "documentation", "issues")
+    }
+    assert report.partitions["issues"].documents == 11
+    found = rows(conn, "document_name, kind, branch, citation_url, name")
+    issues = [row for row in found if row[0].startswith("issues/")]
+    assert {row[1] for row in issues} == {"issue", "issue-comment"}
+    assert {row[2] for row in issues} == {""}
+    first = [row for row in issues if row[0] == "issues/1.issue.md"]
+    page = "https://github.example/heron/platform/issues/1"
+    assert first[0][3] == page and first[0][4].startswith("#1 Pods of the forecast API")
+    assert first[1][3].startswith(f"{page}#issuecomment-")
+    again = run(conn, client, dest, issues=True).partitions["issues"]
+    assert (again.inserted, again.updated, again.deleted) == (0, 0, 0)
+
+
+def test_an_issue_that_changed_is_indexed_anew_and_one_that_is_gone_leaves(
+    conn: psycopg.Connection, client: Any, repository: Repository, dest: Path
+) -> None:
+    issues = sample_repository().issues
+    assert issues is not None
+    repository.issues = issues
+    run(conn, client, dest, issues=True)
+    issues[0]["title"] = "Another title"
+    issues[0]["updated_at"] = "2026-12-01T00:00:00Z"
+    del issues[3]
+    some = run(conn, client, dest, issues=True, since="2026-11-30").partitions["issues"]
+    assert (some.documents, some.updated, some.deleted) == (1, 4, 0)
+    names = {row[0] for row in rows(conn, "name")}
+    assert "#1 Another title" in names and "#4 How do I go back to the model before?" in names
+    everything = run(conn, client, dest, issues=True).partitions["issues"]
+    assert everything.deleted == 3
+    assert "#4 How do I go back to the model before?" not in {row[0] for row in rows(conn, "name")}
+
+
+def test_issues_that_cannot_be_had_leave_the_whole_index_as_it_was(
+    conn: psycopg.Connection,
+    client: Any,
+    github: GitHubServer,
+    repository: Repository,
+    dest: Path,
+    stored: Any,
+) -> None:
+    run(conn, client, dest)
+    before = stored(conn)
+    repository.commit({"apps/a.yaml": b"kind: Other\n"})
+    github.fail("issues", faults.status(500), times=9)
+    with pytest.raises(GitHubError):
+        run(conn, client, dest, issues=True)
+    assert stored(conn) == before
+
+
+def test_the_token_is_nowhere_in_the_database_and_the_report(
+    conn: psycopg.Connection, client: Any, repository: Repository, dest: Path
+) -> None:
+    repository.issues = sample_repository().issues
+    said: list[str] = []
+    report = run(conn, client, dest, issues=True, token=TOKEN, say=said.append)
+    for table in ("documents", "document_chunks"):
+        found = conn.execute(
+            f"SELECT count(*) FROM {table} WHERE {table}::text LIKE %s", [f"%{TOKEN}%"]
+        )
+        assert found.fetchone() == (0,)
+    assert TOKEN not in report.to_json() + repr(report) + "".join(said)

@@ -1,0 +1,265 @@
+"""Downloads into a folder that was used before, and files that cannot be had."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from course_lib.errors import InputError
+from course_lib.loader.github import download_github_code
+from course_lib.loader.github_errors import (
+    IncompleteDownloadError,
+    RateLimitError,
+)
+from course_lib.loader.github_tree import blob_sha
+from course_lib.records import Skipped
+from course_lib.teaching.github_server import (
+    GitHubServer,
+    Repository,
+    faults,
+)
+
+
+def test_a_second_run_downloads_nothing(
+    github: GitHubServer, repository: Repository, checkout: Any
+) -> None:
+    first = checkout.download()
+    github.seen.clear()
+    second = checkout.download()
+    assert [one.status for one in github.seen] == [304]
+    assert (second.fetched, second.removed, second.files) == (0, 0, first.files)
+    assert first.fetched == 4
+
+
+def test_a_second_run_of_a_hash_asks_nothing_at_all(
+    github: GitHubServer, repository: Repository, checkout: Any
+) -> None:
+    commit = repository.refs["heads/main"]
+    checkout.download(commit)
+    github.seen.clear()
+    assert checkout.download(commit).commit == commit
+    assert github.seen == []
+
+
+def test_only_what_changed_is_downloaded_and_what_is_gone_is_removed(
+    repository: Repository, checkout: Any
+) -> None:
+    checkout.download()
+    changed = {
+        "apps/a.yaml": b"kind: A2\n",
+        "apps/b.YAML": checkout.files["apps/b.YAML"],
+        "renamed/c.yaml": checkout.files["apps/deep/c.yaml"],
+        "new.yaml": b"kind: N\n",
+    }
+    repository.commit(changed)
+    asked = checkout.asked()
+    found = checkout.download()
+    assert checkout.there() == changed
+    assert (found.fetched, found.removed) == (2, 3)
+    assert checkout.asked() == asked + 2
+    assert (
+        not (checkout.dest / "common").exists() and not (checkout.dest / "apps" / "deep").exists()
+    )
+
+
+def test_a_folder_may_become_a_file_and_a_file_a_folder(
+    repository: Repository, checkout: Any
+) -> None:
+    repository.commit({"x.yaml/a.yaml": b"1", "y.yaml": b"2"})
+    checkout.download()
+    changed = {"x.yaml": b"1", "y.yaml/b.yaml": b"2"}
+    repository.commit(changed)
+    checkout.download()
+    assert checkout.there() == changed
+
+
+def test_another_selection_brings_and_removes_the_difference(
+    repository: Repository, checkout: Any
+) -> None:
+    checkout.download()
+    found = checkout.download(extensions=[".md", ".yaml"], paths=["README.md", "common"])
+    assert (
+        set(checkout.there())
+        == set(found.files)
+        == {"README.md", "common/d.yaml", "common/empty.yaml"}
+    )
+
+
+@pytest.mark.parametrize("damage", ["changed", "deleted"])
+def test_a_file_that_was_damaged_is_brought_again(
+    repository: Repository, damage: str, checkout: Any
+) -> None:
+    checkout.download()
+    if damage == "changed":
+        (checkout.dest / "apps" / "a.yaml").write_bytes(b"kind: mine")
+    else:
+        (checkout.dest / "apps" / "a.yaml").unlink()
+    assert checkout.download().fetched == 1
+    assert checkout.there() == checkout.yaml
+
+
+def test_a_folder_that_holds_other_files_is_not_touched(
+    repository: Repository, checkout: Any
+) -> None:
+    checkout.dest.mkdir()
+    (checkout.dest / "mine.txt").write_text("mine", encoding="utf-8")
+    with pytest.raises(InputError, match=r"no download wrote, such as mine\.txt"):
+        checkout.download()
+    assert checkout.there() == {"mine.txt": b"mine"}
+
+
+def test_a_folder_of_another_repository_is_not_touched(
+    repository: Repository, checkout: Any
+) -> None:
+    checkout.download()
+    with pytest.raises(InputError, match=r"holds heron/platform, not heron/other"):
+        download_github_code("heron/other", "main", [".yaml"], dest=checkout.dest)
+    assert checkout.there() == checkout.yaml
+
+
+@pytest.mark.parametrize("note", ["", "{}", "[1]", '{"version": 2}', "{"])
+def test_a_note_that_cannot_be_read_is_an_error_that_says_what_to_do(
+    repository: Repository, note: str, checkout: Any
+) -> None:
+    checkout.download()
+    (checkout.dest / ".github-download.json").write_text(note, encoding="utf-8")
+    with pytest.raises(InputError, match="cannot be read") as caught:
+        checkout.download()
+    assert "download anew" in caught.value.hint
+
+
+def test_a_note_cannot_make_us_delete_what_is_not_ours(
+    repository: Repository, tmp_path: Path, checkout: Any
+) -> None:
+    checkout.download()
+    (tmp_path / "mine.txt").write_text("mine", encoding="utf-8")
+    place = checkout.dest / ".github-download.json"
+    note = json.loads(place.read_text(encoding="utf-8"))
+    note["files"]["../mine.txt"] = blob_sha(b"mine")
+    place.write_text(json.dumps(note), encoding="utf-8")
+    with pytest.raises(InputError, match="cannot be read"):
+        checkout.download()
+    assert (tmp_path / "mine.txt").exists()
+
+
+def test_a_destination_that_is_a_file_is_an_error(repository: Repository, checkout: Any) -> None:
+    checkout.dest.write_text("x", encoding="utf-8")
+    with pytest.raises(InputError, match="cannot be used"):
+        checkout.download()
+
+
+def test_a_destination_of_its_own_for_each_repository_and_ref(
+    repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, checkout: Any
+) -> None:
+    monkeypatch.setenv("COURSE_STATE", str(tmp_path))
+    repository.commit(checkout.files, branch="feature/x")
+    folders = [
+        download_github_code("heron/platform", ref, [".yaml"]).folder
+        for ref in ("main", "feature/x")
+    ]
+    assert folders == [
+        tmp_path / "github" / "heron" / "platform" / name for name in ("main", "feature%2Fx")
+    ]
+
+
+# --- what could not be had ---
+
+
+def test_a_file_that_changes_between_listing_and_download_is_seen(
+    github: GitHubServer, repository: Repository, checkout: Any
+) -> None:
+    github.fail("contents/apps/a", faults.changed_content())
+    checkout.download()
+    assert checkout.there() == checkout.yaml  # had by its hash instead
+    assert github.count("/blobs/") == 1
+
+
+def test_a_file_that_is_never_what_was_listed_is_an_error(
+    github: GitHubServer, repository: Repository, checkout: Any
+) -> None:
+    github.fail("contents/apps/a|blobs", faults.changed_content(), times=math.inf)
+    with pytest.raises(IncompleteDownloadError, match=r"apps/a\.yaml is not what was listed") as e:
+        checkout.download()
+    assert e.value.failed[0].reason.startswith("is not what was listed: its SHA-1 is ")
+    assert "apps/a.yaml" not in checkout.there()
+    github.heal()
+    found = checkout.download()
+    assert (found.fetched, checkout.there()) == (1, checkout.yaml)
+
+
+def test_what_could_not_be_had_is_listed_where_the_caller_allows_it(
+    github: GitHubServer, repository: Repository, checkout: Any
+) -> None:
+    github.fail("contents/apps/a|blobs", faults.status(502), times=math.inf)
+    found = checkout.download(partial=True)
+    assert [file.name for file in found.failed] == ["apps/a.yaml"]
+    assert "answered 502" in found.failed[0].reason
+    assert set(found.files) == set(checkout.there()) == set(checkout.yaml) - {"apps/a.yaml"}
+    github.heal()
+    assert checkout.download(partial=True).failed == ()
+
+
+def test_a_server_that_has_stopped_to_answer_ends_it(
+    github: GitHubServer, repository: Repository, checkout: Any
+) -> None:
+    repository.commit({f"{number:03}.yaml": b"%d" % number for number in range(100)})
+    github.fail("contents|blobs", faults.status(503), times=math.inf)
+    with pytest.raises(Exception, match="answered 503"):
+        checkout.download(partial=True)
+    assert checkout.asked() < 100
+
+
+def test_a_limit_in_the_middle_is_waited_for(
+    github: GitHubServer, repository: Repository, checkout: Any
+) -> None:
+    github.set_limit(4, window=1)
+    checkout.download()
+    assert checkout.there() == checkout.yaml
+
+
+def test_a_limit_that_takes_too_long_keeps_what_was_had_and_the_next_run_continues(
+    github: GitHubServer, repository: Repository, checkout: Any
+) -> None:
+    github.set_limit(3, window=3600)
+    with pytest.raises(RateLimitError):
+        checkout.download(concurrency=1)
+    assert len(checkout.there()) == 2
+    github.set_limit(5000)
+    asked = checkout.asked()
+    found = checkout.download()
+    assert checkout.there() == checkout.yaml
+    assert found.fetched == checkout.asked() - asked == 3
+
+
+def test_few_requests_are_made_at_once(
+    github: GitHubServer, repository: Repository, checkout: Any
+) -> None:
+    repository.commit({f"{number:03}.yaml": b"%d" % number for number in range(30)})
+    github.fail("contents", faults.delay(0.02), times=math.inf)
+    checkout.download()
+    assert 2 <= github.most_at_once <= 4
+
+
+def test_the_documents_are_named_and_cited(repository: Repository, checkout: Any) -> None:
+    repository.commit({**checkout.files, "binary.yaml": b"\x00\x01", "latin.yaml": b"\xff\xfe\xfd"})
+    found = checkout.download()
+    skipped: list[Skipped] = []
+    documents = found.documents(skipped.append)
+    assert [document.name for document in documents] == sorted(checkout.yaml)
+    assert documents[1].content == "kind: B\r\n"
+    first = documents[0].metadata
+    assert first["citation_url"] == (
+        f"https://github.example/heron/platform/blob/{found.commit}/apps/a.yaml"
+    )
+    assert (first["commit"], first["ref"]) == (found.commit, "main")
+    assert first["blob"] == blob_sha(b"kind: A\n")
+    assert [file.name for file in skipped] == ["binary.yaml", "latin.yaml"]
+
+
+def test_no_file_of_the_destination_holds_the_token(repository: Repository, checkout: Any) -> None:
+    found = checkout.download(token="ghp_0123456789secret")
+    for path in checkout.dest.rglob("*"):
+        assert not path.is_file() or b"secret" not in path.read_bytes()
+    assert "secret" not in repr(found)

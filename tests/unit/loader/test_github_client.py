@@ -1,0 +1,354 @@
+"""One request to GitHub, over HTTP: what is tried again, what is not, and where the token goes."""
+
+import json
+import logging
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from course_lib.loader.github_answers import RAW
+from course_lib.loader.github_client import GitHubClient
+from course_lib.loader.github_errors import (
+    AccessError,
+    AnswerError,
+    BlockedError,
+    EmptyRepositoryError,
+    GitHubError,
+    GoneError,
+    NotFoundError,
+    RateLimitError,
+    UnreachableError,
+)
+from course_lib.loader.github_waiting import Patience, Wait
+from course_lib.teaching.github_server import GitHubServer, Repository, faults
+from course_lib.teaching.github_server.answers import Answer
+
+TOKEN = "ghp_0123456789secret"
+QUICK = Patience(attempts=4, first=0.01, secondary=0.05)
+COMMIT = "repos/heron/platform/commits/main"
+
+
+@pytest.fixture
+def repository(github: GitHubServer) -> Repository:
+    repository = Repository("heron/platform")
+    repository.commit({"a.md": b"# A\n"})
+    github.add(repository)
+    return repository
+
+
+@pytest.fixture
+def waits() -> list[Wait]:
+    return []
+
+
+@pytest.fixture
+def client(
+    github: GitHubServer, repository: Repository, waits: list[Wait]
+) -> Iterator[GitHubClient]:
+    def note(wait: Wait, left: float) -> None:
+        if not left:
+            waits.append(wait)
+
+    with GitHubClient(github.url, TOKEN, max_wait=5, patience=QUICK, on_wait=note) as client:
+        yield client
+
+
+def statuses(github: GitHubServer) -> list[int]:
+    return [one.status for one in github.seen]
+
+
+def test_a_request_names_itself_and_the_token_goes_to_the_api(
+    client: GitHubClient, github: GitHubServer
+) -> None:
+    assert client.json(COMMIT)["sha"]
+    assert [(one.status, one.has_token) for one in github.seen] == [(200, True)]
+
+
+@pytest.mark.parametrize("status", [500, 502, 503, 504, 408])
+def test_faults_of_the_server_are_tried_again(
+    client: GitHubClient, github: GitHubServer, status: int
+) -> None:
+    github.fail("commits", faults.status(status), times=2)
+    assert client.json(COMMIT)["sha"]
+    assert statuses(github) == [status, status, 200]
+
+
+@pytest.mark.parametrize(
+    "fault", [faults.short_body(), faults.short_body(0.0), faults.hang_up(), faults.broken_json()]
+)
+def test_an_answer_that_is_not_whole_is_tried_again(
+    client: GitHubClient, github: GitHubServer, fault: faults.Fault
+) -> None:
+    github.fail("commits", fault)
+    assert client.json(COMMIT)["sha"]
+    assert len(github.seen) == 2
+
+
+def test_raw_bytes_that_are_cut_off_are_not_taken_for_the_whole(
+    client: GitHubClient, github: GitHubServer
+) -> None:
+    github.fail("contents", faults.short_body())
+    answer = client.get("repos/heron/platform/contents/a.md", accept=RAW)
+    assert answer.body == b"# A\n"
+    assert len(github.seen) == 2
+
+
+def test_after_some_attempts_it_is_an_error_that_says_what_came(
+    client: GitHubClient, github: GitHubServer
+) -> None:
+    github.fail("commits", faults.status(502), times=math.inf)
+    with pytest.raises(UnreachableError, match="could not be had in 4 attempts: .* answered 502"):
+        client.json(COMMIT)
+    assert len(github.seen) == 4
+
+
+def test_a_server_that_is_not_there_is_an_error_after_some_attempts(github: GitHubServer) -> None:
+    github.stop()
+    with GitHubClient(github.url, patience=QUICK) as client:
+        with pytest.raises(UnreachableError, match="in 4 attempts: ConnectError"):
+            client.json(COMMIT)
+
+
+@pytest.mark.parametrize("status", [403, 429])
+@pytest.mark.parametrize("retry_after", [1, None])
+def test_a_secondary_limit_is_waited_for(
+    client: GitHubClient,
+    github: GitHubServer,
+    waits: list[Wait],
+    status: int,
+    retry_after: int | None,
+) -> None:
+    github.refuse(status=status, retry_after=retry_after)
+    assert client.json(COMMIT)["sha"]
+    assert statuses(github) == [status, 200]
+    pause = github.seen[1].at - github.seen[0].at
+    assert pause >= (0.99 if retry_after else 0.049)
+    assert [wait.seconds for wait in waits] == [1.0 if retry_after else 0.05]
+
+
+@pytest.mark.parametrize(("status", "offset"), [(403, -600), (403, 600), (429, 0)])
+def test_the_primary_limit_is_waited_for_whatever_the_clock_says(
+    client: GitHubClient, github: GitHubServer, waits: list[Wait], status: int, offset: int
+) -> None:
+    github.clock_offset = offset
+    github.set_limit(1, window=1, status=status)
+    for _ in range(2):
+        assert client.json(COMMIT)["sha"]
+    # The second request is held back: the answer to the first said that it was the last one.
+    assert statuses(github) == [200, 200]
+    assert 1 <= waits[0].seconds <= 3
+
+
+def test_a_limit_that_others_have_used_up_is_seen_when_it_is_met(
+    client: GitHubClient, github: GitHubServer, waits: list[Wait]
+) -> None:
+    github.set_limit(1, window=2)
+    with GitHubClient(github.url, TOKEN, patience=QUICK) as other:
+        other.json(COMMIT)
+    assert client.json(COMMIT)["sha"]
+    assert statuses(github) == [200, 403, 200]
+    assert len(waits) == 1
+
+
+def test_a_wait_beyond_max_wait_is_an_error_that_says_when_to_come_back(
+    client: GitHubClient, github: GitHubServer
+) -> None:
+    github.set_limit(1, window=3600)
+    client.json(COMMIT)
+    with pytest.raises(RateLimitError, match=r"answers again in 36\d\d s, at \d\d:\d\d:\d\d"):
+        client.json(COMMIT)
+    assert statuses(github) == [200]
+
+
+def test_a_secondary_limit_that_does_not_end_is_an_error(
+    github: GitHubServer, repository: Repository
+) -> None:
+    github.refuse(times=100, retry_after=None)
+    with GitHubClient(github.url, max_wait=600, patience=QUICK) as client:
+        with pytest.raises(UnreachableError, match="in 4 attempts"):
+            client.json(COMMIT)
+    pauses = [b.at - a.at for a, b in zip(github.seen, github.seen[1:], strict=False)]
+    assert len(pauses) == 3
+    assert pauses[0] < pauses[1] < pauses[2]
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "error"),
+    [
+        (401, "Bad credentials", AccessError),
+        (403, "Resource not accessible by personal access token", AccessError),
+        (404, "Not Found", NotFoundError),
+        (409, "Git Repository is empty.", EmptyRepositoryError),
+        (410, "Issues are disabled for this repo", GoneError),
+        (422, "No commit found for SHA: x", NotFoundError),
+        (451, "Repository access blocked", BlockedError),
+        (400, "Problems parsing", GitHubError),
+    ],
+)
+def test_what_will_not_pass_is_told_apart_and_not_tried_again(
+    client: GitHubClient, github: GitHubServer, status: int, message: str, error: type[GitHubError]
+) -> None:
+    github.fail("commits", faults.refused(status, message))
+    with pytest.raises(error, match=message) as caught:
+        client.json(COMMIT)
+    assert type(caught.value) is error
+    assert caught.value.hint
+    assert len(github.seen) == 1
+
+
+def test_a_token_that_is_refused_is_told_apart_from_rights_that_do_not_suffice(
+    client: GitHubClient, github: GitHubServer, repository: Repository
+) -> None:
+    repository.denied = True
+    with pytest.raises(AccessError, match=r"is denied \(403\)"):
+        client.json(COMMIT)
+    github.tokens = frozenset({"another"})
+    with pytest.raises(AccessError, match=r"does not accept the token \(401\)"):
+        client.json(COMMIT)
+
+
+def test_a_page_in_html_is_no_answer(client: GitHubClient, github: GitHubServer) -> None:
+    github.fail("commits", faults.html_page())
+    with pytest.raises(AnswerError, match="answered with a page in HTML") as caught:
+        client.json(COMMIT)
+    assert "sign in" in caught.value.hint
+    assert len(github.seen) == 1
+
+
+def test_a_redirect_is_followed_with_the_token_on_the_same_host(
+    client: GitHubClient, github: GitHubServer, repository: Repository
+) -> None:
+    place = f"/repositories/{repository.number}/commits/main"
+    github.fail("api/repos", faults.redirect(place, 301))
+    assert client.json(COMMIT)["sha"]
+    assert [(one.status, one.has_token) for one in github.seen] == [(301, True), (200, True)]
+
+
+def test_a_redirect_to_another_host_leaves_the_token_behind(
+    client: GitHubClient, github: GitHubServer
+) -> None:
+    github.fail("contents", faults.redirect(f"{github.raw_url}/heron/platform/main/a.md"))
+    answer = client.get("repos/heron/platform/contents/a.md", accept=RAW)
+    assert answer.body == b"# A\n"
+    assert [(one.host, one.has_token) for one in github.seen] == [("api", True), ("raw", False)]
+
+
+def test_a_redirect_that_comes_back_takes_the_token_up_again(
+    client: GitHubClient, github: GitHubServer
+) -> None:
+    github.fail("contents", faults.redirect(f"{github.raw_url}/elsewhere"))
+    github.fail("raw/elsewhere", faults.redirect(f"{github.url}/{COMMIT}"))
+    client.get("repos/heron/platform/contents/a.md", accept=RAW)
+    assert [(one.host, one.has_token) for one in github.seen] == [
+        ("api", True),
+        ("raw", False),
+        ("api", True),
+    ]
+
+
+def test_a_redirect_in_a_circle_ends(client: GitHubClient, github: GitHubServer) -> None:
+    github.fail("commits", faults.redirect(f"{github.url}/{COMMIT}"), times=math.inf)
+    with pytest.raises(AnswerError, match="from one address to the next and to no end"):
+        client.json(COMMIT)
+    assert len(github.seen) == 6
+
+
+@pytest.mark.parametrize("target", ["file:///etc/passwd", "ftp://127.0.0.1/x"])
+def test_a_redirect_to_what_is_not_the_web_is_not_followed(
+    client: GitHubClient, github: GitHubServer, target: str
+) -> None:
+    github.fail("commits", faults.redirect(target))
+    with pytest.raises(AnswerError, match="where we do not go"):
+        client.json(COMMIT)
+
+
+def test_the_same_entity_costs_nothing(client: GitHubClient, github: GitHubServer) -> None:
+    github.set_limit(2)
+    etag = client.get(COMMIT).headers["etag"]
+    for _ in range(5):
+        assert client.get(COMMIT, etag=etag).status == 304
+    assert statuses(github) == [200, 304, 304, 304, 304, 304]
+
+
+def test_an_answer_without_end_is_not_read_to_its_end(
+    client: GitHubClient, repository: Repository
+) -> None:
+    repository.commit({"a.md": b"x" * 100_000})
+    with pytest.raises(UnreachableError, match="longer than 1,000 bytes"):
+        client.get("repos/heron/platform/contents/a.md", accept=RAW, most_bytes=1000)
+
+
+def test_pages_are_followed_to_the_last(
+    client: GitHubClient, github: GitHubServer, repository: Repository
+) -> None:
+    repository.issues = [issue(number) for number in range(1, 8)]
+    place = "repos/heron/platform/issues"
+    numbers = [one["number"] for one in client.pages(place, {"per_page": "3", "state": "all"})]
+    assert sorted(numbers) == [1, 2, 3, 4, 5, 6, 7]
+    assert len(github.seen) == 3
+    assert all("state=all" in one.path for one in github.seen)
+
+
+def test_pages_that_go_round_in_circles_end(client: GitHubClient, github: GitHubServer) -> None:
+    def circle(answer: Answer) -> Answer:
+        link = f'<{github.url}/repos/heron/platform/issues?page=2>; rel="next"'
+        return replace(answer, headers={**answer.headers, "Link": link})
+
+    github.fail("issues", circle, times=math.inf)
+    with pytest.raises(AnswerError, match="lead back to one that was read already"):
+        list(client.pages("repos/heron/platform/issues"))
+
+
+def test_a_next_page_on_another_host_does_not_get_the_token(
+    client: GitHubClient, github: GitHubServer
+) -> None:
+    def elsewhere(answer: Answer) -> Answer:
+        link = f'<{github.raw_url}/issues?page=2>; rel="next"'
+        return replace(answer, headers={**answer.headers, "Link": link})
+
+    github.fail("api/repos/heron/platform/issues", elsewhere)
+    with pytest.raises(NotFoundError):
+        list(client.pages("repos/heron/platform/issues"))
+    assert [one.has_token for one in github.seen] == [True, False]
+
+
+def test_a_page_that_is_no_list_is_an_error(client: GitHubClient) -> None:
+    with pytest.raises(AnswerError, match="gave no list"):
+        list(client.pages(COMMIT))
+
+
+def test_the_token_is_in_no_log_no_error_and_no_representation(
+    client: GitHubClient, github: GitHubServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    client.json(COMMIT)
+    shown = [repr(client), str(vars(client)["base"])]
+    for status in (401, 403, 404, 500):
+        github.fail("commits", faults.status(status), times=math.inf)
+        with pytest.raises(GitHubError) as caught:
+            client.json(COMMIT)
+        github.heal()
+        error: BaseException | None = caught.value
+        while error is not None:
+            shown += [repr(error), str(error), repr(vars(error))]
+            error = error.__cause__ or error.__context__
+    assert len(caplog.records) > 10
+    shown += [record.getMessage() + str(vars(record)) for record in caplog.records]
+    shown.append(json.dumps([repr(one) for one in github.seen]))
+    assert not [text for text in shown if TOKEN in text]
+
+
+def issue(number: int) -> dict[str, object]:
+    return {
+        "number": number,
+        "title": f"Issue {number}",
+        "body": "",
+        "state": "open",
+        "user": "ines",
+        "labels": [],
+        "created_at": f"2026-01-{number:02}T00:00:00Z",
+        "updated_at": f"2026-01-{number:02}T00:00:00Z",
+        "comments": [],
+    }

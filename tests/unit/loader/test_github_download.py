@@ -1,0 +1,366 @@
+"""Downloads: exactly one commit, all of it, nothing twice, and nothing outside the destination."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from course_lib.errors import InputError
+from course_lib.loader.github import download_github_code
+from course_lib.loader.github_errors import (
+    AccessError,
+    BlockedError,
+    EmptyRepositoryError,
+    IncompleteDownloadError,
+    NotFoundError,
+)
+from course_lib.loader.github_tree import blob_sha
+from course_lib.records import Skipped
+from course_lib.teaching.github_server import (
+    GitHubServer,
+    Repository,
+    faults,
+    link,
+    pointer,
+    submodule,
+)
+
+
+def test_a_ref_is_resolved_first_and_its_commit_is_used_for_everything(
+    github: GitHubServer, repository: Repository, checkout: Any
+) -> None:
+    commit = repository.refs["heads/main"]
+    found = checkout.download()
+    assert found.commit == commit
+    assert checkout.there() == checkout.yaml
+    assert found.files == {path: blob_sha(content) for path, content in checkout.yaml.items()}
+    assert [one.path for one in github.seen][0] == ("/repos/heron/platform/commits/main?per_page=1")
+    assert all("main" not in one.path for one in github.seen[1:])
+    contents = [one.path for one in github.seen if "/contents/" in one.path]
+    assert contents and all(path.endswith(f"?ref={commit}") for path in contents)
+
+
+@pytest.mark.parametrize("ref", ["main", "v1", "HEAD", "refs/tags/v1", "heads/main"])
+def test_branches_tags_and_head_are_refs(repository: Repository, ref: str, checkout: Any) -> None:
+    assert checkout.download(ref).commit == repository.refs["heads/main"]
+
+
+def test_a_branch_with_a_slash_and_a_hash_are_refs(repository: Repository, checkout: Any) -> None:
+    commit = repository.commit(checkout.files, branch="feature/x")
+    assert checkout.download("feature/x").commit == commit
+    assert checkout.download(commit[:9]).commit == commit
+    assert checkout.download(commit).commit == commit
+
+
+def test_a_branch_that_moves_during_the_download_changes_nothing(
+    github: GitHubServer, repository: Repository, checkout: Any
+) -> None:
+    def move(answer: Any) -> Any:
+        repository.commit({"apps/a.yaml": b"kind: Changed\n"})
+        return answer
+
+    github.fail("git/trees", move)
+    found = checkout.download()
+    assert found.commit != repository.refs["heads/main"]
+    assert checkout.there() == checkout.yaml
+
+
+def test_the_way_to_a_file_depends_on_its_size(
+    github: GitHubServer, repository: Repository, checkout: Any
+) -> None:
+    sizes = {"small.yaml": 1_000_000, "large.yaml": 1_000_001, "one-mebibyte.yaml": 2**20 + 1}
+    contents = {name: bytes([65 + size % 7]) * size for name, size in sizes.items()}
+    repository.commit({**contents, "huge.yaml": b"#" * 3000, "link.yaml": link("small.yaml")})
+    github.sizes.raw_bytes = 2**21
+    checkout.download()
+    assert checkout.there() == {
+        **contents,
+        "huge.yaml": b"#" * 3000,
+        "link.yaml": contents["small.yaml"],
+    }
+
+
+def test_a_file_over_the_limit_is_an_error_and_not_an_empty_file(
+    repository: Repository, monkeypatch: pytest.MonkeyPatch, checkout: Any
+) -> None:
+    monkeypatch.setattr("course_lib.loader.github_api.MOST_RAW", 1000)
+    repository.commit({"a.yaml": b"a", "b.yaml": b"b" * 1001})
+    with pytest.raises(IncompleteDownloadError, match="1 of 2 files") as caught:
+        checkout.download()
+    assert caught.value.failed == (Skipped("b.yaml", "has 0 MB; GitHub gives 100 MB at most"),)
+    assert checkout.there() == {"a.yaml": b"a"}
+
+
+def test_a_file_of_which_the_server_gives_no_base64_comes_raw(
+    github: GitHubServer, repository: Repository, checkout: Any
+) -> None:
+    github.sizes.base64_bytes = 5
+    assert checkout.download().fetched == 4
+    assert checkout.there() == checkout.yaml
+
+
+def test_without_a_token_public_files_come_from_the_raw_host_and_are_not_counted(
+    github: GitHubServer, repository: Repository, monkeypatch: pytest.MonkeyPatch, checkout: Any
+) -> None:
+    monkeypatch.setenv("GITHUB_RAW_URL", github.raw_url)
+    github.set_limit(2)
+    checkout.download()
+    assert checkout.there() == checkout.yaml
+    assert (github.count("api"), github.count("raw")) == (2, 4)
+
+
+def test_with_a_token_only_the_api_is_asked(
+    github: GitHubServer, repository: Repository, monkeypatch: pytest.MonkeyPatch, checkout: Any
+) -> None:
+    monkeypatch.setenv("GITHUB_RAW_URL", github.raw_url)
+    monkeypatch.setenv("GITHUB_TOKEN", "ghp_secret")
+    repository.private = True
+    checkout.download()
+    assert github.count("raw/") == 0
+    assert all(one.has_token for one in github.seen)
+
+
+def test_an_empty_token_is_nobody(
+    github: GitHubServer, repository: Repository, monkeypatch: pytest.MonkeyPatch, checkout: Any
+) -> None:
+    monkeypatch.setenv("GITHUB_TOKEN", "ghp_secret")
+    checkout.download(token="")
+    assert not any(one.has_token for one in github.seen)
+
+
+def test_names_that_an_address_would_misread_arrive(repository: Repository, checkout: Any) -> None:
+    names = ["a b.yaml", "c#d.yaml", "e?f=1.yaml" if os.name != "nt" else "e.yaml", "100%.yaml"]
+    names += ["ü/日本.yaml", "+&=;,.yaml", "x%2Fy.yaml", ".github/workflows/ci.yaml"]
+    contents = {name: name.encode() for name in names}
+    repository.commit(contents)
+    checkout.download()
+    assert checkout.there() == contents
+
+
+def test_a_truncated_tree_is_completed(
+    github: GitHubServer, repository: Repository, checkout: Any
+) -> None:
+    github.sizes.tree_entries = 5
+    checkout.download()
+    assert checkout.there() == checkout.yaml
+    assert github.count("git/trees") > 2
+
+
+def test_a_folder_of_over_a_thousand_entries_is_whole(
+    repository: Repository, checkout: Any
+) -> None:
+    contents = {f"many/{number:04}.yaml": b"same\n" for number in range(1200)}
+    repository.commit(contents)
+    found = checkout.download()
+    assert checkout.there() == contents
+    assert len(found.files) == 1200
+    assert checkout.asked() == 1  # one content, however often it stands there
+
+
+def test_paths_choose_folders_and_files(repository: Repository, checkout: Any) -> None:
+    assert set(checkout.download(paths=["apps/deep", "./common/d.py"]).files) == {
+        "apps/deep/c.yaml",
+        "common/d.py",
+    }
+
+
+def test_whole_names_and_several_endings_choose_files(
+    repository: Repository, checkout: Any
+) -> None:
+    assert set(checkout.download(extensions=["md", ".py", "Dockerfile"]).files) == {
+        "README.md",
+        "common/d.py",
+        "Dockerfile",
+    }
+
+
+# --- what is not there ---
+
+
+@pytest.mark.parametrize(
+    ("repo", "ref", "paths", "extensions", "says", "hint"),
+    [
+        ("heron/nothing", "main", (), (".yaml",), "no repository heron/nothing", "private"),
+        ("heron/platform", "v9", (), (".yaml",), "no branch, tag or commit v9", "branch is main"),
+        (
+            *("heron/platform", "main", ("apps", "gone"), (".yaml",)),
+            *("has no gone at main", "Dockerfile, README.md, apps, common"),
+        ),
+        ("heron/platform", "main", (), (".rs",), "at main ends in .rs", "4 .yaml"),
+        ("heron/platform", "main", ("apps",), (".py",), "below apps ends in .py", "There are"),
+    ],
+)
+def test_what_is_not_there_is_an_error_and_never_zero_files(
+    repository: Repository,
+    repo: str,
+    ref: str,
+    paths: tuple[str, ...],
+    extensions: tuple[str, ...],
+    says: str,
+    hint: str,
+    checkout: Any,
+) -> None:
+    with pytest.raises(NotFoundError, match=says) as caught:
+        download_github_code(repo, ref, extensions, paths, dest=checkout.dest)
+    assert hint in caught.value.hint
+
+
+def test_a_listing_that_fails_is_an_error_and_what_was_there_stays(
+    github: GitHubServer, repository: Repository, checkout: Any
+) -> None:
+    checkout.download()
+    repository.commit({"other.yaml": b"x"})
+    github.fail("git/trees", faults.refused(404, "Not Found"))
+    with pytest.raises(NotFoundError):
+        checkout.download()
+    assert checkout.there() == checkout.yaml
+
+
+def test_an_empty_repository_and_a_blocked_one_are_told_apart(
+    github: GitHubServer, repository: Repository, checkout: Any
+) -> None:
+    repository.blocked = "dmca"
+    with pytest.raises(BlockedError, match="for legal reasons"):
+        checkout.download()
+    github.add(Repository("heron/platform"))
+    with pytest.raises(EmptyRepositoryError, match="no commit yet"):
+        checkout.download()
+    assert len(github.seen) == 2
+
+
+def test_rights_that_do_not_suffice_end_it_at_once(
+    github: GitHubServer, repository: Repository, checkout: Any
+) -> None:
+    repository.denied = True
+    with pytest.raises(AccessError, match="403"):
+        checkout.download()
+    assert len(github.seen) == 1
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"ref": "a..b"}, {"extensions": []}, {"paths": ["../x"]}, {"concurrency": 0}],
+)
+def test_a_slip_of_the_pen_costs_no_request(
+    github: GitHubServer, options: dict[str, Any], checkout: Any
+) -> None:
+    with pytest.raises(InputError):
+        checkout.download(**options)
+    assert github.seen == []
+    assert not checkout.dest.exists()
+
+
+# --- what is left out ---
+
+
+def test_submodules_and_lfs_pointers_are_left_out_with_a_reason(
+    repository: Repository, checkout: Any
+) -> None:
+    repository.commit(
+        {
+            "a.yaml": b"a",
+            "model.yaml": pointer("model", 10**8),
+            "same.yaml": link("model.yaml"),
+            "vendor/lib": submodule("3f0a1c5d7e9b2468ace013579bdf02468ace1357"),
+        }
+    )
+    found = checkout.download()
+    assert found.skipped == (
+        Skipped("model.yaml", "is a pointer to Git LFS, where the file itself lies"),
+        Skipped("same.yaml", "is a pointer to Git LFS, where the file itself lies"),
+        Skipped("vendor/lib", "is a submodule: another repository at 3f0a1c5d7e9b"),
+    )
+    assert checkout.there() == {"a.yaml": b"a"}
+    asked = checkout.asked()
+    repository.commit({"a.yaml": b"b", "model.yaml": pointer("model", 10**8)})
+    assert checkout.download().skipped == (found.skipped[0],)
+    assert checkout.asked() == asked + 1  # the pointer is known
+
+
+def test_links_are_read_as_the_files_they_lead_to(repository: Repository, checkout: Any) -> None:
+    repository.commit(
+        {
+            "v2/a.yaml": b"kind: A\n",
+            "now": link("v2"),
+            "docs/a.yaml": link("../v2/a.yaml"),
+            "docs/b.yaml": link("../now/a.yaml"),
+            "docs/out.yaml": link("../../../etc/passwd"),
+            "docs/gone.yaml": link("missing.yaml"),
+            "docs/loop.yaml": link("loop.yaml"),
+            "docs/folder.yaml": link("../v2"),
+        }
+    )
+    found = checkout.download()
+    assert checkout.there() == dict.fromkeys(
+        ["v2/a.yaml", "docs/a.yaml", "docs/b.yaml"], b"kind: A\n"
+    )
+    assert not any(path.is_symlink() for path in checkout.dest.rglob("*"))
+    assert {file.name: file.reason for file in found.skipped} == {
+        "docs/out.yaml": "is a link that leads out of the repository",
+        "docs/gone.yaml": "is a link to docs/missing.yaml, which is not in the repository",
+        "docs/loop.yaml": "is a link that leads to itself",
+        "docs/folder.yaml": "is a link to the folder v2, whose files are listed there",
+    }
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["../evil.yaml", "/etc/evil.yaml", "a/../../evil.yaml", "a\\..\\evil.yaml", ".git/evil.yaml"]
+    + [".github-download.json/../evil.yaml", "a\nb.yaml"],
+)
+def test_a_path_that_would_leave_the_destination_does_not(
+    repository: Repository, tmp_path: Path, path: str, checkout: Any
+) -> None:
+    before = sorted(tmp_path.rglob("*"))
+    assert before == []
+    repository.commit({path: b"evil", "good.yaml": b"good"})
+    with pytest.raises(IncompleteDownloadError, match="1 of 2 files"):
+        checkout.download(dest=tmp_path / "in" / "dest")
+    assert [one.name for one in tmp_path.rglob("*.yaml")] == ["good.yaml"]
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["in"]
+    found = checkout.download(dest=tmp_path / "in" / "dest", partial=True)
+    assert len(found.failed) == 1
+    assert "\n" not in found.failed[0].name
+
+
+def test_a_name_that_windows_refuses_is_not_written_there(
+    repository: Repository, monkeypatch: pytest.MonkeyPatch, checkout: Any
+) -> None:
+    from course_lib.loader import github_places, github_run
+
+    monkeypatch.setattr(
+        github_run, "why_refused", lambda path: github_places.why_refused(path, windows=True)
+    )
+    repository.commit({"aux.yaml": b"x", "C:evil.yaml": b"x", "good.yaml": b"good"})
+    found = checkout.download(partial=True)
+    assert checkout.there() == {"good.yaml": b"good"}
+    assert {file.name for file in found.failed} == {"aux.yaml", "C:evil.yaml"}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="accounts may not make links there")
+def test_a_link_that_somebody_put_into_the_destination_is_not_followed_out(
+    repository: Repository, tmp_path: Path, checkout: Any
+) -> None:
+    checkout.download()
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "c.yaml").write_bytes(b"mine")
+    (checkout.dest / "apps" / "deep" / "c.yaml").unlink()
+    (checkout.dest / "apps" / "deep").rmdir()
+    (checkout.dest / "apps" / "deep").symlink_to(outside)
+    with pytest.raises(IncompleteDownloadError, match="a link on the way leads out"):
+        checkout.download()
+    repository.commit({"apps/a.yaml": b"kind: A\n"})
+    checkout.download()
+    assert (outside / "c.yaml").read_bytes() == b"mine"
+
+
+def test_names_that_differ_in_case_alone_are_not_mixed_up(
+    repository: Repository, monkeypatch: pytest.MonkeyPatch, checkout: Any
+) -> None:
+    repository.commit({"A.yaml": b"upper", "a.yaml": b"lower"})
+    monkeypatch.setattr("course_lib.loader.github_run.tells_cases_apart", lambda folder: False)
+    found = checkout.download(partial=True)
+    assert found.failed == (Skipped("a.yaml", "has the same name as A.yaml on this file system"),)
+    assert checkout.there() == {"A.yaml": b"upper"}

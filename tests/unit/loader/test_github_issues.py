@@ -1,0 +1,299 @@
+"""Issues: all of them, with all comments, without pull requests; and as records to search."""
+
+import math
+from datetime import UTC, date, datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+
+from course_lib.errors import InputError
+from course_lib.loader import Registry, check_records
+from course_lib.loader.github_errors import GoneError, NotFoundError, RateLimitError
+from course_lib.loader.github_issue_records import issue_document, parse_issue
+from course_lib.loader.github_issues import (
+    Comment,
+    Issue,
+    IssueDownload,
+    download_github_issues,
+    iso_time,
+)
+from course_lib.loader.github_sources import GitHubCode
+from course_lib.loader.github_waiting import Patience
+from course_lib.records import Document, Skipped, TenantContext
+from course_lib.teaching.github_server import GitHubServer, Repository, faults, pointer
+
+QUICK = Patience(attempts=3, first=0.01, secondary=0.05)
+ACME = TenantContext(tenant="acme", repo="heron/platform")
+
+
+def made(number: int, comments: int = 0, **changes: Any) -> dict[str, Any]:
+    day = f"2026-{1 + number // 28:02}-{1 + number % 28:02}"
+    return {
+        "number": number,
+        "title": f"Title {number}",
+        "body": f"Body {number}",
+        "state": "open" if number % 2 else "closed",
+        "user": "ines",
+        "labels": ["bug"],
+        "created_at": f"{day}T09:00:00Z",
+        "updated_at": f"{day}T10:00:00Z",
+        "comments": [
+            {
+                "id": number * 1000 + place,
+                "user": "tomas",
+                "body": f"Comment {place} on {number}",
+                "created_at": f"{day}T{10 + place % 10:02}:00:00Z",
+                "updated_at": f"{day}T{10 + place % 10:02}:00:00Z",
+            }
+            for place in range(comments)
+        ],
+    } | changes
+
+
+@pytest.fixture
+def repository(github: GitHubServer) -> Repository:
+    repository = Repository("heron/platform")
+    github.add(repository)
+    return repository
+
+
+def download(since: Any = None, **options: Any) -> IssueDownload:
+    return download_github_issues(
+        "heron/platform", since, **{"max_wait": 5, "patience": QUICK, **options}
+    )
+
+
+def test_open_and_closed_issues_come_with_their_comments(repository: Repository) -> None:
+    repository.issues = [made(1, comments=2), made(2)]
+    found = download().issues
+    assert [(issue.number, issue.state, len(issue.comments)) for issue in found] == [
+        (1, "open", 2),
+        (2, "closed", 0),
+    ]
+    first = found[0]
+    assert (first.title, first.body, first.labels, first.author) == (
+        "Title 1",
+        "Body 1",
+        ("bug",),
+        "ines",
+    )
+    assert first.url == "https://github.example/heron/platform/issues/1"
+    assert [comment.body for comment in first.comments] == ["Comment 0 on 1", "Comment 1 on 1"]
+    assert first.comments[0].url == f"{first.url}#issuecomment-1000"
+
+
+def test_pull_requests_are_left_out_although_they_are_listed(repository: Repository) -> None:
+    repository.issues = [made(1, comments=1), made(2, comments=3, pull_request=True), made(3)]
+    found = download()
+    assert [issue.number for issue in found.issues] == [1, 3]
+    assert found.pull_requests == 1
+    assert [len(issue.comments) for issue in found.issues] == [1, 0]
+
+
+def test_there_is_no_page_that_is_not_read(github: GitHubServer, repository: Repository) -> None:
+    repository.issues = [made(number, comments=2) for number in range(1, 251)]
+    found = download().issues
+    assert [issue.number for issue in found] == list(range(1, 251))
+    assert all(len(issue.comments) == 2 for issue in found)
+    assert github.count() == 3 + 5
+
+
+def test_an_issue_with_over_a_hundred_comments_has_them_all(
+    github: GitHubServer, repository: Repository
+) -> None:
+    repository.issues = [made(1, comments=230)]
+    assert len(download("2026-01-01").issues[0].comments) == 230
+    assert github.count("/issues/1/comments") == 3
+
+
+def test_only_what_changed_since_a_time_is_asked_for(
+    github: GitHubServer, repository: Repository
+) -> None:
+    repository.issues = [made(number, comments=1) for number in range(1, 28)]
+    found = download(date(2026, 1, 26))
+    assert [issue.number for issue in found.issues] == [25, 26, 27]
+    assert found.since == "2026-01-26T00:00:00Z"
+    # All comments of what changed, also those from before.
+    assert github.count("comments") == 3
+    assert [len(issue.comments) for issue in found.issues] == [1, 1, 1]
+
+
+def test_an_issue_that_changes_while_we_read_is_not_lost(
+    github: GitHubServer, repository: Repository
+) -> None:
+    issues = [made(number) for number in range(1, 151)]
+    repository.issues = issues
+
+    def touch(answer: Any) -> Any:
+        issues[3]["updated_at"] = "2026-12-31T00:00:00Z"
+        return answer
+
+    github.fail("issues", touch)
+    assert len(download().issues) == 150
+
+
+def test_comments_that_do_not_add_up_are_asked_for_again(
+    github: GitHubServer, repository: Repository
+) -> None:
+    repository.issues = [made(1, comments=2), made(2, comments=1)]
+
+    def late(answer: Any) -> Any:
+        repository.issues[0]["comments"].pop()  # type: ignore[index]
+        return answer
+
+    # The list of issues says two; when the comments are listed, there is one.
+    github.fail(r"issues\?", late)
+    assert [len(issue.comments) for issue in download().issues] == [1, 1]
+    assert github.count("/issues/1/comments") == 1
+
+
+def test_a_repository_without_issues_is_told_from_one_that_has_them_switched_off(
+    repository: Repository,
+) -> None:
+    assert download().issues == ()
+    repository.issues = None
+    with pytest.raises(GoneError, match="has its issues switched off"):
+        download()
+
+
+def test_an_unknown_repository_is_an_error(github: GitHubServer) -> None:
+    with pytest.raises(NotFoundError, match="there is no repository heron/platform"):
+        download()
+
+
+def test_limits_and_faults_are_waited_for(github: GitHubServer, repository: Repository) -> None:
+    repository.issues = [made(number, comments=1) for number in range(1, 121)]
+    github.fail("issues", faults.status(502), after=1)
+    github.refuse(after=2, retry_after=1)
+    assert len(download().issues) == 120
+    github.set_limit(1, window=3600)
+    with pytest.raises(RateLimitError):
+        download()
+
+
+def test_what_has_no_author_and_no_body_comes_too(repository: Repository) -> None:
+    gone = made(1, comments=1, user=None, body=None)
+    gone["comments"][0] |= {"user": None, "body": "a\r\nb\0"}
+    repository.issues = [gone]
+    issue = download().issues[0]
+    assert (issue.author, issue.body, issue.comments[0].author) == ("", "", "")
+    assert issue.comments[0].body == "a\nb"
+
+
+def test_an_address_that_is_none_is_not_cited(github: GitHubServer, repository: Repository) -> None:
+    repository.web = "javascript:alert(1)//"
+    repository.issues = [made(1, comments=1)]
+    issue = download().issues[0]
+    assert (issue.url, issue.comments[0].url) == ("", "")
+    assert "citationUrl" not in parse_issue(issue_document(issue))[0].custom_meta
+
+
+@pytest.mark.parametrize(
+    ("when", "said"),
+    [
+        (None, None),
+        ("2026-03-01", "2026-03-01T00:00:00Z"),
+        ("2026-03-01T10:00:00Z", "2026-03-01T10:00:00Z"),
+        (date(2026, 3, 1), "2026-03-01T00:00:00Z"),
+        (datetime(2026, 3, 1, 9, tzinfo=UTC), "2026-03-01T09:00:00Z"),
+        (datetime(2026, 3, 1, 9, tzinfo=timezone(timedelta(hours=2))), "2026-03-01T07:00:00Z"),
+    ],
+)
+def test_a_time_is_said_as_github_takes_it(when: Any, said: str | None) -> None:
+    assert iso_time(when) == said
+
+
+def test_what_is_no_time_is_refused() -> None:
+    with pytest.raises(InputError, match="'last week' is no time"):
+        iso_time("last week")
+
+
+# --- as documents and records ---
+
+ISSUE = Issue(
+    7,
+    "Pods are killed",
+    "They use too much memory.\n\n# Not a title of ours",
+    "open",
+    ("bug", "serving"),
+    "ines",
+    "2026-06-09T17:48:00Z",
+    "2026-06-18T08:20:00Z",
+    "https://github.example/heron/platform/issues/7",
+    (
+        Comment(1, "tomas", "2026-06-09T18:30:00Z", "", "It is the model.", "https://x.example/1"),
+        Comment(2, "", "2026-06-10T07:15:00Z", "", "word " * 300, ""),
+    ),
+)
+
+
+def test_a_record_holds_one_part_and_says_which() -> None:
+    document = issue_document(ISSUE)
+    chunks = parse_issue(document, chunk_size=200, chunk_overlap=20, tenant_id="acme")
+    assert check_records(chunk.to_json() for chunk in chunks)[1] == []
+    kinds = [chunk.kind for chunk in chunks]
+    assert kinds[:2] == ["issue", "issue-comment"] and len(kinds) > 5
+    assert {chunk.name for chunk in chunks} == {"#7 Pods are killed"}
+    assert [chunk.custom_meta["chunkIndex"] for chunk in chunks] == list(range(len(chunks)))
+    first, second, third = chunks[:3]
+    assert first.embedded_text.startswith("# Pods are killed\n")
+    assert second.embedded_text.startswith("Issue #7: Pods are killed\n## tomas on 2026-06-09")
+    assert second.custom_meta["citationUrl"] == "https://x.example/1"
+    assert second.custom_meta["author"] == "tomas"
+    assert "citationUrl" not in third.custom_meta
+    assert third.content.startswith("## somebody on 2026-06-10")
+    lines = document.content.split("\n")
+    for chunk in chunks:
+        start, end = (int(str(chunk.custom_meta[key])) for key in ("charStart", "charEnd"))
+        assert document.content[start:end] == chunk.content
+        covered = lines[(chunk.line_start or 0) - 1 : chunk.line_end]
+        assert chunk.content.strip("\n").split("\n")[0] in "\n".join(covered)
+        assert chunk.custom_meta["number"] == 7
+        assert chunk.custom_meta["labels"] == ["bug", "serving"]
+
+
+def test_the_registry_knows_the_parser_of_an_issue() -> None:
+    registry = Registry()
+    document = issue_document(ISSUE)
+    assert document.name == "issues/7.issue.md"
+    assert registry.parser_for(document).id == "github-issue"
+    assert registry.parser_for(Document(document.path, "issues.md", "")).id == "markdown"
+    chunk = registry.parse(document, ACME)[0]
+    assert (chunk.tenant_id, chunk.repo_slug) == ("acme", "heron/platform")
+
+
+def test_an_issue_that_came_without_its_parts_is_one() -> None:
+    bare = Document(issue_document(ISSUE).path, "issues/7.issue.md", "# Hello\n\nYou.")
+    (chunk,) = parse_issue(bare)
+    assert (chunk.kind, chunk.name, chunk.content) == ("issue", "7.issue.md", "# Hello\n\nYou.")
+
+
+def test_both_sources_are_registered_and_read(
+    github: GitHubServer, repository: Repository, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COURSE_STATE", str(tmp_path))
+    repository.commit({"docs/a.md": b"# A", "b.md": b"# B", "c.md": pointer("c", 10**7)}, tag="v1")
+    repository.issues = [made(1, comments=1), made(2)]
+    registry = Registry()
+    assert list(registry.sources()) == ["directory", "github", "github-issues"]
+    skipped: list[Skipped] = []
+    code = registry.source("github")
+    found = code.read("heron/platform@v1", extensions=(".md",), on_skip=skipped.append)
+    assert [document.name for document in found] == ["b.md", "docs/a.md"]
+    assert [file.name for file in skipped] == ["c.md"]
+    found = code.read("heron/platform@v1:docs", extensions=registry.extensions())
+    assert [document.name for document in found] == ["docs/a.md"]
+    issues = registry.source("github-issues")
+    assert len(issues.read("heron/platform", extensions=())) == 2
+    assert len(issues.read("heron/platform@2026-01-03", extensions=())) == 1
+    with pytest.raises(InputError, match="says no version"):
+        GitHubCode().read("heron/platform", extensions=(".md",))
+
+
+def test_a_server_that_fails_for_good_is_an_error_and_no_short_list(
+    github: GitHubServer, repository: Repository
+) -> None:
+    repository.issues = [made(number) for number in range(1, 151)]
+    github.fail("issues", faults.status(500), times=math.inf, after=1)
+    with pytest.raises(Exception, match="answered 500"):
+        download()

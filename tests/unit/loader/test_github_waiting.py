@@ -1,0 +1,219 @@
+"""How long to wait: what the headers say, what GitHub asks for without them, and who waits."""
+
+import threading
+import time
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from email.utils import formatdate
+
+import pytest
+
+from course_lib.loader.github_errors import RateLimitError
+from course_lib.loader.github_waiting import (
+    Countdown,
+    Gate,
+    Patience,
+    StoppedError,
+    Wait,
+    used_up,
+    wait_time,
+)
+
+NOW = 1_772_359_200
+DATE = formatdate(NOW, usegmt=True)
+SECONDARY = "You have exceeded a secondary rate limit. Please wait a few minutes."
+
+
+def reset(seconds: int, remaining: str = "0", date: str = DATE) -> dict[str, str]:
+    found = {"x-ratelimit-remaining": remaining, "x-ratelimit-reset": str(NOW + seconds)}
+    return found | ({"date": date} if date else {})
+
+
+@pytest.mark.parametrize("status", [403, 429])
+@pytest.mark.parametrize(
+    ("headers", "message", "attempt", "seconds"),
+    [
+        ({"retry-after": "30"}, "", 0, 30),
+        ({"retry-after": "30"}, SECONDARY, 3, 30),
+        ({"retry-after": "0"}, "", 0, 0),
+        ({"retry-after": "9" * 400}, "", 0, 1e8),
+        (reset(10**30), "", 0, 1e8),
+        ({"retry-after": "30", **reset(900)}, "", 0, 30),
+        ({"retry-after": formatdate(NOW + 30, usegmt=True), "date": DATE}, "", 0, 31),
+        ({"retry-after": formatdate(NOW - 30, usegmt=True), "date": DATE}, "", 0, 1),
+        (reset(900), "API rate limit exceeded", 0, 901),
+        (reset(900), SECONDARY, 0, 901),
+        (reset(-900), "", 0, 1),
+        ({"x-ratelimit-remaining": "0"}, "", 0, 60),
+        ({"x-ratelimit-remaining": "0", "x-ratelimit-reset": "soon"}, "", 0, 60),
+        (reset(900, remaining="12"), SECONDARY, 0, 60),
+        ({}, SECONDARY, 0, 60),
+        ({}, SECONDARY, 2, 240),
+        ({}, "You have triggered an abuse detection mechanism.", 0, 60),
+        ({"retry-after": "later"}, SECONDARY, 0, 60),
+        ({"retry-after": "-5"}, SECONDARY, 0, 60),
+    ],
+)
+def test_a_limit_is_waited_for_as_long_as_the_answer_says(
+    status: int, headers: Mapping[str, str], message: str, attempt: int, seconds: float
+) -> None:
+    wait = wait_time(status, headers, message, attempt)
+    assert wait is not None and wait.is_limit
+    assert wait.seconds == seconds
+
+
+def test_a_429_is_a_limit_even_without_a_word() -> None:
+    wait = wait_time(429, {})
+    assert wait is not None and wait.seconds == 60
+
+
+@pytest.mark.parametrize(
+    "message", ["", "Resource not accessible by integration", "Must have admin rights"]
+)
+@pytest.mark.parametrize("headers", [{}, reset(900, remaining="4999")])
+def test_a_403_without_a_sign_of_a_limit_is_not_waited_for(
+    message: str, headers: Mapping[str, str]
+) -> None:
+    assert wait_time(403, headers, message) is None
+
+
+@pytest.mark.parametrize("status", [200, 304, 400, 401, 404, 409, 410, 422, 451])
+def test_what_another_attempt_would_not_change_is_not_waited_for(status: int) -> None:
+    assert wait_time(status, reset(900)) is None
+
+
+@pytest.mark.parametrize("status", [408, 500, 502, 503, 504, 520])
+def test_faults_of_the_server_are_waited_for_twice_as_long_each_time(status: int) -> None:
+    waits = [wait_time(status, {}, attempt=attempt) for attempt in range(4)]
+    assert [wait.seconds for wait in waits if wait] == [1, 2, 4, 8]
+    assert not any(wait.is_limit for wait in waits if wait)
+    told = wait_time(status, {"retry-after": "9"})
+    assert told is not None and (told.seconds, told.is_limit) == (9, True)
+
+
+@pytest.mark.parametrize("offset", [-600, 0, 600])
+def test_a_clock_ten_minutes_off_changes_nothing(
+    offset: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(time, "time", lambda: float(NOW + offset))
+    wait = wait_time(403, reset(30))
+    assert wait is not None and wait.seconds == 31
+
+
+def test_without_a_date_our_own_clock_has_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "time", lambda: float(NOW))
+    for date in ("", "yesterday"):
+        wait = wait_time(403, reset(30, date=date))
+        assert wait is not None and wait.seconds == 31
+
+
+def test_patience_says_how_long_where_nobody_else_does() -> None:
+    patience = Patience(first=0.5, secondary=10)
+    assert [wait_time(500, {}, attempt=2, patience=patience)] == [
+        Wait(2.0, "the server answered 500", is_limit=False)
+    ]
+    secondary = wait_time(403, {}, SECONDARY, 1, patience=patience)
+    assert secondary is not None and secondary.seconds == 20
+
+
+def test_the_last_request_of_an_hour_is_noticed_when_it_is_answered() -> None:
+    wait = used_up(reset(900))
+    assert wait is not None and wait.seconds == 901
+    assert used_up(reset(900, remaining="1")) is None
+    assert used_up({}) is None
+
+
+def silent(wait: Wait, left: float) -> None:
+    """Show nothing."""
+
+
+def test_all_wait_at_the_gate_and_one_of_them_says_so() -> None:
+    said: list[float] = []
+    gate = Gate(10, lambda wait, left: said.append(left))
+    begin = time.monotonic()
+    gate.hold(Wait(0.4, "test"))
+    threads = [threading.Thread(target=gate.enter) for _ in range(5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert time.monotonic() - begin >= 0.4
+    assert said[-1] == 0 and min(said[:-1]) > 0
+    assert len(said) < 5
+
+
+def test_a_wait_that_is_too_long_is_an_error_at_once_which_says_when_to_come_back() -> None:
+    gate = Gate(60, silent)
+    before = datetime.now().astimezone()
+    with pytest.raises(RateLimitError, match="no more than 60 s may be waited") as caught:
+        gate.hold(Wait(3600, "the hourly limit is used up"))
+    assert timedelta(seconds=3590) < caught.value.retry_at - before < timedelta(seconds=3610)
+    assert f"{caught.value.retry_at:%H:%M:%S}" in caught.value.args[0]
+    assert "GITHUB_TOKEN" in caught.value.hint
+
+
+def test_waits_add_up_and_the_same_wait_is_counted_once() -> None:
+    gate = Gate(1.0, silent)
+    gate.hold(Wait(0.6, "first"))
+    gate.hold(Wait(0.6, "the same, seen by another request"))
+    gate.enter()
+    with pytest.raises(RateLimitError):
+        gate.hold(Wait(0.6, "second"))
+
+
+def test_a_hold_for_later_costs_nothing_if_nobody_comes() -> None:
+    gate = Gate(0, silent)
+    gate.hold_later(Wait(900, "used up"))
+    gate.hold_later(None)
+    gate.enter()
+    gate.hold_later(Wait(900, "used up"))
+    with pytest.raises(RateLimitError):
+        gate.enter()
+
+
+def test_whoever_waits_goes_home_when_the_download_ends() -> None:
+    gate = Gate(1000, silent)
+    gate.hold(Wait(900, "test"))
+    ended: list[type[BaseException]] = []
+
+    def enter() -> None:
+        try:
+            gate.enter()
+        except StoppedError as error:
+            ended.append(type(error))
+
+    threads = [threading.Thread(target=enter) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    gate.stop()
+    for thread in threads:
+        thread.join(timeout=5)
+    assert ended == [StoppedError] * 3
+    with pytest.raises(StoppedError):
+        gate.sleep(900)
+
+
+def test_a_wait_is_shown_as_one_sentence_where_there_is_no_terminal(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    show = Countdown()
+    for left in (3.0, 2.0, 1.0, 0.0):
+        show(Wait(3, "the hourly limit is used up"), left)
+    show(Wait(5, "again"), 5.0)
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split(",")[0] for line in lines] == [
+        "the hourly limit is used up: waiting 3 s",
+        "again: waiting 5 s",
+    ]
+
+
+def test_a_terminal_shows_a_countdown(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    show = Countdown()
+    for left in (2.0, 1.0, 0.0):
+        show(Wait(2, "a pause"), left)
+    shown = capsys.readouterr().err
+    assert "waiting 2 s" in shown and "waiting 1 s" in shown
+    assert shown.count("\n") == 0 and shown.endswith("\r\x1b[K")

@@ -1,0 +1,500 @@
+"""The local GitHub: git's own hashes, GitHub's limits and answers, faults on demand."""
+
+import base64
+import json
+import os
+import shutil
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from course_lib.errors import InputError
+from course_lib.settings import project_root
+from course_lib.teaching.github_server import (
+    Entry,
+    GitHubServer,
+    Repository,
+    environment,
+    faults,
+    link,
+    local_github,
+    object_sha,
+    pointer,
+    read_folder,
+    sample_repository,
+    submodule,
+)
+
+RAW = {"Accept": "application/vnd.github.raw+json"}
+MODULE = "3f0a1c5d7e9b2468ace013579bdf02468ace1357"
+
+
+@pytest.fixture
+def repository() -> Repository:
+    repository = Repository("heron/platform")
+    repository.commit({"old.md": b"old"}, message="First", tag="v1")
+    repository.commit(
+        {
+            "README.md": b"# Read me\n",
+            "docs/a.md": b"# A\n",
+            "docs/deep/b.md": b"# B\n",
+            "run.sh": Entry(b"#!/bin/sh\n", "100755"),
+            "link.md": link("docs/a.md"),
+            "lost.md": link("../elsewhere.md"),
+            "vendor": submodule(MODULE),
+            "docs.md": b"sorted before docs/",
+        },
+        tag="v2",
+    )
+    return repository
+
+
+@pytest.fixture
+def server(repository: Repository) -> Iterator[GitHubServer]:
+    with GitHubServer([repository]) as server:
+        yield server
+
+
+@pytest.fixture
+def web(server: GitHubServer) -> Iterator[httpx.Client]:
+    mounts = {"all://127.0.0.1": None}
+    base = f"{server.url}/repos/heron/platform"
+    with httpx.Client(base_url=base, mounts=mounts, headers={"User-Agent": "test"}) as client:
+        yield client
+
+
+def git(folder: Path, *arguments: str, **environment: str) -> str:
+    done = subprocess.run(
+        ["git", "-c", "core.autocrlf=false", *arguments],
+        cwd=folder,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.strip()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs modes and links")
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+def test_trees_and_commits_have_the_hashes_that_git_gives(
+    repository: Repository, tmp_path: Path
+) -> None:
+    git(tmp_path, "init", "--quiet")
+    commit = repository.commits[repository.refs["heads/main"]]
+    for path, node in repository.walk(commit.tree):
+        place = tmp_path / path
+        if node.type == "tree":
+            place.mkdir()
+        elif node.type == "commit":
+            git(tmp_path, "update-index", "--add", "--cacheinfo", f"160000,{node.sha},{path}")
+        elif node.mode == "120000":
+            place.symlink_to(repository.blobs[node.sha].decode())
+        else:
+            place.write_bytes(repository.blobs[node.sha])
+            place.chmod(0o755 if node.mode == "100755" else 0o644)
+    (tmp_path / "vendor").mkdir()
+    git(tmp_path, "add", "--all", "--", ".", ":!vendor")
+    assert git(tmp_path, "write-tree") == commit.tree
+    who = {
+        f"GIT_{role}_{what}": value
+        for role in ("AUTHOR", "COMMITTER")
+        for what, value in (("NAME", "Heron"), ("EMAIL", "heron@example.com"))
+    }
+    who |= {f"GIT_{role}_DATE": "2024-03-01T09:00:00+0000" for role in ("AUTHOR", "COMMITTER")}
+    # The parent is not there, so its line is written by hand.
+    body = (
+        f"tree {commit.tree}\nparent {commit.parents[0]}\n"
+        "author Heron <heron@example.com> 1709283600 +0000\n"
+        "committer Heron <heron@example.com> 1709283600 +0000\n\nA change\n"
+    )
+    (tmp_path / "commit").write_text(body, encoding="utf-8")
+    assert git(tmp_path, "hash-object", "-t", "commit", "--literally", "commit") == commit.sha
+    alone = Repository("a/b").commit({"docs.md": b"x"}, message="Alone")
+    (tmp_path / "x").write_bytes(b"x")
+    blob = git(tmp_path, "hash-object", "-w", "x")
+    tree = subprocess.run(
+        ["git", "mktree"],
+        cwd=tmp_path,
+        input=f"100644 blob {blob}\tdocs.md\n",
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.strip()
+    assert git(tmp_path, "commit-tree", tree, "-m", "Alone", **who) == alone
+
+
+def test_a_ref_of_any_form_is_a_commit(web: httpx.Client, repository: Repository) -> None:
+    main = repository.refs["heads/main"]
+    for ref in ("main", "v2", "HEAD", "heads/main", "tags/v2", "refs/heads/main", main, main[:8]):
+        assert web.get(f"/commits/{ref}").json()["sha"] == main
+    assert web.get("/commits/v1").json()["sha"] == repository.refs["tags/v1"]
+    sha = web.get("/commits/main", headers={"Accept": "application/vnd.github.sha"})
+    assert sha.text == main
+    assert web.get("/git/ref/heads/main").json()["object"]["sha"] == main
+    assert web.get("/git/ref/heads/nothing").status_code == 404
+    tree = web.get("/commits/main").json()["commit"]["tree"]["sha"]
+    assert web.get(f"/git/commits/{main}").json()["tree"]["sha"] == tree
+
+
+def test_what_is_not_there_is_refused_as_github_does(
+    web: httpx.Client, server: GitHubServer, repository: Repository
+) -> None:
+    assert web.get("/commits/nothing").status_code == 422
+    assert "No commit found" in web.get("/commits/nothing").json()["message"]
+    assert web.get("/contents/nothing.md").status_code == 404
+    assert web.get("/git/trees/nothing").status_code == 404
+    assert web.get(f"/git/blobs/{'0' * 40}").status_code == 404
+    assert web.get("/nothing").status_code == 404
+    assert web.get(f"{server.url}/repos/heron/nothing").status_code == 404
+    assert web.get(f"{server.url}/zen").status_code == 404
+    server.add(Repository("heron/empty"))
+    assert web.get(f"{server.url}/repos/heron/empty/commits/main").status_code == 409
+    assert web.get(f"{server.url}/repos/heron/empty/git/trees/main").status_code == 409
+    repository.blocked = "dmca"
+    assert web.get("/commits/main").status_code == 451
+    repository.blocked, repository.private = "", True
+    assert web.get("/commits/main").status_code == 404
+    token = {"Authorization": "Bearer x"}
+    assert web.get("/commits/main", headers=token).status_code == 200
+    server.tokens = frozenset({"y"})
+    assert web.get("/commits/main", headers=token).status_code == 401
+    assert web.get("/commits/main", headers={"Authorization": "token y"}).status_code == 200
+    assert web.get("/commits/main", headers={"User-Agent": ""}).status_code == 403
+
+
+def test_a_tree_is_listed_alone_or_with_all_below_it(
+    web: httpx.Client, server: GitHubServer
+) -> None:
+    alone = web.get("/git/trees/main").json()
+    assert [one["path"] for one in alone["tree"]] == [
+        *("README.md", "docs.md", "docs", "link.md", "lost.md", "run.sh", "vendor")
+    ]
+    assert {one["path"]: (one["mode"], one["type"]) for one in alone["tree"]} | {} == {
+        "README.md": ("100644", "blob"),
+        "docs.md": ("100644", "blob"),
+        "docs": ("040000", "tree"),
+        "link.md": ("120000", "blob"),
+        "lost.md": ("120000", "blob"),
+        "run.sh": ("100755", "blob"),
+        "vendor": ("160000", "commit"),
+    }
+    for value in ("1", "0", "false"):
+        whole = web.get("/git/trees/main", params={"recursive": value}).json()
+        assert "docs/deep/b.md" in [one["path"] for one in whole["tree"]]
+        assert whole["truncated"] is False
+    server.sizes.tree_entries = 3
+    cut = web.get("/git/trees/main?recursive=1").json()
+    assert (len(cut["tree"]), cut["truncated"]) == (3, True)
+    docs = next(one["sha"] for one in alone["tree"] if one["path"] == "docs")
+    assert [one["path"] for one in web.get(f"/git/trees/{docs}").json()["tree"]] == ["a.md", "deep"]
+
+
+def test_contents_come_in_base64_up_to_a_limit_and_raw_up_to_another(
+    web: httpx.Client, server: GitHubServer, repository: Repository
+) -> None:
+    small = web.get("/contents/docs/a.md").json()
+    assert base64.b64decode(small["content"]) == b"# A\n"
+    assert (small["encoding"], small["size"], small["type"]) == ("base64", 4, "file")
+    assert small["sha"] == object_sha("blob", b"# A\n")
+    assert web.get("/contents/old.md?ref=v1").status_code == 200
+    assert web.get("/contents/old.md").status_code == 404
+    server.sizes.base64_bytes = 3
+    large = web.get("/contents/docs/a.md").json()
+    assert (large["encoding"], large["content"], large["size"]) == ("none", "", 4)
+    assert web.get("/contents/docs/a.md", headers=RAW).content == b"# A\n"
+    server.sizes.raw_bytes = 3
+    assert web.get("/contents/docs/a.md", headers=RAW).status_code == 403
+    assert web.get(f"/git/blobs/{small['sha']}").status_code == 403
+
+
+def test_a_folder_lists_no_more_than_a_thousand_entries(
+    web: httpx.Client, repository: Repository
+) -> None:
+    repository.commit({f"many/{number:04}.md": b"x" for number in range(1100)})
+    assert len(web.get("/contents/many").json()) == 1000
+    assert len(web.get("/git/trees/main?recursive=1").json()["tree"]) == 1101
+
+
+def test_links_and_submodules_have_contents_of_their_own_kind(web: httpx.Client) -> None:
+    followed = web.get("/contents/link.md").json()
+    assert (followed["type"], base64.b64decode(followed["content"])) == ("file", b"# A\n")
+    lost = web.get("/contents/lost.md").json()
+    assert (lost["type"], lost["target"]) == ("symlink", "../elsewhere.md")
+    assert web.get("/contents/vendor").json()["type"] == "submodule"
+    listed = {one["name"]: one["type"] for one in web.get("/contents/").json()}
+    assert (listed["vendor"], listed["docs"], listed["link.md"]) == ("file", "dir", "symlink")
+
+
+def test_blobs_come_in_base64_and_raw(web: httpx.Client) -> None:
+    sha = object_sha("blob", b"docs/a.md")  # what the link says
+    assert base64.b64decode(web.get(f"/git/blobs/{sha}").json()["content"]) == b"docs/a.md"
+    assert web.get(f"/git/blobs/{sha}", headers=RAW).content == b"docs/a.md"
+
+
+def test_the_raw_host_gives_files_and_does_not_count(
+    web: httpx.Client, server: GitHubServer, repository: Repository
+) -> None:
+    server.set_limit(0)
+    repository.commit({"a b.md": b"x"}, branch="feature/x")
+    raw = f"{server.raw_url}/heron/platform"
+    answer = web.get(f"{raw}/main/docs/a.md")
+    assert answer.content == b"# A\n"
+    assert "x-ratelimit-limit" not in answer.headers
+    assert web.get(f"{raw}/feature/x/a%20b.md").content == b"x"
+    assert web.get(f"{raw}/main/docs").status_code == 404
+    repository.private = True
+    assert web.get(f"{raw}/main/docs/a.md").status_code == 404
+
+
+def test_the_primary_limit_is_told_counted_and_ends(
+    web: httpx.Client, server: GitHubServer
+) -> None:
+    server.set_limit(2)
+    told = [web.get("/commits/main") for _ in range(3)]
+    assert [answer.status_code for answer in told] == [200, 200, 403]
+    assert [answer.headers["x-ratelimit-remaining"] for answer in told] == ["1", "0", "0"]
+    assert {answer.headers["x-ratelimit-limit"] for answer in told} == {"2"}
+    assert 3500 < int(told[0].headers["x-ratelimit-reset"]) - time.time() < 3602
+    assert "rate limit exceeded" in told[2].json()["message"]
+    token = {"Authorization": "Bearer x"}
+    assert web.get("/commits/main", headers=token).status_code == 200  # counted by itself
+    server.set_limit(1, window=0.3)
+    assert web.get("/commits/main").status_code == 200
+    time.sleep(0.4)
+    assert web.get("/commits/main").status_code == 200
+    server.set_limit(0, status=429)
+    assert web.get("/commits/main").status_code == 429
+
+
+def test_without_a_word_the_limits_are_githubs(web: httpx.Client) -> None:
+    assert web.get("/commits/main").headers["x-ratelimit-limit"] == "60"
+    token = {"Authorization": "Bearer x"}
+    assert web.get("/commits/main", headers=token).headers["x-ratelimit-limit"] == "5000"
+
+
+def test_the_same_entity_is_answered_304_and_costs_nothing(
+    web: httpx.Client, server: GitHubServer, repository: Repository
+) -> None:
+    server.set_limit(2)
+    etag = web.get("/commits/main").headers["etag"]
+    for _ in range(3):
+        again = web.get("/commits/main", headers={"If-None-Match": etag})
+        assert (again.status_code, again.content) == (304, b"")
+        assert again.headers["x-ratelimit-remaining"] == "1"
+    repository.commit({"new.md": b"new"})
+    assert web.get("/commits/main", headers={"If-None-Match": etag}).status_code == 200
+
+
+def test_the_secondary_limit_refuses_so_many_after_so_many(
+    web: httpx.Client, server: GitHubServer
+) -> None:
+    server.refuse(2, after=1, status=429, retry_after=7)
+    server.refuse(1, retry_after=None)
+    told = [web.get("/commits/main") for _ in range(5)]
+    assert [answer.status_code for answer in told] == [200, 429, 429, 403, 200]
+    assert [answer.headers.get("retry-after") for answer in told] == [None, "7", "7", None, None]
+    assert "secondary rate limit" in told[3].json()["message"]
+
+
+def test_the_clock_may_be_wrong(web: httpx.Client, server: GitHubServer) -> None:
+    from email.utils import parsedate_to_datetime
+
+    for offset in (-600, 600):
+        server.clock_offset = offset
+        headers = web.get("/commits/main").headers
+        date = parsedate_to_datetime(headers["date"]).timestamp()
+        assert abs(date - time.time() - offset) < 2
+        assert 3590 < int(headers["x-ratelimit-reset"]) - date < 3605
+
+
+@pytest.mark.parametrize(
+    ("fault", "check"),
+    [
+        (faults.status(502), lambda answer: answer.status_code == 502),
+        (faults.status(503, 9), lambda answer: answer.headers["retry-after"] == "9"),
+        (faults.refused(451, "No"), lambda answer: answer.json() == {"message": "No"}),
+        (faults.html_page(), lambda answer: "Hotel" in answer.text),
+        (faults.redirect("/elsewhere", 301), lambda answer: answer.status_code == 301),
+        (faults.delay(0.1), lambda answer: answer.elapsed.total_seconds() > 0.1),
+        (faults.changed_content(b"!"), lambda answer: answer.json()["size"] == 5),
+    ],
+)
+def test_a_fault_comes_once_and_to_whom_it_is_meant(
+    web: httpx.Client, server: GitHubServer, fault: faults.Fault, check: Any
+) -> None:
+    server.fail("docs/a", fault)
+    assert web.get("/contents/README.md").status_code == 200
+    assert check(web.get("/contents/docs/a.md"))
+    again = web.get("/contents/docs/a.md")
+    assert (again.status_code, again.json()["size"]) == (200, 4)
+
+
+def test_a_body_may_be_cut_off_and_a_connection_closed(
+    web: httpx.Client, server: GitHubServer
+) -> None:
+    for fault in (faults.short_body(), faults.hang_up()):
+        server.fail("commits", fault)
+        with pytest.raises(httpx.RemoteProtocolError):
+            web.get("/commits/main")
+    server.fail("commits", faults.broken_json())
+    with pytest.raises(json.JSONDecodeError):
+        web.get("/commits/main").json()
+    server.fail("raw/", faults.changed_content(b"!"))
+    assert web.get(f"{server.raw_url}/heron/platform/main/docs/a.md").content == b"# A\n!"
+    server.fail("commits", faults.status(500), times=9)
+    server.refuse(9)
+    server.heal()
+    assert web.get("/commits/main").status_code == 200
+
+
+def test_requests_are_remembered_without_the_token(web: httpx.Client, server: GitHubServer) -> None:
+    web.get("/commits/main", headers={"Authorization": "Bearer ghp_secret"})
+    web.get(f"{server.raw_url}/nothing")
+    assert [(one.host, one.status, one.has_token) for one in server.seen] == [
+        ("api", 200, True),
+        ("raw", 404, False),
+    ]
+    assert "ghp_secret" not in repr(server.seen)
+
+
+def test_many_clients_are_answered_at_once(web: httpx.Client, server: GitHubServer) -> None:
+    server.fail("commits", faults.delay(0.5), times=8)
+    threads = [threading.Thread(target=web.get, args=("/commits/main",)) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert server.most_at_once > 1
+
+
+def test_a_port_that_is_taken_is_an_error(server: GitHubServer) -> None:
+    port = int(server.url.rsplit(":", 1)[1])
+    with pytest.raises(InputError, match=f"port {port} cannot be used"):
+        GitHubServer([], port=port)
+
+
+# --- issues ---
+
+
+@pytest.fixture
+def with_issues(repository: Repository) -> list[dict[str, Any]]:
+    repository.issues = sample_repository().issues
+    assert repository.issues is not None
+    return repository.issues
+
+
+def test_issues_are_paged_and_the_links_cannot_be_guessed(
+    web: httpx.Client, with_issues: list[dict[str, Any]]
+) -> None:
+    first = web.get("/issues", params={"state": "all", "per_page": "5", "direction": "asc"})
+    assert [one["number"] for one in first.json()] == [1, 2, 3, 4, 5]
+    assert set(first.links) == {"next", "last"}
+    assert "/repositories/" in first.links["next"]["url"]
+    second = web.get(first.links["next"]["url"])
+    assert [one["number"] for one in second.json()] == [6, 7, 8, 9, 10]
+    assert set(second.links) == {"prev", "first", "next", "last"}
+    third = web.get(second.links["next"]["url"])
+    assert [one["number"] for one in third.json()] == [11, 12, 13, 14]
+    assert set(third.links) == {"prev", "first"}
+    assert web.get("/issues?per_page=1000").links == {}
+    assert web.get("/issues?page=x").status_code == 422
+
+
+def test_issues_are_chosen_and_ordered_as_on_github(
+    web: httpx.Client, with_issues: list[dict[str, Any]]
+) -> None:
+    assert [one["number"] for one in web.get("/issues").json()] == [14, 13, 11, 7]  # open ones
+    since = {"state": "all", "since": "2026-10-01T00:00:00Z", "sort": "updated"}
+    assert [one["number"] for one in web.get("/issues", params=since).json()] == [14, 13, 7]
+    listed = web.get("/issues?state=all&per_page=100").json()
+    pulls = [one["number"] for one in listed if "pull_request" in one]
+    assert sorted(pulls) == [2, 6, 10]
+    one = web.get("/issues/1").json()
+    assert (one["comments"], one["user"]) == (3, {"login": "ines"})
+    assert web.get("/issues/14").json()["user"] is None
+    assert web.get("/issues/99").status_code == 404
+    assert web.get("/issues/1/nothing").status_code == 404
+
+
+def test_comments_come_for_one_issue_and_for_all(
+    web: httpx.Client, repository: Repository, with_issues: list[dict[str, Any]]
+) -> None:
+    assert len(web.get("/issues/1/comments").json()) == 3
+    everything = web.get("/issues/comments?per_page=100").json()
+    assert len(everything) == sum(len(issue["comments"]) for issue in with_issues)
+    assert everything[0]["issue_url"].endswith("/issues/1")
+    backwards = {"sort": "updated", "direction": "desc", "since": "2026-11-01T00:00:00Z"}
+    assert len(web.get("/issues/comments", params=backwards).json()) == 1
+    repository.issues = None
+    assert web.get("/issues").status_code == 410
+
+
+# --- the sample ---
+
+
+def test_the_sample_has_two_versions_of_the_courses_data() -> None:
+    repository = sample_repository()
+    main, old = (
+        dict(repository.walk(repository.commits[sha].tree))
+        for sha in (repository.refs["heads/main"], repository.refs["heads/v1.0-branch"])
+    )
+    api = "manifests/platform/base/forecast-api.yaml"
+    now = (project_root() / "data" / "manifests/platform/base/forecast-api.yaml").read_bytes()
+    assert repository.blobs[main[api].sha] == now
+    assert b"memory: 2Gi\n" in repository.blobs[old[api].sha]
+    assert "code/scripts/rotate-keys.sh" in main and "code/scripts/keys.sh" in old
+    assert main["code/scripts/rotate-keys.sh"].sha == old["code/scripts/keys.sh"].sha
+    assert "code/operator/explain.go" not in old
+    assert main["vendor/charts"].type == "commit"
+    assert not [path for path in main if "__pycache__" in path]
+    assert sample_repository().refs == repository.refs  # the same hashes on every machine
+
+
+def test_the_issues_of_the_sample_could_be_real_ones() -> None:
+    issues = sample_repository().issues or []
+    assert [issue["number"] for issue in issues] == list(range(1, 15))
+    born = [issue["created_at"] for issue in issues]
+    assert born == sorted(born)
+    numbers = [comment["id"] for issue in issues for comment in issue["comments"]]
+    assert len(set(numbers)) == len(numbers)
+    for issue in issues:
+        dates = [comment["created_at"] for comment in issue["comments"]]
+        assert [issue["created_at"], *dates] == sorted([issue["created_at"], *dates])
+        assert issue["updated_at"] >= max([issue["created_at"], *dates])
+
+
+def test_a_history_that_speaks_of_another_text_is_an_error(tmp_path: Path) -> None:
+    shutil.copytree(project_root() / "data", tmp_path / "data")
+    place = tmp_path / "data" / "code" / "heron" / "drift.py"
+    place.write_text("changed", encoding="utf-8")
+    with pytest.raises(InputError, match=r"code/heron/drift\.py does not hold 'minimum_sample"):
+        sample_repository(tmp_path / "data")
+
+
+def test_a_local_github_serves_the_sample_to_whoever_is_led_there() -> None:
+    with local_github(limit=100) as server:
+        addresses = environment(server)
+        assert addresses == {"GITHUB_API_URL": server.url, "GITHUB_RAW_URL": server.raw_url}
+        answer = httpx.get(f"{server.url}/repos/heron/platform")
+        assert answer.json()["default_branch"] == "main"
+        assert answer.headers["x-ratelimit-limit"] == "100"
+
+
+def test_a_folder_becomes_files_of_a_repository(tmp_path: Path) -> None:
+    (tmp_path / "sub" / "__pycache__").mkdir(parents=True)
+    (tmp_path / "sub" / "run.sh").write_bytes(b"x")
+    (tmp_path / "sub" / "__pycache__" / "a.pyc").write_bytes(b"x")
+    (tmp_path / ".env").write_bytes(b"SECRET=1")
+    (tmp_path / ".gitattributes").write_bytes(b"*.md text\n")
+    assert {path: entry.mode for path, entry in read_folder(tmp_path, "at").items()} == {
+        "at/.gitattributes": "100644",
+        "at/sub/run.sh": "100755",
+    }
+    assert pointer("x", 10).content.startswith(b"version https://git-lfs.github.com/spec/v1\n")
