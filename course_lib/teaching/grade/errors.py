@@ -1,0 +1,9 @@
+"""What goes wrong in grading for reasons that an instructor can mend."""
+
+from __future__ import annotations
+
+from course_lib.errors import CourseError
+
+
+class GradeError(CourseError):
+    """A master cannot be graded with, a fence cannot be had, or a run cannot go on."""

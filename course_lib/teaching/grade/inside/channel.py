@@ -1,0 +1,123 @@
+"""Messages between the grader and what it grades: JSON, each with its length before it.
+
+The grader's end takes nothing on trust: a message that is too long, or is no JSON, raises `Garbled`
+and ends the conversation.
+"""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import json
+import select
+import socket
+import struct
+import threading
+import time
+from typing import Any
+
+# What a learner puts into `builtins` does not reach the functions below.
+__builtins__ = dict(vars(builtins))  # type: ignore[assignment]
+
+HEAD = struct.Struct(">I")
+LONGEST = 4_000_000
+"""Bytes of one message."""
+
+
+class Garbled(Exception):
+    """What came over the channel is no message."""
+
+
+class Closed(Exception):
+    """The other side is gone."""
+
+
+class Channel:
+    """One end of a conversation.
+
+    Parameters
+    ----------
+    sock
+        A connected stream socket; the channel owns it.
+    most
+        Bytes that may come in altogether; None for any number.
+    """
+
+    def __init__(self, sock: socket.socket, most: int | None = None) -> None:
+        self.sock = sock
+        self.left = most
+        self._buffer = bytearray()
+        self._sending = threading.Lock()
+
+    def send(self, message: dict[str, Any]) -> None:
+        """Send one message; whoever is slow to read it holds us up."""
+        body = json.dumps(message).encode("utf-8")
+        try:
+            with self._sending:
+                self.sock.sendall(HEAD.pack(len(body)) + body)
+        except OSError as error:
+            raise Closed from error
+
+    def receive(self, deadline: float | None = None) -> dict[str, Any]:
+        """Return the next message.
+
+        Parameters
+        ----------
+        deadline
+            On `time.monotonic`; None waits for ever.
+
+        Raises
+        ------
+        TimeoutError
+            Nothing complete came in time.
+        Closed, Garbled
+            The other side is gone, or talks nonsense.
+        """
+        (length,) = HEAD.unpack(self._take(HEAD.size, deadline))
+        if length > LONGEST:
+            raise Garbled(f"a message of {length:,} bytes")
+        try:
+            message = json.loads(self._take(length, deadline))
+        except (ValueError, RecursionError) as error:
+            raise Garbled("no JSON") from error
+        if not isinstance(message, dict):
+            raise Garbled("no JSON object")
+        return message
+
+    def close(self) -> None:
+        """Hang up; the other side notices."""
+        with contextlib.suppress(OSError):
+            self.sock.shutdown(socket.SHUT_RDWR)
+        self.sock.close()
+
+    def _take(self, size: int, deadline: float | None) -> bytes:
+        while len(self._buffer) < size:
+            patience = None if deadline is None else max(0.0, deadline - time.monotonic())
+            try:
+                # poll, not select: descriptors above 1023 are ordinary here
+                ready = _readable(self.sock, patience)
+                if not ready:
+                    raise TimeoutError
+                data = self.sock.recv(1 << 16)
+            except (OSError, ValueError) as error:
+                if isinstance(error, TimeoutError):
+                    raise
+                raise Closed from error
+            if not data:
+                raise Closed
+            if self.left is not None:
+                self.left -= len(data)
+                if self.left < 0:
+                    raise Garbled("far more output than is read")
+            self._buffer += data
+        taken = bytes(self._buffer[:size])
+        del self._buffer[:size]
+        return taken
+
+
+def _readable(sock: socket.socket, patience: float | None) -> bool:
+    if not hasattr(select, "poll"):  # Windows
+        return bool(select.select([sock], [], [], patience)[0])
+    poll = select.poll()
+    poll.register(sock, select.POLLIN)
+    return bool(poll.poll(None if patience is None else patience * 1000))

@@ -1,0 +1,337 @@
+"""The parent that has everything imported and the set-up cells run, and forks for each submission.
+
+`python -m course_lib.teaching.grade.inside.warm` speaks with the grader through the socket whose
+number it is given. It opens no connection and starts no thread before it forks. After each
+submission it ends whatever that has left behind and empties the private folders.
+"""
+
+from __future__ import annotations
+
+import argparse
+import builtins
+import contextlib
+import gc
+import importlib
+import os
+import random
+import shutil
+import signal
+import socket
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+from course_lib.teaching.grade.inside import landlock
+from course_lib.teaching.grade.inside.channel import Channel, Closed
+from course_lib.teaching.grade.inside.guard import Guard, collect, listen
+from course_lib.teaching.grade.inside.limits import (
+    become,
+    limit_process,
+    open_sockets,
+    set_dumpable,
+    thread_count,
+)
+from course_lib.teaching.grade.inside.runner import Runner, make_shell
+
+# What a learner puts into `builtins` does not reach the functions below.
+__builtins__ = dict(vars(builtins))  # type: ignore[assignment]
+
+DATABASE = {"url": ""}
+"""The submission's own, once the grader has said which."""
+
+PRIVATE = (Path("/tmp"), Path("/dev/shm"), Path("/var/tmp"))
+
+
+def main() -> int:
+    """Serve the grader until it hangs up."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--fd", type=int, required=True)
+    parser.add_argument("--user", type=int, default=0)
+    parser.add_argument("--outside", default="", help="the grader's process namespace")
+    parser.add_argument("--cwd", default="")
+    given = parser.parse_args()
+    control = Channel(socket.socket(fileno=given.fd))
+    become(given.user)
+    set_dumpable(False)
+    if given.cwd:
+        os.chdir(given.cwd)
+    parent = Parent(control, alone=_is_alone(given.outside))
+    with contextlib.suppress(Closed):
+        parent.serve()
+    return 0
+
+
+class Parent:
+    """Answers the grader: `prepare` once, then `fork` and `end` for each submission.
+
+    Parameters
+    ----------
+    control
+        To the grader.
+    alone
+        Whether this process has a process namespace of its own, in which it may end everything.
+    """
+
+    def __init__(self, control: Channel, *, alone: bool) -> None:
+        self.control = control
+        self.alone = alone
+        self.child = 0
+        self.runner = Runner(make_shell())
+        self.runner.speak_to(lambda _: None)
+        self.memory = self.processes = self.file_size = 0
+        self.budget = 0.0
+
+    def serve(self) -> None:
+        """Do what the grader says until it hangs up."""
+        while True:
+            order = self.control.receive()
+            do = order.pop("do")
+            if do == "prepare":
+                self.control.send(self.prepare(**order))
+            elif do == "fork":
+                self.fork()
+            elif do == "end":
+                self.control.send(self.end())
+
+    def prepare(
+        self,
+        modules: list[str],
+        cells: list[str],
+        limits: dict[str, Any],
+        lab: str,
+        solution: str,
+        database: bool,
+    ) -> dict[str, Any]:
+        """Import modules, run set-up cells, and say whether a fork is still safe."""
+        self.memory, self.processes = limits["memory"], limits["processes"]
+        self.file_size, self.budget = limits["file_size"], limits["seconds"]
+        for name in modules:
+            with contextlib.suppress(Exception), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                importlib.import_module(name)
+        share_references(lab, solution)
+        if database:
+            share_database()
+        ended = [self.runner.cell(source) for source in cells]
+        self.runner.guard = Guard()
+        collect()
+        return {"cells": ended, "threads": thread_count(), "alone": self.alone}
+
+    def fork(self) -> None:
+        """Make the child for one submission; its socket comes with the order."""
+        self.control.send({"waiting": True})  # or the order's reader would swallow the socket
+        _, descriptors, _, _ = socket.recv_fds(self.control.sock, 1, 1)
+        self.child = os.fork()
+        if self.child == 0:
+            try:
+                self.control.sock.close()
+                self.be_child(Channel(socket.socket(fileno=descriptors[0])))
+            finally:
+                os._exit(0)
+        for descriptor in descriptors:
+            os.close(descriptor)
+        self.control.send({"child": self.child})
+
+    def be_child(self, channel: Channel) -> None:
+        """Execute what the grader sends, until it hangs up or the child is ended."""
+        os.setsid()
+        _silence()
+        private = [path for path in PRIVATE if path.is_dir()]
+        landlocked = landlock.restrict(private, [Path("/dev/null")]) if self.alone else 0
+        set_dumpable(True)  # or it could not read its own /proc
+        limit_process(
+            memory=self.memory,
+            seconds=self.budget,
+            processes=self.processes,
+            file_size=self.file_size,
+        )
+        gc.enable()
+        _reseed()
+        _forget_machinery()
+        serve_cells(self.runner, channel, {"landlock": landlocked})
+
+    def end(self) -> dict[str, Any]:
+        """End the child and all that it has left behind, and empty the private folders."""
+        usage: dict[str, Any] = {}
+        clean = True
+        if self.child:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.child, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.child, signal.SIGKILL)
+            if self.alone:
+                clean = _end_all_others()
+            _, status, used = os.wait4(self.child, 0)
+            usage = {"status": status, "memory": used.ru_maxrss * 1024, "cpu": used.ru_utime}
+            self.child = 0
+        if self.alone:
+            clean = _empty(PRIVATE) and clean
+        return {"ended": usage, "clean": clean}
+
+
+def serve_cells(runner: Runner, channel: Channel, hello: dict[str, Any]) -> None:
+    """Execute cells and checks as they come; the last thing a child does."""
+    assert runner.guard is not None
+    runner.speak_to(channel.send)
+    begin = listen(
+        lambda event, about: channel.send({"audit": [event, about]}),
+        lambda file: file.startswith("<ipython-input") or "ipykernel_" in file,
+    )
+    channel.send({"ready": hello})
+    while True:
+        try:
+            order = channel.receive()
+        except Closed:
+            return
+        do = order.pop("do")
+        if do == "fix":
+            runner.guard.fix(runner.shell.user_ns, order["names"])
+            begin()
+            continue
+        if do == "database":
+            DATABASE["url"] = order["url"]
+            continue
+        if do == "about":
+            reply = {
+                "modules": about_modules(),
+                "threads": thread_count(),
+                "sockets": open_sockets(),
+            }
+        else:
+            reply = runner.check(**order) if do == "check" else runner.cell(**order)
+        channel.send({"reply": reply})
+
+
+class GivenDatabase:
+    """What `fresh_database` gives within the fence: the one that the grader made."""
+
+    name = "grade"
+
+    @property
+    def url(self) -> str:
+        """How to connect to it."""
+        return DATABASE["url"]
+
+    def drop(self) -> None:
+        """Leave it to the grader."""
+
+
+def share_database() -> None:
+    """Have labs take the grader's database instead of making one."""
+    from course_lib import store
+
+    vars(store)["fresh_database"] = lambda name, *, url=None: GivenDatabase()
+
+
+def about_modules() -> list[str]:
+    """Return what is imported by now and can be imported ahead the next time."""
+    return [
+        name
+        for name, module in list(sys.modules.items())
+        if getattr(module, "__spec__", None) is not None
+        and not name.startswith(("course_lib.teaching.grade", "__"))
+    ]
+
+
+def _is_alone(outside: str) -> bool:
+    try:
+        return bool(outside) and os.readlink("/proc/self/ns/pid") != outside
+    except OSError:
+        return False
+
+
+def _silence() -> None:
+    """Lead the standard streams nowhere: what a learner prints goes through the channel."""
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(nothing, descriptor)
+    os.close(nothing)
+
+
+def _reseed() -> None:
+    """Give every submission the same randomness, whichever parent it comes from."""
+    random.seed(0)
+    if numpy := sys.modules.get("numpy"):
+        numpy.random.seed(0)
+    if torch := sys.modules.get("torch"):
+        torch.manual_seed(0)
+
+
+def _forget_machinery() -> None:
+    """Take the grader's own modules out of easy reach."""
+    for name in [name for name in sys.modules if name.startswith("course_lib.teaching.grade")]:
+        del sys.modules[name]
+
+
+def share_references(lab: str, solution: str) -> None:
+    """Have `lab.use` know the course's versions, whose source is not within the fence.
+
+    Parameters
+    ----------
+    lab
+        Two digits; empty where the master is none of the course's.
+    solution
+        The text of `solutions/NN_name.py`.
+    """
+    if not lab:
+        return
+    from course_lib.teaching.checks import load
+    from course_lib.teaching.lab import reference, session
+
+    known = {}
+    for exercise in load(lab).values():
+        with contextlib.suppress(Exception):
+            known[exercise.name] = (
+                reference.reference(lab, exercise)
+                if exercise.library is not None
+                else reference.from_solution(solution, exercise)
+            )
+    vars(session)["reference"] = lambda lab_id, exercise: known[exercise.name]
+
+
+def _end_all_others() -> bool:
+    """End every process of this namespace but ourselves and its first; tell whether they went."""
+    patience = time.monotonic() + 5
+    while time.monotonic() < patience:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(-1, signal.SIGKILL)
+        others = [
+            entry
+            for entry in Path("/proc").iterdir()
+            if entry.name.isdigit() and int(entry.name) not in (1, os.getpid()) and _lives(entry)
+        ]
+        if not others:
+            return True
+        time.sleep(0.005)
+    return False
+
+
+def _lives(entry: Path) -> bool:
+    try:
+        return (
+            entry.joinpath("stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()[0] != "Z"
+        )
+    except (OSError, IndexError):
+        return False
+
+
+def _empty(folders: tuple[Path, ...]) -> bool:
+    """Remove everything in folders, whatever its permissions; tell whether nothing is left."""
+    left = 0
+    for folder in folders:
+        for entry in folder.iterdir() if folder.is_dir() and not folder.is_symlink() else ():
+            if entry.is_dir() and not entry.is_symlink():
+                for path in (entry, *(p for p in entry.rglob("*") if p.is_dir())):
+                    with contextlib.suppress(OSError):
+                        path.chmod(0o700)
+                shutil.rmtree(entry, ignore_errors=True)
+            else:
+                entry.unlink(missing_ok=True)
+            left += entry.exists() or entry.is_symlink()
+    return not left
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,256 @@
+"""The master notebook: what is asked, what it counts, how it is checked.
+
+Any notebook with nbgrader's metadata (schema 3) will do. `read_master` refuses one that could not
+be graded fairly, so that nothing is found out in the middle of two hundred submissions.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from course_lib.teaching.build.source import checked_exercise
+from course_lib.teaching.grade.errors import GradeError
+from course_lib.teaching.grade.release import released
+
+if TYPE_CHECKING:
+    from nbformat import NotebookNode
+
+Role = Literal["text", "code", "answer", "check", "manual"]
+
+
+@dataclass(frozen=True)
+class MasterCell:
+    """One cell of the master.
+
+    Attributes
+    ----------
+    role
+        `answer` is what a learner writes, `check` what is run and graded, `manual` what a person
+        grades (nbgrader's manually graded answers and tasks).
+    source
+        The master's own text, with solution and hidden tests.
+    stub
+        The same cell in the learner's version.
+    exercise
+        The exercise that a check of this course checks; empty for others.
+    """
+
+    role: Role
+    kind: str
+    id: str
+    grade_id: str
+    source: str
+    stub: str
+    points: float = 0.0
+    exercise: str = ""
+    tags: tuple[str, ...] = ()
+    hidden: str = ""
+
+
+@dataclass(frozen=True)
+class Master:
+    """A master notebook.
+
+    Attributes
+    ----------
+    name
+        Of its file, without suffix.
+    lab
+        Two digits for a lab of this course; empty for any other notebook.
+    path
+        The file, in whose folder it would run.
+    cells
+        Without those that only the solution has.
+    notebook
+        The cells' notebook, outputs included.
+    """
+
+    name: str
+    lab: str
+    path: Path
+    cells: tuple[MasterCell, ...]
+    notebook: NotebookNode = field(repr=False)
+
+    @property
+    def checks(self) -> list[MasterCell]:
+        """What is graded, in order: checks and what a person grades."""
+        return [cell for cell in self.cells if cell.role in ("check", "manual")]
+
+    @property
+    def answers(self) -> list[MasterCell]:
+        """What a learner writes, in order."""
+        return [cell for cell in self.cells if cell.role == "answer"]
+
+    @property
+    def points(self) -> float:
+        """The most that can be had."""
+        return sum(cell.points for cell in self.checks)
+
+    @property
+    def needs_database(self) -> bool:
+        """Whether it is a lab of this course that works in a database."""
+        return bool(self.lab) and any("database_url" in cell.source for cell in self.cells)
+
+    @property
+    def digest(self) -> str:
+        """The hash of all that a grade depends on in it, hidden checks included."""
+        parts = [[c.role, c.grade_id, c.source, c.stub, c.points, c.hidden] for c in self.cells]
+        text = json.dumps([self.lab, parts])
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def read_notebook(path: Path) -> NotebookNode:
+    """Return a notebook of the instructor's own.
+
+    Raises
+    ------
+    GradeError
+        It is not there or no notebook.
+    """
+    import nbformat
+
+    try:
+        return nbformat.read(path, as_version=4)
+    except FileNotFoundError:
+        raise GradeError(f"{path} is not there") from None
+    except Exception as error:  # nbformat's, json's and jsonschema's
+        told = (str(error).splitlines() or [type(error).__name__])[0]
+        raise GradeError(f"{path} is no notebook: {told}") from error
+
+
+def read_master(path: Path, *, lab: str = "", hidden: Path | None = None) -> Master:
+    """Read a master notebook.
+
+    Parameters
+    ----------
+    path
+        The notebook.
+    lab
+        Two digits, where it is a lab of this course.
+    hidden
+        A folder with further checks: `<grade_id>.py` is run after the check of that id, in the same
+        names, and has to pass as well.
+
+    Raises
+    ------
+    GradeError
+        It cannot be graded with; the message says which cell is wrong.
+    """
+    notebook = copy.deepcopy(read_notebook(path))
+    notebook.cells = [
+        cell for cell in notebook.cells if "solution" not in cell.metadata.get("tags", [])
+    ]
+    # Before nbgrader, whose words for both are "may be corrupted".
+    _refuse_doubles([cell.metadata.get("nbgrader", {}) for cell in notebook.cells], path.name)
+    release = _built_release(notebook, path) if lab else None
+    if release is None:
+        release = released(notebook, path.name)
+    extra = _hidden_checks(hidden)
+    cells = [
+        _cell(cell, stub, path.name, extra)
+        for cell, stub in zip(notebook.cells, release.cells, strict=True)
+    ]
+    _refuse(cells, path.name, extra)
+    return Master(path.stem, lab, path.resolve(), tuple(cells), notebook)
+
+
+def _built_release(notebook: NotebookNode, path: Path) -> NotebookNode | None:
+    """Return the built learner's version of a lab, where it is that of this master.
+
+    It is what nbgrader made of the same cells when the lab was built; to import nbgrader and have
+    it made again takes seconds.
+    """
+    built = path.resolve().parents[1] / "labs" / path.name
+    if not built.is_file():
+        return None
+    release = read_notebook(built)
+    if [cell.get("id") for cell in release.cells] != [cell.get("id") for cell in notebook.cells]:
+        return None
+    for cell, stub in zip(notebook.cells, release.cells, strict=True):
+        writes = cell.metadata.get("nbgrader", {}).get("solution")
+        if cell.source != stub.source and not (writes and "### BEGIN SOLUTION" in cell.source):
+            return None
+    return release
+
+
+def _cell(
+    cell: NotebookNode, stub: NotebookNode, name: str, extra: Mapping[str, str]
+) -> MasterCell:
+    nbgrader = cell.metadata.get("nbgrader", {})
+    grade_id = str(nbgrader.get("grade_id", ""))
+    grade, solution = bool(nbgrader.get("grade")), bool(nbgrader.get("solution"))
+    role: Role = "code" if cell.cell_type == "code" else "text"
+    if nbgrader and nbgrader.get("schema_version") != 3:
+        raise GradeError(
+            f"{name}: the metadata of cell {grade_id or cell.get('id')} are not of schema 3",
+            hint="`nbgrader update` brings a notebook up to date.",
+        )
+    if nbgrader.get("task") or (grade and solution):
+        role = "manual"
+    elif grade:
+        role = "check"
+    elif solution:
+        role = "answer"
+    if role == "check" and cell.cell_type != "code":
+        role = "manual"
+    return MasterCell(
+        role,
+        cell.cell_type,
+        str(cell.get("id", "")),
+        grade_id,
+        cell.source,
+        stub.source,
+        _points(nbgrader, name) if role in ("check", "manual") else 0.0,
+        (checked_exercise(cell.source) or "") if role == "check" else "",
+        tuple(cell.metadata.get("tags", [])),
+        extra.get(grade_id, "") if role == "check" else "",
+    )
+
+
+def _points(nbgrader: Mapping[str, Any], name: str) -> float:
+    points = nbgrader.get("points", 0)
+    if not isinstance(points, int | float) or not math.isfinite(points) or points < 0:
+        raise GradeError(f"{name}: {nbgrader.get('grade_id')} counts {points!r} points")
+    return float(points)
+
+
+def _hidden_checks(folder: Path | None) -> dict[str, str]:
+    if folder is None:
+        return {}
+    if not folder.is_dir():
+        raise GradeError(
+            f"{folder} is not a folder", hint="It holds a file `<grade_id>.py` for each check."
+        )
+    return {path.stem: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.py"))}
+
+
+def _refuse_doubles(marked: list[Mapping[str, Any]], name: str) -> None:
+    for nbgrader in marked:
+        _points(nbgrader, name)
+    ids = [str(one["grade_id"]) for one in marked if one.get("grade_id")]
+    if doubles := sorted({one for one in ids if ids.count(one) > 1}):
+        raise GradeError(f"{name}: two cells bear the grade id {doubles[0]}")
+
+
+def _refuse(cells: list[MasterCell], name: str, extra: Mapping[str, str]) -> None:
+    checks = [cell for cell in cells if cell.role in ("check", "manual")]
+    if not checks:
+        raise GradeError(
+            f"{name} has nothing to grade",
+            hint="A check is a cell whose nbgrader metadata say grade: true and points.",
+        )
+    if not sum(cell.points for cell in checks):
+        raise GradeError(f"{name}: no check counts any points")
+    known = {cell.grade_id for cell in cells if cell.role == "check"}
+    if unknown := sorted(set(extra) - known):
+        raise GradeError(
+            f"{name} has no check {unknown[0]}, for which there are hidden checks",
+            hint=f"Its checks are {', '.join(sorted(known))}.",
+        )

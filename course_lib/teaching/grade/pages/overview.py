@@ -1,0 +1,174 @@
+"""The instructor's page: how it went, what was hard, what to look at."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from html import escape
+from statistics import median
+from urllib.parse import quote
+
+from course_lib.teaching.grade.gradebook import Gradebook
+from course_lib.teaching.grade.marking import Grade
+from course_lib.teaching.grade.pages.layout import distribution, page, points
+
+COMMONEST = 3
+"""Wrong answers that are shown of each check."""
+
+
+def overview_page(book: Gradebook) -> str:
+    """Return the page of a whole run."""
+    scores = [one.score for one in book.graded]
+    lead = f"{len(book.grades)} submissions, {len(scores)} graded"
+    if scores:
+        lead += f", median {median(scores):g} of {points(book.max)} points"
+    parts = [
+        _person(book),
+        f"<h2>Points</h2>\n{distribution(scores, book.max)}" if scores else "",
+        _checks(book),
+        _flags(book),
+        _alike(book),
+        _learners(book),
+        _run(book),
+    ]
+    return page(f"{book.title}: grades", lead, "\n".join(part for part in parts if part))
+
+
+def commonest(said: Iterable[tuple[str, str]]) -> list[tuple[str, list[str]]]:
+    """Group learners by what a check told them, numbers and addresses apart; commonest first.
+
+    Examples
+    --------
+    >>> commonest([("ada", "got 3"), ("bob", "got 4"), ("cy", "no such name")])
+    [('got 3', ['ada', 'bob']), ('no such name', ['cy'])]
+    """
+    groups: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for learner, text in said:
+        short = "\n".join(text.splitlines()[:5])
+        groups[re.sub(r"0x[0-9a-f]+|\d+", "#", short)].append((learner, short))
+    ordered = sorted(groups.values(), key=lambda group: -len(group))
+    return [(group[0][1], [learner for learner, _ in group]) for group in ordered]
+
+
+def _person(book: Gradebook) -> str:
+    waiting = [one for one in book.grades if one.status != "graded"]
+    items = [
+        f"<li>{_link(one)}: {escape(_why(one))}</li>" for one in waiting
+    ]  # the first reason is enough here
+    if book.waiting:
+        items.append(f"<li>not graded yet: {escape(', '.join(book.waiting))}</li>")
+    if not items:
+        return ""
+    return f"<h2>Needs a person</h2>\n<ul>{''.join(items)}</ul>"
+
+
+def _why(grade: Grade) -> str:
+    reasons = dict.fromkeys(mark.said for mark in grade.marks if mark.points is None)
+    return "; ".join(list(reasons)[:2])
+
+
+def _checks(book: Gradebook) -> str:
+    rows, details = [], []
+    for place, (name, most) in enumerate(book.checks):
+        marks = [(one.learner, one.marks[place]) for one in book.grades]
+        decided = [(who, mark) for who, mark in marks if mark.points is not None]
+        passed = sum(mark.points == most for _, mark in decided)
+        states = Counter(mark.state for _, mark in decided if mark.points != most)
+        told = ", ".join(f"{count} {state}" for state, count in states.most_common())
+        share = passed / len(decided) if decided else 0.0
+        rows.append((share, [escape(name), points(most), f"{share:.0%}", escape(told)]))
+        wrong = [(who, mark.said) for who, mark in decided if mark.state == "failed" and mark.said]
+        if groups := commonest(wrong)[:COMMONEST]:
+            inner = "".join(
+                f"<p>{len(who)}: {escape(', '.join(who[:6]))}{' …' if len(who) > 6 else ''}</p>"
+                f"<pre>{escape(text)}</pre>"
+                for text, who in groups
+            )
+            details.append((share, f"<details><summary>{escape(name)}</summary>{inner}</details>"))
+    table = _table(
+        "Checks, the hardest first", ("check", "points", "passed", "the others"),
+        [row for _, row in sorted(rows, key=lambda pair: pair[0])], numbers=(1, 2),
+    )  # fmt: skip
+    common = "".join(text for _, text in sorted(details, key=lambda pair: pair[0]))
+    head = f"<h2>Checks</h2>\n{table}"
+    return f"{head}\n<h3>The commonest wrong answers</h3>\n{common}" if common else head
+
+
+def _flags(book: Gradebook) -> str:
+    rows = [
+        [_link(one), f"<ul>{''.join(f'<li>{escape(flag)}</li>' for flag in one.flags)}</ul>"]
+        for one in book.grades
+        if one.flags
+    ]
+    if not rows:
+        return ""
+    said = "A flag is a reason to look, and costs no points by itself."
+    return f"<h2>Flags</h2>\n<p>{said}</p>\n{_table('', ('learner', 'flags'), rows)}"
+
+
+def _alike(book: Gradebook) -> str:
+    rows = []
+    for group in book.alike:
+        who = escape(", ".join(group["learners"]))
+        note = "the same as the solution" if group["solution"] else ""
+        rows.append([escape(group["answer"]), who, note])
+    if not rows:
+        return ""
+    said = "The same but for names, comments and layout. Short answers often are, by chance."
+    table = _table("", ("answer", "learners", ""), rows)
+    return f"<h2>Alike</h2>\n<p>{said}</p>\n{table}"
+
+
+def _learners(book: Gradebook) -> str:
+    head = ("learner", *(name for name, _ in book.checks), "total", "status", "seconds")
+    rows = [
+        [
+            _link(one),
+            *(points(mark.points) for mark in one.marks),
+            points(one.score),
+            one.status,
+            f"{one.seconds:.1f}",
+        ]
+        for one in book.grades
+    ]
+    numbers = (*range(1, len(book.checks) + 2), len(head) - 1)
+    table = _table(f"{points(book.max)} points in all", head, rows, numbers=numbers)
+    return f"<h2>Learners</h2>\n{table}"
+
+
+def _run(book: Gradebook) -> str:
+    times = sorted(one.seconds for one in book.grades)
+    middle = f"{median(times):.2f} s in the median, {times[-1]:.1f} s at most" if times else "none"
+    files = " · ".join(
+        f'<a href="{name}">{name}</a>'
+        for name in ("grades.csv", "grades.json", "canvas.csv", "moodle.csv")
+    )
+    return (
+        f"<h2>The run</h2>\n<ul><li>{book.seconds:.1f} s, engine: {book.engine}; a submission: "
+        f"{middle}</li><li>Fence: {escape(book.fence)}</li><li>{files}</li></ul>"
+    )
+
+
+def _link(grade: Grade) -> str:
+    return f'<a href="feedback/{quote(grade.slug)}.html">{escape(grade.learner)}</a>'
+
+
+def _table(
+    caption: str, head: Sequence[str], rows: Iterable[Sequence[str]], numbers: Sequence[int] = ()
+) -> str:
+    """Return a table; the cells are HTML."""
+
+    def kind(place: int) -> str:
+        return ' class="n"' if place in numbers else ""
+
+    top = "".join(f'<th scope="col"{kind(i)}>{escape(name)}</th>' for i, name in enumerate(head))
+    body = "".join(
+        "<tr>" + "".join(f"<td{kind(i)}>{cell}</td>" for i, cell in enumerate(row)) + "</tr>"
+        for row in rows
+    )
+    said = f"<caption>{escape(caption)}</caption>" if caption else ""
+    return (
+        f'<div class="wide"><table>{said}<thead><tr>{top}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
+    )

@@ -1,0 +1,226 @@
+"""What was handed in: from a folder to one entry a learner, read without trusting any of it.
+
+The folder holds one notebook a learner or one folder a learner. What cannot be read is kept with
+the reason, because a person has to look at it. Of a notebook only the cells' kinds, ids, sources
+and grade ids are taken; its size and form are limited before anything is made of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from course_lib.teaching.grade.errors import GradeError
+
+LARGEST = 64_000_000
+"""Bytes of a notebook file that are read; outputs are most of it, and are not used."""
+
+MOST_CELLS = 2_000
+LONGEST_SOURCE = 200_000
+"""Characters of one cell."""
+
+SKIPPED = {".ipynb_checkpoints", "__pycache__", "__MACOSX"}
+
+
+@dataclass(frozen=True)
+class SentCell:
+    """A cell as it was handed in: what is used of it, and nothing else."""
+
+    kind: str
+    id: str
+    grade_id: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Submission:
+    """What one learner handed in.
+
+    Attributes
+    ----------
+    learner
+        The name of the file or folder, as it stands there.
+    slug
+        The name of files about this learner: letters, digits, ``-``, ``_`` and ``.`` only.
+    path
+        The notebook; None where it is not clear which.
+    problem
+        Why a person has to look; empty where the notebook can be read.
+    """
+
+    learner: str
+    slug: str
+    path: Path | None
+    problem: str = ""
+
+
+def find_submissions(folder: Path, *, preferred: str = "") -> list[Submission]:
+    """Return what lies in a folder, one entry a learner, in the order of their names.
+
+    Parameters
+    ----------
+    folder
+        One notebook or one folder a learner.
+    preferred
+        The notebook's name (without suffix) that counts where a learner's folder holds several.
+
+    Raises
+    ------
+    GradeError
+        There is no such folder, or nothing in it.
+    """
+    if not folder.is_dir():
+        raise GradeError(
+            f"{folder} is not a folder", hint="It holds one notebook or one folder a learner."
+        )
+    found: list[Submission] = []
+    for entry in sorted(folder.iterdir(), key=lambda path: path.name):
+        if entry.name.startswith(".") or entry.name in SKIPPED:
+            continue
+        if entry.is_symlink():
+            name = entry.stem if entry.suffix == ".ipynb" else entry.name
+            found.append(Submission(name, slug(name), None, "it is a link, which is not followed"))
+        elif entry.is_dir():
+            path, problem = _notebook_in(entry, preferred)
+            found.append(Submission(entry.name, slug(entry.name), path, problem))
+        elif entry.suffix.lower() == ".ipynb":
+            problem = "" if is_plain_file(entry) else "it is no ordinary file"
+            path = None if problem else entry
+            found.append(Submission(entry.stem, slug(entry.stem), path, problem))
+    if not found:
+        raise GradeError(
+            f"{folder} holds no notebooks", hint="Put one notebook or one folder a learner there."
+        )
+    return _without_doubles(found)
+
+
+def slug(name: str) -> str:
+    """Return a name for files: unique for each learner's name, and harmless in any path.
+
+    Examples
+    --------
+    >>> slug("ada"), slug("../../etc/passwd").startswith("etc-passwd-")
+    ('ada', True)
+    """
+    plain = re.sub(r"[^A-Za-z0-9_.-]+", "-", name).strip("-.")[:60].strip("-.")
+    # Windows and macOS do not tell Ada.html from ada.html.
+    if plain == name and plain == plain.lower():
+        return plain
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"{plain or 'learner'}-{digest}"
+
+
+def read_cells(path: Path) -> list[SentCell]:
+    """Return the cells of a notebook of any version that nbformat knows.
+
+    Raises
+    ------
+    ValueError
+        It is too large, no notebook, or damaged; the message says which, in half a sentence.
+    """
+    if not is_plain_file(path):
+        raise ValueError("it is no ordinary file")
+    if (size := path.stat().st_size) > LARGEST:
+        raise ValueError(f"it has {size:,} bytes, more than {LARGEST:,}")
+    try:
+        raw = json.loads(path.read_bytes().decode("utf-8-sig"))
+    except (ValueError, RecursionError, OSError) as error:
+        raise ValueError(f"it cannot be read: {_short(error)}") from None
+    if not isinstance(raw, dict) or type(raw.get("nbformat")) is not int:
+        raise ValueError("it is no notebook")
+    if raw["nbformat"] < 4:
+        raw = _upgraded(raw)
+    elif raw["nbformat"] > 4:
+        raise ValueError(f"it is of notebook version {raw['nbformat']}, which is not known")
+    cells = raw.get("cells")
+    if not isinstance(cells, list):
+        raise ValueError("it has no cells")
+    if len(cells) > MOST_CELLS:
+        raise ValueError(f"it has {len(cells):,} cells, more than {MOST_CELLS:,}")
+    return [_cell(cell) for cell in cells]
+
+
+def is_plain_file(path: Path) -> bool:
+    """Tell whether a path is an ordinary file: no link, pipe or device, which may never end."""
+    try:
+        return stat.S_ISREG(path.lstat().st_mode)
+    except OSError:
+        return False
+
+
+def _notebook_in(folder: Path, preferred: str) -> tuple[Path | None, str]:
+    notebooks = list(_notebooks(folder, 3))
+    if not notebooks:
+        return None, "the folder holds no notebook"
+    if len(notebooks) > 1:
+        named = [path for path in notebooks if path.stem == preferred]
+        if len(named) != 1:
+            names = ", ".join(path.name for path in notebooks[:4])
+            return None, f"the folder holds {len(notebooks)} notebooks: {names}"
+        notebooks = named
+    return notebooks[0], ""
+
+
+def _notebooks(folder: Path, depth: int) -> Iterator[Path]:
+    for entry in sorted(folder.iterdir()):
+        if entry.is_symlink() or entry.name.startswith(".") or entry.name in SKIPPED:
+            continue
+        if entry.is_dir():
+            if depth > 1:
+                yield from _notebooks(entry, depth - 1)
+        elif entry.suffix.lower() == ".ipynb" and is_plain_file(entry):
+            yield entry
+
+
+def _without_doubles(found: Sequence[Submission]) -> list[Submission]:
+    names = [one.learner for one in found]
+    kept: dict[str, Submission] = {}
+    for one in found:
+        if names.count(one.learner) > 1:
+            one = Submission(one.learner, one.slug, None, "there is a file and a folder of it")
+        kept[one.learner] = one
+    return list(kept.values())
+
+
+def _cell(cell: Any) -> SentCell:
+    if not isinstance(cell, dict):
+        raise ValueError("one of its cells is damaged")
+    source = cell.get("source", "")
+    if isinstance(source, list):
+        source = "".join(line for line in source if isinstance(line, str))
+    if not isinstance(source, str):
+        raise ValueError("the source of one of its cells is no text")
+    # Lone surrogates are JSON and no text that can be written down again.
+    source = source.encode("utf-8", "replace").decode("utf-8")
+    metadata = cell.get("metadata")
+    nbgrader = metadata.get("nbgrader") if isinstance(metadata, dict) else None
+    grade_id = nbgrader.get("grade_id", "") if isinstance(nbgrader, dict) else ""
+    return SentCell(
+        str(cell.get("cell_type", ""))[:20],
+        cell["id"] if isinstance(cell.get("id"), str) else "",
+        grade_id if isinstance(grade_id, str) else "",
+        source,
+    )
+
+
+def _upgraded(raw: dict[str, Any]) -> dict[str, Any]:
+    import nbformat
+
+    try:
+        notebook = nbformat.reads(json.dumps(raw), as_version=4)
+    except Exception as error:  # whatever a converter trips over
+        raise ValueError(
+            f"it cannot be converted from version {raw['nbformat']}: {error}"
+        ) from None
+    converted: dict[str, Any] = json.loads(nbformat.writes(notebook))
+    return converted
+
+
+def _short(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0][:120]

@@ -1,0 +1,186 @@
+"""Submissions that no grader should trust: what each does, in answers to the master of `classroom`.
+
+None of them may run outside the fence. Each is held by a limit that a test has proven with
+something harmless before.
+"""
+
+GOOD = "def double(x):\n    return x + x"
+RIGHT = {"double": GOOD, "longest": "def longest(words):\n    return max(words, key=len)"}
+
+
+def first(source: str) -> dict[str, str]:
+    """Return answers whose first is this, and whose second is right."""
+    return {**RIGHT, "double": source}
+
+
+ENDLESS = {
+    "loop-in-a-cell": first(f"{GOOD}\nwhile True:\n    pass"),
+    "loop-in-a-function": first("def double(x):\n    while True:\n        pass"),
+    "loop-in-a-helper": first(
+        "def help_me():\n    while 1:\n        pass\n"
+        "def double(x):\n    help_me()\n    return 2 * x"
+    ),
+    "loop-that-catches-all": first(
+        "def double(x):\n    while True:\n        try:\n            while True: pass\n"
+        "        except BaseException:\n            pass"
+    ),
+    "sleep": first("import time\ndef double(x):\n    time.sleep(1e6)"),
+    "waits-for-input": first(f"{GOOD}\nname = input('who?')"),
+    "threads-left-behind": first(
+        f"import threading, time\nfor _ in range(5):\n"
+        f"    threading.Thread(target=time.sleep, args=(1e6,)).start()\n{GOOD}"
+    ),
+    "signals-blocked": first(
+        "import signal\nsignal.pthread_sigmask(signal.SIG_BLOCK, range(1, 64))\n"
+        "def double(x):\n    while True: pass"
+    ),
+}
+
+DEADLY = {
+    "os-exit-in-a-cell": first(f"import os\n{GOOD}\nos._exit(0)"),
+    "os-exit-in-a-function": first("import os\ndef double(x):\n    os._exit(0)"),
+    "kill-self": first(
+        "import os, signal\ndef double(x):\n    os.kill(os.getpid(), signal.SIGKILL)"
+    ),
+    "kill-everything": first("import os\ndef double(x):\n    os.kill(-1, 9)\n    return 2 * x"),
+    "segfault": first("import ctypes\ndef double(x):\n    ctypes.string_at(0)"),
+    "sys-exit": first("import sys\ndef double(x):\n    sys.exit(0)"),
+    "deep-recursion": first(
+        "import sys\nsys.setrecursionlimit(10**9)\ndef double(x):\n    return double(x)"
+    ),
+}
+
+GREEDY = {
+    "fork-bomb": first(
+        "import os\ndef double(x):\n    while True:\n        try:\n            os.fork()\n"
+        "        except OSError:\n            pass"
+    ),
+    "daemons": first(
+        "import os, time\nfor _ in range(8):\n    if os.fork() == 0:\n        os.setsid()\n"
+        f"        if os.fork() == 0:\n            time.sleep(1e6)\n        os._exit(0)\n{GOOD}"
+    ),
+    "memory-at-once": first("def double(x):\n    return bytearray(30 << 30)"),
+    "memory-bit-by-bit": first(
+        "kept = []\ndef double(x):\n    while True:\n        kept.append(bytearray(64 << 20))"
+    ),
+    "memory-in-children": first(
+        "import os, time\ndef double(x):\n    for _ in range(6):\n        if os.fork() == 0:\n"
+        "            kept = bytearray(b'x') * (700 << 20)\n            time.sleep(1e6)\n"
+        "    time.sleep(1e6)"
+    ),
+    "output": first(f"for _ in range(50):\n    print('x' * 1_000_000)\n{GOOD}"),
+    "output-without-end": first("def double(x):\n    while True:\n        print('x' * 100_000)"),
+    "output-displayed": first(
+        "from IPython.display import display, HTML\ndef double(x):\n    while True:\n"
+        "        display(HTML('x' * 1_000_000))"
+    ),
+    "disk": first(
+        "def double(x):\n    n = 0\n    while True:\n        n += 1\n"
+        "        with open(f'/tmp/{n}', 'wb') as file:\n            file.write(b'x' * (32 << 20))"
+    ),
+    "files": first(
+        "def double(x):\n    n = 0\n    while True:\n        n += 1\n"
+        "        open(f'/tmp/{n}', 'w').close()"
+    ),
+    "open-files": first("def double(x):\n    kept = [open('/dev/null') for _ in range(100_000)]"),
+}
+
+CHEATS = {
+    "strips-asserts": {
+        "double": "import ast\nclass Strip(ast.NodeTransformer):\n"
+        "    def visit_Assert(self, node):\n        return ast.Pass()\n"
+        "get_ipython().ast_transformers.append(Strip())\n"
+        "def double(x):\n    return None",
+        "longest": "def longest(words):\n    return None",
+    },
+    "shows-no-tracebacks": first(
+        "get_ipython().showtraceback = lambda *a, **k: None\n"
+        "get_ipython().set_custom_exc((Exception,), lambda *a, **k: None)\n"
+        "def double(x):\n    return None"
+    ),
+    "replaces-builtins": first(
+        "import builtins\nbuiltins.type = lambda x: int\n"
+        "builtins.AssertionError = type('Quiet', (BaseException,), {})\n"
+        "def double(x):\n    return None"
+    ),
+    "equal-to-everything": first(
+        "class Any(int):\n    def __eq__(self, other): return True\n    __hash__ = int.__hash__\n"
+        "def double(x):\n    return Any(1)"
+    ),
+    "replaces-the-runner": first(
+        "import gc\nfor one in gc.get_objects():\n    if type(one).__name__ == 'Runner':\n"
+        "        one.check = lambda **k: {'status': 'ok', 'ename': '', 'evalue': '', "
+        "'canary': {'status': 'error', 'evalue': k['nonce']}, 'decoy': {'status': 'error'}, "
+        "'changed': []}\ndef double(x):\n    return None"
+    ),
+    "reads-the-check-from-the-stack": first(
+        "import sys\ndef double(x):\n    frame = sys._getframe(1)\n"
+        "    print(frame.f_code.co_consts)\n    return 4 if x == 2 else 'abab' if x == 'ab' else -6"
+    ),
+    "forges-a-reply": first(
+        "import json, os, struct\n"
+        "body = json.dumps({'reply': {'status': 'ok', 'ename': '', 'evalue': '', "
+        "'canary': {'status': 'error', 'evalue': ''}, 'decoy': {'status': 'error'}}}).encode()\n"
+        "for number in range(3, 60):\n    for _ in range(4):\n        try:\n"
+        "            os.write(number, struct.pack('>I', len(body)) + body)\n"
+        "        except OSError:\n            break\ndef double(x):\n    return None"
+    ),
+    "talks-nonsense": first(
+        "import os\nfor number in range(3, 60):\n    try:\n"
+        "        os.write(number, b'\\xff' * 64)\n    except OSError:\n        pass\n"
+        "def double(x):\n    return None"
+    ),
+    "skips-by-comment": first(
+        "# NBVAL_SKIP\n# NBVAL_RAISES_EXCEPTION\ndef double(x):\n    return 3"
+    ),
+    "changes-the-shell": first(
+        "get_ipython().run_cell = lambda *a, **k: None\n"
+        "get_ipython().input_transformers_cleanup.append(lambda lines: ['pass\\n'])\n"
+        "def double(x):\n    return None"
+    ),
+}
+
+BURGLARS = {
+    "writes-outside": first(
+        "from pathlib import Path\ndone = []\nfor place in ('/', '/usr', '/etc', '/root', '/home', "
+        "str(Path(math.__file__ or '/x').parent), PROJECT, OUT, SUBMISSIONS, '/dev', '/proc', "
+        "'/sys'):\n    try:\n        Path(place, 'course-was-here').write_text('x')\n"
+        "        done.append(place)\n"
+        "    except OSError:\n        pass\n"
+        "def double(x):\n    raise AssertionError(f'WROTE {done}')"
+    ),
+    "reads-what-is-not-its-own": first(
+        "import os\nseen = [place for place in (OUT, SUBMISSIONS, MASTER, PROJECT + '/solutions', "
+        "PROJECT + '/tests', PROJECT + '/.git', PROJECT + '/.course', '/root/.ssh', '/etc/passwd', "
+        "'/home', '/var/lib', '/sys/kernel')\n    if os.path.exists(place)]\n"
+        "def double(x):\n    raise AssertionError(f'SAW {seen}')"
+    ),
+    "reaches-for-the-network": first(
+        "import socket\nreached = []\nfor address in (('1.1.1.1', 53), ('127.0.0.1', PORT), "
+        "('169.254.169.254', 80)):\n    try:\n        socket.create_connection(address, 1)\n"
+        "        reached.append(address)\n    except OSError:\n        pass\n"
+        "def double(x):\n    raise AssertionError(f'REACHED {reached}')"
+    ),
+    "looks-at-processes": first(
+        "import os\nseen = [p for p in os.listdir('/proc') if p.isdigit()]\n"
+        "def double(x):\n    raise AssertionError(f'PROCESSES {len(seen)}')"
+    ),
+    "leaves-a-letter": first(
+        "import os, pathlib\nfor place in ('/tmp', '/dev/shm', '/var/tmp'):\n"
+        "    folder = pathlib.Path(place, 'letter')\n    folder.mkdir()\n"
+        "    (folder / 'answer').write_text('2 * x')\n    os.chmod(folder, 0)\n" + GOOD
+    ),
+    "reads-the-letter": first(
+        "import os\nfound = [place for place in ('/tmp', '/dev/shm', '/var/tmp') "
+        "if os.path.exists(place + '/letter')]\n"
+        "def double(x):\n    raise AssertionError(f'FOUND {found}')"
+    ),
+    "looks-into-the-parent": first(
+        "import os\nparent = os.getppid()\ntold = []\n"
+        "for name in ('mem', 'environ', 'maps', 'fd', 'root'):\n    try:\n"
+        "        os.listdir(f'/proc/{parent}/{name}') if name in ('fd', 'root') else "
+        "open(f'/proc/{parent}/{name}', 'rb').read(10)\n        told.append(name)\n"
+        "    except OSError:\n        pass\n"
+        "def double(x):\n    raise AssertionError(f'TOLD {told}')"
+    ),
+}

@@ -1,0 +1,233 @@
+import json
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from course_lib.teaching.grade.errors import GradeError
+from course_lib.teaching.grade.master import Master, read_master
+from course_lib.teaching.grade.merge import Merged, merge
+from course_lib.teaching.grade.release import release_masters, released
+from course_lib.teaching.grade.submissions import find_submissions, read_cells, slug
+from tests.grading.classroom import RIGHT, cell, hand_in, learners, master_notebook, write_master
+
+
+@pytest.fixture
+def master(tmp_path: Path) -> Master:
+    return read_master(write_master(tmp_path))
+
+
+@pytest.fixture
+def sheet():
+    return released(master_notebook())
+
+
+def merged(master: Master, notebook, tmp_path: Path) -> Merged:
+    return merge(master, read_cells(hand_in(tmp_path, "ada", notebook)))
+
+
+def test_answers_are_found_by_their_grade_ids(master, sheet, tmp_path) -> None:
+    found = merged(master, learners(sheet, RIGHT), tmp_path)
+    assert found.answers == RIGHT
+    assert not found.untouched and not found.undecided and not found.notes
+
+
+def test_an_untouched_copy_has_stubs_only(master, sheet, tmp_path) -> None:
+    found = merged(master, sheet, tmp_path)
+    assert found.untouched == {"double", "longest"}
+    assert "raise NotImplementedError" in found.answers["double"]
+
+
+def test_without_metadata_answers_are_found_by_their_cell_ids(master, sheet, tmp_path) -> None:
+    notebook = learners(sheet, RIGHT)
+    for one in notebook.cells:
+        one.metadata = {}
+    found = merged(master, notebook, tmp_path)
+    assert found.answers == RIGHT
+    assert any("found by its cell id" in note for note in found.notes)
+
+
+def test_without_metadata_and_ids_answers_are_found_by_their_place(master, sheet, tmp_path) -> None:
+    notebook = learners(sheet, RIGHT)
+    for one in notebook.cells:
+        one.metadata = {}
+        del one["id"]
+    found = merged(master, notebook, tmp_path)
+    assert found.answers == RIGHT
+    assert any("found by its place" in note for note in found.notes)
+
+
+def test_a_deleted_answer_counts_as_not_written(master, sheet, tmp_path) -> None:
+    notebook = learners(sheet, RIGHT)
+    notebook.cells = [c for c in notebook.cells if c.id != "double"]
+    found = merged(master, notebook, tmp_path)
+    assert found.untouched == {"double"} and not found.undecided
+    assert "double is missing" in found.notes
+
+
+def test_an_answer_that_moved_to_a_cell_of_the_learners_own_is_for_a_person(
+    master, sheet, tmp_path
+) -> None:
+    notebook = learners(sheet, {})
+    notebook.cells = [c for c in notebook.cells if c.id != "double"]
+    notebook.cells.append(cell("x = 1"))
+    notebook.cells.append(cell(RIGHT["double"]))
+    assert set(merged(master, notebook, tmp_path).undecided) == {"double"}
+
+
+def test_two_different_cells_of_one_grade_id_are_for_a_person(master, sheet, tmp_path) -> None:
+    notebook = learners(sheet, RIGHT)
+    other = json.loads(json.dumps(notebook.cells[3]))
+    other["source"] = "def double(x):\n    return 3"
+    notebook.cells.append(other)
+    assert set(merged(master, notebook, tmp_path).undecided) == {"double"}
+
+
+def test_of_two_cells_of_one_grade_id_the_one_that_was_written_counts(
+    master, sheet, tmp_path
+) -> None:
+    notebook = learners(sheet, RIGHT)
+    notebook.cells.append(json.loads(json.dumps(sheet.cells[3])))
+    found = merged(master, notebook, tmp_path)
+    assert found.answers == RIGHT and "the written one was taken" in found.notes[0]
+
+
+def test_an_answer_turned_into_text_is_for_a_person(master, sheet, tmp_path) -> None:
+    notebook = learners(sheet, RIGHT)
+    notebook.cells[3]["cell_type"] = "markdown"
+    assert "markdown" in merged(master, notebook, tmp_path).undecided["double"]
+
+
+def test_nothing_else_that_was_sent_is_used(master, sheet, tmp_path) -> None:
+    notebook = learners(sheet, RIGHT)
+    notebook.cells[4].source = "pass"
+    notebook.cells[1].source = "words = []"
+    notebook.cells.append(cell("print('mine')"))
+    found = merged(master, notebook, tmp_path)
+    assert {found.source(c) for c in master.cells if c.role == "check"} == {
+        c.source for c in master.cells if c.role == "check"
+    }
+    assert "check-double had been changed; the master's was run" in found.notes
+    assert "1 cell of the learner's own was not run" in found.notes
+
+
+def test_a_notebook_of_something_else_is_for_a_person(master, tmp_path) -> None:
+    other = nbformat.v4.new_notebook(cells=[cell("1 + 1"), cell("print('hello')")])
+    assert set(merged(master, other, tmp_path).undecided) == {"double", "longest"}
+
+
+def test_an_answer_of_megabytes_is_for_a_person(master, sheet, tmp_path) -> None:
+    huge = RIGHT | {"double": "x = '" + "a" * 300_000 + "'"}
+    assert set(merged(master, learners(sheet, huge), tmp_path).undecided) == {"double"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "{", "[]", "null", '{"nbformat": 4}', '{"nbformat": "4", "cells": []}',
+        '{"nbformat": 9, "cells": []}', '{"nbformat": 4, "cells": [3]}', "[" * 200_000,
+        '{"nbformat": 4, "cells": [{"cell_type": "code", "source": {"a": 1}}]}',
+        '{"nbformat": 3, "worksheets": 7}',
+    ],
+)  # fmt: skip
+def test_a_damaged_file_says_what_is_wrong_with_it(tmp_path, text) -> None:
+    path = tmp_path / "a.ipynb"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match=r"\w"):
+        read_cells(path)
+
+
+def test_what_json_cannot_say_otherwise_is_read(tmp_path) -> None:
+    path = tmp_path / "a.ipynb"
+    source = {"cell_type": "code", "source": ["a = '\ud800'\n", "b"], "metadata": []}
+    path.write_text("\ufeff" + json.dumps({"nbformat": 4, "cells": [source]}), encoding="utf-8")
+    (found,) = read_cells(path)
+    assert found.source == "a = '?'\nb" and found.grade_id == ""
+
+
+def test_a_notebook_of_version_3_is_read(tmp_path, sheet) -> None:
+    path = tmp_path / "a.ipynb"
+    notebook = learners(sheet, RIGHT)
+    nbformat.write(nbformat.convert(notebook, 3), path, version=3)
+    assert RIGHT["double"] in [one.source for one in read_cells(path)]
+
+
+def test_a_notebook_of_40_megabytes_is_read(master, sheet, tmp_path) -> None:
+    notebook = learners(sheet, RIGHT)
+    blob = nbformat.v4.new_output("stream", text="x" * 40_000_000)
+    notebook.cells[1].outputs = [blob]
+    assert merged(master, notebook, tmp_path).answers == RIGHT
+
+
+def test_submissions_are_notebooks_or_folders_and_nothing_is_followed(tmp_path) -> None:
+    (tmp_path / "bob").mkdir()
+    (tmp_path / "bob" / "words.ipynb").write_text("{}", encoding="utf-8")
+    (tmp_path / "cleo").mkdir()
+    (tmp_path / "dan.ipynb").symlink_to("/etc/passwd")
+    (tmp_path / "eve.ipynb").write_text("{}", encoding="utf-8")
+    (tmp_path / "eve").mkdir()
+    (tmp_path / "two").mkdir()
+    for name in ("a.ipynb", "b.ipynb"):
+        (tmp_path / "two" / name).write_text("{}", encoding="utf-8")
+    found = {one.learner: one for one in find_submissions(tmp_path, preferred="words")}
+    assert list(found) == ["bob", "cleo", "dan", "eve", "two"]
+    assert found["bob"].path and not found["bob"].problem
+    for name, problem in {
+        "cleo": "no notebook", "dan": "link", "eve": "a file and a folder", "two": "2 notebooks",
+    }.items():  # fmt: skip
+        assert found[name].path is None and problem in found[name].problem
+
+
+def test_a_pipe_among_the_submissions_is_not_waited_for(tmp_path) -> None:
+    import os
+
+    if not hasattr(os, "mkfifo"):
+        pytest.skip("no named pipes here")
+    os.mkfifo(tmp_path / "a.ipynb")
+    (one,) = find_submissions(tmp_path)
+    assert one.path is None and "no ordinary file" in one.problem
+
+
+@pytest.mark.parametrize(
+    "name", ["../../etc/passwd", "..", "a/b", "a\\b", "con:", "Ada", "ada lovelace", "é", "x" * 300]
+)
+def test_a_name_for_files_is_harmless_and_unique(name) -> None:
+    made = slug(name)
+    assert not set(made) & set('/\\:*?"<>| ') and ".." not in made and 0 < len(made) < 80
+    assert made != slug(name + "x")
+
+
+def test_a_master_with_a_fault_is_refused(tmp_path) -> None:
+    notebook = master_notebook()
+    notebook.cells[4].metadata["nbgrader"]["points"] = -1
+    with pytest.raises(GradeError, match="counts -1 points"):
+        read_master(write_master(tmp_path, notebook))
+    notebook = master_notebook()
+    notebook.cells[5].metadata["nbgrader"]["grade_id"] = "double"
+    with pytest.raises(GradeError, match="two cells bear the grade id double"):
+        read_master(write_master(tmp_path, notebook))
+    plain = nbformat.v4.new_notebook(cells=[cell("1")])
+    with pytest.raises(GradeError, match="nothing to grade"):
+        read_master(write_master(tmp_path, plain))
+    with pytest.raises(GradeError, match="not there"):
+        read_master(tmp_path / "nowhere.ipynb")
+
+
+def test_a_release_has_no_solutions_and_no_hidden_tests(tmp_path) -> None:
+    (path,) = release_masters([write_master(tmp_path)], tmp_path / "out")
+    text = path.read_text(encoding="utf-8")
+    assert "2 * x" not in text and "the hidden -3" not in text
+    assert "raise NotImplementedError" in text
+    with pytest.raises(GradeError, match="overwritten"):
+        release_masters([tmp_path / "words.ipynb"], tmp_path)
+
+
+def test_hidden_checks_belong_to_checks_that_are_there(tmp_path) -> None:
+    hidden = tmp_path / "hidden"
+    hidden.mkdir()
+    (hidden / "check-double.py").write_text("assert double(0) == 0", encoding="utf-8")
+    master = read_master(write_master(tmp_path), hidden=hidden)
+    assert master.checks[0].hidden == "assert double(0) == 0"
+    (hidden / "check-triple.py").write_text("pass", encoding="utf-8")
+    with pytest.raises(GradeError, match="check-triple"):
+        read_master(tmp_path / "words.ipynb", hidden=hidden)
