@@ -114,7 +114,7 @@ def test_a_tenants_file_is_ingested_backed_up_and_restored(
         assert "public" in before[0][0]
         drop_schema(conn)
         done = course("restore", backup, **url)
-        assert "1 documents and 6 chunks restored" in done.stdout, done.stderr
+        assert "1 document and 6 chunks restored" in done.stdout, done.stderr
         assert conn.execute(query).fetchall() == before
     refused = course("restore", backup, RAG_EMBED_MODEL="another", **url)
     assert (refused.returncode, "another" in refused.stderr) == (1, True)
