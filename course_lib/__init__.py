@@ -1,17 +1,16 @@
 """The helper library of the course: the final version of everything that the labs build.
 
-Importing this package imports none of it, so that it costs nothing: each stage lives in a folder
+Importing this package imports nothing else, so that it costs nothing: each stage lives in a folder
 of its own (``loader``, ``embedder``, ``store``, ``indexing``, ``retriever``, …) and is imported by
 whoever needs it.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # as in `typing`, which would be an import
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
 
 __version__ = "0.1.0"
 
@@ -38,6 +37,8 @@ def import_when_asked(package: str, modules: Mapping[str, Sequence[str]]) -> Cal
     places = {name: module for module, names in modules.items() for name in names}
 
     def find(name: str) -> Any:
+        from importlib import import_module
+
         if name not in places:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         return getattr(import_module(f"{package}.{places[name]}"), name)

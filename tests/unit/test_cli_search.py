@@ -1,0 +1,229 @@
+"""`course search` from a standing start: what it prints, how it ends, what it leaves alone."""
+
+import inspect
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from course_lib.cli import ask as ask_module
+from course_lib.cli import search as search_module
+from course_lib.cli.front_door import MODULES, build_app
+from course_lib.embedder import describe
+from tests.unit.command_line import Course
+
+# What a search has no use for; openvino.tools.ovc converts models, which is done once.
+NOT_FOR_A_SEARCH = {
+    "filelock",
+    "httpx",
+    "huggingface_hub",
+    "kfp",
+    "matplotlib",
+    "onnx",
+    "openvino.tools.ovc",
+    "pandas",
+    "psutil",
+    "pydantic",
+    "pydantic_settings",
+    "rich",
+    "sentence_transformers",
+    "sqlite3",
+    "torch",
+    "transformers",
+    "typer",
+    "yaml",
+}
+NOT_FOR_HELP = NOT_FOR_A_SEARCH - {"pydantic", "rich", "typer"} | {"numpy", "openvino", "psycopg"}
+
+LISTS_MODULES = """
+import atexit, sys
+atexit.register(lambda: print(*sys.modules, file=sys.stderr))
+from course_lib.cli import main
+main()
+"""
+
+
+def modules_after(*words: str, **environment: str) -> set[str]:
+    """Run `course …` and return the names of the modules that it imported."""
+    done = subprocess.run(
+        [sys.executable, "-c", LISTS_MODULES, *words],
+        env=os.environ | environment,
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+    )
+    return set(done.stderr.splitlines()[-1].split())
+
+
+@pytest.mark.skipif(
+    "torch" in describe()["backend"], reason="on this machine torch encodes, and imports a lot"
+)
+def test_a_search_imports_only_what_it_needs(course: Course, folder: Path) -> None:
+    assert course("ingest", folder).returncode == 0  # converts the model where that is to be done
+    imported = modules_after("search", "a purring animal", **course.environment)
+    assert {"numpy", "psycopg", "tokenizers"} <= imported
+    assert not imported & NOT_FOR_A_SEARCH
+
+
+def test_help_imports_its_own_command_and_nothing_heavy() -> None:
+    imported = modules_after("search", "--help")
+    assert not imported & NOT_FOR_HELP
+    commands = {name for name in imported if name.startswith("course_lib.cli.")}
+    others = {f"course_lib.cli.{module}" for module in MODULES} - {"course_lib.cli.search"}
+    # The types of a few options are shared, and lie there.
+    assert commands & others == {"course_lib.cli.data"}
+
+
+def test_the_help_of_all_imports_nothing_heavy() -> None:
+    assert not modules_after("--help") & NOT_FOR_HELP
+
+
+def test_every_command_is_found_by_its_first_word() -> None:
+    everything = typer.main.get_command(build_app())
+    names = list(everything.commands)  # type: ignore[attr-defined]
+    assert sorted(names) == sorted(name for names in MODULES.values() for name in names)
+    for name in names:
+        alone = typer.main.get_command(build_app(name)).commands  # type: ignore[attr-defined]
+        assert name in alone
+
+
+ASK = inspect.signature(ask_module.ask)
+
+
+def recorder(calls: list[dict[str, Any]]) -> Callable[..., None]:
+    """Return a function that is called as `ask` is, and writes down with what."""
+
+    def record(*arguments: Any, **options: Any) -> None:
+        call = ASK.bind(*arguments, **options)
+        call.apply_defaults()
+        calls.append(call.arguments)
+
+    return record
+
+
+def called_at_once(words: list[str], monkeypatch: pytest.MonkeyPatch) -> dict[str, Any] | None:
+    """Return what `ask` is called with where the call is carried out at once."""
+    calls: list[dict[str, Any]] = []
+    monkeypatch.setattr(ask_module, "ask", recorder(calls))
+    return calls[0] if ask_module.ask_at_once(words) else None
+
+
+def called_by_typer(words: list[str], monkeypatch: pytest.MonkeyPatch) -> dict[str, Any] | None:
+    """Return what `ask` is called with where typer reads the call; None for a wrong call."""
+    calls: list[dict[str, Any]] = []
+    monkeypatch.setattr(search_module, "ask", recorder(calls))
+    with pytest.raises(SystemExit):
+        build_app("search")(["search", *words])
+    return calls[0] if calls else None
+
+
+VALUES = [
+    *("3", "0", "-1", "1_0", "٣", " 4 ", "0.5", "-.5", "-1e-1", "1e400", "nan", "-inf", "0x1"),
+    *("", "x y", "a,b", "=", "=a", "-", "--", "-x", "@file", "\n", "many"),
+]
+OPTIONS = ["-k", "--top-k", "-t", "--threshold", "-p", "--partition", "-r", "--repo", "--branch"]
+
+
+def calls_with(option: str) -> Iterator[list[str]]:
+    """Yield calls that give an option a value in every way to write it."""
+    for value in VALUES:
+        for given in ([option, value], [f"{option}{value}"], [f"{option}={value}"]):
+            yield from (["q", *given], [*given, "q"], given, [value, *given], [*given, "--", value])
+
+
+@pytest.mark.parametrize("option", [*OPTIONS, "--kind", "--json", "--jso", "--unknown", "-h", "-x"])
+def test_what_is_carried_out_at_once_is_what_typer_would_have_called(
+    option: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for words in calls_with(option):
+        at_once = called_at_once(words, monkeypatch)
+        if at_once is not None:
+            assert at_once == called_by_typer(words, monkeypatch), words
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["what is drift?"],
+        ["drift", "-k", "3", "-t", "0.5", "-p", "issues", "-p", "documentation"],
+        ["--top-k=3", "--json", "drift", "--repo", "mine", "--branch", "", "--kind", "Service"],
+    ],
+)
+def test_the_usual_calls_are_carried_out_at_once(
+    words: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_once = called_at_once(words, monkeypatch)
+    assert at_once is not None
+    assert at_once == called_by_typer(words, monkeypatch)
+
+
+def test_searching_before_anything_was_ingested_says_what_to_do(course: Course) -> None:
+    said = course.fails("search", "what is drift?")
+    assert "there is no index" in said
+    assert "ingest" in said
+    assert "the question is empty" in course.fails("search", "  ")
+
+
+def test_several_partitions_may_be_searched(course: Course, folder: Path) -> None:
+    course("ingest", folder / "cats.md", "--partition", "issues")
+    course("ingest", folder / "ships.md", "--partition", "my own")
+
+    def partitions(*options: str) -> set[str]:
+        found = json.loads(course("search", "animal", "-t", "-1", "--json", *options).stdout)
+        return {result["partition"] for result in found}
+
+    assert partitions() == {"issues", "my own"}
+    assert partitions("-p", "documentation", "-p", "issues") == {"issues"}
+
+
+def test_filters_that_leave_nothing_are_no_error(course: Course, folder: Path) -> None:
+    course("ingest", folder, "--repo", "mine")
+    nothing = course("search", "animal", "--branch", "other")
+    assert (nothing.returncode, nothing.stderr) == (0, "")
+    assert nothing.stdout.startswith("nothing found")
+    as_json = course("search", "animal", "--repo", "mine", "--kind", "Service", "--json")
+    assert (as_json.returncode, json.loads(as_json.stdout)) == (0, [])
+
+
+def test_a_repo_that_is_not_there_is_named_with_those_that_are(
+    course: Course, folder: Path
+) -> None:
+    course("ingest", folder / "cats.md", "--repo", "mine")
+    course("ingest", folder / "ships.md", "--repo", "ships")
+    course("ingest", folder / "cats.md", "--repo", "hidden", RAG_TENANT="somebody-else")
+    for options in ([], ["--json"]):
+        said = course.fails("search", "animal", "--repo", "nothing", *options)
+        assert "there is no repo 'nothing' in the index" in said
+        assert "In it: mine, ships\n" in said
+    assert "In it: hidden\n" in course.fails("search", "a", "-r", "x", RAG_TENANT="somebody-else")
+    assert "course ingest" in course.fails("search", "a", "-r", "x", RAG_TENANT="nobody")
+
+
+def test_a_terminal_gets_bold_and_dim_and_a_pipe_neither(course: Course, folder: Path) -> None:
+    pty = pytest.importorskip("pty")
+    course("ingest", folder / "cats.md")
+    command = [sys.executable, "-c", "from course_lib.cli import main; main()", "search", "cat"]
+    ours, theirs = pty.openpty()
+    with os.fdopen(ours, "rb") as terminal:
+        subprocess.run(command, env=os.environ | course.environment, stdout=theirs, check=True)
+        os.close(theirs)
+        shown = terminal.readline().decode()
+    assert shown.startswith("\x1b[1m1. cats.md:1-3\x1b[0m  Cats  \x1b[2msimilarity 0.")
+    assert "\x1b" not in course("search", "cat").stdout
+
+
+def test_a_reader_that_goes_away_is_no_error(course: Course, folder: Path) -> None:
+    course("ingest", folder)
+    command = [sys.executable, "-c", "from course_lib.cli import main; main()", "search", "cat"]
+    with subprocess.Popen(
+        command, env=os.environ | course.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None and process.stderr is not None
+        process.stdout.close()
+        assert (process.stderr.read(), process.wait()) == (b"", 0)

@@ -1,0 +1,94 @@
+"""Settings: where they come from, which comes first, and what is said about a wrong one."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from course_lib.errors import InputError
+from course_lib.settings import Settings, settings
+
+
+@pytest.fixture(autouse=True)
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A project without `.env`, and an environment without settings."""
+    for name in ("RAG_TOP_K", "RAG_THREADS", "RAG_EMBED_BACKEND", "DATABASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("COURSE_ROOT", str(tmp_path))
+    settings.cache_clear()
+    yield tmp_path
+    settings.cache_clear()
+
+
+def test_what_is_given_wins_over_the_environment_and_that_over_the_file(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert Settings().top_k == 5
+    (root / ".env").write_text("RAG_TOP_K=6\nRAG_TENANT='mine'\nOTHER=1\n", encoding="utf-8")
+    assert (Settings().top_k, Settings().tenant) == (6, "mine")
+    monkeypatch.setenv("RAG_TOP_K", "7")
+    assert Settings().top_k == 7
+    assert Settings(RAG_TOP_K=8).top_k == Settings(top_k="8", unknown=1).top_k == 8
+
+
+def test_upper_and_lower_case_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("rag_top_k", "7")
+    assert Settings().top_k == 7
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("RAG_TOP_K", "", "RAG_TOP_K: Input should be a valid integer, unable to parse string"),
+        ("RAG_TOP_K", "0", "RAG_TOP_K: Input should be greater than or equal to 1"),
+        ("RAG_VECTOR_DIM", "16001", "RAG_VECTOR_DIM: Input should be less than or equal to 16000"),
+        ("RAG_TENANT", "Not Kebab", "RAG_TENANT: String should match pattern"),
+        ("RAG_TENANT", "a" * 64, "RAG_TENANT: String should have at most 63 characters"),
+        ("RAG_USE_DEFAULT_PARSERS", "maybe", "RAG_USE_DEFAULT_PARSERS: Input should be a valid bo"),
+        ("RAG_EMBED_BACKEND", "tpu", "RAG_EMBED_BACKEND: Input should be 'auto', 'torch', 'openv"),
+    ],
+)
+def test_a_wrong_value_is_named_with_what_it_should_be(
+    name: str, value: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(InputError, match="^" + message):
+        settings()
+    with pytest.raises(ValidationError):
+        Settings()
+
+
+def test_every_value_is_of_its_type(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAG_THREADS", "2")
+    monkeypatch.setenv("RAG_USE_DEFAULT_PARSERS", "no")
+    monkeypatch.setenv("RAG_CUSTOM_PARSERS", " a:B, c.py:D,,")
+    monkeypatch.setenv("DATABASE_URL", "")
+    found = Settings()
+    assert (found.threads, found.use_default_parsers, found.database_url) == (2, False, "")
+    assert found.custom_parsers == ("a:B", "c.py:D")
+
+
+def test_a_file_that_is_not_utf8_is_named(root: Path) -> None:
+    (root / ".env").write_bytes(b"RAG_TENANT=caf\xe9\n")
+    with pytest.raises(InputError, match=r"\.env is not UTF-8"):
+        settings()
+
+
+@pytest.mark.parametrize(("name", "value"), [("DATABASE_URL", "x"), ("COURSE_STATE", "x")])
+def test_where_nothing_can_be_wrong_nothing_is_judged(
+    name: str, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, value)
+    program = """
+import sys
+from course_lib.records import SearchResult, Span
+from course_lib.settings import settings
+settings()
+assert not {"pydantic", "pydantic_settings", "dotenv"} & set(sys.modules)
+from course_lib.records import Chunk
+assert "pydantic" in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
