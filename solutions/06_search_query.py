@@ -662,4 +662,4 @@ lab.score(recall_at_5=found.recall, mrr=found.mrr, latency_ms=found.latency_ms, 
 # Make the stand-ins differ in *all* directions, adding `random.normal(size=(12_000, 384)) / 30` in the place of the real ones, and
 # draw the first curves again. Which index suffers?
 #
-# Next is lab 07, where this query gets an address: an API that answers, says when it is ready, and fails politely.
+# Next is [lab 07](../labs/07_retrieval_api.ipynb), where this query gets an address: an API that answers, says when it is ready, and fails politely.

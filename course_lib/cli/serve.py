@@ -85,4 +85,4 @@ def _log_lines() -> None:
     lines.setFormatter(logging.Formatter("%(message)s"))
     access.handlers = [lines]
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
-    logging.getLogger("psycopg.pool").setLevel(logging.ERROR)  # /ready says it once
+    logging.getLogger("psycopg").setLevel(logging.ERROR)  # /ready says it once, and without SQL

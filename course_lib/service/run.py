@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import socket
+import sys
 
 from fastapi import FastAPI
 
@@ -34,7 +36,11 @@ def run(app: FastAPI, host: str, port: int) -> None:
         timeout_graceful_shutdown=GRACE,
         server_header=False,
     )
-    uvicorn.Server(config).run(sockets=[listener])
+    server = uvicorn.Server(config)
+    # The usual loop of Windows has not what psycopg needs.
+    loop = asyncio.SelectorEventLoop if sys.platform == "win32" else None
+    with asyncio.Runner(loop_factory=loop) as runner:
+        runner.run(server.serve(sockets=[listener]))
 
 
 def listen(host: str, port: int) -> socket.socket:

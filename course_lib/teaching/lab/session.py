@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from course_lib.store.databases import FreshDatabase
     from course_lib.teaching.lab.retrieval import Measurement, Question
     from course_lib.teaching.lab.scorecard import Scorecard
+    from course_lib.teaching.lab.serving import Api
 
 DOCUMENTS = "data/documents"
 READABLE = (".md", ".txt", ".yaml", ".yml", ".py", ".go", ".sh")
@@ -257,6 +258,14 @@ class Lab:
             vector: npt.NDArray[np.float32] = self.embedder.encode([texts])[0]
             return vector
         return self.embedder.encode(list(texts))
+
+    # --- serving ---
+
+    def serve(self, app: Any) -> Api:
+        """Serve an ASGI app on a free port until the kernel ends; return a client of it."""
+        from course_lib.teaching.lab.serving import serve
+
+        return serve(app)
 
     # --- looking and measuring ---
 

@@ -13,6 +13,7 @@ from course_lib.teaching.lab.figures.plans import read_plan
 from course_lib.teaching.lab.figures.sliders import has_widgets
 from course_lib.teaching.lab.figures.vectors import plane
 from course_lib.teaching.lab.manifests import lines_of
+from course_lib.teaching.lab.serving import Seen
 
 EVIL = "<script>alert('x')</script> & \"quotes\" "
 VECTORS = np.random.default_rng(7).normal(size=(6, 12)).astype(np.float32)
@@ -63,6 +64,7 @@ ALL = {
         EVIL, split_text(EVIL, 20, 0), ["<a>"] * 2, groups=["x"] * 2, mark="quotes"
     ),
     "outline": lambda: figures.outline(f"a: {EVIL}\n", lines_of(f"a: {EVIL}\n", 0, 5), [2]),
+    "timeline": lambda: figures.timeline([Seen(0.0, 0.1, EVIL, 200)], [(0.1, EVIL)], EVIL),
     "ranking": lambda: figures.ranking([RESULT], "What <is> it?", mark="quotes"),
 }
 

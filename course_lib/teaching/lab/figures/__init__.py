@@ -12,6 +12,7 @@ from course_lib.teaching.lab.figures.manifests import outline, pieces
 from course_lib.teaching.lab.figures.pipeline import pipeline
 from course_lib.teaching.lab.figures.plans import plan
 from course_lib.teaching.lab.figures.search import ranking, recall_latency
+from course_lib.teaching.lab.figures.serving import timeline
 from course_lib.teaching.lab.figures.sliders import spans_slider
 from course_lib.teaching.lab.figures.text import cuts, spans
 from course_lib.teaching.lab.figures.vectors import heat_map, map_2d
@@ -33,5 +34,6 @@ __all__ = [
     "recall_latency",
     "spans",
     "spans_slider",
+    "timeline",
     "torn",
 ]

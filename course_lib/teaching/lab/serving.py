@@ -1,0 +1,267 @@
+"""What the lab about the API serves with: an app on a port, a watch that keeps asking, and a crowd.
+
+An ASGI app goes in, and a client comes out that knows its address; uvicorn runs in a thread of the
+kernel and ends with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import httpx
+
+from course_lib.errors import CourseError
+
+if TYPE_CHECKING:
+    import uvicorn
+
+PATIENCE = 60.0
+"""Seconds that an app may take until it answers, or is ready."""
+
+LOGS = ("uvicorn", "course", "psycopg")
+"""What would write to the notebook's standard error while something fails on purpose."""
+
+
+class Api(httpx.Client):
+    """An HTTP client of one app that is being served; closing it ends the serving.
+
+    Attributes
+    ----------
+    url
+        The app's address.
+    """
+
+    def __init__(self, url: str, server: uvicorn.Server, thread: threading.Thread) -> None:
+        # No certificates for an address that has none: reading them takes longer than a search.
+        # A connection for each request: uvicorn cuts the one on which an app raised.
+        once = httpx.Limits(max_keepalive_connections=0)
+        super().__init__(base_url=url, timeout=30, verify=False, limits=once)
+        self.url, self._server, self._thread = url, server, thread
+
+    def close(self) -> None:
+        """End the serving, and the client with it; twice does no harm."""
+        self._server.should_exit = True
+        self._thread.join(PATIENCE)
+        super().close()
+        atexit.unregister(self.close)
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None = None,
+        exc_value: BaseException | None = None,
+        traceback: TracebackType | None = None,
+    ) -> None:
+        """End the serving."""
+        super().__exit__(exc_type, exc_value, traceback)
+        self.close()
+
+
+class Seen(NamedTuple):
+    """One answer that a watch has seen."""
+
+    at: float
+    """Seconds since the watch began, when it was asked."""
+    seconds: float
+    """How long the answer took."""
+    request: str
+    status: int
+    """HTTP status; 0 where no answer came."""
+
+
+class Watch:
+    """Asks the same requests again and again while it is open, each in a thread of its own.
+
+    Parameters
+    ----------
+    api
+        Whom to ask.
+    requests
+        Such as ``"GET /ready"``; to a POST goes `json`.
+    json
+        What is posted.
+    every
+        Seconds between two requests.
+
+    Attributes
+    ----------
+    seen
+        The answers, in the order in which they came.
+    marks
+        Seconds since the watch began, and what happened then.
+    """
+
+    def __init__(
+        self, api: Api, *requests: str, json: dict[str, Any] | None = None, every: float = 0.1
+    ) -> None:
+        self.seen: list[Seen] = []
+        self.marks: list[tuple[float, str]] = []
+        self._api, self._json, self._every = api, json, every
+        self._begin = time.perf_counter()
+        self._end = threading.Event()
+        self._threads = [threading.Thread(target=self._ask, args=(one,)) for one in requests]
+
+    def __enter__(self) -> Self:
+        """Begin to ask."""
+        self._begin = time.perf_counter()
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Wait for the last answers."""
+        self._end.set()
+        for thread in self._threads:
+            thread.join()
+
+    def mark(self, what: str) -> None:
+        """Remember when something happened."""
+        self.marks.append((time.perf_counter() - self._begin, what))
+
+    def count(self, request: str) -> dict[int, int]:
+        """Return how often each status came."""
+        statuses = [one.status for one in self.seen if one.request == request]
+        return {status: statuses.count(status) for status in dict.fromkeys(statuses)}
+
+    def _ask(self, request: str) -> None:
+        method, path = request.split()
+        with httpx.Client(base_url=self._api.url, timeout=10, verify=False) as client:
+            while not self._end.is_set():
+                begun, status = time.perf_counter(), 0
+                with suppress(httpx.TransportError):
+                    posted = self._json if method == "POST" else None
+                    status = client.request(method, path, json=posted).status_code
+                took = time.perf_counter() - begun
+                self.seen.append(Seen(begun - self._begin, took, request, status))
+                self._end.wait(self._every)
+
+
+def serve(app: Any) -> Api:
+    """Serve an ASGI app on a free port of this machine, and return a client of it.
+
+    It is served until the client is closed or the kernel ends.
+
+    Parameters
+    ----------
+    app
+        Such as a FastAPI app.
+
+    Raises
+    ------
+    CourseError
+        If the app does not start.
+
+    Examples
+    --------
+    >>> async def app(scope, receive, send):
+    ...     await send({"type": "http.response.start", "status": 204, "headers": []})
+    ...     await send({"type": "http.response.body"})
+    >>> with serve(app) as api:
+    ...     api.get("/").status_code
+    204
+    """
+    import uvicorn
+
+    from course_lib.service.run import listen
+
+    for name in LOGS:
+        log = logging.getLogger(name)
+        if not log.handlers:
+            log.addHandler(logging.NullHandler())
+    listener = listen("127.0.0.1", 0)
+    url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    config = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=3)
+    server = uvicorn.Server(config)
+
+    def run() -> None:
+        # psycopg cannot work in the loop that Windows takes by default.
+        with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:
+            with suppress(SystemExit):  # uvicorn's word for an app that does not start
+                runner.run(server.serve(sockets=[listener]))
+
+    thread = threading.Thread(target=run, name="serve", daemon=True)
+    thread.start()
+    api = Api(url, server, thread)
+    atexit.register(api.close)
+    _wait(lambda: server.started or not thread.is_alive(), "the app does not start")
+    if not thread.is_alive():
+        api.close()
+        raise CourseError(
+            "the app does not start", hint="What its lifespan does before `yield` has failed."
+        )
+    return api
+
+
+def until_ready(api: Api, path: str = "/ready") -> None:
+    """Wait until an address answers 200.
+
+    Raises
+    ------
+    CourseError
+        If it does not within a minute.
+    """
+    _wait(lambda: _status(api, path) == 200, f"{path} does not become 200")
+
+
+def crowd(
+    api: Api, bodies: Sequence[dict[str, Any]], *, clients: int = 16, path: str = "/search"
+) -> list[float]:
+    """Post requests from many clients at once and return the milliseconds that each took.
+
+    Parameters
+    ----------
+    api
+        Whom to ask.
+    bodies
+        What is posted. Each client sends its share, one after the other.
+    clients
+        How many there are.
+    path
+        Where to.
+
+    Raises
+    ------
+    CourseError
+        If an answer is no success.
+    """
+
+    def ask(client: httpx.Client, share: Sequence[dict[str, Any]]) -> list[float]:
+        times = []
+        for body in share:
+            begun = time.perf_counter()
+            answer = client.post(path, json=body)
+            times.append((time.perf_counter() - begun) * 1000)
+            if not answer.is_success:
+                raise CourseError(f"POST {path} was answered with {answer.status_code}")
+        return times
+
+    made = [httpx.Client(base_url=api.url, timeout=60, verify=False) for _ in range(clients)]
+    try:
+        with ThreadPoolExecutor(clients) as threads:
+            shares = [bodies[start::clients] for start in range(clients)]
+            return [ms for times in threads.map(ask, made, shares) for ms in times]
+    finally:
+        for client in made:
+            client.close()
+
+
+def _status(api: Api, path: str) -> int:
+    with suppress(httpx.TransportError):
+        return api.get(path).status_code
+    return 0
+
+
+def _wait(holds: Callable[[], bool], otherwise: str) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not holds():
+        if time.monotonic() > deadline:
+            raise CourseError(otherwise, hint=f"It was waited for {PATIENCE:.0f} seconds.")
+        time.sleep(0.02)

@@ -1,0 +1,770 @@
+# %% [markdown]
+# # 07 · The retrieval API
+#
+# You will give the search an address: an API that checks what it is asked, answers many clients at once, says when it cannot,
+# and comes back by itself when its database does.
+#
+# | You will be able to | Builds | Time | Needs |
+# |---|---|---|---|
+# | tell waiting from working, and keep an event loop free · refuse a bad request politely and leak nothing · write a readiness check that tells the truth in time | `service/` | 45 min | Python functions; lab 06 for the search |
+
+# %% tags=["parameters"]
+data_dir = "data/documents"
+database_url = ""
+embedding_model = ""
+
+# %%
+from course_lib.teaching import start
+
+lab = start("07", data_dir=data_dir, database_url=database_url, embedding_model=embedding_model)
+lab.show.pipeline("API")
+
+# %% [markdown]
+# ## An API in ten lines
+#
+# So far the search lives in a notebook. Other programs, and people, need an address to ask: a
+# [REST API](../labs/GLOSSARY.md#rest-api). First the [index](../labs/GLOSSARY.md#index) that it will answer from.
+
+# %% tags=["nbval-check-output"]
+from course_lib.indexing import ingest
+
+with lab.connect(autocommit=True) as conn:
+    report = ingest(lab.data_dir, conn=conn, embedder=lab.embedder, repo="documents")
+print(report.documents, "documents,", report.chunks, "chunks")
+
+# %% [markdown]
+# FastAPI turns a function into an address. `async def` is how most examples write it, so this one does, too: encode, connect,
+# search, return. The model has no [cache](../labs/GLOSSARY.md#cache) here; strangers' questions come without one.
+#
+# `lab.serve` runs a real web server (uvicorn) for it, on a free port of this machine, and gives an HTTP client that knows the
+# address. What you send travels over a socket.
+
+# %% tags=["nbval-check-output"]
+from fastapi import FastAPI
+
+from course_lib.embedder import EmbeddingClient
+from course_lib.retriever import search
+
+model = EmbeddingClient(embedding_model or None)
+first = FastAPI()
+
+
+@first.post("/search")
+async def ask(body: dict):
+    [vector] = model.encode([body["query"]])
+    with lab.connect() as conn:
+        return search(conn, vector, body.get("top_k", 5), question=body["query"])
+
+
+api = lab.serve(first)
+answer = api.post("/search", json={"query": "How is drift measured?", "top_k": 3})
+print(answer.status_code, answer.headers["content-type"])
+for found in answer.json():
+    print(found["document_name"], found["name"])
+
+# %% [markdown]
+# It works, and many services stop here. Now four callers who make mistakes.
+#
+# > **Predict.** A query that is a number, no query at all, −1 results, and a typo in `top_k`. Which
+# > status does each of them get? 4xx says *you* were wrong, 5xx says *we* were.
+
+# %% tags=["nbval-check-output"]
+mistakes = [{"query": 7}, {"top_k": 3}, {"query": "drift", "top_k": -1}, {"query": "drift", "topk": 1}]
+for body in mistakes:
+    answer = api.post("/search", json=body)
+    said = f"{len(answer.json())} results" if answer.is_success else answer.text
+    print(answer.status_code, said, "to", body)
+
+# %% [markdown]
+# Three times the service takes the blame and explains nothing. The typo is worse: one result was wanted, five came, and nobody
+# hears of it. A common cure catches every exception and returns its text.
+#
+# > **Predict.** The database is away. Which status comes, and what does a stranger learn?
+
+# %%
+import psycopg
+
+cured = FastAPI()
+
+
+@cured.post("/search")
+async def ask_cured(body: dict):
+    try:
+        psycopg.connect("postgresql://course@127.0.0.1:1/payroll")  # nobody listens there
+    except Exception as error:
+        return {"error": str(error)}
+
+
+with lab.serve(cured) as other:
+    answer = other.post("/search", json={"query": "drift"})
+print(answer.status_code, answer.json()["error"])
+
+# %% [markdown]
+# The address of the database, and a 200, which programs read as success. So we want an API that
+#
+# 1. serves many clients at once,
+# 2. refuses what makes no sense and says why,
+# 3. keeps its insides to itself,
+# 4. knows whether it can work at all.
+
+# %% [markdown]
+# ## By hand: four requests
+#
+# Each request waits 0.2 s for the database and does nothing else. Four arrive together.
+#
+# | the service … | and so the last answer comes after |
+# |---|---|
+# | handles one after the other | 4 · 0.2 = 0.8 s |
+# | gives each a waiter of its own | 0.2 s |
+# | shares two [connections](../labs/GLOSSARY.md#database-connection) | two rounds, 0.4 s |
+#
+# A *pool* keeps a few connections open and lends them. It is opened by the app's *lifespan*, the function around all that the app
+# does.
+#
+# > **Predict.** Below are three routes. Which line of the table is each of them?
+
+# %%
+from contextlib import asynccontextmanager
+
+from pgvector.psycopg import register_vector_async
+from psycopg_pool import AsyncConnectionPool
+
+NAP = "SELECT pg_sleep(0.2)"
+
+
+def pool_of(url, most=4):
+    check = AsyncConnectionPool.check_connection  # a dead connection is replaced, not handed out
+    ours = {"autocommit": True, "connect_timeout": 5}
+    return AsyncConnectionPool(
+        url, min_size=1, max_size=most, timeout=1, reconnect_timeout=5,
+        open=False, check=check, configure=register_vector_async, kwargs=ours,
+    )
+
+
+@asynccontextmanager
+async def two_connections(app):
+    async with pool_of(lab.database_url, most=2) as app.state.pool:
+        yield  # the app serves while we wait here
+
+
+# %%
+napping = FastAPI(lifespan=two_connections)
+
+
+@napping.get("/async-def")
+async def nap_in_the_loop():
+    with lab.connect() as conn:
+        conn.execute(NAP)
+
+
+@napping.get("/def")
+def nap_in_a_thread():
+    with lab.connect() as conn:
+        conn.execute(NAP)
+
+
+@napping.get("/pool")
+async def nap_with_the_pool():
+    async with napping.state.pool.connection() as conn:
+        await conn.execute(NAP)
+
+
+# %%
+from concurrent.futures import ThreadPoolExecutor
+from time import perf_counter, sleep
+
+
+def four_at_once(path):
+    begun = perf_counter()
+    with ThreadPoolExecutor(4) as callers:
+        list(callers.map(other.get, [path] * 4))
+    return perf_counter() - begun
+
+
+with lab.serve(napping) as other:
+    [other.get(path) for path in ("/def", "/pool")]  # opens what is opened once
+    seconds = {path: four_at_once(path) for path in ("/async-def", "/def", "/pool")}
+lab.show.bars(seconds, "Four requests at once, until the last answer", "s")
+
+# %% [markdown]
+# The *event loop* is one thread that serves everybody in turn, and it moves on only at an `await`. `async def` with a blocking
+# call inside never reaches one, and the modern spelling gave the slowest service.
+#
+# A plain `def` runs in a thread, 40 at most, each with a connection of its own. With a pool nobody logs in, and there are never more
+# connections than the database can bear. We take the pool; what is above the table's numbers is mostly log-ins.
+
+# %% [markdown]
+# ## Exercise 7.1: what may be asked
+#
+# A request is checked before anything is done with it. [pydantic](https://docs.pydantic.dev) does the checking, and you write down
+# what is allowed. On another subject:
+#
+# ```python
+# class Order(BaseModel):
+#     model_config = ConfigDict(extra="forbid", strict=True)   # no unknown names; "2" is no number
+#     pizza: str = Field(min_length=1, pattern="^[A-Z]")       # has to be there; begins with a capital
+#     pieces: int = Field(default=8, gt=0, lt=13)              # gt, ge, lt, le: >, >=, <, <=
+#     extras: list[str] | None = None                          # may be missing
+# ```
+
+# %% exercise="7.1"
+from pydantic import BaseModel, ConfigDict, Field
+
+
+def request_model() -> type[BaseModel]:
+    """Return the model `SearchRequest`, which says what `POST /search` takes.
+
+    - `query`: text of 1 to 1,000 characters, not of white space alone;
+    - `top_k`: a whole number from 1 to 50; 5 where it is missing;
+    - `similarity_threshold`: a number from 0 to 1, both included; 0.0 where it is missing;
+    - `partitions`: a list of at least one text, or None, which it is where it is missing.
+
+    An unknown name is refused, and so is a value of another type, such as `"5"` for 5.
+
+    Examples
+    --------
+    >>> SearchRequest = request_model()
+    >>> SearchRequest.model_validate({"query": "What is drift?"})
+    SearchRequest(query='What is drift?', top_k=5, similarity_threshold=0.0, partitions=None)
+    >>> SearchRequest.model_validate({"query": "What is drift?", "topk": 1})
+    ValidationError: topk  Extra inputs are not permitted
+    """
+    ### BEGIN SOLUTION
+    class SearchRequest(BaseModel):
+        model_config = ConfigDict(extra="forbid", strict=True)
+
+        query: str = Field(min_length=1, max_length=1000, pattern=r"\S")
+        top_k: int = Field(default=5, ge=1, le=50)
+        similarity_threshold: float = Field(default=0.0, ge=0, le=1)
+        partitions: list[str] | None = Field(default=None, min_length=1)
+
+    return SearchRequest
+    ### END SOLUTION
+
+
+# %%
+lab.check("7.1", request_model)
+
+# %%
+lab.hint("7.1")  # run again for the next hint
+
+# %% [markdown] tags=["solution"]
+# The upper limits matter most. Without `le=50` one caller may ask for the whole index, and without `max_length` for an hour of
+# encoding. An empty list of partitions is refused, because half of all callers mean "all" by it and the other half "none".
+
+# %% tags=["nbval-check-output"]
+from pydantic import ValidationError
+
+SearchRequest = lab.use("request_model")()
+for body in mistakes:
+    try:
+        print("accepted", SearchRequest.model_validate(body))
+    except ValidationError as error:
+        print(*[f"{'.'.join(one['loc'])}: {one['msg']}" for one in error.errors()])
+
+# %% [markdown]
+# ## Exercise 7.2: what is answered
+#
+# Lab 06's `search` returns records with many fields, some of them our own business. What goes out is a promise: somebody will build
+# on each field. So the answer is written out, name by name.
+
+# %% exercise="7.2"
+def search_response(query: str, results: list, embedding_seconds: float, search_seconds: float) -> dict:
+    """Return the answer of `POST /search`, made of what JSON knows.
+
+    Each of the `results` has the attributes `chunk_id`, `document_name`, `content`,
+    `similarity_score` (maybe a number of NumPy's), `citation_url` (text or None), `kind`, `name`,
+    `chunk_index`, `metadata` (a dictionary), and more, which stay inside. `metadata` in the answer
+    holds kind, name and chunk_index, then all that the result's own has. Times are milliseconds,
+    rounded to two decimals.
+
+    Examples
+    --------
+    >>> search_response("How?", [result], 0.0123456, 0.0021)
+    {'query': 'How?',
+     'results': [{'chunk_id': 'c7', 'document_name': 'a.md', 'content': 'Roll back at once.',
+                  'similarity_score': 0.5,
+                  'metadata': {'kind': 'doc-section', 'name': 'Rollback', 'chunk_index': 3,
+                               'lineStart': 4},
+                  'citation_url': None}],
+     'total_results': 1, 'embedding_time_ms': 12.35, 'search_time_ms': 2.1}
+    """
+    ### BEGIN SOLUTION
+    found = [
+        {
+            "chunk_id": one.chunk_id,
+            "document_name": one.document_name,
+            "content": one.content,
+            "similarity_score": float(one.similarity_score),
+            "metadata": {
+                "kind": one.kind, "name": one.name, "chunk_index": one.chunk_index, **one.metadata
+            },
+            "citation_url": one.citation_url,
+        }
+        for one in results
+    ]
+    return {
+        "query": query,
+        "results": found,
+        "total_results": len(found),
+        "embedding_time_ms": round(embedding_seconds * 1000, 2),
+        "search_time_ms": round(search_seconds * 1000, 2),
+    }
+    ### END SOLUTION
+
+
+# %%
+lab.check("7.2", search_response)
+
+# %%
+lab.hint("7.2")  # run again for the next hint
+
+# %% [markdown] tags=["solution"]
+# Handing on `asdict(one)` is shorter and the commonest leak there is: a column that somebody adds next year, a tenant or an
+# internal note, goes out on the day it is added. Naming what goes out needs no one to remember.
+
+# %% [markdown]
+# ## The endpoint
+#
+# Encoding is work, not waiting: no `await` makes it shorter. It goes to one thread that owns the model, so the loop stays free.
+# Only then is a connection borrowed, for as long as the search takes. `new_app` puts an app with a pool around it.
+
+# %%
+import asyncio
+
+from course_lib.retriever import search_async
+
+search_response = lab.use("search_response")
+models_thread = ThreadPoolExecutor(max_workers=1)
+
+
+async def encode(texts):
+    return await asyncio.get_running_loop().run_in_executor(models_thread, model.encode, texts)
+
+
+async def answer_to(asked, pool):
+    begun = perf_counter()
+    [vector] = await encode([asked.query])
+    encoded = perf_counter()
+    wanted = (asked.top_k, asked.similarity_threshold, asked.partitions)
+    async with pool.connection() as conn, conn.transaction():
+        results = await search_async(conn, vector, *wanted, question=asked.query)
+    return search_response(asked.query, results, encoded - begun, perf_counter() - encoded)
+
+
+# %%
+def new_app(url):
+    @asynccontextmanager
+    async def lifespan(app):
+        async with pool_of(url) as app.state.pool:
+            yield
+
+    app = FastAPI(lifespan=lifespan)
+
+    @app.post("/search")
+    async def ask(asked: SearchRequest):
+        return await answer_to(asked, app.state.pool)
+
+    return app
+
+
+# %%
+from types import SimpleNamespace
+
+
+def shown(results):
+    return [SimpleNamespace(**one, chunk_index=one["metadata"]["chunk_index"]) for one in results]
+
+
+with lab.serve(new_app(lab.database_url)) as other:
+    answer = other.post("/search", json={"query": "How is drift measured?", "top_k": 3}).json()
+    refused = other.post("/search", json={"query": "drift", "password": "tulip-42"})
+print(refused.status_code, refused.json())
+lab.show.ranking(shown(answer["results"]), answer["query"])
+
+# %% [markdown]
+# A good answer, and a 422: your model refuses the unknown name. But look closely at the refusal, which is FastAPI's own. It
+# repeats what was sent, and answers end up in logs, tickets and screenshots.
+#
+# ## Exercise 7.3: a polite refusal
+#
+# There is a standard form for errors, the *problem document* of [RFC 9457](https://www.rfc-editor.org/rfc/rfc9457), with `type`,
+# `title`, `status`, `detail`, and whatever else helps. Make one of pydantic's errors.
+
+# %% exercise="7.3"
+from http import HTTPStatus
+
+
+def validation_problem(errors: list[dict]) -> dict:
+    """Return the problem document for a request that does not validate.
+
+    Of pydantic's `errors` only `loc` and `msg` go out: each gives a `field` and a `message`. The
+    field is what `loc` names behind its first place, joined by dots; the first place itself, where
+    there is nothing behind it. A message loses the beginning `Value error, `, if it has it.
+
+    `type` is `about:blank`, `title` the status's phrase, `HTTPStatus(422).phrase`, and `detail`
+    the first three errors as `field: message`, joined by `; `.
+
+    Examples
+    --------
+    >>> validation_problem([{"type": "string_type", "loc": ("body", "partitions", 1),
+    ...                      "msg": "Input should be a valid string", "input": 7}])
+    {'type': 'about:blank', 'title': 'Unprocessable Content', 'status': 422,
+     'detail': 'partitions.1: Input should be a valid string',
+     'errors': [{'field': 'partitions.1', 'message': 'Input should be a valid string'}]}
+    """
+    ### BEGIN SOLUTION
+    fields = []
+    for error in errors:
+        place = error["loc"][1:] or error["loc"][:1]
+        field = ".".join(str(part) for part in place)
+        fields.append({"field": field, "message": error["msg"].removeprefix("Value error, ")})
+    return {
+        "type": "about:blank",
+        "title": HTTPStatus(422).phrase,
+        "status": 422,
+        "detail": "; ".join(f"{one['field']}: {one['message']}" for one in fields[:3]),
+        "errors": fields,
+    }
+    ### END SOLUTION
+
+
+# %%
+lab.check("7.3", validation_problem)
+
+# %%
+lab.hint("7.3")  # run again for the next hint
+
+# %% [markdown] tags=["solution"]
+# `input`, `ctx` and `url` stay inside. A person reads `detail`; a program, say a form that marks its fields, reads `errors`. The
+# title may differ by a word between Python's versions, which is why nobody should compare it.
+
+# %% [markdown]
+# Where the database is away, the answer is 503 with `Retry-After`: not now, come back. Everything unforeseen is a 500 without a
+# reason; the reason belongs in the log.
+
+# %%
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from psycopg_pool import PoolTimeout
+
+from course_lib.errors import DatabaseError
+
+validation_problem = lab.use("validation_problem")
+PROBLEM, AWAY = "application/problem+json", "the database is away; try again soon"
+
+
+def unavailable(request, error):
+    body = {"type": "about:blank", "title": "Service Unavailable", "status": 503, "detail": AWAY}
+    return JSONResponse(body, 503, {"Retry-After": "2"}, PROBLEM)
+
+
+def add_problems(app):
+    @app.exception_handler(RequestValidationError)
+    def invalid(request, error):
+        return JSONResponse(validation_problem(error.errors()), 422, None, PROBLEM)
+
+    for kind in (PoolTimeout, psycopg.OperationalError, DatabaseError):
+        app.add_exception_handler(kind, unavailable)
+    return app
+
+
+# %% tags=["nbval-check-output"]
+with lab.serve(add_problems(new_app(lab.database_url))) as other:
+    for body in [*mistakes, {"query": "drift", "password": "tulip-42"}]:
+        refused = other.post("/search", json=body)
+        print(refused.status_code, refused.json()["detail"])
+
+# %% [markdown]
+# Every mistake now has a field and a reason, and the password is gone.
+#
+# ## Is it ready?
+#
+# A cluster asks a service two questions. *Are you alive?* No answer: it is restarted. *Are you
+# [ready](../labs/GLOSSARY.md#readiness)?* No: it gets no requests for a while.
+#
+# > **Predict.** Somebody lets "alive" look at the database. What happens to all copies of the service when the database is away
+# > for a minute?
+#
+# <details><summary>What happens</summary>
+#
+# All of them are restarted, again and again, and load their models anew, which mends nothing.
+#
+# </details>
+#
+# So `/health` looks at nothing but itself, and `/ready` at what a request needs.
+
+# %% [markdown]
+# ## Exercise 7.4: tell what is missing
+#
+# The trap is a part that neither works nor fails but hangs. A readiness check that waits for it has no answer either.
+# `asyncio.wait_for(something, seconds)` gives up with a `TimeoutError`.
+
+# %% exercise="7.4"
+async def readiness(checks: dict, patience: float = 0.5) -> tuple[int, dict]:
+    """Ask every part whether it is there; return the HTTP status and the body of `/ready`.
+
+    `checks` holds an async function for each part's name. It returns if the part is there and
+    raises an exception of any kind if not; one that takes longer than `patience` seconds is missing
+    as well. All are asked at once, whatever comes of the others. The status is 200 if all are
+    there, otherwise 503. No exception's text goes out.
+
+    Examples
+    --------
+    >>> await readiness({"database": works, "model": works})
+    (200, {'status': 'ready', 'database': 'ready', 'model': 'ready'})
+    >>> await readiness({"database": raises, "model": works})
+    (503, {'status': 'not ready', 'database': 'missing', 'model': 'ready'})
+    """
+    ### BEGIN SOLUTION
+    async def state(check):
+        try:
+            await asyncio.wait_for(check(), patience)
+        except Exception:
+            return "missing"
+        return "ready"
+
+    states = await asyncio.gather(*(state(check) for check in checks.values()))
+    is_ready = set(states) <= {"ready"}
+    body = {"status": "ready" if is_ready else "not ready", **dict(zip(checks, states, strict=True))}
+    return (200 if is_ready else 503), body
+    ### END SOLUTION
+
+
+# %%
+lab.check("7.4", readiness)
+
+# %%
+lab.hint("7.4")  # run again for the next hint
+
+# %% [markdown] tags=["solution"]
+# `wait_for` cancels what it gives up on, so nothing is left at work. One after the other would be easier to write, and three parts
+# that hang would take three times your patience: longer, perhaps, than the cluster's own.
+
+# %%
+readiness = lab.use("readiness")
+
+
+def add_probes(app):
+    async def database():
+        async with app.state.pool.connection() as conn:
+            await conn.execute("SELECT 1")
+
+    async def model_answers():
+        await encode(["ready?"])
+
+    @app.get("/health")
+    async def health():
+        return {"status": "ok"}
+
+    @app.get("/ready")
+    async def ready():
+        status, body = await readiness({"database": database, "model": model_answers})
+        return JSONResponse(body, status)
+
+    return app
+
+
+# %% [markdown]
+# ## Pull the plug
+#
+# To stop a database in earnest you need one that nobody else uses. Here is a PostgreSQL of our own in a temporary folder, with the
+# same documents.
+
+# %% tags=["nbval-check-output"]
+from course_lib.store import connect
+from course_lib.teaching.lab.serving import Watch, until_ready
+from course_lib.teaching.lab.stoppable import StoppableDatabase
+
+database = StoppableDatabase()
+with connect(database.url, autocommit=True) as conn:
+    report = ingest(lab.data_dir, conn=conn, embedder=lab.embedder, repo="documents")
+print(report.inserted, "chunks in a database that we may stop")
+
+# %% [markdown]
+# Three requests are sent over and over, while the database is stopped, left alone for a while and started again. Nobody
+# touches the service.
+#
+# > **Predict.** Draw three strips: `/health`, `/ready`, `/search`. Where does each change its colour?
+
+# %%
+with lab.serve(add_probes(add_problems(new_app(database.url)))) as other:
+    until_ready(other)
+    with Watch(other, "GET /health", "GET /ready", "POST /search", json={"query": "drift"}) as watch:
+        sleep(1)
+        watch.mark("stop")
+        database.stop()
+        sleep(2)
+        away = other.get("/ready"), other.post("/search", json={"query": "drift"})
+        watch.mark("start")
+        database.start()
+        until_ready(other)
+        sleep(1)
+database.remove()
+for answer in away:
+    print(answer.status_code, answer.json())
+lab.show.timeline(watch.seen, watch.marks, "A database goes away and comes back")
+
+# %% [markdown]
+# `/health` never blinks. `/ready` turns within moments, and the refused searches say when to come back. Then the pool finds the
+# database by itself: it tries again and again, a [retry](../labs/GLOSSARY.md#retry) with growing pauses, until one succeeds. Nobody
+# was restarted, and nobody was called.
+
+# %% [markdown]
+# ## Break it: a database that says nothing
+#
+# A stopped server refuses at once. A cable that was pulled, or a firewall, is silent: the connection is opened, and nothing ever
+# comes. Below is such an address. `/plain` asks it without a limit, `/ready` through your function.
+#
+# > **Predict.** The caller hangs up after two seconds. What does each of the two get?
+
+# %% tags=["nbval-check-output"]
+import socket
+
+import httpx
+
+silent = socket.create_server(("127.0.0.1", 0))  # takes calls and says nothing
+mute = FastAPI()
+
+
+async def silent_database():
+    port = silent.getsockname()[1]
+    await psycopg.AsyncConnection.connect(f"host=127.0.0.1 port={port}")
+
+
+@mute.get("/plain")
+async def plain():
+    await silent_database()
+
+
+@mute.get("/ready")
+async def ready():
+    status, body = await readiness({"database": silent_database})
+    return JSONResponse(body, status)
+
+
+with lab.serve(mute) as other:
+    for path in ("/plain", "/ready"):
+        try:
+            print(path, other.get(path, timeout=2).json())
+        except httpx.ReadTimeout:
+            print(path, "no answer")
+    silent.close()
+
+# %% [markdown]
+# To a cluster, no answer and "not ready" may come to the same. To whoever is called at night they do not: one of them names the
+# database.
+#
+# ## Measure: a crowd
+#
+# One slow answer in twenty ruins somebody's day, and no average shows it: one looks at
+# [p50 and p95](../labs/GLOSSARY.md#p50-and-p95). Sixteen clients, each with its next question as soon as the last is answered,
+# against three services: the ten lines, yours, and the library's.
+#
+# The library's has as many connections as yours and differs in one thing that counts here: questions that wait are encoded
+# together, as one [batch](../labs/GLOSSARY.md#batch).
+#
+# > **Predict.** Which gains more on the ten lines: the pool and a free loop, or the batches on top of them?
+
+# %%
+from course_lib.service import ServiceConfig, create_app
+from course_lib.teaching.lab.serving import crowd
+
+yours = lab.serve(add_probes(add_problems(new_app(lab.database_url))))
+whole = create_app(ServiceConfig(database_url=lab.database_url, pool_size=4), embedder=model)
+library = lab.serve(whole)
+until_ready(library)
+
+bodies = [{"query": each.question} for each in lab.questions()] * 2
+services = {"ten lines": api, "pool, one at a time": yours, "pool, batches": library}
+times = {name: crowd(service, bodies) for name, service in services.items()}
+lab.show.latencies(times, f"{len(bodies)} questions from 16 clients")
+
+# %%
+import numpy as np
+
+encoder = whole.state.context.encoder
+print(f"{encoder.texts} texts went through the model in {encoder.batches} batches")
+answers = [library.post("/search", json=bodies[0]) for _ in range(20)]
+names = {"encode": "embedding_time_ms", "search": "search_time_ms"}
+parts = {part: np.median([one.json()[name] for one in answers]) for part, name in names.items()}
+whole_time = np.median([one.elapsed.total_seconds() * 1000 for one in answers])
+parts["HTTP and the rest"] = max(0, whole_time - sum(parts.values()))
+lab.show.bars(parts, "Where one request's time goes, with nobody else there", "ms")
+
+# %% [markdown]
+# The ten lines do everything in single file. Yours overlaps: while the model encodes one question, PostgreSQL searches for others,
+# and nobody logs in. Batches shorten the queue before the model: nobody waits for company, but what has queued up while the model
+# was busy goes through together, and that costs less than one by one.
+#
+# What is left is work, on as many cores as you have. `await` helps with waiting, never with work.
+
+# %% [markdown]
+# ## The whole service
+#
+# `create_app()` is what you have built, with the parts that every service needs: keys and tenants, a
+# [rate limit](../labs/GLOSSARY.md#rate-limit), metrics, a log, and a [role](../labs/GLOSSARY.md#role) that can only read. Read
+# `course_lib/service/routes.py`: you will know your way around.
+#
+# For people there is a page: `course serve` starts the service on your machine, and the page is at `http://127.0.0.1:8000/`. Below
+# are its headings for a question, behind the list of addresses.
+
+# %% tags=["nbval-check-output"]
+import re
+
+described = library.get("/openapi.json").json()
+for path, methods in described["paths"].items():
+    print(*[method.upper() for method in methods], path)
+page = library.get("/", params={"q": "How do I undo a bad release quickly?", "top_k": 3}).text
+for heading in re.findall(r"<h[12][^>]*>(.*?)</h[12]>", page):
+    print("on the page:", re.sub("<.*?>", "", heading))
+
+# %% [markdown]
+# ## Measure: the scorecard
+#
+# All questions over HTTP, by meaning and by words ([hybrid](../labs/GLOSSARY.md#hybrid-retrieval)), one client, nothing cached.
+
+# %%
+def ask_over_http(question):
+    return shown(library.post("/search", json={"query": question}).json()["results"])
+
+
+found = lab.measure_retrieval(ask_over_http)
+print(found)
+lab.score(recall_at_5=found.recall, mrr=found.mrr, latency_ms=found.latency_ms, note="hybrid, over HTTP")
+
+# %% [markdown]
+# The quality is the search's own; an API adds none and must take none away. The [latency](../labs/GLOSSARY.md#latency) now includes
+# the encoding of the question, which earlier rows read from a cache.
+#
+# ## Recap
+#
+# - An event loop serves everybody as long as nobody blocks it. Waiting is awaited; work goes elsewhere, and cheaper together.
+# - A pool lends few connections to many requests, and finds its database again.
+# - A request is checked first: limits, types, names. A refusal says field and reason, in a standard form, and repeats nothing.
+# - Alive and ready are two questions. Readiness asks all parts at once, names what is missing, and never hangs.
+# - Look at p50 and p95 under a crowd. One client shows neither queues nor batches.
+
+# %% [markdown]
+# ## Three questions to test yourself
+#
+# 1. A colleague makes `search_response` an `async def`, "so that it is faster". What changes?
+# 2. Why does `/search` borrow its connection after the encoding and not before?
+# 3. The database is away for ten minutes. What should `/health` say, what `/ready`, and what does the cluster do?
+#
+# <details><summary>Answers</summary>
+#
+# 1. Nothing: it neither waits nor takes long. Without an `await` inside, the loop serves nobody else in between.
+# 2. A connection that waits for the model is one that nobody searches with; four in the pool would be four encodings, not four
+#    searches.
+# 3. `/health` 200 and `/ready` 503 throughout. Nothing is restarted, no requests are sent, and all is well a moment after the
+#    database is back.
+#
+# </details>
+#
+# ## Stretch, and what comes next
+#
+# Let a client hang up in the middle of a search (`timeout=0.01`). Does your service notice? Should the query go on? Look at what
+# `course_lib/service/encoding.py` does with texts that nobody waits for any more.
+#
+# Next is lab 08, where the documents come from GitHub: rate limits again, from the other side.

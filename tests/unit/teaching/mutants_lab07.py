@@ -1,0 +1,360 @@
+"""Wrong answers to lab 07 that a learner would plausibly write; see `mutants_lab01.py`."""
+
+import asyncio
+from dataclasses import asdict
+from http import HTTPStatus
+
+from pydantic import ConfigDict, Field, create_model
+
+# --- 7.1 request_model ---
+
+STRICT = ConfigDict(extra="forbid", strict=True)
+QUERY = Field(min_length=1, max_length=1000, pattern=r"\S")
+TOP_K = Field(default=5, ge=1, le=50)
+THRESHOLD = Field(default=0.0, ge=0, le=1)
+PARTITIONS = Field(default=None, min_length=1)
+
+
+def _model(config=STRICT, query=QUERY, top_k=TOP_K, threshold=THRESHOLD, partitions=PARTITIONS):
+    fields = {
+        "query": (str, query),
+        "top_k": (int, top_k),
+        "similarity_threshold": (float, threshold),
+        "partitions": (list[str] | None, partitions),
+    }
+    return create_model("SearchRequest", __config__=config, **fields)
+
+
+def returns_an_object():
+    return _model()(query="drift")
+
+
+def ignores_unknown_names():
+    return _model(config=ConfigDict(strict=True))
+
+
+def turns_quotes_into_numbers():
+    return _model(config=ConfigDict(extra="forbid"))
+
+
+def takes_white_space():
+    return _model(query=Field(min_length=1, max_length=1000))
+
+
+def takes_long_questions():
+    return _model(query=Field(min_length=1, pattern=r"\S"))
+
+
+def has_no_limit_to_top_k():
+    return _model(top_k=Field(default=5, ge=1))
+
+
+def excludes_the_largest_top_k():
+    return _model(top_k=Field(default=5, gt=0, lt=50))
+
+
+def takes_any_threshold():
+    return _model(threshold=0.0)
+
+
+def takes_an_empty_list():
+    return _model(partitions=None)
+
+
+def wants_all_fields():
+    return _model(top_k=Field(ge=1, le=50))
+
+
+def has_another_default():
+    return _model(top_k=Field(default=10, ge=1, le=50))
+
+
+# --- 7.2 search_response ---
+
+
+def _result(one):
+    return {
+        "chunk_id": one.chunk_id,
+        "document_name": one.document_name,
+        "content": one.content,
+        "similarity_score": float(one.similarity_score),
+        "metadata": {
+            "kind": one.kind,
+            "name": one.name,
+            "chunk_index": one.chunk_index,
+            **one.metadata,
+        },
+        "citation_url": one.citation_url,
+    }
+
+
+def _response(query, results, embedding_seconds, search_seconds):
+    return {
+        "query": query,
+        "results": results,
+        "total_results": len(results),
+        "embedding_time_ms": round(embedding_seconds * 1000, 2),
+        "search_time_ms": round(search_seconds * 1000, 2),
+    }
+
+
+def hands_on_all_it_has(query, results, embedding_seconds, search_seconds):
+    results = [{**asdict(one), **_result(one)} for one in results]
+    return _response(query, results, embedding_seconds, search_seconds)
+
+
+def takes_the_other_score(query, results, embedding_seconds, search_seconds):
+    results = [{**_result(one), "similarity_score": one.score} for one in results]
+    return _response(query, results, embedding_seconds, search_seconds)
+
+
+def leaves_numpys_numbers(query, results, embedding_seconds, search_seconds):
+    results = [{**_result(one), "similarity_score": one.similarity_score} for one in results]
+    return _response(query, results, embedding_seconds, search_seconds)
+
+
+def returns_seconds(query, results, embedding_seconds, search_seconds):
+    found = [_result(one) for one in results]
+    return _response(query, found, embedding_seconds / 1000, search_seconds / 1000)
+
+
+def rounds_to_whole_milliseconds(query, results, embedding_seconds, search_seconds):
+    response = _response(query, [*map(_result, results)], embedding_seconds, search_seconds)
+    return response | {"embedding_time_ms": float(round(embedding_seconds * 1000))}
+
+
+def sorts_the_results(query, results, embedding_seconds, search_seconds):
+    found = sorted(map(_result, results), key=lambda one: -one["similarity_score"])
+    return _response(query, found, embedding_seconds, search_seconds)
+
+
+def leaves_out_what_is_none(query, results, embedding_seconds, search_seconds):
+    found = [{k: v for k, v in _result(one).items() if v is not None} for one in results]
+    return _response(query, found, embedding_seconds, search_seconds)
+
+
+def spreads_the_metadata(query, results, embedding_seconds, search_seconds):
+    found = [_result(one) for one in results]
+    found = [{**one, **one.pop("metadata")} for one in found]
+    return _response(query, found, embedding_seconds, search_seconds)
+
+
+# --- 7.3 validation_problem ---
+
+
+def _field(error):
+    return ".".join(str(part) for part in error["loc"][1:]) or str(error["loc"][0])
+
+
+def _message(error):
+    return error["msg"].removeprefix("Value error, ")
+
+
+def _problem(errors, fields=None):
+    fields = fields or [{"field": _field(one), "message": _message(one)} for one in errors]
+    return {
+        "type": "about:blank",
+        "title": HTTPStatus(422).phrase,
+        "status": 422,
+        "detail": "; ".join(f"{one['field']}: {one['message']}" for one in fields[:3]),
+        "errors": fields,
+    }
+
+
+def hands_on_pydantics_errors(errors):
+    return _problem(errors) | {"errors": errors}
+
+
+def repeats_what_was_sent(errors):
+    fields = [{"field": _field(e), "message": f"{_message(e)}: {e.get('input')}"} for e in errors]
+    return _problem(errors, fields)
+
+
+def names_the_body(errors):
+    fields = [{"field": ".".join(map(str, e["loc"])), "message": _message(e)} for e in errors]
+    return _problem(errors, fields)
+
+
+def takes_the_last_part(errors):
+    return _problem(errors, [{"field": str(e["loc"][-1]), "message": _message(e)} for e in errors])
+
+
+def takes_numbers_for_text(errors):
+    fields = [{"field": ".".join(e["loc"][1:]), "message": _message(e)} for e in errors]
+    return _problem(errors, fields)
+
+
+def forgets_a_bare_location(errors):
+    fields = [
+        {"field": ".".join(str(part) for part in e["loc"][1:]), "message": _message(e)}
+        for e in errors
+    ]
+    return _problem(errors, fields)
+
+
+def keeps_pydantics_prefix(errors):
+    return _problem(errors, [{"field": _field(e), "message": e["msg"]} for e in errors])
+
+
+def tells_the_first_only(errors):
+    return _problem(errors[:1])
+
+
+def tells_all_in_the_detail(errors):
+    problem = _problem(errors)
+    problem["detail"] = "; ".join(f"{e['field']}: {e['message']}" for e in problem["errors"])
+    return problem
+
+
+def lists_three(errors):
+    return _problem(errors[:3])
+
+
+# --- 7.4 readiness ---
+
+
+def _verdict(states):
+    is_ready = set(states.values()) <= {"ready"}
+    return (200 if is_ready else 503), {"status": "ready" if is_ready else "not ready", **states}
+
+
+async def _state(check, patience):
+    try:
+        await asyncio.wait_for(check(), patience)
+    except Exception:
+        return "missing"
+    return "ready"
+
+
+async def asks_one_after_the_other(checks, patience=0.5):
+    return _verdict({name: await _state(check, patience) for name, check in checks.items()})
+
+
+async def waits_for_ever(checks, patience=0.5):
+    async def state(check):
+        try:
+            await check()
+        except Exception:
+            return "missing"
+        return "ready"
+
+    return _verdict(
+        dict(zip(checks, await asyncio.gather(*map(state, checks.values())), strict=True))
+    )
+
+
+async def lets_the_error_out(checks, patience=0.5):
+    await asyncio.gather(*(asyncio.wait_for(check(), patience) for check in checks.values()))
+    return _verdict(dict.fromkeys(checks, "ready"))
+
+
+async def tells_the_error(checks, patience=0.5):
+    async def state(check):
+        try:
+            await asyncio.wait_for(check(), patience)
+        except Exception as error:
+            return str(error)
+        return "ready"
+
+    return _verdict(
+        dict(zip(checks, await asyncio.gather(*map(state, checks.values())), strict=True))
+    )
+
+
+async def stops_at_the_first(checks, patience=0.5):
+    states = {}
+    for name, check in checks.items():
+        states[name] = await _state(check, patience)
+        if states[name] == "missing":
+            break
+    return _verdict(states)
+
+
+async def always_answers_200(checks, patience=0.5):
+    states = await asyncio.gather(*(_state(check, patience) for check in checks.values()))
+    return 200, _verdict(dict(zip(checks, states, strict=True)))[1]
+
+
+async def forgets_to_await(checks, patience=0.5):
+    async def state(check):
+        check().close()
+        return "ready"
+
+    return _verdict(
+        dict(zip(checks, await asyncio.gather(*map(state, checks.values())), strict=True))
+    )
+
+
+async def leaves_checks_at_work(checks, patience=0.5):
+    tasks = {name: asyncio.ensure_future(check()) for name, check in checks.items()}
+    if tasks:
+        await asyncio.wait(tasks.values(), timeout=patience)
+    there = {name: task.done() and not task.exception() for name, task in tasks.items()}
+    return _verdict({name: "ready" if is_there else "missing" for name, is_there in there.items()})
+
+
+def is_no_coroutine(checks, patience=0.5):
+    return _verdict(dict.fromkeys(checks, "ready"))
+
+
+async def blocks_the_loop(checks, patience=0.5):
+    while True:
+        pass
+
+
+async def _stub(checks, patience=0.5):
+    raise NotImplementedError()
+
+
+_stub.__name__ = _stub.__qualname__ = "readiness"
+STUBS = {"7.4": _stub}
+
+MUTANTS = {
+    "7.1": {
+        returns_an_object: "a class made from BaseModel",
+        ignores_unknown_names: "an unknown name is a mistake",
+        turns_quotes_into_numbers: "a number in quotes is no number",
+        takes_white_space: "it is white space alone",
+        takes_long_questions: "1,000 characters are the most",
+        has_no_limit_to_top_k: "50 is the most",
+        excludes_the_largest_top_k: "50 is allowed",
+        takes_any_threshold: "similarity_threshold",
+        takes_an_empty_list: "an empty list asks for nothing",
+        wants_all_fields: "such a query is fine",
+        has_another_default: "where nothing is said",
+    },
+    "7.2": {
+        hands_on_all_it_has: "these fields and no others",
+        takes_the_other_score: "similarity_score",
+        leaves_numpys_numbers: "one of NumPy's numbers",
+        returns_seconds: "embedding_time_ms",
+        rounds_to_whole_milliseconds: "12.35",
+        sorts_the_results: "the order is the search's",
+        leaves_out_what_is_none: "citation_url",
+        spreads_the_metadata: "these fields and no others",
+    },
+    "7.3": {
+        hands_on_pydantics_errors: "nothing of what was sent",
+        repeats_what_was_sent: "nothing of what was sent",
+        names_the_body: "nothing of what was sent",
+        takes_the_last_part: "the second of a list stands in place 1",
+        takes_numbers_for_text: "TypeError",
+        forgets_a_bare_location: "that is named",
+        keeps_pydantics_prefix: "is pydantic's",
+        tells_the_first_only: "each error is told",
+        tells_all_in_the_detail: "the detail names three",
+        lists_three: "the detail names three",
+    },
+    "7.4": {
+        asks_one_after_the_other: "they are asked at once",
+        waits_for_ever: "no result after",
+        lets_the_error_out: "the check of the database raised an error",
+        tells_the_error: "the check of the database raised an error",
+        stops_at_the_first: "the check of the database raised an error",
+        always_answers_200: "the check of the database raised an error",
+        forgets_to_await: "the check of the database raised an error",
+        leaves_checks_at_work: "still at work",
+        is_no_coroutine: "something to await",
+        blocks_the_loop: "no result after",
+    },
+}

@@ -1,0 +1,182 @@
+"""What the lab about the API serves with: apps on ports, watches, crowds, a database to stop."""
+
+import asyncio
+import os
+import threading
+import time
+from pathlib import Path
+
+import httpx
+import psycopg
+import pytest
+from fastapi import FastAPI
+
+from course_lib.errors import CourseError
+from course_lib.teaching.checks.awaiting import run_awaitable
+from course_lib.teaching.lab import serving, stoppable
+from course_lib.teaching.lab.figures import timeline
+from course_lib.teaching.lab.serving import Seen, Watch, crowd, serve, until_ready
+from course_lib.teaching.lab.stoppable import StoppableDatabase
+
+
+def small_app() -> FastAPI:
+    app = FastAPI()
+    app.state.is_ready = True
+
+    @app.get("/ready")
+    async def ready() -> dict[str, bool]:
+        if not app.state.is_ready:
+            raise RuntimeError("not now")
+        return {"ready": True}
+
+    @app.post("/search")
+    async def search(body: dict[str, int]) -> int:
+        return 2 * body["number"]
+
+    return app
+
+
+def test_an_app_is_served_until_its_client_is_closed():
+    with serve(small_app()) as api:
+        assert api.get("/ready").json() == {"ready": True}
+        assert httpx.get(f"{api.url}/ready").status_code == 200
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(f"{api.url}/ready")
+    api.close()
+
+
+def test_two_apps_are_served_side_by_side():
+    with serve(small_app()) as one, serve(small_app()) as other:
+        assert one.url != other.url
+        assert one.post("/search", json={"number": 1}).json() == 2
+        assert other.post("/search", json={"number": 2}).json() == 4
+
+
+def test_an_app_that_raises_says_nothing_on_standard_error(capfd: pytest.CaptureFixture[str]):
+    app = small_app()
+    app.state.is_ready = False
+    with serve(app) as api:
+        assert [api.get("/ready").status_code for _ in range(3)] == [500] * 3
+    assert capfd.readouterr().err == ""
+
+
+def test_an_app_that_does_not_start_is_told(capfd: pytest.CaptureFixture[str]):
+    async def fails(app: FastAPI):
+        raise RuntimeError("no such file")
+        yield
+
+    with pytest.raises(CourseError, match="does not start"):
+        serve(FastAPI(lifespan=fails))
+    assert capfd.readouterr().err == ""
+
+
+def test_every_request_of_a_crowd_is_sent_once():
+    seen: list[int] = []
+    app = FastAPI()
+
+    @app.post("/search")
+    async def search(body: dict[str, int]) -> None:
+        seen.append(body["number"])
+
+    with serve(app) as api:
+        times = crowd(api, [{"number": number} for number in range(25)], clients=4)
+    assert sorted(seen) == list(range(25))
+    assert len(times) == 25 and min(times) > 0
+
+
+def test_a_crowd_that_is_refused_is_told():
+    with serve(small_app()) as api, pytest.raises(CourseError, match="answered with 422"):
+        crowd(api, [{"number": "x"}], clients=2)
+
+
+def test_a_watch_sees_what_changes():
+    app = small_app()
+    with serve(app) as api:
+        with Watch(api, "GET /ready", "POST /search", json={"number": 1}, every=0.01) as watch:
+            _until(lambda: 200 in watch.count("GET /ready"))
+            watch.mark("off")
+            app.state.is_ready = False
+            _until(lambda: 500 in watch.count("GET /ready"))
+            app.state.is_ready = True
+        until_ready(api)
+    assert set(watch.count("GET /ready")) >= {200, 500}
+    assert set(watch.count("POST /search")) == {200}
+    assert [what for _, what in watch.marks] == ["off"]
+    assert all(one.at >= 0 and one.seconds > 0 for one in watch.seen)
+
+
+def test_what_never_becomes_ready_is_told(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(serving, "PATIENCE", 0.2)
+    with serve(small_app()) as api, pytest.raises(CourseError, match="/nothing"):
+        until_ready(api, "/nothing")
+
+
+def test_a_database_comes_back_with_its_rows_at_its_address():
+    database = StoppableDatabase()
+    try:
+        with psycopg.connect(database.url, autocommit=True) as conn:
+            conn.execute("CREATE TABLE kept AS SELECT 7 AS number")
+        database.stop()
+        with pytest.raises(psycopg.OperationalError):
+            psycopg.connect(database.url)
+        database.start()
+        with psycopg.connect(database.url) as conn:
+            assert conn.execute("SELECT number FROM kept").fetchone() == (7,)
+    finally:
+        database.remove()
+    assert not database._folder.exists()
+
+
+def test_what_an_ended_kernel_left_is_swept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(stoppable.tempfile, "gettempdir", lambda: str(tmp_path))
+    gone = tmp_path / f"{stoppable.FOLDER}{2**22 + 1}-x"
+    mine = tmp_path / f"{stoppable.FOLDER}{os.getpid()}-x"
+    for folder in (gone, mine):
+        (folder / "state").mkdir(parents=True)
+    stoppable._sweep()
+    assert not gone.exists() and mine.exists()
+
+
+def test_a_coroutine_is_awaited_where_a_loop_runs_already():
+    async def outer() -> str:
+        return run_awaitable(asyncio.sleep(0, "done"))
+
+    assert asyncio.run(outer()) == "done"
+    with pytest.raises(ZeroDivisionError):
+        run_awaitable(_divides())
+
+
+async def _divides() -> float:
+    return 1 / 0
+
+
+def test_what_is_broken_off_leaves_no_thread():
+    from course_lib.teaching.lab.time_limit import OutOfTime, within
+
+    async def spins() -> None:
+        while True:
+            pass
+
+    before = threading.active_count()
+    for endless in (asyncio.sleep(60), spins()):
+        with pytest.raises(OutOfTime):
+            within(0.2, lambda work=endless: run_awaitable(work))
+    _until(lambda: threading.active_count() <= before)
+
+
+def test_a_timeline_says_when_the_answers_changed():
+    answers = [(0.0, 200), (0.5, 200), (1.0, 503), (2.0, 0), (3.0, 200)]
+    seen = [Seen(at, 0.1, "GET /<ready>", status) for at, status in answers]
+    figure = timeline(seen, [(0.9, "stop")], "Away & back")
+    told = "200 from 0.0 s, 503 from 1.0 s, nothing from 2.0 s, 200 from 3.0 s; stop at 0.9 s"
+    assert told in figure.alt
+    assert "<ready>" not in figure.html and "Away &amp; back" in figure.html
+    with pytest.raises(CourseError, match="no answers"):
+        timeline([])
+
+
+def _until(holds) -> None:
+    deadline = time.monotonic() + 20
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
