@@ -107,11 +107,9 @@ class Database:
             except PoolTimeout as error:
                 self._is_away = True
                 raise UnavailableError("the database is busy or away; try again soon") from error
-            except (psycopg.OperationalError, DatabaseError) as error:
-                cause = error if isinstance(error, psycopg.Error) else error.__cause__
-                if not isinstance(cause, psycopg.OperationalError) or isinstance(
-                    cause, psycopg.errors.QueryCanceled
-                ):
+            except (psycopg.OperationalError, psycopg.InterfaceError, DatabaseError) as error:
+                cause = error.__cause__ if isinstance(error, DatabaseError) else error
+                if not _is_lost(cause):
                     raise
                 log.warning("the database went away: %s", str(cause).strip())
                 self._is_away = True
@@ -163,6 +161,13 @@ class Database:
         await pool.open(wait=False)
         self._pool = pool
         self.problem = ""
+
+
+def _is_lost(error: BaseException | None) -> bool:
+    """Tell whether an error means that the connection is gone, and not that a statement is bad."""
+    if isinstance(error, psycopg.errors.QueryCanceled):
+        return False
+    return isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError))
 
 
 async def _configure(conn: psycopg.AsyncConnection[Any]) -> None:
