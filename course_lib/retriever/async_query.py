@@ -49,7 +49,7 @@ async def search_async(
     )  # fmt: skip
     with explained():
         async with conn.pipeline(), conn.cursor(row_factory=dict_row, binary=True) as cursor:
-            await cursor.execute(SETTINGS, [str(ef_search)])
+            await cursor.execute(SETTINGS, wanted.settings)
             steps = find(wanted, exact)
             try:
                 query = next(steps)

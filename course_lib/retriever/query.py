@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, LiteralString
 
 import numpy as np
 import psycopg
 from pgvector import Vector
-from psycopg import sql
 from psycopg.pq import TransactionStatus
 from psycopg.rows import dict_row
 
@@ -38,11 +37,9 @@ ROUNDING = 1e-6
 
 SETTINGS: LiteralString = (
     "SELECT set_config('hnsw.iterative_scan', 'strict_order', true), "
-    "set_config('hnsw.ef_search', %s, true), "
-    # A generic plan would not know how many rows the filters and the limit leave.
-    "set_config('plan_cache_mode', 'force_custom_plan', true)"
+    "set_config('hnsw.ef_search', %s, true), set_config('plan_cache_mode', %s, true)"
 )
-"""What a search sets until its transaction ends; its parameter is `ef_search`."""
+"""What a search sets until its transaction ends; the values are `Wanted.settings`."""
 
 Mode = Literal["hybrid", "dense"]
 Row = dict[str, Any]
@@ -127,11 +124,13 @@ def search(
         kind=kind, repo_slug=repo, branch=branch, namespace=namespace,
         document_name=document, tenant_id=tenant,
     )  # fmt: skip
-    with explained(), _own_settings(conn, ef_search) as cursor:
-        steps = find(wanted, exact)
+    steps = find(wanted, exact)
+    with explained(), _own_transaction(conn) as cursor:
         try:
             query = next(steps)
             while True:
+                # Sent together with the query: one journey.
+                cursor.execute(SETTINGS, wanted.settings)
                 query = steps.send(cursor.execute(query, wanted.values, prepare=True).fetchall())
         except StopIteration as end:
             found: list[SearchResult] = end.value
@@ -146,20 +145,27 @@ class Wanted:
     partitions: list[str] | None
     top_k: int
     threshold: float
+    ef_search: int
     values: Row
-    filters: sql.Composable = field(init=False)
 
     def __post_init__(self) -> None:
-        given = [name for name, value in self.equal.items() if value is not None]
-        self.is_filtered = bool(given)
-        self.filters = statements.where(given, self.partitions is not None)
+        given = tuple(name for name, value in self.equal.items() if value is not None)
+        self.filters = statements.Filters(given, self.partitions is not None)
+        self.depth = max(self.top_k, DEPTH)
         self.values |= self.equal | {
             "partitions": self.partitions,
-            "top_k": self.top_k,
-            "depth": max(self.top_k, DEPTH),
             "least": self.threshold - ROUNDING,
-            "exact_limit": EXACT_LIMIT,
         }
+
+    @property
+    def settings(self) -> list[str]:
+        """The values of `SETTINGS`.
+
+        A generic plan is made once and does not know how many rows the filters leave; without
+        filters there is nothing to know, and a custom plan would be the same every time.
+        """
+        plans = "force_custom_plan" if any(self.filters) else "force_generic_plan"
+        return [str(self.ef_search), plans]
 
 
 def _listed(partitions: Iterable[str] | str | None) -> list[str] | None:
@@ -183,31 +189,29 @@ def want(
         "query": _check(query_vector, top_k, threshold, ef_search),
         "question": _words(question, mode),
     }
-    return Wanted(equal, _listed(partitions), top_k, threshold, values)
+    return Wanted(equal, _listed(partitions), top_k, threshold, ef_search, values)
 
 
-def find(
-    wanted: Wanted, exact: bool | None
-) -> Generator[sql.Composed, list[Row], list[SearchResult]]:
+def find(wanted: Wanted, exact: bool | None) -> Generator[bytes, list[Row], list[SearchResult]]:
     """Search, and leave the statements to whoever holds the connection, blocking or async.
 
     Yields each statement, is sent its rows, and returns the results.
     """
     if exact is None:
         exact = False
-        if wanted.is_filtered:
-            [few] = yield statements.count(wanted.filters)
+        if wanted.filters.equal:
+            [few] = yield statements.count(wanted.filters, EXACT_LIMIT)
             exact = few["count"] <= EXACT_LIMIT
-    choose = _fused if wanted.values["question"] is not None else _nearest
-    statement = statements.fused if choose is _fused else statements.nearest
-    rows, is_enough = choose(wanted, (yield statement(wanted.filters, exact=exact)))
+    search_once = _nearest if wanted.values["question"] is None else _fused
+    rows, is_enough = yield from search_once(wanted, exact)
     if not (is_enough or exact):
-        rows, _ = choose(wanted, (yield statement(wanted.filters, exact=True)))
+        rows, _ = yield from search_once(wanted, True)
     return [_result(row) for row in rows]
 
 
-def _nearest(wanted: Wanted, rows: list[Row]) -> tuple[list[Row], bool]:
+def _nearest(wanted: Wanted, exact: bool) -> Generator[bytes, list[Row], tuple[list[Row], bool]]:
     """Return the rows of a dense search, and whether as many were found as were looked for."""
+    rows = yield statements.nearest(wanted.filters, wanted.top_k, exact=exact)
     is_enough = len(rows) >= wanted.top_k
     # Where a row's vector is zero, its similarity is not a number and passes no comparison.
     rows = [row for row in rows if row["similarity"] >= wanted.threshold - ROUNDING]
@@ -215,25 +219,26 @@ def _nearest(wanted: Wanted, rows: list[Row]) -> tuple[list[Row], bool]:
     return rows, is_enough
 
 
-def _fused(wanted: Wanted, rows: list[Row]) -> tuple[list[Row], bool]:
+def _fused(wanted: Wanted, exact: bool) -> Generator[bytes, list[Row], tuple[list[Row], bool]]:
     """Return the rows of a hybrid search, and whether enough were found by their vectors."""
-    is_enough = rows[0]["near_rows"] >= wanted.values["depth"]
+    rows = yield statements.fused(wanted.filters, wanted.top_k, wanted.depth, exact=exact)
+    is_enough = rows[0]["near_rows"] >= wanted.depth
     return [row for row in rows if row["id"] is not None], is_enough
 
 
 @contextmanager
-def _own_settings(conn: psycopg.Connection[Any], ef_search: int) -> Iterator[psycopg.Cursor[Row]]:
-    """Give a cursor in a transaction of its own, whose settings end with it."""
-    # In a transaction of the caller's, a roll-back to where it stood takes our settings back.
-    is_nested = conn.info.transaction_status == TransactionStatus.INTRANS
-    # A pipeline sends BEGIN, settings and query together: one journey instead of three.
-    with (
-        conn.pipeline(),
-        conn.transaction(force_rollback=is_nested),
-        conn.cursor(row_factory=dict_row, binary=True) as cursor,
-    ):
-        cursor.execute(SETTINGS, [str(ef_search)])
-        yield cursor
+def _own_transaction(conn: psycopg.Connection[Any]) -> Iterator[psycopg.Cursor[Row]]:
+    """Give a cursor whose settings end with the statement that they were sent with, or soon."""
+    status = conn.info.transaction_status
+    with conn.pipeline(), conn.cursor(row_factory=dict_row, binary=True) as cursor:
+        if conn.autocommit and status == TransactionStatus.IDLE:
+            # What a pipeline sends together is one transaction, which saves BEGIN and COMMIT.
+            yield cursor
+        else:
+            # In a transaction of the caller's, a roll-back to where it stood takes our settings
+            # back.
+            with conn.transaction(force_rollback=status == TransactionStatus.INTRANS):
+                yield cursor
 
 
 @contextmanager

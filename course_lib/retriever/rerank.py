@@ -1,10 +1,10 @@
 """Late interaction: a question and what was found for it go in, the same in better order comes out.
 
 One vector says what a passage is about as a whole. Here each word piece of the question looks for
-the word piece of the passage that is most like it, and the passage's score is the mean of what they
-find. This is the MaxSim of ColBERT (Khattab and Zaharia, "ColBERT: Efficient and Effective Passage
-Search via Contextualized Late Interaction over BERT", SIGIR 2020), with the vectors of a model that
-was not trained for it.
+the word piece of the passage that is most like it: the MaxSim of ColBERT (Khattab and Zaharia,
+"ColBERT: Efficient and Effective Passage Search via Contextualized Late Interaction over BERT",
+SIGIR 2020), with the vectors of a model that was not trained for it. That is why its verdict is
+fused with the search's own, and does not replace it.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 
 from course_lib.errors import InputError
 from course_lib.records import SearchResult, embedded_text
+from course_lib.retriever.statements import RRF_K
 
 if TYPE_CHECKING:
     from course_lib.embedder import EmbeddingClient
@@ -39,7 +40,7 @@ def maxsim(question: Vectors, passage: Vectors) -> float:
 
     Examples
     --------
-    The question's first piece is in the passage, its second one is halfway (60 degrees) there:
+    The question's first piece is in the passage; for its second one there is something like it:
 
     >>> question = np.array([[1, 0, 0], [0, 1, 0]], np.float32)
     >>> passage = np.array([[1, 0, 0], [0, 0.5, 0.75**0.5]], np.float32)
@@ -58,29 +59,37 @@ def rerank_maxsim(
     *,
     maxsim_k: int = 20,
 ) -> list[SearchResult]:
-    """Return the results with the first `maxsim_k` of them in the order of their MaxSim.
+    """Return the results with the first `maxsim_k` of them in a better order.
 
     Parameters
     ----------
     embedder
-        Whose `encode_tokens` reads the question and the passages, under their headers.
+        Whose `encode_tokens` reads the question and the passages, these under their headers.
     question
         The question.
     results
         What a search returned, best first.
     maxsim_k
-        How many of them are re-ordered; the others stay behind those, in their order.
+        How many of them are read and re-ordered; the others stay behind those, in their order.
 
     Returns
     -------
     list of SearchResult
-        By falling `score`, which is the MaxSim for those that were re-ordered, and what keeps them
-        behind for the others; equals in the order in which they came.
+        By falling `score`, equals in the order in which they came. The score is
+        ``1 / (60 + place)`` for the place that the search gave, and the same once more for the
+        place by MaxSim among the first `maxsim_k`.
 
     Raises
     ------
     InputError
         If `maxsim_k` is below 1.
+
+    Examples
+    --------
+    What the search had third and MaxSim has first goes before what is second in both:
+
+    >>> 1 / 63 + 1 / 61 > 1 / 62 + 1 / 62
+    True
     """
     if maxsim_k < 1:
         raise InputError(f"maxsim_k is {maxsim_k}", hint="Re-order 1 result or more.")
@@ -89,14 +98,10 @@ def rerank_maxsim(
         return []
     texts = [embedded_text(result.content, result.metadata.get("header")) for result in first]
     asked, *passages = embedder.encode_tokens([question, *texts])
-    scored = [
-        replace(result, score=maxsim(asked, passage))
-        for result, passage in zip(first, passages, strict=True)
-    ]
-    scored.sort(key=lambda result: -result.score)
-    # The scores of the rest are of another kind; they are made to lie below, and to fall.
-    rest = [
-        replace(result, score=scored[-1].score - place)
-        for place, result in enumerate(results[maxsim_k:], 1)
-    ]
-    return scored + rest
+    likeness = [maxsim(asked, passage) for passage in passages]
+    scores = [1 / (RRF_K + place) for place in range(1, len(results) + 1)]
+    order = sorted(range(len(first)), key=lambda at: -likeness[at])
+    for place, at in enumerate(order, 1):
+        scores[at] += 1 / (RRF_K + place)
+    scored = [replace(result, score=score) for result, score in zip(results, scores, strict=True)]
+    return sorted(scored, key=lambda result: -result.score)

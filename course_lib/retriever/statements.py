@@ -1,11 +1,13 @@
 """The statements of a search: what kind of search and which filters go in, composed SQL comes out.
 
-Every value is a parameter; only names of columns and the order are composed.
+Every value is a parameter, but for the number of rows, which the planner has to know. What was
+composed once is kept, as bytes, which psycopg need not compose again either.
 """
 
 from __future__ import annotations
 
-from typing import LiteralString
+from functools import lru_cache
+from typing import LiteralString, NamedTuple
 
 from psycopg import sql
 
@@ -27,7 +29,7 @@ SELECT {columns}, 1 - (embedding <=> %(query)s) AS similarity
 FROM document_chunks AS chunk
 WHERE {filters}
 ORDER BY {order}
-LIMIT %(top_k)s
+LIMIT {top_k}
 """
 
 # Two lists of rows, one by meaning and one by words, each with its places. A row's score is the sum
@@ -40,13 +42,13 @@ WITH near AS MATERIALIZED (
     FROM document_chunks AS chunk
     WHERE {filters}
     ORDER BY {order}
-    LIMIT %(depth)s
+    LIMIT {depth}
 ), by_meaning AS (
     SELECT tab, "row", row_number() OVER (ORDER BY distance, document_name, chunk_index) AS place
     FROM near
 ), by_words AS (
     SELECT tab, "row", place FROM chunks_with_words(
-        %(question)s, %(depth)s::integer, %(partitions)s::text[], %(kind)s, %(repo_slug)s,
+        %(question)s, {depth}, %(partitions)s::text[], %(kind)s, %(repo_slug)s,
         %(branch)s, %(namespace)s, %(document_name)s, %(tenant_id)s)
 ), fused AS MATERIALIZED (
     SELECT tab, "row", coalesce(1 / ({k} + by_meaning.place)::float8, 0)
@@ -61,7 +63,7 @@ WITH near AS MATERIALIZED (
     ) AS chunk
     WHERE (embedding <=> %(query)s) <= 1 - %(least)s
     ORDER BY place
-    LIMIT %(top_k)s
+    LIMIT {top_k}
 )
 SELECT near_rows, best.* FROM (SELECT count(*) AS near_rows FROM near) AS counted
 LEFT JOIN best ON true ORDER BY place
@@ -77,40 +79,66 @@ _BY_LOOKING_AT_ALL: LiteralString = "(embedding <=> %(query)s) + 0, {ties}"
 
 _COUNT: LiteralString = """
 SELECT count(*) FROM (
-    SELECT FROM document_chunks AS chunk WHERE {filters} LIMIT %(exact_limit)s + 1) AS few
+    SELECT FROM document_chunks AS chunk WHERE {filters} LIMIT {limit} + 1) AS few
 """
 
 
-def where(columns: list[str], has_partitions: bool) -> sql.Composable:
-    """Return the condition that each of these columns equals its parameter."""
-    conditions: list[sql.Composable] = [
-        sql.SQL("chunk.{} = {}").format(sql.Identifier(name), sql.Placeholder(name))
-        for name in columns
-    ]
-    if has_partitions:
-        conditions.append(sql.SQL("chunk.partition = ANY(%(partitions)s)"))
-    return sql.SQL(" AND ").join(conditions) if conditions else sql.SQL("true")
+class Filters(NamedTuple):
+    """The columns that have to equal their parameters, and whether partitions are named."""
+
+    equal: tuple[str, ...]
+    has_partitions: bool
+
+    def compose(self) -> sql.Composable:
+        """Return the condition."""
+        conditions: list[sql.Composable] = [
+            sql.SQL("chunk.{} = {}").format(sql.Identifier(name), sql.Placeholder(name))
+            for name in self.equal
+        ]
+        if self.has_partitions:
+            conditions.append(sql.SQL("chunk.partition = ANY(%(partitions)s)"))
+        return sql.SQL(" AND ").join(conditions) if conditions else sql.SQL("true")
 
 
-def nearest(filters: sql.Composable, *, exact: bool) -> sql.Composed:
+@lru_cache
+def nearest(filters: Filters, top_k: int, *, exact: bool) -> bytes:
     """Return the statement of a dense search."""
-    return sql.SQL(_NEAREST).format(columns=sql.SQL(_COLUMNS), filters=filters, order=_order(exact))
-
-
-def fused(filters: sql.Composable, *, exact: bool) -> sql.Composed:
-    """Return the statement of a hybrid search."""
-    return sql.SQL(_FUSED).format(
-        columns=sql.SQL(_COLUMNS),
-        filters=filters,
-        order=_order(exact),
-        ties=sql.SQL(_TIES),
-        k=sql.Literal(RRF_K),
+    return (
+        sql.SQL(_NEAREST)
+        .format(
+            columns=sql.SQL(_COLUMNS),
+            filters=filters.compose(),
+            order=_order(exact),
+            top_k=sql.Literal(top_k),
+        )
+        .as_bytes(None)
     )
 
 
-def count(filters: sql.Composable) -> sql.Composed:
+@lru_cache
+def fused(filters: Filters, top_k: int, depth: int, *, exact: bool) -> bytes:
+    """Return the statement of a hybrid search whose two lists have `depth` rows."""
+    return (
+        sql.SQL(_FUSED)
+        .format(
+            columns=sql.SQL(_COLUMNS),
+            filters=filters.compose(),
+            order=_order(exact),
+            ties=sql.SQL(_TIES),
+            k=sql.Literal(RRF_K),
+            depth=sql.Literal(depth),
+            top_k=sql.Literal(top_k),
+        )
+        .as_bytes(None)
+    )
+
+
+@lru_cache
+def count(filters: Filters, limit: int) -> bytes:
     """Return the statement that counts what passes the filters, up to a limit."""
-    return sql.SQL(_COUNT).format(filters=filters)
+    return (
+        sql.SQL(_COUNT).format(filters=filters.compose(), limit=sql.Literal(limit)).as_bytes(None)
+    )
 
 
 def _order(exact: bool) -> sql.Composable:

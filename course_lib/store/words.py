@@ -60,7 +60,6 @@ CREATE FUNCTION chunks_with_words(
 RETURNS TABLE (tab oid, "row" tid, place bigint)
 LANGUAGE plpgsql STABLE PARALLEL SAFE SECURITY DEFINER ROWS 100
 SET search_path = pg_catalog, {schema}, pg_temp
-SET plan_cache_mode = force_custom_plan
 SET jit = off
 AS $$
 DECLARE
@@ -96,7 +95,7 @@ BEGIN
     ), weighed AS MATERIALIZED (
         -- The rarer a word, the more it says. Whole numbers add up the same in any order.
         SELECT hit.number, count(*) < {common} AS is_rare,
-               round(1e6 * (1 + ln({common} / count(*)::float8)))::bigint AS weight
+               round(1e6 * (1 + ln({common} / count(*)::float8)))::integer AS weight
         FROM hit GROUP BY hit.number
     ), found AS MATERIALIZED (
         SELECT hit.tab, hit."row", sum(weighed.weight) AS score

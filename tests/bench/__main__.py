@@ -23,7 +23,7 @@ from course_lib.errors import CourseError
 from tests.bench.measure import Row
 from tests.bench.peers import PeerError
 
-PARTS = ("split", "yaml", "code", "encode", "write", "search")
+PARTS = ("split", "yaml", "code", "encode", "write", "search", "quality")
 RESULTS = Path(__file__).parent / "results"
 
 

@@ -124,25 +124,31 @@ def test_maxsim_by_hand() -> None:
 def test_the_passages_are_read_under_their_headers(
     found: list[SearchResult], embedder: EmbeddingClient
 ) -> None:
-    plain = replace(found[0], content="spec: {}", metadata={})
-    named = replace(plain, metadata={"header": "kind: Role name: porter"})
-    question = "Which role does the porter have?"
-    results = rerank_maxsim(embedder, question, [plain, named])
-    assert results[0].metadata == named.metadata
-    tokens = embedder.encode_tokens([question, "kind: Role name: porter\nspec: {}"])
-    assert results[0].score == pytest.approx(maxsim(*tokens), abs=1e-5)
+    texts = ["spec: {}", "kind: Role name: porter\nspec: {}"]
+    asked, plain, headed = embedder.encode_tokens(["Which role does the porter have?", *texts])
+    assert maxsim(asked, headed) > maxsim(asked, plain)
+    named = {"header": "kind: Role name: porter"}
+    results = [replace(found[0], content="spec: {}", metadata=meta) for meta in ({}, {}, named)]
+    # The last of three comes first by MaxSim: 1/63 + 1/61 is more than the second's 1/62 + 1/63.
+    results = rerank_maxsim(embedder, "Which role does the porter have?", results)
+    assert [r.metadata for r in results] == [{}, named, {}]
+    assert [r.score for r in results] == pytest.approx(
+        [1 / 61 + 1 / 62, 1 / 63 + 1 / 61, 1 / 62 + 1 / 63]
+    )
 
 
 def test_only_the_first_are_reordered_and_the_others_follow(
     found: list[SearchResult], embedder: EmbeddingClient
 ) -> None:
-    backwards = found[::-1]
-    everything = rerank_maxsim(embedder, "How do I undo a release?", backwards)
-    assert everything[0].document_name == "undo.md"
-    some = rerank_maxsim(embedder, "How do I undo a release?", backwards, maxsim_k=2)
-    assert {r.document_name for r in some[:2]} == {r.document_name for r in backwards[:2]}
-    assert [r.chunk_id for r in some[2:]] == [r.chunk_id for r in backwards[2:]]
-    for results in (everything, some):
+    cats = next(result for result in found if result.document_name == "cats.md")
+    others = [result for result in found if result not in (found[0], cats)]
+    wrong = [cats, found[0], *others]
+    question = "How do I undo a release?"
+    assert rerank_maxsim(embedder, question, wrong)[0].document_name == "undo.md"
+    some = rerank_maxsim(embedder, question, wrong, maxsim_k=3)
+    assert {r.document_name for r in some[:3]} == {r.document_name for r in wrong[:3]}
+    assert [r.chunk_id for r in some[3:]] == [r.chunk_id for r in wrong[3:]]
+    for results in (rerank_maxsim(embedder, question, wrong), some):
         assert [r.score for r in results] == sorted((r.score for r in results), reverse=True)
         cosine = {r.chunk_id: r.similarity_score for r in found}
         assert {r.chunk_id: r.similarity_score for r in results} == cosine
