@@ -276,7 +276,7 @@ def test_a_killed_update_leaves_each_document_in_one_version(bench: Bench, tmp_p
 
 
 def test_two_at_once_do_the_work_once(bench: Bench, undisturbed: list[tuple[Any, ...]]) -> None:
-    first = bench.start()
+    first = bench.start(pause=0.4)
     bench.wait_for_the_middle()
     second = bench.start()
     reports = []
@@ -305,7 +305,7 @@ def test_three_from_the_very_start_do_the_work_once(
 def test_whoever_waits_takes_over_when_the_first_is_killed(
     bench: Bench, undisturbed: list[tuple[Any, ...]]
 ) -> None:
-    first = bench.start()
+    first = bench.start(pause=0.4)
     bench.wait_for_the_middle()
     second = bench.start(pause=0)
     assert second.stderr is not None
