@@ -220,7 +220,7 @@ def test_ctrl_c(bench: Bench, undisturbed: list[tuple[Any, ...]]) -> None:
 def test_ctrl_c_while_waiting_for_another_ingest(
     bench: Bench, undisturbed: list[tuple[Any, ...]]
 ) -> None:
-    first = bench.start()
+    first = bench.start(pause=0.4)
     bench.wait_for_the_middle()
     second = bench.start()
     assert second.stderr is not None
