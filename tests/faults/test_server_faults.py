@@ -495,7 +495,7 @@ def test_a_long_path_to_the_socket_is_avoided_once_and_for_all(closed: Path) -> 
 
 
 BECOME_DAEMON = """
-    import encodings.idna, os, psycopg, pwd, shlex, filelock, course_lib.store.databases
+    import encodings.idna, os, psutil, psycopg, pwd, shlex, filelock, course_lib.store.databases
     psycopg.errors
     os.setgroups([]); os.setgid(1); os.setuid(1)
     os.environ["HOME"] = str(Path(sys.argv[1]).parent); os.chdir("/")

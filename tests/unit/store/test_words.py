@@ -16,7 +16,7 @@ from course_lib.store import (
     service_url,
 )
 from course_lib.store import words as store_words
-from course_lib.store.databases import FreshDatabase
+from course_lib.store.databases import FreshDatabase, administration_of
 from course_lib.store.words import COMMON, MOST_WORDS
 from tests.unit.chunks import write
 
@@ -232,6 +232,25 @@ def test_an_owner_who_became_a_service_is_shown_what_that_may_see(
     with conn.transaction():
         conn.execute(f"SET LOCAL ROLE {reader}")
         assert conn.execute(COUNT).fetchone() == (0,)
+
+
+def test_the_function_has_the_rights_of_the_tables_owner_and_no_more(
+    conn: psycopg.Connection, database: FreshDatabase
+) -> None:
+    write(conn, "secret")
+    admin, _ = administration_of(database.url, database.name)
+    with connect(admin, autocommit=True) as superuser:
+        superuser.execute(
+            "DROP FUNCTION chunks_with_words"
+            "(text, integer, text[], text, text, text, text, text, text)"
+        )
+        create_schema(superuser, 3)
+    row = conn.execute(
+        "SELECT pg_get_userbyid(proowner) = current_user, prosecdef FROM pg_proc "
+        "WHERE proname = 'chunks_with_words'"
+    ).fetchone()
+    assert row == (True, True)
+    assert find(conn, "secret") == ["secret"]
 
 
 def test_who_may_not_read_the_table_may_not_ask_for_its_words(
