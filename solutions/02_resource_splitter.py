@@ -137,9 +137,9 @@ def split_stream(text):
     Returns
     -------
     list of Span
-        In order. The first document begins at 0, the last one ends at the end of the text. Left out
-        are those in which every line is blank or a comment (its first character that is no white
-        space is a `#`).
+        In order. What stands before the first separator is a document, and so is what stands behind
+        the last one. Left out are those in which every line is blank or a comment (its first
+        character that is no white space is a `#`).
 
     Examples
     --------
@@ -430,7 +430,7 @@ def next_cut(lines, at, limit):
     -------
     int
         The number of a line behind `at`. It starts at `limit` or before, unless there is none that
-        does or that may be cut at: then it is `at + 1`.
+        does, or none of them may be cut at: then it is `at + 1`.
     """
     ### BEGIN SOLUTION
     within = [i for i in range(at + 1, len(lines)) if lines[i].start <= limit]

@@ -23,7 +23,7 @@ from course_lib.errors import CourseError
 from tests.bench.measure import Row
 from tests.bench.peers import PeerError
 
-PARTS = ("split", "yaml", "code", "encode", "write", "search", "quality")
+PARTS = ("split", "yaml", "code", "encode", "write", "search", "service", "quality", "grade")
 RESULTS = Path(__file__).parent / "results"
 
 

@@ -1,7 +1,7 @@
-"""The command line with a slow model: every batch takes COURSE_TEST_PAUSE seconds.
+"""The command line with a model that can be held: in its middle it waits while a file is there.
 
-A program of its own, run by the tests beside it, so that there is time to hit an ingest in its
-middle. Vectors come from a hash; everything else is the real thing.
+A program of its own, run by the tests beside it, which hit an ingest in its middle. The file is
+named by COURSE_TEST_GATE. Vectors come from a hash; everything else is the real thing.
 """
 
 import hashlib
@@ -9,6 +9,7 @@ import os
 import signal
 import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,10 +18,13 @@ import course_lib.embedder
 from course_lib.cli import main
 from course_lib.indexing import update
 
+BATCHES_BEFORE = 5
+
 
 class SlowClient(course_lib.embedder.EmbeddingClient):
-    """Takes its time, and encodes by a hash of the text."""
+    """Waits at the gate once some batches are done, and encodes by a hash of the text."""
 
+    batches = 0
     dimension = 8
     max_seq_length = 256
 
@@ -32,7 +36,10 @@ class SlowClient(course_lib.embedder.EmbeddingClient):
         self, texts: Sequence[str], batch_size: int = 32, progress: bool = False
     ) -> np.ndarray[Any, np.dtype[np.float32]]:
         """Return one vector a text."""
-        time.sleep(float(os.environ["COURSE_TEST_PAUSE"]))
+        gate = os.environ.get("COURSE_TEST_GATE")
+        while gate and self.batches >= BATCHES_BEFORE and Path(gate).exists():
+            time.sleep(0.02)
+        self.batches += 1
         seeds = (list(hashlib.sha256(text.encode()).digest()) for text in texts)
         rows = [np.random.default_rng(seed).normal(size=self.dimension) for seed in seeds]
         return np.array(rows, np.float32).reshape(len(rows), self.dimension)

@@ -40,14 +40,18 @@ class Bench:
     folder: Path
     environment: dict[str, str]
     url: str
+    gate: Path
     processes: list[subprocess.Popen[str]] = field(default_factory=list)
 
-    def start(self, pause: float = 0.15) -> subprocess.Popen[str]:
-        """Start `course ingest` in a process of its own."""
+    def start(self, *, held: bool = False) -> subprocess.Popen[str]:
+        """Start `course ingest` in a process of its own; a held one stays in its middle."""
+        gate = {"COURSE_TEST_GATE": str(self.gate)} if held else {}
+        if held:
+            self.gate.touch()
         process = subprocess.Popen(
             [sys.executable, str(COURSE), "ingest", str(self.folder), "--json"]
             + ["--chunk-size", "120", "--chunk-overlap", "0"],
-            env=os.environ | self.environment | {"COURSE_TEST_PAUSE": str(pause)},
+            env=os.environ | self.environment | gate,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             encoding="utf-8",
@@ -55,9 +59,13 @@ class Bench:
         self.processes.append(process)
         return process
 
+    def release(self) -> None:
+        """Let the held ones go on."""
+        self.gate.unlink(missing_ok=True)
+
     def complete(self) -> dict[str, Any]:
         """Run an ingest to its end and return its report."""
-        process = self.start(pause=0)
+        process = self.start()
         out, err = process.communicate(timeout=PATIENCE)
         assert (process.returncode, err) == (0, "")
         return dict(json.loads(out))
@@ -104,13 +112,14 @@ class Bench:
 
 
 @pytest.fixture
-def bench(database: FreshDatabase, folder: Path) -> Iterator[Bench]:
-    bench = Bench(folder, {"DATABASE_URL": database.url}, database.url)
+def bench(database: FreshDatabase, folder: Path, tmp_path: Path) -> Iterator[Bench]:
+    bench = Bench(folder, {"DATABASE_URL": database.url}, database.url, tmp_path / "gate")
     yield bench
     end(bench)
 
 
 def end(bench: Bench) -> None:
+    bench.release()
     for process in bench.processes:
         if process.poll() is None:
             process.kill()
@@ -121,7 +130,7 @@ def end(bench: Bench) -> None:
 def undisturbed(folder: Path) -> Iterator[list[tuple[Any, ...]]]:
     """The rows of an index that was built in peace."""
     with fresh_database("peace") as database:
-        bench = Bench(folder, {"DATABASE_URL": database.url}, database.url)
+        bench = Bench(folder, {"DATABASE_URL": database.url}, database.url, folder / "no-gate")
         report = bench.complete()
         assert (report["documents"], report["inserted"]) == (DOCUMENTS, 3 * DOCUMENTS)
         yield bench.rows()
@@ -145,7 +154,7 @@ def the_next_run_completes_it(bench: Bench, undisturbed: list[tuple[Any, ...]]) 
 def test_a_connection_that_is_ended_by_the_server(
     bench: Bench, undisturbed: list[tuple[Any, ...]]
 ) -> None:
-    process = bench.start()
+    process = bench.start(held=True)
     bench.wait_for_the_middle()
     with connect(bench.url, autocommit=True) as conn:
         conn.execute(
@@ -153,6 +162,7 @@ def test_a_connection_that_is_ended_by_the_server(
             " WHERE datname = current_database() AND usename = current_user"
             " AND pid <> pg_backend_pid()"
         )
+    bench.release()
     out, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, out) == (1, "")
     assert "the database went away after" in err
@@ -169,13 +179,15 @@ def test_a_postmaster_that_is_killed(
     tmp_path: Path, folder: Path, undisturbed: list[tuple[Any, ...]]
 ) -> None:
     server = ensure_server(tmp_path)
-    bench = Bench(folder, {"COURSE_STATE": str(tmp_path)}, server.url("course"))
+    gate = tmp_path / "gate"
+    bench = Bench(folder, {"COURSE_STATE": str(tmp_path)}, server.url("course"), gate)
     try:
-        process = bench.start(pause=0.4)
+        process = bench.start(held=True)
         wait_for_database(server.url(), "course")
         bench.wait_for_the_middle()
         postmaster = int((server.pgdata / "postmaster.pid").read_text(encoding="utf-8").split()[0])
         os.kill(postmaster, signal.SIGKILL)
+        bench.release()
         out, err = process.communicate(timeout=PATIENCE)
         assert (process.returncode, out) == (1, "")
         assert "the database went away after" in err
@@ -205,11 +217,11 @@ def wait_for_database(url: str, name: str) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
 def test_ctrl_c(bench: Bench, undisturbed: list[tuple[Any, ...]]) -> None:
-    process = bench.start()
+    process = bench.start(held=True)
     bench.wait_for_the_middle()
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=PATIENCE)
-    assert (process.returncode, out) == (130, "")
+    assert (process.returncode, out) == (130, ""), err
     assert "stopped" in err
     assert "Traceback" not in err
     nothing_is_half_written(bench)
@@ -220,7 +232,7 @@ def test_ctrl_c(bench: Bench, undisturbed: list[tuple[Any, ...]]) -> None:
 def test_ctrl_c_while_waiting_for_another_ingest(
     bench: Bench, undisturbed: list[tuple[Any, ...]]
 ) -> None:
-    first = bench.start(pause=0.4)
+    first = bench.start(held=True)
     bench.wait_for_the_middle()
     second = bench.start()
     assert second.stderr is not None
@@ -229,6 +241,7 @@ def test_ctrl_c_while_waiting_for_another_ingest(
     _, err = second.communicate(timeout=PATIENCE)
     assert second.returncode == 130
     assert "Traceback" not in err
+    bench.release()
     out, err = first.communicate(timeout=PATIENCE)
     assert (first.returncode, err) == (0, "")
     assert json.loads(out)["inserted"] == 3 * DOCUMENTS
@@ -236,7 +249,7 @@ def test_ctrl_c_while_waiting_for_another_ingest(
 
 
 def test_an_ingest_that_is_killed(bench: Bench, undisturbed: list[tuple[Any, ...]]) -> None:
-    process = bench.start()
+    process = bench.start(held=True)
     bench.wait_for_the_middle()
     process.kill()
     process.communicate(timeout=PATIENCE)
@@ -254,7 +267,7 @@ def test_a_killed_update_leaves_each_document_in_one_version(bench: Bench, tmp_p
             (changing / f"{number:02}.md").write_text("\n\n".join(pieces), encoding="utf-8")
         if version == "old":
             bench.complete()
-    process = bench.start()
+    process = bench.start(held=True)
     deadline = time.monotonic() + PATIENCE
     while not {2, 4} <= (lengths := {len(places) for places in bench.documents().values()}):
         assert time.monotonic() < deadline, lengths
@@ -276,14 +289,16 @@ def test_a_killed_update_leaves_each_document_in_one_version(bench: Bench, tmp_p
 
 
 def test_two_at_once_do_the_work_once(bench: Bench, undisturbed: list[tuple[Any, ...]]) -> None:
-    first = bench.start(pause=0.4)
+    first = bench.start(held=True)
     bench.wait_for_the_middle()
     second = bench.start()
+    assert second.stderr is not None
+    assert "another ingest of the same source is running" in second.stderr.readline()
+    bench.release()
     reports = []
-    for process, waited in ((first, False), (second, True)):
+    for process in (first, second):
         out, err = process.communicate(timeout=PATIENCE)
-        assert process.returncode == 0, err
-        assert ("another ingest of the same source is running" in err) is waited
+        assert (process.returncode, err) == (0, "")
         reports.append(json.loads(out))
     assert [report["inserted"] for report in reports] == [3 * DOCUMENTS, 0]
     assert [report["unchanged"] for report in reports] == [0, 3 * DOCUMENTS]
@@ -294,7 +309,7 @@ def test_three_from_the_very_start_do_the_work_once(
     bench: Bench, undisturbed: list[tuple[Any, ...]]
 ) -> None:
     reports = []
-    for process in [bench.start(pause=0.02) for _ in range(3)]:
+    for process in [bench.start() for _ in range(3)]:
         out, err = process.communicate(timeout=PATIENCE)
         assert process.returncode == 0, err
         reports.append(json.loads(out))
@@ -305,9 +320,9 @@ def test_three_from_the_very_start_do_the_work_once(
 def test_whoever_waits_takes_over_when_the_first_is_killed(
     bench: Bench, undisturbed: list[tuple[Any, ...]]
 ) -> None:
-    first = bench.start(pause=0.4)
+    first = bench.start(held=True)
     bench.wait_for_the_middle()
-    second = bench.start(pause=0)
+    second = bench.start()
     assert second.stderr is not None
     assert "waiting" in second.stderr.readline()
     first.kill()

@@ -1,6 +1,9 @@
-"""A service on a real socket, for tests: uvicorn in a thread of its own."""
+"""A service on a real socket, for tests: uvicorn in a thread, or the command in a process."""
 
 import contextlib
+import os
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -11,6 +14,8 @@ import uvicorn
 from fastapi import FastAPI
 
 from course_lib.service.run import listen
+
+COMMAND = "from course_lib.cli import main; main()"
 
 
 @dataclass
@@ -43,6 +48,41 @@ def running(app: FastAPI, *, wait: bool = True) -> Iterator[Running]:
             server.should_exit = True
             thread.join(30)
             assert not thread.is_alive()
+
+
+@dataclass
+class Command:
+    """`course serve` in a process of its own: its address, and the lines that it printed."""
+
+    url: str
+    process: subprocess.Popen[str]
+    lines: list[str]
+    reader: threading.Thread
+
+
+@contextlib.contextmanager
+def command(database_url: str, *options: str) -> Iterator[Command]:
+    """Run `course serve` on a free port until it is ready, and end it at last."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", COMMAND, "serve", "--port", "0", *options],
+        env=os.environ | {"DATABASE_URL": database_url},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        encoding="utf-8",
+    )
+    try:
+        assert process.stdout
+        url = process.stdout.readline().split()[2]
+        lines: list[str] = []
+        # A full pipe would stop the service.
+        reader = threading.Thread(target=lines.extend, args=(process.stdout,), daemon=True)
+        reader.start()
+        until(lambda: httpx.get(f"{url}/ready", timeout=60).status_code == 200)
+        yield Command(url, process, lines, reader)
+    finally:
+        process.kill()
+        process.wait()
 
 
 def until(holds: Callable[[], bool], seconds: float = 60) -> None:

@@ -1,11 +1,8 @@
 """What happens around a service: limits, keys, a database that goes away, a signal, a crowd."""
 
 import json
-import os
 import shutil
 import signal
-import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -26,9 +23,8 @@ from course_lib.settings import project_root
 from course_lib.store import connect, ensure_server, stop_server
 from course_lib.store.server import remove_server
 from tests.service.conftest import Index
-from tests.service.running import running, until
+from tests.service.running import command, running, until
 
-COMMAND = "from course_lib.cli import main; main()"
 QUESTION = {"query": "How is drift measured?", "top_k": 3}
 
 
@@ -155,39 +151,26 @@ def test_a_restart_under_load_costs_errors_only_while_it_is_away(
 
 
 def test_the_command_serves_and_ends_what_is_under_way(index: Index) -> None:
-    environment = os.environ | {"DATABASE_URL": index.url}
-    process = subprocess.Popen(
-        [sys.executable, "-c", COMMAND, "serve", "--port", "0"],
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        encoding="utf-8",
-    )
-    try:
-        assert process.stdout
-        url = process.stdout.readline().split()[2]
-        with httpx.Client(base_url=url, timeout=60) as client:
-            until(lambda: client.get("/ready").status_code == 200)
-            answers: list[int] = []
+    with command(index.url) as service, httpx.Client(base_url=service.url, timeout=60) as client:
+        answers: list[int] = []
 
-            def ask() -> None:
-                texts = {"texts": [f"a longer text, number {n} " * 60 for n in range(128)]}
-                answers.append(client.post("/embeddings", json=texts).status_code)
+        def ask() -> None:
+            texts = {"texts": [f"a longer text, number {n} " * 60 for n in range(32)]}
+            answers.append(client.post("/embeddings", json=texts).status_code)
 
-            asking = threading.Thread(target=ask)
-            asking.start()
-            time.sleep(0.3)
-            process.send_signal(signal.SIGTERM)
-            asking.join()
-            assert answers == [200]
-        output, _ = process.communicate(timeout=60)
-        assert process.returncode in (0, -signal.SIGTERM)
-        lines = [json.loads(line) for line in output.splitlines() if line.startswith("{")]
+        asking = threading.Thread(target=ask)
+        asking.start()
+        # The one for the metrics is under way itself.
+        both = "course_requests_in_flight 2.0"
+        until(lambda: bool(answers) or both in httpx.get(f"{service.url}/metrics").text)
+        service.process.send_signal(signal.SIGTERM)
+        asking.join()
+        assert answers == [200]
+        assert service.process.wait(60) in (0, -signal.SIGTERM)
+        service.reader.join(60)
+        lines = [json.loads(line) for line in service.lines if line.startswith("{")]
         [line] = [line for line in lines if line["path"] == "/embeddings"]
         assert line["status"] == 200 and line["tenant"] == "local" and line["ms"] > 0
-    finally:
-        process.kill()
 
 
 def test_a_taken_port_is_named(index: Index) -> None:

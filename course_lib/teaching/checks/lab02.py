@@ -39,6 +39,8 @@ spec:
       image: log:2
 """
 LINES = lines_of(SMALL, 0, len(SMALL))
+NESTED = "spec:\n  template:\n    metadata:\n      labels:\n        app: x\n"
+INWARDS = lines_of(NESTED, 0, len(NESTED))
 OUTWARDS = [
     Line(0, 12, False, "a.b.c"),
     Line(10, 12, False, "a.b.d"),
@@ -218,6 +220,7 @@ def check_next_cut(call: Probe) -> None:
         judged(call(LINES, at, limit), gives, because)
     judged(call(LINES, 5, 89), 6, "line 6 is a first, and nothing else is in reach")
     judged(call(LINES, 4, 60), 5, "no line starts at 60 or before, so the next one it is")
+    judged(call(INWARDS, 0, 45), 1, "every line in reach is a first, so the next one it is")
     judged(
         call(LINES, 0, 138), 9, "the end of the resource is in reach, and it is shallower than 0"
     )

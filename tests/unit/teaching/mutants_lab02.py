@@ -285,6 +285,14 @@ def raises_where_nothing_is_in_reach(lines, at, limit):
     return min(boundaries, key=_depth(lines))
 
 
+def takes_the_last_where_all_are_firsts(lines, at, limit):
+    if (end := _ended(lines, at, limit)) is not None:
+        return end
+    within = _reach(lines, at, limit)
+    boundaries = [i for i in reversed(within) if not lines[i].first] or within[-1:]
+    return min(boundaries, key=_depth(lines), default=at + 1)
+
+
 def gives_up_where_nothing_is_in_reach(lines, at, limit):
     return _right(lines, at, limit) if _reach(lines, at, limit) else len(lines) - 1
 
@@ -407,6 +415,7 @@ MUTANTS = {
         counts_the_limit_from_the_piece: "next_cut(",
         forgets_the_end: "the end has depth -1",
         raises_where_nothing_is_in_reach: "ValueError",
+        takes_the_last_where_all_are_firsts: "every line in reach is a first",
         gives_up_where_nothing_is_in_reach: "so the next one it is",
         returns_the_offset: "the number of a line, not its offset",
     },

@@ -1,0 +1,22 @@
+"""The service under a crowd, for half a minute."""
+
+import json
+
+import pytest
+
+from course_lib.settings import project_root
+from tests.service.conftest import Index
+from tests.service.crowd import ask_all
+from tests.service.running import command
+
+CLIENTS, SECONDS = 50, 30.0
+
+
+@pytest.mark.long
+def test_fifty_clients_ask_for_half_a_minute_and_every_one_is_answered(index: Index) -> None:
+    lines = (project_root() / "data/questions/documents.jsonl").read_text(encoding="utf-8")
+    questions = [json.loads(line)["question"] for line in lines.splitlines()]
+    with command(index.url) as service:
+        crowd = ask_all(service.url, questions, CLIENTS, SECONDS)
+    assert crowd.failures == []
+    assert len(crowd.seconds) > CLIENTS  # everybody had a turn, and some had more
