@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
 
 from course_lib import __version__
-from course_lib.service import page, routes
+from course_lib.errors import DatabaseError
+from course_lib.service import page, routes, xray_routes
 from course_lib.service.config import ServiceConfig
 from course_lib.service.context import Context
 from course_lib.service.database import Database
@@ -16,6 +18,8 @@ from course_lib.service.encoding import Embedder, Encoder
 from course_lib.service.metrics import Metrics
 from course_lib.service.middleware import Door
 from course_lib.service.problems import Problem, add_problem_handlers
+
+log = logging.getLogger("course.service")
 
 
 def create_app(config: ServiceConfig | None = None, *, embedder: Embedder | None = None) -> FastAPI:
@@ -70,6 +74,7 @@ def create_app(config: ServiceConfig | None = None, *, embedder: Embedder | None
     )
     app.include_router(page.router)
     app.include_router(routes.router)
+    app.include_router(xray_routes.router)
     add_problem_handlers(app)
     _describe_problems(app)
     app.add_middleware(Door, config=config, metrics=metrics)
@@ -92,11 +97,17 @@ def _reader_url(config: ServiceConfig) -> str:
     """
     from course_lib.settings import settings
     from course_lib.store import connect, create_schema, default_url, service_url
+    from course_lib.xray import create_tables
 
     url = config.database_url or default_url()
     with connect(url, autocommit=True) as conn:
         create_schema(conn, settings().vector_dim)
-    return service_url("reader", url=url)
+        reader = service_url("reader", url=url)
+        try:
+            create_tables(conn)  # once the roles are there: it lets them at the tables
+        except DatabaseError as error:
+            log.warning("no X-Ray: %s. %s", error.args[0], error.hint)
+    return reader
 
 
 def _describe_problems(app: FastAPI) -> None:

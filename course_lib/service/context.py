@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
 
+from course_lib.errors import InputError
 from course_lib.records import TenantContext
 from course_lib.service.config import ServiceConfig
 from course_lib.service.database import Database
 from course_lib.service.encoding import Encoder
 from course_lib.service.metrics import Metrics
+
+if TYPE_CHECKING:
+    from course_lib.xray import FirstDescriber, LockFiles, SyncReport
+
+MOST_PACKAGES = 20_000
+"""Packages in one scan: each name that is new goes through the model before the answer is sent."""
 
 
 @dataclass
@@ -21,7 +29,7 @@ class Context:
     Attributes
     ----------
     writing
-        One ingest at a time: encoding is the bottleneck, and two would only slow each other.
+        One ingest or scan at a time: encoding is the bottleneck, two would only slow each other.
     """
 
     config: ServiceConfig
@@ -48,3 +56,51 @@ class Context:
             return ingest_source_files(
                 files, owner, conn=conn, embedder=embedder, partition=partition
             )
+
+    def scan(self, project: str, texts: Mapping[str, str], tenant: str) -> SyncReport:
+        """Sync a tenant's project with its lock files, as the role that writes; for a thread.
+
+        Raises
+        ------
+        InputError
+            If none of them is a lock file, or they name too many packages.
+        DatabaseError
+            As `sync_project`.
+        """
+        from course_lib.embedder import EmbeddingClient
+        from course_lib.store import connect, service_url
+        from course_lib.xray import LockFiles, sync_project
+
+        files = LockFiles(texts)
+        count = sum(_count(files, language) for language in files.languages())
+        if count > MOST_PACKAGES:
+            raise InputError(
+                f"the lock files name {count} packages, and {MOST_PACKAGES} are the most",
+                hint="Scan them where the database is: course xray scan.",
+            )
+        embedder = (
+            cast("EmbeddingClient", self.encoder.from_thread()) if self.encoder.is_ready else None
+        )
+        url = service_url("writer", url=self.config.database_url)
+        with connect(url, autocommit=True) as conn:
+            return sync_project(
+                conn, project, files, tenant=tenant, embedder=embedder, describer=self._describer
+            )
+
+    @cached_property
+    def _describer(self) -> FirstDescriber:
+        """Who describes packages; an image has the library alone, without the course's table."""
+        from course_lib.xray import FirstDescriber, InstalledDescriber, offline_describer
+
+        try:
+            return offline_describer()
+        except InputError:
+            return FirstDescriber(InstalledDescriber())
+
+
+def _count(files: LockFiles, language: str) -> int:
+    """Return how many packages the files of a language name; none where one of them is broken."""
+    try:
+        return len(files.packages(language))
+    except InputError:
+        return 0

@@ -71,6 +71,7 @@ class Encoder:
         self.batches = 0
         self.texts = 0
         self.problem = "the model is being loaded"
+        self.is_loading = True
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="encoder")
         self._queue: asyncio.Queue[_Wanted] = asyncio.Queue()
         self._waiting = 0
@@ -145,6 +146,7 @@ class Encoder:
             self.problem = "the model cannot be loaded; the log says why"
         else:
             self.problem = ""
+        self.is_loading = False
 
     async def _work(self) -> None:
         loop = asyncio.get_running_loop()

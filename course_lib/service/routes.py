@@ -31,7 +31,7 @@ from course_lib.service.problems import ProblemError, UnavailableError, response
 
 router = APIRouter()
 
-_schemes = [
+SCHEMES = [
     Depends(HTTPBearer(auto_error=False, description="an API key, as Authorization: Bearer KEY")),
     Depends(APIKeyHeader(name="X-API-Key", auto_error=False, description="an API key")),
 ]
@@ -108,7 +108,7 @@ async def metrics(here: Here) -> Response:
 @router.post(
     "/search",
     tags=["search"],
-    dependencies=_schemes,
+    dependencies=SCHEMES,
     responses=responses(401, 413, 422, 429, 503),
 )
 async def search(asked: SearchRequest, here: Here, tenant: Reader) -> SearchResponse:
@@ -169,7 +169,7 @@ async def find(
 @router.get(
     "/documents/stats",
     tags=["search"],
-    dependencies=_schemes,
+    dependencies=SCHEMES,
     responses=responses(401, 429, 503),
 )
 async def stats(here: Here, tenant: Reader) -> StatsResponse:
@@ -201,7 +201,7 @@ async def stats(here: Here, tenant: Reader) -> StatsResponse:
 @router.post(
     "/embeddings",
     tags=["model"],
-    dependencies=_schemes,
+    dependencies=SCHEMES,
     responses=responses(401, 413, 422, 429, 503),
 )
 async def embeddings(asked: EmbeddingsRequest, here: Here, tenant: Reader) -> EmbeddingsResponse:
@@ -217,7 +217,7 @@ async def embeddings(asked: EmbeddingsRequest, here: Here, tenant: Reader) -> Em
 @router.post(
     "/ingest/source-files",
     tags=["ingest"],
-    dependencies=_schemes,
+    dependencies=SCHEMES,
     responses=responses(401, 413, 422, 429, 503),
 )
 async def ingest(asked: IngestRequest, here: Here, tenant: Writer) -> IngestResponse:

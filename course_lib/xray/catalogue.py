@@ -24,15 +24,23 @@ BATCH = 256
 def delete_orphans(
     conn: psycopg.Connection[Any], language: str, names: Collection[str]
 ) -> list[str]:
-    """Delete those of some packages that no project uses any more, and return their names.
+    """Delete from the catalogue those of some packages that no project uses; return their names.
+
+    The catalogue is `xray_packages`. Who uses what stands in `xray_used`: a row (language, name)
+    for each use of a package in any project.
 
     Parameters
     ----------
     conn
         A connection in the transaction that removed the packages from a project's report, alone
-        among the writers of this language (`alone_in`).
+        among the writers of this language (`alone_in`). The caller commits.
     language, names
-        What that project does not use any more.
+        What that project does not use any more. Other packages stay, whoever uses them.
+
+    Returns
+    -------
+    list of str
+        What was deleted, sorted.
 
     Examples
     --------

@@ -23,6 +23,9 @@ SCANNER = "1"
 LARGEST = 50_000_000
 """Bytes of the largest lock file that is read."""
 
+LONGEST_NAME = 500
+"""Characters of a package's name: those of the registries are shorter, and an index has limits."""
+
 NOT_OURS = frozenset(
     {"node_modules", "vendor", "bower_components", "site-packages", "__pycache__", "target", "venv"}
 )
@@ -91,6 +94,8 @@ class LockFiles:
                 if "\0" in self.texts[path]:
                     raise ValueError("it holds a NUL character")
                 packages = one.parse(self.texts[path])
+                for name, version in packages.items():
+                    _check(name, version)
             except (ValueError, RecursionError) as error:
                 raise InputError(
                     f"{path} is no {one.id} that can be read: {error}",
@@ -156,3 +161,11 @@ def _refuse(error: OSError) -> None:
         f"{error.filename} cannot be read: {error.strerror}",
         hint="Nothing was changed. Give yourself the right to read it, or scan a folder below.",
     ) from error
+
+
+def _check(name: str, version: str) -> None:
+    """Refuse what no table can hold; an escape in JSON or TOML can write any character."""
+    if len(name) > LONGEST_NAME:
+        raise ValueError(f"a name in it has {len(name)} characters: {name[:40]!r}…")
+    if any(one == "\0" or "\ud800" <= one <= "\udfff" for one in name + version):
+        raise ValueError(f"{name[:40]!r} holds what is no character")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, LiteralString
 
 import numpy as np
 import psycopg
@@ -22,6 +22,28 @@ from course_lib.xray.tables import explained
 
 FALLBACK = 50
 """How many packages are suggested where none can be chosen."""
+
+NO_MODEL = "there is no model"
+
+NEAREST: LiteralString = """
+SELECT mine.name, mine.version, coalesce(mine.description, package.description),
+       1 - (package.embedding <=> %(query)s) AS similarity
+FROM xray_report_packages AS mine
+JOIN xray_packages AS package USING (language, name)
+WHERE mine.tenant_id = %(tenant)s AND mine.project = %(project)s
+  AND mine.language = %(language)s AND package.model = %(model)s
+ORDER BY package.embedding <=> %(query)s, mine.name COLLATE "C"
+LIMIT %(k)s
+"""
+"""The filtered search: of a catalogue that all share, it reads the project's own names."""
+
+FIRST: LiteralString = """
+SELECT mine.name, mine.version, coalesce(mine.description, package.description)
+FROM xray_report_packages AS mine
+JOIN xray_packages AS package USING (language, name)
+WHERE mine.tenant_id = %(tenant)s AND mine.project = %(project)s AND mine.language = %(language)s
+ORDER BY mine.name COLLATE "C" LIMIT %(k)s
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +119,13 @@ def suggest(
     if k < 1:
         raise InputError(f"k is {k}", hint="Ask for 1 package or more.")
     found: list[Suggestion] = []
-    fallback = "there is no model"
+    fallback = NO_MODEL
     with explained(conn):
         if embedder is not None:
             try:
                 vector = embedder.encode([instruction])[0]
             except ModelError as error:
-                fallback = f"there is no model: {error.args[0]}"
+                fallback = f"{NO_MODEL}: {error.args[0]}"
             else:
                 found = nearest_packages(
                     conn,
@@ -114,10 +136,7 @@ def suggest(
                     k=k,
                     tenant=tenant,
                 )
-                fallback = (
-                    f"no package of the project has a vector of the model {embedder.model_name}; "
-                    "`course xray backfill` makes them"
-                )
+                fallback = no_vectors(embedder.model_name)
         if found:
             return Suggestions(tuple(found))
         first = first_packages(conn, project=project, language=language, tenant=tenant)
@@ -163,24 +182,7 @@ def nearest_packages(
     """
     with as_tenant(conn, tenant):
         rows = conn.execute(
-            """
-            SELECT mine.name, mine.version, coalesce(mine.description, package.description),
-                   1 - (package.embedding <=> %(query)s) AS similarity
-            FROM xray_report_packages AS mine
-            JOIN xray_packages AS package USING (language, name)
-            WHERE mine.tenant_id = %(tenant)s AND mine.project = %(project)s
-              AND mine.language = %(language)s AND package.model = %(model)s
-            ORDER BY package.embedding <=> %(query)s, mine.name COLLATE "C"
-            LIMIT %(k)s
-            """,
-            {
-                "query": Vector(query_vector),
-                "tenant": tenant,
-                "project": project,
-                "language": language,
-                "model": model,
-                "k": k,
-            },
+            NEAREST, nearest_values(query_vector, project, language, model, k, tenant)
         ).fetchall()
     return [Suggestion(*row) for row in rows]
 
@@ -206,13 +208,39 @@ def first_packages(
     """
     with as_tenant(conn, tenant):
         rows = conn.execute(
-            """
-            SELECT mine.name, mine.version, coalesce(mine.description, package.description)
-            FROM xray_report_packages AS mine
-            JOIN xray_packages AS package USING (language, name)
-            WHERE mine.tenant_id = %s AND mine.project = %s AND mine.language = %s
-            ORDER BY mine.name COLLATE "C" LIMIT %s
-            """,
-            [tenant, project, language, limit],
+            FIRST, {"tenant": tenant, "project": project, "language": language, "k": limit}
         ).fetchall()
     return [Suggestion(*row) for row in rows]
+
+
+def nearest_values(
+    query_vector: Sequence[float] | np.ndarray[Any, Any],
+    project: str,
+    language: str,
+    model: str,
+    k: int,
+    tenant: str,
+) -> dict[str, object]:
+    """Return the values of `NEAREST`'s placeholders."""
+    return {
+        "query": Vector(query_vector),
+        "tenant": tenant,
+        "project": project,
+        "language": language,
+        "model": model,
+        "k": k,
+    }
+
+
+def no_vectors(model: str) -> str:
+    """Return why there is only the fallback where a model is at hand, and nothing embedded by it.
+
+    Examples
+    --------
+    >>> no_vectors("mini")
+    'no package of the project has a vector of the model mini; `course xray backfill` makes them'
+    """
+    return (
+        f"no package of the project has a vector of the model {model}; "
+        "`course xray backfill` makes them"
+    )

@@ -17,7 +17,7 @@ from course_lib.errors import DatabaseError
 
 # A vector of any dimension: the tables are made before a model is at hand. Names of one project
 # are few, so that they are compared one by one, and an index (which needs a dimension) is no gain.
-_TABLES: LiteralString = """
+TABLES: LiteralString = """
 CREATE TABLE xray_packages (
     language    text NOT NULL,
     name        text NOT NULL,
@@ -83,7 +83,7 @@ def create_tables(conn: psycopg.Connection[Any]) -> None:
         if not has_tables(conn):
             try:
                 with conn.transaction():
-                    conn.execute(_TABLES)
+                    conn.execute(TABLES)
             except psycopg.errors.InsufficientPrivilege as error:
                 raise DatabaseError(
                     "the tables of the X-Ray are missing, and this role may not create them",
@@ -124,7 +124,9 @@ def alone_in(conn: psycopg.Connection[Any], language: str) -> Iterator[None]:
 
 
 @contextmanager
-def explained(conn: psycopg.Connection[Any]) -> Iterator[None]:
+def explained(
+    conn: psycopg.Connection[Any] | psycopg.AsyncConnection[Any],
+) -> Iterator[None]:
     """Turn what the database says into an error with a way out.
 
     Raises

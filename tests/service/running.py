@@ -73,7 +73,7 @@ def command(database_url: str, *options: str) -> Iterator[Command]:
     )
     try:
         assert process.stdout
-        url = process.stdout.readline().split()[2]
+        url = process.stdout.readline().split()[2].rstrip("/")
         lines: list[str] = []
         # A full pipe would stop the service.
         reader = threading.Thread(target=lines.extend, args=(process.stdout,), daemon=True)

@@ -20,7 +20,7 @@ CHECKS = [
 ]
 OPERATIONS = {
     "GET /health", "GET /ready", "GET /metrics", "POST /search", "GET /documents/stats",
-    "POST /embeddings", "POST /ingest/source-files",
+    "POST /embeddings", "POST /ingest/source-files", "POST /xray/scan", "POST /xray/suggest",
 }  # fmt: skip
 
 

@@ -1,0 +1,605 @@
+# %% [markdown]
+# # 10 · A fresh index
+#
+# You will keep a catalogue fresh that two projects share: what is new comes in, what is gone goes, what others still use stays.
+# And code generation gets the packages that matter, in place of the first fifty.
+#
+# | You will be able to | Builds | Time | Needs |
+# |---|---|---|---|
+# | plan a sync, so that only what changed costs anything · delete what nobody uses any more, with two syncs at once · search a shared catalogue by meaning and for one project only | `indexing/plan.py` · `xray/` | 45 min | SQL; lab 04 for embeddings, lab 05 for transactions |
+
+# %% tags=["parameters"]
+data_dir = "data/documents"
+database_url = ""
+embedding_model = ""
+
+# %%
+from course_lib.teaching import start
+
+lab = start("10", data_dir=data_dir, database_url=database_url, embedding_model=embedding_model)
+conn = lab.connect(autocommit=True)  # each statement commits by itself
+lab.show.pipeline("table")
+
+# %% [markdown]
+# ## The first fifty
+#
+# A comment in a Python file says `# fetch top charts from Spotify`, and a model is to write the code below it. It writes better
+# code if its [prompt](../labs/GLOSSARY.md#prompt) says which packages the project has. They stand in its
+# [lock file](../labs/GLOSSARY.md#lock-file).
+
+# %% tags=["nbval-check-output"]
+from course_lib.settings import project_root
+from course_lib.xray import find_lock_files
+
+lock_files = {
+    project: find_lock_files(project_root() / "data" / "lockfiles" / project)
+    for project in ("rider-app", "forecasting")
+}
+rider, forecasting = (files.packages("python") for files in lock_files.values())
+print(len(rider), "Python packages in rider-app,", len(forecasting), "in forecasting")
+fifty = sorted(rider)[:50]
+print("the first fifty go from", fifty[0], "to", fifty[-1])
+
+# %% [markdown]
+# All of them are too many for a prompt, so many programs take the first fifty. The client for Spotify is called spotipy, which
+# comes too late. Bad luck? The course has labelled instructions, each with the packages that serve it (its
+# [gold](../labs/GLOSSARY.md#gold)), for two projects and five languages.
+#
+# > **Predict.** What share of the wanted packages is among the first fifty of its project and language?
+
+# %%
+from course_lib.xray.measure import read_instructions, score_suggestions
+
+instructions = read_instructions()
+
+
+def first_names(asked, count=50):
+    return sorted(lock_files[asked.project].packages(asked.language))[:count]
+
+
+first_fifty = score_suggestions(first_names, instructions)
+print(f"{first_fifty.instructions} instructions: {first_fifty.recall:.0%} found")
+kinds = sorted({(each.project, each.language) for each in instructions})
+found = {
+    " ".join(kind): score_suggestions(
+        first_names, [each for each in instructions if (each.project, each.language) == kind]
+    ).recall
+    for kind in kinds
+}
+lab.show.bars(found, "Share of the wanted packages among the first fifty")
+
+# %% [markdown]
+# A project of few packages does well, and all others are served by the alphabet. We want a catalogue that
+#
+# 1. is brought up to date by doing only what has to be done,
+# 2. is shared, so that a package is described and embedded once, however many projects use it,
+# 3. loses what nobody uses, and never what somebody does,
+# 4. is searched by meaning, but only among the names of one project.
+
+# %% [markdown]
+# ## By hand: one night
+#
+# Two projects, before and after a night in which *rider-app* changed its lock file. Decide for each row what happens to the
+# project's list, and then what happens to the shared catalogue.
+#
+# | package | rider-app yesterday | rider-app today | forecasting |
+# |---|---|---|---|
+# | httpx | 0.28.1 | 0.28.1 | 0.28.1 |
+# | spotipy | 2.25.1 | 2.26.0 | |
+# | polars | | 1.32.2 | 1.32.2 |
+# | pillow | 11.2.1 | | 11.3.0 |
+# | bleach | 6.2.0 | | |
+#
+# <details><summary>The answer</summary>
+#
+# The list: httpx is *skipped*, spotipy *changed*, polars *added*, pillow and bleach *removed*. The catalogue: polars is there
+# already. Pillow stays, because forecasting uses it. Bleach has no user left: it is an [orphan](../labs/GLOSSARY.md#orphan), and goes.
+#
+# </details>
+
+# %% [markdown]
+# ## Exercise 10.1: the plan
+#
+# First the list. Compare what is there with what was stored, and write down what to do; doing it comes later. The plan knows no
+# packages, only keys and states that are equal or not. `Plan()` is a record of four empty lists: `skip`, `add`, `change`, `remove`.
+#
+# ```
+# make_plan({"a": 1, "b": 2, "c": 3}, {"a": 1, "b": 0, "d": 4})
+#   →  Plan(skip=['a'], add=['c'], change=['b'], remove=['d'])
+# ```
+
+# %% exercise="10.1"
+from course_lib.indexing.plan import make_plan
+
+# %%
+lab.check("10.1", make_plan)
+
+# %%
+lab.hint("10.1")  # run again for the next hint
+
+# %% [markdown] tags=["solution"]
+# Nothing in it touches a database, so it can be tried in a millisecond, and the same function serves packages, documents and whole
+# repositories. Only the state differs: a version here, a hash of the content there.
+
+# %% tags=["nbval-check-output"]
+make_plan = lab.use("make_plan")
+today = {**rider, "spotipy": "2.26.0", "polars": forecasting["polars"]}
+del today["pillow"], today["bleach"]
+plan = make_plan(today, rider)
+print(len(plan.skip), "skipped; add", plan.add, "change", plan.change, "remove", plan.remove)
+
+# %% [markdown]
+# ## Two tables
+#
+# What each project uses stands in one table, what a package is in another, which all projects share. A
+# [foreign key](../labs/GLOSSARY.md#foreign-key) leads from the first to the second:
+# the database refuses a use of a package that the catalogue does not have.
+#
+# `xray_used` is a view of the first table: that a package is used, not by whom. All of ours belong to one
+# [tenant](../labs/GLOSSARY.md#tenant), "local". `carry_out` does what a plan says, on a project's list.
+
+# %% tags=["nbval-check-output"]
+from course_lib.xray import create_tables, drop_tables
+
+drop_tables(conn)
+create_tables(conn)
+for table in ("xray_report_packages", "xray_packages", "xray_used"):
+    columns = [column.name for column in conn.execute(f"SELECT * FROM {table}").description]
+    print(f"{table}: {', '.join(columns)}")
+
+# %% tags=["nbval-check-output"]
+CATALOGUED = """
+    INSERT INTO xray_packages (language, name)
+    SELECT 'python', unnest(%s::text[]) ON CONFLICT DO NOTHING"""
+LISTED = """
+    INSERT INTO xray_report_packages (tenant_id, project, language, name, version)
+    SELECT 'local', %s, 'python', unnest(%s::text[]), unnest(%s::text[])
+    ON CONFLICT (tenant_id, project, language, name) DO UPDATE SET version = excluded.version"""
+UNLISTED = "DELETE FROM xray_report_packages WHERE project = %s AND name = ANY(%s)"
+
+
+def carry_out(conn, project, plan, packages):
+    written = [*plan.add, *plan.change]
+    conn.execute(CATALOGUED, [plan.add])
+    conn.execute(LISTED, [project, written, [packages[name] for name in written]])
+    conn.execute(UNLISTED, [project, plan.remove])
+
+
+def stored(conn, project):
+    query = "SELECT name, version FROM xray_report_packages WHERE project = %s"
+    return dict(conn.execute(query, [project]).fetchall())
+
+
+for project, packages in {"rider-app": rider, "forecasting": forecasting}.items():
+    carry_out(conn, project, make_plan(packages, stored(conn, project)), packages)
+print(conn.execute("SELECT count(*) FROM xray_packages").fetchone()[0], "packages in the catalogue")
+
+# %% [markdown]
+# That is fewer than both lock files together: what they have in common is there once.
+#
+# ## Exercise 10.2: what has to be embedded
+#
+# A package is found by the [embedding](../labs/GLOSSARY.md#embedding) of its name and description, and encoding is the dear part. A
+# vector stays good as long as it was made of the same text by the same model; the version does not matter.
+
+# %% exercise="10.2"
+def names_to_embed(texts: dict, made_of: dict, model: str) -> list[str]:
+    """Return the names whose vectors have to be made, in the order of `texts`.
+
+    `texts` holds what is to be encoded: name → text. `made_of` tells of each vector that there is
+    what it was made of: name → (text, model). `model` is the one in use now.
+
+    Examples
+    --------
+    >>> texts = {"rich": "Colours", "typer": "Commands", "httpx": "Client"}
+    >>> made_of = {"rich": ("Colours", "mini"), "typer": ("Command lines", "mini")}
+    >>> names_to_embed(texts, made_of, "mini")
+    ['typer', 'httpx']
+    """
+    ### BEGIN SOLUTION
+    return [name for name, text in texts.items() if made_of.get(name) != (text, model)]
+    ### END SOLUTION
+
+
+# %%
+lab.check("10.2", names_to_embed)
+
+# %%
+lab.hint("10.2")  # run again for the next hint
+
+# %% [markdown] tags=["solution"]
+# This is a plan once more, with the pair (text, model) for a state: what has to be made is `add` and `change` together. The model
+# belongs to the state, because numbers of two models have nothing to say to each other.
+
+# %% [markdown]
+# Descriptions come from a table here; they might come from a language model and cost money. `embed` makes the vectors that are
+# missing and returns how many.
+#
+# Then three nights: in the first everything is new, in the second nothing happens, in the third *rider-app* has today's lock file,
+# and one description was improved. A naive job encodes both lock files every night.
+#
+# > **Predict.** How many texts does each night encode?
+
+# %%
+from course_lib.xray import Package, TableDescriber
+
+names_to_embed = lab.use("names_to_embed")
+model = lab.embedder.model_name
+[described] = TableDescriber().describe([Package("python", name) for name in {**rider, **forecasting}])
+texts = {package.name: f"{package.name}: {text}" for package, text in described.items()}
+FILLED = """
+    UPDATE xray_packages SET description = %s, model = %s, embedding = %s
+    WHERE language = 'python' AND name = %s"""
+
+
+def embed(texts):
+    rows = conn.execute("SELECT name, description, model FROM xray_packages WHERE model IS NOT NULL")
+    names = names_to_embed(texts, {name: (text, by) for name, text, by in rows}, model)
+    for name, vector in zip(names, lab.encode([texts[name] for name in names]), strict=True):
+        conn.execute(FILLED, [texts[name], model, vector, name])
+    return len(names)
+
+
+# %%
+better = {**texts, "twilio": "twilio: Sends text messages and makes phone calls"}
+nights = [embed(texts), embed(texts)]
+carry_out(conn, "rider-app", make_plan(today, stored(conn, "rider-app")), today)
+nights.append(embed(better))
+print("encoded in each night:", nights)
+every_night = 2 * (len(rider) + len(forecasting)) + len(today) + len(forecasting)
+spent = {"everything, every night": every_night, "what changed": sum(nights)}
+lab.show.bars(spent, "Texts encoded in three nights")
+
+# %% [markdown]
+# Polars cost nothing, because *forecasting* had brought it in. Neither did spotipy: another version, but the same description.
+#
+# ## What others still use
+#
+# *rider-app* has dropped pillow and bleach. Both are still in the catalogue. The naive job deletes there what it has removed.
+#
+# > **Predict.** *forecasting* uses pillow. What does the database say?
+
+# %% tags=["nbval-check-output"]
+import psycopg
+
+try:
+    conn.execute("DELETE FROM xray_packages WHERE name = ANY(%s)", [plan.remove])
+except psycopg.errors.ForeignKeyViolation as error:
+    print(error.diag.message_primary)
+    print(error.diag.message_detail)
+
+# %% [markdown]
+# The foreign key has saved us, and bleach is still there. Deleting nothing at all would be safe as well, but a catalogue that
+# only grows fills up with what nobody has.
+#
+# ## Exercise 10.3: orphans
+#
+# Write the deletion that looks first. Its `names` are those that one project has just let go. A package is a language *and* a name:
+# `redis` is one thing in Python and another in Ruby.
+
+# %% exercise="10.3"
+from course_lib.xray.catalogue import delete_orphans
+
+# %%
+lab.check("10.3", delete_orphans)
+
+# %%
+lab.hint("10.3")  # run again for the next hint
+
+# %% [markdown] tags=["solution"]
+# Looking and deleting is one statement. Done as two, in Python, somebody may begin to use the package in between. `names` keeps it
+# cheap: what else is in the catalogue was not let go by this sync and need not be looked at.
+
+# %% tags=["nbval-check-output"]
+delete_orphans = lab.use("delete_orphans")
+print("let go:", plan.remove, "deleted:", delete_orphans(conn, "python", plan.remove))
+left = conn.execute("SELECT name FROM xray_packages WHERE name IN ('bleach', 'pillow')").fetchall()
+print("in the catalogue:", left)
+
+# %% [markdown]
+# ## Break it: two at once
+#
+# Here is a whole sync, in one [transaction](../labs/GLOSSARY.md#transaction). It is right, as long as nobody else syncs. `meet` does
+# nothing yet: it is where another sync may come in between.
+
+# %%
+def naive_sync(conn, project, packages, meet):
+    with conn.transaction():
+        plan = make_plan(packages, stored(conn, project))
+        carry_out(conn, project, plan, packages)
+        meet()
+        delete_orphans(conn, "python", plan.remove)
+        meet()
+
+
+def begin(**projects):
+    drop_tables(conn)
+    create_tables(conn)
+    for project, packages in projects.items():
+        naive_sync(conn, project, packages, lambda: None)
+
+
+# %% [markdown]
+# Waiting for bad luck takes weeks, so we arrange it. `at_once` runs two syncs in two threads, each with a
+# [connection](../labs/GLOSSARY.md#database-connection) of its own; at `meet()` each waits until the other is there as well.
+#
+# Project *one* drops `shared` and has `mine` instead; at the same moment, project *two* begins to use `shared`. We take the foreign
+# key away for once, as in many a schema that has none.
+#
+# > **Predict.** Neither sees what the other has not committed yet. What is in the catalogue at the end?
+
+# %% tags=["nbval-check-output"]
+from course_lib.teaching.lab.meeting import at_once
+
+
+def look(met):
+    used = {name for (name,) in conn.execute("SELECT name FROM xray_used")}
+    there = {name for (name,) in conn.execute("SELECT name FROM xray_packages")}
+    print("they met:", met)
+    print("used, and not in the catalogue:", sorted(used - there))
+    print("in the catalogue, and not used:", sorted(there - used))
+
+
+begin(one={"shared": "1"})
+conn.execute("ALTER TABLE xray_report_packages DROP CONSTRAINT xray_report_packages_in_catalogue")
+look(at_once(lab.connect, naive_sync, ("one", {"mine": "1"}), ("two", {"shared": "1"})))
+
+# %% [markdown]
+# A package in use was lost. *Two* found it in the catalogue and had nothing to add; *one* saw no use of it and deleted it. With the
+# foreign key one of them would have failed instead, which is better, and still a sync that fails now and then.
+#
+# Now with the foreign key, and another night: both have `shared`, and both drop it.
+#
+# > **Predict.** Which of them deletes it from the catalogue?
+
+# %% tags=["nbval-check-output"]
+begin(one={"shared": "1", "mine": "1"}, two={"shared": "1", "yours": "1"})
+look(at_once(lab.connect, naive_sync, ("one", {"mine": "1"}), ("two", {"yours": "1"})))
+
+# %% [markdown]
+# Neither: each sees that the other still uses it, and leaves it to the other. The orphan stays, since no later sync lets go of it.
+#
+# | | one | two |
+# |---|---|---|
+# | 1 | removes its use of `shared` | removes its use of `shared` |
+# | 2 | does anybody use it? *Two does* | does anybody use it? *One does* |
+# | 3 | commits | commits |
+#
+# A constraint cannot help, because each row is right. What helps is taking turns.
+#
+# An [advisory lock](../labs/GLOSSARY.md#advisory-lock) is a lock on a number of our own, and PostgreSQL gives it to one transaction
+# at a time: `SELECT pg_advisory_xact_lock(…)`. The library's `alone_in` takes one for a language, so that Go does not wait for Python.
+
+# %% tags=["nbval-check-output"]
+from course_lib.xray.tables import alone_in
+
+
+def careful_sync(conn, project, packages, meet):
+    with alone_in(conn, "python"):
+        naive_sync(conn, project, packages, meet)
+
+
+begin(one={"shared": "1", "mine": "1"}, two={"shared": "1", "yours": "1"})
+look(at_once(lab.connect, careful_sync, ("one", {"mine": "1"}), ("two", {"yours": "1"}), patience=1))
+begin(one={"shared": "1"})
+look(at_once(lab.connect, careful_sync, ("one", {"mine": "1"}), ("two", {"shared": "1"}), patience=1))
+
+# %% [markdown]
+# They cannot meet any more. Who comes second waits, and then reads what the first one has committed. Plan, list and orphans are
+# behind the lock; describing and embedding are not, since a language model may take minutes and nobody should wait for it.
+#
+# ## Near, and ours
+#
+# `sync_project` is your sync, grown up: all languages of a project, a checksum that ends an unchanged one at once, the lock, and
+# vectors for what the catalogue lacks.
+
+# %% tags=["nbval-check-output"]
+from course_lib.xray import sync_project
+
+begin()
+for project, files in lock_files.items():
+    done = sync_project(conn, project, files, embedder=lab.embedder, describer=TableDescriber())
+    print(project, {each.language: len(each.added) for each in done.languages})
+    print("  described:", done.filled.described, " embedded:", done.filled.embedded)
+done = sync_project(conn, "rider-app", lock_files["rider-app"], embedder=lab.embedder)
+print("again: unchanged", [each.language for each in done.languages if each.unchanged])
+
+# %% [markdown]
+# So: five packages for *fetch top charts from Spotify*, in Python, for *rider-app*. Take the five nearest and keep what is ours.
+#
+# > **Predict.** How many of the five are left?
+
+# %% tags=["nbval-check-output"]
+instruction = "fetch top charts from Spotify"
+nearest = conn.execute(
+    "SELECT language, name FROM xray_packages ORDER BY embedding <=> %s, language, name LIMIT 5",
+    [lab.encode(instruction)],
+).fetchall()
+print(nearest)
+print("ours:", [name for language, name in nearest if language == "python" and name in rider])
+
+# %% [markdown]
+# Five clients for Spotify, in five languages, and one of them is ours. In a catalogue of a thousand projects it might be none.
+# Filtered after the choice, five suggestions become one; the filter belongs before it.
+#
+# ## Exercise 10.4: the nearest of this project
+#
+# Write the search that chooses among the project's names only, in one query. `<=>` is pgvector's
+# [cosine distance](../labs/GLOSSARY.md#cosine-distance).
+
+# %% exercise="10.4"
+def nearest_packages(conn, vector, project: str, language: str, k: int = 5) -> list:
+    """Return the `k` packages of a project that are nearest to a vector, the nearest first.
+
+    A project's packages in a language are those in `xray_report_packages`, their vectors are in
+    `xray_packages`. Each comes as a pair: its name and its cosine similarity to `vector`. Equal
+    ones come by name. What has no vector is left out.
+
+    Examples
+    --------
+    >>> vector = lab.encode("fetch top charts from Spotify")
+    >>> nearest_packages(conn, vector, "rider-app", "python", 2)
+    [('spotipy', 0.47...), ('prometheus-client', 0.29...)]
+    """
+    ### BEGIN SOLUTION
+    query = """
+        SELECT mine.name, 1 - (package.embedding <=> %(vector)s) AS similarity
+        FROM xray_report_packages AS mine
+        JOIN xray_packages AS package USING (language, name)
+        WHERE mine.project = %(project)s AND mine.language = %(language)s
+          AND package.embedding IS NOT NULL
+        ORDER BY package.embedding <=> %(vector)s, mine.name
+        LIMIT %(k)s"""
+    values = {"vector": vector, "project": project, "language": language, "k": k}
+    return conn.execute(query, values).fetchall()
+    ### END SOLUTION
+
+
+# %%
+lab.check("10.4", nearest_packages)
+
+# %%
+lab.hint("10.4")  # run again for the next hint
+
+# %% [markdown] tags=["solution"]
+# There is no vector index, and none is missed. A project has hundreds of names at most; PostgreSQL finds them by the primary key and
+# compares each, exactly. With an HNSW index over the whole catalogue the filter would be the index's problem, as in lab 06.
+
+# %% tags=["nbval-check-output"]
+nearest_packages = lab.use("nearest_packages")
+for name, similarity in nearest_packages(conn, lab.encode(instruction), "rider-app", "python"):
+    print(f"{similarity:.2f}  {name:17} {texts[name].partition(': ')[2]}")
+
+# %%
+import numpy as np
+
+asked = [instruction, "charge the rider's card", "resize the photo", "retry the request"]
+names = ["spotipy", "stripe", "pillow", "tenacity", "fastapi", "attrs"]
+likeness = lab.encode(asked) @ lab.encode([texts[name] for name in names]).T
+lab.show.heat_map(likeness, asked, names, title="Cosine similarity of instructions and packages")
+
+# %% [markdown]
+# The instructions and the names share no word: the descriptions do the work.
+#
+# ## Measure
+#
+# All labelled instructions. Three ways to choose: your search, the same with vectors of the bare names, and the alphabet.
+#
+# > **Predict.** How many suggestions does your search need for what the first fifty find?
+
+# %%
+def near(asked):
+    found = nearest_packages(conn, lab.encode(asked.instruction), asked.project, asked.language, 50)
+    return [name for name, _ in found]
+
+
+def bare(asked):
+    names = first_names(asked, None)
+    similarity = lab.encode(names) @ lab.encode(asked.instruction)
+    return [names[at] for at in np.argsort(-similarity, kind="stable")]
+
+
+def recall(names, count):
+    return score_suggestions(lambda asked: names[asked][:count], instructions).recall
+
+
+counts = (1, 3, 5, 10, 20, 50)
+ways = {"name and description": near, "name alone": bare, "first by name": first_names}
+names = {way: {each: choose(each) for each in instructions} for way, choose in ways.items()}
+curves = {way: [(count, recall(names[way], count)) for count in counts] for way in ways}
+lab.show.lines(curves, "Wanted packages that were suggested", across="suggestions", up="share found")
+
+# %%
+from time import perf_counter
+
+begun = perf_counter()
+best = score_suggestions(lambda asked: near(asked)[:5], instructions)
+latency = 1000 * (perf_counter() - begun) / len(instructions)
+for name, score in {"first 50 by name": first_fifty, "nearest 5": best}.items():
+    print(f"{name:16} {score.recall:.0%} found, {score.suggested:.0f} packages in the prompt")
+for each in best.missed[:3]:
+    print(f"not all found: {each.instruction!r} wants {each.gold_packages}")
+ranks = [[name in each.gold_packages for name in near(each)] for each in instructions]
+mrr = np.mean([1 / (1 + hits.index(True)) if True in hits else 0 for hits in ranks])
+note = "packages for instructions, not documents"
+lab.score(recall_at_5=best.recall, mrr=mrr, latency_ms=latency, note=note)
+
+# %% [markdown]
+# Far more is found, with a tenth of the packages in the prompt. What is missed is as instructive: the description of geoalchemy2
+# speaks of PostGIS, and nobody who asks for stations within 500 metres does. A better description costs one vector.
+
+# %% [markdown]
+# ## Into the prompt
+#
+# The library's `suggest` adds two things: vectors of another model do not count, and where no model is at hand the first fifty come
+# after all, marked as a fallback. `generation_prompt` finds the comment above the cursor.
+
+# %% tags=["nbval-check-output"]
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from course_lib.xray import generation_prompt
+
+ours = {"conn": conn, "project": "rider-app", "k": 3}
+with TemporaryDirectory() as folder:
+    source = Path(folder, "charts.py")
+    source.write_text("import json\n\n# fetch top charts from Spotify\n", encoding="utf-8")
+    prompt = generation_prompt(source, 4, embedder=lab.embedder, **ours)
+    without = generation_prompt(source, 4, embedder=None, **ours)
+print(prompt.text)
+print("without a model:", len(without.suggestions.packages), "packages,", without.suggestions.fallback)
+
+# %% [markdown]
+# ## One planner for all
+#
+# Documents go stale, too. `ingest` plans with the same `make_plan`; a page's state is a hash of its text, its parser, its settings
+# and the model. One page is edited, another deleted.
+
+# %% tags=["nbval-check-output"]
+import shutil
+
+from course_lib.indexing import ingest
+
+with TemporaryDirectory() as folder:
+    pages = Path(shutil.copytree(lab.data_dir, Path(folder, "pages")))
+    for night in ("first", "nothing changed", "one edited, one deleted"):
+        if night.startswith("one"):
+            edited, deleted, *_ = sorted(pages.glob("*.md"))
+            with edited.open("a", encoding="utf-8") as page:
+                page.write("\nOne more line.\n")
+            deleted.unlink()
+        done = ingest(pages, conn=conn, embedder=lab.embedder, repo="pages")
+        print(f"{night}: {done.inserted} new, {done.updated} changed", end=", ")
+        print(f"{done.unchanged} as before, {done.deleted} deleted")
+
+# %% [markdown]
+# ## Recap
+#
+# - A plan compares states and does nothing: skip, add, change, remove. Only what changed costs anything.
+# - A vector is made again where its text or its model is another, never for a version alone.
+# - What one project drops leaves the shared catalogue only if nobody else uses it.
+# - Two syncs that are right alone are wrong together. A foreign key prevents the loss, a lock the orphan as well.
+# - A filter stands before the choice. Five by meaning beat fifty by name.
+
+# %% [markdown]
+# ## Three questions to test yourself
+#
+# 1. Why is the removal of a use and the search for orphans one transaction, and the embedding not a part of it?
+# 2. `SERIALIZABLE` would also notice the two syncs. What would the program have to do then that it does not have to do with a lock?
+# 3. A project is renamed. What does the next sync do, and what does it cost?
+#
+# <details><summary>Answers</summary>
+#
+# 1. Between the two, the catalogue would hold what nobody uses, for ever if the program is killed there. A missing vector does no such
+#    harm: the package is stored, and `course xray backfill` embeds it later. A lock that waits for a model makes everybody wait.
+# 2. One of the two transactions is ended with an error, and has to be tried again from the beginning.
+# 3. It adds every package under the new name, and encodes nothing: the catalogue has them. `course xray forget` lets the old name go.
+#
+# </details>
+#
+# ## Stretch, and what comes next
+#
+# `course xray scan DIR --project P` does it with a project of yours, and `course xray suggest` asks it. Write three instructions of your
+# own: which of its packages would you describe differently?
+#
+# Next is lab 11, where passages and packages become a prompt, and the prompt an answer with its sources.

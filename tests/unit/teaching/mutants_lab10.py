@@ -1,0 +1,306 @@
+"""Wrong answers to lab 10 that a learner would plausibly write; see `mutants_lab01.py`."""
+
+from course_lib.indexing.plan import Plan
+
+# --- 10.1 make_plan ---
+
+
+def compares_names_only(current, stored):
+    return Plan(
+        skip=[key for key in current if key in stored],
+        add=[key for key in current if key not in stored],
+        remove=[key for key in stored if key not in current],
+    )
+
+
+def adds_what_changed(current, stored):
+    return Plan(
+        skip=[key for key, state in current.items() if stored.get(key) == state],
+        add=[key for key, state in current.items() if stored.get(key) != state],
+        remove=[key for key in stored if key not in current],
+    )
+
+
+def removes_what_changed(current, stored):
+    plan = _plan(current, stored)
+    plan.remove.extend(plan.change)
+    return plan
+
+
+def forgets_to_remove(current, stored):
+    plan = _plan(current, stored)
+    plan.remove.clear()
+    return plan
+
+
+def asks_whether_the_state_is_true(current, stored):
+    plan = Plan()
+    for key, state in current.items():
+        if stored.get(key) in (None, ""):
+            plan.add.append(key)
+        elif stored[key] == state:
+            plan.skip.append(key)
+        else:
+            plan.change.append(key)
+    plan.remove.extend(key for key in stored if key not in current)
+    return plan
+
+
+def compares_states_with_all_others(current, stored):
+    plan = Plan()
+    for key, state in current.items():
+        if state in stored.values():
+            plan.skip.append(key)
+        else:
+            (plan.change if key in stored else plan.add).append(key)
+    plan.remove.extend(key for key in stored if key not in current)
+    return plan
+
+
+def returns_a_dictionary(current, stored):
+    plan = _plan(current, stored)
+    return {"skip": plan.skip, "add": plan.add, "change": plan.change, "remove": plan.remove}
+
+
+def _plan(current, stored):
+    return Plan(
+        skip=[key for key in current if key in stored and stored[key] == current[key]],
+        add=[key for key in current if key not in stored],
+        change=[key for key in current if key in stored and stored[key] != current[key]],
+        remove=[key for key in stored if key not in current],
+    )
+
+
+# --- 10.2 names_to_embed ---
+
+
+def embeds_everything(texts, made_of, model):
+    return list(texts)
+
+
+def embeds_what_is_new(texts, made_of, model):
+    return [name for name in texts if name not in made_of]
+
+
+def ignores_the_model(texts, made_of, model):
+    return [name for name, text in texts.items() if made_of.get(name, ("", ""))[0] != text]
+
+
+def ignores_the_text(texts, made_of, model):
+    return [name for name in texts if made_of.get(name, ("", ""))[1] != model]
+
+
+def looks_for_the_text_anywhere(texts, made_of, model):
+    return [name for name, text in texts.items() if (text, model) not in made_of.values()]
+
+
+def sorts_the_names(texts, made_of, model):
+    return sorted(name for name, text in texts.items() if made_of.get(name) != (text, model))
+
+
+# --- 10.3 delete_orphans ---
+
+
+def _delete(conn, where, values):
+    rows = conn.execute(
+        f"DELETE FROM xray_packages AS package WHERE {where} RETURNING package.name", values
+    ).fetchall()
+    return sorted(name for (name,) in rows)
+
+
+UNUSED = (
+    "NOT EXISTS (SELECT FROM xray_used AS used "
+    "WHERE used.language = package.language AND used.name = package.name)"
+)
+
+
+def deletes_all_of_them(conn, language, names):
+    return _delete(conn, "language = %s AND name = ANY(%s)", [language, list(names)])
+
+
+def deletes_every_orphan(conn, language, names):
+    return _delete(conn, f"language = %s AND {UNUSED}", [language])
+
+
+def forgets_the_language(conn, language, names):
+    return _delete(conn, f"name = ANY(%s) AND {UNUSED}", [list(names)])
+
+
+def counts_uses_in_other_languages(conn, language, names):
+    unused = "NOT EXISTS (SELECT FROM xray_used AS used WHERE used.name = package.name)"
+    return _delete(conn, f"language = %s AND name = ANY(%s) AND {unused}", [language, list(names)])
+
+
+def counts_any_use_of_the_language(conn, language, names):
+    unused = "NOT EXISTS (SELECT FROM xray_used AS used WHERE used.language = package.language)"
+    return _delete(conn, f"language = %s AND name = ANY(%s) AND {unused}", [language, list(names)])
+
+
+def puts_names_into_the_statement(conn, language, names):
+    some = ", ".join(f"'{name}'" for name in names) or "NULL"
+    return _delete(conn, f"language = %s AND name IN ({some}) AND {UNUSED}", [language])
+
+
+def cannot_take_no_names(conn, language, names):
+    marks = ", ".join(["%s"] * len(names))
+    return _delete(conn, f"language = %s AND name IN ({marks}) AND {UNUSED}", [language, *names])
+
+
+def returns_how_many(conn, language, names):
+    return len(_right(conn, language, names))
+
+
+def leaves_tuples(conn, language, names):
+    return [(name,) for name in _right(conn, language, names)]
+
+
+def commits_for_its_caller(conn, language, names):
+    found = _right(conn, language, names)
+    conn.execute("COMMIT")
+    return found
+
+
+def _right(conn, language, names):
+    where = f"language = %s AND name = ANY(%s) AND {UNUSED}"
+    return _delete(conn, where, [language, list(names)])
+
+
+# --- 10.4 nearest_packages ---
+
+
+def _nearest(
+    conn,
+    values,
+    columns="mine.name, 1 - (package.embedding <=> %(vector)s)",
+    where="mine.project = %(project)s AND mine.language = %(language)s "
+    "AND package.embedding IS NOT NULL",
+    order="package.embedding <=> %(vector)s, mine.name",
+    using="language, name",
+):
+    return conn.execute(
+        f"SELECT {columns} FROM xray_report_packages AS mine "
+        f"JOIN xray_packages AS package USING ({using}) WHERE {where} "
+        f"ORDER BY {order} LIMIT %(k)s",
+        values,
+    ).fetchall()
+
+
+def _values(vector, project, language, k):
+    return {"vector": vector, "project": project, "language": language, "k": k}
+
+
+def filters_what_was_found(conn, vector, project, language, k=5):
+    best = conn.execute(
+        "SELECT language, name, 1 - (embedding <=> %(vector)s) FROM xray_packages "
+        "WHERE embedding IS NOT NULL ORDER BY embedding <=> %(vector)s, name LIMIT %(k)s",
+        _values(vector, project, language, k),
+    ).fetchall()
+    ours = set(
+        conn.execute(
+            "SELECT language, name FROM xray_report_packages WHERE (project, language) = (%s, %s)",
+            [project, language],
+        ).fetchall()
+    )
+    return [(name, similarity) for lang, name, similarity in best if (lang, name) in ours]
+
+
+def takes_every_project(conn, vector, project, language, k=5):
+    where = "mine.language = %(language)s AND package.embedding IS NOT NULL"
+    return _nearest(conn, _values(vector, project, language, k), where=where)
+
+
+def takes_every_language(conn, vector, project, language, k=5):
+    where = "mine.project = %(project)s AND package.embedding IS NOT NULL"
+    return _nearest(conn, _values(vector, project, language, k), where=where)
+
+
+def joins_by_name_alone(conn, vector, project, language, k=5):
+    return _nearest(conn, _values(vector, project, language, k), using="name")
+
+
+def keeps_what_has_no_vector(conn, vector, project, language, k=5):
+    where = "mine.project = %(project)s AND mine.language = %(language)s"
+    return _nearest(conn, _values(vector, project, language, k), where=where)
+
+
+def returns_the_distance(conn, vector, project, language, k=5):
+    columns = "mine.name, package.embedding <=> %(vector)s"
+    return _nearest(conn, _values(vector, project, language, k), columns=columns)
+
+
+def takes_the_euclidean_distance(conn, vector, project, language, k=5):
+    return _nearest(
+        conn,
+        _values(vector, project, language, k),
+        columns="mine.name, 1 - (package.embedding <-> %(vector)s)",
+        order="package.embedding <-> %(vector)s, mine.name",
+    )
+
+
+def sorts_by_name(conn, vector, project, language, k=5):
+    return _nearest(conn, _values(vector, project, language, k), order="mine.name")
+
+
+def puts_the_farthest_first(conn, vector, project, language, k=5):
+    order = "package.embedding <=> %(vector)s DESC, mine.name"
+    return _nearest(conn, _values(vector, project, language, k), order=order)
+
+
+def leaves_equals_to_chance(conn, vector, project, language, k=5):
+    order = "package.embedding <=> %(vector)s, mine.name DESC"
+    return _nearest(conn, _values(vector, project, language, k), order=order)
+
+
+def returns_names_only(conn, vector, project, language, k=5):
+    return [name for name, _ in _nearest(conn, _values(vector, project, language, k))]
+
+
+def ignores_k(conn, vector, project, language, k=5):
+    return _nearest(conn, _values(vector, project, language, 5))
+
+
+MUTANTS = {
+    "10.1": {
+        compares_names_only: "skip=['a', 'b']",
+        adds_what_changed: "add=['b', 'c']",
+        removes_what_changed: "remove=['d', 'b']",
+        forgets_to_remove: "remove=[]",
+        asks_whether_the_state_is_true: "an empty text is a state like any other",
+        compares_states_with_all_others: "keys are compared with keys",
+        returns_a_dictionary: "Plan",
+    },
+    "10.2": {
+        embeds_everything: "text and model are those of the vectors",
+        embeds_what_is_new: "the vector was made of another text",
+        ignores_the_model: "another model's vectors",
+        ignores_the_text: "the vector was made of another text",
+        looks_for_the_text_anywhere: "a vector belongs to a name",
+        sorts_the_names: "there are no vectors yet",
+    },
+    "10.3": {
+        deletes_all_of_them: "ForeignKeyViolation",
+        deletes_every_orphan: "another project uses pillow",
+        forgets_the_language: "another project uses pillow",
+        counts_uses_in_other_languages: "only the package of this name in Go",
+        counts_any_use_of_the_language: "another project uses pillow",
+        puts_names_into_the_statement: "names travel as parameters",
+        cannot_take_no_names: "SyntaxError",
+        returns_how_many: "['bleach']",
+        leaves_tuples: "another project uses pillow",
+        commits_for_its_caller: "its caller rolled back",
+    },
+    "10.4": {
+        filters_what_was_found: "the nearest of all are other projects'",
+        takes_every_project: "the nearest of all are other projects'",
+        takes_every_language: "the nearest of all are other projects'",
+        joins_by_name_alone: "spotipy",
+        keeps_what_has_no_vector: "a package without a vector",
+        returns_the_distance: "1 - the cosine distance",
+        takes_the_euclidean_distance: "the nearest of all are other projects'",
+        sorts_by_name: "the nearest of all are other projects'",
+        puts_the_farthest_first: "the nearest of all are other projects'",
+        leaves_equals_to_chance: "of equal similarity, by name",
+        returns_names_only: "pairs of a name and a similarity",
+        ignores_k: "['spotipy']",
+    },
+}
