@@ -97,7 +97,7 @@ def from_solution(source: str, exercise: Exercise, file: str = "<solution>") -> 
         tree = ast.parse(code, filename=file)
         if found is None:
             tree.body = [node for node in tree.body if _is_ground(node)]
-        exec(compile(tree, file, "exec"), namespace)
+        exec(compile(tree, file, "exec", dont_inherit=True), namespace)
         if found is not None and found[1] == exercise.id:
             return _named(namespace, exercise.name)
     raise InputError(f"{file} has no cell with exercise={exercise.id!r}")

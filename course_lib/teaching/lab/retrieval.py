@@ -1,12 +1,11 @@
-"""The questions about the documents, and a first, plain measure of how a search answers them.
+"""The questions about a lab's documents, and a first, plain measure of how a search answers them.
 
 Lab 12 takes measuring apart; until then one number for "found it" and one for "how far up" are
-enough.
+enough. Here an answer is a passage that holds it; `course_lib.evaluation` looks at files.
 """
 
 from __future__ import annotations
 
-import json
 import statistics
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -15,68 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from course_lib.errors import InputError
+from course_lib.evaluation import Question, read_questions, recall_at, reciprocal_rank
 from course_lib.settings import project_root
 
-
-@dataclass(frozen=True)
-class Question:
-    """A question, and where its answer stands.
-
-    Attributes
-    ----------
-    id
-        As in ``"q01"``.
-    question
-        What is asked.
-    kind
-        The partition that it is about, as in ``"docs"``.
-    gold_paths
-        Names of the documents that hold the answer.
-    gold_resources
-        Kind and name of the resources in them, for manifests and code.
-    also_acceptable_paths
-        Documents that answer it too, if less directly.
-    answer_contains
-        Phrases of which the answering passage holds at least one.
-    """
-
-    id: str
-    question: str
-    kind: str
-    gold_paths: tuple[str, ...]
-    gold_resources: tuple[dict[str, str], ...] = ()
-    also_acceptable_paths: tuple[str, ...] = ()
-    answer_contains: tuple[str, ...] = ()
-
-    def is_answered_by(self, document_name: str, content: str) -> bool:
-        r"""Tell whether a passage holds the answer.
-
-        It does if it comes from one of the documents and holds one of the phrases; case and line
-        breaks do not count.
-
-        Examples
-        --------
-        >>> q = Question("q", "?", "docs", ("a.md",), answer_contains=("at night",))
-        >>> q.is_answered_by("a.md", "It runs at\nnight.")
-        True
-        >>> q.is_answered_by("b.md", "It runs at night.")
-        False
-        """
-        if document_name not in self.gold_paths + self.also_acceptable_paths:
-            return False
-        passage = _plain(content)
-        return any(_plain(phrase) in passage for phrase in self.answer_contains)
-
-    def names_owner(self, text: str) -> bool:
-        """Tell whether a text names kind and name of a resource that holds the answer.
-
-        Examples
-        --------
-        >>> q = Question("m", "?", "manifests", ("a.yaml",), ({"kind": "Role", "name": "reader"},))
-        >>> q.names_owner("# v1 Role reader"), q.names_owner("# v1 Role writer")
-        (True, False)
-        """
-        return any(one["kind"] in text and one["name"] in text for one in self.gold_resources)
+ANSWER = "answer"
+"""What every passage that holds the answer is called where passages are ranked."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +39,8 @@ class Measurement:
         How many questions were asked.
     missed
         The questions without an answer.
+    ranks
+        1 / rank for each question, in their order.
     """
 
     recall: float
@@ -105,6 +49,7 @@ class Measurement:
     k: int
     questions: int
     missed: tuple[Question, ...]
+    ranks: tuple[float, ...] = ()
 
     def __str__(self) -> str:
         return (
@@ -123,27 +68,21 @@ def questions_for(data_dir: Path) -> list[Question]:
     return read_questions(beside if beside.is_file() else own)
 
 
-def read_questions(path: Path) -> list[Question]:
-    """Read questions, one JSON object a line.
+def rank_passages(results: Iterable[Any], question: Question) -> list[str]:
+    """Return a name for each passage: `ANSWER` where it holds the answer, its place elsewhere.
 
-    Raises
-    ------
-    InputError
-        If the file is not there or a line is no question.
+    Examples
+    --------
+    >>> from types import SimpleNamespace as Result
+    >>> question = Question("q", "When?", "docs", ("a.md",), answer_contains=("at night",))
+    >>> rank_passages([Result(document_name="a.md", content=text)
+    ...                for text in ("By day.", "No, at night.")], question)
+    ['1', 'answer']
     """
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise InputError(f"{path.name} cannot be read: {error.strerror}") from None
-    questions = []
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        try:
-            questions.append(_question(json.loads(line), number))
-        except (ValueError, KeyError, TypeError) as error:
-            raise InputError(f"{path.name}, line {number} is no question: {error!r}") from None
-    return questions
+    return [
+        ANSWER if question.is_answered_by(result.document_name, result.content) else str(place)
+        for place, result in enumerate(results, start=1)
+    ]
 
 
 def measure(
@@ -170,6 +109,7 @@ def measure(
     >>> measurement.recall, measurement.mrr
     (1.0, 0.5)
     """
+    recalls: list[float] = []
     ranks: list[float] = []
     times: list[float] = []
     missed: list[Question] = []
@@ -177,36 +117,19 @@ def measure(
         begun = time.perf_counter()
         results = search(question.question)
         times.append((time.perf_counter() - begun) * 1000)
-        hits = (
-            rank
-            for rank, result in enumerate(results[:k], start=1)
-            if question.is_answered_by(result.document_name, result.content)
-        )
-        first = next(hits, None)
-        ranks.append(1 / first if first else 0.0)
-        if first is None:
+        passages = rank_passages(results[:k], question)
+        recalls.append(recall_at(passages, {ANSWER}, k))
+        ranks.append(reciprocal_rank(passages, {ANSWER}, k))
+        if not recalls[-1]:
             missed.append(question)
     if not ranks:
         raise InputError("There are no questions to measure with")
     return Measurement(
-        recall=sum(rank > 0 for rank in ranks) / len(ranks),
+        recall=statistics.fmean(recalls),
         mrr=statistics.fmean(ranks),
         latency_ms=statistics.median(times),
         k=k,
         questions=len(ranks),
         missed=tuple(missed),
+        ranks=tuple(ranks),
     )
-
-
-def _question(record: dict[str, Any], number: int) -> Question:
-    lists = ("gold_paths", "gold_resources", "also_acceptable_paths", "answer_contains")
-    return Question(
-        id=str(record.get("id", f"q{number:02d}")),
-        question=str(record["question"]),
-        kind=str(record.get("kind", "")),
-        **{name: tuple(record.get(name, ())) for name in lists},
-    )
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.casefold().split())

@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     import psycopg
 
     from course_lib.embedder import EmbeddingClient
+    from course_lib.evaluation import Question
     from course_lib.store.databases import FreshDatabase
-    from course_lib.teaching.lab.retrieval import Measurement, Question
+    from course_lib.teaching.lab.retrieval import Measurement
     from course_lib.teaching.lab.scorecard import Scorecard
     from course_lib.teaching.lab.serving import Api
 

@@ -5,8 +5,10 @@ is readable on light and dark themes, and never tells things apart by colour alo
 """
 
 from course_lib.teaching.lab.figures.base import Figure
+from course_lib.teaching.lab.figures.budget import budget
 from course_lib.teaching.lab.figures.charts import bars, histogram, latencies
 from course_lib.teaching.lab.figures.curves import lines
+from course_lib.teaching.lab.figures.dags import attempts, dag
 from course_lib.teaching.lab.figures.definitions import torn
 from course_lib.teaching.lab.figures.manifests import outline, pieces
 from course_lib.teaching.lab.figures.pipeline import pipeline
@@ -19,8 +21,11 @@ from course_lib.teaching.lab.figures.vectors import heat_map, map_2d
 
 __all__ = [
     "Figure",
+    "attempts",
     "bars",
+    "budget",
     "cuts",
+    "dag",
     "heat_map",
     "histogram",
     "latencies",

@@ -1,0 +1,180 @@
+"""Figures of a pipeline: the graph of its tasks, and a run of it over time."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from course_lib.errors import InputError
+from course_lib.teaching.lab.dag import Dag, Edge, Group, read_dag
+from course_lib.teaching.lab.figures.base import FAINT, INK, Figure, chart, picture
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from course_lib.teaching.lab.local_runs import Run
+
+WIDE, HIGH = 1.3, 0.85
+"""A task's box; from one to the next it is `ACROSS` to the right or `DOWN` below."""
+
+ACROSS, DOWN = 2.15, 1.5
+GROUP_COLOURS = ("#e69f00", "#56b4e9", "#cc79a7")
+LOOKS = {
+    "done": ("#009e73", "", "done"),
+    "failed": ("#d55e00", "////", "failed"),
+    "cached": ("#56b4e9", "....", "from the cache"),
+}
+
+Places = Mapping[str, tuple[float, float]]
+
+
+def dag(spec: Mapping[str, Any], title: str = "") -> Figure:
+    """Draw a compiled pipeline from left to right, with what is handed on along the arrows.
+
+    Parameters
+    ----------
+    spec
+        The first document of what kfp's compiler writes, as a dictionary.
+    title
+        Above the graph; the pipeline's name without it.
+    """
+    read = read_dag(spec)
+    places = _places(read)
+    columns = max(task.layer for task in read.tasks.values()) + 1
+    ys = [y for _, y in places.values()]
+    deep = max([_levels(group, read) for group in read.groups], default=-1) + 1
+    longest = max([places[e.consumer][0] - places[e.producer][0] for e in read.edges], default=0)
+    below = max(0.6 + 0.3 * deep, 0.15 * longest + 0.2)
+    high = max(ys) - min(ys) + below + 0.6 + 0.45 * deep
+    wide = min(1.75 * columns + 0.2, 11.5)
+    figure, axes = chart(wide, high * wide / (ACROSS * columns) + 0.5)
+    axes.set_axis_off()
+    _draw_groups(axes, read, places)
+    told = [_draw_edge(axes, places, *pair) for pair in _joined(read.edges)]
+    for name, (x, y) in places.items():
+        notes = read.tasks[name].notes
+        _box(axes, x, y, WIDE, HIGH, facecolor="#e8f1f8", edgecolor="#0072b2", linewidth=1.4,
+             zorder=2)  # fmt: skip
+        words = name.replace("-", " ")
+        words = words.replace(" ", "\n", 1) if len(words) > 13 else words
+        axes.text(x, y + 0.085 * len(notes), words, ha="center", va="center", fontsize=8.5,
+                  color=INK, linespacing=1.0)  # fmt: skip
+        axes.text(x, y - HIGH / 2 + 0.07, "\n".join(notes), ha="center", va="bottom", fontsize=7,
+                  color=FAINT, linespacing=1.0)  # fmt: skip
+        told += [f"{name}: {', '.join(notes)}"] * bool(notes)
+    xs = [x for x, _ in places.values()]
+    axes.set_xlim(min(xs) - ACROSS / 2, max(xs) + ACROSS / 2)
+    axes.set_ylim(min(ys) - below, max(ys) + 0.6 + 0.45 * deep)
+    axes.set_title(title or read.name, loc="left")
+    told += [f"{group.label}: {', '.join(group.members)}" for group in read.groups]
+    tasks = ", ".join(places)
+    return picture(figure, f"Graph of the pipeline {read.name}. Tasks: {tasks}. {'; '.join(told)}.")
+
+
+def attempts(run: Run, title: str = "") -> Figure:
+    """Draw the attempts of a run as bars over time, a line for each task.
+
+    Parameters
+    ----------
+    run
+        What `run_locally` returned.
+    title
+        Above the chart.
+    """
+    if not run.attempts:
+        raise InputError("Nothing ran, so there is nothing to draw")
+    names = list(dict.fromkeys(one.task for one in run.attempts))
+    figure, axes = chart(7.2, 1.5 + 0.36 * len(names))
+    least = max(run.seconds / 150, 0.001)
+    for one in run.attempts:
+        colour, hatch, _ = LOOKS[one.outcome]
+        axes.barh(names.index(one.task), max(one.seconds, least), left=one.at, height=0.6,
+                  color=colour, hatch=hatch, edgecolor="white", linewidth=0.6)  # fmt: skip
+    for outcome, (colour, hatch, name) in LOOKS.items():
+        if run.count(outcome):
+            axes.bar(0, 0, color=colour, hatch=hatch, edgecolor="white", label=name)
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.set_xlim(0, max(run.seconds, least))
+    axes.set_xlabel("seconds")
+    figure.legend(ncols=3, frameon=False, loc="outside lower center")
+    axes.set_title(title, loc="left")
+    told = [f"{one.task} {LOOKS[one.outcome][2]}" for one in run.attempts]
+    return picture(figure, f"Timeline of a run{': ' if title else ''}{title}. {'; '.join(told)}.")
+
+
+def _places(read: Dag) -> dict[str, tuple[float, float]]:
+    """Return the middle of each task's box: a column for each layer, in line with what it takes."""
+    rows: dict[str, float] = {}
+    for name in sorted(read.tasks, key=lambda one: read.tasks[one].layer):
+        before = {edge.producer for edge in read.edges if edge.consumer == name}
+        layer = read.tasks[name].layer
+        beside = [row for other, row in rows.items() if read.tasks[other].layer == layer]
+        row = sum(rows[one] for one in before) / len(before) if before else 0.0
+        while any(abs(row - other) < 1 for other in beside):
+            row += 1
+        rows[name] = row
+    return {name: (read.tasks[name].layer * ACROSS, -row * DOWN) for name, row in rows.items()}
+
+
+def _joined(edges: list[Edge]) -> list[tuple[str, str, list[Edge]]]:
+    """Return all that goes from one task to another together."""
+    pairs: dict[tuple[str, str], list[Edge]] = defaultdict(list)
+    for edge in edges:
+        if edge not in pairs[edge.producer, edge.consumer]:
+            pairs[edge.producer, edge.consumer].append(edge)
+    return [(producer, consumer, list(found)) for (producer, consumer), found in pairs.items()]
+
+
+def _draw_edge(axes: Axes, places: Places, producer: str, consumer: str, edges: list[Edge]) -> str:
+    (x0, y0), (x1, y1) = places[producer], places[consumer]
+    is_artifact = any(edge.is_artifact for edge in edges)
+    is_long = x1 - x0 > ACROSS + 0.01  # past other tasks: in a bow above or below them
+    bend = 0.0 if not is_long else -0.3 if y0 > y1 else 0.3
+    axes.annotate(
+        "", xy=(x1 - WIDE / 2, y1), xytext=(x0 + WIDE / 2, y0),
+        arrowprops={
+            "arrowstyle": "-|>", "color": INK, "linewidth": 1.5 if is_artifact else 1.0,
+            "linestyle": "-" if is_artifact else "--", "connectionstyle": f"arc3,rad={bend}",
+            "shrinkA": 0, "shrinkB": 0,
+        }, zorder=1,
+    )  # fmt: skip
+    labels = [edge.label for edge in edges if edge.label]
+    lift = -bend * (x1 - x0 - WIDE) / 2
+    axes.text((x0 + x1) / 2, (y0 + y1) / 2 + lift + 0.05, "\n".join(labels), ha="center",
+              va="bottom", fontsize=7.5, color=INK, linespacing=1.0,
+              bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5}, zorder=3)  # fmt: skip
+    return f"{producer} → {consumer}" + (f" ({', '.join(labels)})" if labels else "")
+
+
+def _draw_groups(axes: Axes, read: Dag, places: Places) -> None:
+    for index, group in enumerate(read.groups):
+        inside = [places[name] for name in group.members]
+        if not inside:
+            continue
+        colour = GROUP_COLOURS[index % len(GROUP_COLOURS)]
+        room = 0.16 + 0.3 * _levels(group, read)  # for the groups inside, and what they are called
+        left, right = min(x for x, _ in inside), max(x for x, _ in inside)
+        low, high = min(y for _, y in inside), max(y for _, y in inside)
+        across = right - left + WIDE + 0.2 + 0.2 * _levels(group, read)
+        _box(axes, (left + right) / 2, (low + high) / 2, across, high - low + HIGH + 2 * room,
+             facecolor=f"{colour}18", edgecolor=colour, linestyle="--", linewidth=1.4,
+             zorder=0)  # fmt: skip
+        axes.text((left + right) / 2, high + HIGH / 2 + room + 0.04, group.label, ha="center",
+                  va="bottom", fontsize=8, color=FAINT)  # fmt: skip
+
+
+def _levels(group: Group, read: Dag) -> int:
+    """Return how many groups lie within a group, one inside the other."""
+    inner = [one for one in read.groups if set(one.members) < set(group.members)]
+    return max([_levels(one, read) + 1 for one in inner], default=0)
+
+
+def _box(axes: Axes, x: float, y: float, width: float, height: float, **style: Any) -> None:
+    from matplotlib.patches import FancyBboxPatch
+
+    corner = (x - width / 2 + 0.05, y - height / 2 + 0.05)
+    axes.add_patch(
+        FancyBboxPatch(corner, width - 0.1, height - 0.1, boxstyle="round,pad=0.05", **style)
+    )

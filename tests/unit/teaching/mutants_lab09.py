@@ -1,0 +1,451 @@
+"""Plausible wrong versions of lab 09's exercises, and what the check's message names."""
+
+import json
+import zlib
+from hashlib import md5, sha256
+
+from kfp import dsl
+from kfp.dsl import Dataset
+
+# --- 9.1 shard_of ---
+
+
+def _number(name, order="big"):
+    return int.from_bytes(sha256(name.encode("utf-8")).digest()[:8], order)
+
+
+def hashes_with_a_secret(name, shards):
+    if shards < 1:
+        raise ValueError
+    return hash(name + "!") % shards + shards * (shards == 1)
+
+
+def takes_crc32(name, shards):
+    return zlib.crc32(name.encode()) % shards
+
+
+def takes_md5(name, shards):
+    return int.from_bytes(md5(name.encode(), usedforsecurity=False).digest()[:8], "big") % shards
+
+
+def takes_all_32_bytes(name, shards):
+    return int.from_bytes(sha256(name.encode()).digest(), "big") % shards
+
+
+def reads_from_the_small_end(name, shards):
+    return _number(name, "little") % shards
+
+
+def takes_8_hexadecimal_digits(name, shards):
+    return int(sha256(name.encode()).hexdigest()[:8], 16) % shards
+
+
+def leaves_out_other_letters(name, shards):
+    return _number(name.encode("ascii", "ignore").decode()) % shards
+
+
+def ignores_case(name, shards):
+    if shards < 1:
+        raise ValueError(shards)
+    return _number(name.lower()) % shards
+
+
+def counts_from_one(name, shards):
+    return _number(name) % shards + 1
+
+
+def divides_by_nothing(name, shards):
+    return _number(name) % shards
+
+
+def takes_a_negative_number(name, shards):
+    if shards == 0:
+        raise ValueError(shards)
+    return _number(name) % shards
+
+
+# --- 9.2 split_part ---
+
+
+def _split(documents, chunks, shard, *, mode="w", all_of_them=False, dumped=False, is_small=False):
+    from pathlib import Path
+
+    from course_lib.loader import split_document
+    from course_lib.pipeline.corpus import Shard
+    from course_lib.records import Document
+
+    mine, lines = 0, []
+    with open(documents.path, encoding="utf-8") as file:
+        for one in map(json.loads, file):
+            if all_of_them or Shard.parse(shard).holds(one["name"]):
+                mine += 1
+                size = {"chunk_size": 200} if is_small else {}
+                document = Document(Path(one["name"]), one["name"], one["content"])
+                found = split_document(document, **size)
+                lines += [piece.content if dumped else piece.to_json() for piece in found]
+    with open(chunks.path, mode, encoding="utf-8") as file:
+        file.writelines(f"{line}\n" for line in lines)
+    return mine, len(lines)
+
+
+def takes_json_from_the_notebook(documents, chunks, shard):
+    with open(documents.path, encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
+def takes_a_helper_from_the_notebook(documents, chunks, shard):
+    mine, lines = _split(documents, chunks, shard)
+    chunks.metadata.update(documents=mine, chunks=lines)
+
+
+def appends_to_the_file(documents, chunks, shard, split=_split):
+    mine, lines = split(documents, chunks, shard, mode="a")
+    chunks.metadata.update(documents=mine, chunks=lines)
+
+
+def splits_every_document(documents, chunks, shard, split=_split):
+    mine, lines = split(documents, chunks, shard, all_of_them=True)
+    chunks.metadata.update(documents=mine, chunks=lines)
+
+
+def writes_text_without_records(documents, chunks, shard, split=_split):
+    mine, lines = split(documents, chunks, shard, dumped=True)
+    chunks.metadata.update(documents=mine, chunks=lines)
+
+
+def cuts_smaller(documents, chunks, shard, split=_split):
+    mine, lines = split(documents, chunks, shard, is_small=True)
+    chunks.metadata.update(documents=mine, chunks=lines)
+
+
+def forgets_the_metadata(documents, chunks, shard, split=_split):
+    split(documents, chunks, shard)
+
+
+def counts_characters(documents, chunks, shard, split=_split):
+    from pathlib import Path
+
+    mine, _ = split(documents, chunks, shard)
+    chunks.metadata.update(documents=mine, chunks=len(Path(chunks.path).read_text("utf-8")))
+
+
+def counts_all_documents(documents, chunks, shard, split=_split):
+    from pathlib import Path
+
+    _, lines = split(documents, chunks, shard)
+    every = len(Path(documents.path).read_text("utf-8").splitlines())
+    chunks.metadata.update(documents=every, chunks=lines)
+
+
+def counts_in_floats(documents, chunks, shard, split=_split):
+    mine, lines = split(documents, chunks, shard)
+    chunks.metadata.update(documents=float(mine), chunks=float(lines))
+
+
+def writes_nothing_for_an_empty_shard(documents, chunks, shard, split=_split):
+    from pathlib import Path
+
+    mine, lines = split(documents, chunks, shard)
+    chunks.metadata.update(documents=mine, chunks=lines)
+    if not lines:
+        Path(chunks.path).unlink()
+
+
+def returns_the_counts(documents, chunks, shard, split=_split):
+    return split(documents, chunks, shard)
+
+
+# --- 9.3 collect ---
+
+
+def _collect(parts, chunks, *, mode="w", is_checked=True, is_sorted=False):
+    lines = []
+    for part in parts:
+        with open(part.path, encoding="utf-8") as file:
+            own = file.readlines()
+        if is_checked and len(own) != part.metadata["chunks"]:
+            raise ValueError(part.metadata)
+        lines += own
+    with open(chunks.path, mode, encoding="utf-8") as file:
+        file.writelines(sorted(lines) if is_sorted else lines)
+    count = int(sum(part.metadata["documents"] for part in parts))
+    chunks.metadata.update(documents=count, chunks=len(lines))
+    return len(lines)
+
+
+def returns_a_float(parts, chunks, collect=_collect):
+    collect(parts, chunks)
+    return sum(part.metadata["chunks"] for part in parts)
+
+
+def hands_on_floats(parts, chunks, collect=_collect):
+    total = collect(parts, chunks)
+    chunks.metadata["documents"] = sum(part.metadata["documents"] for part in parts)
+    return total
+
+
+def trusts_the_metadata(parts, chunks, collect=_collect):
+    return collect(parts, chunks, is_checked=False)
+
+
+def notices_only_what_is_lost(parts, chunks, collect=_collect):
+    from pathlib import Path
+
+    for part in parts:
+        if len(Path(part.path).read_text("utf-8").split("\n")) - 1 < part.metadata["chunks"]:
+            raise ValueError
+    return collect(parts, chunks, is_checked=False)
+
+
+def splits_at_every_separator(parts, chunks, collect=_collect):
+    from pathlib import Path
+
+    for part in parts:
+        if len(Path(part.path).read_text("utf-8").splitlines()) != part.metadata["chunks"]:
+            raise ValueError("incomplete")
+    return collect(parts, chunks)
+
+
+def appends_to_what_is_there(parts, chunks, collect=_collect):
+    return collect(parts, chunks, mode="a")
+
+
+def sorts_the_lines(parts, chunks, collect=_collect):
+    return collect(parts, chunks, is_sorted=True)
+
+
+def keeps_only_the_last_part(parts, chunks, collect=_collect):
+    for part in parts:
+        total = collect([part], chunks)
+    return total
+
+
+def counts_the_parts(parts, chunks, collect=_collect):
+    total = collect(parts, chunks)
+    chunks.metadata["documents"] = len(parts)
+    return total
+
+
+def takes_a_function_from_the_notebook(parts, chunks):
+    return _collect(parts, chunks)
+
+
+# --- 9.4 build_pipeline ---
+
+
+def returns_nothing(read_folder, split_part, collect):
+    @dsl.pipeline(name="split-in-shards")
+    def split_in_shards(folder: str, shards: list[str] = ["0/3", "1/3", "2/3"]):  # noqa: B006
+        read_folder(folder=folder)
+
+
+def has_another_name(read_folder, split_part, collect):
+    @dsl.pipeline(name="shards")
+    def split_in_shards(folder: str, shards: list[str] = ["0/3", "1/3", "2/3"]):  # noqa: B006
+        read_folder(folder=folder)
+
+    return split_in_shards
+
+
+def has_no_default(read_folder, split_part, collect):
+    @dsl.pipeline(name="split-in-shards")
+    def split_in_shards(folder: str, shards: list[str]):
+        read_folder(folder=folder)
+
+    return split_in_shards
+
+
+def reads_a_folder_of_its_own(read_folder, split_part, collect):
+    @dsl.pipeline(name="split-in-shards")
+    def split_in_shards(folder: str, shards: list[str] = ["0/3", "1/3", "2/3"]):  # noqa: B006
+        read = read_folder(folder="data/documents")
+        with dsl.ParallelFor(shards, parallelism=2) as shard:
+            part = split_part(documents=read.output, shard=shard).set_retry(2)
+        collect(parts=dsl.Collected(part.output))
+
+    return split_in_shards
+
+
+def splits_in_no_loop(read_folder, split_part, collect):
+    @dsl.pipeline(name="split-in-shards")
+    def split_in_shards(folder: str, shards: list[str] = ["0/3", "1/3", "2/3"]):  # noqa: B006
+        read = read_folder(folder=folder)
+        split_part(documents=read.output, shard="0/1").set_retry(2)
+        read_folder(folder=folder)
+
+    return split_in_shards
+
+
+def reads_once_a_shard(read_folder, split_part, collect):
+    @dsl.pipeline(name="split-in-shards")
+    def split_in_shards(folder: str, shards: list[str] = ["0/3", "1/3", "2/3"]):  # noqa: B006
+        with dsl.ParallelFor(shards, parallelism=2) as shard:
+            read = read_folder(folder=folder)
+            part = split_part(documents=read.output, shard=shard).set_retry(2)
+        collect(parts=dsl.Collected(part.output))
+
+    return split_in_shards
+
+
+def sets_no_limit(read_folder, split_part, collect):
+    @dsl.pipeline(name="split-in-shards")
+    def split_in_shards(folder: str, shards: list[str] = ["0/3", "1/3", "2/3"]):  # noqa: B006
+        read = read_folder(folder=folder)
+        with dsl.ParallelFor(shards) as shard:
+            part = split_part(documents=read.output, shard=shard).set_retry(2)
+        collect(parts=dsl.Collected(part.output))
+
+    return split_in_shards
+
+
+def never_retries(read_folder, split_part, collect):
+    @dsl.pipeline(name="split-in-shards")
+    def split_in_shards(folder: str, shards: list[str] = ["0/3", "1/3", "2/3"]):  # noqa: B006
+        read = read_folder(folder=folder)
+        with dsl.ParallelFor(shards, parallelism=2) as shard:
+            part = split_part(documents=read.output, shard=shard)
+        collect(parts=dsl.Collected(part.output))
+
+    return split_in_shards
+
+
+def splits_the_same_shard(read_folder, split_part, collect):
+    @dsl.pipeline(name="split-in-shards")
+    def split_in_shards(
+        folder: str,
+        shards: list[str] = ["0/3", "1/3", "2/3"],  # noqa: B006
+    ) -> Dataset:
+        read = read_folder(folder=folder)
+        with dsl.ParallelFor(shards, parallelism=2):
+            part = split_part(documents=read.output, shard="0/3").set_retry(2)
+        return collect(parts=dsl.Collected(part.output)).outputs["chunks"]
+
+    return split_in_shards
+
+
+def has_no_output(read_folder, split_part, collect):
+    @dsl.pipeline(name="split-in-shards")
+    def split_in_shards(folder: str, shards: list[str] = ["0/3", "1/3", "2/3"]):  # noqa: B006
+        read = read_folder(folder=folder)
+        with dsl.ParallelFor(shards, parallelism=2) as shard:
+            part = split_part(documents=read.output, shard=shard).set_retry(2)
+        collect(parts=dsl.Collected(part.output))
+
+    return split_in_shards
+
+
+# --- 9.5 dangling ---
+
+
+def _dags(spec):
+    return [one["dag"] for one in [spec["root"], *spec["components"].values()] if "dag" in one]
+
+
+def _used(dags):
+    return [task["componentRef"]["name"] for dag in dags for task in dag["tasks"].values()]
+
+
+def _labels(spec):
+    return [one["executorLabel"] for one in spec["components"].values() if "executorLabel" in one]
+
+
+def looks_at_the_root_alone(spec):
+    missing = set(_used([spec["root"]["dag"]])) - set(spec["components"])
+    return sorted(missing | (set(_labels(spec)) - set(spec["deploymentSpec"]["executors"])))
+
+
+def forgets_the_executors(spec):
+    return sorted(set(_used(_dags(spec))) - set(spec["components"]))
+
+
+def forgets_the_components(spec):
+    return sorted(set(_labels(spec)) - set(spec["deploymentSpec"]["executors"]))
+
+
+def tells_it_twice(spec):
+    missing = [one for one in _used(_dags(spec)) if one not in spec["components"]]
+    labels = [one for one in _labels(spec) if one not in spec["deploymentSpec"]["executors"]]
+    return sorted([*missing, *labels])
+
+
+def tells_components_first(spec):
+    return forgets_the_executors(spec)[::-1] + forgets_the_components(spec)[::-1]
+
+
+def returns_a_set(spec):
+    return set(forgets_the_executors(spec)) | set(forgets_the_components(spec))
+
+
+def tells_what_is_not_used(spec):
+    known = {*spec["components"], *spec["deploymentSpec"]["executors"]}
+    return sorted({*_used(_dags(spec)), *_labels(spec)} ^ known)
+
+
+def expects_executors_everywhere(spec):
+    labels = {one["executorLabel"] for one in spec["components"].values()}
+    return sorted(labels - set(spec["deploymentSpec"]["executors"]))
+
+
+MUTANTS = {
+    "9.1": {
+        hashes_with_a_secret: "shard_of('",
+        takes_crc32: "the remainder by",
+        takes_md5: "shard_of('",
+        takes_all_32_bytes: "shard_of('",
+        reads_from_the_small_end: "shard_of('",
+        takes_8_hexadecimal_digits: "shard_of('",
+        leaves_out_other_letters: "the bytes are those of the name in UTF-8",
+        ignores_case: "another name, another number",
+        counts_from_one: "shard_of('a.md', 2)",
+        divides_by_nothing: "there has to be a shard",
+        takes_a_negative_number: "shard_of('a.md', -2)",
+    },
+    "9.2": {
+        takes_json_from_the_notebook: "takes json from the notebook",
+        takes_a_helper_from_the_notebook: "takes _split from the notebook",
+        appends_to_the_file: "what was in the file before is overwritten",
+        splits_every_document: "in shard 0/2",
+        writes_text_without_records: "the lines of chunks.path",
+        cuts_smaller: "the lines of chunks.path",
+        forgets_the_metadata: "chunks.metadata",
+        counts_characters: "chunks.metadata",
+        counts_all_documents: "chunks.metadata",
+        counts_in_floats: "whole numbers",
+        writes_nothing_for_an_empty_shard: "no file at chunks.path",
+        returns_the_counts: "what it makes goes into the artifact",
+    },
+    "9.3": {
+        returns_a_float: "a whole number, and no float",
+        hands_on_floats: "sums, as whole numbers",
+        trusts_the_metadata: "than the file holds",
+        notices_only_what_is_lost: "fewer than the file holds",
+        splits_at_every_separator: "ValueError: incomplete",
+        appends_to_what_is_there: "none that was there before",
+        sorts_the_lines: "in the order of the parts",
+        keeps_only_the_last_part: "a whole number",
+        counts_the_parts: "collect([0 chunks], chunks)",
+        takes_a_function_from_the_notebook: "takes _collect from the notebook",
+    },
+    "9.4": {
+        returns_nothing: "nothing was returned",
+        has_another_name: "its name",
+        has_no_default: "the default of shards",
+        reads_a_folder_of_its_own: "the folder that is read",
+        splits_in_no_loop: "each component is used once",
+        reads_once_a_shard: "only the splitting is done for each shard",
+        sets_no_limit: "2 at the same time",
+        never_retries: "retries of split-part",
+        splits_the_same_shard: "each turn of the loop has its own",
+        has_no_output: "what collect has made",
+    },
+    "9.5": {
+        looks_at_the_root_alone: "the loop's task uses it",
+        forgets_the_executors: "comp-split uses it, and no executor",
+        forgets_the_components: "the loop's task uses it",
+        tells_it_twice: "told once",
+        tells_components_first: "all of them, sorted",
+        returns_a_set: "every name that is used is defined",
+        tells_what_is_not_used: "the loop's task uses it",
+        expects_executors_everywhere: "KeyError",
+    },
+}
