@@ -183,7 +183,7 @@ def _watch(server: GitHubServer) -> None:
 def _folder(given: str) -> Repository:
     """Return the repository that ``OWNER/NAME=FOLDER`` describes."""
     from course_lib.errors import InputError
-    from course_lib.loader.github_names import check_repository
+    from course_lib.loader.github.names import check_repository
     from course_lib.teaching.github_server import Repository, read_folder
 
     name, _, folder = given.partition("=")

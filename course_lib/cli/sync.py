@@ -110,7 +110,7 @@ def _lock_files_of(repo: str, ref: str, commit: str) -> LockFiles | None:
     from urllib.parse import quote
 
     from course_lib.loader.github import download_github_code
-    from course_lib.loader.github_errors import NotFoundError
+    from course_lib.loader.github.errors import NotFoundError
     from course_lib.settings import state_dir
     from course_lib.xray.lockfiles import NAMES
 

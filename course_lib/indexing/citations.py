@@ -12,12 +12,19 @@ from typing import LiteralString
 import psycopg
 
 from course_lib.errors import DatabaseError
-from course_lib.loader.github_names import citation_url
+from course_lib.loader.github.names import citation_url
 from course_lib.store import Source, SourceDocument
+from course_lib.store.rebuilding import vector_index_rebuilt
 from course_lib.store.tenancy import as_tenant
 
 BATCH_DOCUMENTS = 200
 """Documents whose rows are renewed in one transaction."""
+
+_COUNT: LiteralString = """
+SELECT count(*) FROM document_chunks
+WHERE (partition, tenant_id, repo_slug, branch) = (%(partition)s, %(tenant)s, %(repo)s, %(branch)s)
+AND commit_sha IS DISTINCT FROM %(commit)s
+"""
 
 _KEY: LiteralString = """
 (old.partition, old.tenant_id, old.repo_slug, old.branch) =
@@ -80,30 +87,38 @@ def renew_citations(
         If the database went away; some rows may still say an earlier commit then.
     """
     renewed = 0
+    scope = {
+        "partition": source.partition,
+        "tenant": source.tenant_id,
+        "repo": source.repo_slug,
+        "branch": source.branch,
+        "commit": commit,
+    }
     try:
-        for start in range(0, len(documents), BATCH_DOCUMENTS):
-            batch = documents[start : start + BATCH_DOCUMENTS]
-            names = [document.name for document in batch]
-            values = {
-                "partition": source.partition,
-                "tenant": source.tenant_id,
-                "repo": source.repo_slug,
-                "branch": source.branch,
-                "commit": commit,
-                "names": names,
-                "hashes": [document.content_hash for document in batch],
-                "urls": [citation_url(web, commit, name) for name in names],
-                # Without the number, which each chunk puts behind it.
-                "line_urls": [
-                    citation_url(web, commit, name, 1).removesuffix("1") for name in names
-                ],
-            }
-            with as_tenant(conn, source.tenant_id):
-                renewed += conn.execute(_CHUNKS, values).rowcount
-                conn.execute(_DOCUMENTS, values)
+        with as_tenant(conn, source.tenant_id):
+            row = conn.execute(_COUNT, scope).fetchone()
+        # All rows of a revision are written anew, which a vector index is slow to follow.
+        with vector_index_rebuilt(conn, source.partition, row[0] if row else 0):
+            for start in range(0, len(documents), BATCH_DOCUMENTS):
+                batch = documents[start : start + BATCH_DOCUMENTS]
+                values = scope | _values(batch, web, commit)
+                with as_tenant(conn, source.tenant_id):
+                    renewed += conn.execute(_CHUNKS, values).rowcount
+                    conn.execute(_DOCUMENTS, values)
     except psycopg.Error as error:
         raise DatabaseError(
             f"the citations could not be renewed: {str(error).strip()}",
             hint="Run the same command again to complete them.",
         ) from error
     return renewed
+
+
+def _values(documents: Sequence[SourceDocument], web: str, commit: str) -> dict[str, list[str]]:
+    names = [document.name for document in documents]
+    return {
+        "names": names,
+        "hashes": [document.content_hash for document in documents],
+        "urls": [citation_url(web, commit, name) for name in names],
+        # Without the number, which each chunk puts behind it.
+        "line_urls": [citation_url(web, commit, name, 1).removesuffix("1") for name in names],
+    }

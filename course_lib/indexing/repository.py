@@ -27,10 +27,16 @@ from course_lib.indexing.ingest import (
 )
 from course_lib.indexing.update import Say, update_source
 from course_lib.loader import Registry, default_registry
-from course_lib.loader.github import MAX_WAIT, Download, OnWait, cite, download_github_code
-from course_lib.loader.github_issue_records import issue_document
-from course_lib.loader.github_issues import IssueDownload, download_github_issues
-from course_lib.loader.github_waiting import PATIENCE, Patience
+from course_lib.loader.github.download import (
+    MAX_WAIT,
+    Download,
+    OnWait,
+    cite,
+    download_github_code,
+)
+from course_lib.loader.github.issue_records import issue_document
+from course_lib.loader.github.issues import IssueDownload, download_github_issues
+from course_lib.loader.github.waiting import PATIENCE, Patience
 from course_lib.records import Chunk, Document, Skipped, TenantContext, Visibility
 from course_lib.store import Source, SourceDocument
 

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, LiteralString
 
 import psycopg
+from psycopg import sql
+from psycopg.pq import TransactionStatus
 
 from course_lib.embedder import EmbeddingClient
 from course_lib.errors import DatabaseError
@@ -67,6 +69,8 @@ def update_source(
     *,
     is_gone: Callable[[str], bool] = lambda name: True,
     visibility: Visibility = "private",
+    part: str = "",
+    build_indexes: bool = True,
     batch_size: int = 32,
     progress: bool = False,
     say: Say = lambda sentence: None,
@@ -91,6 +95,11 @@ def update_source(
         Says of a name that is stored, but not among the documents, whether to remove it.
     visibility
         Of everything that is stored of this tenant's repository.
+    part
+        Which part of the source this is about, where several update one each at the same time; who
+        updates all of it, or the same part, waits. `is_gone` has to leave the other parts alone.
+    build_indexes
+        Whether to build the vector indexes that are missing; once, after all parts, is faster.
     batch_size, progress, say
         As in `ingest`.
 
@@ -101,9 +110,10 @@ def update_source(
         stays, unless a transaction was open already and is rolled back.
     """
     work = _Work(conn, embedder, source, batch_size, visibility)
-    with _explained(work), _alone(conn, source, say):
+    with _explained(work), _alone(conn, source, part, say):
         work.run(documents, split, is_gone, progress)
-        build_vector_indexes(conn)
+        if build_indexes:
+            build_vector_indexes(conn)
         total = _count_chunks(conn, source)
     return UpdateReport(work.written, work.encoded, total, tuple(work.rejected))
 
@@ -225,22 +235,41 @@ def _count_chunks(conn: psycopg.Connection, source: Source) -> int:
 
 
 @contextmanager
-def _alone(conn: psycopg.Connection, source: Source, say: Say) -> Iterator[None]:
-    """Hold a lock on the source: who comes second waits, and then finds the work done."""
+def _alone(conn: psycopg.Connection, source: Source, part: str, say: Say) -> Iterator[None]:
+    """Hold a lock on the source: who comes second waits, and then finds the work done.
+
+    Who updates a part shares the source with those of the other parts.
+    """
     key = " ".join(("course ingest", *source))
-    with conn.transaction():
-        row = conn.execute("SELECT pg_try_advisory_lock(hashtextextended(%s, 0))", [key]).fetchone()
-    if not (row and row[0]):
-        say("another ingest of the same source is running: waiting for it to end")
+    locks = [(key, "_shared"), (f"{key} {part}", "")] if part else [(key, "")]
+    with ExitStack() as held:
+        for name, mode in locks:
+            held.enter_context(_locked(conn, name, mode, say))
+        yield
+
+
+@contextmanager
+def _locked(conn: psycopg.Connection, key: str, mode: str, say: Say) -> Iterator[None]:
+    """Hold an advisory lock of the session; the mode is how the functions' names end."""
+
+    def call(function: LiteralString) -> bool:
+        statement = sql.SQL("SELECT {}(hashtextextended(%s, 0))")
         with conn.transaction():
-            conn.execute("SELECT pg_advisory_lock(hashtextextended(%s, 0))", [key])
+            row = conn.execute(statement.format(sql.Identifier(function + mode)), [key]).fetchone()
+        return bool(row and row[0])
+
+    if not call("pg_try_advisory_lock"):
+        say("another ingest of the same source is running: waiting for it to end")
+        call("pg_advisory_lock")
     try:
         yield
     finally:
+        # Ctrl-C can come between a statement and its answer: that connection takes no other one.
+        if conn.info.transaction_status == TransactionStatus.ACTIVE:
+            conn.close()
         # The server gives the lock back by itself when the connection is gone.
         if not conn.closed and not conn.broken:
-            with conn.transaction():
-                conn.execute("SELECT pg_advisory_unlock(hashtextextended(%s, 0))", [key])
+            call("pg_advisory_unlock")
 
 
 @contextmanager

@@ -145,7 +145,8 @@ BUILT_IN: tuple[BuiltIn, ...] = (
         extensions=(".sh", ".bash", ".ksh"),
         options={"language": "shell"},
     ),
-    BuiltIn("github-issue", "github_issue_records:parse_issue", extensions=(".issue.md",)),
+    BuiltIn("github-issue", "github.issue_records:parse_issue", extensions=(".issue.md",)),
+    BuiltIn("structure", "structure_page:parse_structure", names=("structure.md",)),
     BuiltIn("raw-text", "raw_text:parse_raw_text"),
 )
 """The parsers that are there from the start; `raw-text` takes what no other does."""

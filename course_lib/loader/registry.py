@@ -28,7 +28,7 @@ from course_lib.loader.contract import (
     check_chunk,
 )
 from course_lib.loader.documents import read_documents
-from course_lib.loader.github_sources import GitHubCode, GitHubIssues
+from course_lib.loader.github.sources import GitHubCode, GitHubIssues
 from course_lib.loader.parsers import BUILT_IN, Adapted, BuiltIn, LegacyParser, Parser
 from course_lib.records import Chunk, Document, Skipped, TenantContext
 from course_lib.settings import project_root, settings

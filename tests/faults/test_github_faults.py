@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 
 from course_lib.loader.github import download_github_code
-from course_lib.loader.github_errors import UnreachableError
-from course_lib.loader.github_waiting import Patience
+from course_lib.loader.github.errors import UnreachableError
+from course_lib.loader.github.waiting import Patience
 from course_lib.store import connect
 from course_lib.store.databases import FreshDatabase
 from course_lib.teaching.github_server import GitHubServer, Repository, environment, faults
@@ -59,7 +59,11 @@ class Bench:
     dest: Path
     processes: list[subprocess.Popen[str]] = field(default_factory=list)
 
-    def start(self, *options: str, pause: float = 0.0) -> subprocess.Popen[str]:
+    def start(self, *options: str, held: bool = False) -> subprocess.Popen[str]:
+        """Start `course ingest-repo`; a held one stays in its middle."""
+        gate = self.dest.with_name("gate")
+        if held:
+            gate.touch()
         process = subprocess.Popen(
             [sys.executable, str(PROGRAM), "ingest-repo", "heron/platform", "--ref", "main"]
             + ["--ext", ".md", "--dest", str(self.dest), "--json", *options]
@@ -67,7 +71,7 @@ class Bench:
             env=os.environ
             | environment(self.github)
             | {"GITHUB_RAW_URL": "", "DATABASE_URL": self.database.url}
-            | {"COURSE_TEST_PAUSE": str(pause)},
+            | ({"COURSE_TEST_GATE": str(gate)} if held else {}),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             encoding="utf-8",
@@ -138,7 +142,7 @@ def test_a_download_that_is_killed_is_continued_by_the_next_run(bench: Bench) ->
 
 @pytest.mark.long
 def test_an_ingest_that_is_killed_is_completed_by_the_next_run(bench: Bench) -> None:
-    process = bench.start(pause=0.3)
+    process = bench.start(held=True)
     wait_until(lambda: 0 < bench.documents() < FILES)
     process.kill()
     process.communicate(timeout=PATIENCE)
@@ -156,7 +160,7 @@ def test_an_update_that_is_killed_ends_with_one_commit(
     bench.complete()
     changed = {name: text for name, text in contents("second").items() if name < "docs/15"}
     repository.commit(contents() | changed)
-    process = bench.start(pause=0.3)
+    process = bench.start(held=True)
     wait_until(lambda: any("second" in row[4] for row in bench.rows()))
     process.kill()
     process.communicate(timeout=PATIENCE)
@@ -223,11 +227,11 @@ def test_ctrl_c_ends_it_at_once_and_without_a_traceback(bench: Bench, when: str)
     assert process.stderr is not None
     if when == "waiting":
         assert "the hourly limit is used up: waiting" in process.stderr.readline()
-    else:
-        wait_until(lambda: bench.downloaded() > 0)
+    # Who waits says so before the files that have come are written.
+    wait_until(lambda: bench.downloaded() > 0)
     process.send_signal(signal.SIGINT)
-    # Four requests hang: whoever ends it does not want to wait for them.
-    out, err = process.communicate(timeout=15)
+    # Four requests hang for a minute: whoever ends it does not want to wait for them.
+    out, err = process.communicate(timeout=PATIENCE / 2)
     released.set()
     assert (process.returncode, out) == (130, "")
     assert "stopped" in err and "Traceback" not in err

@@ -133,7 +133,7 @@ def test_the_server_serves_a_folder_and_shows_what_it_is_asked(tmp_path: Path) -
         variables = dict(process.stdout.readline().strip().split("=", 1) for _ in range(2))
         assert set(variables) == {"GITHUB_API_URL", "GITHUB_RAW_URL"}
         assert "course ingest-repo me/mine --ref main" in process.stdout.readline()
-        from course_lib.loader.github_client import GitHubClient
+        from course_lib.loader.github.client import GitHubClient
 
         with GitHubClient(variables["GITHUB_API_URL"]) as client:
             client.json("repos/me/mine/commits/main")

@@ -14,8 +14,8 @@ from course_lib.indexing.repository import (
     ingest_repository,
     partition_of,
 )
-from course_lib.loader.github_errors import GitHubError, IncompleteDownloadError, NotFoundError
-from course_lib.loader.github_waiting import Patience
+from course_lib.loader.github.errors import GitHubError, IncompleteDownloadError, NotFoundError
+from course_lib.loader.github.waiting import Patience
 from course_lib.records import PARTITIONS
 from course_lib.retriever import search
 from course_lib.teaching.github_server import GitHubServer, Repository, faults, sample_repository
@@ -173,6 +173,27 @@ def test_what_did_not_change_is_not_encoded_and_gets_the_new_commit(
     assert (f"https://github.example/heron/platform/blob/{new}/code/c.py#L5-L6",) in cited
 
 
+def test_where_all_rows_get_a_new_commit_the_vector_index_is_built_anew_once(
+    conn: psycopg.Connection,
+    client: Any,
+    repository: Repository,
+    dest: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("course_lib.store.rebuilding.FEWEST_ROWS", 1)
+    run(conn, client, dest)
+    built = "SELECT oid::bigint FROM pg_class WHERE relname LIKE '%manifests_embedding_hnsw'"
+    before = conn.execute(built).fetchall()
+    repository.commit({**FILES, "docs/d.md": b"# Title\n\nOther words.\n"})
+    new = run(conn, client, dest).commit
+    assert {row[0] for row in rows(conn, "commit_sha")} == {new}
+    after = conn.execute(built).fetchall()
+    assert len(after) == len(before) == 1
+    assert after != before
+    found = search(conn, client.encode(["anything"])[0], top_k=10, threshold=-1, exact=False)
+    assert len(found) == len(rows(conn, "id"))
+
+
 def test_versions_live_side_by_side_and_are_told_apart_by_their_branch(
     conn: psycopg.Connection, client: Any, repository: Repository, dest: Path
 ) -> None:
@@ -272,7 +293,10 @@ def test_what_is_not_there_is_an_error_and_the_index_stays(
 
 
 @pytest.mark.parametrize(
-    "fault", [faults.status(500), faults.html_page(), faults.refused(403, "No rights")]
+    "fault",
+    [faults.status(500), faults.html_page(), faults.refused(403, "No rights")]
+    + [faults.short_body(), faults.hang_up(), faults.broken_json()]
+    + [faults.redirect("/repos/heron/platform/git/trees/main"), faults.status(429, 600)],
 )
 def test_a_listing_that_fails_is_no_run_of_zero_files(
     conn: psycopg.Connection,
@@ -286,7 +310,7 @@ def test_a_listing_that_fails_is_no_run_of_zero_files(
     run(conn, client, dest)
     before = stored(conn)
     repository.commit({"apps/a.yaml": b"kind: Other\n"})
-    github.fail("git/trees", fault, times=9)
+    github.fail("git/trees", fault, times=99)
     with pytest.raises(GitHubError):
         run(conn, client, dest)
     assert stored(conn) == before

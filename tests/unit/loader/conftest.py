@@ -50,7 +50,7 @@ class Checkout:
     ) -> Download:
         """Download with little patience."""
         from course_lib.loader.github import download_github_code
-        from course_lib.loader.github_waiting import Patience
+        from course_lib.loader.github.waiting import Patience
 
         quick = Patience(attempts=3, first=0.01, secondary=0.05)
         given: dict[str, Any] = {"dest": self.dest, "max_wait": 5, "patience": quick} | options

@@ -9,11 +9,11 @@ import pytest
 
 from course_lib.errors import InputError
 from course_lib.loader.github import download_github_code
-from course_lib.loader.github_errors import (
+from course_lib.loader.github.errors import (
     IncompleteDownloadError,
     RateLimitError,
 )
-from course_lib.loader.github_tree import blob_sha
+from course_lib.loader.github.tree import blob_sha
 from course_lib.records import Skipped
 from course_lib.teaching.github_server import (
     GitHubServer,

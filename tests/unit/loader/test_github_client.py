@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from course_lib.loader.github_answers import RAW
-from course_lib.loader.github_client import GitHubClient
-from course_lib.loader.github_errors import (
+from course_lib.loader.github.answers import RAW
+from course_lib.loader.github.client import GitHubClient
+from course_lib.loader.github.errors import (
     AccessError,
     AnswerError,
     BlockedError,
@@ -21,7 +21,7 @@ from course_lib.loader.github_errors import (
     RateLimitError,
     UnreachableError,
 )
-from course_lib.loader.github_waiting import Patience, Wait
+from course_lib.loader.github.waiting import Patience, Wait
 from course_lib.teaching.github_server import GitHubServer, Repository, faults
 from course_lib.teaching.github_server.answers import Answer
 

@@ -8,14 +8,14 @@ import pytest
 
 from course_lib.errors import InputError
 from course_lib.loader.github import download_github_code
-from course_lib.loader.github_errors import (
+from course_lib.loader.github.errors import (
     AccessError,
     BlockedError,
     EmptyRepositoryError,
     IncompleteDownloadError,
     NotFoundError,
 )
-from course_lib.loader.github_tree import blob_sha
+from course_lib.loader.github.tree import blob_sha
 from course_lib.records import Skipped
 from course_lib.teaching.github_server import (
     GitHubServer,
@@ -84,7 +84,7 @@ def test_the_way_to_a_file_depends_on_its_size(
 def test_a_file_over_the_limit_is_an_error_and_not_an_empty_file(
     repository: Repository, monkeypatch: pytest.MonkeyPatch, checkout: Any
 ) -> None:
-    monkeypatch.setattr("course_lib.loader.github_api.MOST_RAW", 1000)
+    monkeypatch.setattr("course_lib.loader.github.api.MOST_RAW", 1000)
     repository.commit({"a.yaml": b"a", "b.yaml": b"b" * 1001})
     with pytest.raises(IncompleteDownloadError, match="1 of 2 files") as caught:
         checkout.download()
@@ -327,11 +327,9 @@ def test_a_path_that_would_leave_the_destination_does_not(
 def test_a_name_that_windows_refuses_is_not_written_there(
     repository: Repository, monkeypatch: pytest.MonkeyPatch, checkout: Any
 ) -> None:
-    from course_lib.loader import github_places, github_run
+    from course_lib.loader.github import places, run
 
-    monkeypatch.setattr(
-        github_run, "why_refused", lambda path: github_places.why_refused(path, windows=True)
-    )
+    monkeypatch.setattr(run, "why_refused", lambda path: places.why_refused(path, windows=True))
     repository.commit({"aux.yaml": b"x", "C:evil.yaml": b"x", "good.yaml": b"good"})
     found = checkout.download(partial=True)
     assert checkout.there() == {"good.yaml": b"good"}
@@ -360,7 +358,7 @@ def test_names_that_differ_in_case_alone_are_not_mixed_up(
     repository: Repository, monkeypatch: pytest.MonkeyPatch, checkout: Any
 ) -> None:
     repository.commit({"A.yaml": b"upper", "a.yaml": b"lower"})
-    monkeypatch.setattr("course_lib.loader.github_run.tells_cases_apart", lambda folder: False)
+    monkeypatch.setattr("course_lib.loader.github.run.tells_cases_apart", lambda folder: False)
     found = checkout.download(partial=True)
     assert found.failed == (Skipped("a.yaml", "has the same name as A.yaml on this file system"),)
     assert checkout.there() == {"A.yaml": b"upper"}

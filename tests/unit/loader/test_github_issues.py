@@ -8,17 +8,17 @@ import pytest
 
 from course_lib.errors import InputError
 from course_lib.loader import Registry, check_records
-from course_lib.loader.github_errors import GoneError, NotFoundError, RateLimitError
-from course_lib.loader.github_issue_records import issue_document, parse_issue
-from course_lib.loader.github_issues import (
+from course_lib.loader.github.errors import GoneError, NotFoundError, RateLimitError
+from course_lib.loader.github.issue_records import issue_document, parse_issue
+from course_lib.loader.github.issues import (
     Comment,
     Issue,
     IssueDownload,
     download_github_issues,
     iso_time,
 )
-from course_lib.loader.github_sources import GitHubCode
-from course_lib.loader.github_waiting import Patience
+from course_lib.loader.github.sources import GitHubCode
+from course_lib.loader.github.waiting import Patience
 from course_lib.records import Document, Skipped, TenantContext
 from course_lib.teaching.github_server import GitHubServer, Repository, faults, pointer
 

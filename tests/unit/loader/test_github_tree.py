@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from course_lib.loader.github_errors import AnswerError
-from course_lib.loader.github_tree import (
+from course_lib.loader.github.errors import AnswerError
+from course_lib.loader.github.tree import (
     LINK,
     SUBMODULE,
     TREE,

@@ -8,8 +8,8 @@ from email.utils import formatdate
 
 import pytest
 
-from course_lib.loader.github_errors import RateLimitError
-from course_lib.loader.github_waiting import (
+from course_lib.loader.github.errors import RateLimitError
+from course_lib.loader.github.waiting import (
     Countdown,
     Gate,
     Patience,

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from queue import Empty, SimpleQueue
 
-from course_lib.loader.github_api import FileReader, UnavailableError
-from course_lib.loader.github_errors import UnreachableError
-from course_lib.loader.github_tree import TreeEntry
+from course_lib.loader.github.api import FileReader, UnavailableError
+from course_lib.loader.github.errors import UnreachableError
+from course_lib.loader.github.tree import TreeEntry
 
 IN_A_ROW = 5
 """So many files that fail one after the other for the server's sake end the download."""

@@ -12,13 +12,13 @@ from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
 
 from course_lib.errors import InputError
-from course_lib.loader.github import MAX_WAIT, OnWait, Say, clients
-from course_lib.loader.github_errors import AnswerError, GoneError, NotFoundError
-from course_lib.loader.github_names import check_repository
-from course_lib.loader.github_waiting import PATIENCE, Patience
+from course_lib.loader.github.download import MAX_WAIT, OnWait, Say, clients
+from course_lib.loader.github.errors import AnswerError, GoneError, NotFoundError
+from course_lib.loader.github.names import check_repository
+from course_lib.loader.github.waiting import PATIENCE, Patience
 
 if TYPE_CHECKING:
-    from course_lib.loader.github_client import GitHubClient
+    from course_lib.loader.github.client import GitHubClient
 
 _PER_PAGE = {"per_page": "100"}
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from urllib.parse import urljoin, urlsplit
 
 from course_lib.errors import InputError
-from course_lib.loader.github_errors import AnswerError
+from course_lib.loader.github.errors import AnswerError
 
 
 def next_page(link: str) -> str | None:

@@ -15,21 +15,21 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from course_lib.errors import InputError
-from course_lib.loader.github_errors import IncompleteDownloadError
-from course_lib.loader.github_names import (
+from course_lib.loader.github.errors import IncompleteDownloadError
+from course_lib.loader.github.names import (
     check_endings,
     check_ref,
     check_repository,
     citation_url,
     clean_path,
 )
-from course_lib.loader.github_store import Destination
-from course_lib.loader.github_waiting import PATIENCE, Patience, Wait
+from course_lib.loader.github.store import Destination
+from course_lib.loader.github.waiting import PATIENCE, Patience, Wait
 from course_lib.records import Chunk, Document, Skipped
 from course_lib.settings import state_dir
 
 if TYPE_CHECKING:
-    from course_lib.loader.github_client import GitHubClient
+    from course_lib.loader.github.client import GitHubClient
 
 MAX_WAIT = 600.0
 """Seconds that rate limits may cost a download, unless it is told otherwise."""
@@ -167,9 +167,9 @@ def download_github_code(
     IncompleteDownloadError
         If files could not be had and `partial` is false. What was had is kept.
     GitHubError
-        If GitHub refuses, cannot be reached, or lets us wait for too long; see `github_errors`.
+        If GitHub refuses, cannot be reached, or lets us wait for too long; see `github.errors`.
     """
-    from course_lib.loader.github_run import CodeRun
+    from course_lib.loader.github.run import CodeRun
 
     check_repository(repo)
     check_ref(ref)
@@ -229,8 +229,8 @@ def clients(
     Raw files are not counted against the 60 requests an hour that one without a token has. With a
     token the API is asked, because the token is nothing for another host.
     """
-    from course_lib.loader.github_client import GitHubClient
-    from course_lib.loader.github_settings import GitHubSettings
+    from course_lib.loader.github.client import GitHubClient
+    from course_lib.loader.github.settings import GitHubSettings
 
     found = GitHubSettings()
     secret = (found.token.get_secret_value() if token is None else token).strip()

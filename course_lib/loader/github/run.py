@@ -10,20 +10,20 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from course_lib.loader.github_api import (
+from course_lib.loader.github.api import (
     FileReader,
     Revision,
     UnavailableError,
     resolve_ref,
     tree_reader,
 )
-from course_lib.loader.github_client import GitHubClient
-from course_lib.loader.github_errors import NotFoundError
-from course_lib.loader.github_fetch import fetch_all
-from course_lib.loader.github_names import is_sha
-from course_lib.loader.github_places import collisions, tells_cases_apart, why_refused
-from course_lib.loader.github_store import Destination, Note
-from course_lib.loader.github_tree import (
+from course_lib.loader.github.client import GitHubClient
+from course_lib.loader.github.errors import NotFoundError
+from course_lib.loader.github.fetch import fetch_all
+from course_lib.loader.github.names import is_sha
+from course_lib.loader.github.places import collisions, tells_cases_apart, why_refused
+from course_lib.loader.github.store import Destination, Note
+from course_lib.loader.github.tree import (
     LFS_MARK,
     LINK,
     SUBMODULE,

@@ -9,9 +9,9 @@ from __future__ import annotations
 import hashlib
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from course_lib.loader.github_errors import AnswerError
+from course_lib.loader.github.errors import AnswerError
 
 LINK, SUBMODULE, TREE = "120000", "160000", "040000"
 MOST_LINKS = 40
@@ -96,7 +96,8 @@ def list_tree(
     """
     entries, truncated = read(sha, True)
     if not truncated:
-        return [_below(prefix, entry) for entry in entries if entry.mode != TREE]
+        files = [entry for entry in entries if entry.mode != TREE]
+        return [replace(entry, path=prefix + entry.path) for entry in files]
     entries, truncated = read(sha, False)
     if truncated:
         raise AnswerError(
@@ -107,7 +108,7 @@ def list_tree(
     for entry in entries:
         path = prefix + entry.path
         if entry.mode != TREE:
-            found.append(_below(prefix, entry))
+            found.append(replace(entry, path=path))
         elif not within or any(is_within(path, one) or is_within(one, path) for one in within):
             found += list_tree(read, entry.sha, f"{path}/", within)
     return found
@@ -210,7 +211,3 @@ def follow_link(
     if found is None or found.mode == SUBMODULE:
         raise ValueError(f"is a link to {target}, which is not in the repository")
     return found
-
-
-def _below(prefix: str, entry: TreeEntry) -> TreeEntry:
-    return TreeEntry(prefix + entry.path, entry.mode, entry.sha, entry.size)

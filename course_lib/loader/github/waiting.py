@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from email.utils import parsedate_to_datetime
 
-from course_lib.loader.github_errors import RateLimitError
+from course_lib.loader.github.errors import RateLimitError
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from course_lib.errors import InputError
 _REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*/(?!\.{1,2}$)[A-Za-z0-9._-]+")
 _SHA = re.compile(r"[0-9a-f]{40}")
 _BAD_REF = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|^/|/$|^-|\.lock$")
-_RENDERED = (".md", ".markdown", ".mdown", ".rst", ".adoc", ".asciidoc", ".org")
+RENDERED = (".md", ".markdown", ".mdown", ".rst", ".adoc", ".asciidoc", ".org")
 
 
 def check_repository(repo: str) -> str:
@@ -125,6 +125,6 @@ def citation_url(
     if line_start is None:
         return url
     # A page that is shown rendered has no lines to jump to.
-    plain = "?plain=1" if path.lower().endswith(_RENDERED) else ""
+    plain = "?plain=1" if path.lower().endswith(RENDERED) else ""
     last = f"-L{line_end}" if line_end and line_end > line_start else ""
     return f"{url}{plain}#L{line_start}{last}"

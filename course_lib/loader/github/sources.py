@@ -33,7 +33,7 @@ class GitHubCode:
         GitHubError
             As `download_github_code`.
         """
-        from course_lib.loader.github import download_github_code
+        from course_lib.loader.github.download import download_github_code
 
         repo, at, version = location.partition("@")
         ref, _, path = version.partition(":")
@@ -67,8 +67,8 @@ class GitHubIssues:
         GitHubError
             As `download_github_issues`.
         """
-        from course_lib.loader.github_issue_records import issue_document
-        from course_lib.loader.github_issues import download_github_issues
+        from course_lib.loader.github.issue_records import issue_document
+        from course_lib.loader.github.issues import download_github_issues
 
         repo, _, since = location.partition("@")
         found = download_github_issues(repo, since or None)

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from course_lib.loader.github_answers import RAW
-from course_lib.loader.github_client import GitHubClient
-from course_lib.loader.github_errors import AnswerError, NotFoundError
-from course_lib.loader.github_names import is_sha
-from course_lib.loader.github_tree import LINK, TREE, ReadTree, TreeEntry, blob_sha
+from course_lib.loader.github.answers import RAW
+from course_lib.loader.github.client import GitHubClient
+from course_lib.loader.github.errors import AnswerError, NotFoundError
+from course_lib.loader.github.names import is_sha
+from course_lib.loader.github.tree import LINK, TREE, ReadTree, TreeEntry, blob_sha
 
 MOST_BASE64, MOST_RAW = 1_000_000, 100_000_000
 

@@ -1,6 +1,6 @@
 """Answers: what came back, whether it is whole, and which error a status stands for.
 
-A status says whether to wait (see `github_waiting`), whether all is well, or what a person can do.
+A status says whether to wait (see `github.waiting`), whether all is well, or what a person can do.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from course_lib.loader.github_addresses import shown
-from course_lib.loader.github_errors import (
+from course_lib.loader.github.addresses import shown
+from course_lib.loader.github.errors import (
     AccessError,
     AnswerError,
     BlockedError,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from course_lib.loader.github_issues import Comment, Issue
+from course_lib.loader.github.issues import Comment, Issue
 from course_lib.loader.recursive import split_text
 from course_lib.records import Chunk, Document
 

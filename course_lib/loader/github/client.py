@@ -16,10 +16,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from course_lib import __version__
-from course_lib.loader.github_addresses import check_address, next_hop, next_page, origin, shown
-from course_lib.loader.github_answers import JSON, Answer, checked, why_incomplete
-from course_lib.loader.github_errors import AnswerError, UnreachableError
-from course_lib.loader.github_waiting import (
+from course_lib.loader.github.addresses import check_address, next_hop, next_page, origin, shown
+from course_lib.loader.github.answers import JSON, Answer, checked, why_incomplete
+from course_lib.loader.github.errors import AnswerError, UnreachableError
+from course_lib.loader.github.waiting import (
     PATIENCE,
     Countdown,
     Gate,

@@ -1,0 +1,647 @@
+# %% [markdown]
+# # 08 · Code from GitHub
+#
+# You will bring a repository into the index: exactly one version of it, with no file missing, without being banned, and so that
+# every result can be looked up where it came from.
+#
+# | You will be able to | Builds | Time | Needs |
+# |---|---|---|---|
+# | pin a version and prove that a download is whole · tell a limit from a refusal, and wait as long as it takes · keep an index up to date without downloading anything twice | `loader/github/` | 45 min | Python functions; what HTTP is |
+
+# %% tags=["parameters"]
+github_api = ""  # "https://api.github.com" asks GitHub itself; empty, a server on this machine
+data_dir = "data/code"
+database_url = ""
+embedding_model = ""
+
+# %%
+from course_lib.teaching import start
+
+lab = start("08", data_dir=data_dir, database_url=database_url, embedding_model=embedding_model)
+lab.show.pipeline("documents")
+
+# %% [markdown]
+# ## A server like GitHub
+#
+# `local_github()` is a server on this machine that answers as GitHub's [REST API](../labs/GLOSSARY.md#rest-api) does. It holds one
+# repository, `heron/platform`: the course's own code and manifests in two versions, with issues.
+#
+# Set `github_api` above to `"https://api.github.com"` and the cells that ask `hub` ask GitHub, for a small part of
+# `kubeflow/manifests`. Cells in which something has to go wrong stay on this machine: nobody breaks GitHub for practice.
+
+# %%
+from types import SimpleNamespace
+
+import httpx
+
+from course_lib.teaching.github_server import environment, local_github
+
+
+def client_of(url):
+    is_far = "127.0.0.1" not in url  # a proxy leads nowhere on the way to this very machine
+    return httpx.Client(base_url=url, trust_env=is_far, follow_redirects=True, timeout=20)
+
+
+server = local_github()
+local, hub = client_of(server.url), client_of(github_api or server.url)
+heron = SimpleNamespace(
+    repo="heron/platform", old="v1.0.0", new="v1.1.0", paths=[],
+    endings=[".yaml", ".py", ".go", ".sh", ".md"], question="Why are pods of the forecast API killed?",
+)
+kubeflow = SimpleNamespace(
+    repo="kubeflow/manifests", old="v1.8.1", new="v1.9.1", endings=[".yaml"],
+    paths=["apps/pipeline/upstream/base/pipeline"], question="How much memory has the API server?",
+)
+ours = kubeflow if github_api else heron
+
+# %% [markdown]
+# ## A download that calls itself a success
+#
+# Many tools hold a loop like this one: list the files, fetch each, take what is there.
+
+# %%
+import base64
+
+
+def naive_download(github, ref, ending=".yaml"):
+    listing = github.get(f"/repos/heron/platform/git/trees/{ref}", params={"recursive": "1"}).json()
+    files = {}
+    for entry in listing.get("tree", []):
+        if entry["path"].endswith(ending):
+            place = f"/repos/heron/platform/contents/{entry['path']}"
+            answer = github.get(place, params={"ref": ref}).json()
+            files[entry["path"]] = base64.b64decode(answer.get("content", ""))
+    return files
+
+
+# %% [markdown]
+# Four days in its life. The first is quiet. On the second somebody mistypes the version. On the third only 20 requests are left of
+# this hour. On the fourth the repository has grown, and the server lists no more than 40 entries at once (GitHub: 100,000).
+#
+# > **Predict.** On which days does the tool say that something is wrong?
+
+# %% tags=["nbval-check-output"]
+from course_lib.teaching.github_server import GitHubServer, Sizes, sample_repository
+
+busy = local_github(limit=20)
+large = GitHubServer([sample_repository()], sizes=Sizes(tree_entries=40))
+days = {"quiet": (server, "main"), "typo": (server, "mian")}
+days |= {"few requests left": (busy, "main"), "large": (large, "main")}
+downloads = {}
+for day, (where, ref) in days.items():
+    with client_of(where.url) as github:
+        downloads[day] = naive_download(github, ref)
+    print(f"{day:18} done: {len(downloads[day])} files")
+
+# %%
+whole = {day: sum(map(bool, files.values())) for day, files in downloads.items()}
+lab.show.bars(whole, "Files that hold anything")
+
+# %% [markdown]
+# On none. A 404 became *no files*, a refusal an *empty file*, a cut-off list a *short list*; each run ended well. Whoever searches
+# this index finds nothing and thinks that there is nothing.
+#
+# So we want a download that
+#
+# 1. knows which version it brings, and brings no other;
+# 2. can tell that a file is what it should be;
+# 3. has all files, or says which it has not;
+# 4. waits when it is asked to, and does not when that would help nobody.
+
+# %% [markdown]
+# ## By hand: a name that proves the content
+#
+# Git names a file's content, a *blob*, by a [digest](../labs/GLOSSARY.md#digest): SHA-1 of a short head and the bytes. The head is
+# the word `blob`, a blank, the number of bytes, and a byte 0. For a file that says *hello*:
+
+# %% tags=["nbval-check-output"]
+import hashlib
+
+print(hashlib.sha1(b"blob 6\0" + b"hello\n").hexdigest())
+print(hashlib.sha1(b"blob 6\0" + b"hallo\n").hexdigest())
+
+# %% [markdown]
+# One letter, and nothing is the same. GitHub lists this name for each file. So you know what you should get before you ask for it,
+# and need not trust what comes.
+#
+# ## Exercise 8.1: the name of a content
+
+# %% exercise="8.1"
+from course_lib.loader.github.tree import blob_sha
+
+# %%
+lab.check("8.1", blob_sha)
+
+# %%
+lab.hint("8.1")  # run again for the next hint
+
+# %% [markdown] tags=["solution"]
+# It counts bytes, not characters: `é` has two. `usedforsecurity=False` says that we look for accidents; against forgers, who can
+# make two contents with one SHA-1, git itself has further checks.
+
+# %% tags=["nbval-check-output"]
+blob_sha = lab.use("blob_sha")
+listing = local.get("/repos/heron/platform/git/trees/main?recursive=1").json()
+named = {entry["path"]: entry["sha"] for entry in listing["tree"]}
+for day, files in downloads.items():
+    print(f"{day:18}", [path for path in files if blob_sha(files[path]) != named[path]][:2])
+
+# %% [markdown]
+# (Two files a day at most are shown.) The empty ones are caught, and even on the quiet day something was wrong: `docs/deployment.yaml` is a *link*, and the server gave
+# the file that it leads to. What was never listed is not caught: no hash tells you of a file that nobody has named.
+#
+# And one more thing can go wrong, here in slow motion:
+
+# %% tags=["nbval-check-output"]
+from course_lib.teaching.github_server import Repository
+
+RAW = {"Accept": "application/vnd.github.raw+json"}
+moving = Repository("heron/moving")
+first = moving.commit({"limits.yaml": b"memory: 2Gi\n"})
+server.add(moving)
+[listed] = local.get("/repos/heron/moving/git/trees/main").json()["tree"]
+moving.commit({"limits.yaml": b"memory: 3Gi\n"})  # in between, somebody pushes
+for ref in ("main", first):
+    content = local.get(f"/repos/heron/moving/contents/limits.yaml?ref={ref}", headers=RAW).content
+    print("by branch" if ref == "main" else "by commit", content, blob_sha(content) == listed["sha"])
+
+# %% [markdown]
+# A [branch](../labs/GLOSSARY.md#branch) moves while you read it; a [commit](../labs/GLOSSARY.md#commit) never does. So a download
+# begins with one question, "which commit is this?", and asks for that commit from then on:
+# [pinning](../labs/GLOSSARY.md#pinning).
+#
+# ## All files of a tree
+#
+# A *tree* is a folder: a list of names, each with a mode and a hash, of a blob or of a further tree. One request with `recursive`
+# lists everything below it, unless that is too much; then the answer says `truncated` and holds a part.
+#
+# ```
+# root ── README.md          asked with recursive: README.md  apps  apps/a.md    truncated!
+#      └─ apps ── a.md       asked without:        README.md  apps (a tree: ask for it as well)
+#              └─ b.md
+# ```
+#
+# `TreeEntry` holds path, mode, hash and size of one entry. `read(sha, recursive)` asks for one tree and returns its entries, and
+# whether they were truncated.
+
+# %% tags=["nbval-check-output"]
+from course_lib.loader.github.tree import TreeEntry
+
+
+def reader(github, repo):
+    def read(sha, recursive):
+        params = {"recursive": "1"} if recursive else {}
+        told = github.get(f"/repos/{repo}/git/trees/{sha}", params=params).raise_for_status().json()
+        names = ("path", "mode", "sha", "size")
+        return [TreeEntry(*map(one.get, names)) for one in told["tree"]], told["truncated"]
+
+    return read
+
+
+large_tree = sample_repository().tree_of("main")
+with client_of(large.url) as github:
+    for recursive in (True, False):
+        entries, truncated = reader(github, "heron/platform")(large_tree, recursive)
+        print(f"recursive={recursive}: {len(entries)} entries, truncated={truncated}")
+
+# %% [markdown]
+# ## Exercise 8.2: nothing missing
+#
+# Ask for everything at once. If the answer is truncated, throw it away, ask for this tree alone, and let the function call itself
+# for each folder in it. Folders themselves (mode `TREE`) are not in the result. `replace(entry, path=…)` makes an entry with
+# another path, and `is_within("apps/kfp/a.md", "apps")` is true.
+
+# %% exercise="8.2"
+from course_lib.loader.github.tree import list_tree
+
+# %%
+lab.check("8.2", list_tree)
+
+# %%
+lab.hint("8.2")  # run again for the next hint
+
+# %% [markdown] tags=["solution"]
+# The truncated answer is thrown away whole: nobody promises which part of the tree it holds. Each folder is asked for recursively
+# again, so that only what is really too large costs further requests. And a folder that is too large alone is an error, because a
+# short list would be a lie.
+
+# %% tags=["nbval-check-output"]
+list_tree = lab.use("list_tree")
+for name, where in {"all in one answer:": server, "40 entries an answer:": large}.items():
+    before = where.count("/git/trees/")
+    with client_of(where.url) as github:
+        entries = list_tree(reader(github, "heron/platform"), large_tree)
+    yaml = [entry for entry in entries if entry.path.endswith(".yaml")]
+    print(name, len(yaml), "YAML files,", where.count("/git/trees/") - before, "requests")
+
+# %% [markdown]
+# More requests than one, and nothing is missing. Now the same for the repository that you chose above: pin it, then list it.
+
+# %%
+commit = hub.get(f"/repos/{ours.repo}/commits/{ours.new}").raise_for_status().json()
+entries = list_tree(reader(hub, ours.repo), commit["commit"]["tree"]["sha"], within=ours.paths)
+modes = {"100644": "file", "100755": "program", "120000": "link", "160000": "submodule"}
+counts = {name: sum(entry.mode == mode for entry in entries) for mode, name in modes.items()}
+lab.show.bars(counts, f"{ours.repo} at {ours.new}, commit {commit['sha'][:12]}")
+
+# %% [markdown]
+# Not every entry is a file of this repository. A *link* holds the path of another file. A *submodule* is a commit of another
+# repository: there is nothing here to download, and a good tool says so.
+#
+# ## Being asked to wait
+#
+# GitHub gives 60 requests an hour to whoever has no token, 5,000 with one, and tells with each answer how many are left: the
+# [rate limit](../labs/GLOSSARY.md#rate-limit). Whoever does not listen is banned.
+#
+# Here is a limit of five, used up. `x-ratelimit-reset` says when the hour ends, in seconds since 1970.
+#
+# > **Predict.** How long must we wait: that number minus our clock? This server's clock is ten minutes ahead of ours; clocks of
+# > laptops and virtual machines are wrong every day.
+
+# %%
+import time
+from email.utils import parsedate_to_datetime
+
+fast = local_github(limit=5)
+fast.clock_offset = 600  # seconds
+with client_of(fast.url) as github:
+    *_, answer = [github.get("/repos/heron/platform") for _ in range(6)]
+print(answer.status_code, answer.json()["message"])
+for name in ("date", "x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"):
+    print(f"{name:22} {answer.headers[name]}")
+reset = int(answer.headers["x-ratelimit-reset"])
+server_now = parsedate_to_datetime(answer.headers["date"]).timestamp()
+print(f"by our clock {reset - time.time():.0f} s, by the server's own {reset - server_now:.0f} s")
+
+# %% [markdown]
+# Ten minutes too many. Were the server's clock behind ours, it would be ten minutes too few, and then a ban. `date` stands in the
+# same answer: compare the server's times with the server's clock.
+#
+# | answer | means | wait |
+# |---|---|---|
+# | 403 or 429, `retry-after: 7` | too fast | 7 s |
+# | 403 or 429, `x-ratelimit-remaining: 0` | the hour's requests are used up | until the reset |
+# | 429, or 403 that speaks of a *rate limit* | too fast, and no word of how long | a minute, then two, four, … |
+# | 403 otherwise | you have no right to this | no: it will not change |
+# | 502 | the server has a problem | 1, 2, 4, … s |
+# | 404 | not there | no |
+#
+# ## Exercise 8.3: how long to wait
+
+# %% exercise="8.3"
+def wait_time(status: int, headers: dict, message: str = "", attempt: int = 0) -> float | None:
+    """Return how many seconds to wait before the same request is made again; None not to make it.
+
+    Parameters
+    ----------
+    status
+        Of the answer.
+    headers
+        Of the answer, by their names in lower case; the values are text.
+    message
+        What the answer says.
+    attempt
+        How often this request was made before: 0, 1, …
+
+    Returns
+    -------
+    float or None
+        For 403 and 429, the first of these that applies:
+
+        - the seconds in ``retry-after``;
+        - with ``x-ratelimit-remaining`` "0", the time from ``date`` to ``x-ratelimit-reset``, at
+          least 0, and one second more, because ``date`` has whole seconds;
+        - for a 429, or a message that holds "rate limit" (in any case), 60, 120, 240, … by attempt;
+        - None.
+
+        For 500 and above: the seconds in ``retry-after``; without it 1, 2, 4, … by attempt.
+        For everything else None.
+
+    Examples
+    --------
+    >>> wait_time(403, {"retry-after": "7"})
+    7.0
+    >>> reset = {"x-ratelimit-remaining": "0", "x-ratelimit-reset": "1772359260"}
+    >>> wait_time(403, {**reset, "date": "Sun, 01 Mar 2026 10:00:00 GMT"})
+    61.0
+    >>> wait_time(403, {"x-ratelimit-remaining": "41"}, "Must have admin rights") is None
+    True
+    >>> wait_time(502, {}, attempt=3)
+    8.0
+    """
+    ### BEGIN SOLUTION
+    if status not in (403, 429) and status < 500:
+        return None
+    if "retry-after" in headers:
+        return float(headers["retry-after"])
+    if status >= 500:
+        return float(2**attempt)
+    if headers.get("x-ratelimit-remaining") == "0":
+        now = parsedate_to_datetime(headers["date"]).timestamp()
+        return max(0.0, int(headers["x-ratelimit-reset"]) - now) + 1
+    if status == 429 or "rate limit" in message.lower():
+        return 60.0 * 2**attempt
+    return None
+    ### END SOLUTION
+
+
+# %%
+lab.check("8.3", wait_time)
+
+# %%
+lab.hint("8.3")  # run again for the next hint
+
+# %% [markdown] tags=["solution"]
+# The order matters: `retry-after` is an order of the server, the rest is what we conclude. The library's `wait_time` also takes a
+# date in `retry-after`, and does without `date` where there is none.
+
+# %% [markdown]
+# A request that waits, with a limit of its own: whoever runs it must be told when to come back, rather than sit before a clock.
+
+# %%
+wait_time = lab.use("wait_time")
+
+
+def ask(github, path, *, max_wait=30, attempts=5, **given):
+    for attempt in range(attempts):
+        answer = github.get(path, **given)
+        seconds = wait_time(answer.status_code, dict(answer.headers), answer.text, attempt)
+        if seconds is None:
+            return answer.raise_for_status()
+        if seconds > max_wait:
+            raise TimeoutError(f"{path}: come back in {seconds:.0f} s")
+        time.sleep(seconds)
+    raise TimeoutError(f"{path}: {attempts} attempts")
+
+
+with client_of(fast.url) as github:
+    try:
+        ask(github, "/repos/heron/platform")
+    except TimeoutError as error:
+        print(error)
+
+# %% [markdown]
+# Now two clients want 25 answers each from servers that give 15 every two seconds. One asks again every tenth of a second, as many
+# loops do; the other is yours.
+#
+# > **Predict.** Which has its answers first? How many requests does each of them make?
+
+# %%
+def impatient(github, path):
+    while (answer := github.get(path)).status_code != 200:
+        time.sleep(0.1)
+    return answer
+
+
+seen = []
+for name, one_request in {"impatient": impatient, "yours": ask}.items():
+    with local_github() as limited, client_of(limited.url) as github:
+        limited.set_limit(15, window=2)
+        for _ in range(25):
+            one_request(github, "/repos/heron/platform")
+    begun = limited.seen[0].at
+    for one in limited.seen:
+        seen.append(SimpleNamespace(at=one.at - begun, seconds=0, request=name, status=one.status))
+    print(name, len(limited.seen), "requests, refused:", sum(one.status == 403 for one in limited.seen))
+lab.show.timeline(seen, title="25 answers from a server that gives 15 in 2 s")
+
+# %% [markdown]
+# Impatience was quicker, because waits are rounded up to whole seconds. But every refused request counts against you, and GitHub
+# bans clients that go on asking. Yours asked once too often, and then knew.
+#
+# ## Page after page
+#
+# Lists come in pages, and issues are a list. Where the next page is stands in the header `Link`, and nowhere else: on GitHub its
+# address has a number in place of the repository's name. Do not build it; follow it, with the library's `next_page`.
+
+# %% tags=["nbval-check-output"]
+from course_lib.loader.github.addresses import next_page
+
+
+def entries_of(github, path, **params):
+    answer = ask(github, path, params=params)
+    yield from answer.json()
+    while place := next_page(answer.headers.get("link", "")):
+        print(place.replace(server.url, "https://…"))
+        answer = ask(github, place)
+        yield from answer.json()
+
+
+found = list(entries_of(local, "/repos/heron/platform/issues", state="all", per_page="5"))
+issues = [one for one in found if "pull_request" not in one]
+print(f"{len(found)} entries, of which {len(issues)} are issues")
+
+# %% [markdown]
+# To GitHub a pull request is an issue, too: the list holds both, and only the key `pull_request` tells them apart. Ours are about
+# what people report, so pull requests stay out.
+#
+# ## Where it stands
+#
+# A result is worth more with a [citation](../labs/GLOSSARY.md#citation): an address that shows these very lines. On GitHub that is
+# the page of a file at a commit, and behind `#` the lines.
+#
+# ## Exercise 8.4: cite the lines
+#
+# Files whose names end in one of `RENDERED` are shown as formatted pages without lines, unless `?plain=1` stands before the `#`.
+# `quote` writes a path so that an address can hold it.
+
+# %% exercise="8.4"
+from course_lib.loader.github.names import citation_url
+
+# %%
+lab.check("8.4", citation_url)
+
+# %%
+lab.hint("8.4")  # run again for the next hint
+
+# %% [markdown] tags=["solution"]
+# The commit is the point. With a branch in its place the address works just as well, and shows other lines as soon as somebody
+# inserts one above.
+
+# %%
+citation_url = lab.use("citation_url")
+web = commit["html_url"].partition("/commit/")[0]
+print(citation_url(web, commit["sha"], entries[0].path, 3, 9))
+
+# %% [markdown]
+# ## All of it in one call
+#
+# `ingest_repository` is what `course ingest-repo` runs: it resolves, lists, fetches a few files at a time, checks every hash,
+# waits, splits each file by its kind, [embeds](../labs/GLOSSARY.md#embedding) and stores. First the *older* version, under the
+# label `current`; Heron's issues come along.
+
+# %% tags=["nbval-check-output"]
+import os
+import tempfile
+
+from course_lib.indexing.repository import ingest_repository
+
+os.environ |= environment(server)
+if github_api:
+    os.environ |= {"GITHUB_API_URL": github_api, "GITHUB_RAW_URL": ""}
+folder = tempfile.TemporaryDirectory()
+
+
+def bring(what, ref, issues=False):
+    with lab.connect(autocommit=True) as conn:
+        return ingest_repository(
+            what.repo, ref, what.endings, paths=what.paths, issues=issues, branch="current", conn=conn,
+            embedder=lab.embedder, token=None if github_api else "", dest=f"{folder.name}/{what.repo}",
+        )  # fmt: skip
+
+
+reports = {f"{ours.old}, the first time": bring(ours, ours.old, issues=not github_api)}
+[report] = reports.values()
+for name, part in report.partitions.items():
+    print(f"{name:15} {part.documents:3} documents {part.chunks:4} chunks")
+print(*[f"left out: {file.name} {file.reason}" for file in report.skipped], sep="\n")
+
+# %% [markdown]
+# Each kind of file has a [partition](../labs/GLOSSARY.md#partition) of its own; one search covers all of them, or those you name
+# with `partitions=["issues"]`. (Where you asked GitHub itself no issues came: thousands cost more than an hour's requests.)
+
+# %%
+from course_lib.retriever import search
+
+
+def find(question, top_k=5, **filters):
+    with lab.connect() as conn:
+        return search(conn, lab.encode(question), top_k, question=question, **filters)
+
+
+results = find(ours.question)
+print(*[one.citation_url for one in results], sep="\n")
+lab.show.ranking(results, ours.question)
+
+# %% [markdown]
+# Follow the addresses by eye: repository, commit, file, lines. An issue, which belongs to no commit, is cited by its own page.
+#
+# Now a second run, and then the newer version.
+#
+# > **Predict.** How many files come over the network each time?
+
+# %% tags=["nbval-check-output"]
+def names_in_index():
+    with lab.connect() as conn:
+        rows = conn.execute("SELECT document_name FROM documents").fetchall()
+    return {name for (name,) in rows}
+
+
+before = names_in_index()
+reports[f"{ours.old}, again"] = bring(ours, ours.old)
+reports[ours.new] = bring(ours, ours.new)
+print("left the index:", *sorted(before - names_in_index()))
+print("came into it:  ", *sorted(names_in_index() - before))
+cited = {one.citation_url.split("/")[6] for one in find(ours.question, branch="current")}
+print("only the newer commit is cited:", cited == {commit["sha"]})
+
+# %%
+lab.show.bars({name: report.fetched for name, report in reports.items()}, "Files downloaded")
+
+# %% [markdown]
+# The second run asked one question ("is it still this commit?"), and nothing else. The new version cost what had changed, because
+# the hashes of everything else were those we had. A file that was deleted or renamed has left the
+# [index](../labs/GLOSSARY.md#index): an old tool would go on quoting it for years.
+#
+# Rows that did not change were told their new commit, without being embedded again, so "this version" is one commit and not a
+# mixture. With a label for each version instead (`branch="v1.0.0"`), both would stand side by side.
+#
+# ## Break it: names that lead elsewhere
+#
+# Git stores any name, `../../.bashrc` too. Whoever writes files by the names that a stranger chose writes wherever the stranger
+# likes. Here is a repository with two such names and a file that changes on its way. After that, you sit in a hotel whose network
+# answers every request with a page to sign in.
+#
+# > **Predict.** Which of the four files arrive? And what does the hotel's guest read?
+
+# %% tags=["nbval-check-output"]
+import math
+
+from course_lib.loader.github import download_github_code
+from course_lib.loader.github.errors import GitHubError
+from course_lib.teaching.github_server import faults
+
+hostile = Repository("mallory/notes")
+names = ("docs/good.md", "docs/changed.md", "../outside.md", ".git/hooks/post-merge.md")
+hostile.commit({name: name.encode() for name in names})
+server.add(hostile)
+server.fail("changed.md|blobs", faults.changed_content(), times=math.inf)
+os.environ |= environment(server)  # these cells stay on this machine
+notes = ("mallory/notes", "main", [".md"])
+download = download_github_code(*notes, token="", dest=f"{folder.name}/notes", partial=True)
+print("arrived:", *download.files)
+for file in download.failed:
+    print(file.name, file.reason.partition(":")[0])
+
+# %% [markdown]
+# One of four, and three reasons. Both names, and the changed file, were stopped before anything was written. And the hotel?
+
+# %%
+server.fail("commits", faults.html_page())
+try:
+    download_github_code(*notes, token="", dest=f"{folder.name}/notes")
+except GitHubError as error:
+    print(f"{type(error).__name__}: {error}")
+
+# %% [markdown]
+# `partial=True` says "list what you could not have". Without it the first run would have been an error with the same reasons.
+# Either way nobody takes three quarters for the whole.
+#
+# ## Measure: the scorecard
+#
+# The questions about Heron's code from lab 03, asked of the index that came over the network. They are about Heron, whichever
+# GitHub you asked; on this machine, this run downloads nothing.
+
+# %%
+from dataclasses import replace
+
+server.heal()  # forgets the faults above
+bring(heron, heron.new)
+
+
+def ask_code(question):
+    vector, scope = lab.encode(question), {"partitions": ["code_pipelines"], "repo": heron.repo}
+    found = search(conn, vector, question=question, **scope)
+    return [replace(one, document_name=one.document_name.removeprefix("code/")) for one in found]
+
+
+with lab.connect() as conn:
+    measured = lab.measure_retrieval(ask_code)
+print(measured)
+scores = {"recall_at_5": measured.recall, "mrr": measured.mrr, "latency_ms": measured.latency_ms}
+lab.score(**scores, note="code from GitHub, hybrid")
+
+# %% [markdown]
+# A download adds no quality, it must only lose none: these are the chunks that the same files on your disk would give. What is new
+# is that each of them can be looked up.
+#
+# ## Recap
+#
+# - Resolve the ref first, and ask for the commit from then on. A branch moves while you read it.
+# - A hash that is listed before the download proves what came. What was never listed, no hash can miss: look for `truncated`.
+# - `retry-after` before `x-ratelimit-reset`, the server's clock before your own, and a 403 that is no limit is not asked again.
+# - What could not be had is an error or a list with reasons, never a gap.
+# - By hash, what you have costs nothing, and what is gone upstream leaves the index.
+#
+# ## Three questions to test yourself
+#
+# 1. A run ends with "0 files, success". Name three causes that this lab's download would have told apart.
+# 2. Why is a truncated answer thrown away, although its entries are right?
+# 3. Your clock is ten minutes behind GitHub's, and you compare `x-ratelimit-reset` with it. What happens?
+#
+# <details><summary>Answers</summary>
+#
+# 1. A ref that is not there (404 or 422), a refusal that was taken for an answer (403, 429), endings or a path that no file has;
+#    and an empty repository (409).
+# 2. Nobody says what it lacks. To complete it you would have to list every folder anyway.
+# 3. You wait ten minutes longer than you need to. Were it ahead, you would ask again ten minutes too early, be refused, and at
+#    worst be banned.
+#
+# </details>
+#
+# ## Stretch, and what comes next
+#
+# In a terminal, `course github-server --limit 20 --window 30` starts a server that is short of requests. Bring its repository into
+# your index with `course ingest-repo`, as it says, and watch both windows. Then end one of them half-way with Ctrl-C, and go on.
+#
+# Next is lab 09, in which the steps of this course become a pipeline that runs without you.
