@@ -10,35 +10,25 @@ for custom resource definitions leaves out, which takes an hour.
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import psycopg
 
 from course_lib.embedder import EmbeddingClient, VectorCache
-from course_lib.indexing import ingest
+from course_lib.evaluation import Corpus, Question, Run, compare, evaluate, indexed, read_questions
+from course_lib.evaluation.corpora import searcher
 from course_lib.loader import Registry
 from course_lib.loader.parsers import BUILT_IN
-from course_lib.retriever import retrieve
 from course_lib.settings import project_root, state_dir
-from course_lib.store import connect, fresh_database
 from tests.bench.measure import Row
-
-FILES = 10
-"""Files that count: the ranking of files is that of their best pieces."""
-
-PIECES = 50
-"""Pieces that are asked for, so that ten files are among them."""
 
 Mode = Literal["dense", "hybrid", "hybrid + maxsim"]
 MODES: tuple[Mode, ...] = ("dense", "hybrid", "hybrid + maxsim")
-PARTITION = {"docs": "documentation", "manifests": "code_manifests", "code": "code_pipelines"}
 
 OWN_SETS = ("own", "tune", "test")
 KNOWN: Mapping[str, Mapping[Mode, float]] = {
@@ -47,67 +37,17 @@ KNOWN: Mapping[str, Mapping[Mode, float]] = {
 }
 """MRR@10 by file that is known of questions like those that COURSE_BENCH_QUESTIONS names."""
 
-Question = dict[str, Any]
-Rankings = dict[str, int | None]
-"""Question's text → the place of the first file that answers it."""
-
-
-class Scores(NamedTuple):
-    """What a set of questions gives: shares of the questions, and the mean reciprocal rank."""
-
-    hit_1: float
-    hit_5: float
-    found_10: float
-    mrr_10: float
-
-    @property
-    def note(self) -> str:
-        return f"hit@1 {self.hit_1:.2f}, hit@5 {self.hit_5:.2f}, found@10 {self.found_10:.2f}"
-
 
 @dataclass(frozen=True)
-class Corpus:
-    """A folder and the sets of questions about it, by their names."""
+class Asked:
+    """A corpus and the sets of questions about it, by their names."""
 
-    kind: str
-    folder: Path
-    questions: Mapping[str, Sequence[Question]]
+    corpus: Corpus
+    sets: Mapping[str, Sequence[Question]]
 
     @property
-    def all_questions(self) -> list[Question]:
-        return [one for questions in self.questions.values() for one in questions]
-
-
-def first_place(files: Iterable[str], question: Question) -> int | None:
-    """Return the place of the first file that answers, among the first ten different ones.
-
-    Examples
-    --------
-    >>> asked = {"gold_paths": ["c.md"], "also_acceptable_paths": []}
-    >>> first_place(["a.md", "a.md", "b.md", "a.md", "c.md"], asked)
-    3
-    """
-    answers = {*question["gold_paths"], *question["also_acceptable_paths"]}
-    different = list(dict.fromkeys(files))[:FILES]
-    return next((place for place, file in enumerate(different, 1) if file in answers), None)
-
-
-def score(places: Sequence[int | None]) -> Scores:
-    """Return the scores of the places at which questions were answered.
-
-    Examples
-    --------
-    >>> score([1, 4, None, 6])
-    Scores(hit_1=0.25, hit_5=0.5, found_10=0.75, mrr_10=0.3541666666666667)
-    """
-    found = [place for place in places if place is not None]
-    count = max(len(places), 1)
-    return Scores(
-        sum(place == 1 for place in found) / count,
-        sum(place <= 5 for place in found) / count,
-        len(found) / count,
-        sum(1 / place for place in found) / count,
-    )
+    def questions(self) -> list[Question]:
+        return [one for questions in self.sets.values() for one in questions]
 
 
 def measure() -> list[Row]:
@@ -122,73 +62,69 @@ def measure() -> list[Row]:
     return rows
 
 
-def _measure(name: str, corpora: Sequence[Corpus], embedder: EmbeddingClient) -> list[Row]:
+def _measure(name: str, asked: Sequence[Asked], embedder: EmbeddingClient) -> list[Row]:
     rows = []
-    with _index(corpora, embedder) as conn:
-        for corpus in corpora:
-            alone = {mode: _ask(conn, embedder, corpus, mode, joint=False) for mode in MODES}
-            for label, questions in corpus.questions.items():
-                known = KNOWN.get(corpus.kind) if label not in OWN_SETS else None
-                rows += _rows(f"{name} {corpus.kind}, {label}", questions, alone, known)
-            joint = {mode: _ask(conn, embedder, corpus, mode, joint=True) for mode in MODES}
-            rows += _rows(f"{name} {corpus.kind}, joint index", corpus.all_questions, joint)
+    with indexed([one.corpus for one in asked], embedder) as conn:
+        for one in asked:
+            kind = one.corpus.kind
+            alone = _ask(conn, embedder, one, own=True)
+            for label, questions in one.sets.items():
+                known = KNOWN.get(kind) if label not in OWN_SETS else None
+                rows += _rows(f"{name} {kind}, {label}", _part(alone, questions), known)
+            joint = _ask(conn, embedder, one, own=False)
+            rows += _rows(f"{name} {kind}, joint index", joint)
     return rows
 
 
 def _rows(
-    what: str,
-    questions: Sequence[Question],
-    places: Mapping[Mode, Rankings],
-    known: Mapping[Mode, float] | None = None,
+    what: str, runs: Mapping[Mode, Run], known: Mapping[Mode, float] | None = None
 ) -> list[Row]:
     """Return a row a mode: against what is known, or else against the mode before."""
-    scores = [
-        score([places[mode][question["question"]] for question in questions]) for mode in MODES
-    ]
     rows = []
-    for at, (mode, mine) in enumerate(zip(MODES, scores, strict=True)):
-        before = max(at - 1, 0)
-        theirs = known[mode] if known else scores[before].mrr_10
+    for at, (mode, run) in enumerate(runs.items()):
+        before = runs[MODES[max(at - 1, 0)]]
+        mine, change = run.means(), compare(before, run)
+        theirs = known[mode] if known else change.before
         rows.append(
-            Row("quality", f"{what} ({len(questions)}): {mode}, MRR@10 by file",
-                "known on such questions" if known else MODES[before], mine.mrr_10, theirs, "MRR",
-                mine.mrr_10 / max(theirs, 1e-9), 1.0 if known else None, mine.note)
+            Row("quality", f"{what} ({mine['n']}): {mode}, MRR@10 by file",
+                "known on such questions" if known else before.name, mine["mrr@10"], theirs, "MRR",
+                mine["mrr@10"] / max(theirs, 1e-9), 1.0 if known else None,
+                f"{_note(run)}; against {before.name} {change.difference}")
         )  # fmt: skip
     return rows
 
 
-def _full_schemas(manifests: Corpus, embedder: EmbeddingClient) -> list[Row]:
+def _note(run: Run) -> str:
+    """Return what else is to be known of a run."""
+    mine = run.means()
+    rest = ", ".join(f"{name} {mine[name]:.2f}" for name in ("hit@1", "hit@5", "hit@10"))
+    return f"MRR {run.interval()}, {rest}"
+
+
+def _full_schemas(manifests: Asked, embedder: EmbeddingClient) -> list[Row]:
     """Compare the index that the policy for definitions leaves with one of everything."""
-    places: dict[bool, dict[Mode, Rankings]] = {}
+    runs: dict[bool, dict[Mode, Run]] = {}
     counts = {}
     for full in (False, True):
-        with _index([manifests], embedder, full_schemas=full) as conn:
+        registry = _registry(full_schemas=full)
+        with indexed([manifests.corpus], embedder, registry=registry) as conn:
             row = conn.execute("SELECT count(*) FROM document_chunks").fetchone()
             counts[full] = row[0] if row else 0
-            places[full] = {
-                mode: _ask(conn, embedder, manifests, mode, joint=False) for mode in MODES
-            }
-    questions = manifests.all_questions
+            runs[full] = _ask(conn, embedder, manifests, own=True)
     rows = []
     for mode in MODES:
-        policy, everything = (
-            score([places[full][mode][question["question"]] for question in questions])
-            for full in (False, True)
-        )
+        policy, everything = runs[False][mode], runs[True][mode]
+        change = compare(everything, policy)
         rows.append(
-            Row("quality", f"policy for definitions, {len(questions)} questions: {mode}, MRR@10",
-                f"full schemas ({counts[True]} pieces, not {counts[False]})", policy.mrr_10,
-                everything.mrr_10, "MRR", policy.mrr_10 / max(everything.mrr_10, 1e-9), 1.0,
-                f"{policy.note}; full: {everything.note}")
+            Row("quality", f"policy for definitions, {len(policy.answers)} questions: {mode}, "
+                "MRR@10", f"full schemas ({counts[True]} pieces, not {counts[False]})",
+                change.after, change.before, "MRR", change.after / max(change.before, 1e-9), 1.0,
+                f"{_note(policy)}; difference {change.difference}")
         )  # fmt: skip
     return rows
 
 
-@contextmanager
-def _index(
-    corpora: Sequence[Corpus], embedder: EmbeddingClient, *, full_schemas: bool = False
-) -> Iterator[psycopg.Connection]:
-    """Ingest corpora into a database of their own, each as a repository and a partition."""
+def _registry(*, full_schemas: bool) -> Registry:
     registry = Registry()
     if full_schemas:
         [kubernetes] = [parser for parser in BUILT_IN if parser.id == "kubernetes"]
@@ -201,43 +137,39 @@ def _index(
         kustomize = next(parser for parser in BUILT_IN if parser.id == "kustomize")
         registry.register_parser(changed)
         registry.register_parser(kustomize)
-    with fresh_database("quality") as database, connect(database.url, autocommit=True) as conn:
-        for corpus in corpora:
-            ingest(
-                corpus.folder,
-                conn=conn,
-                embedder=embedder,
-                partition=PARTITION[corpus.kind],
-                repo=corpus.kind,
-                registry=registry,
-            )
-        conn.execute("VACUUM ANALYZE document_chunks")
-        yield conn
+    return registry
 
 
 def _ask(
-    conn: psycopg.Connection, embedder: EmbeddingClient, corpus: Corpus, mode: Mode, *, joint: bool
-) -> Rankings:
-    """Return at which place each question finds its answer, in its own corpus or in all."""
-    places: Rankings = {}
-    for question in corpus.all_questions:
-        results = retrieve(
-            conn,
-            embedder,
-            question["question"],
-            top_k=PIECES,
-            threshold=-1,
-            mode="dense" if mode == "dense" else "hybrid",
-            rerank="maxsim" if mode == "hybrid + maxsim" else None,
-            repo=None if joint else corpus.kind,
+    conn: psycopg.Connection, embedder: EmbeddingClient, asked: Asked, *, own: bool
+) -> dict[Mode, Run]:
+    """Ask every question in every mode, in its own corpus or in all."""
+    return {
+        mode: evaluate(
+            searcher(
+                conn,
+                embedder,
+                "dense" if mode == "dense" else "hybrid",
+                "maxsim" if mode == "hybrid + maxsim" else None,
+                own=own,
+            ),
+            asked.questions,
+            name=mode,
         )
-        # A path of another corpus may be spelt the same; it is another file.
-        files = (
-            result.document_name if result.repo_slug == corpus.kind else f"\0{result.document_name}"
-            for result in results
+        for mode in MODES
+    }
+
+
+def _part(runs: Mapping[Mode, Run], questions: Sequence[Question]) -> dict[Mode, Run]:
+    """Return the runs of some of their questions."""
+    some = {(one.id, one.question) for one in questions}
+    return {
+        mode: Run(
+            mode,
+            tuple(one for one in run.answers if (one.question.id, one.question.question) in some),
         )
-        places[question["question"]] = first_place(files, question)
-    return places
+        for mode, run in runs.items()
+    }
 
 
 class _Remembering(EmbeddingClient):
@@ -254,16 +186,18 @@ class _Remembering(EmbeddingClient):
         return [self._tokens[text] for text in texts]
 
 
-def _own_corpora() -> list[Corpus]:
+def _own_corpora() -> list[Asked]:
     data = project_root() / "data"
     names = {"docs": "documents", "manifests": "manifests", "code": "code"}
     return [
-        Corpus(kind, data / name, {"own": _read(data / "questions" / f"{name}.jsonl")})
+        Asked(
+            Corpus(kind, data / name), {"own": read_questions(data / "questions" / f"{name}.jsonl")}
+        )
         for kind, name in names.items()
     ]
 
 
-def _kubeflow_corpora() -> list[Corpus]:
+def _kubeflow_corpora() -> list[Asked]:
     """Return the corpora that the environment names, if they are those of the questions."""
     folders = {
         kind: Path(os.environ[name])
@@ -272,31 +206,26 @@ def _kubeflow_corpora() -> list[Corpus]:
     }
     if len(folders) < 2:
         return []
-    questions = _read(Path(__file__).parent / "questions" / "kubeflow.jsonl")
+    questions = read_questions(Path(__file__).parent / "questions" / "kubeflow.jsonl")
     sets: dict[str, list[Question]] = {"tune": [], "test": []}
     for question in questions:
-        sets[question["split"]].append(question)
+        sets[question.split].append(question)
     more = os.environ.get("COURSE_BENCH_QUESTIONS")
     if more:
-        sets[Path(more).stem] = _read(Path(more))
+        sets[Path(more).stem] = read_questions(Path(more))
     for question in (one for some in sets.values() for one in some):
-        for path in question["gold_paths"]:
-            if not (folders[question["kind"]] / path).is_file():
-                told = f"{folders[question['kind']]} has no {path}, which a question is about"
+        for path in question.gold_paths:
+            if not (folders[question.kind] / path).is_file():
+                told = f"{folders[question.kind]} has no {path}, which a question is about"
                 print(f"{told}: only the course's own data is measured", file=sys.stderr)
                 return []
     return [
-        Corpus(
-            kind,
-            folder,
+        Asked(
+            Corpus(kind, folder),
             {
-                label: [question for question in some if question["kind"] == kind]
+                label: [question for question in some if question.kind == kind]
                 for label, some in sets.items()
             },
         )
         for kind, folder in folders.items()
     ]
-
-
-def _read(path: Path) -> list[Question]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line]

@@ -1,0 +1,88 @@
+"""The command that measures how good search is: questions and folders in, a table out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from course_lib.cli.data import Json, say
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add this command to the front door."""
+    app.command("eval", rich_help_panel="Your documents")(evaluate_search)
+
+
+def evaluate_search(
+    questions: Annotated[
+        Path, typer.Argument(help="Questions with known answers, one JSON object a line.")
+    ],
+    corpus: Annotated[
+        list[str],
+        typer.Option(
+            "--corpus", "-c", metavar="KIND=DIR", help="Folder of a kind of questions; repeatable."
+        ),
+    ],
+    own: Annotated[
+        bool, typer.Option("--own", help="Search a question's own corpus, not all of them.")
+    ] = False,
+    mode: Annotated[
+        Literal["hybrid", "dense"],
+        typer.Option(help="By meaning and by words, or by meaning alone."),
+    ] = "hybrid",
+    rerank: Annotated[
+        Literal["maxsim", "none"],
+        typer.Option(help="Compare the best results word by word, or leave them as they are."),
+    ] = "maxsim",
+    each: Annotated[
+        bool, typer.Option("--each", help="Show what every question found and missed.")
+    ] = False,
+    save: Annotated[
+        Path | None, typer.Option(help="Keep this run in a file, to compare others with it.")
+    ] = None,
+    against: Annotated[
+        Path | None, typer.Option(help="Compare with a run that was kept, question by question.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Measure how well search answers questions whose answers are known.
+
+    The folders are indexed in a database of their own, which is gone afterwards. Vectors are kept,
+    so a second run encodes only what changed.
+
+    Example: course eval questions.jsonl --corpus docs=site --corpus manifests=deploy
+    """
+    from rich.console import Console
+
+    from course_lib.embedder import EmbeddingClient
+    from course_lib.evaluation.corpora import Corpus, indexed, questions_about, searcher
+    from course_lib.evaluation.kept import read_run, write_run
+    from course_lib.evaluation.questions import read_questions
+    from course_lib.evaluation.report import print_comparison, print_each, print_run
+    from course_lib.evaluation.runs import evaluate
+
+    corpora = [Corpus.parse(given) for given in corpus]
+    asked = questions_about(read_questions(questions), corpora, say)
+    before = read_run(against) if against else None
+    reranked = None if rerank == "none" else rerank
+    name = " + ".join(filter(None, (mode, reranked)))
+    name = f"{name}, own corpus" if own or len(corpora) == 1 else f"{name}, joint index"
+    embedder = EmbeddingClient(cache=True)
+    with indexed(corpora, embedder, progress=True, say=say) as conn:
+        search = searcher(conn, embedder, mode, reranked, own=own)
+        run = evaluate(search, asked, name=name, progress=True)
+    console = Console()
+    if as_json:
+        typer.echo(json.dumps(run.by_kind(), ensure_ascii=False, indent=2))
+    else:
+        if each:
+            print_each(console, run)
+        print_run(console, run)
+    # Last, so that a file that cannot be written costs nothing of what was measured.
+    if save:
+        write_run(run, save)
+    if before and not as_json:
+        print_comparison(console, before, run)

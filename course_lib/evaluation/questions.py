@@ -1,0 +1,203 @@
+"""Questions with known answers: JSON Lines go in, checked records come out.
+
+A measurement is worth what its questions are worth, so a file with a mistake is refused, by line
+and field, before anything is measured with it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from course_lib.errors import InputError
+from course_lib.records import check_source_path
+
+HINT = "A question is one line of JSON with question, kind and gold_paths; see data/questions."
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question, and where its answer stands.
+
+    Attributes
+    ----------
+    id
+        As in ``"q01"``.
+    question
+        What is asked.
+    kind
+        The corpus that it is about, as in ``"docs"``.
+    gold_paths
+        Names of the documents that hold the answer.
+    gold_resources
+        Kind and name of the resources in them, for manifests and code.
+    also_acceptable_paths
+        Documents that answer it too, if less directly.
+    answer_contains
+        Phrases of which the answering passage holds at least one.
+    split
+        The part of a set that it belongs to, such as ``"tune"`` or ``"test"``.
+    """
+
+    id: str
+    question: str
+    kind: str
+    gold_paths: tuple[str, ...]
+    gold_resources: tuple[dict[str, str], ...] = ()
+    also_acceptable_paths: tuple[str, ...] = ()
+    answer_contains: tuple[str, ...] = ()
+    split: str = ""
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """All documents that answer it, the best ones first."""
+        return self.gold_paths + self.also_acceptable_paths
+
+    def is_answered_by(self, document_name: str, content: str) -> bool:
+        r"""Tell whether a passage holds the answer.
+
+        It does if it comes from one of the documents and holds one of the phrases; case and line
+        breaks do not count.
+
+        Examples
+        --------
+        >>> q = Question("q", "?", "docs", ("a.md",), answer_contains=("at night",))
+        >>> q.is_answered_by("a.md", "It runs at\nnight.")
+        True
+        >>> q.is_answered_by("b.md", "It runs at night.")
+        False
+        """
+        if document_name not in self.paths:
+            return False
+        passage = _plain(content)
+        return any(_plain(phrase) in passage for phrase in self.answer_contains)
+
+    def names_owner(self, text: str) -> bool:
+        """Tell whether a text names kind and name of a resource that holds the answer.
+
+        Examples
+        --------
+        >>> q = Question("m", "?", "manifests", ("a.yaml",), ({"kind": "Role", "name": "reader"},))
+        >>> q.names_owner("# v1 Role reader"), q.names_owner("# v1 Role writer")
+        (True, False)
+        """
+        return any(one["kind"] in text and one["name"] in text for one in self.gold_resources)
+
+
+def read_questions(path: Path) -> list[Question]:
+    """Read questions, one JSON object a line; empty lines are passed over.
+
+    Fields other than those of `Question` are left alone. An `id` that is missing is the number of
+    the line, as in ``"q03"``.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read or holds no question, or a line is none: the message names the
+        line and the field.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8-sig").split("\n")
+    except OSError as error:
+        raise InputError(
+            f"{path.name} cannot be read: {error.strerror}", hint="Check the path."
+        ) from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path.name} is not UTF-8: {error}", hint="Save it as UTF-8.") from None
+    questions: dict[str, Question] = {}
+    lines_of: dict[str, int] = {}
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            question = _question(json.loads(line), number)
+            if question.id in questions:
+                raise ValueError(f"id: {question.id!r} is that of line {lines_of[question.id]} too")
+        except json.JSONDecodeError as error:
+            raise InputError(
+                f"{path.name}, line {number} is no JSON: {error.msg} in column {error.colno}",
+                hint=HINT,
+            ) from None
+        except ValueError as error:
+            raise InputError(f"{path.name}, line {number}, {error}", hint=HINT) from None
+        questions[question.id] = question
+        lines_of[question.id] = number
+    if not questions:
+        raise InputError(f"{path.name} holds no question", hint=HINT)
+    return list(questions.values())
+
+
+def _question(record: object, number: int) -> Question:
+    """Return the question that a line holds; a ValueError begins with the field's name."""
+    if not isinstance(record, Mapping):
+        raise ValueError(f"question: a JSON object is expected, not {_kind(record)}")
+    question = Question(
+        id=_text(record, "id", f"q{number:02d}"),
+        question=_text(record, "question"),
+        kind=_text(record, "kind", "docs"),
+        gold_paths=_paths(record, "gold_paths"),
+        gold_resources=_resources(record),
+        also_acceptable_paths=_paths(record, "also_acceptable_paths"),
+        answer_contains=_texts(record, "answer_contains"),
+        split=_text(record, "split", ""),
+    )
+    if not question.gold_paths:
+        raise ValueError("gold_paths: at least one path is needed")
+    return question
+
+
+def _text(record: Mapping[str, Any], field: str, otherwise: str | None = None) -> str:
+    value = record.get(field, otherwise)
+    if value is None:
+        raise ValueError(f"{field}: it is missing")
+    if not isinstance(value, str):
+        raise ValueError(f"{field}: text is expected, not {_kind(value)}")
+    if not value.strip() and value != otherwise:
+        raise ValueError(f"{field}: it is empty")
+    return value
+
+
+def _texts(record: Mapping[str, Any], field: str) -> tuple[str, ...]:
+    values = record.get(field, [])
+    if not isinstance(values, list):
+        raise ValueError(f"{field}: a list is expected, not {_kind(values)}")
+    for value in values:
+        if not isinstance(value, str) or not value.strip():
+            raise ValueError(f"{field}: it holds {json.dumps(value)}, which is no text")
+    return tuple(dict.fromkeys(values))
+
+
+def _paths(record: Mapping[str, Any], field: str) -> tuple[str, ...]:
+    paths = _texts(record, field)
+    for path in paths:
+        try:
+            check_source_path(path)
+        except ValueError as error:
+            raise ValueError(f"{field}: {path!r} {error}") from None
+    return paths
+
+
+def _resources(record: Mapping[str, Any]) -> tuple[dict[str, str], ...]:
+    field = "gold_resources"
+    values = record.get(field, [])
+    if not isinstance(values, list):
+        raise ValueError(f"{field}: a list is expected, not {_kind(values)}")
+    for value in values:
+        # A resource may be without a name: a Kustomization mostly is.
+        if not isinstance(value, Mapping) or not all(
+            isinstance(value.get(part), str) for part in ("kind", "name")
+        ):
+            raise ValueError(f"{field}: {json.dumps(value)} has no kind and name that are text")
+    return tuple({"kind": value["kind"], "name": value["name"]} for value in values)
+
+
+def _kind(value: object) -> str:
+    names = {dict: "an object", list: "a list", str: "text", bool: "true or false"}
+    return "nothing" if value is None else names.get(type(value), "a number")
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split())

@@ -1,0 +1,296 @@
+"""A run: every question asked of one search goes in; what was found, measured, comes out.
+
+A run keeps what was found and no metric, so that one that was written to a file can be measured
+and compared with any other run of the same questions.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, Protocol
+
+from course_lib.errors import InputError
+from course_lib.evaluation.metrics import DEPTH, NAMES, all_metrics, first_different
+from course_lib.evaluation.questions import Question
+from course_lib.evaluation.statistics import Interval, bootstrap_interval, paired_interval
+
+Unit = Literal["file", "resource"]
+
+
+class Found(Protocol):
+    """What a search returns, as far as it is measured: `SearchResult`, or a record of one's own."""
+
+    @property
+    def document_name(self) -> str:
+        """Path of the document in its corpus."""
+
+    @property
+    def repo_slug(self) -> str:
+        """Name of the corpus."""
+
+    @property
+    def kind(self) -> str:
+        """Kind of the resource, definition or section."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What was found for one question: the first ten different files and resources."""
+
+    question: Question
+    files: tuple[str, ...]
+    resources: tuple[str, ...]
+    seconds: float = 0.0
+
+    def metrics(self, by: Unit = "file") -> dict[str, float]:
+        """Return the metrics of this question by their names."""
+        if by == "file":
+            asked = self.question
+            return all_metrics(self.files, asked.gold_paths, asked.also_acceptable_paths)
+        return all_metrics(self.resources, self.wanted_resources)
+
+    @cached_property
+    def wanted_resources(self) -> set[str]:
+        """The names under which the resources that answer are found."""
+        return {_resource(one["kind"], one["name"]) for one in self.question.gold_resources}
+
+    @cached_property
+    def place(self) -> int | None:
+        """Place of the first file that answers; None where there is none."""
+        places = enumerate(self.files, start=1)
+        return next((place for place, file in places if file in self.question.paths), None)
+
+    @property
+    def missed(self) -> tuple[str, ...]:
+        """Gold files that were not found."""
+        return tuple(path for path in self.question.gold_paths if path not in self.files)
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one search found for each question.
+
+    Attributes
+    ----------
+    name
+        How it was searched, such as ``"hybrid"``.
+    answers
+        In the order of the questions.
+    """
+
+    name: str
+    answers: tuple[Answer, ...]
+
+    @property
+    def kinds(self) -> list[str]:
+        """The kinds of the questions, in the order in which they first come."""
+        return list(dict.fromkeys(answer.question.kind for answer in self.answers))
+
+    @property
+    def latency_ms(self) -> float:
+        """Milliseconds of a search, at the median."""
+        return statistics.median(answer.seconds for answer in self.answers) * 1000
+
+    def about(self, kind: str) -> Run:
+        """Return the run of the questions of one kind."""
+        return Run(self.name, tuple(one for one in self.answers if one.question.kind == kind))
+
+    def values(self, metric: str = "mrr@10", by: Unit = "file") -> list[float]:
+        """Return one number a question. By resource, questions without gold resources are left out.
+
+        Raises
+        ------
+        InputError
+            If there is no such metric.
+        """
+        if metric not in NAMES:
+            raise InputError(
+                f"there is no metric {metric!r}", hint=f"There are {', '.join(NAMES)}."
+            )
+        return [
+            answer.metrics(by)[metric]
+            for answer in self.answers
+            if by == "file" or answer.question.gold_resources
+        ]
+
+    def interval(self, metric: str = "mrr@10", by: Unit = "file") -> Interval:
+        """Return a metric's mean and where it would lie for other questions of this sort."""
+        return bootstrap_interval(self.values(metric, by))
+
+    def means(self, by: Unit = "file") -> dict[str, float]:
+        """Return the means of all metrics by their names, and `n`, the number of questions."""
+        columns = {metric: self.values(metric, by) for metric in NAMES}
+        count = len(columns[NAMES[0]])
+        means = {name: statistics.fmean(values) for name, values in columns.items() if values}
+        return {**(means or dict.fromkeys(NAMES, 0.0)), "n": count}
+
+    def by_kind(self, by: Unit = "file") -> dict[str, dict[str, float]]:
+        """Return kind → means: what `course eval --json` prints."""
+        return {kind: self.about(kind).means(by) for kind in self.kinds}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two runs of the same questions, compared question by question.
+
+    Attributes
+    ----------
+    metric
+        What is compared.
+    before, after
+        Its means.
+    difference
+        After minus before, as an interval.
+    better, worse
+        Ids of the questions that the second run answers better, or worse.
+    """
+
+    metric: str
+    before: float
+    after: float
+    difference: Interval
+    better: tuple[str, ...]
+    worse: tuple[str, ...]
+
+    @property
+    def verdict(self) -> Literal["better", "worse", "undecided"]:
+        """What the interval of the difference says."""
+        if self.difference.low > 0:
+            return "better"
+        return "worse" if self.difference.high < 0 else "undecided"
+
+    def __str__(self) -> str:
+        difference = self.difference
+        return (
+            f"{self.metric} {self.before:.3f} → {self.after:.3f}: {difference.mean:+.3f} "
+            f"[{difference.low:+.3f}, {difference.high:+.3f}], questions better: "
+            f"{len(self.better)}, worse: {len(self.worse)}; {self.verdict}"
+        )
+
+
+def evaluate(
+    search: Callable[[Question], Sequence[Found]],
+    questions: Iterable[Question],
+    *,
+    name: str = "",
+    progress: bool = False,
+) -> Run:
+    """Ask every question once and keep what was found.
+
+    Parameters
+    ----------
+    search
+        Gets a question, returns passages, best first; enough of them that ten different files are
+        among them. A passage of a corpus (`repo_slug`) that is not the question's kind is one of
+        another file, even where its path is spelt the same.
+    questions
+        What to ask.
+    name
+        Of the run.
+    progress
+        Show a bar on a terminal.
+
+    Raises
+    ------
+    InputError
+        If there are no questions.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace as Passage
+    >>> question = Question("q", "When?", "docs", ("a.md",))
+    >>> found = [Passage(document_name=name, repo_slug="docs", kind="doc-section", name="")
+    ...          for name in ("b.md", "b.md", "a.md")]
+    >>> evaluate(lambda question: found, [question]).means()["mrr@10"]
+    0.5
+    """
+    asked = list(questions)
+    if not asked:
+        raise InputError("there are no questions to measure with")
+    answers = []
+    for question in _with_bar(asked, progress):
+        begun = time.perf_counter()
+        results = search(question)
+        seconds = time.perf_counter() - begun
+        files, resources = _rankings(results, question)
+        answers.append(Answer(question, files, resources, seconds))
+    return Run(name, tuple(answers))
+
+
+def compare(before: Run, after: Run, metric: str = "mrr@10", by: Unit = "file") -> Comparison:
+    """Compare two runs question by question.
+
+    Raises
+    ------
+    InputError
+        If they did not ask the same questions.
+
+    Examples
+    --------
+    >>> asked = [Question(f"q{n}", "?", "docs", ("a.md",)) for n in range(3)]
+    >>> def run(name, *files):
+    ...     return Run(name, tuple(Answer(q, (f,), ()) for q, f in zip(asked, files)))
+    >>> print(compare(run("old", "a.md", "b.md", "b.md"), run("new", "a.md", "a.md", "b.md")))
+    mrr@10 0.333 → 0.667: +0.333 [+0.000, +1.000], questions better: 1, worse: 0; undecided
+    """
+    asked = [[(one.question.id, one.question.question) for one in run.answers]
+             for run in (before, after)]  # fmt: skip
+    if asked[0] != asked[1]:
+        raise InputError(
+            "the two runs did not ask the same questions in the same order",
+            hint="Run both with the same file of questions and the same corpora.",
+        )
+    old, new = before.values(metric, by), after.values(metric, by)
+    if not old:
+        raise InputError(f"no question can be measured by {by}")
+    ids = [one.question.id for one in before.answers if by == "file" or one.question.gold_resources]
+    pairs = list(zip(ids, old, new, strict=True))
+    return Comparison(
+        metric,
+        statistics.fmean(old),
+        statistics.fmean(new),
+        paired_interval(old, new),
+        tuple(id_ for id_, was, now in pairs if now > was),
+        tuple(id_ for id_, was, now in pairs if now < was),
+    )
+
+
+def _rankings(
+    results: Sequence[Found], question: Question
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the first different files and resources, named so that equal names are equal things.
+
+    What lies in another corpus bears its corpus before its path. A resource in a file that does
+    not answer bears the file before its own name: another overlay has another one of that name.
+    """
+    files, resources = [], []
+    for result in results:
+        is_elsewhere = result.repo_slug != question.kind
+        file = f"{result.repo_slug}:{result.document_name}" if is_elsewhere else (
+            result.document_name)  # fmt: skip
+        resource = _resource(result.kind, result.name)
+        files.append(file)
+        resources.append(resource if file in question.paths else f"{file} {resource}")
+    return tuple(first_different(files, DEPTH)), tuple(first_different(resources, DEPTH))
+
+
+def _resource(kind: str, name: str) -> str:
+    return f"{kind}/{name}"
+
+
+def _with_bar(questions: list[Question], progress: bool) -> Iterable[Question]:
+    if not progress or not sys.stderr.isatty():
+        return questions
+    from tqdm import tqdm
+
+    bar: Iterable[Question] = tqdm(questions, desc="ask", unit="question")
+    return bar

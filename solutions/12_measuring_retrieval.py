@@ -1,0 +1,489 @@
+# %% [markdown]
+# # 12 · Measuring retrieval
+#
+# You will write the numbers that this course has judged its searches by, find out how far to trust them, and then improve a search
+# and keep the change only if the numbers say so.
+#
+# | You will be able to | Builds | Time | Needs |
+# |---|---|---|---|
+# | compute recall, MRR and nDCG, and say what each of them overlooks · put an interval around a result · decide by a paired comparison whether a change stays | `evaluation/` | 50 min | any search; labs 01 and 06 for what is compared |
+
+# %% tags=["parameters"]
+data_dir = "data/documents"
+database_url = ""
+embedding_model = ""
+
+# %%
+from course_lib.teaching import start
+
+lab = start("12", data_dir=data_dir, database_url=database_url, embedding_model=embedding_model)
+conn = lab.connect(autocommit=True)
+lab.show.pipeline("search")
+
+# %% [markdown]
+# ## The winner depends on whom you ask
+#
+# Lab 06 ended with [hybrid](../labs/GLOSSARY.md#hybrid-retrieval) search: by meaning and by words. Was it worth it? Here are the
+# course's documents in an index, and the questions with their known answers, the [gold](../labs/GLOSSARY.md#gold).
+
+# %% tags=["nbval-check-output"]
+from course_lib.loader import read_documents, split_document
+from course_lib.store import create_schema, write_chunks
+
+pages, questions = read_documents(lab.data_dir), lab.questions()
+queries = lab.encode([each.question for each in questions])
+create_schema(conn, queries.shape[1])
+
+
+def index(repo, split):
+    """Split all pages in one way and store the pieces as a corpus of this name."""
+    pieces = [piece.model_copy(update={"repo_slug": repo}) for page in pages for piece in split(page)]
+    write_chunks(conn, pieces, lab.encode([piece.embedded_text for piece in pieces]))
+    print(f"{repo}: {len(pieces)} pieces")
+
+
+index("recursive-512", split_document)
+print(len(questions), "questions")
+
+# %%
+import numpy as np
+
+from course_lib.retriever import search
+from course_lib.teaching.lab.retrieval import rank_passages
+
+
+def ask(repo, mode, top_k=10):
+    """Ask every question; name each result `answer` where it holds one, and by its place elsewhere."""
+    return [
+        rank_passages(search(conn, query, top_k, threshold=-1, question=asked.question, mode=mode, repo=repo), asked)
+        for asked, query in zip(questions, queries, strict=True)
+    ]
+
+
+dense, hybrid = ask("recursive-512", "dense"), ask("recursive-512", "hybrid")
+
+# %% [markdown]
+# Two colleagues share the work: one takes the questions with even numbers, the other those with odd ones. Each computes the
+# [MRR](../labs/GLOSSARY.md#mrr) of both searches.
+#
+# > **Predict.** By how much will their results differ?
+
+# %% tags=["nbval-check-output"]
+def first_guess(found):
+    return np.mean([1 / (names.index("answer") + 1) if "answer" in names else 0 for names in found])
+
+
+for colleague in (0, 1):
+    by_meaning, by_both = first_guess(dense[colleague::2]), first_guess(hybrid[colleague::2])
+    print(f"colleague {colleague + 1}: dense {by_meaning:.2f}, hybrid {by_both:.2f}, {by_both - by_meaning:+.2f}")
+
+# %% [markdown]
+# One reports a clear gain, the other a loss. Both computed correctly, on the same documents, with thirty questions each. A number alone does not say how far it can be trusted. First, the numbers themselves.
+
+# %% [markdown]
+# ## By hand: five results
+#
+# A question has two gold files, *a* and *b*. A search returns passages out of these files, best first:
+#
+# | place | 1 | 2 | 3 | 4 | 5 |
+# |---|---|---|---|---|---|
+# | passage out of | x | x | b | y | a |
+#
+# Passages are a means; somebody looks for files. Different files, in their order: x, b, y, a.
+#
+# - [Recall](../labs/GLOSSARY.md#recallk)@3: of *a* and *b*, only *b* is among the first three. 1/2.
+# - Reciprocal rank: the first right file stands at place 2. 1/2.
+#
+# > **Predict.** What are both if you count passages instead of files?
+
+# %% tags=["nbval-check-output"]
+from course_lib.evaluation.metrics import first_different
+
+found = ["x", "x", "b", "y", "a"]
+print("files:   ", first_different(found, 3), "→ recall@3 1/2, reciprocal rank 1/2")
+print("passages:", found[:3], "→ recall@3 1/2, reciprocal rank 1/3")
+
+# %% [markdown]
+# A search would look worse for finding two passages of the same file. Both ways of counting are in use, so say which one is yours.
+# `first_different` is the library's, and one line long; use it below.
+#
+# ## Exercise 12.1: recall
+
+# %% exercise="12.1"
+from course_lib.evaluation.metrics import recall_at
+
+# %%
+lab.check("12.1", recall_at)
+
+# %%
+lab.hint("12.1")  # run again for the next hint
+
+# %% [markdown] tags=["solution"]
+# Sets do the work: what counts twice in a list counts once in a set. Dividing by `k` would be *precision*, another question: how much
+# of what I read was worth reading?
+
+# %% [markdown]
+# ## Exercise 12.2: reciprocal rank
+#
+# Recall does not care whether the answer stands first or tenth. A reader does.
+
+# %% exercise="12.2"
+from course_lib.evaluation.metrics import reciprocal_rank
+
+# %%
+lab.check("12.2", reciprocal_rank)
+
+# %%
+lab.hint("12.2")  # run again for the next hint
+
+# %% [markdown] tags=["solution"]
+# From place 1 to 2 costs a half, from 9 to 10 a ninetieth. MRR is about the top of the list and nearly blind to the rest.
+
+# %%
+recall_at, reciprocal_rank = lab.use("recall_at"), lab.use("reciprocal_rank")
+for name, found in {"dense": dense, "hybrid": hybrid}.items():
+    five, ten = (np.mean([recall_at(names, {"answer"}, k) for names in found]) for k in (5, 10))
+    rank = np.mean([reciprocal_rank(names, {"answer"}) for names in found])
+    print(f"{name:7} recall@5 {five:.3f}  recall@10 {ten:.3f}  MRR@10 {rank:.3f}")
+
+places = [names.index("answer") + 1 if "answer" in names else None for names in hybrid]
+counts = {f"place {place}": places.count(place) for place in range(1, 11)} | {"not found": places.count(None)}
+lab.show.bars(counts, "Where the first answer stands, hybrid", "questions")
+
+# %% [markdown]
+# Each of our questions looks for one thing, a passage that holds an answering phrase; then recall is the share of the questions that
+# found one. Most stand on top; the last bar is what no reading further down would mend.
+#
+# ## Several right answers, better and worse ones
+#
+# Elsewhere several things answer: some files answer fully, others only *also*. [nDCG](../labs/GLOSSARY.md#ndcg) gives each item a gain, and discounts it by its place:
+# divided by log2(place + 1), which is 1, 1.58, 2, 2.32, … The sum is divided by that of the best possible order.
+#
+# By hand, for *a* worth 2 and *b* worth 1, found as b, a:
+#
+# - found: 1/1 + 2/1.58 = 2.26
+# - the best order, a, b: 2/1 + 1/1.58 = 2.63
+# - nDCG: 2.26 / 2.63 = 0.86
+#
+# ## Exercise 12.3: nDCG
+
+# %% exercise="12.3"
+from course_lib.evaluation.metrics import ndcg_at
+
+# %%
+lab.check("12.3", ndcg_at)
+
+# %%
+lab.hint("12.3")  # run again for the next hint
+
+# %% [markdown] tags=["solution"]
+# The same sum twice, over what came and over what could have come. The best order is cut at `k` as well, or a question with eleven
+# good answers could never reach 1.
+
+# %% [markdown]
+# Three results for a question with the gold file *a* and the acceptable *b*.
+#
+# > **Predict.** Which result does each metric like best?
+
+# %% tags=["nbval-check-output"]
+ndcg_at = lab.use("ndcg_at")
+for found in (["b", "x", "y", "a"], ["x", "a", "b", "y"], ["a", "x", "y", "z"]):
+    rank, part = reciprocal_rank(found, {"a", "b"}), recall_at(found, {"a", "b"}, 3)
+    print(found, f"MRR {rank:.2f}  recall@3 {part:.2f}  nDCG {ndcg_at(found, {'a': 2, 'b': 1}):.2f}")
+
+# %% [markdown]
+# They disagree, and none is wrong. An assistant that quotes the first hit needs MRR; one that reads five passages needs recall@5; a
+# page that people scan needs nDCG. Choose *before* you see results.
+#
+# ## A table of choices
+#
+# Four ways to split, two ways to search: eight systems. *fixed* is the naive splitter of lab 01, which cuts every so many characters,
+# words or not. It is the [baseline](../labs/GLOSSARY.md#baseline).
+
+# %% tags=["nbval-check-output"]
+def fixed(page, size=512):
+    first = split_document(page)[0]  # its fields will do, but for text and place
+    cuts = range(0, len(page.content), size)
+    return [
+        first.model_copy(update={"content": page.content[at : at + size], "custom_meta": {"chunkIndex": n}})
+        for n, at in enumerate(cuts)
+    ]
+
+
+index("fixed-512", fixed)
+index("recursive-300", lambda page: split_document(page, chunk_size=300, chunk_overlap=40))
+index("recursive-1000", lambda page: split_document(page, chunk_size=1000))
+
+# %%
+splits = ["fixed-512", "recursive-300", "recursive-512", "recursive-1000"]
+systems = {f"{repo}, {mode}": ask(repo, mode) for repo in splits for mode in ("dense", "hybrid")}
+ranks = {name: [reciprocal_rank(names, {"answer"}) for names in found] for name, found in systems.items()}
+
+rows = [[np.mean(ranks[f"{repo}, {mode}"]) for mode in ("dense", "hybrid")] for repo in splits]
+lab.show.heat_map(rows, splits, ["dense", "hybrid"], title="MRR@10")
+
+# %% [markdown]
+# Larger pieces seem better, hybrid seems better, except for small pieces. Seems: you saw what half of the questions did. How far would
+# these numbers move with other questions?
+#
+# ## Other questions, out of the same ones
+#
+# There are no others. But we can draw: as many questions as there are, each at random out of all of them, some twice, some not at all.
+# Do that two thousand times and look at how the means spread. This is the [bootstrap](../labs/GLOSSARY.md#bootstrap).
+#
+# > **Predict.** The MRR of hybrid search, from 63 questions. How wide will the spread be?
+
+# %%
+random = np.random.default_rng(12)
+values = np.array(ranks["recursive-512, hybrid"])
+means = [random.choice(values, size=len(values)).mean() for _ in range(2000)]
+lab.show.histogram(means, f"2,000 redrawn sets of {len(values)} questions", "MRR@10")
+
+# %% [markdown]
+# The second decimal, which tables like to print, is noise here, and the first one hardly stands. An
+# [interval](../labs/GLOSSARY.md#confidence-interval) of 95 % leaves out 2.5 % of the means at each end.
+#
+# ## Exercise 12.4: the interval
+
+# %% exercise="12.4"
+from course_lib.evaluation.statistics import bootstrap_interval
+
+# %%
+lab.check("12.4", bootstrap_interval)
+
+# %%
+lab.hint("12.4")  # run again for the next hint
+
+# %% [markdown] tags=["solution"]
+# Two lines do it: draw, and read off. No formula is needed, so it works for any metric, skewed as it may be. What it cannot do is see
+# further than your questions: if they are all easy, so are the redrawn ones.
+
+# %%
+bootstrap_interval = lab.use("bootstrap_interval")
+for name, values in ranks.items():
+    print(f"{name:24} MRR {bootstrap_interval(values)}")
+
+# %% [markdown]
+# Every interval overlaps with nearly every other. How many questions would it take? Draw smaller and larger sets out of ours.
+
+# %%
+values = np.array(ranks["recursive-512, hybrid"])
+widths = []
+for size in (10, 20, 40, 80, 160, 320, 640):
+    interval = bootstrap_interval(random.choice(values, size=size))
+    widths.append((size, interval.high - interval.low))
+lab.show.lines({"width of the interval": widths}, "What questions buy", across="questions", up="MRR")
+
+# %% [markdown]
+# Four times the questions, half the width: the last hundredth would take thousands. Fortunately we rarely need the level of one
+# system. We need the *difference* between two, and both answered the same questions.
+#
+# ## Pairs
+#
+# Much of what spreads is that some questions are hard and some easy, for every system alike. Compare each question with itself, and
+# this part is gone.
+#
+# ## Exercise 12.5: the paired interval
+
+# %% exercise="12.5"
+from course_lib.evaluation.statistics import paired_interval
+
+# %%
+lab.check("12.5", paired_interval)
+
+# %%
+lab.hint("12.5")  # run again for the next hint
+
+# %% [markdown] tags=["solution"]
+# One line on top of the interval. Subtracting two finished intervals, the usual mistake, compares different questions with each other
+# and finds next to nothing.
+
+# %% [markdown]
+# Now judge. The rule is made beforehand: a change stays if its whole interval lies above 0.
+#
+# > **Predict.** Which of these three changes stay?
+
+# %%
+paired_interval = lab.use("paired_interval")
+
+
+def judge(before, after):
+    change = paired_interval(ranks[before], ranks[after])
+    verdict = "keep" if change.low > 0 else "reject" if change.high < 0 else "undecided: leave it"
+    print(f"{before} → {after}\n  {change.mean:+.3f} [{change.low:+.3f}, {change.high:+.3f}]  {verdict}")
+
+
+judge("fixed-512, dense", "recursive-512, dense")
+judge("recursive-512, dense", "recursive-512, hybrid")
+judge("recursive-300, hybrid", "recursive-1000, hybrid")
+changes = np.subtract(ranks["recursive-512, hybrid"], ranks["recursive-512, dense"])
+counts = {"better": (changes > 0).sum(), "the same": (changes == 0).sum(), "worse": (changes < 0).sum()}
+lab.show.bars({name: int(count) for name, count in counts.items()}, "dense → hybrid", "questions")
+
+# %% [markdown]
+# The splitter of lab 01 earns its place. For hybrid search these questions cannot tell: it lifts some and buries others. That is no
+# proof that it does nothing. It is a reason to ask where words should matter, and to measure there. We do so below.
+#
+# ## Break it: the metric that likes long pieces
+#
+# Size helps, says the table. So take it to the end: one piece a document, nothing cut.
+#
+# > **Predict.** What is the MRR?
+
+# %% tags=["nbval-check-output"]
+index("whole", lambda page: split_document(page, chunk_size=100_000, chunk_overlap=0))
+systems["whole, hybrid"] = ask("whole", "hybrid")
+ranks["whole, hybrid"] = [reciprocal_rank(names, {"answer"}) for names in systems["whole, hybrid"]]
+print(f"MRR {np.mean(ranks['whole, hybrid']):.2f}")
+
+# %% [markdown]
+# Among the best of all, and useless: whoever reads the first result reads a whole document, and a model's context would be full. A metric that
+# counts results is not fair between pieces of different size. Count what is *read*: how often is the answer within so many characters?
+
+# %%
+longest = max(len(page.content) for page in pages)
+sizes = {"recursive-300": 300, "recursive-512": 512, "recursive-1000": 1000, "whole": longest}
+curves = {}
+for repo, size in sizes.items():
+    places = [names.index("answer") + 1 if "answer" in names else 99 for names in systems[f"{repo}, hybrid"]]
+    most = range(1, 11 if repo != "whole" else 2)
+    curves[repo] = [(place * size, np.mean([at <= place for at in places])) for place in most]
+lab.show.lines(curves, "Answers within what is read", across="characters read, at most", up="share of questions")
+
+# %% [markdown]
+# Within the same reading, the sizes lie close together, and the whole document comes far too late. Much of what looked like quality
+# was quantity. Compare systems at what they *cost*.
+#
+# ## Break it again: forty ideas
+#
+# You try one change after another, none of which does anything. Such a change moves some questions up and others down, by luck.
+#
+# > **Predict.** Out of forty changes that do nothing, how many will your rule keep?
+
+# %% tags=["nbval-check-output"]
+gains = []
+for _ in range(40):
+    luck = changes * random.choice([-1, 1], size=len(changes))  # each gain or loss falls either way
+    gains.append(paired_interval(np.zeros(len(luck)), luck, resamples=500))
+lucky = [gain for gain in gains if gain.low > 0]
+print(len(lucky), "kept; the best of forty", f"{max(gain.mean for gain in gains):+.2f}")
+
+# %% [markdown]
+# A rule that errs in one of forty cases, asked forty times, may well err. The way out: [hold out](../labs/GLOSSARY.md#held-out)
+# questions. Try what you like on one half. Then take the *one* change that you believe in, and measure it *once* on the other half.
+#
+# ## Your turn: beat the baseline
+#
+# The capstone. Write down a hypothesis ("larger pieces help, because …"), change **one** thing below, try it on the first half, and
+# only then look at the second. Ideas: a chunk size, an overlap, the mode, the document's name in front of every piece.
+
+# %%
+def my_split(page):
+    return split_document(page, chunk_size=800, chunk_overlap=64)  # the course's hypothesis; change it
+
+
+index("mine", my_split)
+ranks["mine"] = [reciprocal_rank(names, {"answer"}) for names in ask("mine", "hybrid")]
+old, new = ranks["fixed-512, hybrid"], ranks["mine"]
+print("to try on:", paired_interval(old[0::2], new[0::2]))
+
+# %% [markdown]
+# > **Predict.** Would you keep it? Decide before you run the next cell. There is no second run: questions that you have looked at
+# > are questions to try on.
+
+# %%
+print("held out: ", paired_interval(old[1::2], new[1::2]))
+
+# %% [markdown]
+# If the second interval holds 0, say so. "We could not show it with thirty questions" is a result, and it says what to do: write
+# more questions, or spend your time elsewhere.
+#
+# ## Measure: the scorecard of the whole course
+#
+# One joint index of the course's documents, manifests and code; every question of all three; by file, as `course eval` does it.
+# `evaluate` asks, and `compare` is your paired interval.
+
+# %%
+from course_lib.evaluation import Corpus, compare, evaluate, indexed, read_questions
+from course_lib.evaluation.corpora import searcher
+from course_lib.settings import project_root
+
+data = project_root() / "data"
+folders = {"docs": "documents", "manifests": "manifests", "code": "code"}
+corpora = [Corpus(kind, data / name) for kind, name in folders.items()]
+asked = [each for name in folders.values() for each in read_questions(data / "questions" / f"{name}.jsonl")]
+
+with indexed(corpora, lab.embedder) as joint:
+    runs = {mode: evaluate(searcher(joint, lab.embedder, mode, None), asked) for mode in ("dense", "hybrid")}
+for kind in folders:
+    run = runs["hybrid"].about(kind)
+    hits = ", ".join(f"{name} {run.means()[name]:.2f}" for name in ("hit@1", "hit@10", "ndcg@10"))
+    print(f"{kind:9} ({len(run.answers)})  MRR {run.interval()}, {hits}")
+    print("          dense → hybrid:", compare(runs["dense"].about(kind), run).difference)
+
+# %% [markdown]
+# There it is. For manifests, full of names that a model never read, words help beyond doubt. A result belongs to its corpus: say "on
+# these documents, with these questions", and you will be right. Below: questions whose file did not come among the first five, and the
+# scorecard of all labs.
+
+# %%
+worst = [answer for answer in runs["hybrid"].answers if answer.place is None or answer.place > 5]
+for answer in worst[:4]:
+    print(f"{answer.question.question}\n  wanted {answer.question.gold_paths[0]}, found first {answer.files[0]}")
+
+measured = lab.measure_retrieval(
+    lambda text: search(conn, lab.encode(text), repo="recursive-512", question=text)
+)
+low, high = bootstrap_interval(measured.ranks)[1:]
+note = f"hybrid as in lab 06; MRR from {low:.2f} to {high:.2f}"
+lab.score(recall_at_5=measured.recall, mrr=measured.mrr, latency_ms=measured.latency_ms, note=note)
+
+# %% [markdown]
+# Read what was missed, always. Four failures teach more than the fourth decimal.
+#
+# ## A project of your own
+#
+# Take a repository that you know and others ask about. Ingest it (`course ingest`), write questions, measure (`course eval`), improve.
+# Judge yourself, or let somebody judge you:
+#
+# | Points | What is looked at |
+# |---|---|
+# | 20 | At least forty questions in the words of people who do not know the answer, each with its gold files; ten were checked by a second person |
+# | 15 | A baseline, measured first, with its interval; the metric was chosen before, and why is said |
+# | 15 | Splitting that suits the material: what is a resource, a function, a section there? |
+# | 25 | Three hypotheses, one change each, tried on one half; the verdict from the paired interval, on held-out questions, once |
+# | 15 | Ten failures read and sorted by cause |
+# | 10 | Somebody else gets the same numbers with one command |
+#
+# From 70 points on you have shown something. A change that failed honestly counts as much as one that helped.
+
+# %% [markdown]
+# ## Recap
+#
+# - Say what is counted: passages, files or resources; a repeated item counts once.
+# - Recall asks whether, MRR how soon, nDCG how well ordered. Choose before you look.
+# - A mean without an interval is a rumour. Four times the questions halve it.
+# - Compare two systems question by question, on the same questions.
+# - Pieces of different size are compared at equal reading.
+# - Try on one half, measure on the other, once.
+#
+# ## Three questions to test yourself
+#
+# 1. Two intervals overlap, yet the paired interval of the difference lies above 0. How can that be?
+# 2. A colleague tried thirty prompts on fifty questions, and the best gained 0.04. What do you ask?
+# 3. Your questions were written by a model that had read the chunk with the answer. What will the metrics say, and why?
+#
+# <details><summary>Answers</summary>
+#
+# 1. Both spread because questions are hard or easy. That part is common to both, and the paired difference does not contain it.
+# 2. What it gains on questions that none of the thirty was tried on.
+# 3. They flatter: such questions use the chunk's own words, which real people do not know. Lexical search gains most.
+#
+# </details>
+#
+# ## Stretch, and what comes next
+#
+# Let `course eval data/questions/manifests.jsonl --corpus manifests=data/manifests --each` show you every question. Save a run with
+# `--save`, then compare `--rerank none` with it by `--against`. What does the comparison word by word buy, and what does it cost?
+#
+# This was the last lab. What you have built answers; now you also know how well. The [glossary](../labs/GLOSSARY.md) stays with you.

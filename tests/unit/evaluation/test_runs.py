@@ -1,0 +1,113 @@
+"""Runs: what counts as the same file or resource, what is compared, what a file keeps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from course_lib.errors import InputError
+from course_lib.evaluation import Question, Run, compare, evaluate, read_run, write_run
+from course_lib.evaluation.metrics import NAMES
+
+
+@dataclass(frozen=True)
+class Passage:
+    document_name: str
+    repo_slug: str = "manifests"
+    kind: str = "Job"
+    name: str = "a"
+
+
+ROLE = Question(
+    "m1", "Who may read?", "manifests", ("a.yaml",), ({"kind": "Role", "name": "reader"},)
+)
+PAGE = Question("d1", "What is it?", "docs", ("a.yaml",), also_acceptable_paths=("b.md",))
+
+
+def run_of(found: dict[str, list[Passage]], *questions: Question, name: str = "") -> Run:
+    return evaluate(lambda question: found[question.id], questions, name=name)
+
+
+def test_a_path_of_another_corpus_is_another_file() -> None:
+    found = [Passage("a.yaml"), Passage("a.yaml", "docs")]
+    run = run_of({"m1": found, "d1": found}, ROLE, PAGE)
+    assert run.answers[0].files == ("a.yaml", "docs:a.yaml")
+    assert [answer.place for answer in run.answers] == [1, 2]
+    assert run.by_kind()["docs"]["mrr@10"] == 0.5
+
+
+def test_a_resource_of_that_name_in_another_file_is_another_resource() -> None:
+    found = [
+        Passage("b.yaml", kind="Role", name="reader"),
+        Passage("a.yaml", kind="Role", name="writer"),
+        Passage("a.yaml", kind="Role", name="reader"),
+    ]
+    run = run_of({"m1": found}, ROLE)
+    assert run.means("file")["mrr@10"] == 1 / 2
+    assert run.means("resource")["mrr@10"] == pytest.approx(1 / 3)
+
+
+def test_questions_without_resources_are_not_measured_by_resource() -> None:
+    run = run_of({"m1": [], "d1": [Passage("b.md", "docs")]}, ROLE, PAGE)
+    assert run.means("resource")["n"] == 1 and run.means("file")["n"] == 2
+    assert run.about("docs").means("resource") == dict.fromkeys(NAMES, 0.0) | {"n": 0}
+    assert run.answers[1].missed == ("a.yaml",) and run.answers[1].place == 1
+
+
+def test_only_ten_different_files_count() -> None:
+    files = [Passage(f"{n}.yaml") for n in range(10) for _ in range(3)]
+    run = run_of({"m1": [*files, Passage("a.yaml")]}, ROLE)
+    assert len(run.answers[0].files) == 10 and run.answers[0].place is None
+    run = run_of({"m1": [*files[:27], Passage("a.yaml")]}, ROLE)
+    assert run.answers[0].place == 10
+
+
+def test_the_shape_by_kind_is_what_other_programs_read() -> None:
+    shape = run_of({"m1": [], "d1": []}, PAGE, ROLE).by_kind()
+    assert list(shape) == ["docs", "manifests"]
+    keys = ["hit@1", "hit@5", "hit@10", "recall@10", "mrr@10", "ndcg@10", "n"]
+    assert all(list(means) == keys for means in shape.values())
+    assert shape["docs"]["n"] == 1
+
+
+def test_a_run_that_was_written_is_read_as_it_was(tmp_path: Path) -> None:
+    run = run_of({"m1": [Passage("a.yaml")], "d1": []}, ROLE, PAGE, name="hybrid")
+    write_run(run, tmp_path / "run.json")
+    assert read_run(tmp_path / "run.json") == run
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"format": "other"}', "[1]"])
+def test_a_file_that_holds_no_run_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "run.json").write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match="holds no run"):
+        read_run(tmp_path / "run.json")
+
+
+def test_runs_are_compared_question_by_question_and_only_if_they_are_the_same() -> None:
+    questions = [Question(f"q{n}", f"{n}?", "docs", ("a.md",)) for n in range(20)]
+    here, there = Passage("a.md", "docs"), Passage("b.md", "docs")
+
+    def run(first: int) -> Run:
+        """Answer the first questions at place 1 and the others at place 2."""
+        found = {q.id: [here] if n < first else [there, here] for n, q in enumerate(questions)}
+        return run_of(found, *questions)
+
+    better = compare(run(5), run(15))
+    assert better.verdict == "better" and len(better.better) == 10 and better.worse == ()
+    assert better.difference.mean == pytest.approx(0.25)
+    assert compare(run(15), run(5)).verdict == "worse"
+    assert compare(run(5), run(6)).verdict == "undecided"
+    other = run_of({"m1": []}, ROLE)
+    with pytest.raises(InputError, match="did not ask the same questions"):
+        compare(run(5), other)
+    with pytest.raises(InputError, match="by resource"):
+        compare(run(5), run(5), by="resource")
+    with pytest.raises(InputError, match="no metric 'map'"):
+        other.values("map")
+
+
+def test_no_questions_are_no_measurement() -> None:
+    with pytest.raises(InputError, match="no questions"):
+        evaluate(lambda question: [], [])

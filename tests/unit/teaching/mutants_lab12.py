@@ -1,0 +1,248 @@
+"""Wrong answers to lab 12 that a learner would plausibly write; see `mutants_lab01.py`."""
+
+import math
+
+import numpy as np
+
+from course_lib.evaluation.metrics import first_different
+from course_lib.evaluation.statistics import Interval
+
+# --- 12.1 recall_at ---
+
+
+def divides_by_k(found, gold, k=10):
+    return len(set(gold) & set(first_different(found, k))) / k
+
+
+def counts_repeated_items(found, gold, k=10):
+    return sum(item in gold for item in list(found)[:k]) / len(set(gold)) if gold else 0.0
+
+
+def cuts_before_it_makes_different(found, gold, k=10):
+    return len(set(gold) & set(list(found)[:k])) / len(set(gold)) if gold else 0.0
+
+
+def says_only_whether_it_was_found(found, gold, k=10):
+    return float(bool(set(gold) & set(first_different(found, k))))
+
+
+def divides_by_what_was_found(found, gold, k=10):
+    first = first_different(found, k)
+    return len(set(gold) & set(first)) / len(first) if first else 0.0
+
+
+def forgets_that_nothing_may_be_wanted(found, gold, k=10):
+    return len(set(gold) & set(first_different(found, k))) / len(set(gold))
+
+
+# --- 12.2 reciprocal_rank ---
+
+
+def counts_from_zero(found, gold, k=10):
+    for place, item in enumerate(first_different(found, k)):
+        if item in gold:
+            return 1 / (place + 2)
+    return 0.0
+
+
+def returns_the_place(found, gold, k=10):
+    for place, item in enumerate(first_different(found, k), start=1):
+        if item in gold:
+            return float(place)
+    return 0.0
+
+
+def adds_up_all_of_them(found, gold, k=10):
+    return sum(1 / n for n, item in enumerate(first_different(found, k), 1) if item in gold) + 0.0
+
+
+def counts_repeated_places(found, gold, k=10):
+    for place, item in enumerate(list(found)[:k], start=1):
+        if item in gold:
+            return 1 / place
+    return 0.0
+
+
+def looks_beyond_k(found, gold, k=10):
+    for place, item in enumerate(first_different(found, 1000), start=1):
+        if item in gold:
+            return 1 / place
+    return 0.0
+
+
+# --- 12.3 ndcg_at ---
+
+
+def _dcg(gains, k):
+    return sum(gain / math.log2(place + 1) for place, gain in enumerate(list(gains)[:k], start=1))
+
+
+def does_not_divide(found, gains, k=10):
+    return _dcg([gains.get(item, 0) for item in first_different(found, k)], k) + 0.0
+
+
+def divides_by_the_order_found(found, gains, k=10):
+    got = [gains.get(item, 0) for item in first_different(found, k)]
+    best = _dcg(sorted(got, reverse=True), k)
+    return _dcg(got, k) / best if best else 0.0
+
+
+def takes_the_best_order_whole(found, gains, k=10):
+    best = _dcg(sorted(gains.values(), reverse=True), len(gains))
+    got = [gains.get(item, 0) for item in first_different(found, k)]
+    return _dcg(got, k) / best if best else 0.0
+
+
+def takes_the_natural_logarithm_of_the_place(found, gains, k=10):
+    best = _dcg(sorted(gains.values(), reverse=True), k)
+    got = sum(
+        gains.get(item, 0) / math.log(place + 1)
+        for place, item in enumerate(first_different(found, k), start=1)
+    )
+    return got / best if best else 0.0
+
+
+def treats_all_gains_alike(found, gains, k=10):
+    best = _dcg([1] * len(gains), k)
+    got = [float(item in gains) for item in first_different(found, k)]
+    return _dcg(got, k) / best if best else 0.0
+
+
+def gains_again_from_repeated_items(found, gains, k=10):
+    best = _dcg(sorted(gains.values(), reverse=True), k)
+    return _dcg([gains.get(item, 0) for item in found], k) / best if best else 0.0
+
+
+# --- 12.4 bootstrap_interval ---
+
+
+def _redrawn(values, resamples, seed, size=None, replace=True):
+    random = np.random.default_rng(seed)
+    data = np.asarray(values, dtype=float)
+    size = len(data) if size is None else size
+    return data, [random.choice(data, size, replace=replace).mean() for _ in range(resamples)]
+
+
+def draws_without_replacement(values, confidence=0.95, resamples=2000, seed=0):
+    data, means = _redrawn(values, resamples, seed, replace=False)
+    low, high = np.quantile(means, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return Interval(float(data.mean()), float(low), float(high))
+
+
+def takes_quantiles_of_the_values(values, confidence=0.95, resamples=2000, seed=0):
+    low, high = np.quantile(values, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return Interval(float(np.mean(values)), float(low), float(high))
+
+
+def leaves_all_at_one_end(values, confidence=0.95, resamples=2000, seed=0):
+    data, means = _redrawn(values, resamples, seed)
+    low, high = np.quantile(means, [1 - confidence, confidence])
+    return Interval(float(data.mean()), float(low), float(high))
+
+
+def ignores_the_confidence(values, confidence=0.95, resamples=2000, seed=0):
+    data, means = _redrawn(values, resamples, seed)
+    low, high = np.quantile(means, [0.025, 0.975])
+    return Interval(float(data.mean()), float(low), float(high))
+
+
+def draws_ten_values_a_set(values, confidence=0.95, resamples=2000, seed=0):
+    data, means = _redrawn(values, resamples, seed, size=10)
+    low, high = np.quantile(means, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return Interval(float(data.mean()), float(low), float(high))
+
+
+def forgets_the_root_of_n(values, confidence=0.95, resamples=2000, seed=0):
+    mean, spread = float(np.mean(values)), float(np.std(values))
+    return Interval(mean, mean - 1.96 * spread, mean + 1.96 * spread)
+
+
+def calculates_a_normal_interval(values, confidence=0.95, resamples=2000, seed=0):
+    from statistics import NormalDist
+
+    mean = float(np.mean(values))
+    far = NormalDist().inv_cdf((1 + confidence) / 2) * float(np.std(values)) / len(values) ** 0.5
+    return Interval(mean, mean - far, mean + far)
+
+
+def draws_anew_each_time(values, confidence=0.95, resamples=2000, seed=0):
+    data, means = _redrawn(values, resamples, None)
+    low, high = np.quantile(means, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return Interval(float(data.mean()), float(low), float(high))
+
+
+# --- 12.5 paired_interval ---
+
+
+def _interval(values, confidence=0.95, resamples=2000, seed=0):
+    data, means = _redrawn(values, resamples, seed)
+    low, high = np.quantile(means, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return Interval(float(data.mean()), float(low), float(high))
+
+
+def subtracts_two_intervals(before, after, confidence=0.95, resamples=2000, seed=0):
+    old, new = _interval(before, confidence), _interval(after, confidence)
+    return Interval(new.mean - old.mean, new.low - old.high, new.high - old.low)
+
+
+def takes_before_minus_after(before, after, confidence=0.95, resamples=2000, seed=0):
+    pairs = zip(before, after, strict=True)
+    return _interval([old - new for old, new in pairs], confidence, resamples, seed)
+
+
+def takes_the_size_of_the_change(before, after, confidence=0.95, resamples=2000, seed=0):
+    pairs = zip(before, after, strict=True)
+    return _interval([abs(new - old) for old, new in pairs], confidence, resamples, seed)
+
+
+def does_not_hand_the_confidence_on(before, after, confidence=0.95, resamples=2000, seed=0):
+    return _interval([new - old for old, new in zip(before, after, strict=True)])
+
+
+def leaves_out_what_has_no_partner(before, after, confidence=0.95, resamples=2000, seed=0):
+    pairs = zip(before, after, strict=False)
+    return _interval([new - old for old, new in pairs], confidence, resamples, seed)
+
+
+MUTANTS = {
+    "12.1": {
+        divides_by_k: "both are found",
+        counts_repeated_items: "b counts once",
+        cuts_before_it_makes_different: "x takes up one place",
+        says_only_whether_it_was_found: "one of the two",
+        divides_by_what_was_found: "both are found",
+        forgets_that_nothing_may_be_wanted: "ZeroDivisionError",
+    },
+    "12.2": {
+        counts_from_zero: "it stands at place 1",
+        returns_the_place: "it stands at place 3",
+        adds_up_all_of_them: "the first wanted one counts alone",
+        counts_repeated_places: "x takes up one place",
+        looks_beyond_k: "beyond k = 2",
+    },
+    "12.3": {
+        does_not_divide: "the example by hand",
+        divides_by_the_order_found: "the best order would have b",
+        takes_the_best_order_whole: "only two gains fit",
+        takes_the_natural_logarithm_of_the_place: "no order is better",
+        treats_all_gains_alike: "the example by hand",
+        gains_again_from_repeated_items: "x takes up one place",
+    },
+    "12.4": {
+        draws_without_replacement: "100 values of 0 and 1",
+        takes_quantiles_of_the_values: "100 values of 0 and 1",
+        leaves_all_at_one_end: "100 values of 0 and 1",
+        ignores_the_confidence: "a quarter of the redrawn means",
+        draws_ten_values_a_set: "100 values of 0 and 1",
+        forgets_the_root_of_n: "100 values of 0 and 1",
+        calculates_a_normal_interval: "need not lie evenly",
+        draws_anew_each_time: "same seed",
+    },
+    "12.5": {
+        subtracts_two_intervals: "every question got better by 0.05",
+        takes_before_minus_after: "every question got better by 0.05",
+        takes_the_size_of_the_change: "after minus before is negative",
+        does_not_hand_the_confidence_on: "confidence is handed on",
+        leaves_out_what_has_no_partner: "no pairs",
+    },
+}
