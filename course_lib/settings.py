@@ -7,15 +7,17 @@ the ones in the `alias` of each field; the command line's options win over them.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, get_type_hints
+from typing import Any, ClassVar, Literal, get_type_hints
 
 from course_lib.errors import InputError
 from course_lib.records import KEBAB, KEBAB_LENGTH
 
-BackendName = Literal["auto", "torch", "openvino", "onnx"]
+BackendName = Literal["auto", "torch", "openvino", "onnx", "sbert", "openai"]
+GeneratorName = Literal["extractive", "ollama", "openai"]
 
 
 def project_root() -> Path:
@@ -34,10 +36,17 @@ def state_dir() -> Path:
     return Path(given).resolve() if given else project_root() / ".course"
 
 
-def _setting(alias: str, default: Any, description: str, **rules: Any) -> Any:
-    """Declare a setting: its name outside, and what `pydantic.Field` takes for rules."""
+def _setting(
+    alias: str, default: Any, description: str, *, secret: bool = False, **rules: Any
+) -> Any:
+    """Declare a setting: its name outside, and what `pydantic.Field` takes for rules.
+
+    A secret one is in no `repr`.
+    """
     return field(
-        default=default, metadata={"alias": alias, "description": description, "rules": rules}
+        default=default,
+        repr=not secret,
+        metadata={"alias": alias, "description": description, "secret": secret, "rules": rules},
     )
 
 
@@ -50,6 +59,11 @@ class Settings:
     given
         Values by their names in the environment, or by the names of the fields.
 
+    Attributes
+    ----------
+    origins
+        Name in the environment → ``environment``, ``.env`` or ``given``; others have their default.
+
     Raises
     ------
     pydantic.ValidationError
@@ -61,17 +75,44 @@ class Settings:
     300
     """
 
+    origins: ClassVar[dict[str, str]] = {}
+
     database_url: str | None = _setting(
-        "DATABASE_URL", None, "any PostgreSQL >= 16 with pgvector; unset: embedded"
+        "DATABASE_URL",
+        None,
+        "any PostgreSQL >= 16 with pgvector; unset: embedded",
+        secret=True,
     )
     embed_model: str = _setting("RAG_EMBED_MODEL", "all-MiniLM-L6-v2", "model name or path")
     embed_backend: BackendName = _setting(
-        "RAG_EMBED_BACKEND", "auto", "what runs the model: auto, torch, openvino or onnx"
+        "RAG_EMBED_BACKEND",
+        "auto",
+        "what encodes: auto (or sbert: the model on this machine, with its fastest engine), torch, "
+        "openvino, onnx; or openai",
     )
-    vector_dim: int = _setting("RAG_VECTOR_DIM", 384, "dimension of the vectors", ge=1, le=16_000)
+    vector_dim: int = _setting(
+        "RAG_VECTOR_DIM",
+        384,
+        "dimension of the vectors; with openai, how many numbers are asked for",
+        ge=1,
+        le=16_000,
+    )
+    collection: str | None = _setting(
+        "RAG_COLLECTION",
+        None,
+        "schema of the database that holds the index, one for each model; unset: public",
+        pattern=r"^[a-z][a-z0-9_-]*$",
+        max_length=63,
+    )
     chunk_size: int = _setting("RAG_CHUNK_SIZE", 512, "characters in a chunk, at most", ge=1)
     chunk_overlap: int = _setting("RAG_CHUNK_OVERLAP", 64, "characters that neighbours share", ge=0)
-    top_k: int = _setting("RAG_TOP_K", 5, "results of a search", ge=1)
+    top_k: int = _setting("RAG_TOP_K", 6, "results of a search", ge=1)
+    repo_root: str | None = _setting(
+        "RAG_REPO_ROOT", None, "folder outside which no file is changed; unset: git's, or this one"
+    )
+    structure_path: str = _setting(
+        "RAG_STRUCTURE_PATH", "STRUCTURE.md", "where a repository's list of its files is, in it"
+    )
     tenant: str = _setting(
         "RAG_TENANT",
         "local",
@@ -91,6 +132,53 @@ class Settings:
         "RAG_THREADS", None, "CPU threads of the model; unset: all cores", ge=1
     )
 
+    hint_max_chunks: int = _setting(
+        "RAG_FILE_HINT_MAX_CHUNKS", 8, "passages of each file that a question names, at most", ge=0
+    )
+    structure_max_chunks: int = _setting(
+        "RAG_STRUCTURE_MAX_CHUNKS", 1, "passages kept free for STRUCTURE.md", ge=0
+    )
+    rerank: bool = _setting("RAG_RERANK", False, "order the passages of an answer anew")
+    rerank_model: str | None = _setting(
+        "RAG_RERANK_MODEL", None, "a CrossEncoder, name or path; unset: MaxSim, without a model"
+    )
+    rerank_k: int | None = _setting(
+        "RAG_RERANK_K", None, "results to order anew; unset: 20, or RAG_TOP_K if larger", ge=1
+    )
+    generator: GeneratorName = _setting(
+        "RAG_GENERATOR", "extractive", "what answers: extractive, ollama or openai"
+    )
+    ollama_url: str = _setting("OLLAMA_URL", "http://localhost:11434", "address of Ollama")
+    ollama_model: str = _setting("RAG_OLLAMA_MODEL", "llama3", "model of Ollama")
+    openai_model: str = _setting("RAG_OPENAI_MODEL", "gpt-4o-mini", "model of the OpenAI API")
+    openai_api_key: str | None = _setting(
+        "OPENAI_API_KEY", None, "key of the OpenAI API", secret=True
+    )
+    openai_base_url: str | None = _setting(
+        "OPENAI_BASE_URL", None, "another server that speaks the OpenAI API; unset: OpenAI's"
+    )
+    max_output: int = _setting(
+        "OPENAI_MAX_OUTPUT", 4096, "tokens of an answer, at most, with any generator", ge=1
+    )
+    safety_margin: int | None = _setting(
+        "RAG_SAFETY_MARGIN_TOKENS",
+        None,
+        "tokens of the window left free; unset: 1024 for openai, 512 for ollama",
+        ge=0,
+    )
+    context_window: int | None = _setting(
+        "RAG_CONTEXT_WINDOW", None, "tokens that the model takes; unset: known of the model", ge=1
+    )
+    generator_timeout: float = _setting(
+        "RAG_GENERATOR_TIMEOUT", 120.0, "seconds to wait for the next piece of an answer", gt=0
+    )
+    system_prompt: str | None = _setting(
+        "RAG_SYS_PROMPT", None, "what a model is told first; unset: the course's own words"
+    )
+    system_prompt_file: str | None = _setting(
+        "RAG_SYS_PROMPT_FILE", None, "a file with what a model is told first"
+    )
+
     api_keys: tuple[str, ...] = _setting(
         "RAG_API_KEYS",
         (),
@@ -108,8 +196,10 @@ class Settings:
 
     def __init__(self, **given: object) -> None:
         names = {item.name: item.metadata["alias"] for item in fields(self)}
-        found = _from_outside(set(names.values()))
+        found, origins = _from_outside(set(names.values()))
         found |= {names.get(name, name): value for name, value in given.items()}
+        origins |= {names.get(name, name): "given" for name in given}
+        object.__setattr__(self, "origins", origins)
         values = {item.name: item.default for item in fields(self)} | _validated(found)
         for name, value in values.items():
             object.__setattr__(self, name, value)
@@ -142,23 +232,33 @@ def settings() -> Settings:
         ) from error
 
 
-def _from_outside(aliases: set[str]) -> dict[str, object]:
-    """Return what `.env` and the environment set, by alias; upper and lower case are the same."""
-    found: dict[str, str | None] = {}
+def _from_outside(aliases: set[str]) -> tuple[dict[str, object], dict[str, str]]:
+    """Return what `.env` and the environment set, and which of them did, both by alias.
+
+    Upper and lower case are the same.
+    """
+    places: dict[str, Mapping[str, str | None]] = {}
     file = project_root() / ".env"
     if file.is_file():
         from dotenv import dotenv_values
 
-        found.update(dotenv_values(file, encoding="utf-8"))
-    found.update(os.environ)
-    return {
-        name.upper(): value
-        for name, value in found.items()
-        if name.upper() in aliases and value is not None
-    }
+        places[".env"] = dotenv_values(file, encoding="utf-8")
+    places["environment"] = os.environ
+    found: dict[str, object] = {}
+    origins: dict[str, str] = {}
+    for place, values in places.items():
+        for name, value in values.items():
+            if name.upper() in aliases and value is not None:
+                found[name.upper()], origins[name.upper()] = value, place
+    return found, origins
 
 
-ANY_TEXT = {"DATABASE_URL", "RAG_EMBED_MODEL"}
+ANY_TEXT = {
+    *("DATABASE_URL", "RAG_EMBED_MODEL", "RAG_RERANK_MODEL", "RAG_SYS_PROMPT"),
+    *("RAG_SYS_PROMPT_FILE", "OLLAMA_URL", "RAG_OLLAMA_MODEL"),
+    *("OPENAI_API_KEY", "OPENAI_BASE_URL", "RAG_OPENAI_MODEL"),
+    *("RAG_REPO_ROOT", "RAG_STRUCTURE_PATH"),
+}
 """Settings that take every text as it is."""
 
 

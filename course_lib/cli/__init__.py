@@ -7,6 +7,7 @@ to do next — and never as a traceback.
 from __future__ import annotations
 
 import gc
+import logging
 import sys
 
 from course_lib.errors import CourseError
@@ -24,6 +25,8 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")
+    # Its warnings are about roll-backs that a lost connection made needless.
+    logging.getLogger("psycopg").setLevel(logging.ERROR)
     try:
         _run(sys.argv[1:])
     except CourseError as error:
@@ -53,7 +56,7 @@ def main() -> None:
 
 def _run(words: list[str]) -> None:
     if words[:1] == ["search"]:
-        from course_lib.cli.ask import ask_at_once
+        from course_lib.cli.plain import ask_at_once
 
         if ask_at_once(words[1:]):
             return

@@ -20,12 +20,18 @@ MODULES = {
     "data": ("ingest", "load", "embed"),
     "sync": ("sync",),
     "github": ("ingest-repo", "github-server"),
+    "pipeline": ("pipeline",),
     "search": ("search",),
+    "answers": ("ask",),
+    "structure": ("structure",),
+    "edit": ("edit",),
+    "evaluation": ("eval",),
     "contract": ("split", "validate", "parsers", "ingest-tenant", "backup", "restore"),
     "xray": ("xray",),
     "serve": ("serve", "api-key"),
     "grade": ("grade", "release"),
     "database": ("db",),
+    "settings_list": ("settings",),
 }
 """The modules beside this one in the order of the help, and the commands that each `add_to`s."""
 

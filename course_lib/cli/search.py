@@ -1,4 +1,4 @@
-"""The command that asks the index a question, declared to typer; `ask` carries it out."""
+"""The command that asks the index a question, declared to typer; `plain` carries it out."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from course_lib.cli.ask import ask
 from course_lib.cli.data import Json
+from course_lib.cli.plain import ask
 
 
 def add_to(app: typer.Typer) -> None:
@@ -19,7 +19,7 @@ def search(
     question: Annotated[str, typer.Argument(help="What you want to know.")],
     top_k: Annotated[
         int | None,
-        typer.Option("--top-k", "-k", min=1, help="Results.", show_default="RAG_TOP_K, 5"),
+        typer.Option("--top-k", "-k", min=1, help="Results.", show_default="RAG_TOP_K, 6"),
     ] = None,
     threshold: Annotated[
         float, typer.Option("--threshold", "-t", min=-1, max=1, help="Smallest cosine similarity.")

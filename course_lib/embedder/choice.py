@@ -63,9 +63,9 @@ def open_backend(wanted: str, model: str, directory: Path | None, threads: int |
     Parameters
     ----------
     wanted
-        ``auto``, ``torch``, ``openvino`` or ``onnx``.
+        ``auto`` (or ``sbert``), ``torch``, ``openvino``, ``onnx`` or ``openai``.
     model
-        Its name on a hub, for torch.
+        Its name on a hub, for torch; on the server, for ``openai``.
     directory
         Where it lies on this machine; None if a hub has to be asked.
     threads
@@ -76,6 +76,11 @@ def open_backend(wanted: str, model: str, directory: Path | None, threads: int |
     ModelError
         If ``openvino`` or ``onnx`` cannot run this model or is not installed.
     """
+    if wanted == "openai":
+        from course_lib.embedder.openai_backend import OpenAIBackend
+
+        now = settings()
+        return OpenAIBackend(model, now.vector_dim, now.openai_api_key, now.openai_base_url)
     from course_lib.embedder.bert_backend import BertBackend
     from course_lib.embedder.torch_backend import TorchBackend
 
@@ -127,7 +132,7 @@ def describe(model: str = DEFAULT_MODEL) -> dict[str, Any]:
     bert = read_bert(directory)
     choice = Choice("torch")
     wanted = settings().embed_backend
-    if wanted != "auto":
+    if wanted not in ("auto", "sbert"):
         choice = Choice(f"{wanted}, because RAG_EMBED_BACKEND says so")
     elif bert and bert.sha256 == SHA256:
         choice = remembered(bert) or Choice("chosen when the first text is encoded")

@@ -73,8 +73,8 @@ class EmbeddingClient:
     backend
         ``torch`` is the reference, sentence-transformers itself. ``openvino`` and ``onnx`` run the
         same weights without it. ``auto`` takes the fastest that ranks a built-in set of texts as
-        the reference does; it measures that once for a processor and remembers it. None takes the
-        setting RAG_EMBED_BACKEND, or ``auto``.
+        the reference does; it measures that once for a processor and remembers it; ``sbert`` means
+        the same. ``openai`` sends the texts to a server. None takes the setting RAG_EMBED_BACKEND.
     cache
         True keeps vectors under `.course/`, so that a second run encodes nothing; or a cache of
         your own.
@@ -97,10 +97,12 @@ class EmbeddingClient:
         threads: int | None = None,
     ) -> None:
         if backend is not None and backend not in get_args(BackendName):
-            raise ValueError(f"backend must be auto, torch, openvino or onnx, not {backend!r}")
-        self.model_name = model or settings().embed_model
+            *first, last = get_args(BackendName)
+            raise ValueError(f"backend must be {', '.join(first)} or {last}, not {backend!r}")
         self.threads = threads or settings().threads
-        self._wanted: BackendName = backend or settings().embed_backend
+        wanted = backend or settings().embed_backend
+        self._wanted: BackendName = "auto" if wanted == "sbert" else wanted
+        self.model_name = model or _model_of(wanted)
         if cache is True:
             from course_lib.embedder.cache import VectorCache
 
@@ -110,8 +112,8 @@ class EmbeddingClient:
 
     @cached_property
     def directory(self) -> Path | None:
-        """Where the model lies on this machine; None if it comes from a hub."""
-        return model_directory(self.model_name)
+        """Where the model lies on this machine; None if it is on a hub or a server."""
+        return None if self._wanted == "openai" else model_directory(self.model_name)
 
     @cached_property
     def backend(self) -> Backend:
@@ -235,6 +237,15 @@ class EmbeddingClient:
             log.warning("torch encodes instead of %s: %s", self.backend.name, error.args[0])
             self.backend = open_backend("torch", self.model_name, self.directory, self.threads)
         return self.backend.prepare([_readable(text) for text in texts])
+
+
+def _model_of(backend: BackendName) -> str:
+    """Return the model that the settings name; a server has none of the course's own."""
+    if backend == "openai" and "RAG_EMBED_MODEL" not in settings().origins:
+        from course_lib.embedder.openai_backend import DEFAULT_MODEL
+
+        return DEFAULT_MODEL
+    return settings().embed_model
 
 
 def plan_batches(

@@ -22,6 +22,7 @@ from psycopg.rows import dict_row
 from course_lib.errors import DatabaseError, InputError
 from course_lib.records import SearchResult
 from course_lib.retriever import statements
+from course_lib.store.collection import ways_out
 
 EXACT_LIMIT = 10_000
 """Up to this many rows behind a filter are scanned exactly: a few milliseconds' work."""
@@ -158,6 +159,12 @@ class Wanted:
         }
 
     @property
+    def dimension(self) -> int:
+        """Numbers in the question's vector."""
+        vector: Vector = self.values["query"]
+        return int(vector.dimensions())
+
+    @property
     def settings(self) -> list[str]:
         """The values of `SETTINGS`.
 
@@ -211,7 +218,9 @@ def find(wanted: Wanted, exact: bool | None) -> Generator[bytes, list[Row], list
 
 def _nearest(wanted: Wanted, exact: bool) -> Generator[bytes, list[Row], tuple[list[Row], bool]]:
     """Return the rows of a dense search, and whether as many were found as were looked for."""
-    rows = yield statements.nearest(wanted.filters, wanted.top_k, exact=exact)
+    rows = yield statements.nearest(
+        wanted.filters, wanted.top_k, exact=exact, dimension=wanted.dimension
+    )
     is_enough = len(rows) >= wanted.top_k
     # Where a row's vector is zero, its similarity is not a number and passes no comparison.
     rows = [row for row in rows if row["similarity"] >= wanted.threshold - ROUNDING]
@@ -221,7 +230,9 @@ def _nearest(wanted: Wanted, exact: bool) -> Generator[bytes, list[Row], tuple[l
 
 def _fused(wanted: Wanted, exact: bool) -> Generator[bytes, list[Row], tuple[list[Row], bool]]:
     """Return the rows of a hybrid search, and whether enough were found by their vectors."""
-    rows = yield statements.fused(wanted.filters, wanted.top_k, wanted.depth, exact=exact)
+    rows = yield statements.fused(
+        wanted.filters, wanted.top_k, wanted.depth, exact=exact, dimension=wanted.dimension
+    )
     is_enough = rows[0]["near_rows"] >= wanted.depth
     return [row for row in rows if row["id"] is not None], is_enough
 
@@ -249,7 +260,7 @@ def explained() -> Iterator[None]:
     except psycopg.DataError as error:
         raise InputError(
             f"the query does not fit the table: {error.diag.message_primary or error}",
-            hint="Encode the question with the model that filled the index.",
+            hint=ways_out(),
         ) from error
     except psycopg.errors.UndefinedTable as error:
         raise DatabaseError("there is no index in the database", hint="Ingest first.") from error

@@ -11,6 +11,8 @@ from typing import LiteralString, NamedTuple
 
 from psycopg import sql
 
+from course_lib.store.schema import VECTOR_LIMIT
+
 RRF_K = 60
 """What is added to a place before it is inverted: the first place counts little more than the next.
 
@@ -74,6 +76,8 @@ _TIES: LiteralString = (
     "chunk.branch"
 )
 _BY_INDEX: LiteralString = "embedding <=> %(query)s"
+# Larger vectors are indexed at half precision, which decides who is found; similarities are exact.
+_BY_HALF_INDEX: LiteralString = "embedding::halfvec({}) <=> %(query)s::halfvec({})"
 # Adding zero keeps the planner from taking the order out of the vector index.
 _BY_LOOKING_AT_ALL: LiteralString = "(embedding <=> %(query)s) + 0, {ties}"
 
@@ -101,14 +105,14 @@ class Filters(NamedTuple):
 
 
 @lru_cache
-def nearest(filters: Filters, top_k: int, *, exact: bool) -> bytes:
+def nearest(filters: Filters, top_k: int, *, exact: bool, dimension: int) -> bytes:
     """Return the statement of a dense search."""
     return (
         sql.SQL(_NEAREST)
         .format(
             columns=sql.SQL(_COLUMNS),
             filters=filters.compose(),
-            order=_order(exact),
+            order=_order(exact, dimension),
             top_k=sql.Literal(top_k),
         )
         .as_bytes(None)
@@ -116,14 +120,14 @@ def nearest(filters: Filters, top_k: int, *, exact: bool) -> bytes:
 
 
 @lru_cache
-def fused(filters: Filters, top_k: int, depth: int, *, exact: bool) -> bytes:
+def fused(filters: Filters, top_k: int, depth: int, *, exact: bool, dimension: int) -> bytes:
     """Return the statement of a hybrid search whose two lists have `depth` rows."""
     return (
         sql.SQL(_FUSED)
         .format(
             columns=sql.SQL(_COLUMNS),
             filters=filters.compose(),
-            order=_order(exact),
+            order=_order(exact, dimension),
             ties=sql.SQL(_TIES),
             k=sql.Literal(RRF_K),
             depth=sql.Literal(depth),
@@ -141,7 +145,9 @@ def count(filters: Filters, limit: int) -> bytes:
     )
 
 
-def _order(exact: bool) -> sql.Composable:
+def _order(exact: bool, dimension: int) -> sql.Composable:
+    if not exact and dimension > VECTOR_LIMIT:
+        return sql.SQL(_BY_HALF_INDEX).format(sql.Literal(dimension), sql.Literal(dimension))
     if not exact:
         return sql.SQL(_BY_INDEX)
     return sql.SQL(_BY_LOOKING_AT_ALL).format(ties=sql.SQL(_TIES))

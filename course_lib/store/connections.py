@@ -19,6 +19,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from course_lib.errors import DatabaseError
 from course_lib.store.binaries import find_binaries
+from course_lib.store.collection import collection_of, see_own_tables_only
 from course_lib.store.faults import will_pass
 from course_lib.store.server import ensure_server, known_server
 
@@ -69,6 +70,9 @@ def connect(url: str | None = None, *, autocommit: bool = False) -> psycopg.Conn
         register_vector(conn)
         if not autocommit:
             conn.rollback()  # the look-ups above opened a transaction
+        if collection_of(url):
+            see_own_tables_only(conn)
+            conn.commit()
     except BaseException:
         conn.close()
         raise

@@ -24,6 +24,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from course_lib.errors import DatabaseError, ServerError
 from course_lib.settings import settings, state_dir
+from course_lib.store.collection import in_collection
 from course_lib.store.connections import hide_password, open_connection, url_for
 from course_lib.store.ownership import (
     LOCK_CLASS,
@@ -82,7 +83,8 @@ def default_url() -> str:
     """Return the URL of the database that commands work in.
 
     That is DATABASE_URL, or `course` on the embedded server: server and database are made where
-    they are missing, and the database belongs to the role `course`, which is no superuser.
+    they are missing, and the database belongs to the role `course`, which is no superuser. Where
+    RAG_COLLECTION is set, the URL leads into that schema of the database.
 
     Raises
     ------
@@ -90,15 +92,16 @@ def default_url() -> str:
         The embedded server cannot be started.
     """
     given = settings().database_url
+    collection = settings().collection
     if given:
-        return given
+        return in_collection(given, collection)
     server = ensure_server()
     with _known_lock:
         key = (str(server.pgdata), server.port, server.password)
         if key not in _known:
             _ensure_course(server)
             _known.add(key)
-    return _course_url(server)
+    return in_collection(_course_url(server), collection)
 
 
 def open_default(*, autocommit: bool) -> tuple[psycopg.Connection[Any], str]:
@@ -109,7 +112,7 @@ def open_default(*, autocommit: bool) -> tuple[psycopg.Connection[Any], str]:
     """
     server = None if settings().database_url else claimed_server()
     if server is not None:
-        url = _course_url(server)
+        url = in_collection(_course_url(server), settings().collection)
         with contextlib.suppress(psycopg.Error), contextlib.ExitStack() as unless_complete:
             conn = psycopg.connect(
                 url, autocommit=autocommit, application_name="course", connect_timeout=2

@@ -13,6 +13,7 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 
 from course_lib.errors import DatabaseError
+from course_lib.store.collection import collection_of, in_collection
 from course_lib.store.tenancy import LEAVES, PARENTS
 
 ServiceRole = Literal["reader", "writer"]
@@ -64,7 +65,7 @@ def service_url(role: ServiceRole, *, url: str | None = None) -> str:
     admin, secret = administration_of(url, database)
     passwords = {name: role_password(secret, name) for name in names}
     try:
-        with open_connection(admin) as conn:
+        with open_connection(in_collection(admin, collection_of(url))) as conn:
             _create(conn, database, passwords)
     except psycopg.errors.InsufficientPrivilege as error:
         raise DatabaseError(
@@ -113,8 +114,12 @@ def grant_to_service_roles(conn: psycopg.Connection[Any]) -> None:
     tables = conn.execute("SELECT to_regclass('document_chunks') IS NOT NULL").fetchone()
     if not (tables and tables[0]):
         return
+    schema = conn.execute("SELECT current_schema()").fetchone()
     for (name,) in rows:
         role = sql.Identifier(name)
+        if schema and schema[0] != "public":  # a collection, which is closed to all but its owner
+            grant = sql.SQL("GRANT USAGE ON SCHEMA {} TO {}")
+            conn.execute(grant.format(sql.Identifier(schema[0]), role))
         conn.execute(sql.SQL("GRANT SELECT ON {} TO {}").format(_names((*PARENTS, VIEW)), role))
         if name.endswith("_writer"):
             # The writer names the partition that it writes to.

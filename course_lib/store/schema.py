@@ -14,6 +14,7 @@ from psycopg import sql
 
 from course_lib.errors import SchemaMismatchError
 from course_lib.records import PARTITIONS
+from course_lib.store.collection import open_collection, see_own_tables_only, ways_out
 from course_lib.store.roles import grant_to_service_roles
 from course_lib.store.tenancy import protect_tables
 from course_lib.store.words import add_word_search, drop_word_search
@@ -80,8 +81,11 @@ WHERE partition IN ({partitions})
 """
 CODE_PARTITIONS = tuple(name for name in PARTITIONS if name.startswith("code_"))
 
-HNSW_LIMIT = 2_000
-"""Most dimensions of a `vector` that pgvector indexes; beyond, every search looks at all rows."""
+VECTOR_LIMIT = 2_000
+"""Most dimensions of a `vector` that pgvector indexes as it is."""
+
+HNSW_LIMIT = 4_000
+"""Most dimensions that pgvector indexes, at half precision; beyond, a search looks at all rows."""
 
 PAGE_LIMIT = 7_000
 """Bytes that a vector may take and still leave room for its row on a page of 8 kB."""
@@ -109,12 +113,13 @@ def create_schema(conn: psycopg.Connection, vector_dim: int = 384) -> None:
         conn.execute("SELECT pg_advisory_xact_lock(hashtext('course schema'))")
         found = stored_dimension(conn)
         if found is None:
+            open_collection(conn)
             _create_tables(conn, vector_dim)
         elif found != vector_dim:
             raise SchemaMismatchError(
                 f"the table document_chunks holds vectors of {found} dimensions, "
                 f"the model gives {vector_dim}",
-                hint="Use the model that filled the index, or another database for this one.",
+                hint=ways_out(),
             )
         if owns_tables(conn):
             # Tables of an earlier version of the course get what they lack.
@@ -125,7 +130,9 @@ def create_schema(conn: psycopg.Connection, vector_dim: int = 384) -> None:
 
 
 def _create_view(conn: psycopg.Connection) -> None:
-    row = conn.execute("SELECT to_regclass('code_chunks') IS NOT NULL").fetchone()
+    row = conn.execute(
+        "SELECT to_regclass(quote_ident(current_schema()) || '.code_chunks') IS NOT NULL"
+    ).fetchone()
     if row and row[0]:
         return
     partitions = sql.SQL(", ").join(map(sql.Literal, CODE_PARTITIONS))
@@ -190,7 +197,7 @@ def build_vector_indexes(
 
     Built once over rows that are there, such an index takes a fraction of the time that inserting
     them one by one into it would take, and finds no less. Vectors of more than 2,000 dimensions
-    cannot be indexed and are not.
+    are indexed at half precision (`halfvec`), those of more than 4,000 not at all.
 
     Parameters
     ----------
@@ -206,16 +213,18 @@ def build_vector_indexes(
     """
     built: list[str] = []
     with conn.transaction():
-        if (stored_dimension(conn) or 0) > HNSW_LIMIT or not owns_tables(conn):
+        dimension = stored_dimension(conn) or 0
+        if dimension > HNSW_LIMIT or not owns_tables(conn):
             return built
     for table in (*map(table_for, PARTITIONS), table_for("")):
         name = f"{table}_embedding_hnsw"
         with conn.transaction():
             conn.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", [name])
             has_rows = conn.execute(
-                sql.SQL("SELECT EXISTS (SELECT FROM {}) AND to_regclass(%s) IS NULL").format(
-                    sql.Identifier(table)
-                ),
+                sql.SQL(
+                    "SELECT EXISTS (SELECT FROM {}) "
+                    "AND to_regclass(quote_ident(current_schema()) || '.' || %s) IS NULL"
+                ).format(sql.Identifier(table)),
                 [name],
             ).fetchone()
             if not has_rows or not has_rows[0]:
@@ -224,11 +233,11 @@ def build_vector_indexes(
             conn.execute("SET LOCAL maintenance_work_mem = '512MB'")
             conn.execute(
                 sql.SQL(
-                    "CREATE INDEX {} ON {} USING hnsw (embedding vector_cosine_ops) "
-                    "WITH (m = {}, ef_construction = {})"
+                    "CREATE INDEX {} ON {} USING hnsw ({}) WITH (m = {}, ef_construction = {})"
                 ).format(
                     sql.Identifier(name),
                     sql.Identifier(table),
+                    _indexed(dimension),
                     sql.Literal(m),
                     sql.Literal(ef_construction),
                 )
@@ -237,9 +246,17 @@ def build_vector_indexes(
     return built
 
 
+def _indexed(dimension: int) -> sql.Composable:
+    """Return what the vector index is on; a search has to order by the same expression."""
+    if dimension <= VECTOR_LIMIT:
+        return sql.SQL("embedding vector_cosine_ops")
+    return sql.SQL("(embedding::halfvec({})) halfvec_cosine_ops").format(sql.Literal(dimension))
+
+
 def drop_schema(conn: psycopg.Connection) -> None:
     """Drop the tables and everything in them."""
     with conn.transaction():
         conn.execute("DROP VIEW IF EXISTS code_chunks")
         conn.execute("DROP TABLE IF EXISTS documents, document_chunks")
         drop_word_search(conn)
+        see_own_tables_only(conn)

@@ -155,9 +155,7 @@ def add_word_search(conn: psycopg.Connection) -> None:
             "CREATE INDEX document_chunks_search_text ON document_chunks USING gin (search_text)"
         )
     if _is_outdated(conn, "chunks_with_words", definitions):
-        conn.execute(
-            sql.SQL("DROP FUNCTION IF EXISTS {}").format(sql.SQL(_SIGNATURES["chunks_with_words"]))
-        )
+        _drop(conn, "chunks_with_words")
         _create(conn, "chunks_with_words", definitions)
         # It runs with the rights of its owner, which are to be the tables' owner's and no more.
         conn.execute(
@@ -169,8 +167,19 @@ def add_word_search(conn: psycopg.Connection) -> None:
 
 def drop_word_search(conn: psycopg.Connection) -> None:
     """Drop the functions; the column that uses them has to be gone."""
-    for signature in reversed(_SIGNATURES.values()):
-        conn.execute(sql.SQL("DROP FUNCTION IF EXISTS {}").format(sql.SQL(signature)))
+    for name in reversed(_SIGNATURES):
+        _drop(conn, name)
+
+
+def _drop(conn: psycopg.Connection, name: str) -> None:
+    # Named with its schema: behind a collection's own, others are in sight.
+    row = conn.execute("SELECT current_schema()").fetchone()
+    if row and row[0]:
+        conn.execute(
+            sql.SQL("DROP FUNCTION IF EXISTS {}.{}").format(
+                sql.Identifier(row[0]), sql.SQL(_SIGNATURES[name])
+            )
+        )
 
 
 def _owner(conn: psycopg.Connection) -> str:
@@ -203,7 +212,9 @@ def _create(conn: psycopg.Connection, name: str, definitions: dict[str, sql.Comp
 
 def _is_outdated(conn: psycopg.Connection, name: str, definitions: dict[str, sql.Composed]) -> bool:
     row = conn.execute(
-        "SELECT obj_description(to_regprocedure(%s), 'pg_proc')", [_SIGNATURES[name]]
+        "SELECT obj_description("
+        "to_regprocedure(quote_ident(current_schema()) || '.' || %s), 'pg_proc')",
+        [_SIGNATURES[name]],
     ).fetchone()
     return row is None or row[0] != _digest(conn, name, definitions)
 

@@ -17,6 +17,7 @@ from psycopg import sql
 
 from course_lib.errors import DatabaseError, InputError
 from course_lib.records import Chunk, Visibility
+from course_lib.store.collection import ways_out
 from course_lib.store.rows import COLUMNS, DOCUMENT, KEY, check_chunks, make_rows
 from course_lib.store.schema import stored_dimension, table_for
 
@@ -270,5 +271,5 @@ def _check_dimension(stored: int | None, given: int) -> None:
     if stored != given:
         raise InputError(
             f"the vectors have {given} dimensions, the table has {stored}",
-            hint="Encode with the model that filled the index, or use another database.",
+            hint=ways_out(),
         )

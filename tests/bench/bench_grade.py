@@ -1,57 +1,91 @@
-"""Submissions a minute, against nbgrader's autograde and plain nbval on the same notebooks."""
+"""Submissions a minute, against nbgrader's autograde and plain nbval on the same notebooks.
+
+nbgrader lives in an environment of its own; the notebooks it runs have our interpreter as kernel,
+as ours have.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from course_lib.settings import project_root
-from course_lib.teaching.grade import Order, find_fence, grade_all, lab_masters, read_master
+from course_lib.teaching.grade import Gradebook, Order, find_fence, grade_all, lab_masters
+from course_lib.teaching.grade.master import read_master
 from tests.bench.measure import Row
-from tests.bench.peers import PeerError
+from tests.bench.peers import NBGRADER, PeerError, peer_python
 
-OURS = 40
-THEIRS = 2
-LAB = "01"
+LIGHT, HEAVY = "01", "04"
+"""A lab that imports next to nothing, and one that imports torch."""
+
+OURS, OURS_HEAVY, THEIRS = 80, 40, 3
 
 
 def measure() -> list[Row]:
-    """Grade a light lab three ways; the solution itself is what everybody hands in."""
-    (path,) = lab_masters([LAB])
+    """Grade a light lab three ways, and a heavy one; everybody hands in the solution."""
     with tempfile.TemporaryDirectory(prefix="bench-grade-") as name:
         folder = Path(name)
-        handed_in = folder / "handed-in"
-        handed_in.mkdir()
-        for number in range(OURS):
-            shutil.copy(path, handed_in / f"learner{number:03}.ipynb")
-        # Their start and the master's trial are spread over a class, as they would be.
-        master = read_master(path, lab=LAB)
-        begun = time.monotonic()
-        book = grade_all(Order(handed_in, folder / "out", master, find_fence()))
-        ours = (time.monotonic() - begun) / OURS
-        if any(one.score != master.points for one in book.grades):
-            raise PeerError("our own grader did not give full marks to the solution")
-        one = folder / "one"
-        one.mkdir()
-        shutil.copy(path, one / "learner.ipynb")
-        begun = time.monotonic()
-        grade_all(Order(one, folder / "out-one", master, find_fence(), jobs=1))
-        alone = time.monotonic() - begun
-        rows = [Row("grade", "one alone", "limit", alone, 2.5, "s", 2.5 / alone, 1.0)]
-        for peer, seconds, goal in (
+        seconds, _ = _ours(LIGHT, OURS, folder / "class")
+        ours = seconds / OURS
+        alone, _ = _ours(LIGHT, 1, folder / "alone")
+        seconds, first = _ours(HEAVY, OURS_HEAVY, folder / "heavy")
+        heavy = (seconds - first) / (OURS_HEAVY - 1)
+        (path,) = lab_masters([LIGHT])
+        peers = (
             ("nbgrader autograde", _nbgrader(path, folder), 10.0),
             ("nbval", _nbval(path), None),
-        ):
-            note = f"{60 / ours:.0f} a minute with {os.cpu_count()} cores"
-            rows.append(
-                Row("grade", "a submission", peer, ours, seconds, "s", seconds / ours, goal, note)
-            )
+        )
+    note = f"{60 / ours:.0f} a minute with {os.cpu_count()} cores"
+    rows = [
+        _limit("a submission, light", ours, 60 / 300, note),
+        _limit(
+            "a submission, torch", heavy, 60 / 100, f"{60 / heavy:.0f} a minute after the first"
+        ),
+        _limit("one alone, light", alone, 2.5, "the start and the pages included"),
+    ]
+    for peer, theirs, goal in peers:
+        rows.append(
+            Row("grade", "a submission, light", peer, ours, theirs, "s", theirs / ours, goal, note)
+        )
     return rows
+
+
+def _limit(what: str, seconds: float, most: float, note: str) -> Row:
+    return Row("grade", what, "the limit", seconds, most, "s", most / seconds, 1.0, note)
+
+
+def _ours(lab: str, count: int, folder: Path) -> tuple[float, float]:
+    """Return the seconds of a whole run, and after how many the first grade was there.
+
+    The master was tried before: that is done once, and remembered.
+    """
+    (path,) = lab_masters([lab])
+    handed_in = folder / "in"
+    handed_in.mkdir(parents=True)
+    shutil.copy(path, handed_in / "learner000.ipynb")
+    _graded(lab, path, folder)
+    for number in range(1, count):
+        shutil.copy(path, handed_in / f"learner{number:03}.ipynb")
+    times: list[float] = []
+    begun = time.monotonic()
+    book = _graded(lab, path, folder, lambda: times.append(time.monotonic()))
+    seconds = time.monotonic() - begun
+    if [one.score for one in book.grades] != [10.0] * count:
+        raise PeerError("our own grader did not give full marks to the solution")
+    return seconds, times[0] - begun
+
+
+def _graded(lab: str, path: Path, folder: Path, tell: Callable[[], object] = int) -> Gradebook:
+    master = read_master(path, lab=lab)
+    order = Order(folder / "in", folder / "out", master, find_fence())
+    return grade_all(order, lambda *_: tell())
 
 
 def _nbgrader(path: Path, folder: Path) -> float:
@@ -60,6 +94,11 @@ def _nbgrader(path: Path, folder: Path) -> float:
     source = course / "source" / "lab" / path.name
     source.parent.mkdir(parents=True)
     shutil.copy(path, source)
+    kernel = course / "jupyter" / "kernels" / "python3" / "kernel.json"
+    kernel.parent.mkdir(parents=True)
+    argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    about = {"argv": argv, "display_name": "Python 3", "language": "python"}
+    kernel.write_text(json.dumps(about), encoding="utf-8")
     _run(["generate_assignment", "lab", "--create", "--force"], course)
     for number in range(THEIRS):
         target = course / "submitted" / f"learner{number}" / "lab"
@@ -67,17 +106,24 @@ def _nbgrader(path: Path, folder: Path) -> float:
         shutil.copy(path, target)
     begun = time.monotonic()
     _run(["autograde", "lab"], course)
-    return (time.monotonic() - begun) / THEIRS
+    seconds = time.monotonic() - begun
+    if len(list(course.glob(f"autograded/*/lab/{path.name}"))) != THEIRS:
+        raise PeerError("nbgrader did not grade everybody")
+    return seconds / THEIRS
 
 
 def _run(arguments: list[str], course: Path) -> None:
+    python = peer_python(NBGRADER)
     environment = {
         **os.environ,
         "PYTHONPATH": str(project_root()),
         "COURSE_ROOT": str(project_root()),
+        "JUPYTER_PATH": str(course / "jupyter"),
+        # It starts alembic by that name.
+        "PATH": f"{python.parent}{os.pathsep}{os.environ.get('PATH', '')}",
     }
     done = subprocess.run(
-        [sys.executable, "-m", "nbgrader", *arguments, f"--course-dir={course}"],
+        [str(python), "-m", "nbgrader", *arguments, f"--course-dir={course}"],
         cwd=course, env=environment, capture_output=True, encoding="utf-8", timeout=600,
     )  # fmt: skip
     if done.returncode:

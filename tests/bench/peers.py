@@ -19,22 +19,23 @@ from course_lib.settings import state_dir
 
 HERE = Path(__file__).parent
 REQUIREMENTS = HERE / "peers" / "requirements.txt"
+NBGRADER = HERE / "peers" / "nbgrader.txt"
 
 
 class PeerError(RuntimeError):
     """A peer's environment cannot be made, or the peer failed."""
 
 
-def peer_python() -> Path:
+def peer_python(requirements: Path = REQUIREMENTS) -> Path:
     """Return the interpreter of the peers' environment, which is made when missing or changed."""
-    digest = hashlib.sha256(REQUIREMENTS.read_bytes()).hexdigest()[:12]
+    digest = hashlib.sha256(requirements.read_bytes()).hexdigest()[:12]
     folder = state_dir() / "bench" / digest
     python = folder / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
     done = folder / "done"
     if not done.exists():
-        print(f"making the peers' environment ({REQUIREMENTS.name}), once", file=sys.stderr)
+        print(f"making the peers' environment ({requirements.name}), once", file=sys.stderr)
         venv.create(folder, with_pip=True, clear=True)
-        command = [str(python), "-m", "pip", "install", "--quiet", "-r", str(REQUIREMENTS)]
+        command = [str(python), "-m", "pip", "install", "--quiet", "-r", str(requirements)]
         answer = subprocess.run(command, capture_output=True, text=True, check=False)
         if answer.returncode:
             raise PeerError(f"the peers could not be installed:\n{answer.stderr[-2000:]}")

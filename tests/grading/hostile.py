@@ -13,6 +13,14 @@ def first(source: str) -> dict[str, str]:
     return {**RIGHT, "double": source}
 
 
+def runner_found(body: str) -> str:
+    """Return code that finds the runner of checks, as `one`, and does something to it."""
+    return (
+        "for cell in get_ipython().report.__closure__:\n    one = cell.cell_contents\n"
+        f"    if type(one).__name__ == 'Runner':\n        {body}\n"
+    )
+
+
 ENDLESS = {
     "loop-in-a-cell": first(f"{GOOD}\nwhile True:\n    pass"),
     "loop-in-a-function": first("def double(x):\n    while True:\n        pass"),
@@ -108,10 +116,12 @@ CHEATS = {
         "def double(x):\n    return Any(1)"
     ),
     "replaces-the-runner": first(
-        "import gc\nfor one in gc.get_objects():\n    if type(one).__name__ == 'Runner':\n"
-        "        one.check = lambda **k: {'status': 'ok', 'ename': '', 'evalue': '', "
-        "'canary': {'status': 'error', 'evalue': k['nonce']}, 'decoy': {'status': 'error'}, "
-        "'changed': []}\ndef double(x):\n    return None"
+        runner_found(
+            "one.check = lambda **k: {'status': 'ok', 'ename': '', 'evalue': '', "
+            "'canary': {'status': 'error', 'evalue': k['nonce']}, "
+            "'decoy': {'status': 'error'}, 'changed': []}"
+        )
+        + "def double(x):\n    return None"
     ),
     "reads-the-check-from-the-stack": first(
         "import sys\ndef double(x):\n    frame = sys._getframe(1)\n"
@@ -160,6 +170,24 @@ BURGLARS = {
         "('169.254.169.254', 80)):\n    try:\n        socket.create_connection(address, 1)\n"
         "        reached.append(address)\n    except OSError:\n        pass\n"
         "def double(x):\n    raise AssertionError(f'REACHED {reached}')"
+    ),
+    "deletes-the-gradebook": first(
+        "import shutil\nfrom pathlib import Path\nfor place in (OUT, SUBMISSIONS):\n"
+        "    shutil.rmtree(place, ignore_errors=True)\n"
+        "    Path(place).unlink(missing_ok=True)\n" + GOOD
+    ),
+    "reads-the-hidden-checks": first(
+        "import re\nwords = ['found'] * 2\nmine = ' '.join(words)\n"
+        "found = {rb'the[ ]hidden[ ]-[3]': 0, rb'found[ ]found': 0}\n"
+        "with open('/proc/self/maps') as maps, open('/proc/self/mem', 'rb', 0) as memory:\n"
+        "    for line in maps:\n        if ' rw-p ' not in line:\n            continue\n"
+        "        begin, end = (int(part, 16) for part in line.split()[0].split('-'))\n"
+        "        try:\n            memory.seek(begin)\n"
+        "            text = memory.read(end - begin)\n        except OSError:\n"
+        "            continue\n"
+        "        for what in found:\n            found[what] += len(re.findall(what, text))\n"
+        "hidden, own = found.values()\n"
+        "def double(x):\n    raise AssertionError(f'HIDDEN {hidden} OWN {own > 0}')"
     ),
     "looks-at-processes": first(
         "import os\nseen = [p for p in os.listdir('/proc') if p.isdigit()]\n"

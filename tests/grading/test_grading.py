@@ -58,6 +58,16 @@ def test_points_are_what_is_due(graded) -> None:
     assert points(graded(some)) == {name: EXPECTED[name] for name in some}
 
 
+def test_a_check_says_why_what_it_needs_is_not_there(graded) -> None:
+    syntax = RIGHT | {"double": "def double(x)\n    return x + x"}
+    ends = RIGHT | {"double": "import os\nos._exit(0)\ndef double(x):\n    return x + x"}
+    book = graded({"ends": ends, "syntax": syntax, "untouched": {}})
+    first = {one.learner: one.marks[0] for one in book.grades}
+    assert first["syntax"].said.startswith("double: SyntaxError: expected ':'")
+    assert {mark.state for mark in book.grades[2].marks} == {"not attempted"}
+    assert first["ends"].state == "died" and "the process died" in first["ends"].said
+
+
 def test_the_gradebook_is_there_for_people_and_programs(graded, tmp_path) -> None:
     book = graded({"ada": RIGHT, "=cmd()": WRONG, "Bob Low": {}})
     out = tmp_path / "out"
@@ -117,6 +127,26 @@ def test_partial_credit_is_the_number_of_the_checks_last_line(graded) -> None:
     answers = {**RIGHT, "longest": "def longest(words):\n    return max(words, key=len)[:1]"}
     book = graded({"ada": answers}, notebook)
     assert points(book)["ada"][2] == 1.5 and CHECK_LATER
+
+
+def test_tags_and_settings_of_a_submission_have_no_effect(graded, tmp_path) -> None:
+    graded({"ada": {}})
+    path = tmp_path / "handed-in" / "ada.ipynb"
+    sheet = json.loads(path.read_text(encoding="utf-8"))
+    for one in sheet["cells"]:
+        one["metadata"]["tags"] = [
+            "raises-exception", "nbval-raises-exception", "nbval-skip", "skip-execution",
+        ]  # fmt: skip
+        if one["id"] == "double":
+            one["source"] = "def double(x):\n    return None"
+        if one["id"] == "check-longest":
+            one["source"] = "# NBVAL_SKIP\n# NBVAL_RAISES_EXCEPTION"
+            one["metadata"]["nbgrader"] |= {"points": 1000, "grade": False}
+    sheet["metadata"] = {"kernelspec": {"name": "no-such-kernel", "display_name": "?"}}
+    sheet["cells"].insert(0, {**sheet["cells"][1], "source": "raise SystemExit", "id": "mine"})
+    path.write_text(json.dumps(sheet), encoding="utf-8")
+    book = graded({"bob": RIGHT})
+    assert points(book) == {"ada": (0, 0, 0), "bob": (3, 5, 2)}
 
 
 def test_hidden_checks_of_a_folder_have_to_pass_too(graded, tmp_path) -> None:

@@ -13,20 +13,13 @@ import pytest
 
 from course_lib.settings import project_root
 from course_lib.teaching.grade import Limits, Order, find_fence, grade_all, read_master
-from course_lib.teaching.grade.errors import GradeError
 from course_lib.teaching.grade.release import released
 from tests.grading.classroom import RIGHT, hand_in, learners, master_notebook, write_master
+from tests.grading.conftest import has_fence
 from tests.grading.hostile import BURGLARS, CHEATS, DEADLY, ENDLESS, GREEDY
 
 pytestmark = pytest.mark.long
 LIMITS = Limits(cell=2.0, budget=15.0, memory=1 << 30)
-
-
-def has_fence() -> bool:
-    try:
-        return find_fence().kind != "none"
-    except GradeError:
-        return False
 
 
 needs_fence = pytest.mark.skipif(not has_fence(), reason="no bubblewrap that works")
@@ -248,11 +241,16 @@ class TestBurglars:
         [
             ("writes-outside", "WROTE []"), ("reads-what-is-not-its-own", "SAW []"),
             ("reaches-for-the-network", "REACHED []"), ("reads-the-letter", "FOUND []"),
-            ("looks-into-the-parent", "TOLD []"),
+            ("looks-into-the-parent", "TOLD []"), ("reads-the-hidden-checks", "HIDDEN 0 OWN True"),
         ],
     )  # fmt: skip
     def test_it_found_nothing(self, run, name, told) -> None:
         assert told in run.said(name)
+
+    def test_the_gradebook_and_the_submissions_are_still_there(self, run) -> None:
+        told = json.loads((run.out / "grades.json").read_text(encoding="utf-8"))
+        assert told["aa-right"]["score"] == told["deletes-the-gradebook"]["score"] == 10
+        assert len(list((run.folder / "handed-in").iterdir())) == len(told) == len(BURGLARS) + 2
 
     def test_it_sees_its_own_processes_only(self, run) -> None:
         assert "PROCESSES 3" in run.said("looks-at-processes")

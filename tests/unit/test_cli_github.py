@@ -77,6 +77,8 @@ def test_one_command_fills_the_partitions_of_code_and_issues(
     found = course("search", "the disk of the backup is full", "--json", **surroundings)
     results = json.loads(found.stdout)
     assert all(result["citation_url"] for result in results)
+    shown = course("search", "the disk of the backup is full", **surroundings)
+    assert f"   {results[0]['citation_url']}\n" in shown.stdout
     with connect(database.url) as conn:
         partitions = conn.execute("SELECT DISTINCT partition FROM document_chunks").fetchall()
     assert len(partitions) == 4

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import typer
 
-from course_lib.cli import ask as ask_module
+from course_lib.cli import plain
 from course_lib.cli import search as search_module
 from course_lib.cli.front_door import MODULES, build_app
 from course_lib.embedder import EmbeddingClient, describe
@@ -94,7 +94,7 @@ def test_every_command_is_found_by_its_first_word() -> None:
         assert name in alone
 
 
-ASK = inspect.signature(ask_module.ask)
+ASK = inspect.signature(plain.ask)
 
 
 def recorder(calls: list[dict[str, Any]]) -> Callable[..., None]:
@@ -111,8 +111,8 @@ def recorder(calls: list[dict[str, Any]]) -> Callable[..., None]:
 def called_at_once(words: list[str], monkeypatch: pytest.MonkeyPatch) -> dict[str, Any] | None:
     """Return what `ask` is called with where the call is carried out at once."""
     calls: list[dict[str, Any]] = []
-    monkeypatch.setattr(ask_module, "ask", recorder(calls))
-    return calls[0] if ask_module.ask_at_once(words) else None
+    monkeypatch.setattr(plain, "ask", recorder(calls))
+    return calls[0] if plain.ask_at_once(words) else None
 
 
 def called_by_typer(words: list[str], monkeypatch: pytest.MonkeyPatch) -> dict[str, Any] | None:

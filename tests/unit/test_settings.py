@@ -26,9 +26,9 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def test_what_is_given_wins_over_the_environment_and_that_over_the_file(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert Settings().top_k == 5
-    (root / ".env").write_text("RAG_TOP_K=6\nRAG_TENANT='mine'\nOTHER=1\n", encoding="utf-8")
-    assert (Settings().top_k, Settings().tenant) == (6, "mine")
+    assert Settings().top_k == 6
+    (root / ".env").write_text("RAG_TOP_K=9\nRAG_TENANT='mine'\nOTHER=1\n", encoding="utf-8")
+    assert (Settings().top_k, Settings().tenant) == (9, "mine")
     monkeypatch.setenv("RAG_TOP_K", "7")
     assert Settings().top_k == 7
     assert Settings(RAG_TOP_K=8).top_k == Settings(top_k="8", unknown=1).top_k == 8

@@ -82,6 +82,8 @@ class Conductor:
         One for each step.
     audits
         What the learner's code reached for, each once.
+    after_ahead
+        What the process had opened when the cells before the first answer had been run.
     """
 
     def __init__(self, sessions: Sessions, plan: Plan, limits: Limits) -> None:
@@ -92,6 +94,7 @@ class Conductor:
         self.audits: dict[tuple[str, str], None] = {}
         self.silenced = False
         self.opened = 0
+        self.after_ahead: dict[str, Any] = {}
         self._session: Session | None = None
         self._deadline = time.monotonic() + limits.budget
 
@@ -105,6 +108,7 @@ class Conductor:
             else:
                 self._note(run, session, self._ask(session, run.step))
                 if place + 1 == self.plan.ahead and not session.over:
+                    self.after_ahead = self.about()
                     self._fix(session)
         if run.state not in ("ok", "error"):
             run.ename = {"timeout": "Timeout", "budget": "Timeout"}.get(run.state, "Stopped")

@@ -1,4 +1,4 @@
-"""A PostgreSQL cluster for one grading run, and an empty database for each submission.
+"""An empty database for each submission, in the cluster of the grading run.
 
 The submission reaches its database, as a role that reaches no other, through a unix socket that is
 within the fence; a relay on our side connects it with the server. Its size, connections and
@@ -13,7 +13,6 @@ import socket
 import socketserver
 import tempfile
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote, urlsplit
@@ -27,30 +26,13 @@ WITHIN = "/postgres"
 """Where the socket's folder lies within the fence."""
 
 LARGEST = 256 << 20
-"""Bytes of a submission's database, temporary files apart, which have a limit of the same size."""
+"""Bytes of a submission's database, temporary files apart."""
+
+TEMPORARY = 32 << 20
+"""Bytes of temporary files of each connection."""
 
 CONNECTIONS = 12
 STATEMENT = "20s"
-
-
-@contextlib.contextmanager
-def grading_cluster() -> Iterator[str]:
-    """Start a cluster, yield its administrator's URL, and remove it with all that is in it.
-
-    Raises
-    ------
-    ServerError
-        It cannot be started.
-    """
-    from course_lib.store.server import ensure_server, remove_server
-
-    state = Path(tempfile.mkdtemp(prefix="course-grade-"))
-    try:
-        yield ensure_server(state).url()
-    finally:
-        with contextlib.suppress(Exception):
-            remove_server(state)
-        shutil.rmtree(state, ignore_errors=True)
 
 
 class Databases:
@@ -95,7 +77,7 @@ class Databases:
             conn.execute(sql.SQL("ALTER ROLE {} CONNECTION LIMIT {}").format(role, limit))
             for name, value in {
                 "statement_timeout": STATEMENT,
-                "temp_file_limit": f"{LARGEST >> 10}kB",
+                "temp_file_limit": f"{TEMPORARY >> 10}kB",
             }.items():
                 conn.execute(
                     sql.SQL("ALTER ROLE {} SET {} TO {}").format(

@@ -10,6 +10,8 @@ import ast
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from course_lib.teaching.build.source import as_python
@@ -58,11 +60,10 @@ def source_flags(
     for name, source in answers.items():
         if source == stubs.get(name):
             continue
-        tree, allowed = _tree(source), _tree(solutions.get(name, ""))
+        tree, allowed = _tree(source), _allowed(solutions.get(name, ""))
         if tree is None:
             continue
-        known = set(_suspicious(allowed)) if allowed is not None else set()
-        found = dict.fromkeys(what for what in _suspicious(tree) if what not in known)
+        found = dict.fromkeys(what for what in _suspicious(tree) if what not in allowed.suspicious)
         flags += [f"{name} uses {what}" for what in found]
         flags += [f"{name} {what}" for what in _borrowed(tree, allowed, fixed)]
         if any(line.lstrip().startswith(("%", "!")) for line in source.splitlines()):
@@ -99,6 +100,7 @@ def alike(submissions: Mapping[str, Mapping[str, str]], masters: Mapping[str, st
     return sorted(found, key=lambda group: (-len(group["learners"]), group["answer"]))
 
 
+@lru_cache(maxsize=10_000)
 def normalised(source: str) -> str:
     """Return a hash that is the same for sources that differ in names, comments and layout only.
 
@@ -137,6 +139,24 @@ def _tree(source: str) -> ast.Module | None:
         return None
 
 
+@dataclass(frozen=True)
+class _Allowed:
+    """What the master's own solution uses and defines."""
+
+    suspicious: frozenset[str] = frozenset()
+    imports: frozenset[tuple[str, str]] = frozenset()
+    defined: frozenset[str] = frozenset()
+
+
+@lru_cache(maxsize=500)
+def _allowed(solution: str) -> _Allowed:
+    tree = _tree(solution)
+    if tree is None:
+        return _Allowed()
+    found = frozenset(_suspicious(tree))
+    return _Allowed(found, frozenset(_course_imports(tree)), frozenset(_definitions(tree)))
+
+
 def _suspicious(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -153,12 +173,10 @@ def _suspicious(tree: ast.AST) -> Iterator[str]:
                 yield f"a class with its own {min(methods & {'__eq__', '__bool__', '__class__'})}"
 
 
-def _borrowed(tree: ast.Module, solution: ast.Module | None, fixed: Sequence[str]) -> Iterator[str]:
+def _borrowed(tree: ast.Module, allowed: _Allowed, fixed: Sequence[str]) -> Iterator[str]:
     """Say what comes from the course's own code, or replaces it, instead of being written."""
-    own = _course_imports(solution) if solution is not None else set()
-    defined = _definitions(solution) if solution is not None else set()
-    for module, name in sorted(_course_imports(tree) - own):
-        if name in defined or module.startswith("course_lib.teaching"):
+    for module, name in sorted(_course_imports(tree) - allowed.imports):
+        if name in allowed.defined or module.startswith("course_lib.teaching"):
             yield f"imports {name} from {module} instead of writing it"
         else:
             yield f"imports {name} from {module}"

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import multiprocessing
 import time
 from collections.abc import Generator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
 from course_lib.errors import CourseError
 from course_lib.settings import project_root
-from course_lib.teaching.grade.database import grading_cluster
+from course_lib.teaching.grade.cluster import grading_cluster
 from course_lib.teaching.grade.errors import GradeError
 from course_lib.teaching.grade.fence import Fence, Limits
 from course_lib.teaching.grade.marking import Grade, ungraded
 from course_lib.teaching.grade.master import Master
+from course_lib.teaching.grade.proof import Proof, library_digest, recall, remember
 from course_lib.teaching.grade.sandbox import Setup
 from course_lib.teaching.grade.sessions import can_fork
 from course_lib.teaching.grade.submissions import Submission
-from course_lib.teaching.grade.worker import Proof, Worker, work
+from course_lib.teaching.grade.worker import Worker, work
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,9 @@ def graded(order: Order, todo: Sequence[Submission]) -> Generator[Grade, None, N
             yield ungraded(order.master, one.learner, one.slug, one.problem)
     if not clear:
         return
-    with grading_cluster() if order.master.needs_database else nullcontext("") as database:
+    needed = order.master.needs_database
+    cluster = grading_cluster(order.fence, order.jobs) if needed else nullcontext("")
+    with cluster as database:
         yield from _by_jobs(order, clear, database)
 
 
@@ -97,7 +101,7 @@ def _by_jobs(
     try:
         for slot in range(count):
             jobs[slot] = _start(order, slot, database)
-        proof = _proof(jobs[0])
+        proof = _proof(order, jobs[0])
         for job in jobs.values():
             _give(order, job, "use", proof)
         waiting = list(reversed(clear))
@@ -149,13 +153,27 @@ def _give(order: Order, job: _Job, task: str, given: Any) -> None:
     job.pipe.send((task, given))
 
 
-def _proof(job: _Job) -> Proof:
+def _proof(order: Order, job: _Job) -> Proof:
+    """Return what is known of the master, from an earlier run or from trying it."""
+    key = _key(order)
+    if key and (known := recall(key)):
+        return known
     job.pipe.send(("prove", None))
     state, result = job.pipe.recv()
     if state == "error":
         raise result
     assert isinstance(result, Proof)
+    if key:
+        remember(key, result)
     return result
+
+
+def _key(order: Order) -> str:
+    """Return all that a proof depends on; empty where it reads files that may change."""
+    if order.files is not None:
+        return ""
+    about = [order.master.digest, library_digest(project_root()), engine_of(order)]
+    return json.dumps([*about, order.fence.kind, asdict(order.limits)])
 
 
 def _taken(order: Order, job: _Job, ready: bool) -> Grade | None:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import ast
 import math
+import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from course_lib.teaching.grade.conduct import TELLS, CellRun, Conductor
@@ -17,6 +18,8 @@ from course_lib.teaching.grade.master import Master, MasterCell
 from course_lib.teaching.grade.merge import Merged
 
 Status = Literal["graded", "needs a person"]
+
+UNKNOWN = re.compile(r"name '(\w+)' is not defined")
 
 READABLE = {
     "os.fork": "starts processes",
@@ -117,7 +120,10 @@ def mark(
             )
         else:
             run, ok = ran[cell.grade_id]
-            marks.append(_checked(cell, run, ok))
+            given = _checked(cell, run, ok, _cause(run, conductor.runs))
+            if given.state == "failed" and _is_untouched(master, merged, cell):
+                given = replace(given, state="not attempted")
+            marks.append(given)
     return marks, _flags(conductor)
 
 
@@ -158,7 +164,24 @@ def tidy(points: float) -> float:
     return round(points, 4)
 
 
-def _checked(cell: MasterCell, run: CellRun, ok: bool) -> Mark:
+def _is_untouched(master: Master, merged: Merged, check: MasterCell) -> bool:
+    """Tell whether all answers that a check is about are as the learner got them."""
+    read = _read(check.source)
+    about = [cell.grade_id for cell in master.answers if _bound(cell.source) & read]
+    return bool(about) and merged.untouched.issuperset(about)
+
+
+def _cause(check: CellRun, runs: Sequence[CellRun]) -> CellRun | None:
+    """Return the answer whose own cell went wrong, where a check misses what it should define."""
+    missing = set(UNKNOWN.findall(check.said))
+    for run in runs if missing else ():
+        wrong = run.step.cell.role == "answer" and run.state != "ok"
+        if wrong and missing & _bound(run.step.cell.source):
+            return run
+    return None
+
+
+def _checked(cell: MasterCell, run: CellRun, ok: bool, cause: CellRun | None) -> Mark:
     name = cell.grade_id
     if not run.honest:
         said = "errors that had to come did not: the check has been tampered with"
@@ -172,6 +195,8 @@ def _checked(cell: MasterCell, run: CellRun, ok: bool) -> Mark:
     state: str = run.state
     if state == "error" and run.ename == "NotAttempted":
         state = "not attempted"
+    if cause is not None:
+        said, state = f"{cause.step.name}: {cause.said}", cause.state
     return Mark(name, 0.0, cell.points, "failed" if state in ("error", "ok") else state, said)
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from course_lib.teaching.build.source import checked_exercise
 from course_lib.teaching.grade.errors import GradeError
+from course_lib.teaching.grade.notebooks import parse_notebook
 from course_lib.teaching.grade.release import released
 
 if TYPE_CHECKING:
@@ -69,14 +70,14 @@ class Master:
     cells
         Without those that only the solution has.
     notebook
-        The cells' notebook, outputs included.
+        The cells' notebook, outputs included, as JSON has it.
     """
 
     name: str
     lab: str
     path: Path
     cells: tuple[MasterCell, ...]
-    notebook: NotebookNode = field(repr=False)
+    notebook: dict[str, Any] = field(repr=False)
 
     @property
     def checks(self) -> list[MasterCell]:
@@ -114,13 +115,11 @@ def read_notebook(path: Path) -> NotebookNode:
     GradeError
         It is not there or no notebook.
     """
-    import nbformat
-
     try:
-        return nbformat.read(path, as_version=4)
+        return parse_notebook(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise GradeError(f"{path} is not there") from None
-    except Exception as error:  # nbformat's, json's and jsonschema's
+    except Exception as error:  # nbformat's and json's
         told = (str(error).splitlines() or [type(error).__name__])[0]
         raise GradeError(f"{path} is no notebook: {told}") from error
 
@@ -158,7 +157,8 @@ def read_master(path: Path, *, lab: str = "", hidden: Path | None = None) -> Mas
         for cell, stub in zip(notebook.cells, release.cells, strict=True)
     ]
     _refuse(cells, path.name, extra)
-    return Master(path.stem, lab, path.resolve(), tuple(cells), notebook)
+    plain = json.loads(json.dumps(notebook))
+    return Master(path.stem, lab, path.resolve(), tuple(cells), plain)
 
 
 def _built_release(notebook: NotebookNode, path: Path) -> NotebookNode | None:

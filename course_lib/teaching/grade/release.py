@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from course_lib.teaching.build.project import Project, write_atomically
 from course_lib.teaching.grade.errors import GradeError
+from course_lib.teaching.grade.inside.quick import quick_nbformat
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
@@ -35,6 +36,7 @@ def released(master: NotebookNode, name: str = "the master") -> NotebookNode:
     GradeError
         nbgrader refuses it, for one because markers do not match.
     """
+    quick_nbformat()  # nbgrader imports it as well
     from nbgrader.preprocessors import (
         CheckCellMetadata,
         ClearHiddenTests,
@@ -98,6 +100,4 @@ def lab_masters(labs: Sequence[str] | None = None, project: Project | None = Non
 
 
 def _text(notebook: NotebookNode) -> str:
-    import nbformat
-
-    return str(nbformat.writes(notebook)) + "\n"
+    return str(quick_nbformat().writes(notebook)) + "\n"

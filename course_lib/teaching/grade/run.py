@@ -10,9 +10,9 @@ import contextlib
 import hashlib
 import json
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from course_lib.settings import project_root
 from course_lib.teaching.grade.errors import GradeError
@@ -20,10 +20,14 @@ from course_lib.teaching.grade.gradebook import Gradebook, read_grades, write_gr
 from course_lib.teaching.grade.honesty import alike
 from course_lib.teaching.grade.jobs import Order, engine_of, graded
 from course_lib.teaching.grade.marking import Grade
+from course_lib.teaching.grade.proof import library_digest
 from course_lib.teaching.grade.submissions import Submission, find_submissions
 
 SAVE_EVERY = 5.0
 """Seconds after which what is graded so far is written down."""
+
+RECENT = 20
+"""Submissions from which the current rate is taken."""
 
 Progress = Callable[[int, int, float], None]
 
@@ -44,7 +48,7 @@ def grade_all(order: Order, progress: Progress | None = None) -> Gradebook:
     order
         What and how.
     progress
-        Called with how many are done, of how many, and how many a minute.
+        Called with how many are done, of how many, and how many a minute at present.
 
     Returns
     -------
@@ -64,15 +68,16 @@ def grade_all(order: Order, progress: Progress | None = None) -> Gradebook:
     done: dict[str, Grade] = dict(known)
     todo = [one for one in found if one.learner not in known]
     saved = time.monotonic()
+    times = deque([begun], maxlen=RECENT)  # the start counts until there have been so many
     stopped = False
     try:
         with contextlib.closing(graded(order, todo)) as grades:
             for grade in grades:
                 done[grade.learner] = grade
                 now = time.monotonic()
-                fresh = len(done) - len(known)
+                times.append(now)
                 if progress is not None:
-                    progress(len(done), len(found), 60 * fresh / (now - begun))
+                    progress(len(done), len(found), 60 * (len(times) - 1) / (now - times[0]))
                 if now - saved > SAVE_EVERY:
                     _save(order, found, done, now - begun)
                     saved = time.monotonic()
@@ -82,17 +87,6 @@ def grade_all(order: Order, progress: Progress | None = None) -> Gradebook:
     if stopped:
         raise Stopped(book)
     return book
-
-
-def library_digest(root: Path) -> str:
-    """Return the hash of the library's sources and the course's data."""
-    digest = hashlib.sha256()
-    for folder, pattern in (("course_lib", "*.py"), ("data", "*")):
-        for path in sorted((root / folder).rglob(pattern)):
-            if path.is_file() and "__pycache__" not in path.parts:
-                digest.update(path.relative_to(root).as_posix().encode("utf-8") + b"\0")
-                digest.update(path.read_bytes())
-    return digest.hexdigest()
 
 
 def _refuse_folder(order: Order) -> None:
@@ -152,7 +146,7 @@ def _save(
     solutions = {cell.grade_id: cell.source for cell in master.answers}
     book = Gradebook(
         master.name,
-        str(master.notebook.metadata.get("course", {}).get("title", "")) or master.name,
+        str(master.notebook["metadata"].get("course", {}).get("title", "")) or master.name,
         order.fence.says,
         order.fence.kind,
         engine_of(order),

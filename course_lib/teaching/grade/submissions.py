@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from course_lib.teaching.grade.errors import GradeError
+from course_lib.teaching.grade.inside.quick import quick_nbformat
 
 LARGEST = 64_000_000
 """Bytes of a notebook file that are read; outputs are most of it, and are not used."""
@@ -210,8 +211,7 @@ def _cell(cell: Any) -> SentCell:
 
 
 def _upgraded(raw: dict[str, Any]) -> dict[str, Any]:
-    import nbformat
-
+    nbformat = quick_nbformat()
     try:
         notebook = nbformat.reads(json.dumps(raw), as_version=4)
     except Exception as error:  # whatever a converter trips over

@@ -18,10 +18,16 @@ import pytest
 
 from course_lib.teaching.grade.conduct import CellRun, Conductor
 from course_lib.teaching.grade.errors import GradeError
+from course_lib.teaching.grade.inside.quick import SLOW, without
+from course_lib.teaching.grade.notebooks import parse_notebook
+
+with without(*SLOW):
+    import nbval.plugin
 
 UNUSED = (
-    "doctest", "stepwise", "unittest", "pastebin", "setuponly", "setupplan", "unraisableexception",
-    "threadexception", "faulthandler", "warnings", "recwarn", "monkeypatch",
+    "cacheprovider", "debugging", "doctest", "faulthandler", "logging", "monkeypatch", "pastebin",
+    "recwarn", "setuponly", "setupplan", "stepwise", "subtests", "threadexception",
+    "tmpdir", "unittest", "unraisableexception", "warnings",
 )  # fmt: skip
 """Parts of pytest that have nothing to do here, and take time."""
 
@@ -47,7 +53,6 @@ def run_with_nbval(notebook: Path, conductor: Conductor, junit: Path | None = No
     """
     plugin = _Plugin(conductor)
     arguments = [str(notebook), "--nbval-lax", "--nbval-current-env", "-q", "--color=no"]
-    arguments += ["-p", "nbval.plugin", "-p", "no:cacheprovider", "-p", "no:logging"]
     for name in UNUSED:
         arguments += ["-p", f"no:{name}"]
     folder = str(notebook.parent)
@@ -57,7 +62,8 @@ def run_with_nbval(notebook: Path, conductor: Conductor, junit: Path | None = No
         arguments.append(f"--junitxml={junit}")
     said = io.StringIO()
     with _kernels_of(conductor), contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-        pytest.main(arguments, plugins=[plugin])
+        # As objects: pytest looks for a plugin's name among all that is installed.
+        pytest.main(arguments, plugins=[nbval.plugin, plugin])
     if len(plugin.passed) != len(conductor.runs):
         last = said.getvalue().strip().splitlines()[-3:]
         raise GradeError(f"nbval did not run {notebook.name}: {' '.join(last)}")
@@ -99,18 +105,26 @@ class _Plugin:
 
 @contextlib.contextmanager
 def _kernels_of(conductor: Conductor) -> Iterator[None]:
-    import nbval.plugin
-
-    before = nbval.plugin.RunningKernel
+    before = nbval.plugin.RunningKernel, nbval.plugin.nbformat
     given = os.environ.get("PYTEST_DISABLE_PLUGIN_AUTOLOAD")
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     nbval.plugin.RunningKernel = lambda *_, **__: _Kernel(conductor)
+    nbval.plugin.nbformat = _Unvalidated
     try:
         yield
     finally:
-        nbval.plugin.RunningKernel = before
+        nbval.plugin.RunningKernel, nbval.plugin.nbformat = before
         if given is None:
             del os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"]
+
+
+class _Unvalidated:
+    """What nbval takes for nbformat: the notebook is of our making, and need not be validated."""
+
+    @staticmethod
+    def read(path: str, as_version: int) -> Any:
+        """Return the notebook of a file."""
+        return parse_notebook(Path(path).read_text(encoding="utf-8"))
 
 
 class _Kernel:

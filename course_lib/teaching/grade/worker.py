@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import re
 import signal
 import tempfile
 import time
@@ -22,6 +21,7 @@ from course_lib.teaching.grade.database import Databases
 from course_lib.teaching.grade.errors import GradeError
 from course_lib.teaching.grade.honesty import source_flags
 from course_lib.teaching.grade.marking import (
+    UNKNOWN,
     Grade,
     Mark,
     mark,
@@ -33,36 +33,13 @@ from course_lib.teaching.grade.master import Master
 from course_lib.teaching.grade.merge import Merged, blank, merge, solved
 from course_lib.teaching.grade.needed import bound_names
 from course_lib.teaching.grade.plan import Plan, make_plan
+from course_lib.teaching.grade.proof import Proof
 from course_lib.teaching.grade.sandbox import Setup
 from course_lib.teaching.grade.sessions import ColdSessions, Sessions, WarmSessions
 from course_lib.teaching.grade.submissions import Submission, read_cells
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
-
-_UNKNOWN = re.compile(r"name '(\w+)' is not defined")
-
-
-@dataclass(frozen=True)
-class Proof:
-    """What is known of a master that has been tried: it passes its own checks, a stub does not.
-
-    Attributes
-    ----------
-    decoys
-        Checks that fail an untouched notebook, as they should.
-    core
-        The cells that every submission begins with: sources by id.
-    modules
-        What a parent imports ahead.
-    ahead
-        How many of the core's cells a parent may run ahead.
-    """
-
-    decoys: tuple[str, ...]
-    core: dict[str, str]
-    modules: tuple[str, ...] = ()
-    ahead: int = 0
 
 
 @dataclass
@@ -98,7 +75,8 @@ class Worker:
         """
         merged = solved(self.master)
         plan = make_plan(self.master, merged)
-        about, marks = self._prove_solved(merged, plan)
+        conductor = self._conductor(plan)
+        marks, _, about = self._marks(merged, conductor)
         for one in marks:
             if one.points is not None and one.points != one.max:
                 raise GradeError(
@@ -106,15 +84,23 @@ class Worker:
                     hint="Its solution, its checks or its time limit has to change first.",
                 )
         core = {step.cell.id: step.source for step in plan.steps[: plan.ahead]}
-        untouched = blank(self.master)
-        marks = self._marks(untouched, make_plan(self.master, untouched, core=core))[0]
-        decoys = tuple(one.grade_id for one in marks if one.points == 0.0)
-        self._restart(self.setup)
+        after = conductor.after_ahead
+        # One socket is the channel; a connection, or a thread, does not survive a fork.
+        pure = self.warm and after.get("threads") == 1 and after.get("sockets", 9) <= 1
         modules = tuple(about.get("modules", ()))
-        return Proof(decoys, core, modules, plan.ahead if about.get("pure") else 0)
+        proof = Proof((), core, modules, plan.ahead if pure else 0)
+        self.use(proof)
+        untouched = blank(self.master)
+        plan = make_plan(self.master, untouched, core=core)
+        marks = self._marks(untouched, self._conductor(plan))[0]
+        decoys = tuple(one.grade_id for one in marks if one.points == 0.0)
+        self.proof = replace(proof, decoys=decoys)
+        return self.proof
 
     def use(self, proof: Proof) -> None:
         """Start every submission from what a proof found out."""
+        if proof == self.proof and self.sessions is not None:
+            return  # it is what has just been proven here
         self.proof = proof
         setup = self.setup
         if self.warm:
@@ -123,6 +109,7 @@ class Worker:
         self._restart(setup)
         if isinstance(self.sessions, WarmSessions):
             self.sessions.warm_up()
+        from course_lib.teaching.grade import with_nbval  # noqa: F401 - while the parent imports
 
     def grade(self, submission: Submission) -> Grade:
         """Grade a submission, whatever it holds."""
@@ -179,42 +166,26 @@ class Worker:
             "decoys": frozenset(self.proof.decoys),
         }
         plan = make_plan(self.master, merged, **options)
-        marks, flags = self._marks(merged, plan, slug)
+        marks, flags, _ = self._marks(merged, self._conductor(plan), slug)
         if _wants_more(self.master, plan, marks):
             whole = make_plan(self.master, merged, everything=True, **options)
-            marks, flags = self._marks(merged, whole, slug)
+            marks, flags, _ = self._marks(merged, self._conductor(whole), slug)
         stubs = {cell.grade_id: cell.stub for cell in self.master.answers}
         solutions = {cell.grade_id: cell.source for cell in self.master.answers}
         said = source_flags(merged.answers, solutions, stubs, fixed=plan.fixed)
         return marks, flags + said
 
-    def _marks(self, merged: Merged, plan: Plan, slug: str = "") -> tuple[list[Mark], list[str]]:
-        conductor = self._conductor(plan)
+    def _marks(
+        self, merged: Merged, conductor: Conductor, slug: str = ""
+    ) -> tuple[list[Mark], list[str], dict[str, Any]]:
+        """Return the marks, the flags, and what the process had imported in the end."""
         try:
             passed = self._nbval(conductor, slug)
+            about = {} if slug else conductor.about()
             conductor.finish()
         finally:
             conductor.close()
-        return mark(self.master, merged, conductor, passed)
-
-    def _prove_solved(self, merged: Merged, plan: Plan) -> tuple[dict[str, Any], list[Mark]]:
-        conductor = self._conductor(plan)
-        try:
-            passed = self._nbval(conductor, "")
-            about = conductor.about()
-            conductor.finish()
-        finally:
-            conductor.close()
-        head = self._conductor(plan)
-        try:
-            for place in range(plan.ahead):
-                head.execute(place)
-            after = head.about() if self.warm and plan.ahead else {}
-        finally:
-            head.close()
-        # One socket is the channel; a connection, or a thread, does not survive a fork.
-        about["pure"] = after.get("threads") == 1 and after.get("sockets", 9) <= 1
-        return about, mark(self.master, merged, conductor, passed)[0]
+        return *mark(self.master, merged, conductor, passed), about
 
     def _conductor(self, plan: Plan) -> Conductor:
         if self.sessions is None:
@@ -223,13 +194,11 @@ class Worker:
         return Conductor(self.sessions, plan, self.setup.limits)
 
     def _nbval(self, conductor: Conductor, slug: str) -> list[bool]:
-        import nbformat
-
         from course_lib.teaching.grade.with_nbval import run_with_nbval
 
         with tempfile.TemporaryDirectory(prefix="course-grade-") as folder:
             path = Path(folder) / f"{slug or 'master'}.ipynb"
-            nbformat.write(conductor.plan.notebook(self.master), path)
+            path.write_text(conductor.plan.notebook(self.master), encoding="utf-8")
             junit = self.junit / f"{slug}.xml" if self.junit and slug else None
             return run_with_nbval(path, conductor, junit)
 
@@ -287,7 +256,9 @@ def _done(worker: Worker, task: str, given: Any) -> Any:
 
 def _wants_more(master: Master, plan: Plan, marks: list[Mark]) -> bool:
     """Tell whether a name was missing that a cell defines which was not run."""
-    missing = {name for one in marks for name in _UNKNOWN.findall(one.said)}
+    missing = {name for one in marks for name in UNKNOWN.findall(one.said)}
+    # What an answer should have defined no other cell can give.
+    missing -= {name for cell in master.answers for name in bound_names(cell.source)}
     if not missing:
         return False
     ran = {id(step.cell) for step in plan.steps if step.source == step.cell.source}

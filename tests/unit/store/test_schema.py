@@ -118,7 +118,7 @@ def test_another_dimension_is_refused_and_changes_nothing(conn: psycopg.Connecti
     write(conn, 3, "documentation")
     with pytest.raises(SchemaMismatchError, match="3 dimensions, the model gives 4") as caught:
         create_schema(conn, 4)
-    assert "another database" in caught.value.hint
+    assert "RAG_EMBED_MODEL" in caught.value.hint and "RAG_COLLECTION" in caught.value.hint
     assert stored_dimension(conn) == 3
     assert value(conn, "SELECT count(*) FROM document_chunks") == 3
 
@@ -195,8 +195,8 @@ def test_four_at_once_build_one_index(conn: psycopg.Connection, database: FreshD
 
 
 def test_what_pgvector_cannot_index_is_searched_without_an_index(conn: psycopg.Connection) -> None:
-    create_schema(conn, 2001)
-    write(conn, 2001, "documentation")
+    create_schema(conn, 4001)
+    write(conn, 4001, "documentation")
     assert build_vector_indexes(conn) == []
 
 

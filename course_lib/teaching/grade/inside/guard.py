@@ -1,9 +1,7 @@
 """Keeping the checks honest in a process that a learner's code shares.
 
-`Guard` remembers, before any of that code runs, what functions, classes and builtins are, puts back
-what has been replaced before each check, and runs checks as plain Python, outside IPython's hooks.
-`listen` reports what Python's audit events say about code that reaches for the machinery. Neither
-is a wall: what they find is a flag for a person.
+`Guard` remembers, before any of that code runs, what functions, classes and builtins are, and puts
+back before each check what has been replaced. It is no wall: what it finds is a flag for a person.
 """
 
 from __future__ import annotations
@@ -11,7 +9,8 @@ from __future__ import annotations
 import builtins
 import gc
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from operator import is_
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
@@ -28,29 +27,6 @@ WATCHED = (
 INCIDENTAL = {"sys": {"displayhook", "excepthook", "breakpointhook", "unraisablehook"}}
 _Callable = (FunctionType, BuiltinFunctionType, type)
 _Missing = object()
-
-PRIVATE = ("/tmp/", "/dev/shm/", "/dev/null", "/var/tmp/")
-"""Where a submission may write what it likes: the folders are its own, and are emptied."""
-
-QUIET = 40
-"""Reports of one submission, after which no more are sent."""
-
-NEAR = {"sys._getframe", "object.__getattr__", "object.__setattr__", "code.__new__"}
-"""Events that count only where the learner's own line caused them."""
-
-FAR = {
-    "gc.get_objects", "gc.get_referrers", "gc.get_referents", "sys.settrace", "sys.setprofile",
-    "sys._current_frames", "ctypes.dlopen", "ctypes.dlsym", "ctypes.cdata", "socket.connect",
-    "socket.bind", "socket.sendto", "socket.getaddrinfo", "subprocess.Popen", "os.system",
-    "os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.kill", "os.killpg", "os.remove",
-    "os.rename", "os.rmdir", "os.truncate", "os.chmod", "os.chown", "os.link", "os.symlink",
-    "shutil.rmtree", "signal.pthread_kill", "pty.spawn", "sys.addaudithook", "sys.excepthook",
-}  # fmt: skip
-
-ON_FILES = {
-    "open", "os.remove", "os.rename", "os.rmdir", "os.truncate", "os.chmod", "os.chown", "os.link",
-    "os.symlink", "shutil.rmtree",
-}  # fmt: skip
 
 
 class Guard:
@@ -77,6 +53,7 @@ class Guard:
                 self._remember(value, name.split(".")[0], seen)
             for value in list(vars(module).values()):
                 self._remember_object(value, seen)
+        self._inner = _Inner([function for function, *_ in self._code])
 
     def _remember(self, value: Any, package: str, seen: set[int]) -> None:
         home = getattr(value, "__module__", None)
@@ -125,16 +102,17 @@ class Guard:
 
     def _changes(self) -> Iterator[tuple[str, Callable[[], bool]]]:
         own = vars(builtins)
-        for name, value in self._builtins.items():
-            if own.get(name, _Missing) is not value and name not in ("_", "__IPYTHON__"):
-                yield f"builtins.{name}", _setter(own, name, value)
+        if not _same(own, self._builtins):
+            for name, value in self._builtins.items():
+                if own.get(name, _Missing) is not value and name not in ("_", "__IPYTHON__"):
+                    yield f"builtins.{name}", _setter(own, name, value)
         for module, kept in self._modules:
             names = vars(module)
-            for name, value in kept.items():
+            for name, value in kept.items() if not _same(names, kept) else ():
                 if names.get(name, _Missing) is not value:
                     yield f"{module.__name__}.{name}", _setter(names, name, value)
             if module.__name__.startswith("course_lib"):
-                for name in [n for n in names if n in self._builtins and n not in kept]:
+                for name in (names.keys() & self._builtins.keys()) - kept.keys():
                     if not name.startswith("__"):
                         yield f"{module.__name__}.{name}", _remover(names, name)
         for prefix, own_dict, kept in self._names:
@@ -144,14 +122,20 @@ class Guard:
             for name in [n for n in own_dict if prefix and n not in kept]:
                 if callable(own_dict[name]):  # it would hide a method
                     yield f"{prefix}{name}", _remover(own_dict, name)
-        for function, code, defaults, keywords in self._code:
-            if function.__code__ is not code or function.__defaults__ is not defaults:
+        for function, code, defaults, keywords in self._code if self._inner.differ() else ():
+            if not (
+                function.__code__ is code
+                and function.__defaults__ is defaults
+                and function.__kwdefaults__ is keywords
+            ):
                 yield (
                     f"{function.__module__}.{function.__qualname__}",
                     _mender(function, code, defaults, keywords),
                 )
         for kind, own_names in self._classes:
             present = vars(kind)
+            if len(present) == len(own_names) and _same(present, own_names):
+                continue
             for name in own_names.keys() | present.keys():
                 if name.startswith("__abstract") or name in ("__doc__", "__dict__", "_abc_impl"):
                     continue
@@ -161,6 +145,33 @@ class Guard:
                         f"{kind.__module__}.{kind.__qualname__}.{name}",
                         _class_mender(kind, name, before),
                     )
+
+
+class _Inner:
+    """What functions consist of, to be compared at one stroke.
+
+    To read a thousand `__code__`, each with an audit event, takes longer than most checks.
+    """
+
+    def __init__(self, functions: list[FunctionType]) -> None:
+        for function in functions:
+            function.__annotations__  # noqa: B018 - or it would be made when somebody asks
+        self._functions = functions
+        self._parts = gc.get_referents(*functions)
+        # Should a Python not tell: always look.
+        seen = set(map(id, self._parts))
+        self._told = all(id(function.__code__) in seen for function in functions)
+
+    def differ(self) -> bool:
+        """Tell whether any may have been changed."""
+        parts = gc.get_referents(*self._functions)
+        same = len(parts) == len(self._parts) and all(map(is_, parts, self._parts))
+        return not (same and self._told)
+
+
+def _same(names: Mapping[str, Any], kept: Mapping[str, Any]) -> bool:
+    """Tell whether every name stands for what it stood for; there may be further names."""
+    return all(map(is_, map(names.get, kept), kept.values()))
 
 
 def _is_code(value: Any) -> bool:
@@ -197,102 +208,6 @@ def _class_mender(kind: type, name: str, before: Any) -> Callable[[], bool]:
         return True
 
     return put_back
-
-
-def listen(
-    report: Callable[[str, str], None], is_learners: Callable[[str], bool]
-) -> Callable[[], None]:
-    """Report audit events that the learner's code causes, once the returned function is called.
-
-    Parameters
-    ----------
-    report
-        Gets the event's name and what it is about; called at once, before the event goes on.
-    is_learners
-        Tells by a code object's file name whether the learner wrote it.
-    """
-    state = {"on": False, "busy": False, "sent": 0}
-    frame_of, seen = sys._getframe, set[tuple[str, str]]()
-
-    def hook(event: str, arguments: tuple[Any, ...]) -> None:
-        if not state["on"] or state["busy"]:
-            return
-        opens = event == "open" and _is_telling(arguments)
-        if event not in NEAR and event not in FAR and not opens and event[:7] != "ctypes.":
-            return
-        state["busy"] = True
-        try:
-            near = event in NEAR or (opens and not _writes(arguments))
-            if not _caused(frame_of, is_learners, near=near):
-                return
-            about = _about(event, arguments)
-            if about is None or (event, about) in seen or state["sent"] >= QUIET:
-                return
-            if event in ON_FILES and about.startswith(PRIVATE):
-                return
-            seen.add((event, about))
-            state["sent"] += 1
-            report(event, about)
-        finally:
-            state["busy"] = False
-
-    def begin() -> None:
-        state["on"] = True
-
-    sys.addaudithook(hook)
-    return begin
-
-
-def _caused(
-    frame_of: Callable[[int], Any], is_learners: Callable[[str], bool], *, near: bool
-) -> bool:
-    """Tell whether the learner wrote the line that is running, or one that called it."""
-    try:
-        frame = frame_of(2)
-    except ValueError:  # the interpreter itself
-        return False
-    for _ in range(12):
-        if frame is None:
-            return False
-        file = frame.f_code.co_filename
-        if is_learners(file):
-            return True
-        if near and file != "<string>" and not file.endswith("pathlib.py"):
-            return False
-        frame = frame.f_back
-    return False
-
-
-def _is_telling(arguments: tuple[Any, ...]) -> bool:
-    path = arguments[0] if arguments else None
-    inner = isinstance(path, str) and path.startswith("/proc/")
-    return inner or (_writes(arguments) and not isinstance(path, int))
-
-
-def _writes(arguments: tuple[Any, ...]) -> bool:
-    mode, flags = (arguments + (None, None, None))[1:3]
-    if isinstance(mode, str):
-        return any(letter in mode for letter in "wax+")
-    return isinstance(flags, int) and bool(flags & 3)
-
-
-_INNER = {
-    "__code__", "__globals__", "__closure__", "__defaults__", "__builtins__", "tb_frame",
-    "gi_frame", "cr_frame", "ag_frame", "f_back", "f_globals", "f_locals",
-}  # fmt: skip
-
-
-def _about(event: str, arguments: tuple[Any, ...]) -> str | None:
-    """Return what an event is about in a few words, or None where it says nothing."""
-    if event.startswith("object."):
-        name = next((a for a in arguments[1:2] if isinstance(a, str)), "")
-        return name if name in _INNER else None
-    for argument in arguments[:2]:
-        if isinstance(argument, bytes):
-            return argument.decode("utf-8", "replace")[:80]
-        if isinstance(argument, str | int) and type(argument) in (str, int):
-            return str(argument)[:80]
-    return ""
 
 
 def collect() -> None:

@@ -13,15 +13,12 @@ from typing import Any
 from ipykernel.ipkernel import IPythonKernel
 from ipykernel.kernelapp import IPKernelApp
 
-from course_lib.teaching.grade.inside.guard import Guard, listen
+from course_lib.teaching.grade.inside.audits import listen
+from course_lib.teaching.grade.inside.guard import Guard
 from course_lib.teaching.grade.inside.limits import open_sockets, thread_count
 from course_lib.teaching.grade.inside.runner import Runner
-from course_lib.teaching.grade.inside.warm import (
-    DATABASE,
-    about_modules,
-    share_database,
-    share_references,
-)
+from course_lib.teaching.grade.inside.sharing import DATABASE, share_database, share_references
+from course_lib.teaching.grade.inside.warm import about_modules
 
 SECRET = "COURSE_GRADING_SECRET"
 

@@ -14,18 +14,24 @@ import gc
 import importlib
 import os
 import random
-import shutil
 import signal
 import socket
 import sys
-import time
 import warnings
 from pathlib import Path
 from typing import Any
 
 from course_lib.teaching.grade.inside import landlock
+from course_lib.teaching.grade.inside.audits import listen
 from course_lib.teaching.grade.inside.channel import Channel, Closed
-from course_lib.teaching.grade.inside.guard import Guard, collect, listen
+from course_lib.teaching.grade.inside.cleaning import (
+    PRIVATE,
+    empty,
+    end_all_others,
+    present,
+    remove_shared_memory,
+)
+from course_lib.teaching.grade.inside.guard import Guard, collect
 from course_lib.teaching.grade.inside.limits import (
     become,
     limit_process,
@@ -34,14 +40,10 @@ from course_lib.teaching.grade.inside.limits import (
     thread_count,
 )
 from course_lib.teaching.grade.inside.runner import Runner, make_shell
+from course_lib.teaching.grade.inside.sharing import DATABASE, share_database, share_references
 
 # What a learner puts into `builtins` does not reach the functions below.
 __builtins__ = dict(vars(builtins))  # type: ignore[assignment]
-
-DATABASE = {"url": ""}
-"""The submission's own, once the grader has said which."""
-
-PRIVATE = (Path("/tmp"), Path("/dev/shm"), Path("/var/tmp"))
 
 
 def main() -> int:
@@ -78,6 +80,7 @@ class Parent:
         self.control = control
         self.alone = alone
         self.child = 0
+        self.given = present(PRIVATE)
         self.runner = Runner(make_shell())
         self.runner.speak_to(lambda _: None)
         self.memory = self.processes = self.file_size = 0
@@ -162,12 +165,13 @@ class Parent:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.child, signal.SIGKILL)
             if self.alone:
-                clean = _end_all_others()
+                clean = end_all_others()
             _, status, used = os.wait4(self.child, 0)
             usage = {"status": status, "memory": used.ru_maxrss * 1024, "cpu": used.ru_utime}
             self.child = 0
         if self.alone:
-            clean = _empty(PRIVATE) and clean
+            clean = empty(PRIVATE, self.given) and clean
+            clean = remove_shared_memory() and clean
         return {"ended": usage, "clean": clean}
 
 
@@ -202,27 +206,6 @@ def serve_cells(runner: Runner, channel: Channel, hello: dict[str, Any]) -> None
         else:
             reply = runner.check(**order) if do == "check" else runner.cell(**order)
         channel.send({"reply": reply})
-
-
-class GivenDatabase:
-    """What `fresh_database` gives within the fence: the one that the grader made."""
-
-    name = "grade"
-
-    @property
-    def url(self) -> str:
-        """How to connect to it."""
-        return DATABASE["url"]
-
-    def drop(self) -> None:
-        """Leave it to the grader."""
-
-
-def share_database() -> None:
-    """Have labs take the grader's database instead of making one."""
-    from course_lib import store
-
-    vars(store)["fresh_database"] = lambda name, *, url=None: GivenDatabase()
 
 
 def about_modules() -> list[str]:
@@ -263,74 +246,6 @@ def _forget_machinery() -> None:
     """Take the grader's own modules out of easy reach."""
     for name in [name for name in sys.modules if name.startswith("course_lib.teaching.grade")]:
         del sys.modules[name]
-
-
-def share_references(lab: str, solution: str) -> None:
-    """Have `lab.use` know the course's versions, whose source is not within the fence.
-
-    Parameters
-    ----------
-    lab
-        Two digits; empty where the master is none of the course's.
-    solution
-        The text of `solutions/NN_name.py`.
-    """
-    if not lab:
-        return
-    from course_lib.teaching.checks import load
-    from course_lib.teaching.lab import reference, session
-
-    known = {}
-    for exercise in load(lab).values():
-        with contextlib.suppress(Exception):
-            known[exercise.name] = (
-                reference.reference(lab, exercise)
-                if exercise.library is not None
-                else reference.from_solution(solution, exercise)
-            )
-    vars(session)["reference"] = lambda lab_id, exercise: known[exercise.name]
-
-
-def _end_all_others() -> bool:
-    """End every process of this namespace but ourselves and its first; tell whether they went."""
-    patience = time.monotonic() + 5
-    while time.monotonic() < patience:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(-1, signal.SIGKILL)
-        others = [
-            entry
-            for entry in Path("/proc").iterdir()
-            if entry.name.isdigit() and int(entry.name) not in (1, os.getpid()) and _lives(entry)
-        ]
-        if not others:
-            return True
-        time.sleep(0.005)
-    return False
-
-
-def _lives(entry: Path) -> bool:
-    try:
-        return (
-            entry.joinpath("stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()[0] != "Z"
-        )
-    except (OSError, IndexError):
-        return False
-
-
-def _empty(folders: tuple[Path, ...]) -> bool:
-    """Remove everything in folders, whatever its permissions; tell whether nothing is left."""
-    left = 0
-    for folder in folders:
-        for entry in folder.iterdir() if folder.is_dir() and not folder.is_symlink() else ():
-            if entry.is_dir() and not entry.is_symlink():
-                for path in (entry, *(p for p in entry.rglob("*") if p.is_dir())):
-                    with contextlib.suppress(OSError):
-                        path.chmod(0o700)
-                shutil.rmtree(entry, ignore_errors=True)
-            else:
-                entry.unlink(missing_ok=True)
-            left += entry.exists() or entry.is_symlink()
-    return not left
 
 
 if __name__ == "__main__":

@@ -59,7 +59,7 @@ def budget(fitted: Fitted, title: str = "") -> Figure:
     axes.axvline(plan.window, color=INK, linestyle="--", linewidth=1.2)
     axes.set_yticks(range(len(rows) + len(left_out)), [*(name for name, _, _ in rows), *left_out])
     axes.tick_params(axis="y", labelsize=8)
-    axes.invert_yaxis()
+    axes.set_ylim(len(rows) + len(left_out) - 0.4, -0.6)
     axes.set_xlim(0, plan.window * 1.08)
     axes.set_xlabel(f"tokens; the window ends at {plan.window:,}")
     axes.legend(ncols=3, frameon=False, fontsize=8, loc="upper center", bbox_to_anchor=(0.4, -0.22))
