@@ -1,0 +1,187 @@
+"""Answering: a question goes in, a grounded answer with its sources comes out, as it is made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import psycopg
+
+from course_lib.answers.budget import Budget, ensure_prompt_fits
+from course_lib.answers.citations import check_citations
+from course_lib.answers.context import retrieve_context
+from course_lib.answers.generators.base import Generator, Request
+from course_lib.answers.passages import Context, Passage
+from course_lib.answers.prompts import Prompt, build_prompt, system_prompt
+from course_lib.answers.reranking import MAXSIM
+
+if TYPE_CHECKING:
+    from course_lib.embedder import EmbeddingClient
+    from course_lib.settings import Settings
+
+NO_CONTEXT = "No context retrieved"
+
+_UNKNOWN = ("this is not in the index", "i don't know", "i don’t know", "i do not know")
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """All that is known before the first word of an answer."""
+
+    context: Context
+    request: Request
+    dropped: tuple[Passage, ...]
+    budget: Budget | None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer and what it stands on.
+
+    Attributes
+    ----------
+    text
+        The answer.
+    passages, dropped
+        What the generator was given, and what did not fit.
+    citations
+        Numbers of the passages that it cites.
+    flagged
+        Citations of what is not among the passages.
+    budget
+        Where the tokens went; None for a generator without a prompt.
+    context
+        What was retrieved.
+    is_known
+        Whether it says something else than that it does not know.
+    notes
+        What the generator had to say beside it.
+    """
+
+    text: str
+    passages: tuple[Passage, ...]
+    dropped: tuple[Passage, ...]
+    citations: tuple[int, ...]
+    flagged: tuple[str, ...]
+    budget: Budget | None
+    context: Context
+    is_known: bool
+    notes: tuple[str, ...] = ()
+
+
+def answer(
+    conn: psycopg.Connection,
+    embedder: EmbeddingClient,
+    question: str,
+    generator: Generator,
+    settings: Settings,
+    *,
+    on_ready: Callable[[Prepared], None] = lambda prepared: None,
+    on_text: Callable[[str], None] = lambda piece: None,
+    **retrieval: Any,
+) -> Answer:
+    """Answer a question from the index.
+
+    Parameters
+    ----------
+    conn
+        A connection from `connect`.
+    embedder
+        The model that filled the index.
+    question
+        In anybody's words.
+    generator
+        What makes the answer; see `course_lib.answers.generator`.
+    settings
+        How much is retrieved, the limits, and the instructions.
+    on_ready
+        Called when all is known but the answer.
+    on_text
+        Called with each piece of the answer, as it comes. Without any passage, nobody is asked.
+    retrieval
+        Overrides what the settings say; the arguments of `retrieve_context`.
+
+    Raises
+    ------
+    InputError
+        If the question is empty or too long, or an argument is out of its range.
+    GenerationError
+        If the generator cannot be reached, refuses the request, or breaks off.
+    DatabaseError
+        If there is no index, or the database went away.
+    """
+    prepared = prepare(conn, embedder, question, generator, settings, **retrieval)
+    on_ready(prepared)
+    request = prepared.request
+    pieces: list[str] = []
+    if request.passages:
+        for piece in generator.stream(request):
+            pieces.append(piece)
+            on_text(piece)
+    text = "".join(pieces)
+    found = check_citations(text, request.passages)
+    said = text.strip().lower()
+    return Answer(
+        text,
+        request.passages,
+        prepared.dropped,
+        found.cited,
+        found.flagged,
+        prepared.budget,
+        prepared.context,
+        is_known=bool(said) and not said.startswith(_UNKNOWN),
+        notes=tuple(request.notes),
+    )
+
+
+def prepare(
+    conn: psycopg.Connection,
+    embedder: EmbeddingClient,
+    question: str,
+    generator: Generator,
+    settings: Settings,
+    **retrieval: Any,
+) -> Prepared:
+    """Retrieve the passages for a question and make the request; see `answer`."""
+    context = retrieve_context(
+        conn, embedder, question, **{**retrieval_settings(settings), **retrieval}
+    )
+    if not generator.needs_prompt:
+        request = Request(Prompt("", ""), question, context.passages, settings.max_output, 0)
+        return Prepared(context, request, (), None)
+    instructions = system_prompt(settings)
+
+    def build(passages: Sequence[Passage]) -> Prompt:
+        return build_prompt(question, passages, system=instructions)
+
+    fitted = ensure_prompt_fits(
+        build,
+        context.passages,
+        model=generator.model,
+        window=generator.window,
+        margin=generator.margin,
+        max_output=settings.max_output,
+    )
+    budget = fitted.budget
+    request = Request(fitted.prompt, question, fitted.passages, budget.output, budget.needed)
+    return Prepared(context, request, fitted.dropped, budget)
+
+
+def retrieval_settings(settings: Settings) -> dict[str, Any]:
+    """Return the arguments of `retrieve_context` that the settings decide.
+
+    Examples
+    --------
+    >>> from course_lib.settings import Settings
+    >>> retrieval_settings(Settings(RAG_TOP_K=3, RAG_RERANK="1"))["rerank"]
+    'maxsim'
+    """
+    return {
+        "top_k": settings.top_k,
+        "hint_max_chunks": settings.hint_max_chunks,
+        "structure_max_chunks": settings.structure_max_chunks,
+        "rerank": (settings.rerank_model or MAXSIM) if settings.rerank else None,
+        "rerank_k": settings.rerank_k,
+        "tenant": settings.tenant,
+    }

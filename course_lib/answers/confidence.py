@@ -1,0 +1,110 @@
+"""Whether the index holds an answer at all: likeness and words go in, a probability comes out.
+
+A search always finds something. Whether that answers is judged by four signs, weighed by a logistic
+regression over the course's labelled questions and `data/questions/unanswerable.jsonl`;
+`tests/bench/calibrate_answers.py` fits the weights and says how well they do.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Set
+from typing import NamedTuple
+
+ENOUGH = 0.5
+"""From this probability on there is an answer."""
+
+_COMMON = frozenset(
+    "a an and are as at be but by can could did do does for from get has have how i if in into is "
+    "it its long many me much my no not of on one or our should so that the their then there these "
+    "this to us was we what when where which who why will with would you your".split()
+)
+_ENDINGS = (("ing", ""), ("ies", "y"), ("ed", ""), ("es", ""), ("s", ""))
+# A capital within a sentence, a capital within a word, or an underscore: somebody's name for
+# something, for which nothing else will do.
+_NAMES = re.compile(r"(?<!^)(?<![.?!] )\b[A-Z]\w*|\w*[a-z][A-Z]\w*|\w+_\w+")
+
+
+class Signs(NamedTuple):
+    """What speaks for an answer.
+
+    Attributes
+    ----------
+    passage, unit
+        Cosine similarity of the question with the most similar passage, and with the most similar
+        sentence or line.
+    cover
+        Share of the question's words that the passages hold.
+    missing
+        1 if the question names something that no passage names, else 0.
+    """
+
+    passage: float
+    unit: float
+    cover: float
+    missing: float
+
+
+WEIGHTS = Signs(6.0, 7.29, 2.48, -4.33)
+CONSTANT = -6.13
+
+
+def probability(signs: Signs) -> float:
+    """Return the probability that the index holds the answer.
+
+    It holds for `all-MiniLM-L6-v2`; other models put their cosines elsewhere.
+
+    Examples
+    --------
+    >>> round(probability(Signs(0.5, 0.6, 0.7, 0)), 1)
+    1.0
+    >>> round(probability(Signs(0.2, 0.2, 0.2, 1)), 1)
+    0.0
+    """
+    total = CONSTANT + sum(weight * sign for weight, sign in zip(WEIGHTS, signs, strict=True))
+    return 1 / (1 + math.exp(-total))
+
+
+def signs_of(
+    question: str,
+    texts: Iterable[str],
+    passage_cosines: Iterable[float],
+    unit_cosines: Iterable[float],
+) -> Signs:
+    """Return the signs for a question and the texts of its passages, with their paths.
+
+    Examples
+    --------
+    >>> signs_of("What is a Kafka event?", ["Events are carried by mail."], [0.4], [0.5])
+    Signs(passage=0.4, unit=0.5, cover=0.5, missing=1.0)
+    """
+    asked = stems(question)
+    held: Set[str] = set().union(*map(stems, texts))
+    named = set().union(*(stems(name) for name in _NAMES.findall(question)))
+    return Signs(
+        max(passage_cosines, default=0.0),
+        max(unit_cosines, default=0.0),
+        len(asked & held) / max(1, len(asked)),
+        float(bool(named - held)),
+    )
+
+
+def stems(text: str) -> set[str]:
+    """Return the words of a text that say something, without their endings.
+
+    Examples
+    --------
+    >>> sorted(stems("How do the StoreSettings change policies?"))
+    ['change', 'policy', 'setting', 'store']
+    """
+    parted = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", text)
+    words = re.findall(r"[^\W_]+", parted.casefold())
+    return {_stem(word) for word in words if word not in _COMMON and len(word) > 1}
+
+
+def _stem(word: str) -> str:
+    for ending, instead in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            return word[: -len(ending)] + instead
+    return word

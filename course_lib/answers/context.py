@@ -1,0 +1,272 @@
+"""Context: a question goes in, the passages that an answer stands on come out, numbered.
+
+Files that the question names come first. Some room is kept for what describes the repository as a
+whole. Search fills the rest, without copies and with as little repetition as may be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import psycopg
+
+from course_lib.answers.hints import file_manifest, files_named
+from course_lib.answers.passages import STRUCTURE, Context, Origin, Passage
+from course_lib.answers.reranking import rerank as order_anew
+from course_lib.answers.selection import by_place, maximal_marginal_relevance, without_copies
+from course_lib.errors import InputError
+from course_lib.records import SearchResult
+from course_lib.retriever import search
+from course_lib.retriever.query import Mode, explained
+
+if TYPE_CHECKING:
+    from course_lib.embedder import EmbeddingClient
+
+MOST_FILES = 4
+"""Files that all hints together may mean; of more, those that a search finds first."""
+
+
+def retrieve_context(
+    conn: psycopg.Connection,
+    embedder: EmbeddingClient,
+    question: str,
+    *,
+    top_k: int = 6,
+    hint_max_chunks: int = 8,
+    structure_max_chunks: int = 1,
+    rerank: str | None = None,
+    rerank_k: int | None = None,
+    mode: Mode = "hybrid",
+    threshold: float = 0.0,
+    diversity: float = 0.3,
+    partitions: Iterable[str] | str | None = None,
+    repo: str | None = None,
+    branch: str | None = None,
+    tenant: str | None = None,
+    exclude: Collection[str] = (),
+) -> Context:
+    """Return the passages for a question.
+
+    Parameters
+    ----------
+    conn
+        A connection from `connect`.
+    embedder
+        The model that filled the index.
+    question
+        In anybody's words; files may be named in it, with or without their paths.
+    top_k
+        How many passages, at most. Files that are named may have more.
+    hint_max_chunks
+        Passages of each file that is named, at most; 0 looks for no names.
+    structure_max_chunks
+        Passages of STRUCTURE.md that have their place among the `top_k`; 0 for none.
+    rerank
+        ``"maxsim"``, or the CrossEncoder that orders what was found; None keeps the search's order.
+    rerank_k
+        How many results of the search are candidates; None is 20, or `top_k` if that is larger.
+    mode, threshold, partitions, repo, branch, tenant
+        As in `course_lib.retriever.search`. Files that are named pass any threshold.
+    diversity
+        What it costs a passage to be like others; see `maximal_marginal_relevance`.
+    exclude
+        Names of documents of which nothing is to come back.
+
+    Returns
+    -------
+    Context
+        Named files first, then STRUCTURE.md, then what was found; with a reranker in its order.
+
+    Raises
+    ------
+    InputError
+        If the question is empty, or an argument is out of its range.
+    ModelError
+        If the reranker cannot be loaded.
+    DatabaseError
+        If there is no index, or the database went away.
+    """
+    _check(question, top_k, hint_max_chunks, structure_max_chunks, rerank_k, diversity)
+    where = {"partitions": partitions, "repo": repo, "branch": branch, "tenant": tenant}
+    looking = _Looking(conn, embedder.encode([question])[0], question, mode, where, exclude)
+    width = rerank_k or max(top_k, 20)
+
+    # STRUCTURE.md has something to say to every question, and places of its own.
+    found = [one for one in looking.find(2 * width, threshold) if one.kind != STRUCTURE][:width]
+    named = _names(conn, question, where) if hint_max_chunks else {}
+    hinted = [
+        result
+        for path in _paths(named, found, exclude)
+        for result in looking.find(hint_max_chunks, -1, document=path)
+    ]
+    structure = looking.find(structure_max_chunks, -1, kind=STRUCTURE)
+
+    first = without_copies([*hinted, *structure])
+    others = without_copies(found, first)
+    if rerank:
+        others = order_anew(rerank, embedder, question, others)
+    room = max(0, top_k - len(first))
+    chosen = _diverse(conn, others, first, room, diversity)
+
+    origins: dict[str, Origin] = {one.chunk_id: "hint" for one in hinted}
+    origins |= {one.chunk_id: "structure" for one in structure if one.chunk_id not in origins}
+    ordered = [*first, *chosen]
+    if rerank:
+        ordered = order_anew(rerank, embedder, question, ordered)
+    return Context(
+        question,
+        tuple(
+            Passage(number, result, origins.get(result.chunk_id, "search"), score)
+            for number, (result, score) in enumerate(
+                zip(ordered, by_place(len(ordered)), strict=True), 1
+            )
+        ),
+        hints=tuple(name for name, paths in named.items() if paths),
+        unknown_hints=tuple(name for name, paths in named.items() if not paths),
+        has_structure=bool(structure),
+        reranker=rerank or "",
+    )
+
+
+@dataclass
+class _Looking:
+    """A question on its way to the index, with the filters that every look has."""
+
+    conn: psycopg.Connection
+    vector: np.ndarray[Any, np.dtype[np.float32]]
+    question: str
+    mode: Mode
+    where: Mapping[str, Any]
+    exclude: Collection[str]
+    excluded_chunks: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.excluded_chunks = _count_chunks(self.conn, self.exclude) if self.exclude else 0
+
+    def find(
+        self,
+        count: int,
+        threshold: float,
+        *,
+        document: str | None = None,
+        kind: str | None = None,
+    ) -> list[SearchResult]:
+        """Return `count` results, none of them of a document that is kept out."""
+        if not count:
+            return []
+        results = search(
+            self.conn,
+            self.vector,
+            # Whatever is kept out may come first.
+            count + self.excluded_chunks,
+            threshold,
+            question=self.question if self.mode == "hybrid" else None,
+            mode=self.mode,
+            document=document,
+            kind=kind,
+            **self.where,
+        )
+        return [one for one in results if one.document_name not in self.exclude][:count]
+
+
+def _names(
+    conn: psycopg.Connection, question: str, where: Mapping[str, Any]
+) -> dict[str, list[str]]:
+    manifest = file_manifest(
+        conn, tenant=where["tenant"], repo=where["repo"], branch=where["branch"]
+    )
+    return files_named(question, manifest)
+
+
+def _paths(
+    named: Mapping[str, Sequence[str]], found: Sequence[SearchResult], exclude: Collection[str]
+) -> list[str]:
+    """Return the paths that are meant, few enough to read, in the order of the hints.
+
+    A name such as ``__init__.py`` may mean hundreds: those that the search found go first, and
+    then those whose paths are short.
+    """
+    places = {one.document_name: place for place, one in reversed(list(enumerate(found)))}
+    meant: list[str] = []
+    for paths in named.values():
+        ranked = sorted(
+            paths, key=lambda path: (places.get(path, len(found)), path.count("/"), path)
+        )
+        meant += [path for path in ranked if path not in meant and path not in exclude]
+    # One for each hint before a second for any.
+    best = [next((path for path in meant if path in paths), None) for paths in named.values()]
+    kept = [path for path in dict.fromkeys([*best, *meant]) if path is not None][:MOST_FILES]
+    return [path for path in meant if path in kept]
+
+
+def _diverse(
+    conn: psycopg.Connection,
+    candidates: Sequence[SearchResult],
+    taken: Sequence[SearchResult],
+    count: int,
+    diversity: float,
+) -> list[SearchResult]:
+    """Return `count` of the candidates by maximal marginal relevance."""
+    if not count or not candidates:
+        return []
+    vectors = _vectors(conn, [*candidates, *taken])
+    order = maximal_marginal_relevance(
+        by_place(len(candidates)),
+        np.stack([vectors[one.chunk_id] for one in candidates]),
+        count,
+        diversity=diversity,
+        taken=np.stack([vectors[one.chunk_id] for one in taken]) if taken else None,
+    )
+    return [candidates[place] for place in order]
+
+
+def _vectors(
+    conn: psycopg.Connection, results: Sequence[SearchResult]
+) -> dict[str, np.ndarray[Any, np.dtype[np.float32]]]:
+    """Return chunk id → its vector, of length 1; zeros for what has left the index meanwhile."""
+    with explained():
+        rows = conn.execute(
+            # Chunks are found by their documents: the ids have no index.
+            "SELECT id::text, embedding::vector::real[] FROM document_chunks "
+            "WHERE document_name = ANY(%s) AND id = ANY(%s::uuid[])",
+            [list({one.document_name for one in results}), [one.chunk_id for one in results]],
+        ).fetchall()
+    found = {chunk: np.array(vector, dtype=np.float32) for chunk, vector in rows}
+    size = len(next(iter(found.values()))) if found else 1
+    zeros = np.zeros(size, dtype=np.float32)
+    vectors = {}
+    for one in results:
+        vector = found.get(one.chunk_id, zeros)
+        vectors[one.chunk_id] = vector / max(float(np.linalg.norm(vector)), 1e-12)
+    return vectors
+
+
+def _count_chunks(conn: psycopg.Connection, documents: Collection[str]) -> int:
+    with explained():
+        row = conn.execute(
+            "SELECT count(*) FROM document_chunks WHERE document_name = ANY(%s)", [list(documents)]
+        ).fetchone()
+    return int(row[0]) if row else 0
+
+
+def _check(
+    question: str,
+    top_k: int,
+    hint_max_chunks: int,
+    structure_max_chunks: int,
+    rerank_k: int | None,
+    diversity: float,
+) -> None:
+    if not question.strip():
+        raise InputError("the question is empty", hint='Example: course ask "what is drift?"')
+    if top_k < 1:
+        raise InputError(f"top_k is {top_k}", hint="Ask for 1 passage or more.")
+    if min(hint_max_chunks, structure_max_chunks) < 0:
+        raise InputError("a number of passages is below 0", hint="0 takes none of that kind.")
+    if rerank_k is not None and rerank_k < 1:
+        raise InputError(f"rerank_k is {rerank_k}", hint="Re-order 1 result or more.")
+    if not 0 <= diversity <= 1:
+        raise InputError(f"diversity is {diversity}", hint="It lies between 0 and 1.")

@@ -1,0 +1,271 @@
+"""The file on disk: read to the byte, and written so that what was there is never lost.
+
+A model sees text; the disk holds bytes. What lies between them — encoding, line ends, the last line
+end, mode — is taken from the file as it was, and never from the model.
+"""
+
+from __future__ import annotations
+
+import codecs
+import difflib
+import io
+import os
+import stat
+import subprocess
+import tempfile
+import tokenize
+from collections import Counter
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from course_lib.answers.edit import EditError
+
+MOST_BYTES = 1_000_000
+_LEFT = "The file was left as it is."
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Original:
+    r"""A file as it was read.
+
+    Attributes
+    ----------
+    path
+        Where it is, links followed.
+    name
+        Its path relative to the repository's root, with forward slashes.
+    raw
+        Its bytes.
+    text
+        Its text, with ``\n`` for every line end.
+    encoding
+        As Python calls it.
+    line_ends
+        Of each line in turn; the last one may be empty.
+    """
+
+    path: Path
+    name: str
+    raw: bytes
+    text: str
+    encoding: str
+    line_ends: tuple[str, ...]
+
+    def with_text(self, text: str) -> bytes:
+        r"""Return a new text as bytes: lines that stay keep their ends, new ones get the usual one.
+
+        Raises
+        ------
+        EditError
+            If the text has a character that the file's encoding lacks.
+        """
+        usual = Counter(end for end in self.line_ends if end).most_common(1)
+        end = usual[0][0] if usual else "\n"
+        lines = text.split("\n")
+        old = self.text.split("\n")
+        ends = [end] * (len(lines) - 1)
+        # With one kind of line end, as nearly everywhere, there is nothing to look up.
+        if len({one for one in self.line_ends if one}) > 1:
+            matcher = difflib.SequenceMatcher(None, old, lines, autojunk=False)
+            for _, was, until, start, stop in matcher.get_opcodes():
+                if until - was == stop - start:  # lines that stay, or each replaced by another
+                    ends[start:stop] = [one or end for one in self.line_ends[was:until]]
+            ends = ends[: len(lines) - 1]
+        # A file without a last line end stays one, and the other way round.
+        if lines[-1] == "":
+            lines = lines[:-1]
+        has_end = not self.text or self.text.endswith("\n")
+        last = (ends[len(lines) - 1 :] or [end])[0] if has_end else ""
+        ends = [*ends[: len(lines) - 1], last]
+        joined = "".join(line + after for line, after in zip(lines, ends, strict=True))
+        try:
+            return _encode(joined, self.raw, self.encoding)
+        except UnicodeEncodeError as error:
+            character = error.object[error.start]
+            raise EditError(
+                f"{self.name} is in {self.encoding}, which has no {character!r}",
+                hint=f"{_LEFT} Save it as UTF-8 first.",
+            ) from error
+
+
+def repository_root(given: str | None = None) -> Path:
+    """Return the folder outside which nothing is changed.
+
+    Parameters
+    ----------
+    given
+        RAG_REPO_ROOT. Without it, the root of the git repository that the current folder is in; and
+        without that one, the current folder.
+
+    Raises
+    ------
+    EditError
+        If the given one is no folder.
+    """
+    if given:
+        root = Path(given).expanduser()
+        if not root.is_dir():
+            raise EditError(f"{root} is not a folder", hint="Correct RAG_REPO_ROOT, or unset it.")
+        return root.resolve()
+    top = _git(Path.cwd(), "rev-parse", "--show-toplevel")
+    return Path(os.fsdecode(top).rstrip("\r\n")).resolve() if top else Path.cwd().resolve()
+
+
+def read_original(path: Path, root: Path) -> Original:
+    """Read a file that is to be edited.
+
+    Raises
+    ------
+    EditError
+        If it is no regular file in the root (links followed), is in git's own folder, is larger
+        than 1 MB, or is no text.
+    """
+    try:
+        real = path.resolve(strict=True)
+        status = real.stat()
+    except (OSError, RuntimeError) as error:
+        raise EditError(f"{path} cannot be read: {error}", hint="Check the path.") from error
+    base = root.resolve()
+    if not real.is_relative_to(base):
+        raise EditError(
+            f"{path} is outside the repository {base}",
+            hint="Run this in that file's repository, or set RAG_REPO_ROOT.",
+        )
+    name = real.relative_to(base).as_posix()
+    if ".git" in Path(name).parts:
+        raise EditError(f"{name} is git's own", hint="Edit files of the repository only.")
+    if not stat.S_ISREG(status.st_mode):
+        raise EditError(f"{name} is not a regular file", hint="Edit one file at a time.")
+    if status.st_size > MOST_BYTES:
+        raise EditError(
+            f"{name} has {status.st_size:,} bytes", hint=f"The most is {MOST_BYTES:,}; edit a part."
+        )
+    try:
+        raw = real.read_bytes()
+    except OSError as error:
+        raise EditError(f"{name} cannot be read: {error.strerror}", hint="Check it.") from error
+    encoding = _encoding(name, raw)
+    try:
+        decoded = raw.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise EditError(
+            f"{name} is not {encoding}: byte 0x{error.object[error.start]:02x} at offset "
+            f"{error.start}",
+            hint="Only texts are edited. Save it as UTF-8.",
+        ) from error
+    if "\0" in decoded:
+        raise EditError(f"{name} holds NUL: it is no text", hint="Only texts are edited.")
+    # A form feed or U+2028 ends no line here, unlike in str.splitlines.
+    lines = io.StringIO(decoded, newline="").readlines()
+    ends = tuple(line[len(line.rstrip("\r\n")) :][-2:] for line in lines)
+    ends = tuple("\r\n" if end == "\r\n" else end[-1:] for end in ends)
+    text = "".join(
+        line[: len(line) - len(end)] + ("\n" if end else "")
+        for line, end in zip(lines, ends, strict=True)
+    )
+    return Original(real, name, raw, text, encoding, ends)
+
+
+def check_committed(original: Original) -> None:
+    """Refuse a file whose present state git could not bring back.
+
+    Raises
+    ------
+    EditError
+        If it has changes that are in no commit, git does not know or ignores it, or there is no
+        git repository.
+    """
+    hint = "Commit it first, or use --force."
+    folder, name = original.path.parent, original.path.name
+    pathspec = f":(literal){name}"
+    if not _git(folder, "ls-files", "-z", "--", pathspec):
+        raise EditError(f"{original.name} is not under git's control", hint=hint)
+    # By content: flags and times may say that a file is as it was.
+    committed = _git(folder, "rev-parse", "--verify", "--quiet", f"HEAD:./{name}")
+    now = _git(folder, "hash-object", f"--path={name}", "--stdin", data=original.raw)
+    status = _git(folder, "status", "--porcelain=v1", "-z", "--", pathspec)
+    if status is None or status or committed is None or now is None or committed != now:
+        raise EditError(f"{original.name} has changes that are not committed", hint=hint)
+
+
+def write_atomically(original: Original, raw: bytes) -> None:
+    """Put the new bytes where the file was: all of them or none, with its mode and owner.
+
+    Raises
+    ------
+    EditError
+        If it cannot be written, or somebody changed it since it was read.
+    """
+    target = original.path
+    temporary: Path | None = None
+    try:
+        status = target.stat()
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        temporary = Path(name)
+        with os.fdopen(handle, "wb") as file:
+            file.write(raw)
+            file.flush()
+            os.fsync(file.fileno())
+        if hasattr(os, "chown"):
+            with suppress(OSError):
+                os.chown(temporary, status.st_uid, status.st_gid)
+        temporary.chmod(stat.S_IMODE(status.st_mode))
+        if target.read_bytes() != original.raw:
+            raise EditError(
+                f"{original.name} was changed by somebody else in the meantime",
+                hint=f"{_LEFT} Run the command again.",
+            )
+        temporary.replace(target)
+    except OSError as error:
+        raise EditError(
+            f"{original.name} cannot be written: {error.strerror or error}", hint=_LEFT
+        ) from error
+    finally:
+        if temporary is not None:
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
+
+
+def _encoding(name: str, raw: bytes) -> str:
+    for mark, encoding in _BOMS:
+        if raw.startswith(mark):
+            return encoding
+    if name.endswith((".py", ".pyi")):
+        with suppress(SyntaxError):
+            return tokenize.detect_encoding(io.BytesIO(raw).readline)[0]
+    return "utf-8"
+
+
+def _encode(text: str, raw: bytes, encoding: str) -> bytes:
+    if encoding not in ("utf-16", "utf-32"):
+        return text.encode(encoding)
+    # Python would take the machine's byte order, which need not be the file's.
+    mark = next(mark for mark, _ in _BOMS if raw.startswith(mark))
+    order = "le" if mark in (codecs.BOM_UTF16_LE, codecs.BOM_UTF32_LE) else "be"
+    return mark + text.encode(f"{encoding}-{order}")
+
+
+def _git(folder: Path, *arguments: str, data: bytes | None = None) -> bytes | None:
+    """Return what git says, None where it fails or is not there."""
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
+    try:
+        done = subprocess.run(
+            ["git", "-c", "core.fsmonitor=false", "-C", str(folder), *arguments],
+            input=data,
+            stdin=subprocess.DEVNULL if data is None else None,
+            capture_output=True,
+            env=environment | {"GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"},
+            timeout=60,
+            check=False,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout if done.returncode == 0 else None

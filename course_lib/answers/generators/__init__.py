@@ -1,0 +1,81 @@
+"""Generators: what makes an answer of a question and passages; one interface, one file each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from course_lib.answers.generators.base import GenerationError, Generator, Request
+from course_lib.errors import InputError
+
+if TYPE_CHECKING:
+    from course_lib.embedder import EmbeddingClient
+    from course_lib.settings import Settings
+
+__all__ = ["GenerationError", "Generator", "Request", "generator"]
+
+BACKENDS = ("extractive", "ollama", "openai")
+
+
+def generator(
+    settings: Settings,
+    *,
+    backend: str | None = None,
+    model: str | None = None,
+    embedder: EmbeddingClient | None = None,
+) -> Generator:
+    """Return the generator that the settings name.
+
+    Parameters
+    ----------
+    settings
+        Addresses, models, keys and limits.
+    backend
+        ``"extractive"``, ``"ollama"`` or ``"openai"``; None takes RAG_GENERATOR.
+    model
+        A model of the server; None takes RAG_OLLAMA_MODEL or RAG_OPENAI_MODEL.
+    embedder
+        For the extractive one: the model that filled the index. None takes a new client.
+
+    Raises
+    ------
+    InputError
+        If there is no such backend.
+    GenerationError
+        If the settings cannot do: an address that is none, a key that is missing.
+
+    Examples
+    --------
+    >>> from course_lib.settings import Settings
+    >>> chosen = generator(Settings(RAG_OLLAMA_MODEL="mistral"), backend="ollama")
+    >>> chosen.name, chosen.model, chosen.margin
+    ('ollama', 'mistral', 512)
+    """
+    backend = backend or settings.generator
+    margin = {} if settings.safety_margin is None else {"margin": settings.safety_margin}
+    if backend == "extractive":
+        from course_lib.answers.generators.extractive import Extractive
+        from course_lib.embedder import EmbeddingClient
+
+        return Extractive(embedder or EmbeddingClient())
+    if backend == "ollama":
+        from course_lib.answers.generators.ollama import Ollama
+
+        return Ollama(
+            settings.ollama_url,
+            model or settings.ollama_model,
+            timeout=settings.generator_timeout,
+            window=settings.context_window,
+            **margin,
+        )
+    if backend == "openai":
+        from course_lib.answers.generators.openai_compatible import OpenAICompatible
+
+        return OpenAICompatible(
+            model or settings.openai_model,
+            api_key=settings.openai_api_key,
+            base_url=settings.openai_base_url or None,
+            timeout=settings.generator_timeout,
+            window=settings.context_window,
+            **margin,
+        )
+    raise InputError(f"there is no backend {backend!r}", hint=f"There are {', '.join(BACKENDS)}.")

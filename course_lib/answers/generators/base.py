@@ -1,0 +1,144 @@
+"""What every generator is: a request goes in, the pieces of an answer come out as they are made."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Protocol
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+from course_lib.answers.passages import Passage
+from course_lib.answers.prompts import Prompt
+from course_lib.errors import CourseError
+
+
+class GenerationError(CourseError):
+    """A generator cannot be reached, refuses the request, or broke off."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a generator is asked.
+
+    Attributes
+    ----------
+    prompt
+        What a language model is told.
+    question, passages
+        What it was made of, for generators that need no prompt.
+    max_output
+        Tokens of the answer, at most.
+    window
+        Tokens that prompt, answer and safety margin take together (`Budget.needed`).
+    notes
+        What a generator has to say beside its answer; it adds to them.
+    """
+
+    prompt: Prompt
+    question: str
+    passages: tuple[Passage, ...]
+    max_output: int
+    window: int
+    notes: list[str] = field(default_factory=list)
+
+
+class Generator(Protocol):
+    """What makes an answer of a question and passages."""
+
+    name: str
+    model: str
+    margin: int
+
+    @property
+    def window(self) -> int:
+        """Tokens that the model takes; 0 for a generator without a prompt."""
+
+    @property
+    def needs_prompt(self) -> bool:
+        """Whether it reads the prompt, and not the passages themselves."""
+
+    def stream(self, request: Request) -> Iterator[str]:
+        """Yield the pieces of the answer.
+
+        Raises
+        ------
+        GenerationError
+            If the server cannot be reached, refuses the request, or breaks off.
+        """
+
+
+def check_address(address: str, variable: str) -> str:
+    """Return an HTTP address with its scheme and no slash at the end.
+
+    Raises
+    ------
+    GenerationError
+        If it is none.
+
+    Examples
+    --------
+    >>> check_address("localhost:11434/", "OLLAMA_URL")
+    'http://localhost:11434'
+    """
+    given = address.strip()
+    given = given if "://" in given else f"http://{given}"
+    try:
+        parts = urlsplit(given)
+        is_right = parts.scheme in ("http", "https") and bool(parts.hostname)
+        parts.port  # noqa: B018 - reading it checks it
+    except ValueError:
+        is_right = False
+    if not is_right or not given.isprintable() or " " in given:
+        raise GenerationError(
+            f"{variable} is no address", hint="It looks like http://localhost:11434."
+        )
+    return given.rstrip("/")
+
+
+def shown(address: str) -> str:
+    """Return an address without the name, password and query that may stand in it.
+
+    Examples
+    --------
+    >>> shown("https://ada:secret@example.org:8000/v1?key=x")
+    'https://example.org:8000/v1'
+    """
+    parts = urlsplit(address)
+    host = parts.hostname or ""
+    host = f"[{host}]" if ":" in host else host
+    port = f":{parts.port}" if parts.port else ""
+    return f"{parts.scheme}://{host}{port}{parts.path}"
+
+
+def without_login(address: str) -> tuple[str, tuple[str, str] | None]:
+    """Return an address without the login in it, and the login; HTTP clients log addresses.
+
+    Examples
+    --------
+    >>> without_login("http://ada:s%20t@example.org:80/v1")
+    ('http://example.org:80/v1', ('ada', 's t'))
+    >>> without_login("http://example.org")
+    ('http://example.org', None)
+    """
+    parts = urlsplit(address)
+    login, at, place = parts.netloc.rpartition("@")
+    if not at:
+        return address, None
+    name, _, password = login.partition(":")
+    return urlunsplit(parts._replace(netloc=place)), (unquote(name), unquote(password))
+
+
+def is_local(address: str) -> bool:
+    """Return whether an address is this machine, to which no proxy leads.
+
+    Examples
+    --------
+    >>> is_local("http://localhost:11434"), is_local("http://[::1]"), is_local("http://example.org")
+    (True, True, False)
+    """
+    host = urlsplit(address).hostname or ""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,216 @@
+"""Ollama: a prompt goes to a server on one's own machine, the answer comes back line by line.
+
+Its API streams JSON objects, one a line. An error in the middle of an answer is such a line, too,
+because the status has been sent by then.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any, NoReturn
+
+import httpx
+
+from course_lib.answers.generators.base import (
+    GenerationError,
+    Request,
+    check_address,
+    is_local,
+    shown,
+    without_login,
+)
+from course_lib.answers.tokens import resolve_context_window
+
+CONNECT_PATIENCE = 10.0
+"""Seconds until a server has to take the connection."""
+
+OTHER_WAYS = "Or answer without it: --backend extractive."
+LONGEST_LINE = 1_000_000
+
+
+class Ollama:
+    """A model that an Ollama server runs.
+
+    Parameters
+    ----------
+    url
+        The server, such as ``http://localhost:11434``.
+    model
+        A model that it has.
+    timeout
+        Seconds to wait for the next piece of an answer; the first one includes loading the model.
+    margin
+        Tokens of the window that stay free.
+    window
+        Tokens that the model takes; None asks the server.
+
+    Raises
+    ------
+    GenerationError
+        If the URL is no address.
+    """
+
+    name = "ollama"
+    needs_prompt = True
+
+    def __init__(
+        self,
+        url: str = "http://localhost:11434",
+        model: str = "llama3",
+        *,
+        timeout: float = 120.0,
+        margin: int = 512,
+        window: int | None = None,
+    ) -> None:
+        self.url, self._login = without_login(check_address(url, "OLLAMA_URL"))
+        self.model = model
+        self.margin = margin
+        self._timeout = timeout
+        self._given_window = window
+
+    @cached_property
+    def window(self) -> int:
+        """Tokens that the model takes, as the server says; else as is known of its name."""
+        if self._given_window is not None:
+            return self._given_window
+        with self._client() as client:
+            try:
+                response = client.post(f"{self.url}/api/show", json={"model": self.model})
+                body = response.json() if response.is_success else None
+            except httpx.RequestError as error:
+                self._unreachable(error)
+            except ValueError:
+                body = None
+        if response.status_code == 404:
+            self._refused(response.status_code, "")
+        info = body.get("model_info") if isinstance(body, dict) else None
+        lengths = [
+            value
+            for key, value in (info.items() if isinstance(info, dict) else ())
+            if key.endswith(".context_length") and isinstance(value, int) and value > 0
+        ]
+        return resolve_context_window(self.model, given=lengths[0] if lengths else None)
+
+    def stream(self, request: Request) -> Iterator[str]:
+        """Yield the pieces of the answer; see `Generator.stream`."""
+        body = {
+            "model": self.model,
+            "messages": request.prompt.messages,
+            "stream": True,
+            "options": {
+                "temperature": 0,
+                "num_predict": request.max_output,
+                # Without it the server reads 2,048 to 4,096 tokens, and cuts off the beginning.
+                "num_ctx": request.window,
+            },
+        }
+        try:
+            with (
+                self._client() as client,
+                client.stream("POST", f"{self.url}/api/chat", json=body) as response,
+            ):
+                if response.status_code != 200:
+                    response.read()
+                    self._refused(response.status_code, _said(response.text))
+                yield from self._pieces(response, request)
+        except httpx.RequestError as error:
+            self._unreachable(error)
+
+    def _pieces(self, response: httpx.Response, request: Request) -> Iterator[str]:
+        for line in _lines(response):
+            try:
+                event = json.loads(line)
+            except (ValueError, RecursionError):
+                event = None
+            if not isinstance(event, dict):
+                raise GenerationError(
+                    f"{shown(self.url)} sent something that is not Ollama's",
+                    hint=f"Is OLLAMA_URL the address of Ollama? {OTHER_WAYS}",
+                )
+            if "error" in event:
+                raise GenerationError(
+                    f"{self.model} broke off: {_printable(event['error'])}",
+                    hint=f"`ollama ps` and its log say more. {OTHER_WAYS}",
+                )
+            message = event.get("message")
+            text = message.get("content") if isinstance(message, dict) else None
+            if isinstance(text, str) and text:
+                yield text
+            if event.get("done"):
+                if event.get("done_reason") == "length":
+                    request.notes.append(
+                        f"the answer was cut off after {request.max_output} tokens"
+                    )
+                return
+        raise GenerationError(
+            f"the answer of {shown(self.url)} broke off", hint=f"Ask again. {OTHER_WAYS}"
+        )
+
+    def _client(self) -> httpx.Client:
+        return httpx.Client(
+            timeout=httpx.Timeout(self._timeout, connect=min(self._timeout, CONNECT_PATIENCE)),
+            auth=self._login,
+            trust_env=not is_local(self.url),
+        )
+
+    def _unreachable(self, error: httpx.RequestError) -> NoReturn:
+        where = shown(self.url)
+        if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
+            raise GenerationError(
+                f"there is no Ollama at {where}",
+                hint=f"Start it (`ollama serve`), or correct OLLAMA_URL. {OTHER_WAYS}",
+            ) from None
+        if isinstance(error, httpx.TimeoutException):
+            raise GenerationError(
+                f"{where} did not go on with its answer for {self._timeout:g} s",
+                hint=f"Raise RAG_GENERATOR_TIMEOUT, or take a smaller model. {OTHER_WAYS}",
+            ) from None
+        raise GenerationError(
+            f"the answer of {where} broke off ({type(error).__name__})",
+            hint=f"Ask again. {OTHER_WAYS}",
+        ) from None
+
+    def _refused(self, status: int, said: str) -> NoReturn:
+        where = shown(self.url)
+        if status == 404:
+            raise GenerationError(
+                f"{where} has no model {self.model!r}",
+                hint=f"Fetch it (`ollama pull {self.model}`), or name one that `ollama list` shows "
+                f"as RAG_OLLAMA_MODEL or --model. {OTHER_WAYS}",
+            )
+        if status in (429, 503):
+            raise GenerationError(
+                f"{where} is busy (status {status})", hint=f"Ask again in a moment. {OTHER_WAYS}"
+            )
+        raise GenerationError(
+            f"{where} refuses the request: status {status} {said}".rstrip(),
+            hint=f"Its log says more. {OTHER_WAYS}",
+        )
+
+
+def _lines(response: httpx.Response) -> Iterator[bytes]:
+    """Yield the lines of a stream, but not of one that never ends its line."""
+    rest = b""
+    for part in response.iter_bytes():
+        *lines, rest = (rest + part).split(b"\n")
+        yield from filter(bytes.strip, lines)
+        if len(rest) > LONGEST_LINE:
+            break
+    if rest.strip():
+        yield rest
+
+
+def _said(text: str) -> str:
+    try:
+        answer: Any = json.loads(text)
+    except (ValueError, RecursionError):
+        return ""
+    return _printable(answer.get("error", "")) if isinstance(answer, dict) else ""
+
+
+def _printable(text: object) -> str:
+    """Return what a server says as one short line without control characters."""
+    said = " ".join(str(text).split())[:200]
+    return "".join(character if character.isprintable() else "?" for character in said)

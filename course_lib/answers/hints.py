@@ -1,0 +1,152 @@
+"""File hints: a question goes in, the files that it names come out, as the index knows them.
+
+Someone who writes `registry.py` wants to read about that file, whatever its text is like.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from pathlib import PurePosixPath
+
+import psycopg
+
+from course_lib.retriever.query import explained
+
+EXTENSIONS = frozenset(
+    ".adoc .cfg .conf .css .csv .env .go .html .ini .ipynb .java .js .json .md .mod .proto .py .rs "
+    ".rst .sh .sql .sum .toml .tpl .ts .tsx .txt .xml .yaml .yml".split()
+)
+"""What is taken for the end of a file's name where no index says which ends there are."""
+
+_WORD = re.compile(r"[\w.@+\-/\\]+")
+_WAY_HERE = re.compile(r"^(?:\.{0,2}/|-)+")
+
+
+def extract_file_hints(question: str, extensions: Collection[str] | None = None) -> list[str]:
+    r"""Return the names of files that a question holds, with or without a path, in its order.
+
+    Parameters
+    ----------
+    question
+        In anybody's words.
+    extensions
+        Ends of names, with the dot, that make a word a file; None takes `EXTENSIONS`. Upper and
+        lower case are the same.
+
+    Returns
+    -------
+    list of str
+        As they are written, but with forward slashes, without ``./`` in front, and each once.
+
+    Examples
+    --------
+    >>> extract_file_hints("What do registry.py and apps\\kustomization.yaml share?")
+    ['registry.py', 'apps/kustomization.yaml']
+    >>> extract_file_hints("Is v1.2.3 newer, e.g. in `./cmd/main.go`'s version.txt:7?")
+    ['cmd/main.go', 'version.txt']
+    >>> extract_file_hints("Look at a.proto.", {".yaml"})
+    []
+    """
+    endings = {ending.lower() for ending in (EXTENSIONS if extensions is None else extensions)}
+    words = (_cleaned(word) for word in _WORD.findall(question))
+    return list(dict.fromkeys(word for word in words if _ending(word) in endings))
+
+
+def file_manifest(
+    conn: psycopg.Connection,
+    *,
+    tenant: str | None = None,
+    repo: str | None = None,
+    branch: str | None = None,
+) -> dict[str, list[str]]:
+    """Return basename → full paths of the documents in the index.
+
+    Every ingest keeps the row of a document in `documents`, so this is always what the index holds.
+
+    Parameters
+    ----------
+    conn
+        A connection from `connect`.
+    tenant, repo, branch
+        Only documents with these values; None means any.
+
+    Raises
+    ------
+    DatabaseError
+        If there is no index, or the database went away.
+    """
+    with explained():
+        rows = conn.execute(
+            "SELECT DISTINCT document_name FROM documents WHERE (%(tenant)s::text IS NULL "
+            "OR tenant_id = %(tenant)s) AND (%(repo)s::text IS NULL OR repo_slug = %(repo)s) "
+            "AND (%(branch)s::text IS NULL OR branch = %(branch)s) ORDER BY document_name",
+            {"tenant": tenant, "repo": repo, "branch": branch},
+        ).fetchall()
+    manifest: dict[str, list[str]] = {}
+    for (path,) in rows:
+        manifest.setdefault(PurePosixPath(path).name, []).append(path)
+    return manifest
+
+
+def files_named(question: str, manifest: Mapping[str, list[str]]) -> dict[str, list[str]]:
+    """Return what a question names, as it writes it → the paths that are meant; maybe none.
+
+    Examples
+    --------
+    >>> files_named("my notes.md or b.md?", {"my notes.md": ["docs/my notes.md"]})
+    {'my notes.md': ['docs/my notes.md'], 'b.md': []}
+    """
+    # Where a name with spaces ends, only the index can tell.
+    spaced = [name for name in manifest if " " in name and name in question]
+    named = {name: manifest[name] for name in spaced}
+    for name in spaced:
+        question = question.replace(name, " ")
+    endings = {_ending(name) for name in manifest} - {""}
+    for hint in extract_file_hints(question, endings):
+        named[hint] = find_hinted(hint, manifest)
+    return named
+
+
+def find_hinted(hint: str, manifest: Mapping[str, list[str]]) -> list[str]:
+    """Return the paths that a hint means: the one that it is, or those that end in it.
+
+    Upper and lower case count where that finds something. The index may be of a folder that lies
+    deeper than where the hint begins.
+
+    Examples
+    --------
+    >>> manifest = {"main.go": ["cmd/main.go", "tools/cmd/main.go", "main.go"]}
+    >>> find_hinted("cmd/main.go", manifest)
+    ['cmd/main.go']
+    >>> find_hinted("MAIN.go", manifest)
+    ['cmd/main.go', 'tools/cmd/main.go', 'main.go']
+    >>> find_hinted("home/ada/tools/cmd/main.go", manifest)
+    ['tools/cmd/main.go']
+    """
+    name = PurePosixPath(hint).name
+    paths = manifest.get(name, [])
+    if "/" in hint and hint in paths:
+        return [hint]
+    if not paths:
+        paths = [
+            path
+            for basename, some in manifest.items()
+            if basename.casefold() == name.casefold()
+            for path in some
+        ]
+    folded = "/" + hint.casefold()
+    found = [path for path in paths if ("/" + path.casefold()).endswith(folded)]
+    if found:
+        return found
+    above = [path for path in paths if "/" in path and folded.endswith("/" + path.casefold())]
+    return [max(above, key=len)] if above else []
+
+
+def _cleaned(word: str) -> str:
+    """Return a word without what a sentence puts around it, and without the way to here."""
+    return _WAY_HERE.sub("", word.replace("\\", "/").rstrip(".-/"))
+
+
+def _ending(path: str) -> str:
+    return PurePosixPath(path).suffix.lower()

@@ -1,0 +1,170 @@
+"""The command that answers a question from the index, and shows on what the answer stands."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from course_lib.settings import settings
+
+if TYPE_CHECKING:
+    import psycopg
+
+    from course_lib.answers import Answer, Generator
+    from course_lib.answers.answering import Prepared
+    from course_lib.embedder import EmbeddingClient
+
+ORIGINS = {"hint": "named in the question", "structure": "STRUCTURE.md", "search": "found"}
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add this command to the front door."""
+    app.command(rich_help_panel="Your documents")(ask)
+
+
+def ask(
+    question: Annotated[str, typer.Argument(help="What you want to know.")],
+    top_k: Annotated[
+        int | None,
+        typer.Option("--top-k", "-k", min=1, help="Passages.", show_default="RAG_TOP_K, 6"),
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(help="Model that answers.", show_default="RAG_OLLAMA_MODEL, RAG_OPENAI_MODEL"),
+    ] = None,
+    backend: Annotated[
+        Literal["extractive", "ollama", "openai"] | None,
+        typer.Option(
+            help="Quote the passages, or ask a language model.",
+            show_default="RAG_GENERATOR, extractive",
+        ),
+    ] = None,
+    show_sources: Annotated[
+        bool, typer.Option("--show-sources", help="Print the passages themselves as well.")
+    ] = False,
+    repo: Annotated[str | None, typer.Option("--repo", "-r", help="Only this corpus.")] = None,
+    branch: Annotated[str | None, typer.Option(help="Only this version.")] = None,
+) -> None:
+    """Answer a question from the index, with its sources.
+
+    The answer and its sources go to standard output, what is used for it to standard error.
+
+    Example: course ask "how do I undo a release?" --show-sources
+    """
+    from course_lib.answers import answer, generator
+    from course_lib.embedder import EmbeddingClient
+    from course_lib.errors import InputError
+    from course_lib.store import connect
+    from course_lib.store.schema import stored_dimension
+
+    if not question.strip():
+        raise InputError("the question is empty", hint='Example: course ask "what is drift?"')
+    if model is not None and (backend or settings().generator) == "extractive":
+        raise InputError(
+            "the extractive backend has no model to name",
+            hint="Add --backend ollama or --backend openai.",
+        )
+    embedder = EmbeddingClient()
+    chosen = generator(settings(), backend=backend, model=model, embedder=embedder)
+    with connect(autocommit=True) as conn:
+        if stored_dimension(conn) is None:
+            raise InputError(
+                "there is no index yet", hint="Make one first: course ingest data/documents"
+            )
+        _check_model(conn, embedder)
+        given = {"top_k": top_k, "repo": repo, "branch": branch}
+        done = answer(
+            conn,
+            embedder,
+            question,
+            chosen,
+            settings(),
+            on_ready=lambda prepared: _banner(prepared, chosen, embedder),
+            on_text=lambda piece: _print(piece, end=""),
+            **{name: value for name, value in given.items() if value is not None},
+        )
+    if not done.passages:
+        raise InputError(
+            "No context retrieved: nothing in the index can answer this",
+            hint="Ingest what you ask about (course ingest DIRECTORY), take away --repo or "
+            "--branch, or see what a search finds: course search QUESTION",
+        )
+    _print("")
+    _sources(done, show_sources)
+
+
+def _check_model(conn: psycopg.Connection, embedder: EmbeddingClient) -> None:
+    """Refuse an index that another model filled.
+
+    Raises
+    ------
+    SchemaMismatchError
+        With the two ways out.
+    """
+    from course_lib.store.models import check_model
+
+    check_model(conn, embedder.model_name, embedder.dimension, tenant=settings().tenant)
+
+
+def _banner(prepared: Prepared, chosen: Generator, embedder: EmbeddingClient) -> None:
+    """Print what is used for an answer, before it begins."""
+    context, budget = prepared.context, prepared.budget
+    counts = [
+        f"{sum(one.origin == origin for one in prepared.request.passages)} {words}"
+        for origin, words in ORIGINS.items()
+    ]
+    _say(f"answers   {chosen.name}" + (f", {chosen.model}" if chosen.needs_prompt else ""))
+    _say(f"index     {embedder.model_name}")
+    order = f", ordered by {context.reranker}" if context.reranker else ""
+    _say(f"passages  {len(prepared.request.passages)}: {', '.join(counts)}{order}")
+    if budget is not None:
+        _say(
+            f"tokens    {budget.input} for the prompt, up to {budget.output} for the answer, "
+            f"{budget.margin} kept free, of {budget.window} ({budget.tokenizer})"
+        )
+    for one in prepared.dropped:
+        _say(f"no room for [{one.index}: {one.place}]")
+    for name in context.unknown_hints:
+        _say(f"{name} is not in the index: check its name, or ingest it")
+    if not context.has_structure and settings().structure_max_chunks and context.passages:
+        _say(
+            "no STRUCTURE.md in the index, so this goes without one. To have one: "
+            "course structure DIRECTORY, then course ingest DIRECTORY again"
+        )
+    _say("")
+
+
+def _sources(done: Answer, show_passages: bool) -> None:
+    """Print what the answer cites; all passages where it cites none of them."""
+    cited = [one for one in done.passages if one.index in done.citations]
+    if done.is_known or show_passages:
+        _print("\nSources" if cited else "\nSources, of which the answer cites none")
+        for one in done.passages if show_passages or not cited else cited:
+            _print(f"  [{one.index}] {one.place}  {one.link}".rstrip())
+            if show_passages:
+                _print(textwrap.indent(one.text.strip("\n"), "      ") + "\n")
+    else:
+        _say("--show-sources prints what came nearest")
+    for citation in done.flagged:
+        _say(f"careful: the answer cites {citation}, which is none of its passages")
+    for note in done.notes:
+        _say(f"({note})")
+
+
+def _harmless(text: str) -> str:
+    """Return a text without what would make a terminal do something."""
+    return "".join(
+        character if character.isprintable() or character in "\n\t" else " " for character in text
+    )
+
+
+def _say(line: str) -> None:
+    print(_harmless(line), file=sys.stderr, flush=True)
+
+
+def _print(text: str, end: str = "\n") -> None:
+    # Flushed, so that a reader who has gone away is noticed here and not when Python ends.
+    print(_harmless(text), end=end, flush=True)

@@ -1,0 +1,150 @@
+"""The command that lets a model edit files: `course edit FILE --edit "…"`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from course_lib.cli.data import connect, say
+from course_lib.errors import CourseError, DatabaseError, InputError, ServerError
+from course_lib.settings import settings
+
+if TYPE_CHECKING:
+    from course_lib.answers.edit_files import Original
+    from course_lib.answers.generators.base import Generator
+    from course_lib.answers.passages import Passage
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add this command to the front door."""
+    app.command(rich_help_panel="Your documents")(edit)
+
+
+def edit(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="The files to edit.")],
+    instruction: Annotated[
+        str, typer.Option("--edit", "-e", help="What to change, in your words.")
+    ],
+    rewrite: Annotated[
+        bool, typer.Option("--rewrite", help="Write the file; without it, only the diff is shown.")
+    ] = False,
+    stdout: Annotated[
+        bool, typer.Option("--stdout", help="Print the updated file instead of the diff.")
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Write even what git could not bring back.")
+    ] = False,
+    backend: Annotated[
+        Literal["ollama", "openai"] | None,
+        typer.Option(help="What writes.", show_default="RAG_GENERATOR"),
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(help="Its model.", show_default="RAG_OLLAMA_MODEL or RAG_OPENAI_MODEL"),
+    ] = None,
+    top_k: Annotated[
+        int | None,
+        typer.Option(
+            "--top-k",
+            "-k",
+            min=0,
+            help="Passages of the index; 0 for none.",
+            show_default="RAG_TOP_K, 6",
+        ),
+    ] = None,
+) -> None:
+    """Let a model edit files, with what the index knows about them.
+
+    Shows the diff. With --rewrite the file is written: only inside the repository, only if git
+    could bring its present state back, and only if it is still a file of its kind.
+
+    Example: course edit data/code/registry.py --edit "sort the names" --backend ollama
+    """
+    from course_lib.answers.generators import generator
+
+    if stdout and len(files) > 1:
+        raise InputError(
+            "--stdout prints one file, and several were given",
+            hint="Give one, or use xargs -n 1.",
+        )
+    chosen = generator(settings(), backend=backend, model=model)
+    failed = 0
+    for file in files:
+        try:
+            _edit_one(file, instruction, chosen, rewrite, stdout, force, top_k)
+        except CourseError as error:
+            if len(files) == 1:
+                raise
+            failed += 1
+            typer.secho(f"error: {error.args[0]}", err=True, fg="red")
+            if error.hint:
+                say(error.hint)
+    if failed:
+        say(f"{failed} of {len(files)} files were left as they are")
+        raise typer.Exit(1)
+
+
+def _edit_one(
+    file: Path,
+    instruction: str,
+    chosen: Generator,
+    rewrite: bool,
+    stdout: bool,
+    force: bool,
+    top_k: int | None,
+) -> None:
+    from course_lib.answers import edit_files
+    from course_lib.answers.edit import unified_diff
+    from course_lib.answers.editing import propose
+
+    root = edit_files.repository_root(settings().repo_root)
+    original = edit_files.read_original(file, root)
+    if rewrite and not force:
+        edit_files.check_committed(original)
+    say(f"{original.name}: {chosen.name}, {chosen.model}")
+    passages = _passages(original, instruction, settings().top_k if top_k is None else top_k)
+    text = propose(original, instruction, chosen, passages, max_output=settings().max_output)
+    raw = original.with_text(text)
+    if rewrite and raw != original.raw:
+        if not force:
+            # A model takes its time; meanwhile, somebody may have gone on working.
+            edit_files.check_committed(original)
+        edit_files.write_atomically(original, raw)
+    if stdout:
+        sys.stdout.buffer.write(raw)
+        sys.stdout.flush()
+        return
+    after = raw.decode(original.encoding)
+    before = original.raw.decode(original.encoding)
+    if diff := unified_diff(original.name, before, after):
+        typer.echo(diff, nl=False)
+        say(f"{original.name} was written" if rewrite else "Nothing was written: see --rewrite.")
+    else:
+        say(f"{original.name} stays as it is: the model changed nothing")
+
+
+def _passages(original: Original, instruction: str, top_k: int) -> tuple[Passage, ...]:
+    """Return what the index says; without an index, an edit does without."""
+    if not top_k:
+        return ()
+    from course_lib.answers.editing import context_for_edit
+    from course_lib.embedder import EmbeddingClient
+    from course_lib.errors import SchemaMismatchError
+    from course_lib.store.models import check_model
+
+    tenant = settings().tenant
+    try:
+        with connect() as conn:
+            embedder = EmbeddingClient()
+            check_model(conn, embedder.model_name, embedder.dimension, tenant=tenant)
+            return context_for_edit(
+                conn, embedder, original.name, instruction, top_k=top_k, tenant=tenant
+            )
+    except SchemaMismatchError:
+        raise
+    except (DatabaseError, ServerError) as error:
+        say(f"without the index: {error.args[0]}")
+        return ()

@@ -1,0 +1,217 @@
+"""Commands that run the pipelines: on this machine, or on a cluster, or only compile them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from course_lib.errors import InputError
+
+if TYPE_CHECKING:
+    from course_lib.pipeline.local import Event, LocalRun
+
+Name = Annotated[
+    str,
+    typer.Option(
+        "--pipeline-name",
+        "-p",
+        metavar="N",
+        help="docs_pipeline, code_pipeline or ingest_everything.",
+    ),
+]
+Given = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        "-s",
+        metavar="PARAMETER=VALUE",
+        help="A parameter that is not to have its default; lists with commas. May be given again.",
+    ),
+]
+CompileOnly = Annotated[
+    bool, typer.Option("--compile-only", help="Print the compiled pipeline and run nothing.")
+]
+Caching = Annotated[
+    bool,
+    typer.Option("--cache/--no-cache", help="Leave out steps whose inputs were seen before."),
+]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add these commands to the front door."""
+    group = typer.Typer(help="Run the stages as a Kubeflow pipeline.", no_args_is_help=True)
+    group.command()(run)
+    group.command()(submit)
+    group.command("compile")(compile_all)
+    group.command("parameters")(show_parameters)
+    app.add_typer(group, name="pipeline", rich_help_panel="Your documents")
+
+
+def run(
+    pipeline_name: Name = "docs_pipeline",
+    given: Given = None,
+    caching: Caching = True,
+    compile_only: CompileOnly = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Show all that the steps say.")
+    ] = False,
+) -> None:
+    """Run a pipeline on this machine: each step is a process of its own.
+
+    Steps whose inputs were seen before are left out; what the database holds already is neither
+    encoded nor written again.
+
+    Example: course pipeline run --set source=data/documents --set shards=4
+    """
+    arguments = _arguments(pipeline_name, given)
+    if compile_only:
+        _print_compiled(pipeline_name, "", caching)
+        return
+    from course_lib.pipeline.local import run_locally
+
+    progress = _Progress()
+    done = run_locally(pipeline_name, arguments, caching=caching, on_event=progress.tell)
+    if verbose:
+        typer.echo(done.log.read_text(encoding="utf-8"))
+    _summarise(done)
+
+
+def submit(
+    pipeline_name: Name = "docs_pipeline",
+    given: Given = None,
+    host: Annotated[
+        str, typer.Option(envvar="KF_PIPELINES_ENDPOINT", help="Address of Kubeflow Pipelines.")
+    ] = "http://localhost:8080",
+    registry: Annotated[
+        str,
+        typer.Option(help="Where the images are, such as ghcr.io/team.", show_default="the nodes"),
+    ] = "",
+    caching: Caching = True,
+    compile_only: CompileOnly = False,
+) -> None:
+    """Run a pipeline on a cluster, which has the images, the secrets and the volume already.
+
+    See infra/README.md; infra/setup-kubeflow.sh makes such a cluster on this machine.
+
+    Example: course pipeline submit --host http://localhost:8080 --set shards=8
+    """
+    arguments = _arguments(pipeline_name, given)
+    if compile_only:
+        _print_compiled(pipeline_name, registry, caching)
+        return
+    from course_lib.pipeline.remote import submit as send
+
+    sent = send(pipeline_name, arguments, host=host, registry=registry, caching=caching)
+    typer.echo(f"{sent.name} runs: {sent.url}")
+
+
+def compile_all(
+    check: Annotated[
+        bool, typer.Option("--check", help="Change nothing; fail if a file is out of date.")
+    ] = False,
+    output_dir: Annotated[
+        Path | None, typer.Option(help="Where the files go.", show_default="infra/pipelines")
+    ] = None,
+) -> None:
+    """Compile all pipelines to YAML, which is committed.
+
+    Example: course pipeline compile --check
+    """
+    from course_lib.pipeline.catalogue import NAMES, PipelineError
+    from course_lib.pipeline.compiling import check_compiled, write_compiled
+
+    if not check:
+        changed = write_compiled(output_dir)
+        for file in changed:
+            typer.echo(f"written: {file}")
+        if not changed:
+            typer.echo(f"{len(NAMES)} pipelines are up to date")
+        return
+    differences = check_compiled(output_dir)
+    for difference in differences.values():
+        typer.echo(difference)
+    if differences:
+        raise PipelineError(
+            f"out of date: {', '.join(differences)}",
+            hint="Compile and commit them: course pipeline compile",
+        )
+    typer.echo(f"{len(NAMES)} pipelines are up to date")
+
+
+def show_parameters(pipeline_name: Name = "docs_pipeline") -> None:
+    """List the parameters of a pipeline, with their types and defaults.
+
+    Example: course pipeline parameters --pipeline-name code_pipeline
+    """
+    from course_lib.pipeline.catalogue import parameters_of
+
+    for one in parameters_of(pipeline_name).values():
+        typer.echo(f"{one.name:16} {one.kind.__name__:5} {json.dumps(one.default)}")
+
+
+def _arguments(name: str, given: list[str] | None) -> dict[str, Any]:
+    """Return the parameters in their types."""
+    from course_lib.pipeline.catalogue import parameters_of
+
+    known = parameters_of(name)
+    found: dict[str, Any] = {}
+    for pair in given or ():
+        key, equals, text = pair.partition("=")
+        if not equals or key not in known:
+            raise InputError(
+                f"{name} has no parameter {key!r}" if equals else f"{pair!r} sets nothing",
+                hint=f"Give PARAMETER=VALUE; it has {', '.join(known)}.",
+            )
+        kind = known[key].kind
+        try:
+            values = [one.strip() for one in text.split(",") if one.strip()]
+            found[key] = values if kind is list else kind(text)
+        except ValueError as error:
+            raise InputError(
+                f"{key} is {text!r}", hint=f"It is a number, such as {known[key].default}."
+            ) from error
+    return found
+
+
+def _print_compiled(name: str, registry: str, caching: bool) -> None:
+    from course_lib.pipeline.compiling import compile_pipeline
+
+    typer.echo(compile_pipeline(name, registry=registry, caching=caching), nl=False)
+
+
+class _Progress:
+    """A line for each step that ends, with what it took."""
+
+    def __init__(self) -> None:
+        self._begun: dict[str, list[float]] = {}
+
+    def tell(self, event: Event) -> None:
+        """Say what became of a step."""
+        if event.what == "started":
+            self._begun.setdefault(event.task, []).append(event.seconds)
+            return
+        begun = self._begun.get(event.task)
+        took = f"{event.seconds - begun.pop(0):6.1f} s" if begun else " " * 8
+        typer.echo(f"{took}  {event.task:24} {event.what}")
+
+
+def _summarise(done: LocalRun) -> None:
+    for counts in done.metadata("build-index", "metrics"):
+        numbers = {name: int(value) for name, value in counts.items()}
+        typer.echo(
+            f"{numbers['documents']} documents, {numbers['chunks']} chunks: "
+            f"{numbers['inserted']} inserted, {numbers['updated']} updated, "
+            f"{numbers['unchanged']} unchanged, {numbers['deleted']} deleted"
+        )
+    for figures in done.metadata("evaluate", "metrics"):
+        typer.echo(
+            f"recall@10 {figures['recall@10']:.2f}, mrr@10 {figures['mrr@10']:.2f} "
+            f"({int(figures['n'])} questions)"
+        )
+    for page in done.artifacts("report", "page"):
+        typer.echo(f"report: {page}")
+    typer.echo(f"log: {done.log}")
+    typer.echo(f"{done.seconds:.1f} s")

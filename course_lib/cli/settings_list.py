@@ -1,0 +1,193 @@
+"""The command that lists the settings: what each is now, and where that came from.
+
+The same list, as comments with the defaults, is `.env.example`, which is generated from it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from course_lib.settings import Settings, project_root, settings
+
+EXAMPLE = ".env.example"
+_FIRST_LINES = f"""\
+# The settings of the course. Copy this file to .env and take the # from what you change.
+# The environment goes before .env; the options of a command go before both.
+# Generated: `course settings --example > {EXAMPLE}`
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A setting as it is listed.
+
+    Attributes
+    ----------
+    name
+        What it is called in the environment.
+    default
+        What it is where nobody sets it, as it is written in `.env`; empty for unset.
+    value
+        What it is now; secrets are hidden.
+    origin
+        ``environment``, ``.env`` or ``default``.
+    description
+        What it is about.
+    """
+
+    name: str
+    default: str
+    value: str
+    origin: str
+    description: str
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add this command to the front door."""
+    app.command(name="settings", rich_help_panel="The course")(list_settings)
+
+
+def list_settings(
+    example: Annotated[
+        bool, typer.Option("--example", help=f"Print {EXAMPLE} instead: the defaults, as comments.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON for another program.")
+    ] = False,
+) -> None:
+    """List all settings with their values, and where each value came from."""
+    if example:
+        typer.echo(example_text(), nl=False)
+        return
+    rows = setting_rows()
+    if as_json:
+        import json
+        from dataclasses import asdict
+
+        typer.echo(json.dumps([asdict(row) for row in rows], ensure_ascii=False, indent=2))
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("name", no_wrap=True)
+    table.add_column("value", overflow="fold", max_width=30)
+    table.add_column("from", no_wrap=True)
+    table.add_column("what it is")
+    for row in rows:
+        style = "" if row.origin == "default" else "bold"
+        table.add_row(row.name, row.value or "unset", row.origin, row.description, style=style)
+    console = Console(markup=False, highlight=False)
+    console.print(table)
+    console.print(f"\n.env is {project_root() / '.env'}")
+
+
+def setting_rows() -> list[Row]:
+    """Return all settings in their order: the course's, then GitHub's, then where things lie.
+
+    Raises
+    ------
+    InputError
+        If a setting has a value that cannot be used.
+    """
+    now = settings()
+    rows = []
+    for item in fields(Settings):
+        name, is_secret = item.metadata["alias"], item.metadata["secret"]
+        rows.append(
+            Row(
+                name,
+                _written(item.default),
+                _shown(name, getattr(now, item.name), is_secret),
+                now.origins.get(name, "default"),
+                item.metadata["description"],
+            )
+        )
+    return [*rows, *_github_rows(), *_place_rows()]
+
+
+def example_text() -> str:
+    r"""Return the text of `.env.example`: every setting, its default, and what it is about.
+
+    What the environment says now makes no difference.
+
+    Examples
+    --------
+    >>> "# RAG_CHUNK_SIZE=512\\n" in example_text()
+    True
+    """
+    from course_lib.loader.github.settings import GitHubSettings
+
+    declared = [
+        (item.metadata["alias"], item.default, item.metadata["description"])
+        for item in fields(Settings)
+    ]
+    for github in GitHubSettings.model_fields.values():
+        default = github.default if isinstance(github.default, str) else None
+        declared.append((github.alias or _TOKEN, default, github.description))
+    entries = (f"# {about}\n# {name}={_written(value)}\n" for name, value, about in declared)
+    return "\n".join((_FIRST_LINES, *entries))
+
+
+def _written(value: Any) -> str:
+    """Return a value as it is written in `.env`."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(int(value))
+    return ",".join(value) if isinstance(value, tuple) else str(value)
+
+
+def _shown(name: str, value: Any, is_secret: bool) -> str:
+    if name == "DATABASE_URL" and value:
+        from course_lib.store.connections import hide_password
+
+        return hide_password(value)
+    return "***" if is_secret and value else _written(value)
+
+
+def _github_rows() -> Iterator[Row]:
+    """Return GitHub's settings, which only a download reads."""
+    from course_lib.loader.github.settings import GitHubSettings
+
+    given = GitHubSettings()
+    for name, item in GitHubSettings.model_fields.items():
+        alias = item.alias or _TOKEN
+        value = getattr(given, name)
+        is_secret = not isinstance(value, str)
+        origin = "default"
+        if name in given.model_fields_set:
+            names = {alias, *_OTHER_NAMES.get(alias, ())}
+            in_environment = names & {key.upper() for key in os.environ}
+            origin = "environment" if in_environment else ".env"
+        yield Row(
+            alias,
+            "" if is_secret else str(item.default),
+            _shown(alias, value.get_secret_value() if is_secret else value, is_secret),
+            origin,
+            str(item.description),
+        )
+
+
+_TOKEN = "GITHUB_TOKEN"
+_OTHER_NAMES = {_TOKEN: ("GH_TOKEN",)}
+
+_PLACES = {
+    "COURSE_ROOT": "folder of the course, which holds labs/ and data/; unset: where it lies",
+    "COURSE_STATE": "folder for what the course makes itself; unset: .course below COURSE_ROOT",
+}
+"""Read from the environment alone: they say where `.env` is."""
+
+
+def _place_rows() -> Iterator[Row]:
+    for name, description in _PLACES.items():
+        given = os.environ.get(name, "")
+        origin = "environment" if given else "default"
+        note = f"{description} (from the environment alone)"
+        yield Row(name, "", str(Path(given)) if given else "", origin, note)

@@ -1,0 +1,51 @@
+"""The command that writes STRUCTURE.md: what is where in a repository."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from course_lib.settings import settings
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add this command to the front door."""
+    app.command(name="structure", rich_help_panel="Your documents")(write_structure)
+
+
+def write_structure(
+    directory: Annotated[Path, typer.Argument(help="The repository.")] = Path(),
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Where to write it; - prints it.", show_default="RAG_STRUCTURE_PATH in DIRECTORY"
+        ),
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option(help="Name of the repository.", show_default="the folder's name")
+    ] = None,
+) -> None:
+    """Write STRUCTURE.md: the tree of a repository, and what each file says about itself.
+
+    `course ingest` indexes it as its own kind, so that questions about the whole find it.
+    """
+    from course_lib.answers.structure import structure_text
+    from course_lib.errors import InputError
+
+    text = structure_text(directory, name)
+    if out == Path("-"):
+        typer.echo(text, nl=False)
+        return
+    target = out or directory / settings().structure_path
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise InputError(
+            f"{target} cannot be written: {error.strerror}", hint="Give another --out."
+        ) from error
+    typer.echo(f"{target}: {len(text.splitlines())} lines")
+    if target.name.lower() != "structure.md":
+        typer.echo("Only a file of the name STRUCTURE.md is indexed as structure.", err=True)

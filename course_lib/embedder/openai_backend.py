@@ -1,0 +1,215 @@
+"""The backend on a server: texts go to an API that speaks OpenAI's protocol, vectors come back.
+
+Everything else stays on this machine, so what may go wrong here is of another kind: keys, limits,
+networks. Each has its own message, and the key is in none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from course_lib.errors import ModelError
+
+if TYPE_CHECKING:
+    import openai
+
+DEFAULT_MODEL = "text-embedding-3-large"
+MOST_TOKENS = 8_192
+"""What the models text-embedding-3 read of a text."""
+
+MOST_TEXTS = 2_048
+"""Texts in one request, at most; that is the API's limit."""
+
+RETRIES = 6
+"""How often a request is sent again when the server is busy: for about half a minute in all."""
+
+TIMEOUT = 60.0
+
+Array = np.ndarray[Any, np.dtype[np.float32]]
+
+
+class OpenAIBackend:
+    """A model behind an API. Nothing is sent before a text has to be encoded.
+
+    Parameters
+    ----------
+    model
+        What the server calls it.
+    dimension
+        How many numbers a vector is to have: `text-embedding-3-large` gives up to 3,072.
+    api_key
+        The key; the client refuses to start without one.
+    base_url
+        Another server; None is OpenAI's.
+
+    Examples
+    --------
+    >>> OpenAIBackend("text-embedding-3-large", 1024, "a key").name
+    'openai-1024'
+    """
+
+    padded_tokens = 250_000
+    """One request takes 300,000 tokens in all; counted in characters, there are never more."""
+
+    def __init__(
+        self, model: str, dimension: int, api_key: str | None, base_url: str | None = None
+    ) -> None:
+        self.name = f"openai-{dimension}"
+        self.dimension = dimension
+        self.max_seq_length = MOST_TOKENS
+        self._model = model
+        self._api_key = api_key
+        self._base_url = base_url or None
+        self._client: openai.OpenAI | None = None
+        self._lock = Lock()
+
+    def load(self) -> openai.OpenAI:
+        """Return the client.
+
+        Raises
+        ------
+        ModelError
+            If there is no key, or the address is none.
+        """
+        with self._lock:
+            if self._client is None:
+                if not self._api_key:
+                    raise ModelError(
+                        "RAG_EMBED_BACKEND is openai, and there is no key",
+                        hint="Set OPENAI_API_KEY in the environment or in .env, or unset "
+                        "RAG_EMBED_BACKEND to encode on this machine.",
+                    )
+                import openai
+
+                try:
+                    self._client = openai.OpenAI(
+                        api_key=self._api_key,
+                        base_url=self._base_url,
+                        max_retries=RETRIES,
+                        timeout=TIMEOUT,
+                        http_client=openai.DefaultHttpxClient(
+                            trust_env=not _is_local(self._base_url or "")
+                        ),
+                    )
+                except ValueError as error:
+                    raise ModelError(
+                        f"OPENAI_BASE_URL is no address: {type(error).__name__}",
+                        hint="It looks like http://localhost:11434/v1.",
+                    ) from None
+            return self._client
+
+    def prepare(self, texts: list[str]) -> list[str]:
+        """Return the texts; the server refuses empty ones and takes a blank instead."""
+        return [text or " " for text in texts]
+
+    def encode(self, texts: Sequence[str]) -> Array:
+        """Return the unit vectors of one batch: float32 of shape (n, dimension).
+
+        Raises
+        ------
+        ModelError
+            If the server cannot be reached, refuses, stays busy, or gives what is no vector of
+            that dimension.
+        """
+        parts = [texts[at : at + MOST_TEXTS] for at in range(0, len(texts), MOST_TEXTS)]
+        return np.concatenate([self._encode(list(part)) for part in parts])
+
+    def encode_tokens(self, texts: Sequence[str]) -> list[Array]:
+        """Refuse: an API gives one vector a text.
+
+        Raises
+        ------
+        ModelError
+            Always.
+        """
+        raise ModelError(
+            f"{self._model} gives one vector a text, and none for its words",
+            hint="Do without MaxSim: unset RAG_RERANK, or set RAG_RERANK_MODEL to a CrossEncoder.",
+        )
+
+    def count_tokens(self, text: str) -> int:
+        """Return how many tokens a text has at most: no tokenizer makes more than bytes."""
+        return len(text.encode("utf-8")) + 2
+
+    def _encode(self, texts: list[str]) -> Array:
+        client = self.load()
+        import openai
+
+        try:
+            answer = client.embeddings.create(
+                model=self._model, input=texts, dimensions=self.dimension
+            )
+            rows = sorted(answer.data, key=lambda row: row.index)
+            places = [row.index for row in rows]
+            vectors = np.array([row.embedding for row in rows], dtype=np.float32)
+        except openai.OpenAIError as error:
+            raise self._explained(error) from None  # what the server says may hold the key
+        except (ValueError, TypeError, AttributeError) as error:
+            raise ModelError(
+                f"{self._where} answered what is no list of vectors: {type(error).__name__}",
+                hint="Check OPENAI_BASE_URL: it has to speak OpenAI's protocol (…/v1).",
+            ) from None
+        if places != list(range(len(texts))):
+            raise ModelError(
+                f"{self._where} gave {len(rows)} vectors for {len(texts)} texts",
+                hint="Check OPENAI_BASE_URL: it has to speak OpenAI's protocol.",
+            )
+        if vectors.ndim != 2 or vectors.shape[1] != self.dimension:
+            found = vectors.shape[1] if vectors.ndim == 2 else "different numbers of"
+            raise ModelError(
+                f"{self._model} gives vectors of {found} dimensions, {self.dimension} were asked "
+                "for",
+                hint=f"Set RAG_VECTOR_DIM to {found}; not every model can shorten its vectors.",
+            )
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        if not np.isfinite(vectors).all() or not lengths.all():
+            raise ModelError(
+                f"{self._where} gave a vector that is no direction (NaN or zero)",
+                hint="Try another model: RAG_EMBED_MODEL.",
+            )
+        return np.asarray(vectors / lengths, dtype=np.float32)
+
+    @property
+    def _where(self) -> str:
+        parts = urlsplit(str(self.load().base_url))
+        port = f":{parts.port}" if parts.port else ""
+        return f"{parts.scheme}://{parts.hostname}{port}"
+
+    def _explained(self, error: Exception) -> ModelError:
+        import openai
+
+        if isinstance(error, openai.APITimeoutError):
+            what, hint = f"did not answer within {TIMEOUT:.0f} s", "Try again later."
+        elif isinstance(error, openai.APIConnectionError):
+            what = "cannot be reached"
+            hint = "Check the network, and OPENAI_BASE_URL; or unset RAG_EMBED_BACKEND."
+        elif isinstance(error, openai.AuthenticationError | openai.PermissionDeniedError):
+            what, hint = "refuses the key", "Check OPENAI_API_KEY."
+        elif isinstance(error, openai.RateLimitError):
+            what = f"was too busy, or the account's limit is reached ({RETRIES + 1} attempts)"
+            hint = "What was encoded is kept. Run the same command again later."
+        elif isinstance(error, openai.NotFoundError):
+            what, hint = f"has no model {self._model!r}", "Check RAG_EMBED_MODEL."
+        elif isinstance(error, openai.APIStatusError):
+            what = f"answered with status {error.status_code}{_code(error)}"
+            hint = "Check RAG_EMBED_MODEL and RAG_VECTOR_DIM, or try again later."
+        else:
+            what, hint = f"gave no answer: {type(error).__name__}", "Try again later."
+        return ModelError(f"{self._where} {what}", hint=hint)
+
+
+def _code(error: openai.APIStatusError) -> str:
+    """Return the server's own code for an error; its sentence may repeat the key."""
+    code = str(error.code or error.param or "")
+    return f" ({code})" if code.isascii() and code.replace("_", "").isalnum() else ""
+
+
+def _is_local(url: str) -> bool:
+    """Return whether an address is this machine, to which no proxy leads."""
+    host = urlsplit(url).hostname or ""
+    return host in ("localhost", "127.0.0.1", "::1")

@@ -1,0 +1,98 @@
+"""Compiling: a pipeline goes in, its IR YAML comes out, checked for what Kubeflow would not notice.
+
+The YAML is committed: what a cluster is given can be read, and a change of it is seen in review.
+"""
+
+from __future__ import annotations
+
+import difflib
+import tempfile
+from functools import cache
+from pathlib import Path
+
+from course_lib.pipeline.catalogue import NAMES, PipelineError, find_pipeline
+from course_lib.pipeline.references import find_problems
+from course_lib.settings import project_root
+
+
+def compiled_folder() -> Path:
+    """Return where the compiled pipelines are committed."""
+    return project_root() / "infra" / "pipelines"
+
+
+def compile_pipeline(name: str, *, registry: str = "", caching: bool = True) -> str:
+    """Return the IR YAML of a pipeline, and after ``---`` what it asks of Kubernetes.
+
+    Parameters
+    ----------
+    name
+        As in `find_pipeline`.
+    registry
+        Where the images are, such as ``ghcr.io/team``; empty for images that every node has.
+    caching
+        Whether steps may be left out whose inputs were seen before; without it, none is.
+
+    Raises
+    ------
+    InputError
+        If there is no such pipeline.
+    PipelineError
+        If what was compiled has references that lead nowhere.
+    """
+    find_pipeline(name)
+    text = _compiled(name)
+    if registry:
+        text = text.replace("image: rag-", f"image: {registry.rstrip('/')}/rag-")
+    if not caching:
+        # kfp's own switch changes the outermost steps only, and ours are all inside a handler.
+        text = text.replace("enableCache: true", "enableCache: false")
+    return text
+
+
+def write_compiled(folder: Path | None = None) -> list[Path]:
+    """Compile all pipelines to files, and return those that changed."""
+    changed = []
+    target = folder or compiled_folder()
+    target.mkdir(parents=True, exist_ok=True)
+    for name in NAMES:
+        file, text = target / f"{name}.yaml", compile_pipeline(name)
+        if not file.is_file() or file.read_text(encoding="utf-8") != text:
+            file.write_text(text, encoding="utf-8", newline="\n")
+            changed.append(file)
+    return changed
+
+
+def check_compiled(folder: Path | None = None) -> dict[str, str]:
+    """Return name → difference, for committed pipelines that are not what is compiled now."""
+    differences = {}
+    for name in NAMES:
+        file = (folder or compiled_folder()) / f"{name}.yaml"
+        there = file.read_text(encoding="utf-8") if file.is_file() else ""
+        lines = difflib.unified_diff(
+            there.splitlines(),
+            compile_pipeline(name).splitlines(),
+            file.name,
+            "compiled",
+            "",
+            "",
+            1,
+        )
+        if difference := "\n".join(lines):
+            differences[name] = difference
+    return differences
+
+
+@cache
+def _compiled(name: str) -> str:
+    from kfp import compiler
+
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "pipeline.yaml")
+        compiler.Compiler().compile(find_pipeline(name), str(file))
+        text = file.read_text(encoding="utf-8")
+    if problems := find_problems(text):
+        raise PipelineError(
+            f"{name} was compiled to what cannot run: {'; '.join(problems)}",
+            hint="Mend the pipeline; Kubeflow would fail only in the middle of a run.",
+        )
+    return text

@@ -1,0 +1,218 @@
+"""The components: thin calls from a step of Kubeflow into the functions of this package.
+
+A lightweight component is only the text of its function: it runs in another process, and on a
+cluster in another image, where nothing of this module exists. So each imports what it needs, and
+what it needs is baked into its image.
+"""
+
+# kfp reads the annotations when a decorator runs: they must not be postponed to texts.
+from kfp import dsl
+
+from course_lib import __version__
+
+LOADER = f"rag-loader:{__version__}"
+"""Image of the steps that read, download and split: no database, no model."""
+
+EMBEDDER = f"rag-embedder:{__version__}"
+"""Image of the steps that embed, store and search."""
+
+
+@dsl.component(base_image=LOADER, install_kfp_package=False)
+def fingerprint_documents(source: str) -> str:
+    """Return what changes when the documents do, so that reading them can be skipped."""
+    from course_lib.pipeline.sources import fingerprint
+
+    return fingerprint(source)
+
+
+@dsl.component(base_image=LOADER, install_kfp_package=False)
+def load_documents(
+    documents: dsl.Output[dsl.Dataset],
+    source: str,
+    fingerprint: str,
+    tenant: str = "local",
+    repo: str = "documents",
+    partition: str = "documentation",
+    shards: int = 1,
+) -> list[str]:
+    """Read the documents of a folder or a registered source; return the names of the shards.
+
+    The fingerprint is not used: with it, a cached result is one of the same documents.
+    """
+    from course_lib.pipeline.corpus import shard_names, write_corpus
+    from course_lib.pipeline.sources import read_folder
+
+    names = shard_names(shards)
+    corpus = read_folder(source, tenant=tenant, repo=repo, partition=partition)
+    documents.metadata.update(write_corpus(documents.path, corpus))
+    return names
+
+
+@dsl.component(base_image=LOADER, install_kfp_package=False)
+def pin_commit(repo: str, ref: str) -> str:
+    """Return the commit that a branch or tag stands for now."""
+    from course_lib.pipeline.sources import pin_commit
+
+    return pin_commit(repo, ref)
+
+
+@dsl.component(base_image=LOADER, install_kfp_package=False)
+def download_github_code(
+    documents: dsl.Output[dsl.Dataset],
+    repo: str,
+    ref: str,
+    commit: str,
+    extensions: list[str],
+    paths: list[str],
+    tenant: str = "local",
+    shards: int = 1,
+) -> list[str]:
+    """Download the files of one commit; return the names of the shards."""
+    from course_lib.pipeline.corpus import shard_names, write_corpus
+    from course_lib.pipeline.sources import github_code
+
+    names = shard_names(shards)
+    corpus = github_code(repo, ref, extensions, paths, commit=commit, tenant=tenant)
+    documents.metadata.update(write_corpus(documents.path, corpus), commit=commit)
+    return names
+
+
+@dsl.component(base_image=LOADER, install_kfp_package=False)
+def download_github_issues(
+    documents: dsl.Output[dsl.Dataset],
+    repo: str,
+    since: str = "",
+    tenant: str = "local",
+    shards: int = 1,
+) -> list[str]:
+    """Download the issues of a repository; return the names of the shards."""
+    from course_lib.pipeline.corpus import shard_names, write_corpus
+    from course_lib.pipeline.sources import github_issues
+
+    names = shard_names(shards)
+    corpus = github_issues(repo, since, tenant=tenant)
+    documents.metadata.update(write_corpus(documents.path, corpus))
+    return names
+
+
+@dsl.component(base_image=LOADER, install_kfp_package=False)
+def chunk_documents(
+    documents: dsl.Input[dsl.Dataset],
+    chunks: dsl.Output[dsl.Dataset],
+    rows: dsl.Output[dsl.Dataset],
+    shard: str,
+    chunk_size: int = 512,
+    chunk_overlap: int = 64,
+) -> None:
+    """Split the documents of one shard: parsed-chunk-v1 records, and what they belong to."""
+    from course_lib.pipeline.splitting import split_shard
+
+    counts = split_shard(documents.path, shard, chunks.path, rows.path, chunk_size, chunk_overlap)
+    chunks.metadata.update(counts, schema="parsed-chunk-v1", shard=shard)
+    rows.metadata.update(counts, shard=shard)
+
+
+@dsl.component(base_image=LOADER, install_kfp_package=False)
+def chunk_code(
+    documents: dsl.Input[dsl.Dataset],
+    chunks: dsl.Output[dsl.Dataset],
+    rows: dsl.Output[dsl.Dataset],
+    shard: str,
+    chunk_size: int = 512,
+    chunk_overlap: int = 64,
+) -> None:
+    """Split the files of one shard, each by its kind, into records that cite their commit."""
+    from course_lib.pipeline.splitting import split_shard
+
+    counts = split_shard(documents.path, shard, chunks.path, rows.path, chunk_size, chunk_overlap)
+    chunks.metadata.update(counts, schema="parsed-chunk-v1", shard=shard)
+    rows.metadata.update(counts, shard=shard)
+
+
+@dsl.component(base_image=EMBEDDER, install_kfp_package=False)
+def embed_and_store(
+    chunks: dsl.Input[dsl.Dataset],
+    rows: dsl.Input[dsl.Dataset],
+    batch_size: int = 32,
+) -> dict[str, int]:
+    """Encode what is new of a shard and bring its part of the index up to date."""
+    from course_lib.embedder import EmbeddingClient
+    from course_lib.pipeline.storing import database, store_shard
+
+    with database() as conn:
+        stored = store_shard(
+            rows.path,
+            chunks.path,
+            conn=conn,
+            embedder=EmbeddingClient(),
+            batch_size=batch_size,
+            say=print,
+        )
+    return stored.counts()
+
+
+@dsl.component(base_image=EMBEDDER, install_kfp_package=False)
+def build_index(
+    metrics: dsl.Output[dsl.Metrics],
+    stored: list[dict[str, int]],
+    issues: list[dict[str, int]] = [],  # noqa: B006
+    code: list[dict[str, int]] = [],  # noqa: B006
+) -> int:
+    """Build the vector indexes, once for all shards; return how many chunks are indexed."""
+    from course_lib.pipeline.storing import build_index, database
+
+    with database() as conn:
+        total = build_index(conn, [*stored, *issues, *code])
+    for name, count in total.counts().items():
+        metrics.log_metric(name, count)
+    return total.chunks
+
+
+@dsl.component(base_image=EMBEDDER, install_kfp_package=False)
+def evaluate(
+    metrics: dsl.Output[dsl.Metrics],
+    answers: dsl.Output[dsl.Markdown],
+    chunks: int,
+    questions: str,
+    tenant: str = "local",
+    repo: str = "documents",
+) -> float:
+    """Ask the index labelled questions; return recall@10. `chunks` makes it wait for the index."""
+    from pathlib import Path
+
+    from course_lib.embedder import EmbeddingClient
+    from course_lib.pipeline.evaluating import evaluate, markdown
+    from course_lib.pipeline.storing import database
+
+    with database() as conn:
+        run = evaluate(questions, conn=conn, embedder=EmbeddingClient(), tenant=tenant, repo=repo)
+    for name, value in run.means().items():
+        metrics.log_metric(name, round(value, 4))
+    Path(answers.path).write_text(markdown(run), encoding="utf-8")
+    return run.means()["recall@10"]
+
+
+@dsl.component(base_image=EMBEDDER, install_kfp_package=False)
+def report(
+    status: dsl.PipelineTaskFinalStatus,
+    page: dsl.Output[dsl.HTML],
+    tenant: str,
+    repo: str,
+    second_repo: str = "",
+) -> None:
+    """Write how the run ended and what the index holds now; it runs whatever happened before."""
+    from pathlib import Path
+
+    from course_lib.errors import CourseError
+    from course_lib.pipeline import reporting
+    from course_lib.pipeline.storing import database
+
+    found, problem = [], ""
+    try:
+        with database() as conn:
+            found = reporting.holdings(conn, tenant, [name for name in (repo, second_repo) if name])
+    except CourseError as error:
+        problem = str(error.args[0])
+    outcome = reporting.Outcome(status.state, status.error_message or "")
+    Path(page.path).write_text(reporting.page(outcome, found, problem), encoding="utf-8")
+    print(f"{outcome.state}: {sum(one.chunks for one in found)} chunks in the index")

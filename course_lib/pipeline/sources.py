@@ -1,0 +1,200 @@
+"""Getting documents: parameters of a pipeline go in, the documents of a source come out.
+
+Whether a step may be skipped because it ran before depends on what it would read, and not only on
+its parameters: a folder is read for its fingerprint, and a branch is pinned to its commit, first.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from course_lib.errors import InputError
+from course_lib.loader import Registry, default_registry
+from course_lib.pipeline.corpus import Corpus, Origin
+from course_lib.records import Skipped
+from course_lib.settings import project_root
+
+DIRECTORY = "directory"
+ISSUES = "issues"
+"""The partition of issues; as in `course_lib.indexing.repository`."""
+
+
+def read_folder(
+    source: str,
+    *,
+    tenant: str = "local",
+    repo: str = "documents",
+    partition: str = "documentation",
+    registry: Registry | None = None,
+) -> Corpus:
+    """Read the documents of a folder, or of another source that the registry knows.
+
+    Parameters
+    ----------
+    source
+        A folder: absolute, or relative to the project, whose place in an image is where a volume
+        with documents is mounted. Or ``ID:LOCATION`` for a registered source:
+        ``github:OWNER/NAME@REF:PATH`` reads a Git repository on GitHub.
+    tenant, repo, partition
+        Where the documents belong in the index.
+    registry
+        Which formats and sources there are; None takes this process's.
+
+    Returns
+    -------
+    Corpus
+
+    Raises
+    ------
+    InputError
+        If there is no such folder or source, or no document in it.
+
+    Examples
+    --------
+    >>> corpus = read_folder("data/documents")
+    >>> len(corpus.documents), corpus.documents[0].name
+    (5, 'ci-cd-for-ml.md')
+    """
+    registry = registry or default_registry()
+    scheme, location = _parts(source, registry)
+    unread: list[Skipped] = []
+    documents = registry.source(scheme).read(
+        location, extensions=registry.extensions(), on_skip=unread.append
+    )
+    if not documents:
+        raise InputError(
+            f"no document of a registered format could be read in {source}",
+            hint="Nothing was changed. Check the path; on a cluster, check that the volume that is "
+            f"mounted holds it. The formats are {', '.join(registry.extensions())}.",
+        )
+    # What a folder holds and cannot be read is not gone; what a repository skips is no text of it.
+    kept = unread if scheme == DIRECTORY else []
+    return Corpus(Origin(tenant, repo, partition=partition), documents, kept)
+
+
+def fingerprint(source: str, registry: Registry | None = None) -> str:
+    """Return what changes exactly when the documents of a source do.
+
+    Parameters
+    ----------
+    source, registry
+        As in `read_folder`.
+
+    Raises
+    ------
+    InputError
+        As `read_folder`.
+
+    Examples
+    --------
+    >>> fingerprint("data/documents") == fingerprint("data/documents")
+    True
+    """
+    return read_folder(source, registry=registry).fingerprint()
+
+
+def pin_commit(repo: str, ref: str) -> str:
+    """Return the hash of the commit that a branch, a tag or ``HEAD`` stands for now.
+
+    Raises
+    ------
+    InputError
+        If a name is out of its form.
+    GitHubError
+        If there is no such repository or ref, or GitHub cannot be asked.
+    """
+    from course_lib.loader.github.api import resolve_ref
+    from course_lib.loader.github.download import MAX_WAIT, clients
+    from course_lib.loader.github.names import check_ref, check_repository
+    from course_lib.loader.github.waiting import PATIENCE
+
+    check_repository(repo)
+    check_ref(ref)
+    with clients(None, MAX_WAIT, None, PATIENCE) as (api, _):
+        revision = resolve_ref(api, repo, ref)
+    assert revision is not None, "an answer without an ETag is never 'not modified'"
+    return revision.commit
+
+
+def github_code(
+    repo: str,
+    ref: str,
+    extensions: Sequence[str],
+    paths: Sequence[str] = (),
+    *,
+    commit: str = "",
+    tenant: str = "local",
+    partition: str = "",
+    dest: str | os.PathLike[str] | None = None,
+) -> Corpus:
+    """Download the files of one commit of a repository.
+
+    Parameters
+    ----------
+    repo, ref, extensions, paths, dest
+        As in `course_lib.loader.github.download_github_code`; the ref is what the version is called
+        in the index.
+    commit
+        What the ref was pinned to; empty asks GitHub.
+    tenant, partition
+        Where the files belong; without a partition, each goes to that of its kind.
+
+    Returns
+    -------
+    Corpus
+
+    Raises
+    ------
+    InputError, GitHubError
+        As `download_github_code`.
+    """
+    from course_lib.loader.github import download_github_code
+    from course_lib.loader.github.download import default_folder
+
+    folder = Path(dest) if dest is not None else default_folder(repo, ref)
+    download = download_github_code(repo, commit or ref, extensions, paths, dest=folder, say=_say)
+    origin = Origin(tenant, repo, ref, partition, download.commit, download.web)
+    return Corpus(origin, download.documents())
+
+
+def github_issues(repo: str, since: str = "", *, tenant: str = "local") -> Corpus:
+    """Download the issues of a repository, a document each.
+
+    Parameters
+    ----------
+    repo
+        As in `course_lib.loader.github.download_github_issues`.
+    since
+        Only those that changed then or later; empty for all.
+    tenant
+        Whose they are in the index.
+
+    Returns
+    -------
+    Corpus
+
+    Raises
+    ------
+    InputError, GitHubError
+        As `download_github_issues`.
+    """
+    from course_lib.loader.github import download_github_issues
+    from course_lib.loader.github.issue_records import issue_document
+
+    found = download_github_issues(repo, since or None, say=_say)
+    origin = Origin(tenant, repo, partition=ISSUES, complete=found.since is None)
+    return Corpus(origin, [issue_document(issue) for issue in found.issues])
+
+
+def _parts(source: str, registry: Registry) -> tuple[str, str]:
+    scheme, colon, location = source.partition(":")
+    # A drive of Windows has one letter, and no registered source does.
+    if colon and len(scheme) > 1 and scheme in registry.sources():
+        return scheme, location
+    return DIRECTORY, os.fspath(project_root() / source)
+
+
+def _say(sentence: str) -> None:
+    print(sentence, flush=True)

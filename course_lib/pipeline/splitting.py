@@ -1,0 +1,197 @@
+"""Splitting a shard: the file with a source's documents goes in, two files of the shard come out.
+
+One holds parsed-chunk-v1 records, the other what the index has to know of each document. What could
+not be split is in there too, so that a later step does not take it for gone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from course_lib.errors import InputError
+from course_lib.loader import Registry, default_registry, split_document, write_jsonl
+from course_lib.loader.contract import FileRejectedError
+from course_lib.pipeline.corpus import Corpus, Origin, Shard, read_corpus, read_values
+from course_lib.records import Chunk, Document, Skipped, TenantContext
+
+
+@dataclass(frozen=True, slots=True)
+class SplitDocument:
+    """What the index has to know of a document that was split.
+
+    Attributes
+    ----------
+    name, content
+        As in `Document`.
+    parser
+        Which parser split it, with its version.
+    citation_url
+        Where it can be read; empty where that is nowhere.
+    """
+
+    name: str
+    content: str
+    parser: str
+    citation_url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SplitShard:
+    """The documents of a shard, without their chunks.
+
+    Attributes
+    ----------
+    origin, shard
+        Of which source this is, and which part of it.
+    chunk_size, chunk_overlap
+        What the documents were split with.
+    documents
+        Those that were split.
+    kept
+        What is in the source and was not: it could not be read, or no parser could split it.
+    """
+
+    origin: Origin
+    shard: Shard
+    chunk_size: int
+    chunk_overlap: int
+    documents: Sequence[SplitDocument]
+    kept: Sequence[Skipped] = ()
+
+
+def split_shard(
+    documents: str | os.PathLike[str],
+    shard: str,
+    chunks_to: str | os.PathLike[str],
+    rows_to: str | os.PathLike[str],
+    chunk_size: int = 512,
+    chunk_overlap: int = 64,
+    *,
+    registry: Registry | None = None,
+) -> dict[str, int]:
+    """Split the documents of one shard, and return what there was.
+
+    Parameters
+    ----------
+    documents
+        The file that `write_corpus` wrote.
+    shard
+        Which part of it, such as ``"0/4"``.
+    chunks_to, rows_to
+        The files to write: the records, and the documents.
+    chunk_size, chunk_overlap
+        As in `split_text`, in characters.
+    registry
+        Who splits what; None takes this process's.
+
+    Returns
+    -------
+    dict
+        `documents`, `chunks` and `kept`, each a number.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read or written, or an argument is out of its range.
+    """
+    part = Shard.parse(shard)
+    corpus = read_corpus(documents, part)
+    registry = registry or default_registry()
+    context = _context(corpus, chunk_size, chunk_overlap)
+    chunks: list[Chunk] = []
+    rows: list[SplitDocument] = []
+    kept = list(corpus.unread)
+    for document in corpus.documents:
+        try:
+            pieces = registry.parse(
+                document, context, chunk_size=chunk_size, chunk_overlap=chunk_overlap
+            )
+        except FileRejectedError as error:
+            kept.append(Skipped(document.name, str(error.args[0])))
+            continue
+        chunks += _cited(pieces, corpus.origin)
+        url = document.metadata.get("citation_url") or ""
+        parser = registry.parser_for(document).state
+        rows.append(SplitDocument(document.name, document.content, parser, str(url)))
+    write_jsonl(chunks_to, (chunk.to_json() for chunk in chunks))
+    result = SplitShard(corpus.origin, part, chunk_size, chunk_overlap, rows, kept)
+    write_jsonl(rows_to, map(_line, _values(result)))
+    for file in kept[len(corpus.unread) :]:
+        print(f"left out: {file.name}: {file.reason}", flush=True)
+    return {"documents": len(rows), "chunks": len(chunks), "kept": len(kept)}
+
+
+def read_split(path: str | os.PathLike[str]) -> SplitShard:
+    """Read the documents that `split_shard` wrote.
+
+    Raises
+    ------
+    InputError
+        If there is no such file, or it is of another kind.
+    """
+    lines = read_values(path)
+    try:
+        head = next(lines)
+        documents, kept = [], []
+        for value in lines:
+            if "kept" in value:
+                kept.append(Skipped(value["name"], value["kept"]))
+            else:
+                documents.append(SplitDocument(**value))
+        return SplitShard(
+            Origin(**head["origin"]),
+            Shard.parse(head["shard"]),
+            head["chunk_size"],
+            head["chunk_overlap"],
+            documents,
+            kept,
+        )
+    except (StopIteration, KeyError, TypeError) as error:
+        raise InputError(
+            f"{path} does not hold the documents of a shard: {error!r}",
+            hint="Give the file that the step before wrote.",
+        ) from error
+
+
+def _context(corpus: Corpus, chunk_size: int, chunk_overlap: int) -> TenantContext:
+    """Return whose documents these are, after all settings have been tried on one letter."""
+    origin = corpus.origin
+    try:
+        split_document(
+            Document(Path("a"), "a", "a"),
+            chunk_size=chunk_size,
+            chunk_overlap=chunk_overlap,
+            tenant_id=origin.tenant,
+            repo_slug=origin.repo,
+        )
+    except (TypeError, ValueError) as error:
+        raise InputError(str(error), hint="Correct the parameters of the pipeline.") from error
+    return TenantContext(tenant=origin.tenant, repo=origin.repo, branch=origin.branch)
+
+
+def _cited(chunks: Sequence[Chunk], origin: Origin) -> Sequence[Chunk]:
+    if not origin.commit:
+        return chunks
+    from course_lib.loader.github import cite
+
+    return [cite(chunk, origin.web, origin.commit) for chunk in chunks]
+
+
+def _values(split: SplitShard) -> Sequence[Mapping[str, Any]]:
+    head = {
+        "origin": asdict(split.origin),
+        "shard": str(split.shard),
+        "chunk_size": split.chunk_size,
+        "chunk_overlap": split.chunk_overlap,
+    }
+    kept = [{"name": file.name, "kept": file.reason} for file in split.kept]
+    return [head, *map(asdict, split.documents), *kept]
+
+
+def _line(value: Mapping[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=False)

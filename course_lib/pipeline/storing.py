@@ -1,0 +1,227 @@
+"""Storing a shard: the two files of a split shard go in, its part of the index is up to date.
+
+Doing it again changes nothing, and doing it after it was killed completes it: what is stored
+is neither encoded nor written again. The vector indexes are built once, after all shards.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import psycopg
+
+from course_lib.embedder import EmbeddingClient
+from course_lib.errors import InputError
+from course_lib.indexing.citations import renew_citations
+from course_lib.indexing.ingest import document_row
+from course_lib.indexing.repository import BY_KIND, partition_of
+from course_lib.indexing.update import update_source
+from course_lib.loader import read_chunks
+from course_lib.pipeline.splitting import SplitDocument, SplitShard, read_split
+from course_lib.records import Chunk, Document
+from course_lib.store import Source, SourceDocument, WriteReport, build_vector_indexes, connect
+
+URL = "DATABASE_URL"
+COUNTS = ("documents", "chunks", "inserted", "updated", "unchanged", "deleted", "encoded", "kept")
+"""What is counted of a shard; see `Stored`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What storing a shard, or several, found and did.
+
+    `documents` and `chunks` count what the source holds; the next four count rows of
+    `document_chunks`; `encoded` counts chunks that went through the model; `kept` counts files that
+    are there and could not be read or split, so that what is stored of them stays.
+    """
+
+    documents: int = 0
+    chunks: int = 0
+    inserted: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    deleted: int = 0
+    encoded: int = 0
+    kept: int = 0
+
+    def counts(self) -> dict[str, int]:
+        """Return the numbers by their names."""
+        return {name: getattr(self, name) for name in COUNTS}
+
+
+def database() -> psycopg.Connection:
+    """Return a connection to the database that the environment names.
+
+    Raises
+    ------
+    InputError
+        If it names none. A step never starts a server of its own: it would be gone with the step.
+    DatabaseError
+        If it cannot be reached.
+    """
+    url = os.environ.get(URL, "").strip()
+    if not url:
+        raise InputError(
+            f"the step has no {URL}",
+            hint="On a cluster it comes from the Secret rag-database in the namespace of the "
+            "pipelines, which infra/setup-kubeflow.sh makes; on this machine `course pipeline run` "
+            "sets it.",
+        )
+    return connect(url)
+
+
+def store_shard(
+    rows: str | os.PathLike[str],
+    chunks: str | os.PathLike[str],
+    *,
+    conn: psycopg.Connection,
+    embedder: EmbeddingClient,
+    batch_size: int = 32,
+    say: Callable[[str], None] = lambda sentence: None,
+) -> Stored:
+    """Make the index hold exactly the documents of one shard, among those that fall in it.
+
+    Parameters
+    ----------
+    rows, chunks
+        The files that `split_shard` wrote.
+    conn
+        A connection from `connect`; the tables are created if they are missing.
+    embedder
+        Encodes what is new.
+    batch_size
+        Chunks that go through the model at once.
+    say
+        Called with a sentence about what is noteworthy.
+
+    Returns
+    -------
+    Stored
+
+    Raises
+    ------
+    InputError
+        If a file is missing, or does not belong to the other.
+    DatabaseError
+        If the database went away; what was written until then is whole and stays.
+    """
+    split = read_split(rows)
+    pieces = _pieces(chunks, split)
+    groups = _spread(split)
+    total = Stored(documents=len(split.documents), kept=len(split.kept))
+    for partition, documents in groups.items():
+        source = Source(partition, split.origin.tenant, split.origin.repo, split.origin.branch)
+        update = update_source(
+            conn,
+            embedder,
+            source,
+            {row.name: row for row in _rows(documents, split, embedder.model_name)},
+            lambda name: pieces.get(name, ()),
+            is_gone=_gone_from(split),
+            part=str(split.shard),
+            build_indexes=False,
+            batch_size=batch_size,
+            say=say,
+        )
+        if split.origin.commit:
+            current = _rows(documents, split, embedder.model_name)
+            renew_citations(conn, source, current, split.origin.web, split.origin.commit)
+        there = sum(len(pieces.get(document.name, ())) for document in documents)
+        total = _added(total, there, update.written, update.encoded)
+    return total
+
+
+def build_index(conn: psycopg.Connection, stored: Iterable[Mapping[str, float]]) -> Stored:
+    """Build the vector indexes that are missing, and return what the shards counted together.
+
+    Parameters
+    ----------
+    conn
+        A connection from `connect`.
+    stored
+        The counts of each shard. Kubeflow makes floats of numbers in lists; they are whole.
+
+    Raises
+    ------
+    InputError
+        If there are no counts of any shard.
+    """
+    shards = list(stored)
+    if not shards:
+        raise InputError("no shard was stored", hint="Run the pipeline again.")
+    build_vector_indexes(conn)
+    return Stored(**{name: int(sum(shard[name] for shard in shards)) for name in COUNTS})
+
+
+def _pieces(path: str | os.PathLike[str], split: SplitShard) -> Mapping[str, Sequence[Chunk]]:
+    names = {document.name for document in split.documents}
+    owner = (split.origin.tenant, split.origin.repo)
+    pieces: defaultdict[str, list[Chunk]] = defaultdict(list)
+    for chunk in read_chunks(path):
+        if chunk.source_path not in names or (chunk.tenant_id, chunk.repo_slug) != owner:
+            raise InputError(
+                f"{path} holds a chunk of {chunk.source_path} ({chunk.repo_slug}), which is not in "
+                f"shard {split.shard} of {split.origin.repo}",
+                hint="Give the two files that one step wrote.",
+            )
+        pieces[chunk.source_path].append(chunk)
+    return pieces
+
+
+def _spread(split: SplitShard) -> dict[str, list[SplitDocument]]:
+    """Return partition → documents, also for partitions that none of them belongs to any more."""
+    if split.origin.partition:
+        return {split.origin.partition: list(split.documents)}
+    groups: dict[str, list[SplitDocument]] = {name: [] for name in BY_KIND}
+    for document in split.documents:
+        groups[partition_of(document.name)].append(document)
+    return groups
+
+
+def _rows(
+    documents: Sequence[SplitDocument], split: SplitShard, model: str
+) -> list[SourceDocument]:
+    return [
+        replace(
+            document_row(
+                Document(Path(document.name), document.name, document.content),
+                parser=document.parser,
+                chunk_size=split.chunk_size,
+                chunk_overlap=split.chunk_overlap,
+                model=model,
+            ),
+            commit_sha=split.origin.commit or None,
+            citation_url=document.citation_url or None,
+        )
+        for document in documents
+    ]
+
+
+def _gone_from(split: SplitShard) -> Callable[[str], bool]:
+    """Return what says whether a stored document that is not in the shard is gone.
+
+    It is not if it falls in another shard, or its file, or a folder above it, is there.
+    """
+    if not split.origin.complete:
+        return lambda name: False
+    kept = {file.name for file in split.kept}
+    folders = tuple(name for name in kept if name.endswith("/"))
+    return lambda name: (
+        split.shard.holds(name) and name not in kept and not name.startswith(folders)
+    )
+
+
+def _added(total: Stored, chunks: int, written: WriteReport, encoded: int) -> Stored:
+    return replace(
+        total,
+        chunks=total.chunks + chunks,
+        inserted=total.inserted + written.inserted,
+        updated=total.updated + written.updated,
+        unchanged=total.unchanged + chunks - written.inserted - written.updated,
+        deleted=total.deleted + written.deleted,
+        encoded=total.encoded + encoded,
+    )

@@ -1,0 +1,75 @@
+"""Every lab that is built: its solution, an untouched copy, and one with the first answer alone."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from course_lib.settings import project_root
+from course_lib.teaching.grade import Gradebook, Limits, Master, Order, grade_all, read_master
+from course_lib.teaching.grade.sessions import can_fork
+from tests.grading.conftest import any_fence
+
+pytestmark = pytest.mark.long
+LIMITS = Limits(cell=60, budget=240)
+
+
+def labs_with_points() -> list[Path]:
+    """Return the solutions of built labs that have something to grade."""
+    return [
+        path
+        for path in sorted((project_root() / "solutions").glob("*.ipynb"))
+        if '"grade": true' in path.read_text(encoding="utf-8")
+        and (project_root() / "labs" / path.name).is_file()
+    ]
+
+
+def hand_in(folder: Path, master: Master) -> None:
+    """Write three submissions of a lab."""
+    folder.mkdir()
+    sheet = (project_root() / "labs" / master.path.name).read_text(encoding="utf-8")
+    partly = json.loads(sheet)
+    answer = master.answers[0]
+    for cell in partly["cells"]:
+        if cell["metadata"].get("nbgrader", {}).get("grade_id") == answer.grade_id:
+            cell["source"] = answer.source
+    right = master.path.read_text(encoding="utf-8")
+    texts = {"right": right, "untouched": sheet, "partly": json.dumps(partly)}
+    for name, text in texts.items():
+        (folder / f"{name}.ipynb").write_text(text, encoding="utf-8")
+
+
+def points(book: Gradebook) -> dict[str, list[float | None]]:
+    return {one.learner: [mark.points for mark in one.marks] for one in book.grades}
+
+
+@pytest.mark.parametrize("solution", labs_with_points(), ids=lambda path: path.stem)
+def test_a_lab_gives_what_is_due(solution: Path, tmp_path: Path) -> None:
+    master = read_master(solution, lab=solution.stem[:2])
+    hand_in(tmp_path / "in", master)
+    book = grade_all(Order(tmp_path / "in", tmp_path / "out", master, any_fence(), LIMITS, jobs=1))
+    assert {one.status for one in book.grades} == {"graded"}
+    most = [cell.points for cell in master.checks]
+    assert sum(most) == 10
+    assert points(book) == {
+        "right": most, "untouched": [0] * len(most), "partly": [most[0], *[0] * len(most[1:])],
+    }, book.grades  # fmt: skip
+    assert not any(one.flags for one in book.grades), book.grades
+
+
+@pytest.mark.skipif(not can_fork(), reason="no fork here")
+@pytest.mark.parametrize("lab", ["01", "05"])
+def test_both_engines_give_a_lab_the_same_points(lab: str, tmp_path: Path) -> None:
+    (solution,) = (path for path in labs_with_points() if path.name.startswith(lab))
+    master = read_master(solution, lab=lab)
+    hand_in(tmp_path / "in", master)
+    books = [
+        grade_all(
+            Order(tmp_path / "in", tmp_path / str(cold), master, any_fence(), LIMITS, 1, cold)
+        )
+        for cold in (False, True)
+    ]
+    assert [book.engine for book in books] == ["forked", "cold"]
+    assert points(books[0]) == points(books[1])
+    flags = [[one.flags for one in book.grades] for book in books]
+    assert flags[0] == flags[1]

@@ -1,0 +1,86 @@
+"""What a lab sees of a run: attempts, cached tasks, errors, and an untouched notebook after it."""
+
+import builtins
+import logging
+import os
+import sys
+
+import pytest
+
+from course_lib.teaching.lab.local_runs import run_locally
+
+pytest.importorskip("kfp")
+
+from kfp import dsl
+from kfp.dsl import Dataset, Input, Output
+
+IMAGE = "python:3.13-slim"
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="kfp runs its components in a POSIX shell")
+
+
+@dsl.component(base_image=IMAGE, install_kfp_package=False)
+def write_number(number: str, file: Output[Dataset], doomed: str):
+    import os
+    from pathlib import Path
+
+    is_first = not Path(file.path).exists()
+    Path(file.path).write_text(f"{number}\n", encoding="utf-8")
+    if number == doomed and is_first:
+        os._exit(137)
+    file.metadata["numbers"] = 1
+
+
+@dsl.component(base_image=IMAGE, install_kfp_package=False)
+def join(parts: Input[list[Dataset]], all_of_them: Output[Dataset]):
+    from pathlib import Path
+
+    texts = [Path(part.path).read_text(encoding="utf-8") for part in parts]
+    Path(all_of_them.path).write_text("".join(texts), encoding="utf-8")
+    all_of_them.metadata["numbers"] = int(sum(part.metadata["numbers"] for part in parts))
+
+
+@dsl.pipeline(name="numbers")
+def numbers(doomed: str, of: list[str] = ["0", "1", "2"]) -> Dataset:  # noqa: B006
+    with dsl.ParallelFor(of, parallelism=2) as number:
+        part = write_number(number=number, doomed=doomed).set_retry(num_retries=1)
+    return join(parts=dsl.Collected(part.outputs["file"])).outputs["all_of_them"]
+
+
+def test_a_killed_task_is_tried_again_and_the_second_run_comes_from_the_cache():
+    first = run_locally(numbers, doomed="1")
+    assert str(first).splitlines() == [
+        "join             done",
+        "write-number[0]  done",
+        "write-number[1]  failed  ended without a word",
+        "write-number[1]  done",
+        "write-number[2]  done",
+        "finished",
+    ]
+    with open(first.outputs["Output"].path, encoding="utf-8") as file:
+        assert file.read() == "0\n1\n2\n"
+    second = run_locally(numbers, doomed="1")
+    assert (second.count("cached"), second.count("done"), second.error) == (4, 0, "")
+    assert second.outputs["Output"].uri == first.outputs["Output"].uri
+
+
+@dsl.component(base_image=IMAGE, install_kfp_package=False)
+def fail():
+    raise ValueError("no such thing")
+
+
+def test_a_failed_run_is_a_result_and_leaves_print_and_logging_as_they_were(
+    capsys: pytest.CaptureFixture[str],
+):
+    logger = logging.getLogger()
+    before = builtins.print, logger.level, logger.handlers[:], logger.filters[:], sys.stdout
+    run = run_locally(fail)
+    assert [attempt.error for attempt in run.attempts] == ["ValueError: no such thing"]
+    assert "finished with status FAILURE" in run.error
+    after = builtins.print, logger.level, logger.handlers[:], logger.filters[:], sys.stdout
+    assert after == before
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_loop_over_nothing_is_an_error_and_no_crash():
+    assert "not found" in run_locally(numbers, doomed="", of=[]).error

@@ -1,0 +1,67 @@
+"""Passages for tests, with whatever matters to them, and an index of a few files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from hypothesis import HealthCheck, settings
+
+from course_lib.answers import Passage
+from course_lib.answers.passages import Origin
+from course_lib.embedder import EmbeddingClient
+from course_lib.indexing import ingest
+from course_lib.records import SearchResult
+from course_lib.store import connect, fresh_database
+
+UNHURRIED = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+"""For tests with made-up examples, on a machine that may be busy."""
+
+
+def make_result(
+    content: str = "Some text.", path: str = "docs/a.md", **fields: Any
+) -> SearchResult:
+    return SearchResult(
+        **{
+            "chunk_id": f"{path} {content}",
+            "document_name": path,
+            "chunk_index": 0,
+            "content": content,
+            "similarity_score": 0.5,
+            "score": 0.5,
+            "partition": "documentation",
+            "repo_slug": "docs",
+            "branch": "",
+            "kind": "section",
+            "name": "Section",
+            **fields,
+        }
+    )
+
+
+def make_passage(
+    index: int = 1,
+    content: str = "Some text.",
+    path: str = "docs/a.md",
+    *,
+    origin: Origin = "search",
+    score: float = 0.5,
+    **fields: Any,
+) -> Passage:
+    return Passage(index, make_result(content, path, **fields), origin, score)
+
+
+@contextmanager
+def index_of(
+    files: Mapping[str, str], folder: Path, embedder: EmbeddingClient, **how: Any
+) -> Iterator[psycopg.Connection]:
+    """Write files, ingest them into a database of their own, and give a connection to it."""
+    for name, text in files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    with fresh_database("answers") as fresh, connect(fresh.url, autocommit=True) as conn:
+        ingest(folder, conn=conn, embedder=embedder, **how)
+        yield conn

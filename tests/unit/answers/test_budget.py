@@ -1,0 +1,185 @@
+"""Tokens are counted without a network, and a prompt always fits its window."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import Tokenizer, models, pre_tokenizers
+
+from course_lib.answers import (
+    Passage,
+    Prompt,
+    build_prompt,
+    count_tokens,
+    ensure_prompt_fits,
+    resolve_context_window,
+    tokenizer_name,
+)
+from course_lib.answers import tokens as tokens_module
+from course_lib.errors import InputError
+from tests.unit.answers.made import UNHURRIED, make_passage
+
+
+@pytest.fixture(autouse=True)
+def no_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A machine on which tiktoken has no data."""
+    folder = tmp_path / "tiktoken"
+    folder.mkdir()
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(folder))
+    tokens_module._counter.cache_clear()
+    yield folder
+    tokens_module._counter.cache_clear()
+
+
+@pytest.mark.parametrize("model", ["", "gpt-4o", "llama3", "../etc", "a b", "no/such/name/at/all"])
+def test_without_any_data_there_is_an_estimate_that_says_so(model: str) -> None:
+    assert tokenizer_name(model) == "an estimate: 3 bytes a token"
+    assert count_tokens("abcdefg", model) == 3
+    assert count_tokens("数", model) == 1
+    assert count_tokens("\ud800", model) == 1
+
+
+def test_tiktoken_counts_where_its_data_is(no_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # A vocabulary of the bytes alone, under the name that tiktoken gives it.
+    address = "https://openaipublic.blob.core.windows.net/encodings/o200k_base.tiktoken"
+    lines = [base64.b64encode(bytes([byte])) + f" {byte}".encode() for byte in range(256)]
+    name = hashlib.sha1(address.encode()).hexdigest()
+    data = b"\n".join(lines) + b"\n"
+    (no_data / name).write_bytes(data)
+    monkeypatch.setattr("tiktoken.load.check_hash", lambda data, expected: True)
+    monkeypatch.setattr("tiktoken.registry.ENCODINGS", {})
+    assert tokenizer_name("gpt-4o-mini") == "tiktoken o200k_base"
+    assert count_tokens("drift", "gpt-4o-mini") == 5
+    # What spells a special token is text.
+    assert count_tokens("<|endoftext|>", "gpt-4o-mini") == 13
+
+
+def test_damaged_data_of_tiktoken_is_no_data(
+    no_data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = "https://openaipublic.blob.core.windows.net/encodings/o200k_base.tiktoken"
+    (no_data / hashlib.sha1(address.encode()).hexdigest()).write_bytes(b"damaged")
+    monkeypatch.setattr("tiktoken.registry.ENCODINGS", {})
+
+    def no_network(address: str) -> bytes:
+        raise OSError("no network")
+
+    monkeypatch.setattr("tiktoken.load.read_file", no_network)
+    assert tokenizer_name("gpt-4o").startswith("an estimate")
+
+
+def test_a_models_own_tokenizer_counts_where_it_is(tmp_path: Path) -> None:
+    tokenizer = Tokenizer(models.WordLevel({"drift": 0, "?": 1}, unk_token="?"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.enable_truncation(2)
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    (tmp_path / "config.json").write_text("{}", encoding="utf-8")
+    assert tokenizer_name(str(tmp_path)) == f"the tokenizer of {tmp_path}"
+    assert count_tokens("drift is slow drift", str(tmp_path)) == 4
+
+
+def test_a_damaged_tokenizer_is_none(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{}", encoding="utf-8")
+    assert tokenizer_name(str(tmp_path)).startswith("an estimate")
+    (tmp_path / "tokenizer.json").write_text("{", encoding="utf-8")
+    tokens_module._counter.cache_clear()
+    assert tokenizer_name(str(tmp_path)).startswith("an estimate")
+
+
+@pytest.mark.parametrize(
+    ("model", "window"),
+    [
+        ("gpt-4o-mini", 128_000),
+        ("gpt-4o-2024-08-06", 128_000),
+        ("gpt-4", 8_192),
+        ("gpt-4-0613", 8_192),
+        ("GPT-4.1-nano", 1_047_576),
+        ("llama3", 8_192),
+        ("llama3:8b-instruct", 8_192),
+        ("llama3.1:70b", 131_072),
+        ("registry.local/library/qwen2.5-coder:7b", 32_768),
+        ("my-own", 8_192),
+        ("", 8_192),
+    ],
+)
+def test_a_window_is_known_by_the_beginning_of_the_name(model: str, window: int) -> None:
+    assert resolve_context_window(model) == window
+    assert resolve_context_window(model, given=5) == 5
+
+
+# --- fitting ---
+
+PASSAGES = [
+    make_passage(number, "word " * 60, f"{number}.md", score=score)
+    for number, score in [(1, 0.9), (2, 0.2), (3, 0.7), (4, 0.2), (5, 0.5)]
+]
+
+
+def build(passages: Sequence[Passage]) -> Prompt:
+    return build_prompt("What is drift?", passages, system="Be brief.")
+
+
+def fit(window: int, **how: int) -> tuple[list[int], list[int], int]:
+    """Return the passages that are kept, those that are dropped, and the room of the answer."""
+    fitted = ensure_prompt_fits(
+        build, PASSAGES, model="", window=window, **{"margin": 100, "max_output": 400, **how}
+    )
+    budget = fitted.budget
+    assert fitted.prompt == build(fitted.passages)
+    assert budget.input + budget.output + budget.margin <= window
+    assert budget.needed + budget.free == window
+    assert len(budget.passages) == len(fitted.passages)
+    assert min(budget.passages, default=1) > 0
+    kept = [one.index for one in fitted.passages]
+    return kept, [one.index for one in fitted.dropped], budget.output
+
+
+def test_with_room_enough_everything_goes_in() -> None:
+    assert fit(10_000) == ([1, 2, 3, 4, 5], [], 400)
+
+
+def test_the_weakest_go_first_and_of_equals_the_last() -> None:
+    whole = ensure_prompt_fits(build, PASSAGES, model="", window=10_000, margin=0).budget
+    one = max(whole.passages)
+    needed = whole.input + 100 + 256
+    assert fit(needed)[1] == []
+    assert fit(needed - 1)[1] == [4]
+    assert fit(needed - one - 1)[:2] == ([1, 3, 5], [2, 4])
+    assert fit(whole.fixed + 100 + 256)[:2] == ([], [1, 2, 3, 4, 5])
+
+
+def test_the_answer_gets_what_is_left() -> None:
+    assert 256 <= fit(1_200)[2] <= 400
+    assert fit(10_000, max_output=5_000)[2] == 5_000
+    assert fit(10_000, max_output=10)[2] == 10
+    assert fit(1_200, least_output=390, max_output=395)[2] >= 390
+
+
+def test_a_question_that_does_not_fit_is_refused() -> None:
+    with pytest.raises(InputError, match="the question does not fit: it takes") as caught:
+        fit(300)
+    assert "RAG_CONTEXT_WINDOW" in caught.value.hint
+    for window in (0, 1, 99):
+        with pytest.raises(InputError, match="has room for 0 beside"):
+            fit(window)
+    with pytest.raises(InputError, match="needs room"):
+        fit(1_000, max_output=0)
+
+
+@UNHURRIED
+@given(st.integers(0, 3_000), st.integers(0, 500), st.integers(1, 900), st.integers(1, 900))
+def test_whatever_the_numbers_the_prompt_fits_or_is_refused(
+    window: int, margin: int, most: int, least: int
+) -> None:
+    try:
+        kept, dropped, output = fit(window, margin=margin, max_output=most, least_output=least)
+    except InputError:
+        return
+    assert sorted(kept + dropped) == [1, 2, 3, 4, 5]
+    assert min(most, least) <= output <= most

@@ -1,0 +1,240 @@
+"""The passages for a question, from a real index with the real model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psycopg
+import pytest
+
+from course_lib.answers import Context, retrieve_context
+from course_lib.answers import context as context_module
+from course_lib.embedder import EmbeddingClient
+from course_lib.errors import DatabaseError, InputError
+from course_lib.indexing import ingest
+from course_lib.store import create_schema, write_chunks
+from tests.unit.answers.made import index_of
+from tests.unit.chunks import make_chunk
+
+STEPS = "\n".join(
+    f"def step_{number}():\n    return 'The tide table has row {number}.'\n" for number in range(12)
+)
+FILES = {
+    "undo.md": "# Undo\n\nA release that went wrong is taken back with the command rollback.",
+    "undo_again.md": "# Undo\n\nA release that went wrong is taken back with the command rollback.",
+    "back.md": "# Back\n\nTo take a wrong release back, run the command rollback at once.",
+    "scaling.md": "# Scaling\n\nMore replicas serve more requests at the same time.",
+    "cats.md": "# Cats\n\nA cat purrs when it is stroked, and sleeps the rest of the day.",
+    "tide/steps.py": STEPS,
+    "a/settings.yaml": "replicas: 2\nname: porter\n",
+    "b/settings.yaml": "replicas: 7\nname: waiter\n",
+}
+QUESTION = "How do I take a wrong release back?"
+
+
+@pytest.fixture(scope="module")
+def index(
+    tmp_path_factory: pytest.TempPathFactory, embedder: EmbeddingClient
+) -> Iterator[psycopg.Connection]:
+    folder = tmp_path_factory.mktemp("files")
+    with index_of(FILES, folder, embedder, chunk_size=120, chunk_overlap=0) as conn:
+        structure = [
+            make_chunk(text, kind="structure", source_path="STRUCTURE.md", tenant_id="local",
+                       repo_slug="documents", customMeta={"chunkIndex": place})
+            for place, text in enumerate(["undo.md: taking releases back", "cats.md: on cats"])
+        ]  # fmt: skip
+        vectors = embedder.encode([chunk.content for chunk in structure])
+        write_chunks(conn, structure, vectors)
+        yield conn
+
+
+def ask(
+    index: psycopg.Connection, embedder: EmbeddingClient, question: str = QUESTION, **how: Any
+) -> Context:
+    return retrieve_context(index, embedder, question, **{"threshold": -1, **how})
+
+
+def paths(context: Context, *origins: str) -> list[str]:
+    return [one.path for one in context.passages if one.origin in origins or not origins]
+
+
+def test_search_fills_what_names_and_structure_leave(
+    index: psycopg.Connection, embedder: EmbeddingClient
+) -> None:
+    context = ask(index, embedder, top_k=4)
+    assert [one.index for one in context.passages] == [1, 2, 3, 4]
+    assert [one.origin for one in context.passages] == ["structure", "search", "search", "search"]
+    assert context.passages[0].result.content == "undo.md: taking releases back"
+    assert context.has_structure
+    assert (context.hints, context.unknown_hints, context.reranker) == ((), (), "")
+    scores = [one.score for one in context.passages]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_copies_are_left_out(index: psycopg.Connection, embedder: EmbeddingClient) -> None:
+    found = paths(ask(index, embedder, top_k=20))
+    assert len({"undo.md", "undo_again.md"} & set(found)) == 1
+    assert "back.md" in found
+
+
+def test_what_repeats_others_comes_later(
+    index: psycopg.Connection, embedder: EmbeddingClient
+) -> None:
+    alike = {"undo.md", "undo_again.md", "back.md"}
+    same = ask(index, embedder, top_k=2, structure_max_chunks=0, diversity=0)
+    assert set(paths(same)) <= alike
+    other = ask(index, embedder, top_k=2, structure_max_chunks=0, diversity=0.9)
+    assert len(set(paths(other)) & alike) == 1
+
+
+def test_a_named_file_comes_first_and_is_capped(
+    index: psycopg.Connection, embedder: EmbeddingClient
+) -> None:
+    question = "What does steps.py say about row 7 of the tide table?"
+    context = ask(index, embedder, question, hint_max_chunks=3, top_k=6)
+    assert paths(context)[:3] == ["tide/steps.py"] * 3
+    assert [one.origin for one in context.passages[:4]] == ["hint", "hint", "hint", "structure"]
+    assert len(context.passages) == 6
+    assert any("row 7" in one.result.content for one in context.passages[:3])
+    assert context.hints == ("steps.py",)
+    assert ask(index, embedder, question, hint_max_chunks=0).hints == ()
+
+
+def test_a_named_file_may_have_more_than_the_top_k(
+    index: psycopg.Connection, embedder: EmbeddingClient
+) -> None:
+    context = ask(index, embedder, "steps.py", hint_max_chunks=8, top_k=2)
+    assert paths(context, "hint") == ["tide/steps.py"] * 8
+    assert paths(context, "search") == []
+
+
+def test_a_name_that_several_files_have_means_them_all_and_a_path_one(
+    index: psycopg.Connection, embedder: EmbeddingClient
+) -> None:
+    both = ask(index, embedder, "How many replicas in settings.yaml?")
+    assert set(paths(both, "hint")) == {"a/settings.yaml", "b/settings.yaml"}
+    one = ask(index, embedder, "How many replicas in b/settings.yaml?")
+    assert set(paths(one, "hint")) == {"b/settings.yaml"}
+
+
+def test_a_name_that_too_many_files_have_means_those_that_are_found(
+    index: psycopg.Connection, embedder: EmbeddingClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(context_module, "MOST_FILES", 2)
+    question = "In settings.yaml, who is the waiter? And cats.md?"
+    found = set(paths(ask(index, embedder, question), "hint"))
+    # Each name that is written gets a file before any gets a second one.
+    assert len(found) == 2
+    assert "cats.md" in found
+
+
+def test_a_name_that_nothing_has_is_told(
+    index: psycopg.Connection, embedder: EmbeddingClient
+) -> None:
+    context = ask(index, embedder, "What is in ships.md?")
+    assert (context.hints, context.unknown_hints) == ((), ("ships.md",))
+    assert paths(context, "search")
+
+
+def test_slots_are_kept_for_the_structure(
+    index: psycopg.Connection, embedder: EmbeddingClient
+) -> None:
+    assert paths(ask(index, embedder, structure_max_chunks=2), "structure") == ["STRUCTURE.md"] * 2
+    none = ask(index, embedder, structure_max_chunks=0, top_k=20)
+    assert "STRUCTURE.md" not in paths(none)
+    assert not none.has_structure
+
+
+def test_without_a_structure_it_works_as_well(
+    conn: psycopg.Connection, embedder: EmbeddingClient, tmp_path: Path
+) -> None:
+    (tmp_path / "a.md").write_text(FILES["undo.md"], encoding="utf-8")
+    ingest(tmp_path, conn=conn, embedder=embedder)
+    context = ask(conn, embedder)
+    assert paths(context, "search") == ["a.md"]
+    assert not context.has_structure
+
+
+def test_what_is_kept_out_is_nowhere(index: psycopg.Connection, embedder: EmbeddingClient) -> None:
+    question = "What do steps.py and undo.md say about the rows of the tide table?"
+    context = ask(index, embedder, question, exclude=["tide/steps.py"], top_k=6)
+    assert "tide/steps.py" not in paths(context)
+    assert paths(context, "hint") == ["undo.md"]
+    # Its twelve pieces come first in every search, and leave no gap.
+    assert len(context.passages) == 6
+
+
+@pytest.mark.parametrize("mode", ["dense", "hybrid"])
+def test_filters_hold_everywhere(
+    index: psycopg.Connection, embedder: EmbeddingClient, mode: Any
+) -> None:
+    for where in ({"repo": "other"}, {"branch": "v1"}, {"tenant": "theirs"}):
+        assert ask(index, embedder, "cats.md", mode=mode, **where).passages == ()
+    assert ask(index, embedder, "cats.md", partitions="issues", structure_max_chunks=0,
+               mode=mode).passages == ()  # fmt: skip
+
+
+def test_a_threshold_is_for_what_is_searched_and_not_for_what_is_named(
+    index: psycopg.Connection, embedder: EmbeddingClient
+) -> None:
+    context = ask(index, embedder, "cats.md, please", threshold=0.99)
+    assert paths(context, "search") == []
+    assert paths(context, "hint") == ["cats.md"]
+
+
+def test_maxsim_orders_the_union(index: psycopg.Connection, embedder: EmbeddingClient) -> None:
+    question = "In cats.md, how do I take a wrong release back?"
+    context = ask(index, embedder, question, rerank="maxsim", structure_max_chunks=0)
+    assert context.reranker == "maxsim"
+    assert "cats.md" in paths(context, "hint")
+    assert paths(context, "search")[0] in {"undo.md", "undo_again.md", "back.md"}
+    assert [one.index for one in context.passages] == list(range(1, len(context.passages) + 1))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"question": " "}, "empty"),
+        ({"top_k": 0}, "top_k is 0"),
+        ({"hint_max_chunks": -1}, "below 0"),
+        ({"structure_max_chunks": -1}, "below 0"),
+        ({"rerank_k": 0}, "rerank_k is 0"),
+        ({"diversity": 1.1}, "diversity is 1.1"),
+        ({"threshold": 2}, "threshold is 2"),
+    ],
+)
+def test_a_wrong_argument_is_refused(
+    index: psycopg.Connection, embedder: EmbeddingClient, arguments: dict[str, Any], says: str
+) -> None:
+    with pytest.raises(InputError, match=says):
+        ask(index, embedder, **arguments)
+
+
+def test_without_an_index_it_says_so(conn: psycopg.Connection, embedder: EmbeddingClient) -> None:
+    with pytest.raises(DatabaseError, match="no index"):
+        ask(conn, embedder)
+
+
+def test_an_empty_index_gives_nothing(conn: psycopg.Connection, embedder: EmbeddingClient) -> None:
+    create_schema(conn)
+    assert ask(conn, embedder, "cats.md").passages == ()
+
+
+@pytest.mark.parametrize("question", ["the of", "'\"", "\0", "😀 x.md", "\ud800", "x" * 10_000])
+def test_whatever_is_asked_something_comes_back(
+    index: psycopg.Connection, embedder: EmbeddingClient, question: str
+) -> None:
+    assert ask(index, embedder, question).passages
+
+
+def test_vectors_come_as_they_were_written(index: psycopg.Connection) -> None:
+    [row] = index.execute(
+        "SELECT id::text, embedding::vector::real[] FROM document_chunks "
+        "WHERE document_name = 'cats.md' LIMIT 1"
+    ).fetchall()
+    result = retrieve_context(index, EmbeddingClient(cache=True), "cats.md").passages[0].result
+    found = context_module._vectors(index, [result])[row[0]]
+    np.testing.assert_allclose(found, np.array(row[1], np.float32), atol=1e-6)

@@ -1,0 +1,351 @@
+"""Each generator against a server that speaks its protocol, well and badly."""
+
+from __future__ import annotations
+
+import base64
+import logging
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from course_lib.answers import GenerationError, Prompt, Request, generator
+from course_lib.answers.generators.ollama import Ollama
+from course_lib.answers.generators.openai_compatible import OpenAICompatible
+from course_lib.errors import InputError
+from course_lib.settings import Settings
+from tests.language_models import (
+    LanguageModel,
+    Reply,
+    language_model,
+    ollama,
+    ollama_window,
+    openai,
+    openai_error,
+    refused_url,
+)
+
+KEY = "sk-very-secret-key-4711"
+TIMEOUT = 0.5
+
+Make = Callable[[str], Any]
+
+
+def to_ollama(url: str, **how: Any) -> Ollama:
+    return Ollama(url, "m", **{"timeout": 60, **how})
+
+
+def to_openai(url: str, **how: Any) -> OpenAICompatible:
+    how = {"timeout": 60, "retries": 0, "api_key": KEY, "model": "m", **how}
+    return OpenAICompatible(base_url=f"{url}/v1", **how)
+
+
+BOTH = pytest.mark.parametrize(
+    ("make", "path", "reply"),
+    [(to_ollama, "chat", ollama), (to_openai, "completions", openai)],
+    ids=["ollama", "openai"],
+)
+
+
+def request(**fields: Any) -> Request:
+    prompt = Prompt("Be brief.", "What is drift?")
+    return Request(**{"prompt": prompt, "question": "", "passages": (), "max_output": 50,
+                      "window": 900, **fields})  # fmt: skip
+
+
+def fails(chosen: Any) -> tuple[list[str], GenerationError]:
+    """Ask, expect an error, and return what came before it; the key is nowhere to be seen."""
+    pieces: list[str] = []
+    with pytest.raises(GenerationError) as caught:
+        for piece in chosen.stream(request()):
+            pieces.append(piece)
+    seen = (
+        "".join(traceback.format_exception(caught.value)) + repr(chosen) + repr(vars(caught.value))
+    )
+    assert KEY not in seen
+    assert "--backend extractive" in caught.value.hint
+    return pieces, caught.value
+
+
+@BOTH
+def test_the_pieces_come_as_they_are_sent(make: Make, path: str, reply: Any) -> None:
+    with language_model(**{path: reply("Drift ", "is", "", " slow.", "…\n")}) as server:
+        asked = request()
+        assert "".join(make(server.url).stream(asked)) == "Drift is slow.…\n"
+    assert asked.notes == []
+
+
+@BOTH
+def test_the_first_piece_comes_before_the_last_is_made(make: Make, path: str, reply: Any) -> None:
+    with language_model(**{path: reply("first", then="hang")}) as server:
+        pieces = make(server.url).stream(request())
+        assert next(pieces) == "first"
+        pieces.close()
+
+
+def test_ollama_is_told_the_limits_and_to_be_cold() -> None:
+    with language_model(chat=ollama("x")) as server:
+        list(to_ollama(server.url + "/").stream(request()))
+    [asked] = server.asked
+    assert asked.body == {
+        "model": "m",
+        "messages": [
+            {"role": "system", "content": "Be brief."},
+            {"role": "user", "content": "What is drift?"},
+        ],
+        "stream": True,
+        "options": {"temperature": 0, "num_predict": 50, "num_ctx": 900},
+    }
+
+
+@pytest.mark.parametrize(
+    ("model", "limits"),
+    [
+        ("gpt-4o-mini", {"max_tokens": 50, "temperature": 0}),
+        ("o3-mini", {"max_completion_tokens": 50}),
+    ],
+)
+def test_openai_is_told_the_limits_and_to_be_cold(model: str, limits: dict[str, int]) -> None:
+    with language_model(completions=openai("x")) as server:
+        list(to_openai(server.url, model=model).stream(request()))
+    [asked] = server.asked
+    assert asked.headers["authorization"] == f"Bearer {KEY}"
+    assert asked.body.pop("messages") == request().prompt.messages
+    assert asked.body == {"model": model, "stream": True, **limits}
+
+
+@BOTH
+def test_an_answer_that_reached_its_limit_says_so(make: Make, path: str, reply: Any) -> None:
+    with language_model(**{path: reply("Drift is", reason="length")}) as server:
+        asked = request()
+        assert list(make(server.url).stream(asked)) == ["Drift is"]
+    assert asked.notes == ["the answer was cut off after 50 tokens"]
+
+
+# --- what goes wrong ---
+
+
+@BOTH
+def test_a_refused_connection_is_explained(make: Make, path: str, reply: Any) -> None:
+    pieces, error = fails(make(refused_url()))
+    assert pieces == []
+    assert "127.0.0.1" in error.args[0]
+
+
+@BOTH
+@pytest.mark.parametrize("sent", [(), ("Drift ",)])
+def test_a_server_that_falls_silent_is_given_up(
+    make: Any, path: str, reply: Any, sent: tuple[str, ...]
+) -> None:
+    with language_model(**{path: reply(*sent, then="hang")}) as server:
+        pieces, error = fails(make(server.url, timeout=TIMEOUT))
+    # On a busy machine the time may be over before the first piece is there.
+    assert pieces in ([], list(sent))
+    assert "0.5 s" in error.args[0]
+    assert "RAG_GENERATOR_TIMEOUT" in error.hint
+
+
+@BOTH
+@pytest.mark.parametrize("sent", [(), ("Drift ",)])
+def test_a_connection_that_is_cut_is_an_answer_that_broke_off(
+    make: Make, path: str, reply: Any, sent: tuple[str, ...]
+) -> None:
+    with language_model(**{path: reply(*sent, then="cut")}) as server:
+        pieces, error = fails(make(server.url))
+    assert pieces == list(sent)
+    assert "broke off" in error.args[0]
+
+
+@BOTH
+def test_a_stream_that_ends_without_its_end_is_an_answer_that_broke_off(
+    make: Make, path: str, reply: Any
+) -> None:
+    whole = reply("Drift ", "is slow.")
+    cut = Reply(whole.pieces[: -2 if path == "completions" else -1])
+    with language_model(**{path: cut}) as server:
+        pieces, error = fails(make(server.url))
+    assert pieces == ["Drift ", "is slow."]
+    assert "broke off" in error.args[0]
+
+
+@BOTH
+def test_what_is_no_event_is_an_error(make: Make, path: str, reply: Any) -> None:
+    mark = b"data: " if path == "completions" else b""
+    pieces = [*reply("Drift ", then="cut").pieces, mark + b"<html>\n\n"]
+    with language_model(**{path: Reply(pieces)}) as server:
+        came, _ = fails(make(server.url))
+    assert came == ["Drift "]
+
+
+def test_an_error_in_the_middle_of_an_answer_is_no_end() -> None:
+    middle = [*ollama("Drift ", then="cut").pieces, b'{"error": "out of\\u001b[2J memory"}\n']
+    with language_model(chat=Reply(middle)) as server:
+        pieces, error = fails(to_ollama(server.url))
+    assert (pieces, error.args[0]) == (["Drift "], "m broke off: out of?[2J memory")
+    said = f"Incorrect API key provided: {KEY}"
+    event = f'data: {{"error": {{"message": "{said}", "code": "server_error"}}}}\n\n'.encode()
+    with language_model(completions=Reply([*openai("Drift ", then="cut").pieces, event])) as server:
+        pieces, error = fails(to_openai(server.url))
+    assert pieces == ["Drift "]
+    assert "server_error" in error.args[0]
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "says", "hint"),
+    [
+        (401, "invalid_api_key", "refuses the key (status 401 invalid_api_key)", "OPENAI_API_KEY"),
+        (403, "", "refuses the key", "OPENAI_API_KEY"),
+        (404, "model_not_found", "has no model 'm'", "RAG_OPENAI_MODEL"),
+        (429, "rate_limit_exceeded", "takes no more requests for now", "Wait"),
+        (429, "insufficient_quota", "quota of the key is used up", "account"),
+        (400, "context_length_exceeded", "longer than m takes", "RAG_SAFETY_MARGIN_TOKENS"),
+        (500, "", "has a problem of its own (status 500 some_error)", "later"),
+        (418, "x" * 99, "refuses the request (status 418", "OPENAI_BASE_URL"),
+    ],
+)
+def test_a_refusal_of_openai_names_the_way_out(
+    status: int, code: str, says: str, hint: str
+) -> None:
+    refusal = openai_error(status, code, f"Incorrect API key provided: {KEY}")
+    with language_model(completions=refusal) as server:
+        pieces, error = fails(to_openai(server.url))
+    assert pieces == []
+    assert says in error.args[0]
+    assert hint in error.hint
+
+
+def test_openai_is_asked_again_after_a_429() -> None:
+    busy = openai_error(429, "rate_limit_exceeded", retry_after_ms="1")
+    with language_model(completions=[busy, busy, openai("Drift.")]) as server:
+        assert list(to_openai(server.url, retries=2).stream(request())) == ["Drift."]
+        assert len(server.asked) == 3
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "says", "hint"),
+    [
+        (404, b'{"error": "model \'m\' not found"}', "has no model 'm'", "ollama pull m"),
+        (429, b'{"error": "too many"}', "is busy (status 429)", "in a moment"),
+        (503, b"", "is busy (status 503)", "in a moment"),
+        (500, b'{"error": "no memory"}', "status 500 no memory", "log"),
+        (502, b"<html>", "status 502", "log"),
+    ],
+)
+def test_a_refusal_of_ollama_names_the_way_out(
+    status: int, body: bytes, says: str, hint: str
+) -> None:
+    with language_model(chat=Reply([body] if body else [], status)) as server:
+        pieces, error = fails(to_ollama(server.url))
+    assert pieces == []
+    assert says in error.args[0]
+    assert hint in error.hint
+
+
+# --- windows ---
+
+
+def test_ollama_knows_its_models_window() -> None:
+    with language_model(show=ollama_window(40_000)) as server:
+        assert to_ollama(server.url).window == 40_000
+        assert to_ollama(server.url, window=3_000).window == 3_000
+    assert [asked.body for asked in server.asked] == [{"model": "m"}]
+
+
+@pytest.mark.parametrize(
+    "body", [b"{}", b"[]", b"<html>", b'{"model_info": {"a.context_length": "x"}}']
+)
+def test_a_window_that_ollama_does_not_say_is_taken_from_the_name(body: bytes) -> None:
+    with language_model(show=Reply([body])) as server:
+        assert Ollama(server.url, "llama3:8b").window == 8_192
+
+
+def test_a_model_that_ollama_lacks_is_noticed_with_its_window() -> None:
+    with language_model() as server, pytest.raises(GenerationError, match="has no model 'm'"):
+        _ = to_ollama(server.url).window
+    with pytest.raises(GenerationError, match="there is no Ollama at"):
+        _ = to_ollama(refused_url()).window
+
+
+# --- keys and addresses ---
+
+
+@pytest.mark.parametrize("key", [None, "", " \n"])
+def test_openai_itself_needs_a_key_and_others_do_not(key: str | None) -> None:
+    with pytest.raises(GenerationError, match="OPENAI_API_KEY is not set") as caught:
+        OpenAICompatible(api_key=key)
+    assert "--backend extractive" in caught.value.hint
+    with language_model(completions=openai("x")) as server:
+        assert list(to_openai(server.url, api_key=key).stream(request())) == ["x"]
+
+
+@pytest.mark.parametrize("key", [f"{KEY}\nx", f"{KEY} x", f"{KEY}é", f"{KEY}\x00"])
+def test_what_can_be_no_key_is_refused_without_showing_it(key: str) -> None:
+    with pytest.raises(GenerationError, match="characters that no key has") as caught:
+        OpenAICompatible(api_key=key)
+    assert KEY not in str(caught.value)
+
+
+def test_a_line_end_behind_a_key_does_no_harm() -> None:
+    with language_model(completions=openai("x")) as server:
+        list(to_openai(server.url, api_key=f"{KEY}\r\n").stream(request()))
+    assert server.asked[0].headers["authorization"] == f"Bearer {KEY}"
+
+
+def test_a_key_is_in_no_log_and_no_repr(caplog: pytest.LogCaptureFixture) -> None:
+    settings = Settings(OPENAI_API_KEY=KEY, RAG_GENERATOR="openai")
+    with language_model(completions=openai("x")) as server, caplog.at_level(logging.DEBUG):
+        chosen = generator(Settings(OPENAI_API_KEY=KEY, OPENAI_BASE_URL=f"{server.url}/v1"),
+                           backend="openai")  # fmt: skip
+        list(chosen.stream(request()))
+    assert server.asked[0].headers["authorization"] == f"Bearer {KEY}"
+    assert caplog.text
+    assert KEY not in caplog.text + repr(settings) + str(settings) + repr(chosen)
+
+
+@pytest.mark.parametrize("address", ["", "ftp://x", "http://", "http://a b", "http://x:port", "::"])
+def test_what_is_no_address_is_refused(address: str) -> None:
+    with pytest.raises(GenerationError, match="OLLAMA_URL is no address"):
+        Ollama(address)
+
+
+def test_a_login_in_an_address_is_used_and_not_shown(caplog: pytest.LogCaptureFixture) -> None:
+    with language_model(chat=ollama("x")) as server, caplog.at_level(logging.DEBUG):
+        url = server.url.replace("//", f"//ada:{KEY}@")
+        assert list(to_ollama(url).stream(request())) == ["x"]
+    login = base64.b64encode(f"ada:{KEY}".encode()).decode()
+    assert server.asked[0].headers["authorization"] == f"Basic {login}"
+    fails(to_ollama(refused_url().replace("//", f"//ada:{KEY}@")))
+    with pytest.raises(GenerationError, match="holds a login") as caught:
+        to_openai(url)
+    assert caplog.text
+    assert KEY not in caplog.text + str(caught.value)
+
+
+# --- choosing ---
+
+
+def test_the_settings_choose_and_an_argument_overrides() -> None:
+    settings = Settings(RAG_GENERATOR="ollama", RAG_SAFETY_MARGIN_TOKENS="7",
+                        RAG_CONTEXT_WINDOW="99", OPENAI_API_KEY=KEY)  # fmt: skip
+    chosen = generator(settings)
+    assert (chosen.name, chosen.model, chosen.margin, chosen.window) == ("ollama", "llama3", 7, 99)
+    chosen = generator(settings, backend="openai", model="gpt-4o")
+    assert (chosen.name, chosen.model, chosen.margin, chosen.window) == ("openai", "gpt-4o", 7, 99)
+    with pytest.raises(InputError, match="no backend 'claude'"):
+        generator(settings, backend="claude")
+
+
+def test_the_margins_are_those_of_the_servers() -> None:
+    assert generator(Settings(), backend="ollama").margin == 512
+    assert generator(Settings(OPENAI_API_KEY=KEY), backend="openai").margin == 1024
+
+
+def test_a_server_is_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No proxy leads to one's own machine."""
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, refused_url())
+    server: LanguageModel
+    with language_model(chat=ollama("x"), completions=openai("y")) as server:
+        assert list(to_ollama(server.url).stream(request())) == ["x"]
+        assert list(to_openai(server.url).stream(request())) == ["y"]

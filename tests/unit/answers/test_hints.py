@@ -1,0 +1,118 @@
+"""Which files a question names, and which of the index it means by that."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from course_lib.answers import extract_file_hints, file_manifest
+from course_lib.answers.hints import files_named, find_hinted
+from course_lib.errors import DatabaseError
+from course_lib.store import Source, SourceDocument, create_schema, write_documents
+from tests.unit.answers.made import UNHURRIED
+
+
+@pytest.mark.parametrize(
+    ("question", "names"),
+    [
+        ("What does registry.py do?", ["registry.py"]),
+        ("kustomization.yaml", ["kustomization.yaml"]),
+        ("Why does `cmd/main.go` exit?", ["cmd/main.go"]),
+        ("Compare a.py, b.py and a.py.", ["a.py", "b.py"]),
+        ("See ./x/y.sh, ../z.md; (w.txt)!", ["x/y.sh", "z.md", "w.txt"]),
+        (r"What is in pkg\api\types.go", ["pkg/api/types.go"]),
+        ("Is Config.YAML's first line wrong?", ["Config.YAML"]),
+        ("Look at registry.py:42 and [b](docs/b.md#drift)", ["registry.py", "docs/b.md"]),
+        ('Does "values.yaml" win over **base.toml**?', ["values.yaml", "base.toml"]),
+        ("test_cli-2.py, my.module.v2.py", ["test_cli-2.py", "my.module.v2.py"]),
+        ("https://github.com/o/r/blob/main/a/b.py#L3", ["github.com/o/r/blob/main/a/b.py"]),
+        ("docs/größe.md", ["docs/größe.md"]),
+        ("Is it e.g. version 1.2.3, i.e. no file at all? etc.", []),
+        ("What about .py files, or *.py?", []),
+        ("Ask node.exe, a. py or kfp.dsl", []),
+        ("", []),
+    ],
+)
+def test_names_of_files_are_found_as_they_are_written(question: str, names: list[str]) -> None:
+    assert extract_file_hints(question) == names
+
+
+def test_the_extensions_say_what_a_file_is() -> None:
+    question = "a.proto and b.py"
+    assert extract_file_hints(question, {".PROTO"}) == ["a.proto"]
+    assert extract_file_hints(question, set()) == []
+
+
+@UNHURRIED
+@given(st.text())
+def test_whatever_is_asked_it_is_read(question: str) -> None:
+    for name in extract_file_hints(question):
+        assert name and not name.startswith(("/", "./"))
+
+
+MANIFEST = {
+    "main.go": ["cmd/main.go", "tools/cmd/main.go"],
+    "Makefile.toml": ["Makefile.toml"],
+    "notes of May.md": ["docs/notes of May.md"],
+}
+
+
+@pytest.mark.parametrize(
+    ("hint", "paths"),
+    [
+        ("main.go", ["cmd/main.go", "tools/cmd/main.go"]),
+        ("tools/cmd/main.go", ["tools/cmd/main.go"]),
+        ("MAIN.GO", ["cmd/main.go", "tools/cmd/main.go"]),
+        ("work/repo/tools/cmd/main.go", ["tools/cmd/main.go"]),
+        ("other/main.go", []),
+        ("md/main.go", []),
+        ("ain.go", []),
+        ("makefile.toml", ["Makefile.toml"]),
+        ("deep/down/Makefile.toml", []),
+    ],
+)
+def test_a_hint_means_the_paths_that_end_in_it(hint: str, paths: list[str]) -> None:
+    assert find_hinted(hint, MANIFEST) == paths
+
+
+def test_names_with_spaces_are_known_from_the_index() -> None:
+    named = files_named("What do notes of May.md say about cmd/main.go and x.go?", MANIFEST)
+    assert named == {
+        "notes of May.md": ["docs/notes of May.md"],
+        "cmd/main.go": ["cmd/main.go"],
+        "x.go": [],
+    }
+
+
+def test_only_what_is_indexed_is_a_file() -> None:
+    assert files_named("a.py and b.java", MANIFEST) == {}
+
+
+# --- the manifest ---
+
+
+def document(name: str) -> SourceDocument:
+    return SourceDocument(name, "text", "0", "test 1.0.0", "", "test")
+
+
+def test_the_manifest_is_what_the_index_holds(conn: psycopg.Connection) -> None:
+    create_schema(conn, vector_dim=3)
+    for tenant, repo, branch, names in [
+        ("ours", "a", "", ["x/b.py", "b.py", "c.md"]),
+        ("ours", "b", "v1", ["b.py"]),
+        ("theirs", "a", "", ["d.py"]),
+    ]:
+        source = Source("documentation", tenant, repo, branch)
+        write_documents(conn, source, [document(name) for name in names])
+    assert file_manifest(conn) == {"b.py": ["b.py", "x/b.py"], "c.md": ["c.md"], "d.py": ["d.py"]}
+    assert file_manifest(conn, tenant="theirs") == {"d.py": ["d.py"]}
+    assert file_manifest(conn, tenant="ours", repo="b") == {"b.py": ["b.py"]}
+    assert file_manifest(conn, branch="v1") == {"b.py": ["b.py"]}
+    assert file_manifest(conn, repo="none") == {}
+
+
+def test_without_an_index_there_is_no_manifest(conn: psycopg.Connection) -> None:
+    with pytest.raises(DatabaseError, match="no index"):
+        file_manifest(conn)

@@ -1,0 +1,126 @@
+"""A CrossEncoder, made on the spot, orders what was found."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from course_lib.answers import retrieve_context
+from course_lib.answers.reranking import rerank
+from course_lib.embedder import EmbeddingClient
+from course_lib.errors import ModelError
+from course_lib.store import Source, SourceDocument, create_schema, write_chunks, write_documents
+from tests.language_models import refused_url
+from tests.unit.answers.made import make_result
+from tests.unit.chunks import make_chunk
+
+WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "drift", "is", "slow", "cats", "purr"]
+
+
+@pytest.fixture(scope="module")
+def cross_encoders(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Path]:
+    """Tiny CrossEncoders by their number of labels, with random weights."""
+    import torch
+    from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
+
+    torch.manual_seed(0)
+    found = {}
+    for labels in (1, 3):
+        folder = tmp_path_factory.mktemp("cross")
+        config = BertConfig(
+            vocab_size=len(WORDS),
+            hidden_size=16,
+            num_hidden_layers=1,
+            num_attention_heads=2,
+            intermediate_size=16,
+            max_position_embeddings=64,
+            num_labels=labels,
+            initializer_range=1.0,
+        )
+        BertForSequenceClassification(config).save_pretrained(folder)
+        (folder / "vocab.txt").write_text("\n".join(WORDS), encoding="utf-8")
+        BertTokenizerFast(vocab={word: at for at, word in enumerate(WORDS)}).save_pretrained(folder)
+        found[labels] = folder
+    return found
+
+
+RESULTS = [
+    make_result("cats purr", "a.md"),
+    make_result("slow", "b.md", metadata={"header": "drift is"}),
+    make_result("drift is slow", "c.md"),
+]
+
+
+def test_a_cross_encoder_gives_the_order(
+    cross_encoders: dict[int, Path], embedder: EmbeddingClient
+) -> None:
+    from sentence_transformers import CrossEncoder
+
+    model = str(cross_encoders[1])
+    texts = ["cats purr", "drift is\nslow", "drift is slow"]
+    scores = CrossEncoder(model, device="cpu").predict([("drift", text) for text in texts])
+    assert len(set(scores.tolist())) >= 2
+    found = rerank(model, embedder, "drift", RESULTS)
+    expected = sorted(range(3), key=lambda at: -float(scores[at]))
+    assert [one.document_name for one in found] == ["abc"[at] + ".md" for at in expected]
+
+
+def test_a_cross_encoder_orders_the_union_of_a_context(
+    cross_encoders: dict[int, Path], conn: psycopg.Connection, embedder: EmbeddingClient
+) -> None:
+    from sentence_transformers import CrossEncoder
+
+    texts = {"a.md": "drift is slow", "b.md": "slow drift", "c.md": "cats purr", "d.md": "is cats"}
+    chunks = [make_chunk(text, source_path=path) for path, text in texts.items()]
+    # `documents` is what an ingest keeps, and where names of files are looked up.
+    create_schema(conn)
+    rows = [SourceDocument(path, text, "0", "test", "", "test") for path, text in texts.items()]
+    write_documents(conn, Source("documentation", "ours", "docs"), rows)
+    write_chunks(conn, chunks, embedder.encode(list(texts.values())))
+    model = str(cross_encoders[1])
+    question = "What about drift in c.md?"
+    context = retrieve_context(conn, embedder, question, threshold=-1, rerank=model)
+    assert context.reranker == model
+    assert [one.origin for one in context.passages if one.path == "c.md"] == ["hint"]
+    assert {one.path for one in context.passages} == set(texts)
+    pairs = [(question, one.result.content) for one in context.passages]
+    scores = CrossEncoder(model, device="cpu").predict(pairs).tolist()
+    assert scores == pytest.approx(sorted(scores, reverse=True), abs=1e-4)
+
+
+def test_what_gives_no_single_score_is_refused(
+    cross_encoders: dict[int, Path], embedder: EmbeddingClient
+) -> None:
+    with pytest.raises(ModelError, match="no single score") as caught:
+        rerank(str(cross_encoders[3]), embedder, "drift", RESULTS)
+    assert "one label" in caught.value.hint
+
+
+def test_a_folder_without_a_model_is_refused(tmp_path: Path, embedder: EmbeddingClient) -> None:
+    (tmp_path / "config.json").write_text(json.dumps({}), encoding="utf-8")
+    with pytest.raises(ModelError, match="could not be loaded") as caught:
+        rerank(str(tmp_path), embedder, "drift", RESULTS)
+    assert "RAG_RERANK_MODEL" in caught.value.hint
+
+
+def test_a_hub_that_does_not_answer_is_asked_once(
+    embedder: EmbeddingClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from huggingface_hub import constants
+
+    monkeypatch.setattr(constants, "ENDPOINT", refused_url())
+    monkeypatch.setattr(
+        constants, "HUGGINGFACE_CO_URL_TEMPLATE",
+        constants.ENDPOINT + "/{repo_id}/resolve/{revision}/{filename}",
+    )  # fmt: skip
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    with pytest.raises(ModelError, match="could not be fetched from the hub") as caught:
+        rerank("nobody/has-this", embedder, "drift", RESULTS)
+    assert "RAG_RERANK_MODEL" in caught.value.hint
+
+
+def test_nothing_to_order_needs_no_model(embedder: EmbeddingClient) -> None:
+    assert rerank("no/such-model", embedder, "drift", []) == []

@@ -1,0 +1,171 @@
+"""STRUCTURE.md: what is where in a repository, and how it is found by a search."""
+
+import subprocess
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from course_lib.answers.context import retrieve_context
+from course_lib.answers.first_lines import MOST_CHARACTERS, first_line
+from course_lib.answers.structure import structure_text
+from course_lib.embedder import EmbeddingClient
+from course_lib.errors import InputError
+from course_lib.indexing import ingest
+from course_lib.loader import default_registry
+from course_lib.loader.structure_page import parse_structure
+from course_lib.records import Document, TenantContext
+from tests.unit.command_line import Course
+
+LICENCE = "Copyright 2024 Somebody\n{0} Licensed under the Apache License, Version 2.0"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "line"),
+    [
+        ("a.py", '"""Cut texts\nat sentences. And more."""\n', "Cut texts at sentences."),
+        ("a.py", f"# {LICENCE.format('#')}\n\n# Cuts texts.\nimport os\n", "Cuts texts."),
+        ("a.py", "x = (\n# Not Python, but a comment.\n", "Not Python, but a comment."),
+        ("a.py", "import os\n", ""),
+        (
+            "a.go",
+            f"// {LICENCE.format('//')}\n\n// Package a cuts.\npackage a\n",
+            "Package a cuts.",
+        ),
+        ("a.go", "//go:build linux\n\n/*\n * Package a cuts.\n */\n", "Package a cuts."),
+        ("a.sh", "#!/bin/bash\n# shellcheck disable=SC1\n# Starts it.\n", "Starts it."),
+        ("a.yaml", "# yaml-language-server: $schema=x\n# The API.\nkind: A\n", "The API."),
+        ("a.md", "---\nx: y\n---\n\n# The *guide* #\n\nText.", "The *guide*"),
+        ("a.rst", "=====\nGuide\n=====\n", "Guide"),
+        ("a.ipynb", '{"cells": [{"cell_type": "markdown", "source": ["# Lab"]}]}', "Lab"),
+        ("a.ipynb", "{broken", ""),
+        ("a.html", "<title>Page\nof mine</title>", "Page of mine"),
+        ("Dockerfile", "# syntax=docker/dockerfile:1\n# The image.\nFROM x\n", "The image."),
+        ("a.sql", "-- Tables.\nSELECT 1;\n", "Tables."),
+        ("a.json", '{"a": "# no"}', ""),
+        ("a.py", "# ----------\n# Title here\n# ----------\n", "Title here"),
+        ("a.py", "'''A\x1b[31mred\u2028line.'''", "A [31mred line."),
+    ],
+)
+def test_a_file_says_what_it_is_in_its_own_words(name: str, text: str, line: str) -> None:
+    assert first_line(name, text) == line
+
+
+def test_a_long_line_is_cut_at_a_word() -> None:
+    line = first_line("a.py", f"'''{'word ' * 100}'''")
+    assert len(line) <= MOST_CHARACTERS and line.endswith("word …")
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A repository without git."""
+    root = tmp_path / "shop"
+    files = {
+        "README.md": b"# A shop\n",
+        "shop/__init__.py": b'"""Sells things."""\n',
+        "shop/cart.py": b'"""Adds up what somebody buys."""\nx = 1\n',
+        "shop/deep/down/tax.py": b"# Value added tax.\n",
+        "picture.png": b"\x89PNG\0",
+        ".hidden/secret.py": b"# Hidden.\n",
+        "node_modules/x/index.js": b"// Not ours.\n",
+        "STRUCTURE.md": b"# Old page\n",
+    }
+    for name, raw in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_bytes(raw)
+    return root
+
+
+def test_the_page_has_counts_a_tree_and_a_line_a_file(repository: Path) -> None:
+    page = structure_text(repository)
+    assert page == structure_text(repository)
+    assert page.splitlines()[:3] == [
+        "# Structure of shop",
+        "",
+        "5 files in 3 folders, 5 lines: 3 Python, 1 Markdown, 1 other.",
+    ]
+    tree = page.split("## Folders\n\n")[1].split("\n\n")[0].splitlines()
+    assert tree == [
+        "- `./` (2 files): A shop",
+        "- `shop/` (2 files): Sells things.",
+        "  - `shop/deep/` (0 files)",
+        "    - `shop/deep/down/` (1 file)",
+    ]
+    assert "- `cart.py`: Adds up what somebody buys. (2 lines)\n" in page
+    assert "- `picture.png` (5 bytes)\n" in page
+    assert "Hidden" not in page and "Not ours" not in page and "Old page" not in page
+
+
+def test_git_says_which_files_there_are(repository: Path) -> None:
+    for arguments in (["init", "-q"], ["add", "shop"]):
+        subprocess.run(["git", "-C", str(repository), *arguments], check=True)
+    (repository / ".gitignore").write_bytes(b"node_modules/\npicture.png\n")
+    (repository / "shop" / "cart.py").unlink()
+    page = structure_text(repository)
+    assert "`README.md`" in page  # new, and not ignored
+    assert "cart.py" not in page  # gone, although git still has it
+    assert "picture" not in page and "index.js" not in page
+    assert "`.hidden/`" in page  # git does not hide it
+
+
+def test_a_name_cannot_begin_a_line_of_its_own(tmp_path: Path) -> None:
+    try:
+        (tmp_path / "a`\n## `evil.py").write_bytes(b"")
+    except OSError:
+        pytest.skip("this system has no such names")
+    assert "\n## `evil" not in structure_text(tmp_path)
+
+
+def test_without_a_folder_or_files_it_says_so(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is not a folder"):
+        structure_text(tmp_path / "nowhere")
+    with pytest.raises(InputError, match="no files"):
+        structure_text(tmp_path)
+
+
+def test_each_folder_is_a_chunk_of_the_kind_structure(repository: Path) -> None:
+    page = structure_text(repository)
+    file = Document(Path("x"), "docs/Structure.md", page)
+    chunks = default_registry().parse(file, TenantContext(tenant="me", repo="shop", branch="b"))
+    assert {chunk.kind for chunk in chunks} == {"structure"}
+    names = ["Structure.md", "Folders", "./", "shop/", "shop/deep/down/"]
+    assert [chunk.name for chunk in chunks] == names
+    assert "".join(chunk.content for chunk in chunks) == page
+    lines = page.splitlines()
+    for chunk in chunks:
+        assert chunk.line_start and chunk.content.startswith(lines[chunk.line_start - 1])
+
+
+def test_a_long_section_is_cut_at_line_ends_and_keeps_its_heading() -> None:
+    entries = [f"- `{n:03}.py`: {'words ' * 10}(1 line)\n" for n in range(100)] + ["x" * 900 + "\n"]
+    page = "# S\n\n## `a/`\n\n" + "".join(entries)
+    chunks = parse_structure(Document(Path("x"), "STRUCTURE.md", page), chunk_size=100)
+    assert "".join(chunk.content for chunk in chunks) == page
+    assert all(len(chunk.content) <= 400 for chunk in chunks)
+    inner = [chunk for chunk in chunks[2:] if "x" * 100 not in chunk.content]
+    assert inner and all(chunk.content.endswith("\n") for chunk in inner)
+    assert {chunk.custom_meta["header"] for chunk in chunks[2:]} == {"## `a/`\n"}
+
+
+def test_a_question_about_the_whole_finds_the_page(
+    repository: Path, conn: psycopg.Connection, embedder: EmbeddingClient
+) -> None:
+    (repository / "STRUCTURE.md").write_text(structure_text(repository), encoding="utf-8")
+    ingest(repository, conn=conn, embedder=embedder, repo="shop")
+    context = retrieve_context(conn, embedder, "Where is the tax computed?", top_k=3)
+    [structure] = [one for one in context.passages if one.origin == "structure"]
+    assert structure.path == "STRUCTURE.md" and context.has_structure
+    assert "tax.py" in structure.text
+
+
+def test_the_command_writes_the_page_or_prints_it(repository: Path, tmp_path: Path) -> None:
+    course = Course({"DATABASE_URL": ""})
+    printed = course("structure", repository, "--out", "-", "--name", "Fine shop").stdout
+    assert printed.startswith("# Structure of Fine shop\n")
+    assert (repository / "STRUCTURE.md").read_bytes() == b"# Old page\n"
+    assert course("structure", repository).returncode == 0
+    page = (repository / "STRUCTURE.md").read_bytes().decode()
+    assert page == structure_text(repository)
+    elsewhere = course("structure", repository, RAG_STRUCTURE_PATH="docs/STRUCTURE.md")
+    assert (repository / "docs" / "STRUCTURE.md").exists(), elsewhere.stderr
+    assert "not a folder" in course.fails("structure", tmp_path / "nowhere")

@@ -1,0 +1,239 @@
+"""Embeddings from a server that speaks OpenAI's protocol: a real one, on loopback."""
+
+import base64
+import json
+import re
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from course_lib.embedder import EmbeddingClient, VectorCache
+from course_lib.embedder.openai_backend import MOST_TEXTS, OpenAIBackend
+from course_lib.errors import ModelError
+from course_lib.settings import settings
+from tests.language_models import refused_url
+
+KEY = "sk-very-secret-key"
+Answer = tuple[int, dict[str, Any], dict[str, str]]
+
+
+def vector_of(text: str, dimension: int) -> np.ndarray[Any, np.dtype[np.float32]]:
+    """Return what the server says of a text: longer than 1, as a server's may be."""
+    seed = int.from_bytes(text.encode()[:6].ljust(6, b"\0"), "big")
+    return np.random.default_rng(seed).normal(size=dimension).astype(np.float32)
+
+
+class Server(ThreadingHTTPServer):
+    """What it was asked, and what it answers before it gives vectors."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.asked: list[dict[str, Any]] = []
+        self.keys: set[str | None] = set()
+        self.first: list[Answer] = []
+        self.change: Callable[[list[dict[str, Any]]], object] = lambda rows: None
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}/v1"
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: Server
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        self.server.keys.add(self.headers["authorization"])
+        self.server.asked.append(asked)
+        status, body, headers = (
+            self.server.first.pop(0) if self.server.first else (200, self.vectors(asked), {})
+        )
+        raw = json.dumps(body).encode()
+        self.send_response(status)
+        for name, value in {"content-type": "application/json", **headers}.items():
+            self.send_header(name, value)
+        self.send_header("content-length", str(len(raw)))
+        self.end_headers()
+        self.wfile.write(raw)
+
+    def vectors(self, asked: dict[str, Any]) -> dict[str, Any]:
+        rows: list[dict[str, Any]] = []
+        for index, text in enumerate(asked["input"]):
+            assert text, "the real server refuses an empty text"
+            found = vector_of(text, asked["dimensions"])
+            packed = base64.b64encode(found.astype("<f4").tobytes()).decode()
+            is_packed = asked.get("encoding_format") == "base64"
+            embedding = packed if is_packed else found.tolist()
+            rows.append({"object": "embedding", "index": index, "embedding": embedding})
+        rows.reverse()  # the protocol promises an index, not an order
+        self.server.change(rows)
+        usage = {"prompt_tokens": 1, "total_tokens": 1}
+        return {"object": "list", "data": rows, "model": asked["model"], "usage": usage}
+
+    def log_message(self, *arguments: object) -> None:
+        pass
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with Server() as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def client(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[EmbeddingClient]:
+    """A client as the settings make one."""
+    for name, value in {
+        "COURSE_ROOT": str(tmp_path),
+        "RAG_EMBED_BACKEND": "openai",
+        "RAG_VECTOR_DIM": "1024",
+        "OPENAI_API_KEY": KEY,
+        "OPENAI_BASE_URL": server.url,
+    }.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("RAG_EMBED_MODEL", raising=False)
+    settings.cache_clear()
+    yield EmbeddingClient(cache=VectorCache(tmp_path / "vectors.sqlite"))
+    settings.cache_clear()
+
+
+def busy(status: int = 429, code: str = "rate_limit_exceeded") -> Answer:
+    body = {"error": {"message": f"Incorrect: {KEY}", "type": "x", "code": code}}
+    return status, body, {"retry-after-ms": "1"}
+
+
+def failed(client: EmbeddingClient) -> ModelError:
+    with pytest.raises(ModelError) as caught:
+        client.encode(["text"])
+    shown = f"{caught.value} {caught.value.__cause__!r} {caught.value.hint}"
+    assert KEY not in shown
+    return caught.value
+
+
+def test_vectors_have_the_dimension_asked_for_unit_length_and_the_texts_order(
+    client: EmbeddingClient, server: Server
+) -> None:
+    texts = [f"{number:02} {'word ' * (number % 7)}" for number in range(70)]
+    vectors = client.encode(texts, batch_size=32)
+    assert (client.model_name, client.dimension) == ("text-embedding-3-large", 1024)
+    expected = np.stack([vector_of(text, 1024) for text in texts])
+    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    np.testing.assert_allclose(vectors, expected, atol=1e-6)
+    assert [len(asked["input"]) for asked in server.asked] == [32, 32, 6]
+    assert {(asked["model"], asked["dimensions"]) for asked in server.asked} == {
+        ("text-embedding-3-large", 1024)
+    }
+    assert server.keys == {f"Bearer {KEY}"}
+
+
+def test_what_was_encoded_is_not_sent_again(client: EmbeddingClient, server: Server) -> None:
+    first = client.encode(["a", "", "b"])
+    np.testing.assert_array_equal(client.encode(["b", "a"]), first[[2, 0]])
+    assert len(server.asked) == 1
+
+
+def test_vectors_of_other_lengths_are_not_taken_from_the_cache(
+    client: EmbeddingClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.encode(["a"])
+    monkeypatch.setenv("RAG_VECTOR_DIM", "3072")
+    settings.cache_clear()
+    assert EmbeddingClient(cache=client.cache or False).encode(["a"]).shape == (1, 3072)
+
+
+def test_a_busy_server_is_asked_again(client: EmbeddingClient, server: Server) -> None:
+    server.first = [busy(), busy(503, "overloaded"), busy()]
+    assert client.encode(["text"]).shape == (1, 1024)
+    assert len(server.asked) == 4
+
+
+@pytest.mark.parametrize(
+    ("status", "what"),
+    [
+        (429, "too busy, or the account's limit"),
+        (401, "refuses the key"),
+        (403, "refuses the key"),
+        (404, "has no model 'text-embedding-3-large'"),
+        (400, r"status 400 \(some_code\)"),
+    ],
+)
+def test_each_refusal_says_what_to_do_and_never_the_key(
+    client: EmbeddingClient, server: Server, status: int, what: str
+) -> None:
+    server.first = [busy(status, "some_code")] * 10
+    error = failed(client)
+    assert re.search(what, str(error.args[0])) and error.hint
+
+
+def test_a_server_that_is_not_there_is_named(
+    client: EmbeddingClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("course_lib.embedder.openai_backend.RETRIES", 0)
+    monkeypatch.setenv("OPENAI_BASE_URL", refused_url() + "/v1")
+    settings.cache_clear()
+    assert "cannot be reached" in str(failed(EmbeddingClient()))
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        (lambda rows: rows.pop(), "no list of vectors"),
+        (lambda rows: rows.append(rows[0]), "gave 2 vectors for 1 texts"),
+        (lambda rows: rows[0].update(embedding=[0.5] * 768), "768 dimensions, 1024 were asked"),
+        (lambda rows: rows[0].update(embedding=[0.0] * 1024), "no direction"),
+        (lambda rows: rows[0].update(embedding=["x"] * 1024), "no list of vectors"),
+    ],
+)
+def test_what_is_no_vector_of_that_length_is_refused(
+    client: EmbeddingClient, server: Server, change: Callable[[list[dict[str, Any]]], object],
+    what: str,
+) -> None:  # fmt: skip
+    server.change = change
+    assert what in str(failed(client))
+
+
+def test_without_a_key_nothing_is_sent(
+    client: EmbeddingClient, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "")
+    settings.cache_clear()
+    error = failed(EmbeddingClient())
+    assert "no key" in str(error) and "OPENAI_API_KEY" in error.hint
+    assert not server.asked
+
+
+def test_more_texts_than_a_request_takes_go_in_several(server: Server) -> None:
+    backend = OpenAIBackend("m", 2, KEY, server.url)
+    assert backend.encode(["x"] * (MOST_TEXTS + 1)).shape == (MOST_TEXTS + 1, 2)
+    assert [len(asked["input"]) for asked in server.asked] == [MOST_TEXTS, 1]
+
+
+def test_words_have_no_vectors_of_their_own(client: EmbeddingClient) -> None:
+    with pytest.raises(ModelError, match="one vector a text"):
+        client.encode_tokens(["text"])
+    assert client.count_tokens("é") >= 2
+
+
+def test_sbert_is_another_word_for_auto(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAG_EMBED_BACKEND", "sbert")
+    settings.cache_clear()
+    try:
+        client = EmbeddingClient()
+        assert client.model_name == "all-MiniLM-L6-v2"
+        assert client.backend.name == EmbeddingClient(backend="auto").backend.name
+    finally:
+        settings.cache_clear()

@@ -1,0 +1,87 @@
+"""`course settings`: every setting with its value and where that came from; and `.env.example`."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from course_lib.cli.settings_list import EXAMPLE, example_text, setting_rows
+from course_lib.settings import Settings, project_root, settings
+from tests.unit.command_line import Course
+
+
+@pytest.fixture
+def course(tmp_path: Path) -> Course:
+    """The command line of a project of its own."""
+    return Course({"COURSE_ROOT": str(tmp_path), "DATABASE_URL": "", "OPENAI_API_KEY": ""})
+
+
+def listed(course: Course, **environment: str) -> dict[str, dict[str, str]]:
+    done = course("settings", "--json", **environment)
+    assert done.returncode == 0, done.stderr
+    return {row["name"]: row for row in json.loads(done.stdout)}
+
+
+def test_the_committed_example_is_up_to_date() -> None:
+    committed = (project_root() / EXAMPLE).read_text(encoding="utf-8")
+    assert committed == example_text(), "run: course settings --example > .env.example"
+
+
+def test_the_example_says_the_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every line that sets something, without its #, changes nothing."""
+    lines = example_text().splitlines()
+    set_lines = [line.removeprefix("# ") for line in lines if line.startswith("# ") and "=" in line]
+    names = {item.name: item.metadata["alias"] for item in Settings.__dataclass_fields__.values()
+             if "alias" in item.metadata}  # fmt: skip
+    given = {line.partition("=")[0]: line.partition("=")[2] for line in set_lines}
+    assert set(names.values()) <= set(given)
+    for name in names.values():
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("COURSE_ROOT", str(tmp_path))
+    unset = Settings()
+    filled = "\n".join(f"{name}={given[name]}" for name in names.values() if given[name])
+    (tmp_path / ".env").write_text(filled, encoding="utf-8")
+    assert Settings() == unset
+
+
+def test_the_environment_goes_before_the_file_and_the_list_says_which(
+    course: Course, tmp_path: Path
+) -> None:
+    (tmp_path / ".env").write_text("RAG_TOP_K=3\nrag_chunk_size=300\n", encoding="utf-8")
+    rows = listed(course, RAG_TOP_K="4")
+    assert (rows["RAG_TOP_K"]["value"], rows["RAG_TOP_K"]["origin"]) == ("4", "environment")
+    assert (rows["RAG_CHUNK_SIZE"]["value"], rows["RAG_CHUNK_SIZE"]["origin"]) == ("300", ".env")
+    assert rows["RAG_TENANT"]["origin"] == "default"
+    assert rows["COURSE_ROOT"]["origin"] == "environment"
+
+
+def test_no_secret_is_listed(course: Course) -> None:
+    url = "postgresql://ada:hidden-one@localhost/course"
+    environment = {
+        "DATABASE_URL": url,
+        "OPENAI_API_KEY": "sk-hidden-two",
+        "GH_TOKEN": "ghp_hidden-three",
+    }
+    rows = listed(course, **environment)
+    assert rows["DATABASE_URL"]["value"] == "postgresql://ada:***@localhost/course"
+    assert rows["OPENAI_API_KEY"]["value"] == rows["GITHUB_TOKEN"]["value"] == "***"
+    assert rows["GITHUB_TOKEN"]["origin"] == "environment"
+    shown = course("settings", **environment).stdout
+    assert "OPENAI_API_KEY" in shown and "hidden" not in shown
+    assert "hidden" not in course("settings", "--example", **environment).stdout
+    assert "hidden" not in repr(Settings(DATABASE_URL=url, OPENAI_API_KEY="sk-hidden-two"))
+
+
+def test_a_wrong_value_is_named(course: Course) -> None:
+    assert "RAG_TOP_K" in course.fails("settings", RAG_TOP_K="many")
+
+
+def test_every_setting_has_a_name_of_its_own_and_a_description(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COURSE_ROOT", str(tmp_path))
+    settings.cache_clear()
+    rows = setting_rows()
+    settings.cache_clear()
+    assert len({row.name for row in rows}) == len(rows)
+    assert all(row.description for row in rows)
