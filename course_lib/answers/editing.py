@@ -27,6 +27,21 @@ ROOM = 1.25
 """How much longer than the file an answer may be, at least."""
 
 
+def check_can_write(generator: Generator) -> None:
+    """Refuse a generator that is no language model.
+
+    Raises
+    ------
+    EditError
+        If it only quotes.
+    """
+    if not generator.needs_prompt:
+        raise EditError(
+            f"the {generator.name} generator quotes and cannot write",
+            hint="Use --backend ollama or --backend openai, or set RAG_GENERATOR.",
+        )
+
+
 def context_for_edit(
     conn: psycopg.Connection,
     embedder: EmbeddingClient,
@@ -97,11 +112,7 @@ def propose(
     """
     if not instruction.strip():
         raise EditError("nothing is to be changed", hint='Say what: --edit "rename x to y"')
-    if not generator.needs_prompt:
-        raise EditError(
-            f"the {generator.name} generator quotes and cannot write",
-            hint="Use --backend ollama or --backend openai, or set RAG_GENERATOR.",
-        )
+    check_can_write(generator)
     length = count_tokens(original.text, generator.model)
     least = int(length * ROOM) + 64
     if least > max_output:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from course_lib.xray.filling import FillReport
     from course_lib.xray.suggestions import Suggestions
     from course_lib.xray.syncing import SyncReport
+
+CODE_ONLY = "You write code. Answer with the code that is asked for and with nothing else."
 
 app = typer.Typer(
     help="Repository X-Ray: what a project's packages are, and which ones a task needs.",
@@ -117,10 +120,25 @@ def prompt(
     line: Annotated[int, typer.Argument(min=1, help="Where the code is to stand.")],
     project: Project,
     top_k: Count = 5,
+    backend: Annotated[
+        Literal["ollama", "openai"] | None,
+        typer.Option(help="Send it to a language model and print the code that comes back."),
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(help="Which one.", show_default="RAG_OLLAMA_MODEL, RAG_OPENAI_MODEL"),
+    ] = None,
 ) -> None:
-    """Print the prompt for the code that the comment above a line asks for."""
+    """Print the prompt for the code that the comment above a line asks for, or have it answered."""
     from course_lib.embedder import EmbeddingClient
+    from course_lib.errors import InputError
     from course_lib.xray import generation_prompt
+
+    if model is not None and backend is None:
+        raise InputError(
+            "--model says which model answers, and none is asked",
+            hint="Add --backend ollama or --backend openai.",
+        )
 
     with connect() as conn:
         made = generation_prompt(
@@ -134,7 +152,29 @@ def prompt(
         )
     if made.suggestions.is_fallback:
         say(f"only the first packages by name: {made.suggestions.fallback}")
-    typer.echo(made.text, nl=False)
+    if backend is None:
+        typer.echo(made.text, nl=False)
+        return
+    for piece in _generated(made.text, made.instruction, backend, model):
+        typer.echo(piece, nl=False)
+    typer.echo("")
+
+
+def _generated(text: str, instruction: str, backend: str, model: str | None) -> Iterator[str]:
+    """Yield what a language model answers to a prompt, as it comes."""
+    from course_lib.answers import Prompt, Request, ensure_prompt_fits, generator
+
+    chosen = generator(settings(), backend=backend, model=model)
+    fitted = ensure_prompt_fits(
+        lambda passages: Prompt(CODE_ONLY, text),
+        (),
+        model=chosen.model,
+        window=chosen.window,
+        margin=chosen.margin,
+        max_output=settings().max_output,
+    )
+    budget = fitted.budget
+    yield from chosen.stream(Request(fitted.prompt, instruction, (), budget.output, budget.needed))
 
 
 @app.command()

@@ -21,6 +21,7 @@ from course_lib.store.databases import FreshDatabase
 from course_lib.teaching.github_server import GitHubServer, Repository
 from course_lib.xray import drop_tables
 from course_lib.xray.migration import OLD_TABLE
+from tests.language_models import language_model, ollama, ollama_window
 
 RIDER = project_root() / "data" / "lockfiles" / "rider-app" / "api"
 
@@ -90,6 +91,14 @@ def test_the_comment_above_a_line_becomes_a_prompt(course: Any, tmp_path: Path) 
     file.write_text("# Fetch the top charts from Spotify\n", encoding="utf-8")
     made = course("xray", "prompt", file, "2", "-p", "app")
     assert "- spotipy 2.25.1: Client for Spotify's Web API" in made.stdout
+    reply = ollama("import spotipy\n", "charts = spotipy.Spotify()\n")
+    with language_model(chat=reply, show=ollama_window(5_000)) as server:
+        options = ("-p", "app", "--backend", "ollama", "--model", "m")
+        code = course("xray", "prompt", file, "2", *options, OLLAMA_URL=server.url)
+    assert code.stdout == "import spotipy\ncharts = spotipy.Spotify()\n\n", code.stderr
+    sent = [asked.body for asked in server.asked if asked.path == "/api/chat"]
+    assert sent[0]["messages"][-1]["content"] == made.stdout
+    assert course("xray", "prompt", file, "2", "-p", "app", "--model", "m").returncode == 1
     refused = course("xray", "prompt", tmp_path / "requirements.txt", "1", "-p", "app")
     assert refused.returncode == 1 and "the language of requirements.txt" in refused.stderr
 
