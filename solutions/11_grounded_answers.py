@@ -162,7 +162,8 @@ names = [f"{place} {one.name}" for place, one in enumerate(found, 1)]
 lab.show.heat_map(vectors @ vectors.T, names, title="how alike the ten best are")
 
 # %% [markdown]
-# Dark fields off the diagonal are passages that say the same twice. *Maximal marginal relevance* takes one passage after the other,
+# Dark fields off the diagonal are passages that say the same twice. [Maximal marginal
+# relevance](../labs/GLOSSARY.md#maximal-marginal-relevance) takes one passage after the other,
 # each time the one with the largest
 #
 # (1 − diversity) · relevance − diversity · likeness to the closest that was taken.
@@ -205,7 +206,7 @@ for diversity in (0.0, 0.3, 0.7):
 #
 # ## The window
 #
-# What a model reads and what it writes share one *context window*, counted in [tokens](../labs/GLOSSARY.md#token). A small example:
+# What a model reads and what it writes share one [context window](../labs/GLOSSARY.md#context-window), counted in [tokens](../labs/GLOSSARY.md#token). A small example:
 # the window has 1,000 tokens, 100 stay free because nobody counts exactly as the model does, and the answer may take 200. Instructions
 # and question take 250. So the passages share 1000 − 100 − 200 − 250 = 450: the
 # [context budget](../labs/GLOSSARY.md#context-budget).

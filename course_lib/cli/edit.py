@@ -63,6 +63,7 @@ def edit(
 
     Example: course edit data/code/registry.py --edit "sort the names" --backend ollama
     """
+    from course_lib.answers.editing import check_can_write
     from course_lib.answers.generators import generator
 
     if stdout and len(files) > 1:
@@ -71,6 +72,7 @@ def edit(
             hint="Give one, or use xargs -n 1.",
         )
     chosen = generator(settings(), backend=backend, model=model)
+    check_can_write(chosen)
     failed = 0
     for file in files:
         try:

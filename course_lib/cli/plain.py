@@ -57,6 +57,7 @@ def ask(
     from course_lib.embedder import EmbeddingClient
     from course_lib.retriever import retrieve
     from course_lib.store import connect
+    from course_lib.store.models import check_model
     from course_lib.store.schema import stored_dimension
 
     with connect(autocommit=True) as conn:
@@ -65,10 +66,12 @@ def ask(
                 "there is no index yet", hint="Make one first: course ingest data/documents"
             )
         # One question is too short for several threads to share; what is reranked is not.
-        threads = settings().threads or (None if rerank else 1)
+        embedder = EmbeddingClient(threads=settings().threads or (None if rerank else 1))
+        tenant = settings().tenant
+        check_model(conn, embedder.model_name, embedder.dimension, tenant=tenant, repo=repo)
         results = retrieve(
             conn,
-            EmbeddingClient(threads=threads),
+            embedder,
             question,
             top_k=top_k or settings().top_k,
             threshold=threshold,
@@ -79,7 +82,7 @@ def ask(
             namespace=namespace,
             mode=mode,
             rerank=rerank,
-            tenant=settings().tenant,
+            tenant=tenant,
         )
         if not results and repo is not None:
             _check_repo(conn, repo)

@@ -119,7 +119,7 @@ def example_text() -> str:
 
     Examples
     --------
-    >>> "# RAG_CHUNK_SIZE=512\\n" in example_text()
+    >>> "# RAG_CHUNK_SIZE=512\n" in example_text()
     True
     """
     from course_lib.loader.github.settings import GitHubSettings

@@ -206,6 +206,12 @@ class _Heard(io.TextIOBase):
             self._hear(_COLOUR.sub("", line))
         return len(text)
 
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Take a record that was logged, so that no handler shows it."""
+        clock = time.strftime("%H:%M:%S", time.localtime(record.created))
+        self.write(f"{clock} - {record.levelname} - {record.getMessage()}\n")
+        return False
+
     def flush(self) -> None:
         with self._lock:
             if not self._file.closed:
@@ -252,14 +258,13 @@ def _quiet(heard: _Heard) -> Iterator[None]:
         with redirect_stdout(heard), warnings.catch_warnings():
             warnings.filterwarnings("ignore", category=RuntimeWarning, module="kfp")
             warnings.filterwarnings("ignore", category=UserWarning, module="kfp")
-            # kfp says some things only to whatever handlers there are: what it took from the cache.
-            handler = logging.StreamHandler(heard)
-            handler.setFormatter(logging.Formatter("%(asctime)s - %(levelname)s - %(message)s"))
-            logger.handlers[:] = [handler]
+            # No handler: kfp's threads take those away for moments, and what is said then is lost.
+            logger.addFilter(heard)
             logger.setLevel(logging.INFO)
             yield
     finally:
         builtins.print = kept[0]
+        logger.removeFilter(heard)
         logger.setLevel(kept[1])
         logger.handlers[:] = kept[2]
 

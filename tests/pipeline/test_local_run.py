@@ -54,7 +54,8 @@ def test_a_shard_that_fails_is_tried_again_and_a_second_run_changes_nothing(
     create_schema(conn)
     conn.execute(FAIL_ONCE)
     arguments = {"source": str(folder), "repo": "mill", "questions": str(questions)}
-    before = (builtins.print, sys.stdout, logging.getLogger().handlers[:])
+    root = logging.getLogger()
+    before = (builtins.print, sys.stdout, root.level, root.handlers[:], root.filters[:])
     told: list[Event] = []
 
     def run_once() -> LocalRun:
@@ -77,9 +78,10 @@ def test_a_shard_that_fails_is_tried_again_and_a_second_run_changes_nothing(
     assert stored(conn) == rows, "not even the time of the last change"
     cached = [event.task for event in second.events if event.what == "cached"]
     assert cached == ["load-documents", "chunk-documents", "chunk-documents"]
-    assert told == [*first.events, *second.events]
+    # Two shards may tell at the same time.
+    assert sorted(told, key=str) == sorted([*first.events, *second.events], key=str)
     # kfp's threads leave another `print` behind, and handlers that write to a closed file.
-    assert (builtins.print, sys.stdout, logging.getLogger().handlers) == before
+    assert (builtins.print, sys.stdout, root.level, root.handlers, root.filters) == before
 
     for run in (first, second):
         (metrics,) = run.metadata("build-index", "metrics")

@@ -12,6 +12,7 @@ import math
 import types
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 TOLERANCE = 1e-5
@@ -99,16 +100,16 @@ def shown(value: object, width: int = WIDTH) -> str:
     """
     if type(value) is str and len(value) > width:
         return f"{value[: width // 2 - 2] + '…'!r} ({len(value):,} characters)"
-    if type(value) in (list, tuple) and len(value) > 3:  # type: ignore[arg-type]
+    if isinstance(value, list | tuple) and type(value) in (list, tuple) and len(value) > 3:
         opening, closing = "[]" if type(value) is list else "()"
         parts: list[str] = []
-        for item in value:  # type: ignore[attr-defined]
+        for item in value:
             part = shown(item, width)
             if sum(map(len, parts)) + 2 * len(parts) + len(part) > width:
                 break
             parts.append(part)
-        if len(parts) < len(value):  # type: ignore[arg-type]
-            return f"{opening}{', '.join([*parts, '…'])}{closing} ({len(value):,} items)"  # type: ignore[arg-type]
+        if len(parts) < len(value):
+            return f"{opening}{', '.join([*parts, '…'])}{closing} ({len(value):,} items)"
     try:
         text = repr(value)
     except Exception as error:
@@ -251,12 +252,15 @@ def _parts(
             return (lambda: f"{place or 'it'} has {len(value)} items, not {len(wanted)}",)
         return (look(item, w, f"{place}[{i}]") for i, (item, w) in enumerate(zip(value, wanted)))  # noqa: B905
     if isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields"):
-        hints = get_type_hints(kind)
-        return (
-            look(getattr(value, name), hints.get(name, Any), f"{place}.{name}")
-            for name in kind._fields
-        )
+        return (look(getattr(value, name), hint, f"{place}.{name}") for name, hint in _fields(kind))
     return ()
+
+
+@lru_cache(maxsize=200)
+def _fields(kind: type[Any]) -> tuple[tuple[str, Any], ...]:
+    """Return the fields of a named tuple and their types; evaluating those takes long."""
+    hints = get_type_hints(kind)
+    return tuple((name, hints.get(name, Any)) for name in kind._fields)
 
 
 def _first(looks: Iterable[Callable[[], str | None]]) -> str | None:
