@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 import psycopg
@@ -40,3 +41,31 @@ def write(
     chunks = [make_chunk(content, **fields) for content in contents]
     vectors = np.tile(np.array([vector], np.float32), (len(chunks), 1))
     write_chunks(conn, chunks, vectors, partition=partition)
+
+
+class PlainRow(NamedTuple):
+    """What a chunk of a large table differs in."""
+
+    tenant: str
+    branch: str
+    kind: str
+    content: str
+    vector: Any
+
+
+def copy_chunks(conn: psycopg.Connection, rows: Iterable[PlainRow]) -> None:
+    """Copy thousands of chunks of 40 documents into the partition `documentation`."""
+    with (
+        conn.cursor() as cursor,
+        cursor.copy(
+            "COPY document_chunks_documentation (partition, tenant_id, repo_slug, branch,"
+            " document_name, chunk_index, kind, name, content, content_hash, embedding)"
+            " FROM STDIN (FORMAT BINARY)"
+        ) as copy,
+    ):
+        copy.set_types([*["text"] * 5, "int4", *["text"] * 4, "vector"])
+        for at, row in enumerate(rows):
+            copy.write_row(
+                ("documentation", row.tenant, "docs", row.branch, f"{at % 40}.md", at)
+                + (row.kind, "", row.content, "", row.vector)
+            )

@@ -19,7 +19,7 @@ from course_lib.store import (
 )
 from course_lib.store.databases import FreshDatabase
 from course_lib.store.words import drop_word_search
-from tests.unit.chunks import write
+from tests.unit.chunks import PlainRow, copy_chunks, write
 
 NEAR, FAR = (1, 0, 0), (0, 1, 0)
 
@@ -221,23 +221,20 @@ def many() -> Iterator[FreshDatabase]:
     random = np.random.default_rng(3)
     with fresh_database("many") as fresh, connect(fresh.url, autocommit=True) as conn:
         create_schema(conn, 3)
-        for tenant in ("ours", "theirs"):
-            with (
-                conn.cursor() as cursor,
-                cursor.copy(
-                    "COPY document_chunks_documentation (partition, tenant_id, repo_slug, branch,"
-                    " document_name, chunk_index, kind, name, content, content_hash, embedding)"
-                    " FROM STDIN (FORMAT BINARY)"
-                ) as copy,
-            ):
-                copy.set_types([*["text"] * 5, "int4", *["text"] * 4, "vector"])
-                for row in range(MANY // 2):
-                    text = f"common {tenant} {'rare' if row % 1000 == 0 else 'frequent'}"
-                    vector = random.normal(size=3).astype(np.float32)
-                    copy.write_row(
-                        ("documentation", tenant, "docs", "", f"{row % 40}.md", row)
-                        + ("thing", "", text, "", vector)
-                    )
+        copy_chunks(
+            conn,
+            (
+                PlainRow(
+                    tenant,
+                    "",
+                    "thing",
+                    f"common {tenant} {'rare' if row % 1000 == 0 else 'frequent'}",
+                    random.normal(size=3).astype(np.float32),
+                )
+                for tenant in ("ours", "theirs")
+                for row in range(MANY // 2)
+            ),
+        )
         build_vector_indexes(conn)
         conn.execute("VACUUM ANALYZE document_chunks")
         service_url("reader", url=fresh.url)

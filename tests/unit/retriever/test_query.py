@@ -21,6 +21,7 @@ from course_lib.store import (
     write_chunks,
 )
 from course_lib.store.databases import FreshDatabase
+from tests.unit.chunks import PlainRow, copy_chunks
 
 Vectors = np.ndarray[Any, np.dtype[np.float32]]
 DIMENSION = 384
@@ -62,20 +63,13 @@ def corpus() -> Iterator[Corpus]:
     branches[np.argsort(-(vectors @ vectors[0]))[NEAR:]] = "far"
     with fresh_database("search") as database, connect(database.url, autocommit=True) as conn:
         create_schema(conn, DIMENSION)
-        with (
-            conn.cursor() as cursor,
-            cursor.copy(
-                "COPY document_chunks_documentation (partition, tenant_id, repo_slug, branch,"
-                " document_name, chunk_index, kind, name, content, content_hash, embedding)"
-                " FROM STDIN (FORMAT BINARY)"
-            ) as copy,
-        ):
-            copy.set_types([*["text"] * 5, "int4", *["text"] * 4, "vector"])
-            for row, vector in enumerate(vectors):
-                copy.write_row(
-                    ("documentation", tenants[row], "docs", branches[row], f"{row % 40}.md", row)
-                    + (kinds[row], "", f"chunk {row}", "", vector)
-                )
+        copy_chunks(
+            conn,
+            (
+                PlainRow(tenants[row], branches[row], kinds[row], f"chunk {row}", vector)
+                for row, vector in enumerate(vectors)
+            ),
+        )
         build_vector_indexes(conn, m=8, ef_construction=32)  # half the time of the default
         conn.execute("ANALYZE")
         yield Corpus(database.url, vectors, tenants, kinds, branches == "far")
