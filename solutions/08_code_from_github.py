@@ -565,7 +565,7 @@ hostile = Repository("mallory/notes")
 names = ("docs/good.md", "docs/changed.md", "../outside.md", ".git/hooks/post-merge.md")
 hostile.commit({name: name.encode() for name in names})
 server.add(hostile)
-server.fail("changed.md|blobs", faults.changed_content(), times=math.inf)
+server.fail(r"mallory/notes/.*(changed\.md|blobs)", faults.changed_content(), times=math.inf)
 os.environ |= environment(server)  # these cells stay on this machine
 notes = ("mallory/notes", "main", [".md"])
 download = download_github_code(*notes, token="", dest=f"{folder.name}/notes", partial=True)

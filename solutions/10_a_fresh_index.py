@@ -102,6 +102,7 @@ lab.show.bars(found, "Share of the wanted packages among the first fifty")
 #
 # First the list. Compare what is there with what was stored, and write down what to do; doing it comes later. The plan knows no
 # packages, only keys and states that are equal or not. `Plan()` is a record of four empty lists: `skip`, `add`, `change`, `remove`.
+# You append to them; the record itself is frozen.
 #
 # ```
 # make_plan({"a": 1, "b": 2, "c": 3}, {"a": 1, "b": 0, "d": 4})

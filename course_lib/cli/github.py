@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -144,8 +145,14 @@ def github_server(
     ] = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 0,
     limit: Annotated[
-        int, typer.Option(min=1, help="Requests in a window; GitHub gives 60 without a token.")
-    ] = 5_000,
+        int | None,
+        typer.Option(
+            min=1,
+            help="Requests in a window; GitHub gives 60 without a token. Files are then fetched "
+            "through the API, where they count.",
+            show_default="5,000",
+        ),
+    ] = None,
     window: Annotated[float, typer.Option(min=1, help="Seconds of a window.")] = 3_600.0,
 ) -> None:
     """Run a server on this machine that answers like GitHub, and watch what it is asked.
@@ -158,11 +165,17 @@ def github_server(
     from course_lib.teaching.github_server import GitHubServer, PrimaryLimit, sample_repository
 
     repositories = [_folder(given) for given in serve] if serve else [sample_repository()]
-    with GitHubServer(repositories, port=port, primary=PrimaryLimit(limit, window)) as server:
+    with GitHubServer(
+        repositories, port=port, primary=PrimaryLimit(limit or 5_000, window)
+    ) as server:
         names = ", ".join(repository.name for repository in repositories)
-        typer.echo(f"{names} on a server like GitHub; Ctrl-C ends it. Elsewhere, set")
-        typer.echo(f"  GITHUB_API_URL={server.url}")
-        typer.echo(f"  GITHUB_RAW_URL={server.raw_url}")
+        say_it = "$env:" if sys.platform == "win32" else "export "
+        quote = '"' if sys.platform == "win32" else ""
+        typer.echo(f"{names} on a server like GitHub; Ctrl-C ends it. In another terminal:")
+        typer.echo(f"  {say_it}GITHUB_API_URL={quote}{server.url}{quote}")
+        # What is fetched as raw files counts against no limit.
+        raw = server.raw_url if limit is None else ""
+        typer.echo(f"  {say_it}GITHUB_RAW_URL={quote}{raw}{quote}")
         typer.echo(
             f"and run: course ingest-repo {repositories[0].name} --ref main "
             "--ext .yaml,.py,.go,.sh,.md"

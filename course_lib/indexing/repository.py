@@ -32,6 +32,7 @@ from course_lib.loader.github.download import (
     Download,
     OnWait,
     cite,
+    default_folder,
     download_github_code,
 )
 from course_lib.loader.github.issue_records import issue_document
@@ -168,7 +169,7 @@ def ingest_repository(
         extensions,
         paths,
         token,
-        dest,
+        default_folder(repo, branch or ref) if dest is None else dest,
         max_wait,
         partial=partial,
         patience=patience,

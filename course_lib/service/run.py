@@ -53,7 +53,12 @@ def listen(host: str, port: int) -> socket.socket:
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family, backlog=1024)
+        listener = socket.create_server((host, port), family=family, backlog=1024)
+        # asyncio sends small packets at once (TCP_NODELAY) only where a socket says that it is TCP:
+        # an answer's body would wait up to 40 ms for the client to confirm its head.
+        return socket.socket(
+            family, socket.SOCK_STREAM, socket.IPPROTO_TCP, fileno=listener.detach()
+        )
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             message, hint = f"port {port} on {host} is taken", "Give another one with --port."

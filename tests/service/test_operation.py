@@ -1,8 +1,10 @@
 """What happens around a service: limits, keys, a database that goes away, a signal, a crowd."""
 
+import asyncio
 import json
 import shutil
 import signal
+import socket
 import tempfile
 import threading
 import time
@@ -180,6 +182,28 @@ def test_a_taken_port_is_named(index: Index) -> None:
         port = taken.getsockname()[1]
         with pytest.raises(InputError, match=f"port {port} .* is taken"):
             listen("127.0.0.1", port)
+
+
+def test_accepted_connections_send_at_once() -> None:
+    from course_lib.service.run import listen
+
+    async def accepted() -> int:
+        ready: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+        async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            found = writer.get_extra_info("socket")
+            ready.set_result(found.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+            writer.close()
+
+        with listen("127.0.0.1", 0) as listener:
+            async with await asyncio.start_server(answer, sock=listener):
+                _, writer = await asyncio.open_connection(*listener.getsockname())
+                try:
+                    return await asyncio.wait_for(ready, 60)
+                finally:
+                    writer.close()
+
+    assert asyncio.run(accepted()) != 0
 
 
 def test_questions_that_arrive_together_are_encoded_together(

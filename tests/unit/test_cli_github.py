@@ -132,7 +132,9 @@ def test_the_server_serves_a_folder_and_shows_what_it_is_asked(tmp_path: Path) -
     try:
         assert process.stdout is not None
         assert "me/mine" in process.stdout.readline()
-        variables = dict(process.stdout.readline().strip().split("=", 1) for _ in range(2))
+        printed = [process.stdout.readline().strip() for _ in range(2)]
+        assert all(line.startswith("export ") for line in printed)
+        variables = dict(line.removeprefix("export ").split("=", 1) for line in printed)
         assert set(variables) == {"GITHUB_API_URL", "GITHUB_RAW_URL"}
         assert "course ingest-repo me/mine --ref main" in process.stdout.readline()
         from course_lib.loader.github.client import GitHubClient

@@ -41,6 +41,8 @@ def check_make_plan(call: Probe) -> None:
            Plan(["a"], ["c"], ["b"], ["d"]), "it is the statement's example")  # fmt: skip
     _plans(call, {"a": 1}, {"a": 1}, Plan(skip=["a"]), "nothing has changed")
     _plans(call, {"a": 2}, {"a": 1}, Plan(change=["a"]), "the same key, and another state")
+    _plans(call, {"a": "5f2c"}, {"a": "".join(("5f", "2c"))}, Plan(skip=["a"]),
+           "the states are equal, if not the same object")  # fmt: skip
     _plans(call, {"a": 1, "b": 1}, {}, Plan(add=["a", "b"]), "nothing was stored")
     _plans(call, {}, {"a": 1, "b": 1}, Plan(remove=["a", "b"]), "nothing is there any more")
     _plans(call, {}, {}, Plan(), "nothing was stored, and nothing is there")
@@ -238,7 +240,8 @@ def check_nearest_packages(call: Probe) -> None:
         _uses(db, "others", "python", "plotly", "2.0")
         ask = (db.connection, np.array([1, 0, 0], dtype=np.float32))
         _finds(call(*ask, "rider-app", "python", 1), ["spotipy"],
-               "the nearest of all are other projects' and other languages'")  # fmt: skip
+               "the nearest of all are other projects' and other languages'; and where "
+               "there is no vector, there is no distance to sort by")  # fmt: skip
         _finds(call(*ask, "rider-app", "python", 4), ["spotipy", "plotly", "alpha", "beta"],
                "four of its packages have a vector; of equal similarity, by name")  # fmt: skip
         _finds(call(*ask, "rider-app", "python"), ["spotipy", "plotly", "alpha", "beta"],

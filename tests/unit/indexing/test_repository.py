@@ -138,6 +138,22 @@ def test_a_second_run_downloads_encodes_and_writes_nothing(
     assert stored(conn) == before and rows(conn, "xmin::text, ctid::text") == versions
 
 
+def test_versions_under_one_name_share_what_was_downloaded(
+    conn: psycopg.Connection,
+    client: Any,
+    repository: Repository,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COURSE_STATE", str(tmp_path))
+    options: dict[str, Any] = {"conn": conn, "embedder": client, "branch": "current"}
+    first = ingest_repository("heron/platform", "v1", ALL, max_wait=5, patience=QUICK, **options)
+    repository.commit(FILES | {"apps/a.yaml": b"kind: ConfigMap\nmetadata:\n  name: other\n"})
+    second = ingest_repository("heron/platform", "main", ALL, max_wait=5, patience=QUICK, **options)
+    assert (first.fetched, first.reused) == (4, 0)
+    assert (second.fetched, second.reused) == (1, 3)
+
+
 def test_what_is_deleted_or_renamed_upstream_leaves_the_index(
     conn: psycopg.Connection, client: Any, repository: Repository, dest: Path
 ) -> None:

@@ -57,6 +57,13 @@ def compares_states_with_all_others(current, stored):
     return plan
 
 
+def compares_objects(current, stored):
+    plan = _plan(current, stored)
+    other = [key for key in plan.skip if stored[key] is not current[key]]
+    return Plan([key for key in plan.skip if key not in other], plan.add, [*plan.change, *other],
+                plan.remove)  # fmt: skip
+
+
 def returns_a_dictionary(current, stored):
     plan = _plan(current, stored)
     return {"skip": plan.skip, "add": plan.add, "change": plan.change, "remove": plan.remove}
@@ -267,6 +274,7 @@ MUTANTS = {
         forgets_to_remove: "remove=[]",
         asks_whether_the_state_is_true: "an empty text is a state like any other",
         compares_states_with_all_others: "keys are compared with keys",
+        compares_objects: "if not the same object",
         returns_a_dictionary: "Plan",
     },
     "10.2": {
