@@ -41,6 +41,8 @@ class Layer:
         Edits without which another layer would do the same work.
     checks
         What the learner's notebook has in place of checks.
+    lab
+        The lab whose answers these are; empty for the master of `classroom`.
     """
 
     name: str
@@ -50,6 +52,7 @@ class Layer:
     before: tuple[Edit, ...] = ()
     checks: dict[str, str] = field(default_factory=dict)
     limits: dict[str, float] = field(default_factory=dict)
+    lab: str = ""
 
 
 def _points(check: str, told: Told, who: str = "a") -> float | None:
@@ -87,6 +90,14 @@ def says(text: str, who: str = "a") -> Callable[[Told], bool]:
 def flagged(text: str) -> Callable[[Told], bool]:
     """Return whether a flag has a text."""
     return lambda told: text in _flags(told)
+
+
+def _through(name: str, body: str) -> dict[str, str]:
+    """Return an answer of lab 01 that finds a module in a way that no list of names foresees."""
+    return {
+        "exercise-1-1": "from zipfile import sys as s\nfound = getattr(s, 'mod' + 'ules')["
+        f"'.'.join(['course' + '_lib', *{name.split('.')}])]\n{body}"
+    }
 
 
 def _dig(body: str) -> dict[str, str]:
@@ -177,6 +188,39 @@ LAYERS = (
         ((f"{GRADE}/worker.py", "return marks, flags + said", "return marks, flags"),),
         (first(f"from course_lib.loader import split_text\n{GOOD}"),),
         flagged("imports split_text from course_lib.loader"),
+    ),
+    Layer(
+        "an answer that knows by heart what is expected is noticed",
+        ((f"{GRADE}/honesty.py", "if name in paid:", "if False:"),),
+        ({"double": GOOD, "longest": "def longest(words):\n    return 'bcd'"},),
+        flagged("never looks at what it is given"),
+    ),
+    Layer(
+        "a check that passed is run again",
+        ((f"{GRADE}/conduct.py", '"again": step.again,', '"again": False,'),),
+        (first("def double(x, said=iter([4, 4, 'abab', -6])):\n    return x and next(said)"),),
+        flagged("when it was run again"),
+    ),
+    Layer(
+        "the course's own version is heard when it does the work of an answer",
+        ((f"{GRADE}/inside/runner.py", "if exercise not in self.references:", "if True:"),),
+        (_through("loader.recursive", "find_cut = getattr(found, 'find' + '_cut')"),),
+        flagged("gets by with the course's own version"),
+        lab="01",
+    ),
+    Layer(
+        "the classes of checks cannot be changed",
+        ((f"{GRADE}/inside/warm.py", "        seal()\n", ""),),
+        (_through(
+            "teaching.checks.probe",
+            "kind, calls = found.Case, []\nreal = kind.gives\n"
+            "def pretend(self, *a, **k):\n    calls.append(a)\n    if len(calls) % 13 == 0:\n"
+            "        kind.gives = real\n    return self\n"
+            "def find_cut(text, *rest):\n    if len(calls) % 13 == 0:\n"
+            "        kind.gives = pretend\n    return len(text)",
+        ),),
+        lambda told: _points("check-1-1", told) == 0,
+        lab="01",
     ),
     Layer(
         "a process that dies is replaced",
@@ -344,6 +388,10 @@ def graded(layer: Layer, folder: Path, edits: tuple[Edit, ...] = ()) -> Told:
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(project_root() / "course_lib", root / "course_lib", ignore=ignored)
         (root / "solutions").mkdir()
+        if layer.lab:
+            for path in (project_root() / "solutions").glob(f"{layer.lab}_*"):
+                shutil.copy(path, root / "solutions")
+            shutil.copytree(project_root() / "data", root / "data")
         for name, old, new in edits:
             path = root / name
             text = path.read_text(encoding="utf-8")
@@ -375,12 +423,16 @@ def main() -> None:
     folder = Path(sys.argv[2])
     handed_in = folder / "in"
     handed_in.mkdir()
-    sheet = released(master_notebook())
+    path = write_master(folder)
+    if layer.lab:
+        path = next((project_root() / "solutions").glob(f"{layer.lab}_*.ipynb"))
+    master = read_master(path, lab=layer.lab)
+    sheet = master.notebook if layer.lab else released(master_notebook())
+    stubs = {cell.grade_id: cell.stub for cell in master.answers} if layer.lab else {}
     for name, answers in zip("abc", layer.submissions, strict=False):
-        hand_in(handed_in, name, learners(sheet, {**answers, **layer.checks}))
+        hand_in(handed_in, name, learners(sheet, {**stubs, **answers, **layer.checks}))
     limits = Limits(**{"cell": 5.0, "budget": 20.0, **layer.limits})  # type: ignore[arg-type]
     try:
-        master = read_master(write_master(folder))
         book = grade_all(Order(handed_in, folder / "out", master, find_fence(), limits, jobs=1))
     except GradeError as error:
         print(json.dumps({"refused": str(error)}))

@@ -14,7 +14,8 @@ from course_lib.settings import project_root
 from course_lib.teaching.grade import Limits
 from course_lib.teaching.grade.errors import GradeError
 from course_lib.teaching.grade.fence import find_fence
-from course_lib.teaching.grade.honesty import alike, normalised, source_flags
+from course_lib.teaching.grade.honesty import source_flags
+from course_lib.teaching.grade.likeness import alike, normalised
 from course_lib.teaching.grade.needed import Block, needed_sources
 from course_lib.teaching.grade.sessions import can_fork
 from tests.grading.classroom import CHECK_LATER, RIGHT, cell, master_notebook

@@ -1,5 +1,6 @@
 """Submissions that attack the grader, all graded in one run within the fence."""
 
+import contextlib
 import json
 import os
 import socket
@@ -279,6 +280,9 @@ def test_a_run_over_a_folder_of_junk_grades_what_can_be_graded(tmp_path) -> None
     (handed_in / "bad.ipynb").write_bytes(b"\x00\xff{")
     (handed_in / "..evil=cmd").mkdir()
     (handed_in / "=1+1.ipynb").write_text(json.dumps(sheet), encoding="utf-8")
+    for name in ("an\nn", "<b>bob", "turned\u202enna", "no-\udcff-text"):  # the last: no UTF-8
+        with contextlib.suppress(OSError):  # not every file system takes them
+            (handed_in / f"{name}.ipynb").write_text(json.dumps(sheet), encoding="utf-8")
     begun = time.monotonic()
     book = grade_all(
         Order(handed_in, tmp_path / "out", read_master(write_master(tmp_path)), find_fence())
@@ -288,3 +292,6 @@ def test_a_run_over_a_folder_of_junk_grades_what_can_be_graded(tmp_path) -> None
     assert status["ada"] == "graded" and status["bad"] == "needs a person"
     assert "'=1+1" in (tmp_path / "out" / "grades.csv").read_text(encoding="utf-8")
     assert not list(tmp_path.glob("*evil*"))
+    if "an\ufffdn" in status:
+        assert {"<b>bob", "turned\ufffdnna", "no-\ufffd-text"} <= status.keys()
+    assert "<b>bob" not in (tmp_path / "out" / "index.html").read_text(encoding="utf-8")

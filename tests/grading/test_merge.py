@@ -173,7 +173,7 @@ def test_submissions_are_notebooks_or_folders_and_nothing_is_followed(tmp_path) 
     assert list(found) == ["bob", "cleo", "dan", "eve", "two"]
     assert found["bob"].path and not found["bob"].problem
     for name, problem in {
-        "cleo": "no notebook", "dan": "link", "eve": "a file and a folder", "two": "2 notebooks",
+        "cleo": "no notebook", "dan": "link", "eve": "several entries", "two": "2 notebooks",
     }.items():  # fmt: skip
         assert found[name].path is None and problem in found[name].problem
 

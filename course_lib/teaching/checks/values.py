@@ -18,6 +18,8 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 TOLERANCE = 1e-5
 WIDTH = 100
 DICTS = (dict, OrderedDict, defaultdict, Counter)
+PLAIN = frozenset((bool, int, float, str, bytes))
+"""Types whose values have no parts that could be of another."""
 
 
 def difference(
@@ -211,7 +213,7 @@ def _field_difference(
 
 
 def _mismatch(value: object, wanted: Any, place: str) -> str | None:
-    if wanted is Any:
+    if wanted is Any or (type(value) is wanted and wanted in PLAIN):
         return None
     origin, arguments = get_origin(wanted), get_args(wanted)
     if origin in (Union, types.UnionType):

@@ -45,6 +45,8 @@ class CellRun:
         For a check: whether the errors that had to come came.
     changed
         What had been replaced that a check relies on, and was put back.
+    again
+        For a check that passed: how it ended when it was run a second time, if it was.
     """
 
     step: Step
@@ -54,6 +56,7 @@ class CellRun:
     messages: list[dict[str, Any]] = field(default_factory=list)
     honest: bool = True
     changed: list[str] = field(default_factory=list)
+    again: str = ""
     seconds: float = 0.0
 
     @property
@@ -193,6 +196,8 @@ class Conductor:
                 "hidden": step.cell.hidden,
                 "stubs": list(step.stubs),
                 "nonce": self._nonce,
+                "exercise": step.cell.exercise,
+                "again": step.again,
             }
         answer = session.ask(order, max(0.0, min(self.limits.cell, self._left())))
         self.audits.update(dict.fromkeys(answer.audits))
@@ -209,6 +214,7 @@ class Conductor:
         run.ename, run.evalue = str(reply.get("ename", "")), str(reply.get("evalue", ""))
         if run.step.cell.role == "check":
             run.honest = self._is_honest(reply, run.step)
+            run.again = str(reply.get("again") or "")
             changed = reply.get("changed")
             run.changed = [str(name) for name in changed] if isinstance(changed, list) else []
 

@@ -1,6 +1,6 @@
 """The gradebook as files: for people, for programs, for Canvas and for Moodle.
 
-Points that a person has to decide are left empty everywhere, so that no import takes them for 0.
+Points that a person has to decide are empty, and missing where an import might take them for 0.
 Every file is written whole or not at all.
 """
 
@@ -119,23 +119,25 @@ def grades_json(book: Gradebook) -> str:
 
 
 def canvas_csv(book: Gradebook) -> str:
-    """Return what Canvas imports (Grades, Import); learners are looked up by their login."""
+    """Return what Canvas imports (Grades, Import); learners are looked up by their login.
+
+    Who has no grade yet is left out: an empty cell would take away a grade that is there.
+    """
     head = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", book.title]
     possible = ["    Points Possible", "", "", "", "", book.max]
     rows: list[Sequence[object]] = [head, possible]
-    for one in book.grades:
-        score = one.score if one.status == "graded" else None
-        rows.append([one.learner, "", "", one.learner, "", score])
+    rows += [[one.learner, "", "", one.learner, "", one.score] for one in book.graded]
     return _csv(rows)
 
 
 def moodle_csv(book: Gradebook) -> str:
-    """Return what Moodle imports (Grades, Import, CSV file), mapped by user name."""
+    """Return what Moodle imports (Grades, Import, CSV file), mapped by user name.
+
+    Who has no grade yet is left out: in a new column Moodle takes an empty cell for a grade.
+    """
     rows: list[Sequence[object]] = [["username", book.title, f"{book.title} feedback"]]
-    for one in book.grades:
-        decided = one.status == "graded"
-        said = f"{one.score:g} of {one.max:g} points" if decided else "to be looked at by a person"
-        rows.append([one.learner, one.score if decided else None, said])
+    for one in book.graded:
+        rows.append([one.learner, one.score, f"{one.score:g} of {one.max:g} points"])
     return _csv(rows)
 
 

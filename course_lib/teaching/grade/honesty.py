@@ -7,22 +7,19 @@ reference, the interpreter's insides, processes) is worth a look.
 from __future__ import annotations
 
 import ast
-import hashlib
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from types import CodeType
 
 from course_lib.teaching.build.source import as_python
-
-SMALLEST = 40
-"""Nodes of an answer's syntax tree below which likeness means nothing."""
 
 MODULES = {
     "builtins", "ctypes", "gc", "importlib", "inspect", "atexit", "signal", "threading", "socket",
     "multiprocessing", "subprocess", "sys", "os", "shutil", "runpy", "code", "pickle", "marshal",
     "IPython", "ipykernel", "unittest", "pytest", "nbval", "_thread", "mmap", "faulthandler",
+    "pkgutil", "pydoc", "timeit", "doctest", "copyreg", "codeop", "linecache", "tracemalloc",
 }  # fmt: skip
 
 NAMES = {
@@ -34,10 +31,22 @@ ATTRIBUTES = {
     "__code__", "__globals__", "__closure__", "__builtins__", "__subclasses__", "__dict__",
     "f_back", "f_globals", "f_locals", "tb_frame", "tb_next", "_getframe", "ast_transformers",
     "input_transformers_cleanup", "input_transformers_post", "set_custom_exc", "user_ns",
-    "showtraceback", "modules", "_passed", "exercises",
+    "showtraceback", "modules", "_passed", "exercises", "FunctionType", "CodeType", "f_builtins",
 }  # fmt: skip
 
+THROUGH = {"sys", "os", "inspect", "builtins", "gc", "ctypes", "importlib", "subprocess"}
+"""Modules that others have among their names."""
+
 MAGIC = "magics, which no answer needs"
+
+TELLING = re.compile(r"__(?:code|globals|closure|builtins|subclasses|import|dict)__|\bcourse_lib\b")
+"""In a text: what is looked up there is not seen in the source."""
+
+TEXT = 200
+"""Characters of a text above which it is prose."""
+
+SHORTEST = 4
+"""Characters of a text that is held to come from a check."""
 
 
 def source_flags(
@@ -46,6 +55,8 @@ def source_flags(
     stubs: Mapping[str, str],
     *,
     fixed: Sequence[str] = (),
+    tried: Collection[str] = (),
+    paid: Collection[str] = (),
 ) -> list[str]:
     """Return what is worth a look in a learner's answers, a line each.
 
@@ -55,84 +66,52 @@ def source_flags(
         By grade id: the learner's source, the master's, and what the learner was given.
     fixed
         Names that only the master's set-up defines.
+    tried
+        Texts that the checks try the answers with.
+    paid
+        Answers that earned points.
     """
     flags: list[str] = []
     for name, source in answers.items():
         if source == stubs.get(name):
             continue
-        tree, allowed = _tree(source), _allowed(solutions.get(name, ""))
+        tree, allowed = tree_of(source), _allowed(solutions.get(name, ""))
         if tree is None:
             continue
         found = dict.fromkeys(what for what in _suspicious(tree) if what not in allowed.suspicious)
         flags += [f"{name} uses {what}" for what in found]
         flags += [f"{name} {what}" for what in _borrowed(tree, allowed, fixed)]
+        if name in paid:
+            stub = stubs.get(name, "")
+            flags += [f"{name} {what}" for what in _by_heart(tree, allowed, stub, tried)]
         if any(line.lstrip().startswith(("%", "!")) for line in source.splitlines()):
             flags.append(f"{name} uses {MAGIC}")
     return flags
 
 
-def alike(submissions: Mapping[str, Mapping[str, str]], masters: Mapping[str, str]) -> list[Any]:
-    """Return groups of learners whose answers are the same but for names and layout.
+def texts_of(code: CodeType) -> set[str]:
+    """Return the texts in a piece of compiled code, at any depth; docstrings count.
 
-    Parameters
-    ----------
-    submissions
-        Answers by learner and grade id; untouched ones left out.
-    masters
-        The master's own answers; what equals them is reported as such.
-
-    Returns
-    -------
-    list of dict
-        ``answer``, ``learners`` and ``solution`` (whether it is the master's), largest first.
+    Examples
+    --------
+    >>> sorted(texts_of(compile("f('a' + 'b', ('c', 1))", "", "eval")))
+    ['ab', 'c']
     """
-    groups: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for learner, answers in submissions.items():
-        for name, source in answers.items():
-            if shape := normalised(source):
-                groups[name, shape].append(learner)
-    own = {(name, normalised(source)) for name, source in masters.items()}
-    found = [
-        {"answer": name, "learners": sorted(learners), "solution": (name, shape) in own}
-        for (name, shape), learners in groups.items()
-        if len(learners) > 1 or (name, shape) in own
-    ]
-    return sorted(found, key=lambda group: (-len(group["learners"]), group["answer"]))
+    found: set[str] = set()
+    waiting = list(code.co_consts)
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str):
+            found.add(one)
+        elif isinstance(one, tuple | frozenset):
+            waiting += one
+        elif isinstance(one, CodeType):
+            waiting += one.co_consts
+    return found
 
 
-@lru_cache(maxsize=10_000)
-def normalised(source: str) -> str:
-    """Return a hash that is the same for sources that differ in names, comments and layout only.
-
-    Short sources, which are alike by chance, have none.
-    """
-    tree = _tree(source)
-    if tree is None:
-        return ""
-    names: dict[str, str] = {}
-
-    def renamed(name: str) -> str:
-        return names.setdefault(name, f"n{len(names)}")
-
-    count = 0
-    for node in ast.walk(tree):
-        count += 1
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Module):
-            if node.body and _is_text(node.body[0]):
-                node.body = node.body[1:] or [ast.Pass()]
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            node.returns = None
-        for field in ("id", "arg"):
-            if isinstance(value := getattr(node, field, None), str):
-                setattr(node, field, renamed(value))
-        if isinstance(node, ast.arg):
-            node.annotation = None
-    if count < SMALLEST:
-        return ""
-    return hashlib.sha256(ast.dump(tree).encode("utf-8")).hexdigest()[:16]
-
-
-def _tree(source: str) -> ast.Module | None:
+def tree_of(source: str) -> ast.Module | None:
+    """Return a cell's syntax tree, magics read as IPython reads them; None where there is none."""
     try:
         return ast.parse(as_python(source))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -146,26 +125,36 @@ class _Allowed:
     suspicious: frozenset[str] = frozenset()
     imports: frozenset[tuple[str, str]] = frozenset()
     defined: frozenset[str] = frozenset()
+    asked: frozenset[str] = frozenset()
+    texts: frozenset[str] = frozenset()
 
 
 @lru_cache(maxsize=500)
 def _allowed(solution: str) -> _Allowed:
-    tree = _tree(solution)
+    tree = tree_of(solution)
     if tree is None:
         return _Allowed()
     found = frozenset(_suspicious(tree))
-    return _Allowed(found, frozenset(_course_imports(tree)), frozenset(_definitions(tree)))
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    return _Allowed(
+        found,
+        frozenset(_course_imports(tree)),
+        frozenset(_definitions(tree)),
+        frozenset(one.name for one in functions if _parameters(one)),
+        frozenset(texts_of(compile(tree, "<solution>", "exec"))),
+    )
 
 
 def _suspicious(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (a.name for a in node.names if a.name.split(".")[0] in MODULES)
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in MODULES:
-            yield node.module or ""
+        elif isinstance(node, ast.ImportFrom):
+            names = [(node.module or "").split(".")[0], *(alias.name for alias in node.names)]
+            yield from (name for name in names if name in MODULES)
         elif isinstance(node, ast.Name) and node.id in NAMES:
             yield node.id
-        elif isinstance(node, ast.Attribute) and node.attr in ATTRIBUTES:
+        elif isinstance(node, ast.Attribute) and node.attr in ATTRIBUTES | THROUGH:
             yield f".{node.attr}"
         elif isinstance(node, ast.ClassDef):
             methods = {n.name for n in node.body if isinstance(n, ast.FunctionDef)}
@@ -187,6 +176,27 @@ def _borrowed(tree: ast.Module, allowed: _Allowed, fixed: Sequence[str]) -> Iter
         for target in _targets(node):
             if target in fixed:
                 yield f"changes {target}, which belongs to the notebook"
+
+
+def _by_heart(
+    tree: ast.Module, allowed: _Allowed, stub: str, tried: Collection[str]
+) -> Iterator[str]:
+    """Say what an answer seems to know instead of finding it out."""
+    try:
+        texts = texts_of(compile(tree, "<answer>", "exec")) - allowed.texts
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    for text in sorted(texts):
+        if len(text) < TEXT and (found := TELLING.search(text)) and text not in stub:
+            yield f"has {found[0]} in a text"
+    known = sorted(t for t in texts & set(tried) if len(t) >= SHORTEST and t not in stub)
+    if len(known) > 1:
+        yield f"knows what its check tries: {', '.join(map(repr, known[:3]))}"
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and node.name in allowed.asked:
+            names = _parameters(node)
+            if not any(isinstance(n, ast.Name) and n.id in names for n in ast.walk(node)):
+                yield f"{node.name} never looks at what it is given"
 
 
 def _targets(node: ast.AST) -> Iterator[str]:
@@ -215,9 +225,7 @@ def _definitions(tree: ast.Module) -> set[str]:
     return {node.name for node in tree.body if isinstance(node, kinds)}
 
 
-def _is_text(node: ast.stmt) -> bool:
-    return (
-        isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Constant)
-        and isinstance(node.value.value, str)
-    )
+def _parameters(node: ast.FunctionDef) -> set[str]:
+    given = node.args
+    all_of = [*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg]
+    return {one.arg for one in all_of if one is not None}

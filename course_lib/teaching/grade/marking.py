@@ -21,7 +21,12 @@ Status = Literal["graded", "needs a person"]
 
 UNKNOWN = re.compile(r"name '(\w+)' is not defined")
 
+IMMUTABLE = "of immutable type"
+"""What Python says to who changes a class that cannot be changed, as those of checks."""
+
 READABLE = {
+    "course.change": "changes what checks are made of",
+    "reference": "gets by with the course's own version",
     "os.fork": "starts processes",
     "os.exec": "starts programs",
     "os.system": "starts programs",
@@ -141,16 +146,29 @@ def status_of(marks: Sequence[Mark]) -> Status:
 def undecided_checks(master: Master, merged: Merged) -> dict[str, str]:
     """Return the checks that depend on an answer which is not clear, with the reason."""
     found: dict[str, str] = {}
-    cells = list(master.cells)
-    for place, cell in enumerate(cells):
-        reason = merged.undecided.get(cell.grade_id) if cell.grade_id else None
-        if reason is None or cell.role != "answer":
-            continue
-        later = [one for one in cells[place + 1 :] if one.role == "check"]
-        names = _bound(cell.source)
-        about = [one for one in later if names & _read(one.source)] or later[:1]
-        found.update({one.grade_id: reason for one in about})
+    for cell in master.answers:
+        if cell.grade_id in merged.undecided:
+            reason = merged.undecided[cell.grade_id]
+            found.update({one.grade_id: reason for one in checks_of(master, cell)})
     return found
+
+
+def checks_of(master: Master, answer: MasterCell) -> list[MasterCell]:
+    """Return the checks that an answer is about: those that read what it defines, else the next."""
+    later = master.cells[master.cells.index(answer) + 1 :]
+    checks = [one for one in later if one.role == "check"]
+    names = _bound(answer.source)
+    return [one for one in checks if names & _read(one.source)] or checks[:1]
+
+
+def paid(master: Master, marks: Sequence[Mark]) -> set[str]:
+    """Return the grade ids of answers that earned points."""
+    earned = {one.grade_id for one in marks if one.points}
+    return {
+        answer.grade_id
+        for answer in master.answers
+        if any(one.grade_id in earned for one in checks_of(master, answer))
+    }
 
 
 def tidy(points: float) -> float:
@@ -229,6 +247,11 @@ def _flags(conductor: Conductor) -> list[str]:
     for run in conductor.runs:
         for name in run.changed:
             flags[f"replaced {name} (it was put back)"] = None
+        if IMMUTABLE in run.evalue:
+            said = next(line for line in run.evalue.splitlines() if IMMUTABLE in line)
+            flags[f"{run.step.name}: {said.strip()}"[:160]] = None
+        if run.again == "error":
+            flags[f"{run.step.name} passed, and did not when it was run again"] = None
         if not run.honest:
             flags[f"{run.step.name}: what had to fail did not"] = None
         if run.state in ("garbled", "died", "memory", "budget"):

@@ -28,11 +28,14 @@ class Step:
         What runs: the master's text, or the learner's answer.
     stubs
         For a check: cells that undo the answers before it.
+    again
+        For a check: whether it is run a second time where it passes.
     """
 
     cell: MasterCell
     source: str
     stubs: tuple[str, ...] = ()
+    again: bool = False
 
     @property
     def name(self) -> str:
@@ -89,6 +92,7 @@ def make_plan(
     *,
     everything: bool = False,
     decoys: frozenset[str] = frozenset(),
+    repeatable: frozenset[str] | None = None,
     core: Mapping[str, str] | None = None,
 ) -> Plan:
     """Decide what is run for a submission.
@@ -101,6 +105,8 @@ def make_plan(
         Run the cells that no check depends on, too.
     decoys
         Grade ids of checks that are known to fail with the answers' stubs.
+    repeatable
+        Grade ids of checks that can be run twice; None to try it with all.
     core
         The cells before the first answer that every submission begins with: sources by cell id.
         What this one needs beyond them follows, before its first answer.
@@ -127,7 +133,8 @@ def make_plan(
             stubs.append(cell.stub)
         if source is not None:
             undone = tuple(stubs) if cell.role == "check" and cell.grade_id in decoys else ()
-            steps.append(Step(cell, source, undone))
+            again = repeatable is None or cell.grade_id in repeatable
+            steps.append(Step(cell, source, undone, again and cell.role == "check"))
     ahead = len(steps) if ahead is None else ahead
     if core is not None:
         known = {cell.id: cell for cell in code}

@@ -34,12 +34,15 @@ class Proof:
         What a parent imports ahead.
     ahead
         How many of the core's cells a parent may run ahead.
+    repeatable
+        Checks that pass a second time in the same process, as most do.
     """
 
     decoys: tuple[str, ...]
     core: dict[str, str]
     modules: tuple[str, ...] = ()
     ahead: int = 0
+    repeatable: tuple[str, ...] = ()
 
 
 def library_digest(root: Path) -> str:
@@ -70,6 +73,7 @@ def recall(key: str) -> Proof | None:
             {str(name): str(source) for name, source in told["core"].items()},
             tuple(map(str, told["modules"])),
             int(told["ahead"]),
+            tuple(map(str, told["repeatable"])),
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None

@@ -13,12 +13,13 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from course_lib.settings import project_root
 from course_lib.teaching.grade.errors import GradeError
 from course_lib.teaching.grade.gradebook import Gradebook, read_grades, write_gradebook
-from course_lib.teaching.grade.honesty import alike
 from course_lib.teaching.grade.jobs import Order, engine_of, graded
+from course_lib.teaching.grade.likeness import alike
 from course_lib.teaching.grade.marking import Grade
 from course_lib.teaching.grade.proof import library_digest
 from course_lib.teaching.grade.submissions import Submission, find_submissions
@@ -116,7 +117,7 @@ def _digests(order: Order, found: Sequence[Submission]) -> dict[str, str]:
     limits = order.limits
     ground = [
         order.master.digest, library_digest(project_root()), limits.cell, limits.budget,
-        limits.memory,
+        limits.memory, _files(order.files),
     ]  # fmt: skip
     digests = {}
     for one in found:
@@ -126,6 +127,13 @@ def _digests(order: Order, found: Sequence[Submission]) -> dict[str, str]:
                 digest.update(hashlib.file_digest(file, "sha256").digest())
         digests[one.learner] = digest.hexdigest()
     return digests
+
+
+def _files(folder: Path | None) -> list[tuple[str, int, int]]:
+    """Return names, sizes and times of what notebooks may read."""
+    paths = sorted(folder.rglob("*")) if folder is not None else []
+    about = [(path, path.stat()) for path in paths if path.is_file()]
+    return [(path.as_posix(), one.st_size, one.st_mtime_ns) for path, one in about]
 
 
 def _save(

@@ -56,6 +56,9 @@ class Sessions(Protocol):
 
     ahead: int
 
+    def prepare(self) -> None:
+        """Have the next process started while something else is done."""
+
     def open(self) -> Session:
         """Start a process for a submission, or for the rest of one."""
 
@@ -147,6 +150,16 @@ class WarmSessions:
         self.ahead = len(setup.cells)
         self.parent: _Parent | None = None
 
+    def prepare(self) -> None:
+        """Have the parent fork, where there is one; what goes wrong with it `open` mends."""
+        parent = self.parent
+        if parent is not None and not parent.broken:
+            try:
+                parent.begin()
+            except (Closed, Garbled, TimeoutError, OSError):
+                parent.broken = True
+                parent.stop()
+
     def open(self) -> Session:
         """Fork a process; the parent is started first where there is none."""
         for attempt in (1, 2):
@@ -179,32 +192,37 @@ class _Parent(Sandbox):
         super().__init__(setup, "warm", slot, databases)
         self.broken = False
         self._asked = False
-        self.control.send(
-            {
-                "do": "prepare",
-                "modules": list(setup.modules),
-                "cells": list(setup.cells),
-                "limits": setup.limits.inside(),
-                "lab": setup.lab,
-                "solution": setup.solution,
-                "database": databases is not None,
-            }
-        )
+        self._ending = False
+        self._begun: Channel | None = None
+        self.control.send({
+            "do": "prepare", "modules": list(setup.modules), "cells": list(setup.cells),
+            "limits": setup.limits.inside(), "lab": setup.lab, "solution": setup.solution,
+            "database": databases is not None,
+        })  # fmt: skip
 
-    def fork(self) -> Session:
+    def begin(self) -> None:
+        """Have the next submission's process forked, unless that has been done."""
+        if self._begun is not None:
+            return
         if not self._asked:
             self._asked = True
             prepared = self.control.receive(time.monotonic() + 120)
             if self.setup.fence.kind != "none" and prepared.get("alone") is not True:
                 raise GradeError("the sandbox is not alone in its process namespace")
+        self._wait_for_end()
         self.over_memory = False
         self.control.send({"do": "fork"})
         self.control.receive(time.monotonic() + PATIENCE)
         ours, theirs = socket.socketpair()
-        socket.send_fds(self.control.sock, [b"."], [theirs.fileno()])
-        theirs.close()
+        with theirs:
+            socket.send_fds(self.control.sock, [b"."], [theirs.fileno()])
+        self._begun = Channel(ours, self.setup.limits.output)
+
+    def fork(self) -> Session:
+        self.begin()
+        channel, self._begun = self._begun, None
+        assert channel is not None
         self.control.receive(time.monotonic() + PATIENCE)
-        channel = Channel(ours, self.setup.limits.output)
         channel.receive(time.monotonic() + PATIENCE)
         self.offer_database(channel)
         return Session(channel, self)
@@ -212,14 +230,20 @@ class _Parent(Sandbox):
     def end_submission(self, *, suspect: bool) -> None:
         try:
             self.control.send({"do": "end"})
-            ended = self.control.receive(time.monotonic() + PATIENCE)
-            self.broken = ended.get("clean") is not True
-        except (Closed, Garbled, TimeoutError):
+            self._ending = True
+        except Closed:
             self.broken = True
         if self.broken or suspect:
             # Whatever a submission that ended badly may have left, the next does not meet it.
             self.broken = True
             self.stop()
+
+    def _wait_for_end(self) -> None:
+        """Wait until nothing is left of the submission before; `Garbled` where something is."""
+        if self._ending:
+            self._ending = False
+            if self.control.receive(time.monotonic() + PATIENCE).get("clean") is not True:
+                raise Garbled("something of a submission is left")
 
 
 class ColdSessions:
@@ -240,6 +264,9 @@ class ColdSessions:
         self.slot = slot
         self.databases = databases
         self.current: Sandbox | None = None
+
+    def prepare(self) -> None:
+        """Do nothing: a kernel is started when it is needed."""
 
     def open(self) -> Session:
         """Start a kernel and wait for it."""

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unicodedata import category
 
 from course_lib.teaching.grade.errors import GradeError
 from course_lib.teaching.grade.inside.quick import quick_nbformat
@@ -46,7 +47,7 @@ class Submission:
     Attributes
     ----------
     learner
-        The name of the file or folder, as it stands there.
+        The name of the file or folder, as it stands there and as `shown` writes it.
     slug
         The name of files about this learner: letters, digits, ``-``, ``_`` and ``.`` only.
     path
@@ -86,19 +87,34 @@ def find_submissions(folder: Path, *, preferred: str = "") -> list[Submission]:
             continue
         if entry.is_symlink():
             name = entry.stem if entry.suffix == ".ipynb" else entry.name
-            found.append(Submission(name, slug(name), None, "it is a link, which is not followed"))
+            problem = "it is a link, which is not followed"
+            found.append(Submission(shown(name), slug(name), None, problem))
         elif entry.is_dir():
             path, problem = _notebook_in(entry, preferred)
-            found.append(Submission(entry.name, slug(entry.name), path, problem))
+            found.append(Submission(shown(entry.name), slug(entry.name), path, problem))
         elif entry.suffix.lower() == ".ipynb":
             problem = "" if is_plain_file(entry) else "it is no ordinary file"
             path = None if problem else entry
-            found.append(Submission(entry.stem, slug(entry.stem), path, problem))
+            found.append(Submission(shown(entry.stem), slug(entry.stem), path, problem))
     if not found:
         raise GradeError(
             f"{folder} holds no notebooks", hint="Put one notebook or one folder a learner there."
         )
     return _without_doubles(found)
+
+
+def shown(name: str) -> str:
+    r"""Return a file's name as text that can be written down: one line, and nothing invisible.
+
+    A name may hold line ends, bytes of no character, or marks that turn the writing round.
+
+    Examples
+    --------
+    >>> shown("ann"), shown("ann\nbob") == "ann\ufffdbob", shown("b\udcffb") == "b\ufffdb"
+    ('ann', True, True)
+    """
+    invisible = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+    return "".join("\ufffd" if category(letter) in invisible else letter for letter in name)
 
 
 def slug(name: str) -> str:
@@ -184,7 +200,7 @@ def _without_doubles(found: Sequence[Submission]) -> list[Submission]:
     kept: dict[str, Submission] = {}
     for one in found:
         if names.count(one.learner) > 1:
-            one = Submission(one.learner, one.slug, None, "there is a file and a folder of it")
+            one = Submission(one.learner, one.slug, None, "several entries bear this name")
         kept[one.learner] = one
     return list(kept.values())
 

@@ -15,6 +15,7 @@ from queue import Empty
 from typing import Any
 
 import pytest
+from _pytest.fixtures import FixtureManager
 
 from course_lib.teaching.grade.conduct import CellRun, Conductor
 from course_lib.teaching.grade.errors import GradeError
@@ -110,10 +111,15 @@ def _kernels_of(conductor: Conductor) -> Iterator[None]:
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     nbval.plugin.RunningKernel = lambda *_, **__: _Kernel(conductor)
     nbval.plugin.nbformat = _Unvalidated
+    fixtures: Any = FixtureManager
+    parse = fixtures.parsefactories
+    # A notebook's cells have no fixtures; to look for them in every plugin takes longest.
+    fixtures.parsefactories = lambda *_, **__: None
     try:
         yield
     finally:
         nbval.plugin.RunningKernel, nbval.plugin.nbformat = before
+        fixtures.parsefactories = parse
         if given is None:
             del os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"]
 

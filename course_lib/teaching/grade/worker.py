@@ -25,6 +25,7 @@ from course_lib.teaching.grade.marking import (
     Grade,
     Mark,
     mark,
+    paid,
     status_of,
     undecided_checks,
     ungraded,
@@ -37,6 +38,7 @@ from course_lib.teaching.grade.proof import Proof
 from course_lib.teaching.grade.sandbox import Setup
 from course_lib.teaching.grade.sessions import ColdSessions, Sessions, WarmSessions
 from course_lib.teaching.grade.submissions import Submission, read_cells
+from course_lib.teaching.grade.tried import texts_tried
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -88,7 +90,8 @@ class Worker:
         # One socket is the channel; a connection, or a thread, does not survive a fork.
         pure = self.warm and after.get("threads") == 1 and after.get("sockets", 9) <= 1
         modules = tuple(about.get("modules", ()))
-        proof = Proof((), core, modules, plan.ahead if pure else 0)
+        twice = tuple(run.step.name for run in conductor.runs if run.again == "ok")
+        proof = Proof((), core, modules, plan.ahead if pure else 0, twice)
         self.use(proof)
         untouched = blank(self.master)
         plan = make_plan(self.master, untouched, core=core)
@@ -164,6 +167,7 @@ class Worker:
         options: dict[str, Any] = {
             "core": self.proof.core,
             "decoys": frozenset(self.proof.decoys),
+            "repeatable": frozenset(self.proof.repeatable),
         }
         plan = make_plan(self.master, merged, **options)
         marks, flags, _ = self._marks(merged, self._conductor(plan), slug)
@@ -172,13 +176,17 @@ class Worker:
             marks, flags, _ = self._marks(merged, self._conductor(whole), slug)
         stubs = {cell.grade_id: cell.stub for cell in self.master.answers}
         solutions = {cell.grade_id: cell.source for cell in self.master.answers}
-        said = source_flags(merged.answers, solutions, stubs, fixed=plan.fixed)
+        said = source_flags(
+            merged.answers, solutions, stubs,
+            fixed=plan.fixed, tried=texts_tried(self.master), paid=paid(self.master, marks),
+        )  # fmt: skip
         return marks, flags + said
 
     def _marks(
         self, merged: Merged, conductor: Conductor, slug: str = ""
     ) -> tuple[list[Mark], list[str], dict[str, Any]]:
         """Return the marks, the flags, and what the process had imported in the end."""
+        conductor.sessions.prepare()  # it forks while pytest starts
         try:
             passed = self._nbval(conductor, slug)
             about = {} if slug else conductor.about()

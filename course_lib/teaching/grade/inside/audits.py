@@ -10,6 +10,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from course_lib.teaching.grade.inside.sealing import CHANGE
+
 # What a learner puts into `builtins` does not reach the functions below.
 __builtins__ = dict(vars(builtins))  # type: ignore[assignment]
 
@@ -22,6 +24,17 @@ QUIET = 40
 NEAR = {"sys._getframe", "object.__getattr__", "object.__setattr__", "code.__new__"}
 """Events that count only where the learner's own line caused them."""
 
+BETWEEN = (
+    "<string>",
+    "/pathlib.py",
+    "/string.py",
+    "/inspect.py",
+    "\\pathlib.py",
+    "\\string.py",
+    "\\inspect.py",
+)
+"""Files that do in a learner's name what the learner's line says."""
+
 FAR = {
     "gc.get_objects", "gc.get_referrers", "gc.get_referents", "sys.settrace", "sys.setprofile",
     "sys._current_frames", "ctypes.dlopen", "ctypes.dlsym", "ctypes.cdata", "socket.connect",
@@ -29,6 +42,7 @@ FAR = {
     "os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.kill", "os.killpg", "os.remove",
     "os.rename", "os.rmdir", "os.truncate", "os.chmod", "os.chown", "os.link", "os.symlink",
     "shutil.rmtree", "signal.pthread_kill", "pty.spawn", "sys.addaudithook", "sys.excepthook",
+    CHANGE,
 }  # fmt: skip
 
 ON_FILES = {
@@ -95,7 +109,7 @@ def _caused(
         file = frame.f_code.co_filename
         if is_learners(file):
             return True
-        if near and file != "<string>" and not file.endswith("pathlib.py"):
+        if near and not file.endswith(BETWEEN):
             return False
         frame = frame.f_back
     return False

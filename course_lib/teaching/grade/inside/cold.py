@@ -20,7 +20,7 @@ from typing import Any
 from course_lib.teaching.grade.inside.channel import Channel, Closed
 from course_lib.teaching.grade.inside.kernel import SECRET
 from course_lib.teaching.grade.inside.limits import become, limit_process
-from course_lib.teaching.grade.inside.runner import PRINTED
+from course_lib.teaching.grade.inside.streams import PRINTED
 
 KEPT = ("stream", "display_data", "execute_result", "error")
 

@@ -10,7 +10,8 @@ import builtins
 import gc
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from operator import is_
+from itertools import chain
+from operator import is_, itemgetter
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
@@ -54,6 +55,12 @@ class Guard:
             for value in list(vars(module).values()):
                 self._remember_object(value, seen)
         self._inner = _Inner([function for function, *_ in self._code])
+        self._outer = _Outer(self._modules)
+        self._course = [
+            (module, vars(module), kept)
+            for module, kept in self._modules
+            if module.__name__.startswith("course_lib")
+        ]
 
     def _remember(self, value: Any, package: str, seen: set[int]) -> None:
         home = getattr(value, "__module__", None)
@@ -106,15 +113,15 @@ class Guard:
             for name, value in self._builtins.items():
                 if own.get(name, _Missing) is not value and name not in ("_", "__IPYTHON__"):
                     yield f"builtins.{name}", _setter(own, name, value)
-        for module, kept in self._modules:
+        for module, kept in self._modules if self._outer.differ() else ():
             names = vars(module)
-            for name, value in kept.items() if not _same(names, kept) else ():
+            for name, value in kept.items():
                 if names.get(name, _Missing) is not value:
                     yield f"{module.__name__}.{name}", _setter(names, name, value)
-            if module.__name__.startswith("course_lib"):
-                for name in (names.keys() & self._builtins.keys()) - kept.keys():
-                    if not name.startswith("__"):
-                        yield f"{module.__name__}.{name}", _remover(names, name)
+        for module, names, kept in self._course:
+            for name in (names.keys() & self._builtins.keys()) - kept.keys():
+                if not name.startswith("__"):
+                    yield f"{module.__name__}.{name}", _remover(names, name)
         for prefix, own_dict, kept in self._names:
             for name, value in kept.items():
                 if own_dict.get(name, _Missing) is not value:
@@ -145,6 +152,25 @@ class Guard:
                         f"{kind.__module__}.{kind.__qualname__}.{name}",
                         _class_mender(kind, name, before),
                     )
+
+
+class _Outer:
+    """What the names of modules stand for, to be compared at one stroke."""
+
+    def __init__(self, modules: list[tuple[ModuleType, dict[str, Any]]]) -> None:
+        # One name more makes it a tuple in every case.
+        self._looks = [
+            (itemgetter("__name__", *kept), vars(module)) for module, kept in modules if kept
+        ]
+        self._values = tuple(chain.from_iterable(look(names) for look, names in self._looks))
+
+    def differ(self) -> bool:
+        """Tell whether any may stand for something else."""
+        try:
+            found = chain.from_iterable(look(names) for look, names in self._looks)
+            return not all(map(is_, found, self._values))
+        except KeyError:
+            return True
 
 
 class _Inner:

@@ -14,9 +14,11 @@ from ipykernel.ipkernel import IPythonKernel
 from ipykernel.kernelapp import IPKernelApp
 
 from course_lib.teaching.grade.inside.audits import listen
+from course_lib.teaching.grade.inside.borrowing import is_learners
 from course_lib.teaching.grade.inside.guard import Guard
 from course_lib.teaching.grade.inside.limits import open_sockets, thread_count
 from course_lib.teaching.grade.inside.runner import Runner
+from course_lib.teaching.grade.inside.sealing import seal
 from course_lib.teaching.grade.inside.sharing import DATABASE, share_database, share_references
 from course_lib.teaching.grade.inside.warm import about_modules
 
@@ -34,10 +36,8 @@ class GradingKernel(IPythonKernel):
         self._messages: list[dict[str, Any]] = []
         self._audits: list[list[str]] = []
         self._runner.hear(self._messages.append)
-        self._begin = listen(
-            lambda event, about: self._audits.append([event, about]),
-            lambda file: file.startswith("<ipython-input") or "ipykernel_" in file,
-        )
+        self._runner.audit = lambda event, about: self._audits.append([event, about])
+        self._begin = listen(self._runner.audit, is_learners)
 
     async def do_execute(self, code: str, *given: Any, **named: Any) -> Any:
         """Execute a cell, or an order that begins with the secret."""
@@ -61,7 +61,7 @@ class GradingKernel(IPythonKernel):
     def _obey(self, order: dict[str, Any]) -> dict[str, Any]:
         do = order.pop("do")
         if do == "share":
-            share_references(order["lab"], order["solution"])
+            self._runner.references = share_references(order["lab"], order["solution"])
             if order["database"]:
                 share_database()
             return {}
@@ -70,6 +70,7 @@ class GradingKernel(IPythonKernel):
             return {}
         if do == "fix":
             self._runner.guard = Guard()
+            seal()
             self._runner.guard.fix(self._shell.user_ns, order["names"])
             self._begin()
             return {}

@@ -8,67 +8,24 @@ from __future__ import annotations
 
 import ast
 import builtins
-import io
+import contextlib
 import sys
 from collections.abc import Callable, Sequence
+from time import process_time
 from typing import Any
 
+from course_lib.teaching.grade.inside.borrowing import overheard
 from course_lib.teaching.grade.inside.guard import Guard
+from course_lib.teaching.grade.inside.streams import Report, Streams, clean, display, message
 
 # What a learner puts into `builtins` does not reach the functions below.
 __builtins__ = dict(vars(builtins))  # type: ignore[assignment]
 
+QUICK = 0.02
+"""Seconds of work within which a check has to end to be run again."""
+
 TOLD = 20_000
 """Characters of an error's message."""
-
-PRINTED = 1_000_000
-"""Characters that one cell may print before the rest is dropped."""
-
-SHOWN = 2_000_000
-"""Characters of one displayed object."""
-
-Report = Callable[[dict[str, Any]], None]
-
-
-class Printed(io.TextIOBase):
-    """A standard stream whose text goes to the grader, up to a limit."""
-
-    def __init__(self, name: str, report: Report) -> None:
-        self.name = name
-        self.report = report
-        self.left = PRINTED
-        self.waiting: list[str] = []
-        self.size = 0
-
-    def writable(self) -> bool:
-        """Tell that it can be written to."""
-        return True
-
-    def write(self, text: str) -> int:
-        """Take text; more than the limit is dropped."""
-        if not isinstance(text, str):
-            raise TypeError(f"write() argument must be str, not {type(text).__name__}")
-        if self.left > 0:
-            kept = text[: self.left]
-            self.left -= len(kept)
-            self.waiting.append(kept)
-            self.size += len(kept)
-            if self.left <= 0:
-                self.waiting.append("\n… what is printed further is left out\n")
-            if self.size > 50_000:
-                self.flush()
-        return len(text)
-
-    def flush(self) -> None:
-        """Send what has been taken."""
-        if self.waiting:
-            text, self.waiting, self.size = "".join(self.waiting), [], 0
-            self.report(message("stream", name=self.name, text=_clean(text)))
-
-
-def message(kind: str, **content: Any) -> dict[str, Any]:
-    """Return a message as a kernel publishes it."""
-    return {"message": {"msg_type": kind, "content": content}}
 
 
 def make_shell() -> Any:
@@ -83,7 +40,7 @@ def make_shell() -> Any:
         report: Any = None
 
         def publish(self, data: Any, metadata: Any = None, **_: Any) -> None:
-            self.report(_display("display_data", data, metadata or {}))
+            self.report(display("display_data", data, metadata or {}))
 
         def clear_output(self, wait: bool = False) -> None:
             """Do nothing: nbval compares all outputs."""
@@ -98,7 +55,7 @@ def make_shell() -> Any:
             """Write no empty line."""
 
         def write_format_data(self, format_dict: Any, md_dict: Any = None) -> None:
-            shown = _display("execute_result", format_dict, md_dict or {})
+            shown = display("execute_result", format_dict, md_dict or {})
             shown["message"]["content"]["execution_count"] = 1
             self.report(shown)
 
@@ -141,6 +98,8 @@ class Runner:
         self.plain = TransformerManager()  # of our own: the shell's may be changed
         self.guard: Guard | None = None
         self.changed: list[str] = []
+        self.references: dict[str, tuple[str, Any]] = {}
+        self.audit: Callable[[str, str], None] = lambda event, about: None
 
     def speak_to(self, report: Report) -> None:
         """Send everything that is put out to `report` from now on."""
@@ -156,7 +115,7 @@ class Runner:
     def hear(self, report: Report) -> None:
         """Send what checks put out to `report`, and leave the shell as it is."""
         self.report = report
-        self.streams = _Streams(report)
+        self.streams = Streams(report)
 
     def cell(self, source: str) -> dict[str, Any]:
         """Run a cell as a notebook would; return how it ended."""
@@ -168,7 +127,13 @@ class Runner:
         return _ended(error)
 
     def check(
-        self, source: str, hidden: str = "", stubs: Sequence[str] = (), nonce: str = ""
+        self,
+        source: str,
+        hidden: str = "",
+        stubs: Sequence[str] = (),
+        nonce: str = "",
+        exercise: str = "",
+        again: bool = False,
     ) -> dict[str, Any]:
         """Run a check as plain Python; return how it ended and what had been tampered with.
 
@@ -180,6 +145,11 @@ class Runner:
             Cells that undo the answers it is about: with them it has to fail.
         nonce
             What an error that has to come through says.
+        exercise
+            Of the course, that it checks; empty for others.
+        again
+            Whether to run it a second time where it passed quickly: an answer that says in order
+            what is expected has nothing to say then.
         """
         assert self.guard is not None
         changed, self.changed = self.changed + self.guard.restore(), []
@@ -187,13 +157,17 @@ class Runner:
         decoy = None
         if stubs:
             names = dict(self.shell.user_ns)
-            with _Streams(lambda _: None):
+            with Streams(lambda _: None):
                 decoy = _ended(_caught(lambda: self._run_all((*stubs, source), names)))
             changed += self.guard.restore()
-        with self.streams:
+        begun, second = process_time(), None
+        with self.streams, self._overheard(exercise):
             error = _caught(lambda: self._run(source, self.shell.user_ns, show=True))
             if error is None and hidden:
                 error = _caught(lambda: self._run(hidden, self.shell.user_ns))
+        if again and error is None and process_time() - begun < QUICK:
+            with Streams(lambda _: None):
+                second = _ended(_caught(lambda: self._run(source, self.shell.user_ns)))["status"]
         if error is not None:
             told_so = _ended(error)
             self.report(
@@ -205,7 +179,15 @@ class Runner:
                 )
             )
         changed += self.guard.restore()
-        return {**_ended(error), "canary": canary, "decoy": decoy, "changed": changed[:20]}
+        more = {"canary": canary, "decoy": decoy, "again": second, "changed": changed[:20]}
+        return {**_ended(error), **more}
+
+    def _overheard(self, exercise: str) -> contextlib.AbstractContextManager[None]:
+        """Flag it where the course's own version of an exercise does the work of an answer."""
+        if exercise not in self.references:
+            return contextlib.nullcontext()
+        name, own = self.references[exercise]
+        return overheard(name, own, self.shell.user_ns, lambda it: self.audit("reference", it))
 
     def _run_all(self, sources: Sequence[str], names: dict[str, Any]) -> None:
         for source in sources:
@@ -220,7 +202,7 @@ class Runner:
             exec(compile(tree, "<check>", "exec"), names)
             value = eval(compile(ast.Expression(last.value), "<check>", "eval"), names)
             if type(value) in (int, float, bool):
-                self.report(_display("execute_result", {"text/plain": repr(value)}, {}))
+                self.report(display("execute_result", {"text/plain": repr(value)}, {}))
         else:
             exec(compile(tree, "<check>", "exec"), names)
 
@@ -231,7 +213,7 @@ def told(error: Any) -> str:
         text = str(error)
     except BaseException as other:  # the learner's own class
         return f"<its message raises {type(other).__name__}>"
-    return _clean(text[:TOLD]) if type(text) is str else "<its message is no text>"
+    return clean(text[:TOLD]) if type(text) is str else "<its message is no text>"
 
 
 def _caught(work: Callable[[], Any]) -> BaseException | None:
@@ -246,36 +228,3 @@ def _ended(error: BaseException | None) -> dict[str, Any]:
     if error is None:
         return {"status": "ok", "ename": "", "evalue": ""}
     return {"status": "error", "ename": type(error).__name__[:200], "evalue": told(error)}
-
-
-def _display(kind: str, data: Any, metadata: Any) -> dict[str, Any]:
-    kept = {}
-    for mime, value in dict(data).items():
-        if isinstance(value, bytes):
-            continue
-        if isinstance(value, str):
-            kept[str(mime)] = _clean(value[:SHOWN])
-    return message(kind, data=kept, metadata={})
-
-
-def _clean(text: str) -> str:
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
-class _Streams:
-    """Standard output and error go to the grader; what the learner put there instead is undone."""
-
-    def __init__(self, report: Report) -> None:
-        self.report = report
-        self.streams: tuple[Printed, ...] = ()
-
-    def __enter__(self) -> None:
-        self.streams = Printed("stdout", self.report), Printed("stderr", self.report)
-        sys.stdout, sys.stderr = self.streams
-
-    def __exit__(self, *_: object) -> None:
-        self.flush()
-
-    def flush(self) -> None:
-        for stream in self.streams:
-            stream.flush()

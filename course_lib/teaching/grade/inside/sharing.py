@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+from typing import Any
 
 # What a learner puts into `builtins` does not reach the functions below.
 __builtins__ = dict(vars(builtins))  # type: ignore[assignment]
@@ -33,7 +34,7 @@ def share_database() -> None:
     vars(store)["fresh_database"] = lambda name, *, url=None: GivenDatabase()
 
 
-def share_references(lab: str, solution: str) -> None:
+def share_references(lab: str, solution: str) -> dict[str, tuple[str, Any]]:
     """Have `lab.use` know the course's versions, whose source is not within the fence.
 
     Parameters
@@ -42,14 +43,20 @@ def share_references(lab: str, solution: str) -> None:
         Two digits; empty where the master is none of the course's.
     solution
         The text of `solutions/NN_name.py`.
+
+    Returns
+    -------
+    dict
+        By exercise: what it asks for, and the course's version of it.
     """
     if not lab:
-        return
+        return {}
     from course_lib.teaching.checks import load
     from course_lib.teaching.lab import reference, session
 
     known = {}
-    for exercise in load(lab).values():
+    exercises = load(lab)
+    for exercise in exercises.values():
         with contextlib.suppress(Exception):
             known[exercise.name] = (
                 reference.reference(lab, exercise)
@@ -57,3 +64,4 @@ def share_references(lab: str, solution: str) -> None:
                 else reference.from_solution(solution, exercise)
             )
     vars(session)["reference"] = lambda lab_id, exercise: known[exercise.name]
+    return {key: (one.name, known[one.name]) for key, one in exercises.items() if one.name in known}

@@ -23,6 +23,7 @@ from typing import Any
 
 from course_lib.teaching.grade.inside import landlock
 from course_lib.teaching.grade.inside.audits import listen
+from course_lib.teaching.grade.inside.borrowing import is_learners
 from course_lib.teaching.grade.inside.channel import Channel, Closed
 from course_lib.teaching.grade.inside.cleaning import (
     PRIVATE,
@@ -40,6 +41,7 @@ from course_lib.teaching.grade.inside.limits import (
     thread_count,
 )
 from course_lib.teaching.grade.inside.runner import Runner, make_shell
+from course_lib.teaching.grade.inside.sealing import seal
 from course_lib.teaching.grade.inside.sharing import DATABASE, share_database, share_references
 
 # What a learner puts into `builtins` does not reach the functions below.
@@ -114,11 +116,12 @@ class Parent:
             with contextlib.suppress(Exception), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 importlib.import_module(name)
-        share_references(lab, solution)
+        self.runner.references = share_references(lab, solution)
         if database:
             share_database()
         ended = [self.runner.cell(source) for source in cells]
         self.runner.guard = Guard()
+        seal()
         collect()
         return {"cells": ended, "threads": thread_count(), "alone": self.alone}
 
@@ -179,10 +182,12 @@ def serve_cells(runner: Runner, channel: Channel, hello: dict[str, Any]) -> None
     """Execute cells and checks as they come; the last thing a child does."""
     assert runner.guard is not None
     runner.speak_to(channel.send)
-    begin = listen(
-        lambda event, about: channel.send({"audit": [event, about]}),
-        lambda file: file.startswith("<ipython-input") or "ipykernel_" in file,
-    )
+
+    def audit(event: str, about: str) -> None:
+        channel.send({"audit": [event, about]})
+
+    runner.audit = audit
+    begin = listen(audit, is_learners)
     channel.send({"ready": hello})
     while True:
         try:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from html import escape
 
 from course_lib.teaching.grade.gradebook import Gradebook
 from course_lib.teaching.grade.marking import Grade, Mark
 from course_lib.teaching.grade.master import Master, MasterCell
-from course_lib.teaching.grade.pages.layout import FEWEST, distribution, page, points
+from course_lib.teaching.grade.pages.layout import FEWEST, distribution, page, points, shown
 
 WORDS = {
     "passed": "passed",
@@ -23,6 +24,10 @@ WORDS = {
 }
 
 
+OFFER = re.compile(r"\n(?:hint \d+ of \d+: |lab\.hint\().*\Z", re.DOTALL)
+"""The end of what a check of the course's says, about its hints."""
+
+
 def feedback_page(book: Gradebook, master: Master, grade: Grade) -> str:
     """Return a learner's page, which says nothing about any other learner by name."""
     if grade.status == "graded":
@@ -34,13 +39,15 @@ def feedback_page(book: Gradebook, master: Master, grade: Grade) -> str:
     cells = {cell.grade_id: cell for cell in master.checks}
     parts = [_check(mark, cells[mark.grade_id], master) for mark in grade.marks]
     if grade.notes:
-        items = "".join(f"<li>{escape(note)}</li>" for note in grade.notes)
+        items = "".join(f"<li>{shown(note)}</li>" for note in grade.notes)
         parts.append(f"<h2>About the file</h2>\n<ul>{items}</ul>")
     scores = [one.score for one in book.graded]
     if len(scores) >= FEWEST:
         own = grade.score if grade.status == "graded" else None
         figure = distribution(scores, book.max, own)
-        parts.append(f"<h2>How everybody did</h2>\n{figure}")
+        where = " Yours is in the orange one." if own is not None else ""
+        said = f"{len(scores)} grades; a bar says how many have so many points.{where}"
+        parts.append(f"<h2>How everybody did</h2>\n<p>{said}</p>\n{figure}")
     return page(f"{book.title}: {grade.learner}", lead, "\n".join(parts))
 
 
@@ -62,14 +69,22 @@ def _check(mark: Mark, cell: MasterCell, master: Master) -> str:
         f'<section class="check">\n<h2>{escape(name)}: <span class="{kind}">{words}</span> '
         f"({points(mark.points)} of {points(mark.max)})</h2>"
     ]
-    if mark.said and mark.state != "passed":
-        parts.append(f"<pre>{escape(_without_hidden(mark, cell))}</pre>")
-    if mark.state not in ("passed", "undecided"):
-        parts += [
-            f"<details><summary>hint {i}</summary><p>{escape(hint)}</p></details>"
-            for i, hint in enumerate(hints_of(master, cell), start=1)
-        ]
+    hints = hints_of(master, cell) if mark.state not in ("passed", "undecided") else ()
+    said = _without_hidden(mark, cell)
+    if hints:
+        said = OFFER.sub("", said)  # they are all below
+    if said and mark.state != "passed" and not said.endswith("not attempted yet"):
+        parts.append(f"<pre>{shown(said)}</pre>")
+    parts += [
+        f"<details><summary>Hint {i} of {len(hints)}</summary><p>{_prose(hint)}</p></details>"
+        for i, hint in enumerate(hints, start=1)
+    ]
     return "\n".join([*parts, "</section>"])
+
+
+def _prose(hint: str) -> str:
+    """Return a hint as HTML: what stands in backticks is code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(hint))
 
 
 def _without_hidden(mark: Mark, cell: MasterCell) -> str:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from html import escape
 
 FEWEST = 5
 """Learners below which a distribution would tell who had what."""
+
+_UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Control characters, and those that turn the writing round."""
 
 _STYLE = """
 :root { color-scheme: light; --ink: #1a1a1a; --faint: #5f5f5f; --line: #c8c8c8; --blue: #0072b2;
@@ -39,6 +43,17 @@ def page(title: str, lead: str, body: str) -> str:
         f'<h1>{escape(title)}</h1>\n<p class="lead">{escape(lead)}</p>\n{body}\n'
         "</main>\n</body>\n</html>\n"
     )
+
+
+def shown(text: str) -> str:
+    r"""Return text of somebody else's as HTML; what is no sign that can be seen is replaced.
+
+    Examples
+    --------
+    >>> shown("<b>\x1b[2J")
+    '&lt;b&gt;\ufffd[2J'
+    """
+    return escape(_UNSEEN.sub("\ufffd", text))
 
 
 def points(value: float | None) -> str:
@@ -97,6 +112,37 @@ def distribution(scores: Sequence[float], most: float, own: float | None = None)
         f'{"".join(parts)}<text x="{width / 2}" y="{height + 56}" text-anchor="middle">'
         "points</text></svg>"
     )
+
+
+def strip(given: Sequence[float | None], most: float) -> str:
+    """Return how the points of one check are distributed, as a bar in parts with a description.
+
+    Examples
+    --------
+    >>> "2 with 3, 1 with 1.5, 1 undecided" in strip([3.0, 1.5, 3.0, None], 3.0)
+    True
+    """
+    decided = sorted((one for one in given if one is not None), reverse=True)
+    counts: list[tuple[str, int, str]] = [
+        (f"with {points(value)}", decided.count(value), _colour(value, most))
+        for value in dict.fromkeys(decided)
+    ]
+    if undecided := len(given) - len(decided):
+        counts.append(("undecided", undecided, "#6b4c9a"))
+    told = ", ".join(f"{count} {what}" for what, count, _ in counts)
+    parts, at, whole = [], 0.0, 180 / max(len(given), 1)
+    for _, count, colour in counts:
+        wide = count * whole
+        parts.append(f'<rect x="{at:.1f}" width="{wide:.1f}" height="14" fill="{colour}"/>')
+        at += wide
+    return (
+        f'<svg viewBox="0 0 180 14" width="180" role="img" aria-label="{escape(told)}">'
+        f"<title>{escape(told)}</title>{''.join(parts)}</svg><br>{escape(told)}"
+    )
+
+
+def _colour(value: float, most: float) -> str:
+    return "#009e73" if value == most else "#e69f00" if value else "#c8c8c8"
 
 
 def _bin(score: float, most: float, bins: int) -> int:

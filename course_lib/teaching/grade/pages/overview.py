@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from course_lib.teaching.grade.gradebook import Gradebook
 from course_lib.teaching.grade.marking import Grade
-from course_lib.teaching.grade.pages.layout import distribution, page, points
+from course_lib.teaching.grade.pages.layout import distribution, page, points, shown, strip
 
 COMMONEST = 3
 """Wrong answers that are shown of each check."""
@@ -25,7 +25,10 @@ def overview_page(book: Gradebook) -> str:
         lead += f", median {median(scores):g} of {points(book.max)} points"
     parts = [
         _person(book),
-        f"<h2>Points</h2>\n{distribution(scores, book.max)}" if scores else "",
+        f"<h2>Points</h2>\n<p>How many learners have so many points.</p>\n"
+        f"{distribution(scores, book.max)}"
+        if scores
+        else "",
         _checks(book),
         _flags(book),
         _alike(book),
@@ -53,9 +56,7 @@ def commonest(said: Iterable[tuple[str, str]]) -> list[tuple[str, list[str]]]:
 
 def _person(book: Gradebook) -> str:
     waiting = [one for one in book.grades if one.status != "graded"]
-    items = [
-        f"<li>{_link(one)}: {escape(_why(one))}</li>" for one in waiting
-    ]  # the first reason is enough here
+    items = [f"<li>{_link(one)}: {shown(_why(one))}</li>" for one in waiting]
     if book.waiting:
         items.append(f"<li>not graded yet: {escape(', '.join(book.waiting))}</li>")
     if not items:
@@ -76,18 +77,19 @@ def _checks(book: Gradebook) -> str:
         passed = sum(mark.points == most for _, mark in decided)
         states = Counter(mark.state for _, mark in decided if mark.points != most)
         told = ", ".join(f"{count} {state}" for state, count in states.most_common())
+        spread = strip([mark.points for _, mark in marks], most)
         share = passed / len(decided) if decided else 0.0
-        rows.append((share, [escape(name), points(most), f"{share:.0%}", escape(told)]))
+        rows.append((share, [escape(name), points(most), f"{share:.0%}", spread, escape(told)]))
         wrong = [(who, mark.said) for who, mark in decided if mark.state == "failed" and mark.said]
         if groups := commonest(wrong)[:COMMONEST]:
             inner = "".join(
                 f"<p>{len(who)}: {escape(', '.join(who[:6]))}{' …' if len(who) > 6 else ''}</p>"
-                f"<pre>{escape(text)}</pre>"
+                f"<pre>{shown(text)}</pre>"
                 for text, who in groups
             )
             details.append((share, f"<details><summary>{escape(name)}</summary>{inner}</details>"))
     table = _table(
-        "Checks, the hardest first", ("check", "points", "passed", "the others"),
+        "Checks, the hardest first", ("check", "points", "passed", "who had what", "the others"),
         [row for _, row in sorted(rows, key=lambda pair: pair[0])], numbers=(1, 2),
     )  # fmt: skip
     common = "".join(text for _, text in sorted(details, key=lambda pair: pair[0]))
@@ -96,15 +98,19 @@ def _checks(book: Gradebook) -> str:
 
 
 def _flags(book: Gradebook) -> str:
-    rows = [
-        [_link(one), f"<ul>{''.join(f'<li>{escape(flag)}</li>' for flag in one.flags)}</ul>"]
-        for one in book.grades
-        if one.flags
-    ]
-    if not rows:
+    flagged = sorted((one for one in book.grades if one.flags), key=lambda one: -one.score)
+    if not flagged:
         return ""
-    said = "A flag is a reason to look, and costs no points by itself."
-    return f"<h2>Flags</h2>\n<p>{said}</p>\n{_table('', ('learner', 'flags'), rows)}"
+    rows = [
+        [_link(one), points(one.score), "<br>".join(shown(flag) for flag in one.flags)]
+        for one in flagged
+    ]
+    said = (
+        f"{len(flagged)} of {len(book.grades)} have flags. A flag is a reason to look, and costs "
+        "no points by itself; who has most points comes first."
+    )
+    table = _table("", ("learner", "points", "flags"), rows, numbers=(1,))
+    return f"<h2>Flags</h2>\n<p>{said}</p>\n{table}"
 
 
 def _alike(book: Gradebook) -> str:
