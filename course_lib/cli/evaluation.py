@@ -37,6 +37,13 @@ def evaluate_search(
         Literal["maxsim", "none"],
         typer.Option(help="Compare the best results word by word, or leave them as they are."),
     ] = "maxsim",
+    balance: Annotated[
+        bool,
+        typer.Option(
+            "--balance/--one-list",
+            help="With maxsim, search each corpus alone and weigh them against each other.",
+        ),
+    ] = True,
     each: Annotated[
         bool, typer.Option("--each", help="Show what every question found and missed.")
     ] = False,
@@ -69,10 +76,13 @@ def evaluate_search(
     before = read_run(against) if against else None
     reranked = None if rerank == "none" else rerank
     name = " + ".join(filter(None, (mode, reranked)))
-    name = f"{name}, own corpus" if own or len(corpora) == 1 else f"{name}, joint index"
+    if own or len(corpora) == 1:
+        name += ", own corpus"
+    else:
+        name += ", joint index" if balance or not reranked else ", joint index as one list"
     embedder = EmbeddingClient(cache=True)
     with indexed(corpora, embedder, progress=True, say=say) as conn:
-        search = searcher(conn, embedder, mode, reranked, own=own)
+        search = searcher(conn, embedder, mode, reranked, own=own, balanced=balance)
         run = evaluate(search, asked, name=name, progress=True)
     console = Console()
     if as_json:

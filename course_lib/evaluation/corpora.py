@@ -122,6 +122,9 @@ def indexed(
 ) -> Iterator[psycopg.Connection]:
     """Give a connection to a database that holds these corpora, each under its kind, and no other.
 
+    Its searches look at every row, so that a measurement can be repeated: the graph of a vector
+    index is drawn at random, and each one overlooks other rows.
+
     Parameters
     ----------
     corpora
@@ -147,6 +150,7 @@ def indexed(
                 say=say,
             )
         conn.execute("VACUUM ANALYZE document_chunks")
+        conn.execute("SET enable_indexscan = off")
         yield conn
 
 
@@ -157,8 +161,19 @@ def searcher(
     rerank: Rerank | None,
     *,
     own: bool = False,
+    balanced: bool = True,
 ) -> Callable[[Question], list[SearchResult]]:
-    """Return what asks the index a question, everywhere or in the question's own corpus alone."""
+    """Return what asks the index a question, everywhere or in the question's own corpus alone.
+
+    Parameters
+    ----------
+    conn
+        From `indexed`.
+    embedder, mode, rerank, balanced
+        As in `retrieve`.
+    own
+        Search the question's own corpus alone.
+    """
     from course_lib.retriever import retrieve
 
     def search(question: Question) -> list[SearchResult]:
@@ -170,6 +185,7 @@ def searcher(
             threshold=-1,
             mode=mode,
             rerank=rerank,
+            balanced=balanced,
             repo=question.kind if own else None,
         )
 

@@ -30,6 +30,7 @@ def retrieve(
     mode: Mode = "hybrid",
     rerank: Rerank | None = None,
     maxsim_k: int = 20,
+    balanced: bool = True,
     partitions: Iterable[str] | str | None = None,
     kind: str | None = None,
     repo: str | None = None,
@@ -60,6 +61,10 @@ def retrieve(
         hundred milliseconds.
     maxsim_k
         How many of the first results are re-ordered; the others follow behind them.
+    balanced
+        With ``"maxsim"``, and more than one partition to look into: search each of them alone,
+        read twice `maxsim_k` results, as many of each, and weigh them against each other; see
+        `course_lib.retriever.balance`. False searches all of them as one list.
     partitions, kind, repo, branch, namespace, document, tenant
         Only chunks with these values; None means any.
 
@@ -86,23 +91,48 @@ def retrieve(
         raise InputError(f"there is no rerank {rerank!r}", hint="It is 'maxsim', or None.")
     if maxsim_k < 1:
         raise InputError(f"maxsim_k is {maxsim_k}", hint="Re-order 1 result or more.")
-    results = search(
-        conn,
-        embedder.encode([question])[0],
-        max(top_k, maxsim_k) if rerank and top_k >= 1 else top_k,
-        threshold,
-        partitions,
-        kind,
-        question=question,
-        mode=mode,
-        repo=repo,
-        branch=branch,
-        namespace=namespace,
-        document=document,
-        tenant=tenant,
-    )
+    vector = embedder.encode([question])[0]
+    everywhere = partitions if partitions is None or isinstance(partitions, str) else [*partitions]
+
+    def look(where: Iterable[str] | str | None) -> list[SearchResult]:
+        return search(
+            conn,
+            vector,
+            max(top_k, maxsim_k) if rerank and top_k >= 1 else top_k,
+            threshold,
+            where,
+            kind,
+            question=question,
+            mode=mode,
+            repo=repo,
+            branch=branch,
+            namespace=namespace,
+            document=document,
+            tenant=tenant,
+        )
+
     if rerank is None:
-        return results
+        return look(everywhere)
     from course_lib.retriever.rerank import rerank_maxsim
 
+    several = _several(conn, embedder, everywhere) if balanced else []
+    found = {name: results for name in several if (results := look(name))}
+    if len(found) > 1:
+        from course_lib.retriever.balance import balance
+
+        return balance(embedder, question, found, maxsim_k=maxsim_k)[:top_k]
+    [results] = found.values() or [look(everywhere)]
     return rerank_maxsim(embedder, question, results, maxsim_k=maxsim_k)[:top_k]
+
+
+def _several(
+    conn: psycopg.Connection, embedder: EmbeddingClient, partitions: list[str] | str | None
+) -> list[str]:
+    """Return the partitions that are to be weighed against each other, none where there is one."""
+    from course_lib.retriever.balance import learnt, partitions_in
+
+    # What was learnt with one model says nothing about the likeness that another one sees.
+    if isinstance(partitions, str) or embedder.model_name != learnt().model:
+        return []
+    names = partitions_in(conn) if partitions is None else list(dict.fromkeys(partitions))
+    return names if len(names) > 1 else []

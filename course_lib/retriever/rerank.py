@@ -93,15 +93,32 @@ def rerank_maxsim(
     """
     if maxsim_k < 1:
         raise InputError(f"maxsim_k is {maxsim_k}", hint="Re-order 1 result or more.")
-    first = results[:maxsim_k]
-    if not first:
+    order = fused_order(len(results), likenesses(embedder, question, results[:maxsim_k]))
+    return [replace(results[at], score=score) for at, score in order]
+
+
+def likenesses(
+    embedder: EmbeddingClient, question: str, results: Sequence[SearchResult]
+) -> list[float]:
+    """Return the MaxSim of the question and each result, which is read under its header."""
+    if not results:
         return []
-    texts = [embedded_text(result.content, result.metadata.get("header")) for result in first]
+    texts = [embedded_text(result.content, result.metadata.get("header")) for result in results]
     asked, *passages = embedder.encode_tokens([question, *texts])
-    likeness = [maxsim(asked, passage) for passage in passages]
-    scores = [1 / (RRF_K + place) for place in range(1, len(results) + 1)]
-    order = sorted(range(len(first)), key=lambda at: -likeness[at])
-    for place, at in enumerate(order, 1):
+    return [maxsim(asked, passage) for passage in passages]
+
+
+def fused_order(count: int, likeness: Sequence[float]) -> list[tuple[int, float]]:
+    """Return where each of `count` results stood before, in the order and with the score it gets.
+
+    Examples
+    --------
+    The third of four is most like the question, the first least; the fourth was not read:
+
+    >>> [at for at, score in fused_order(4, [0.4, 0.5, 0.8])]
+    [0, 2, 1, 3]
+    """
+    scores = [1 / (RRF_K + place) for place in range(1, count + 1)]
+    for place, at in enumerate(sorted(range(len(likeness)), key=lambda at: -likeness[at]), 1):
         scores[at] += 1 / (RRF_K + place)
-    scored = [replace(result, score=score) for result, score in zip(results, scores, strict=True)]
-    return sorted(scored, key=lambda result: -result.score)
+    return sorted(enumerate(scores), key=lambda one: -one[1])
