@@ -16,6 +16,11 @@ from course_lib.settings import project_root
 
 Labs = Annotated[list[str] | None, typer.Argument(help="Labs such as 01 04; all when left out.")]
 Jobs = Annotated[int, typer.Option(min=1, help="Notebooks that run at once.")]
+BENCHES = (
+    *("split", "yaml", "code", "encode", "write", "ingest", "start", "search", "service"),
+    *("quality", "grade", "course"),
+)
+"""The parts of `course bench`."""
 
 
 def add_to(app: typer.Typer) -> None:
@@ -121,7 +126,9 @@ def build(
 ) -> None:
     """Make labs/*.ipynb, solutions/*.ipynb and README's table from solutions/*.py."""
     from course_lib.teaching.build import build_labs, check_labs
+    from course_lib.teaching.grade.inside.quick import quick_nbformat
 
+    quick_nbformat()  # whoever imports it from here on has it already
     if check:
         check_labs(labs)
         typer.echo("all notebooks are up to date")
@@ -142,16 +149,28 @@ def test(
 
 def bench(
     names: Annotated[
-        list[str] | None, typer.Argument(help="Parts such as split or write; all when left out.")
+        list[str] | None,
+        typer.Argument(metavar="PART", help=f"Of {', '.join(BENCHES)}; all when left out."),
     ] = None,
     history: Annotated[bool, typer.Option(help="Keep the figures in tests/bench/results/.")] = True,
 ) -> None:
-    """Measure speed as ratios to named peers, in one run on this machine."""
+    """Measure speed as ratios to named peers, in one run on this machine.
+
+    The first run installs the peers into environments of their own under `.course/bench`.
+
+    Ctrl-C keeps what was measured.
+    """
     # The benches are tests, not library: they run as a program of their own.
     command = [sys.executable, "-m", "tests.bench", *(names or [])]
     if not history:
         command.append("--no-history")
-    raise typer.Exit(subprocess.run(command, cwd=project_root(), check=False).returncode)
+    with subprocess.Popen(command, cwd=project_root()) as process:
+        while process.returncode is None:
+            try:
+                process.wait()
+            except KeyboardInterrupt:
+                continue  # the program heard it, too, and ends with its table
+    raise typer.Exit(process.returncode)
 
 
 def up() -> None:

@@ -7,7 +7,7 @@ layers over them, and the mean of what comes out is the text's vector.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 Array = np.ndarray[Any, np.dtype[np.float32]]
+
+REMEMBERED, LONGEST_REMEMBERED = 1024, 4000
+"""Texts whose word pieces are remembered, and the characters that such a text has at most."""
 
 
 class BertBackend:
@@ -51,6 +54,8 @@ class BertBackend:
         self._in_memory = in_memory
         self._loading = RLock()
         self._engine: Engine | None = None
+        # Who counts a text's word pieces, to see whether the model reads it whole, encodes it next.
+        self._remembered = lru_cache(REMEMBERED)(self._cut)
 
     def load(self) -> Engine:
         """Return the running engine. The first call costs about half a second.
@@ -70,13 +75,13 @@ class BertBackend:
     def prepare(self, texts: list[str]) -> list[list[int]]:
         """Return the word pieces that the model reads of each text, as numbers."""
         # One by one: the tokenizer's own threads would ignore the setting for threads.
-        pieces = (self._tokenizer.encode(text).ids for text in texts)
+        pieces = map(self._pieces, texts)
         limit = self.max_seq_length
         return [ids if len(ids) <= limit else [*ids[: limit - 1], ids[-1]] for ids in pieces]
 
     def count_tokens(self, text: str) -> int:
         """Return the number of word pieces, the two special ones included."""
-        return len(self._tokenizer.encode(text).ids)
+        return len(self._pieces(text))
 
     def encode(self, pieces: Sequence[list[int]]) -> Array:
         """Return the unit vectors of one batch: float32 of shape (n, dimension)."""
@@ -89,6 +94,13 @@ class BertBackend:
         """Return the unit vectors of each text's word pieces, without the two special ones."""
         states, _ = self._states(pieces)
         return [_unit(rows[1 : len(ids) - 1]) for rows, ids in zip(states, pieces, strict=True)]
+
+    def _pieces(self, text: str) -> list[int]:
+        return (self._remembered if len(text) <= LONGEST_REMEMBERED else self._cut)(text)
+
+    def _cut(self, text: str) -> list[int]:
+        ids: list[int] = self._tokenizer.encode(text).ids
+        return ids
 
     def _states(self, pieces: Sequence[list[int]]) -> tuple[Array, Array]:
         longest = max(len(ids) for ids in pieces)

@@ -20,7 +20,8 @@ from pydantic import ValidationError
 
 from course_lib.embedder import EmbeddingClient
 from course_lib.errors import InputError
-from course_lib.indexing.update import Say, UpdateReport, update_source
+from course_lib.indexing.alone import Say
+from course_lib.indexing.update import UpdateReport, update_source
 from course_lib.loader import Registry, default_registry, split_document
 from course_lib.loader.contract import FileRejectedError
 from course_lib.records import Chunk, Document, Skipped, TenantContext, Visibility, explain

@@ -17,6 +17,7 @@ from pathlib import PurePosixPath
 import psycopg
 
 from course_lib.embedder import EmbeddingClient
+from course_lib.indexing.alone import Say
 from course_lib.indexing.citations import renew_citations
 from course_lib.indexing.ingest import (
     IngestReport,
@@ -25,7 +26,7 @@ from course_lib.indexing.ingest import (
     left_out,
     make_report,
 )
-from course_lib.indexing.update import Say, update_source
+from course_lib.indexing.update import update_source
 from course_lib.loader import Registry, default_registry
 from course_lib.loader.github.download import (
     MAX_WAIT,

@@ -23,8 +23,9 @@ from pydantic.alias_generators import to_camel
 
 from course_lib.embedder import EmbeddingClient
 from course_lib.errors import InputError
+from course_lib.indexing.alone import Say
 from course_lib.indexing.ingest import IngestReport, check_settings, document_row, make_report
-from course_lib.indexing.update import Say, UpdateReport, update_source
+from course_lib.indexing.update import UpdateReport, update_source
 from course_lib.loader import Registry, default_registry
 from course_lib.loader.contract import (
     FILE_INVALID,

@@ -18,6 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from course_lib.embedder import EmbeddingClient
 from course_lib.errors import InputError
+from course_lib.indexing.alone import Say
 from course_lib.indexing.ingest import (
     IngestReport,
     check_settings,
@@ -26,7 +27,7 @@ from course_lib.indexing.ingest import (
     make_report,
     read_source,
 )
-from course_lib.indexing.update import Say, update_source
+from course_lib.indexing.update import update_source
 from course_lib.loader import Registry, default_registry, read_chunks, write_jsonl
 from course_lib.loader.contract import FileRejectedError
 from course_lib.loader.jsonl import read_lines

@@ -8,18 +8,20 @@ split and encoded, and every batch of documents is written in one transaction.
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, LiteralString
+from typing import Any
 
+import numpy as np
 import psycopg
-from psycopg import sql
-from psycopg.pq import TransactionStatus
 
 from course_lib.embedder import EmbeddingClient
 from course_lib.errors import DatabaseError
-from course_lib.indexing.embedding import encode_chunks
+from course_lib.indexing.alone import Say, alone
+from course_lib.indexing.embedding import Known, Vectors, encode_chunks
+from course_lib.indexing.overlap import overlapped
 from course_lib.indexing.plan import make_plan
 from course_lib.loader.contract import FileRejectedError
 from course_lib.records import Chunk, Visibility
@@ -39,10 +41,14 @@ from course_lib.store.tenancy import as_tenant, set_visibility
 from course_lib.store.vectors import stored_vectors
 from course_lib.store.writer import delete_chunks
 
-BATCH_CHUNKS = 512
-"""Chunks that are encoded and written together: what an interruption costs, at most."""
+BATCH_CHUNKS = 128
+"""Chunks that are encoded and written together: an interruption costs twice as many, at most."""
 
-Say = Callable[[str], None]
+INDEX_AT, SLOWER = 0.8, 3
+"""The vector indexes are built over so much of a source while the rest is encoded, where encoding
+takes so many times as long as writing: the rows to come cost more then, but nobody waits for them.
+"""
+
 Split = Callable[[str], Sequence[Chunk]]
 
 
@@ -109,8 +115,8 @@ def update_source(
         If the database went away or refused the work; what was written until then is whole and
         stays, unless a transaction was open already and is rolled back.
     """
-    work = _Work(conn, embedder, source, batch_size, visibility)
-    with _explained(work), _alone(conn, source, part, say):
+    work = _Work(conn, embedder, source, batch_size, visibility, build_indexes)
+    with _explained(work), alone(conn, source, part, say):
         work.run(documents, split, is_gone, progress)
         if build_indexes:
             build_vector_indexes(conn)
@@ -127,9 +133,13 @@ class _Work:
     source: Source
     batch_size: int
     visibility: Visibility
+    build_indexes: bool
     planned: int = 0
     done: int = 0
     encoded: int = 0
+    encoding: float = 0.0
+    writing: float = 0.0
+    characters_left: float = 0.0
     written: WriteReport = field(default_factory=WriteReport)
     reusable: set[str] = field(default_factory=set)
     rejected: list[tuple[str, FileRejectedError]] = field(default_factory=list)
@@ -167,57 +177,93 @@ class _Work:
             with as_tenant(self.conn, tenant):
                 deleted = delete_documents(self.conn, self.source, gone)
             self.written += WriteReport(deleted=deleted)
+        # All but the last so many characters are to be there when the vector indexes are built.
+        self.characters_left = INDEX_AT * sum(len(document.content) for document in todo)
         with _bar(len(todo), progress) as advance:
-            for batch in self._batches(todo, split):
-                self._write(batch)
-                advance(len(batch))
-
-    def _write(self, batch: list[tuple[SourceDocument, Sequence[Chunk]]]) -> None:
-        chunks = [chunk for _, pieces in batch for chunk in pieces]
-        with as_tenant(self.conn, self.source.tenant_id):
-            names = [document.name for document, _ in batch if document.name in self.reusable]
-            known = stored_vectors(self.conn, self.source, names) if names else {}
-        vectors, encoded = encode_chunks(
-            self.embedder, chunks, batch_size=self.batch_size, known=known
-        )
-        emptied = [document.name for document, pieces in batch if not pieces]
-        with as_tenant(self.conn, self.source.tenant_id):
-            removed = delete_chunks(self.conn, self.source, emptied) if emptied else 0
-            write_documents(
-                self.conn,
-                self.source,
-                [replace(document, visibility=self.visibility) for document, _ in batch],
+            overlapped(
+                self._batches(todo, split),
+                self._encode,
+                lambda batch: advance(self._write(batch)),
+                give_up=self._give_up,
             )
-            report = write_chunks(
-                self.conn,
-                chunks,
-                vectors,
-                partition=self.source.partition,
-                visibility=self.visibility,
-            )
-        self.written += report + WriteReport(deleted=removed)
-        self.encoded += encoded
-        self.done += len(batch)
 
-    def _batches(
-        self, documents: Sequence[SourceDocument], split: Split
-    ) -> Iterator[list[tuple[SourceDocument, Sequence[Chunk]]]]:
+    def _batches(self, documents: Sequence[SourceDocument], split: Split) -> Iterator[_Batch]:
         """Group documents until a batch has enough chunks; no document is torn apart."""
-        batch: list[tuple[SourceDocument, Sequence[Chunk]]] = []
-        size = 0
+        batch = _Batch()
         for document in documents:
             try:
                 pieces = split(document.name)
             except FileRejectedError as error:
                 self.rejected.append((document.name, error))
                 continue
-            batch.append((document, pieces))
-            size += len(pieces)
-            if size >= BATCH_CHUNKS:
-                yield batch
-                batch, size = [], 0
-        if batch:
-            yield batch
+            batch.documents.append(document)
+            batch.chunks += pieces
+            if not pieces:
+                batch.emptied.append(document.name)
+            if len(batch.chunks) >= BATCH_CHUNKS:
+                yield self._with_known(batch)
+                batch = _Batch()
+        if batch.documents:
+            yield self._with_known(batch)
+
+    def _with_known(self, batch: _Batch) -> _Batch:
+        names = [document.name for document in batch.documents if document.name in self.reusable]
+        if names:
+            with as_tenant(self.conn, self.source.tenant_id):
+                batch.known = stored_vectors(self.conn, self.source, names)
+        return batch
+
+    def _encode(self, batch: _Batch) -> _Batch:
+        begin = time.perf_counter()
+        batch.vectors, encoded = encode_chunks(
+            self.embedder, batch.chunks, batch_size=self.batch_size, known=batch.known
+        )
+        self.encoded += encoded
+        self.encoding += time.perf_counter() - begin
+        return batch
+
+    def _write(self, batch: _Batch) -> int:
+        """Write a batch in one transaction and return how many documents it has."""
+        begin = time.perf_counter()
+        source, visibility = self.source, self.visibility
+        documents = [replace(document, visibility=visibility) for document in batch.documents]
+        with as_tenant(self.conn, source.tenant_id):
+            removed = delete_chunks(self.conn, source, batch.emptied) if batch.emptied else 0
+            write_documents(self.conn, source, documents)
+            report = write_chunks(
+                self.conn,
+                batch.chunks,
+                batch.vectors,
+                partition=source.partition,
+                visibility=visibility,
+            )
+        self.written += report + WriteReport(deleted=removed)
+        self.done += len(documents)
+        self.writing += time.perf_counter() - begin
+        if self.characters_left > 0:
+            self.characters_left -= sum(len(document.content) for document in documents)
+            is_time = self.characters_left <= 0 and self.done < self.planned
+            if is_time and self.build_indexes and self.encoding > SLOWER * self.writing:
+                build_vector_indexes(self.conn)
+        return len(documents)
+
+    def _give_up(self) -> None:
+        """Make a write end that waits for something: whoever pressed Ctrl-C does not."""
+        with suppress(psycopg.Error):
+            self.conn.cancel_safe(timeout=5)
+        self.conn.close()
+
+
+@dataclass
+class _Batch:
+    """Documents that are written together, their chunks, and the vectors of these."""
+
+    documents: list[SourceDocument] = field(default_factory=list)
+    chunks: list[Chunk] = field(default_factory=list)
+    emptied: list[str] = field(default_factory=list)
+    """Names of the documents that have no chunks."""
+    known: Known | None = None
+    vectors: Vectors = field(default_factory=lambda: np.empty((0, 0), np.float32))
 
 
 def _state(document: SourceDocument) -> tuple[str, ...]:
@@ -232,44 +278,6 @@ def _count_chunks(conn: psycopg.Connection, source: Source) -> int:
             source,
         ).fetchone()
     return int(row[0]) if row else 0
-
-
-@contextmanager
-def _alone(conn: psycopg.Connection, source: Source, part: str, say: Say) -> Iterator[None]:
-    """Hold a lock on the source: who comes second waits, and then finds the work done.
-
-    Who updates a part shares the source with those of the other parts.
-    """
-    key = " ".join(("course ingest", *source))
-    locks = [(key, "_shared"), (f"{key} {part}", "")] if part else [(key, "")]
-    with ExitStack() as held:
-        for name, mode in locks:
-            held.enter_context(_locked(conn, name, mode, say))
-        yield
-
-
-@contextmanager
-def _locked(conn: psycopg.Connection, key: str, mode: str, say: Say) -> Iterator[None]:
-    """Hold an advisory lock of the session; the mode is how the functions' names end."""
-
-    def call(function: LiteralString) -> bool:
-        statement = sql.SQL("SELECT {}(hashtextextended(%s, 0))")
-        with conn.transaction():
-            row = conn.execute(statement.format(sql.Identifier(function + mode)), [key]).fetchone()
-        return bool(row and row[0])
-
-    if not call("pg_try_advisory_lock"):
-        say("another ingest of the same source is running: waiting for it to end")
-        call("pg_advisory_lock")
-    try:
-        yield
-    finally:
-        # Ctrl-C can come between a statement and its answer: that connection takes no other one.
-        if conn.info.transaction_status == TransactionStatus.ACTIVE:
-            conn.close()
-        # The server gives the lock back by itself when the connection is gone.
-        if not conn.closed and not conn.broken:
-            call("pg_advisory_unlock")
 
 
 @contextmanager

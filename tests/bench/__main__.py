@@ -1,91 +1,128 @@
 """`make bench`: one table of ratios against named peers, all of it measured in this run.
 
 Beside the table a JSON file is written to `tests/bench/results/`, named by the hardware, with the
-runs before it kept.
+runs before it kept. What one part cannot measure, or Ctrl-C ends, leaves the others' figures.
 """
 
 from __future__ import annotations
 
 import argparse
-import datetime
 import importlib
-import json
-import os
-import platform
-import re
 import sys
+import time
+import traceback
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
 
 from course_lib.errors import CourseError
+from tests.bench.history import RESULTS, History, HistoryError, hardware, load
 from tests.bench.measure import Row
 from tests.bench.peers import PeerError
+from tests.bench.table import Plan, make_table, shown
 
-PARTS = ("split", "yaml", "code", "encode", "write", "search", "service", "quality", "grade")
-RESULTS = Path(__file__).parent / "results"
+PARTS = {
+    "split": ("recursive split against two installed splitters", 30),
+    "yaml": ("resource split against PyYAML", 45),
+    "code": ("code split against LangChain's, definitions kept whole", 60),
+    "encode": ("encoding against sentence-transformers", 120),
+    "write": ("rows written against a bare COPY", 200),
+    "ingest": ("a whole ingest against encoding alone, and again unchanged", 120),
+    "start": ("import, cold search, cold encoding", 60),
+    "search": ("search and its recall against SQL and peers", 300),
+    "service": ("/search under 50 clients", 60),
+    "quality": ("what retrieval finds", 300),
+    "grade": ("grading against nbgrader and nbval", 300),
+    "course": ("all labs through papermill", 400),
+}
+"""Part → what it measures, and the seconds it takes until there is a history; the longest last."""
+
+SHOWS_ITSELF = {"course"}
+EXPECTED = (PeerError, CourseError, OSError)
+"""Errors that need no traceback."""
+INTERRUPTED = 130
+
+Measure = Callable[[], Sequence[Row]]
 
 
-def main() -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Measure the parts that were asked for; 1 if a part failed or missed its goal."""
-    parser = argparse.ArgumentParser(prog="course bench", description=__doc__)
-    parser.add_argument("parts", nargs="*", help=f"of {', '.join(PARTS)}; all when left out")
+    parts = "\n".join(f"  {name:9}{what}" for name, (what, _) in PARTS.items())
+    parser = argparse.ArgumentParser(
+        prog="course bench",
+        description=f"{__doc__}\nParts, all when none is named:\n{parts}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("parts", nargs="*", metavar="PART")
     parser.add_argument("--no-history", action="store_true", help="print only, write nothing")
-    arguments = parser.parse_args()
-    unknown = sorted(set(arguments.parts) - set(PARTS))
+    given = parser.parse_args(arguments)
+    unknown = sorted(set(given.parts) - set(PARTS))
     if unknown:
         parser.error(f"there is no part {', '.join(unknown)}; there are {', '.join(PARTS)}")
+    wanted = dict.fromkeys(given.parts or PARTS)
+    try:
+        history = History(None if given.no_history else RESULTS, hardware())
+    except HistoryError as error:
+        parser.error(f"{error} {error.hint}")
+    return run({part: _measure_of(part) for part in wanted}, history)
+
+
+def run(parts: Mapping[str, Measure], history: History) -> int:
+    """Measure one part after the other, keep what each gave, print the table.
+
+    Returns
+    -------
+    int
+        0 if all was measured and every goal reached, 130 after Ctrl-C, 1 otherwise.
+    """
     console = Console(width=None if sys.stdout.isatty() else 160)
+    plan = Plan({part: history.seconds(part, PARTS.get(part, ("", 60))[1]) for part in parts})
     rows: list[Row] = []
-    failed = []
-    for part in arguments.parts or PARTS:
-        with console.status(f"measuring {part}"):
-            try:
-                rows += importlib.import_module(f"tests.bench.bench_{part}").measure()
-            except (PeerError, CourseError, OSError) as error:
-                failed.append(part)
-                console.print(f"[red]{part} could not be measured:[/red] {error}")
-    console.print(_table(rows))
-    if rows and not arguments.no_history:
-        console.print(f"history: {_keep(rows)}")
-    missed = [row for row in rows if row.reached is False]
-    return 1 if failed or missed else 0
+    failed: list[str] = []
+    interrupted = ""
+    for part, measure in parts.items():
+        begin, before, error = time.monotonic(), load(), ""
+        found: list[Row] = []
+        try:
+            with shown(plan, part, alone=part not in SHOWS_ITSELF):
+                found = list(measure())
+        except KeyboardInterrupt:
+            interrupted = part
+            break
+        except Exception as raised:
+            error = f"{type(raised).__name__}: {raised}"
+            failed.append(part)
+            console.print(f"[red]{part} could not be measured:[/red]", end=" ")
+            console.print(error, markup=False)
+            if not isinstance(raised, EXPECTED):
+                traceback.print_exc()
+        rows += found
+        history.add(part, found, time.monotonic() - begin, before, error)
+    if rows:
+        console.print(make_table(rows, history, hardware()))
+    if interrupted:
+        console.print(f"[yellow]interrupted in {interrupted}; what was measured before is kept")
+    if failed:
+        console.print(f"[red]not measured: {', '.join(failed)}")
+    if history.path and history.path.exists():
+        console.print(f"history: {_relative(history.path)}", soft_wrap=True, markup=False)
+    if interrupted:
+        return INTERRUPTED
+    return 1 if failed or any(row.reached is False for row in rows) else 0
 
 
-def _table(rows: list[Row]) -> Table:
-    table = Table(title=hardware())
-    for name in ("part", "what", "against", "ours", "theirs", "ratio", "goal", ""):
-        table.add_column(name, justify="right" if name in {"ours", "theirs", "ratio"} else "left")
-    for row in rows:
-        reached = {True: "[green]reached[/green]", False: "[red]missed[/red]", None: ""}
-        table.add_row(
-            row.part, row.what, row.peer, f"{row.ours:.3g} {row.unit}",
-            f"{row.theirs:.3g} {row.unit}", f"{row.ratio:.2f}",
-            "" if row.goal is None else f"≥ {row.goal:.2f}", f"{reached[row.reached]} {row.note}",
-        )  # fmt: skip
-    return table
+def _measure_of(part: str) -> Measure:
+    """Return a part's measurement; it is imported when it begins, and fails alone if it cannot."""
+
+    def measure() -> list[Row]:
+        return list(importlib.import_module(f"tests.bench.bench_{part}").measure())
+
+    return measure
 
 
-def _keep(rows: list[Row]) -> Path:
-    RESULTS.mkdir(exist_ok=True)
-    name = re.sub(r"[^a-z0-9]+", "-", hardware().lower()).strip("-")
-    path = RESULTS / f"{name}.json"
-    history = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
-    now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-    history.append({"when": now, "rows": [row.to_dict() for row in rows]})
-    path.write_text(json.dumps(history, indent=1) + "\n", encoding="utf-8")
+def _relative(path: Path) -> Path:
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
-
-
-def hardware() -> str:
-    """Return the processor's name, the number of cores and the operating system."""
-    name = platform.processor() or platform.machine()
-    info = Path("/proc/cpuinfo")
-    if info.exists():
-        found = re.search(r"model name\s*:\s*(.+)", info.read_text(encoding="utf-8"))
-        name = found[1] if found else name
-    return f"{name}, {os.cpu_count()} cores, {platform.system()}"
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """The code splitters against LangChain's: definitions that stay whole, and speed.
 
-The sources are what everybody has: Python's standard library and the installed `kfp` package, and
-for Go the folder named by COURSE_BENCH_GO or the toolchain's own, where there is one.
+The sources are what everybody has: Python's standard library and the installed `kfp` package; for
+Go the folder named by COURSE_BENCH_GO, or the toolchain's own, or the course's data; for shell the
+folder named by COURSE_BENCH_SHELL, or the scripts of the course and of the installed packages.
 """
 
 from __future__ import annotations
@@ -20,12 +21,17 @@ from itertools import accumulate
 from pathlib import Path
 
 from course_lib.loader.code import split_code
+from course_lib.settings import project_root
 from tests.bench.measure import Row, Timed, cpu, take_turns
 from tests.bench.peers import Peer
 
 SIZE, OVERLAP = 512, 64
 TOP_LEVEL_WHOLE, ALL_WHOLE = 0.98, 0.85
-MOST_CHARACTERS = 6_000_000
+FEWEST_CHARACTERS, MOST_CHARACTERS = 500_000, 6_000_000
+_HEREDOC = re.compile(r"(?<=<<)-?[ \t]*['\"]?(\w+)['\"]?[^\n]*\n(?:.*\n)*?[ \t]*\1$", re.MULTILINE)
+_SHELL_FUNCTION = re.compile(
+    r"^(?:function[ \t]+)?[\w:.-]+[ \t]*\(\)[ \t]*\{[ \t]*\n(?:(?!\}).*\n)*\}", re.MULTILINE
+)
 Definition = tuple[int, int, bool]
 """Start, end, and whether it stands at the top level."""
 
@@ -38,24 +44,29 @@ def measure() -> list[Row]:
         definitions = [python_definitions(text) for text in sources]
         known = [(t, d) for t, d in zip(sources, definitions, strict=True) if d is not None]
         rows += _compare("python", corpus, [t for t, _ in known], [d for _, d in known])
-    go = _go_sources()
-    if go is not None:
-        sources = _sources(go, ".go")
-        rows += _compare("go", "Go sources", sources, [go_functions(text) for text in sources])
+    sources = _sources(_go_sources() or project_root() / "data", ".go")
+    rows += _compare("go", "Go sources", sources, [go_functions(text) for text in sources])
+    folders = _shell_sources()
+    sources = [text for folder in folders for text in _sources(folder, ".sh")]
+    rows += _compare("shell", "scripts", sources, [shell_functions(text) for text in sources])
     return rows
 
 
 def _compare(
     language: str, corpus: str, texts: list[str], definitions: Sequence[Sequence[Definition]]
 ) -> list[Row]:
-    characters = sum(map(len, texts))
+    # A few scripts are split before caches are warm: they are gone through several times.
+    repeated = list(texts) * max(1, FEWEST_CHARACTERS // sum(map(len, texts)))
+    characters = sum(map(len, repeated))
 
     def split_all() -> None:
-        for text in texts:
+        for text in repeated:
             split_code(text, language, SIZE, OVERLAP)
 
     with Peer("code.py") as peer:
-        name = f"langchain-text-splitters {peer.ask(texts=texts)['version']}"
+        name = f"langchain-text-splitters {peer.ask(texts=repeated)['version']}"
+        if language == "shell":
+            name += " (it knows no shell)"
         request = {"language": language, "size": SIZE, "overlap": OVERLAP}
         contestants: dict[str, Timed] = {"ours": cpu(split_all)}
         for what, offsets in (("with offsets", True), ("texts only", False)):
@@ -65,7 +76,7 @@ def _compare(
         seconds = take_turns(contestants, turns=5)
         theirs = [
             [(start, start + length) for start, length in spans]
-            for spans in peer.ask(**request, offsets=True, spans=True)["spans"]
+            for spans in peer.ask(**request, offsets=True, spans=True)["spans"][: len(texts)]
         ]
     ours = [
         [(span.start, span.end) for span in split_code(text, language, SIZE, OVERLAP)]
@@ -162,6 +173,15 @@ def go_functions(text: str) -> list[Definition]:
     ]
 
 
+def shell_functions(text: str) -> list[Definition]:
+    """Return the functions whose name stands at column 0, to the brace that stands there as well.
+
+    What is in a heredoc is text, whatever it looks like.
+    """
+    text = _HEREDOC.sub(lambda match: " " * len(match[0]), text)
+    return [(match.start(), match.end(), True) for match in _SHELL_FUNCTION.finditer(text)]
+
+
 def _sources(folder: Path, extension: str) -> list[str]:
     """Return the texts in the order of their names, up to a number of characters in all."""
     texts: list[str] = []
@@ -176,6 +196,14 @@ def _sources(folder: Path, extension: str) -> list[str]:
         texts.append(text)
         size += len(text)
     return texts
+
+
+def _shell_sources() -> list[Path]:
+    named = os.environ.get("COURSE_BENCH_SHELL")
+    if named:
+        return [Path(named)]
+    root = project_root()
+    return [root / "data", root / "infra", Path(sysconfig.get_paths()["purelib"])]
 
 
 def _stdlib() -> Path:

@@ -10,9 +10,10 @@ from langchain_text_splitters import Language, RecursiveCharacterTextSplitter
 
 
 def splitter(language, size, overlap, offsets):
-    return RecursiveCharacterTextSplitter.from_language(
-        Language(language), chunk_size=size, chunk_overlap=overlap, add_start_index=offsets
-    )
+    settings = {"chunk_size": size, "chunk_overlap": overlap, "add_start_index": offsets}
+    if language == "shell":  # which it has no separators for
+        return RecursiveCharacterTextSplitter(**settings)
+    return RecursiveCharacterTextSplitter.from_language(Language(language), **settings)
 
 
 def split_one(chosen, offsets, text):

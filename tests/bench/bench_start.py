@@ -1,0 +1,94 @@
+"""What starting costs: `import course_lib`, `course search` and one encoded text in new processes.
+
+CPU time of the whole process, from the interpreter's start to its end; the database server runs
+already, as it does after the first command of the day.
+"""
+
+from __future__ import annotations
+
+import sys
+from statistics import median
+
+from course_lib.embedder import EmbeddingClient
+from course_lib.embedder.weights import DEFAULT_MODEL, model_directory
+from course_lib.indexing import ingest
+from course_lib.settings import project_root
+from course_lib.store import connect, fresh_database
+from tests.bench.measure import Row
+from tests.bench.processes import CAN_MEASURE, Cost, cost
+
+TURNS = 7
+IMPORT_SECONDS = 0.1
+LIMIT_SECONDS, LIMIT_MB = 1.0, 250
+QUESTION = "how do I undo a release?"
+COURSE = "from course_lib.cli import main; main()"
+ENCODE = "from course_lib.embedder import EmbeddingClient\nEmbeddingClient().encode(['q'])\n"
+STOCK = """
+import os
+os.environ["HF_HUB_OFFLINE"] = "1"
+from sentence_transformers import SentenceTransformer
+SentenceTransformer({directory!r}, device="cpu").encode(["q"], show_progress_bar=False)
+"""
+
+
+def measure() -> list[Row]:
+    """Start one process after the other, in turn; nothing where processes cannot be measured."""
+    if not CAN_MEASURE:
+        return []
+    client = EmbeddingClient(DEFAULT_MODEL)
+    client.encode(["q"])  # chooses and converts where that is still to do
+    python = [sys.executable, "-c"]
+    commands = {
+        "python": [*python, "pass"],
+        "import course_lib": [*python, "import course_lib"],
+        "course search": [*python, COURSE, "search", QUESTION],
+        "one text": [*python, ENCODE],
+        "stock": [*python, STOCK.format(directory=str(model_directory(DEFAULT_MODEL)))],
+    }
+    costs: dict[str, list[Cost]] = {name: [] for name in commands}
+    with fresh_database("bench") as database:
+        with connect(database.url, autocommit=True) as conn:
+            ingest(project_root() / "data" / "documents", conn=conn, embedder=client)
+        for turn in range(1 + TURNS):
+            for name, command in commands.items():
+                # Stock takes ten times as long as all others together: it has three turns.
+                if name != "stock" or turn in (1, TURNS // 2, TURNS):
+                    costs[name].append(cost(command, {"DATABASE_URL": database.url}))
+    # The first turn writes bytecode and fills the file cache.
+    return rows({name: _median(some[-TURNS:]) for name, some in costs.items()})
+
+
+def rows(found: dict[str, Cost]) -> list[Row]:
+    """Return the table's rows for what the processes cost."""
+    bare, imported, stock = found["python"], found["import course_lib"], found["stock"]
+    seconds = imported.seconds - bare.seconds
+    result = [
+        Row(
+            part="start",
+            what="import course_lib, over a bare interpreter",
+            peer="limit",
+            ours=max(seconds, 0.001),
+            theirs=IMPORT_SECONDS,
+            unit="CPU-s",
+            ratio=IMPORT_SECONDS / max(seconds, 0.001),
+            goal=1.0,
+            note=f"{imported.seconds:.3f} with the interpreter; median of {TURNS}",
+        )
+    ]
+    for name, what in (("course search", "course search, cold"), ("one text", "encode one text")):
+        one = found[name]
+        result += [
+            Row("start", what, "limit", one.seconds, LIMIT_SECONDS, "CPU-s",
+                LIMIT_SECONDS / one.seconds, 1.0, f"a new process; median of {TURNS}"),
+            Row("start", what, "sentence-transformers, one text", one.seconds, stock.seconds,
+                "CPU-s", stock.seconds / one.seconds),
+            Row("start", f"{what}: peak memory", "limit", one.mb, LIMIT_MB, "MB",
+                LIMIT_MB / one.mb, 1.0),
+            Row("start", f"{what}: peak memory", "sentence-transformers, one text", one.mb,
+                stock.mb, "MB", stock.mb / one.mb),
+        ]  # fmt: skip
+    return result
+
+
+def _median(some: list[Cost]) -> Cost:
+    return Cost(median(one.seconds for one in some), median(one.mb for one in some))
