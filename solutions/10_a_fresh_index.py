@@ -242,6 +242,10 @@ def embed(texts):
 
 
 # %%
+# As before the first night, also where this cell is run again.
+carry_out(conn, "rider-app", make_plan(rider, stored(conn, "rider-app")), rider)
+conn.execute("UPDATE xray_packages SET model = NULL, embedding = NULL")
+
 better = {**texts, "twilio": "twilio: Sends text messages and makes phone calls"}
 nights = [embed(texts), embed(texts)]
 carry_out(conn, "rider-app", make_plan(today, stored(conn, "rider-app")), today)
@@ -293,6 +297,7 @@ lab.hint("10.3")  # run again for the next hint
 
 # %% tags=["nbval-check-output"]
 delete_orphans = lab.use("delete_orphans")
+conn.execute(CATALOGUED, [plan.remove])  # both are there, also where this cell is run again
 print("let go:", plan.remove, "deleted:", delete_orphans(conn, "python", plan.remove))
 left = conn.execute("SELECT name FROM xray_packages WHERE name IN ('bleach', 'pillow')").fetchall()
 print("in the catalogue:", left)
@@ -406,6 +411,9 @@ done = sync_project(conn, "rider-app", lock_files["rider-app"], embedder=lab.emb
 print("again: unchanged", [each.language for each in done.languages if each.unchanged])
 
 # %% [markdown]
+# *rider-app* brings 453 packages. Two of them are forks of Heron's, and no table describes those: their names alone are encoded.
+# Of the 498 packages of *forecasting*, 170 are in *rider-app* as well and cost nothing; 328 are left.
+#
 # So: five packages for *fetch top charts from Spotify*, in Python, for *rider-app*. Take the five nearest and keep what is ours.
 #
 # > **Predict.** How many of the five are left?
@@ -477,7 +485,7 @@ import numpy as np
 asked = [instruction, "charge the rider's card", "resize the photo", "retry the request"]
 names = ["spotipy", "stripe", "pillow", "tenacity", "fastapi", "attrs"]
 likeness = lab.encode(asked) @ lab.encode([texts[name] for name in names]).T
-lab.show.heat_map(likeness, asked, names, title="Cosine similarity of instructions and packages")
+lab.show.heat_map(likeness, asked, names, title="Cosine similarity")
 
 # %% [markdown]
 # The instructions and the names share no word: the descriptions do the work.

@@ -15,6 +15,21 @@ from typing import NamedTuple
 ENOUGH = 0.5
 """From this probability on there is an answer."""
 
+LEVELS = {
+    0.8: "likely an answer",
+    ENOUGH: "perhaps an answer: the passages are only somewhat like one",
+    0.3: "perhaps in the index all the same: some of it is like the question",
+    0.0: "likely not in the index",
+}
+"""What is said of a probability, from each of these on.
+
+In a five-fold cross-validation over the course's 219 questions, with an index of the course's data,
+the first level was given to 122 of the 175 questions that have an answer and to 3 of the 44 that
+have none; the second to 41 and 3, the third to 8 and 5, the last to 4 and 33. What is quoted holds
+the very words of the answer in 74 % of the questions of the first level that have one, in 46 % of
+those of the second. Of another index no more is known than that these are signs, and no proof.
+"""
+
 _COMMON = frozenset(
     "a an and are as at be but by can could did do does for from get has have how i if in into is "
     "it its long many me much my no not of on one or our should so that the their then there these "
@@ -64,6 +79,20 @@ def probability(signs: Signs) -> float:
     """
     total = CONSTANT + sum(weight * sign for weight, sign in zip(WEIGHTS, signs, strict=True))
     return 1 / (1 + math.exp(-total))
+
+
+def in_words(chance: float) -> str:
+    """Return what a probability is worth, as it is told to whoever asked.
+
+    A number would promise more than four signs, weighed on one collection of questions, can hold.
+
+    Examples
+    --------
+    >>> in_words(0.96)
+    'likely an answer; judged by likeness and shared words, not by understanding'
+    """
+    level = next(said for least, said in LEVELS.items() if chance >= least)
+    return f"{level}; judged by likeness and shared words, not by understanding"
 
 
 def signs_of(

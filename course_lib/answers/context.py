@@ -1,7 +1,8 @@
 """Context: a question goes in, the passages that an answer stands on come out, numbered.
 
 Files that the question names come first. Some room is kept for what describes the repository as a
-whole. Search fills the rest, without copies and with as little repetition as may be.
+whole. Search fills the rest, without copies (nor those in other branches) and with as little
+repetition as may be.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from course_lib.errors import InputError
 from course_lib.records import SearchResult
 from course_lib.retriever import search
 from course_lib.retriever.query import Mode, explained
+from course_lib.retriever.versions import find_versions
 
 if TYPE_CHECKING:
     from course_lib.embedder import EmbeddingClient
@@ -119,7 +121,13 @@ def retrieve_context(
     return Context(
         question,
         tuple(
-            Passage(number, result, origins.get(result.chunk_id, "search"), score)
+            Passage(
+                number,
+                result,
+                origins.get(result.chunk_id, "search"),
+                score,
+                looking.also_in.get(result.chunk_id, ()),
+            )
             for number, (result, score) in enumerate(
                 zip(ordered, by_place(len(ordered)), strict=True), 1
             )
@@ -142,6 +150,7 @@ class _Looking:
     where: Mapping[str, Any]
     exclude: Collection[str]
     excluded_chunks: int = field(init=False)
+    also_in: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.excluded_chunks = _count_chunks(self.conn, self.exclude) if self.exclude else 0
@@ -154,21 +163,30 @@ class _Looking:
         document: str | None = None,
         kind: str | None = None,
     ) -> list[SearchResult]:
-        """Return `count` results, none of them of a document that is kept out."""
+        """Return `count` results, none of them of a document that is kept out.
+
+        What several branches hold comes once; `also_in` says by chunk where else it is.
+        """
         if not count:
             return []
-        results = search(
-            self.conn,
-            self.vector,
-            # Whatever is kept out may come first.
-            count + self.excluded_chunks,
-            threshold,
-            question=self.question if self.mode == "hybrid" else None,
-            mode=self.mode,
-            document=document,
-            kind=kind,
-            **self.where,
-        )
+
+        def look(wanted: int) -> list[SearchResult]:
+            return search(
+                self.conn,
+                self.vector,
+                wanted,
+                threshold,
+                question=self.question if self.mode == "hybrid" else None,
+                mode=self.mode,
+                document=document,
+                kind=kind,
+                **self.where,
+            )
+
+        # Whatever is kept out may come first.
+        found = find_versions(look, count + self.excluded_chunks)
+        self.also_in |= {one.result.chunk_id: one.also_in for one in found}
+        results = [one.result for one in found]
         return [one for one in results if one.document_name not in self.exclude][:count]
 
 

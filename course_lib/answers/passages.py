@@ -29,6 +29,8 @@ class Passage:
         Why it is there.
     score
         How relevant it is among its like (larger is better): what goes first when room is short.
+    also_in
+        Other branches that hold the same text under the same path.
 
     Examples
     --------
@@ -45,6 +47,7 @@ class Passage:
     result: SearchResult
     origin: Origin
     score: float
+    also_in: tuple[str, ...] = ()
 
     @property
     def path(self) -> str:

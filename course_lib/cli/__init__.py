@@ -6,11 +6,16 @@ to do next — and never as a traceback.
 
 from __future__ import annotations
 
+import errno
 import gc
 import logging
 import sys
+from contextlib import suppress
 
 from course_lib.errors import CourseError
+
+FULL_OR_BROKEN = {errno.ENOSPC, errno.EROFS, errno.EIO, getattr(errno, "EDQUOT", errno.ENOSPC)}
+"""What a disk says whose state is no mistake of ours."""
 
 
 def main() -> None:
@@ -48,6 +53,16 @@ def main() -> None:
         # The reader (`| head`) has seen enough.
         sys.stderr.close()
         sys.exit(0)
+    except OSError as error:
+        if error.errno not in FULL_OR_BROKEN:
+            raise
+        # What is left in its buffer would be tried once more at the end, in vain.
+        with suppress(OSError, AttributeError):
+            sys.stdout.close()
+        place = error.filename or "what the command writes to"
+        print(f"error: {place} cannot be written: {error.strerror}", file=sys.stderr)
+        print("Free some space on that disk and run the same command again.", file=sys.stderr)
+        sys.exit(1)
     finally:
         # Python looks for reference cycles once more before it ends, which costs a search a fifth
         # of its time; what is frozen is left alone.
@@ -63,4 +78,9 @@ def _run(words: list[str]) -> None:
     # typer costs a third of a search that is carried out at once.
     from course_lib.cli.front_door import build_app
 
-    build_app(words[0] if words else None)(standalone_mode=True)
+    try:
+        build_app(words[0] if words else None)(standalone_mode=True)
+    finally:
+        # Here a full disk can still be told; at the end of the process it cannot.
+        if sys.stdout is not None:  # as after `>&-`
+            sys.stdout.flush()

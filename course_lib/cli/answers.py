@@ -139,11 +139,17 @@ def _banner(prepared: Prepared, chosen: Generator, embedder: EmbeddingClient) ->
 
 def _sources(done: Answer, show_passages: bool) -> None:
     """Print what the answer cites; all passages where it cites none of them."""
+    from course_lib.retriever.versions import named
+
     cited = [one for one in done.passages if one.index in done.citations]
     if done.is_known or show_passages:
         _print("\nSources" if cited else "\nSources, of which the answer cites none")
         for one in done.passages if show_passages or not cited else cited:
             _print(f"  [{one.index}] {one.place}  {one.link}".rstrip())
+            if one.also_in:
+                _print(
+                    f"      in {named([one.result.branch])}, and the same in {named(one.also_in)}"
+                )
             if show_passages:
                 _print(textwrap.indent(one.text.strip("\n"), "      ") + "\n")
     else:

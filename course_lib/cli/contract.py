@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -20,6 +20,9 @@ from course_lib.cli.data import (
     say,
 )
 from course_lib.settings import settings
+
+if TYPE_CHECKING:
+    from course_lib.records import Chunk
 
 
 def add_to(app: typer.Typer) -> None:
@@ -47,6 +50,8 @@ def split(
     chunk_overlap: ChunkOverlap = None,
 ) -> None:
     """Show the chunks that a parser makes of a file; nothing is stored.
+
+    Behind a | stands a piece's header: what it was cut out of, which is encoded with it.
 
     Example: course split data/documents/feature-stores.md
     """
@@ -80,11 +85,19 @@ def split(
         first = " ".join(chunk.content.split())
         typer.echo(
             f"{place:4}  {lines:>9}  {len(chunk.content):5}  {chunk.kind}  {chunk.name}\n"
+            f"{_header(chunk)}"
             f"      {first[:90]}{'…' if len(first) > 90 else ''}"
         )
     if not jsonl:
         name = registry.parser_for(documents[0], parser).state
         say(f"{counted(len(chunks), 'chunk')} by {name} (number, lines, characters, kind, name)")
+
+
+def _header(chunk: Chunk) -> str:
+    """Return what stands over a piece where it is encoded, as lines of a listing."""
+    header = chunk.custom_meta.get("header")
+    lines = header.rstrip("\n").split("\n") if isinstance(header, str) and header else []
+    return "".join(f"    | {line}\n" for line in lines)
 
 
 def validate(
@@ -126,9 +139,10 @@ def parsers(as_json: Json = False) -> None:
     if as_json:
         typer.echo(json.dumps(rows, indent=2))
         return
-    for row in rows:
-        files = " ".join(row["files"]) or "(any other text)"
-        typer.echo(f"{row['id']:14} {row['version']:8} {files:40} {row['origin']}")
+    files = [" ".join(row["files"]) or "(any other text)" for row in rows]
+    wide = max(map(len, files))
+    for row, read in zip(rows, files, strict=True):
+        typer.echo(f"{row['id']:14} {row['version']:8} {read:{wide}} {row['origin']}")
 
 
 def ingest_tenant(
@@ -185,13 +199,20 @@ def ingest_tenant(
 def backup(
     file: Annotated[Path, typer.Argument(help="Where the backup goes.")],
 ) -> None:
-    """Write the whole index to a file, vectors included (backup-record-v1, one row a line)."""
+    """Write the whole index to a file, vectors included (backup-record-v1, one row a line).
+
+    The packages of `course xray` are no part of it: a scan of the lock files brings them back.
+    """
     from course_lib.loader import write_jsonl
     from course_lib.store import backup_lines
+    from course_lib.xray.tables import has_tables
 
     with connect() as conn:
         count = write_jsonl(file, backup_lines(conn))
+        has_packages = has_tables(conn)
     typer.echo(f"{counted(count - 1, 'row')} → {file}")
+    if has_packages:
+        say("without the packages of X-Ray, which `course xray scan` brings back")
 
 
 def restore(

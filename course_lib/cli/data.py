@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -28,13 +30,19 @@ Repo = Annotated[
 ]
 ChunkSize = Annotated[
     int | None,
-    typer.Option(help="Characters in a chunk, at most.", show_default="RAG_CHUNK_SIZE, 512"),
+    typer.Option(
+        help="Characters in a chunk, at most; manifests have a size of their own, 700.",
+        show_default="RAG_CHUNK_SIZE, 512",
+    ),
 ]
 ChunkOverlap = Annotated[
     int | None,
     typer.Option(help="Characters that neighbours share.", show_default="RAG_CHUNK_OVERLAP, 64"),
 ]
 BatchSize = Annotated[int, typer.Option(min=1, help="Chunks that go through the model at once.")]
+MOST_ENDINGS = 5
+"""Endings of files of other formats that are counted one by one."""
+
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for another program.")]
 
 
@@ -105,6 +113,9 @@ def ingest(
     chunk_size: ChunkSize = None,
     chunk_overlap: ChunkOverlap = None,
     batch_size: BatchSize = 32,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Name the files of other formats as well.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Bring the index up to date with a directory: read, split, encode, write.
@@ -130,7 +141,22 @@ def ingest(
             progress=True,
             say=say,
         )
-    print_report(report.to_json(), as_json)
+    others = list(_of_other_formats(path))
+    for name in others if verbose else ():
+        say(f"left out: {name} is of no registered format")
+    print_report(report.to_json(), as_json, others)
+
+
+def _of_other_formats(path: Path) -> Iterable[str]:
+    """Yield the names of a directory's files that no parser reads."""
+    from course_lib.loader import default_registry
+
+    formats = tuple(default_registry().extensions())
+    for file in sorted(path.rglob("*")) if path.is_dir() else ():
+        name = file.relative_to(path)
+        is_hidden = any(part.startswith(".") for part in name.parts)
+        if not is_hidden and not file.name.lower().endswith(formats) and file.is_file():
+            yield name.as_posix()
 
 
 def _folder_name(path: Path) -> str:
@@ -152,8 +178,8 @@ def say(sentence: str) -> None:
     typer.echo(sentence, err=True)
 
 
-def print_report(report: str, as_json: bool) -> None:
-    """Print the report of an ingest."""
+def print_report(report: str, as_json: bool, others: Iterable[str] = ()) -> None:
+    """Print the report of an ingest, and how many files of other formats it left out."""
     if as_json:
         typer.echo(report)
         return
@@ -161,6 +187,29 @@ def print_report(report: str, as_json: bool) -> None:
     read = f"{counted(numbers['documents'], 'document')}, {counted(numbers['chunks'], 'chunk')}"
     done = "{inserted} inserted, {updated} updated, {unchanged} unchanged, {deleted} deleted"
     typer.echo(f"{read}: {done.format(**numbers)} in {numbers['seconds']:.1f} s")
+    reasons = Counter(_kind_of(one["reason"]) for one in numbers.get("skipped", ()))
+    endings = Counter(Path(name).suffix.lower() or "no ending" for name in others)
+    parts = [f"{count} {reason}" for reason, count in reasons.most_common()]
+    if endings:
+        listed = ", ".join(
+            f"{count} {ending}" for ending, count in endings.most_common(MOST_ENDINGS)
+        )
+        more = ", …" if len(endings) > MOST_ENDINGS else ""
+        parts.append(f"{endings.total()} of no registered format ({listed}{more})")
+    if parts:
+        files = counted(reasons.total() + endings.total(), "file")
+        typer.echo(f"left out: {files}: {'; '.join(parts)}")
+
+
+def _kind_of(reason: str) -> str:
+    """Return a reason without what differs from file to file.
+
+    Examples
+    --------
+    >>> _kind_of("is not UTF-8: byte 0x89 at offset 0"), _kind_of("has a NUL byte at offset 4")
+    ('is not UTF-8', 'has a NUL byte')
+    """
+    return reason.partition(":")[0].partition(" at offset ")[0]
 
 
 def counted(number: int, noun: str) -> str:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from course_lib.cli.data import counted, say
 from course_lib.errors import InputError
 
 if TYPE_CHECKING:
     from course_lib.pipeline.local import Event, LocalRun
+    from course_lib.pipeline.remote import RemoteRun
 
 Name = Annotated[
     str,
@@ -90,11 +93,15 @@ def submit(
         typer.Option(help="Where the images are, such as ghcr.io/team.", show_default="the nodes"),
     ] = "",
     caching: Caching = True,
+    wait: Annotated[
+        bool, typer.Option("--wait", help="Wait for the run's end; the exit code says how it was.")
+    ] = False,
     compile_only: CompileOnly = False,
 ) -> None:
     """Run a pipeline on a cluster, which has the images, the secrets and the volume already.
 
-    See infra/README.md; infra/setup-kubeflow.sh makes such a cluster on this machine.
+    See infra/README.md; infra/setup-kubeflow.sh makes such a cluster on this machine. Ctrl-C ends
+    the waiting, and not the run.
 
     Example: course pipeline submit --host http://localhost:8080 --set shards=8
     """
@@ -106,6 +113,37 @@ def submit(
 
     sent = send(pipeline_name, arguments, host=host, registry=registry, caching=caching)
     typer.echo(f"{sent.name} runs: {sent.url}")
+    if wait:
+        _wait_for(sent, host)
+
+
+def _wait_for(sent: RemoteRun, host: str) -> None:
+    """Show how a run goes until its end, which decides the exit code."""
+    from course_lib.pipeline.catalogue import PipelineError
+    from course_lib.pipeline.remote import RunState, wait
+
+    begin = time.monotonic()
+
+    def tell(now: RunState) -> None:
+        steps = counted(len(now.done), "step") + " done"
+        failed = f", failed: {', '.join(now.failed)}" if now.failed else ""
+        took = time.monotonic() - begin
+        typer.echo(f"{took:6.0f} s  {now.state or 'no state yet':12}  {steps}{failed}")
+
+    try:
+        end = wait(sent, host=host, on_change=tell)
+    except KeyboardInterrupt:
+        say(f"\nThe run goes on. Its page is {sent.url}")
+        raise typer.Exit(130) from None
+    if not end.is_good:
+        what = "failed" if end.state == "FAILED" else "was cancelled"
+        steps = f" in {', '.join(end.failed)}" if end.failed else ""
+        said = f": {end.error}" if end.error else ""
+        raise PipelineError(
+            f"{sent.name} {what}{steps}{said}",
+            hint=f"The logs of its steps are on {sent.url}. What was written stays: submit it "
+            "again to complete it.",
+        )
 
 
 def compile_all(

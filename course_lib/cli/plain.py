@@ -22,11 +22,21 @@ if TYPE_CHECKING:
     from course_lib.records import SearchResult
     from course_lib.retriever.query import Mode
     from course_lib.retriever.question import Rerank
+    from course_lib.retriever.versions import Found
 
 
 BOLD, DIM = 1, 2
 MOST_NAMES = 20
 """Repositories that an error names, at most."""
+
+MAXSIM_K = 20
+"""Results that are compared word by word, as long as no two are versions of one passage."""
+
+LEGENDS = {
+    "hybrid": "Ordered by score: 1/(60 + place) by meaning and by words, added up.",
+    "maxsim": "Ordered by score, in which the search and a comparison word by word come together.",
+}
+"""What the results are ordered by, where it is not the similarity."""
 
 
 def ask(
@@ -56,6 +66,7 @@ def ask(
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from course_lib.embedder import EmbeddingClient
     from course_lib.retriever import retrieve
+    from course_lib.retriever.versions import find_versions
     from course_lib.store import connect
     from course_lib.store.models import check_model
     from course_lib.store.schema import stored_dimension
@@ -69,27 +80,27 @@ def ask(
         embedder = EmbeddingClient(threads=settings().threads or (None if rerank else 1))
         tenant = settings().tenant
         check_model(conn, embedder.model_name, embedder.dimension, tenant=tenant, repo=repo)
-        results = retrieve(
-            conn,
-            embedder,
-            question,
-            top_k=top_k or settings().top_k,
-            threshold=threshold,
-            partitions=partition,
-            repo=repo,
-            branch=branch,
-            kind=kind,
-            namespace=namespace,
-            mode=mode,
-            rerank=rerank,
-            tenant=tenant,
-        )
-        if not results and repo is not None:
+        wanted = top_k or settings().top_k
+        where: dict[str, Any] = {
+            **{"partitions": partition, "repo": repo, "branch": branch, "kind": kind},
+            **{"namespace": namespace, "tenant": tenant, "threshold": threshold, "mode": mode},
+        }
+
+        def look(count: int) -> list[SearchResult]:
+            # More are read only where copies in other branches take the places of others.
+            read = max(count, MAXSIM_K) if count > wanted else MAXSIM_K
+            return retrieve(
+                conn, embedder, question, top_k=count, rerank=rerank, maxsim_k=read, **where
+            )
+
+        found = find_versions(look, wanted)
+        if not found and repo is not None:
             _check_repo(conn, repo)
     if as_json:
-        _print(json.dumps([asdict(result) for result in results], ensure_ascii=False, indent=2))
+        listed = [{**asdict(one.result), "also_in": list(one.also_in)} for one in found]
+        _print(json.dumps(listed, ensure_ascii=False, indent=2))
     else:
-        _print_results(results)
+        _print_results(found, LEGENDS.get(rerank or mode, ""))
 
 
 def ask_at_once(words: list[str]) -> bool:
@@ -165,25 +176,35 @@ def _check_repo(conn: psycopg.Connection, repo: str) -> None:
         )
 
 
-def _print_results(results: list[SearchResult]) -> None:
+def _print_results(found: list[Found], legend: str) -> None:
     import shutil
     import textwrap
 
-    if not results:
+    from course_lib.retriever.versions import named
+
+    if not found:
         _print("nothing found: lower --threshold, or take away a filter")
+        return
     width = min(shutil.get_terminal_size().columns, 100)
-    for place, result in enumerate(results, 1):
+    for place, one in enumerate(found, 1):
+        result = one.result
         lines = result.metadata.get("lineStart"), result.metadata.get("lineEnd")
         where = (
             f"{result.document_name}:{lines[0]}-{lines[1]}" if lines[0] else result.document_name
         )
-        similarity = _styled(f"similarity {result.similarity_score:.3f}", DIM)
-        _print(f"{_styled(f'{place}. {where}', BOLD)}  {result.name}  {similarity}")
+        similarity = f"similarity {result.similarity_score:.3f}"
+        numbers = f"score {result.score:.4f}, {similarity}" if legend else similarity
+        _print(f"{_styled(f'{place}. {where}', BOLD)}  {result.name}  {_styled(numbers, DIM)}")
         text = textwrap.shorten(" ".join(result.content.split()), 300, placeholder=" …")
         _print(textwrap.indent(textwrap.fill(text, width - 3), "   "))
+        if one.also_in:
+            also = f"in {named([result.branch])}, and the same in {named(one.also_in)}"
+            _print(textwrap.indent(textwrap.fill(also, width - 3), "   "))
         if (result.citation_url or "").startswith(("http://", "https://")):
             _print(f"   {_styled(str(result.citation_url), DIM)}")
         _print("")
+    if legend:
+        _print(_styled(legend, DIM))
 
 
 def _styled(text: str, style: int) -> str:

@@ -72,20 +72,28 @@ def list_settings(
 
         typer.echo(json.dumps([asdict(row) for row in rows], ensure_ascii=False, indent=2))
         return
-    from rich.console import Console
-    from rich.table import Table
+    _print_rows(rows)
 
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("name", no_wrap=True)
-    table.add_column("value", overflow="fold", max_width=30)
-    table.add_column("from", no_wrap=True)
-    table.add_column("what it is")
+
+def _print_rows(rows: list[Row]) -> None:
+    """Print each setting on a line of its own, and below it what it is about.
+
+    No value is broken: it is there to be copied.
+    """
+    import shutil
+    import sys
+    import textwrap
+
+    is_terminal = sys.stdout.isatty() and sys.platform != "win32"
+    width = min(shutil.get_terminal_size().columns, 100)
     for row in rows:
-        style = "" if row.origin == "default" else "bold"
-        table.add_row(row.name, row.value or "unset", row.origin, row.description, style=style)
-    console = Console(markup=False, highlight=False)
-    console.print(table)
-    console.print(f"\n.env is {project_root() / '.env'}")
+        line = f"{row.name}={row.value}" if row.value else f"{row.name} unset"
+        if row.origin != "default":
+            line += f"  ({row.origin})"
+            line = f"\x1b[1m{line}\x1b[0m" if is_terminal else line
+        print(line)
+        print(textwrap.indent(textwrap.fill(row.description, max(20, width - 4)), "    "))
+    print(f"\n.env is {project_root() / '.env'}; what has no origin behind it is the default")
 
 
 def setting_rows() -> list[Row]:

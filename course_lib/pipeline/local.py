@@ -6,33 +6,27 @@ each step come out. Steps whose inputs were seen before are not run again.
 
 from __future__ import annotations
 
-import builtins
 import hashlib
-import io
 import json
-import logging
 import os
 import re
 import secrets
 import shutil
-import sys
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Any
 
 from course_lib import __version__
 from course_lib.loader import default_registry
 from course_lib.pipeline.catalogue import PipelineError, find_pipeline
 from course_lib.pipeline.storing import URL
+from course_lib.pipeline.watching import COLOURS, Listener, What, watching
 from course_lib.settings import state_dir
 from course_lib.store import default_url
-
-What = Literal["started", "succeeded", "cached", "failed", "retried", "skipped"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,10 +131,9 @@ def run_locally(
     made = find_pipeline(pipeline) if isinstance(pipeline, str) else pipeline
     home = Path(root) if root is not None else state_dir() / "pipelines"
     folder = home / f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"
-    folder.mkdir(parents=True)
     log = folder / "log.txt"
-    with _environment(url or default_url()), log.open("w", encoding="utf-8") as file:
-        heard = _Heard(file, begin, on_event)
+    with _writable(home), _environment(url or default_url()), _opened(log) as file:
+        heard = _Heard(file, on_event)
         local.init(
             local.SubprocessRunner(use_venv=False),
             pipeline_root=os.fspath(folder),
@@ -148,7 +141,7 @@ def run_locally(
             cache_root=os.fspath(home / "cache" / _parsers()),
         )
         try:
-            with _quiet(heard):
+            with watching(heard):
                 made(**dict(arguments or {}))
         except RuntimeError as error:
             heard.flush()
@@ -156,6 +149,24 @@ def run_locally(
         finally:
             heard.flush()
     return LocalRun(folder, log, tuple(heard.events), time.perf_counter() - begin)
+
+
+@contextmanager
+def _writable(home: Path) -> Iterator[None]:
+    """Say so where runs cannot be kept."""
+    try:
+        yield
+    except OSError as error:
+        raise PipelineError(
+            f"the run cannot be kept in {home}: {error.strerror or error}",
+            hint="Free some space there, or set COURSE_STATE to a folder on another disk, and run "
+            "it again: what was written to the index stays.",
+        ) from error
+
+
+def _opened(log: Path) -> IO[str]:
+    log.parent.mkdir(parents=True)
+    return log.open("w", encoding="utf-8")
 
 
 def _parsers() -> str:
@@ -167,68 +178,36 @@ def _parsers() -> str:
     return hashlib.sha256("\n".join([__version__, *states]).encode("utf-8")).hexdigest()[:16]
 
 
-_COLOUR = re.compile("\x1b\\[[0-9;]*m")
-_SAID: tuple[tuple[What, re.Pattern[str]], ...] = (
-    ("started", re.compile(r"INFO - Executing task '([\w-]+)'")),
-    ("succeeded", re.compile(r"INFO - Task '([\w-]+)' finished with status SUCCESS")),
-    ("failed", re.compile(r"ERROR - Task '([\w-]+)' finished with status FAILURE")),
-    ("cached", re.compile(r"INFO - Task ([\w-]+) cache hit")),
-    ("retried", re.compile(r"INFO - Task ([\w-]+) failed \(attempt .*Retrying")),
-    ("skipped", re.compile(r"INFO - Skipping task ([\w-]+):")),
-)
+class _Heard(Listener):
+    """What kfp says: to a file, and what it tells of steps to whoever wants to know."""
 
-
-class _Heard(io.TextIOBase):
-    """What kfp says on stdout: to a file, and what it tells of steps to whoever wants to know.
-
-    What the listener prints goes where it would go without this.
-    """
-
-    def __init__(self, file: IO[str], begin: float, on_event: Callable[[Event], None]) -> None:
+    def __init__(self, file: IO[str], on_event: Callable[[Event], None]) -> None:
         self.events: list[Event] = []
         self._file = file
-        self._begin = begin
+        self._begin = time.time()
         self._on_event = on_event
-        self._stdout = sys.stdout
         self._lock = threading.Lock()
         self._mine = threading.local()
 
-    def writable(self) -> bool:
-        return True
+    def happened(self, what: What, task: str, at: float) -> None:
+        event = Event(what, task, round(max(0.0, at - self._begin), 3))
+        self.events.append(event)
+        self._on_event(event)
 
-    def write(self, text: str) -> int:
-        if getattr(self._mine, "telling", False):
-            # kfp has replaced `print` by one that indents.
-            return self._stdout.write(text) if text.strip(" ") else len(text)
+    def printed(self, text: str) -> None:
         # Threads write parts of lines; each thread's own parts belong together.
         *lines, self._mine.rest = (getattr(self._mine, "rest", "") + text).split("\n")
         for line in lines:
-            self._hear(_COLOUR.sub("", line))
-        return len(text)
+            self.logged(line)
 
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Take a record that was logged, so that no handler shows it."""
-        clock = time.strftime("%H:%M:%S", time.localtime(record.created))
-        self.write(f"{clock} - {record.levelname} - {record.getMessage()}\n")
-        return False
+    def logged(self, line: str) -> None:
+        with self._lock:
+            self._file.write(line + "\n")
 
     def flush(self) -> None:
         with self._lock:
             if not self._file.closed:
                 self._file.flush()
-
-    def _hear(self, line: str) -> None:
-        with self._lock:
-            self._file.write(line + "\n")
-        for what, pattern in _SAID:
-            if found := pattern.search(line):
-                event = Event(what, found[1], round(time.perf_counter() - self._begin, 3))
-                self.events.append(event)
-                self._mine.telling = True
-                try:
-                    self._on_event(event)
-                finally:
-                    self._mine.telling = False
 
 
 @contextmanager
@@ -245,30 +224,6 @@ def _environment(url: str) -> Iterator[None]:
             os.environ[URL] = before
 
 
-@contextmanager
-def _quiet(heard: _Heard) -> Iterator[None]:
-    """Take what kfp prints and logs, and undo what it leaves behind.
-
-    Its threads replace `print` and the root logger's handlers, and restore what each found: after a
-    fan-out, that can be another thread's.
-    """
-    logger = logging.getLogger()
-    kept = builtins.print, logger.level, logger.handlers[:]
-    try:
-        with redirect_stdout(heard), warnings.catch_warnings():
-            warnings.filterwarnings("ignore", category=RuntimeWarning, module="kfp")
-            warnings.filterwarnings("ignore", category=UserWarning, module="kfp")
-            # No handler: kfp's threads take those away for moments, and what is said then is lost.
-            logger.addFilter(heard)
-            logger.setLevel(logging.INFO)
-            yield
-    finally:
-        builtins.print = kept[0]
-        logger.removeFilter(heard)
-        logger.setLevel(kept[1])
-        logger.handlers[:] = kept[2]
-
-
 def _explained(log: Path, events: list[Event], message: str) -> PipelineError:
     """Return the error of a run: the step that failed last, and its own words."""
     failed = [event.task for event in events if event.what == "failed"]
@@ -279,6 +234,6 @@ def _explained(log: Path, events: list[Event], message: str) -> PipelineError:
     )
     reason = f": {words[-1]}" if words else ""
     return PipelineError(
-        f"the step {failed[-1]} failed{reason}" if failed else _COLOUR.sub("", message),
+        f"the step {failed[-1]} failed{reason}" if failed else COLOURS.sub("", message),
         hint=f"What was written stays: run it again to complete it. The log is {log}.",
     )

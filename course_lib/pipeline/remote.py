@@ -1,14 +1,16 @@
 """Running a pipeline on a cluster: a name and arguments go in, the address of the run comes out.
 
-What is sent is the compiled pipeline. It holds no secret: those are in the cluster already.
+What is sent is the compiled pipeline. It holds no secret: those are in the cluster already. Whoever
+wants to can wait for the run's end; it goes on without them as well.
 """
 
 from __future__ import annotations
 
 import io
 import tempfile
+import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +26,15 @@ HOST = "http://localhost:8080"
 
 EXPERIMENT = "retrieval"
 
+ENDS = ("SUCCEEDED", "SKIPPED", "FAILED", "CANCELED")
+"""States that a run does not leave."""
+
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 5.0
+"""Seconds between two questions about a run: few at first, for a run that fails at once."""
+
+PATIENCE = 120.0
+"""Seconds without an answer after which nobody waits any longer."""
+
 
 @dataclass(frozen=True, slots=True)
 class RemoteRun:
@@ -32,6 +43,37 @@ class RemoteRun:
     run_id: str
     name: str
     url: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunState:
+    """How far a run is.
+
+    Attributes
+    ----------
+    state
+        Kubeflow's word: ``PENDING``, ``RUNNING``, ``PAUSED``, ``CANCELING`` or one of `ENDS`;
+        empty while it has none.
+    done, failed
+        Names of the steps that have succeeded, or were skipped, and of those that have failed.
+    error
+        What Kubeflow says about a failure.
+    """
+
+    state: str
+    done: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
+    error: str = ""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it changes no more."""
+        return self.state in ENDS
+
+    @property
+    def is_good(self) -> bool:
+        """Whether it has come to a good end."""
+        return self.state in ("SUCCEEDED", "SKIPPED")
 
 
 def submit(
@@ -98,6 +140,92 @@ def submit(
             ) from error
     url = f"{host.rstrip('/')}/#/runs/details/{run.run_id}"
     return RemoteRun(run.run_id, run.run_info.display_name, url)
+
+
+def wait(
+    run: RemoteRun,
+    *,
+    host: str = HOST,
+    on_change: Callable[[RunState], None] = lambda state: None,
+    patience: float = PATIENCE,
+    timeout: float = 10.0,
+) -> RunState:
+    """Wait for the end of a run.
+
+    Parameters
+    ----------
+    run
+        What `submit` returned.
+    host
+        As in `submit`.
+    on_change
+        Called with the first state, and with each that differs from the one before.
+    patience
+        Seconds for which the server may give no answer, or say that something is wrong with it.
+    timeout
+        Seconds to wait for one answer.
+
+    Returns
+    -------
+    RunState
+        One that is over, good or bad.
+
+    Raises
+    ------
+    PipelineError
+        If the server gives no answer for too long, or knows no such run. The run goes on.
+    """
+    address = f"{host.rstrip('/')}/apis/v2beta1/runs/{run.run_id}"
+    before, pause, heard = None, FIRST_PAUSE, time.monotonic()
+    with httpx.Client(timeout=timeout) as client:
+        while True:
+            try:
+                answer = client.get(address)
+                answer.raise_for_status()
+                now = read_state(answer.json())
+            except (httpx.HTTPError, ValueError) as error:
+                refused = (
+                    isinstance(error, httpx.HTTPStatusError) and error.response.is_client_error
+                )
+                if refused or time.monotonic() - heard > patience:
+                    raise PipelineError(
+                        f"{host} does not say how the run {run.name} goes: {error}",
+                        hint=f"The run itself goes on. Its page is {run.url}",
+                    ) from error
+            else:
+                heard = time.monotonic()
+                if now != before:
+                    on_change(now)
+                    before = now
+                if now.is_over:
+                    return now
+            time.sleep(pause)
+            pause = min(LONGEST_PAUSE, 1.5 * pause)
+
+
+def read_state(run: Mapping[str, Any]) -> RunState:
+    """Return what the API's description of a run says about its state.
+
+    Examples
+    --------
+    >>> steps = [{"display_name": "read", "state": "SUCCEEDED"}, {"display_name": "split"}]
+    >>> read_state({"state": "RUNNING", "run_details": {"task_details": steps}}).done
+    ('read',)
+    """
+    steps = (run.get("run_details") or {}).get("task_details") or []
+    # Among a run's tasks are the run itself, and what starts and carries out the others.
+    named = [
+        (name, step.get("state"))
+        for step in steps
+        if (name := str(step.get("display_name") or "")) not in ("", "root", "executor")
+        and not name.endswith("-driver")
+    ]
+    return RunState(
+        str(run.get("state") or ""),
+        tuple(name for name, state in named if state in ("SUCCEEDED", "SKIPPED")),
+        tuple(name for name, state in named if state == "FAILED"),
+        str((run.get("error") or {}).get("message", "")),
+    )
 
 
 def _check_host(host: str, timeout: float) -> None:

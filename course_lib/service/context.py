@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
-from course_lib.errors import InputError
+import psycopg
+
+from course_lib.errors import InputError, SchemaMismatchError
 from course_lib.records import TenantContext
 from course_lib.service.config import ServiceConfig
 from course_lib.service.database import Database
 from course_lib.service.encoding import Encoder
 from course_lib.service.metrics import Metrics
+from course_lib.service.problems import ProblemError
 
 if TYPE_CHECKING:
     from course_lib.xray import FirstDescriber, LockFiles, SyncReport
+
+FITS_FOR = 10.0
+"""Seconds for which the index of a tenant is known to be the model's own."""
 
 MOST_PACKAGES = 20_000
 """Packages in one scan: each name that is new goes through the model before the answer is sent."""
@@ -37,6 +44,46 @@ class Context:
     database: Database
     metrics: Metrics
     writing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _fits_until: dict[str, float] = field(default_factory=dict)
+
+    async def check_model(
+        self, conn: psycopg.AsyncConnection[Any], tenant: str, repo: str | None = None
+    ) -> None:
+        """Refuse to search what another model has encoded: its vectors say nothing to this one.
+
+        Parameters
+        ----------
+        conn
+            A connection in a transaction of the tenant's.
+        tenant, repo
+            Whose documents are searched, and which; None means all of them.
+
+        Raises
+        ------
+        ProblemError
+            503, with the names of both models, and what whoever runs the service can do.
+        """
+        if time.monotonic() < self._fits_until.get(tenant, 0):
+            return
+        from course_lib.store.models import check_model_async
+
+        name, dimension = self.encoder.embedder.model_name, self.encoder.embedder.dimension
+        try:
+            await check_model_async(conn, name, dimension, tenant=tenant, repo=repo)
+        except SchemaMismatchError as error:
+            # Without Retry-After: it stays so until somebody does something about it.
+            raise ProblemError(503, f"{error.args[0]}. {error.hint}") from error
+        if repo is None:
+            self._fits_until[tenant] = time.monotonic() + FITS_FOR
+
+    async def index_state(self) -> str:
+        """Return ``ready``, or why a search without a key would be refused."""
+        tenant = self.config.tenant
+        try:
+            await self.database.read(tenant, lambda conn: self.check_model(conn, tenant))
+        except ProblemError as problem:
+            return problem.detail
+        return "ready"
 
     def write(self, files: Sequence[dict[str, Any]], owner: TenantContext, partition: str) -> Any:
         """Index a tenant's files, as the role that writes; for a thread of its own.

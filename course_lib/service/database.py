@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import psycopg
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
-from course_lib.errors import CourseError, DatabaseError
+from course_lib.errors import CourseError, DatabaseError, SchemaMismatchError
 from course_lib.service.problems import UnavailableError
 
 Found = TypeVar("Found")
@@ -144,6 +144,8 @@ class Database:
                 said = str(error.args[0] if error.args else error).strip()
                 log.warning("the database was not found, and is tried again: %s", said)
                 self.problem = "the database cannot be reached"
+                if isinstance(error, SchemaMismatchError):
+                    self.problem = f"{said}. {error.hint}"
                 await asyncio.sleep(RETRY_DELAY)
         pool = AsyncConnectionPool(
             url,

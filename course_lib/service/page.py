@@ -14,7 +14,8 @@ from markupsafe import Markup, escape
 from pydantic import StringConstraints, ValidationError
 
 from course_lib import __version__
-from course_lib.records import PARTITIONS, SearchResult
+from course_lib.records import PARTITIONS
+from course_lib.retriever.versions import Found, named
 from course_lib.service.models import SearchRequest
 from course_lib.service.problems import ProblemError
 from course_lib.service.routes import Here, find, reading_tenant
@@ -59,8 +60,8 @@ async def page(
     if q.strip():
         try:
             tenant = reading_tenant(request, here)
-            results, encoding, searching = await find(here, _request(form), tenant)
-            shown = [_shown(result, q) for result in results]
+            found, encoding, searching = await find(here, _request(form), tenant)
+            shown = [_shown(one, q) for one in found]
             timing = f"{encoding:.0f} ms to encode, {searching:.0f} ms to search"
         except ValidationError as error:
             status, message = 422, _said(error)
@@ -111,7 +112,8 @@ def _request(form: dict[str, str]) -> SearchRequest:
     return SearchRequest.model_validate(given)
 
 
-def _shown(result: SearchResult, question: str) -> dict[str, Any]:
+def _shown(one: Found, question: str) -> dict[str, Any]:
+    result = one.result
     first, last = result.metadata.get("lineStart"), result.metadata.get("lineEnd")
     link = result.citation_url or ""
     return {
@@ -121,6 +123,7 @@ def _shown(result: SearchResult, question: str) -> dict[str, Any]:
         "partition": result.partition,
         "repo": result.repo_slug,
         "branch": result.branch,
+        "also_in": named(one.also_in),
         # An address may come from a tenant's record: only the web's own kinds become links.
         "link": link if urlsplit(link).scheme in ("http", "https") else "",
         "similarity": result.similarity_score,

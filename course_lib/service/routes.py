@@ -11,7 +11,8 @@ import psycopg
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.security import APIKeyHeader, HTTPBearer
 
-from course_lib.records import SearchResult, TenantContext
+from course_lib.records import TenantContext
+from course_lib.retriever.versions import Found, reordered, widen
 from course_lib.service.context import Context
 from course_lib.service.middleware import presented_key
 from course_lib.service.models import (
@@ -30,6 +31,9 @@ from course_lib.service.models import (
 from course_lib.service.problems import ProblemError, UnavailableError, responses
 
 router = APIRouter()
+
+RERANKED = 20
+"""Results that a reranker gets to order, at least."""
 
 SCHEMES = [
     Depends(HTTPBearer(auto_error=False, description="an API key, as Authorization: Bearer KEY")),
@@ -93,6 +97,8 @@ async def ready(here: Here, response: Response) -> Readiness:
     """Tell whether a search would be answered: 200, or 503 naming what is missing."""
     database = await here.database.state()
     model = here.encoder.problem or "ready"
+    if database == model == "ready":
+        database = await here.index_state()
     is_ready = database == model == "ready"
     if not is_ready:
         response.status_code = 503
@@ -112,22 +118,26 @@ async def metrics(here: Here) -> Response:
     responses=responses(401, 413, 422, 429, 503),
 )
 async def search(asked: SearchRequest, here: Here, tenant: Reader) -> SearchResponse:
-    """Return the chunks that answer a question best."""
-    results, embedding_ms, search_ms = await find(here, asked, tenant)
+    """Return the chunks that answer a question best.
+
+    A passage that is the same in several branches comes once; `also_in` in its metadata names the
+    other branches.
+    """
+    found, embedding_ms, search_ms = await find(here, asked, tenant)
     return SearchResponse(
         query=asked.query,
         results=[
             Result(
-                chunk_id=found.chunk_id,
-                document_name=found.document_name,
-                content=found.content,
-                similarity_score=found.similarity_score,
-                metadata=_metadata(found),
-                citation_url=found.citation_url,
+                chunk_id=one.result.chunk_id,
+                document_name=one.result.document_name,
+                content=one.result.content,
+                similarity_score=one.result.similarity_score,
+                metadata=_metadata(one),
+                citation_url=one.result.citation_url,
             )
-            for found in results
+            for one in found
         ],
-        total_results=len(results),
+        total_results=len(found),
         embedding_time_ms=embedding_ms,
         search_time_ms=search_ms,
     )
@@ -135,7 +145,7 @@ async def search(asked: SearchRequest, here: Here, tenant: Reader) -> SearchResp
 
 async def find(
     here: Context, asked: SearchRequest, tenant: str
-) -> tuple[list[SearchResult], float, float]:
+) -> tuple[list[Found], float, float]:
     """Return what a request finds, and the milliseconds of encoding and of searching."""
     from course_lib.retriever import search_async
 
@@ -143,27 +153,37 @@ async def find(
     [vector] = await here.encoder.encode([asked.query])
     encoded = time.perf_counter()
 
-    async def work(conn: psycopg.AsyncConnection[Any]) -> list[SearchResult]:
-        return await search_async(
-            conn,
-            vector,
-            top_k=asked.top_k if asked.rerank is None else max(asked.top_k, 20),
-            threshold=asked.similarity_threshold,
-            partitions=asked.partitions,
-            kind=asked.kind,
-            repo=asked.repo,
-            branch=asked.branch,
-            namespace=asked.namespace,
-            question=asked.query,
-            mode=asked.mode,
-        )
+    async def work(conn: psycopg.AsyncConnection[Any]) -> list[Found]:
+        await here.check_model(conn, tenant, asked.repo)
+        steps = widen(asked.top_k if asked.rerank is None else max(asked.top_k, RERANKED))
+        count = next(steps)
+        while True:
+            results = await search_async(
+                conn,
+                vector,
+                top_k=count,
+                threshold=asked.similarity_threshold,
+                partitions=asked.partitions,
+                kind=asked.kind,
+                repo=asked.repo,
+                branch=asked.branch,
+                namespace=asked.namespace,
+                question=asked.query,
+                mode=asked.mode,
+            )
+            try:
+                count = steps.send(results)
+            except StopIteration as end:
+                found: list[Found] = end.value
+                return found
 
-    results = await here.database.read(tenant, work)
+    found = await here.database.read(tenant, work)
     if asked.rerank:
-        results = await here.encoder.rerank(asked.query, results)
-        results = results[: asked.top_k]
+        found = reordered(
+            found, await here.encoder.rerank(asked.query, [one.result for one in found])
+        )
     done = time.perf_counter()
-    return results, _ms(encoded - begin), _ms(done - encoded)
+    return found[: asked.top_k], _ms(encoded - begin), _ms(done - encoded)
 
 
 @router.get(
@@ -234,8 +254,11 @@ async def ingest(asked: IngestRequest, here: Here, tenant: Writer) -> IngestResp
     return IngestResponse(**counts, rejections=[one.to_dict() for one in done.rejections])
 
 
-def _metadata(found: SearchResult) -> dict[str, Any]:
+def _metadata(one: Found) -> dict[str, Any]:
+    found = one.result
+    also_in = {"also_in": list(one.also_in)} if one.also_in else {}
     return {
+        **also_in,
         "partition": found.partition,
         "repo": found.repo_slug,
         "branch": found.branch,

@@ -1,7 +1,8 @@
 """Backups: rows go out as backup-record-v1, one a line, with their vectors; and come back the same.
 
 Unlike parsed-chunk-v1, these records carry what the model made, so that a restore needs no model.
-It checks instead that the vectors are of the dimension and the model that the database uses.
+It checks instead that the vectors are of the dimension and the model that the database uses. The
+X-Ray's packages are not among the rows: lock files say what they are, and a scan brings them back.
 """
 
 from __future__ import annotations

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, LiteralString
 
 import psycopg
 
 from course_lib.errors import SchemaMismatchError
 from course_lib.store.collection import ways_out
-from course_lib.store.schema import stored_dimension
+from course_lib.store.schema import STORED_DIMENSION, stored_dimension
 
 MOST_NAMES = 3
+
+_OTHERS: LiteralString = (
+    "SELECT model, count(*) FROM documents WHERE model <> ALL(%(models)s) "
+    "AND (%(tenant)s::text IS NULL OR tenant_id = %(tenant)s) "
+    "AND (%(repo)s::text IS NULL OR repo_slug = %(repo)s) "
+    "GROUP BY model ORDER BY count(*) DESC, model"
+)
 
 
 def check_model(
@@ -46,13 +53,37 @@ def check_model(
         stored = stored_dimension(conn)
         if stored is None:
             return
-        others = conn.execute(
-            "SELECT model, count(*) FROM documents WHERE model <> ALL(%(models)s) "
-            "AND (%(tenant)s::text IS NULL OR tenant_id = %(tenant)s) "
-            "AND (%(repo)s::text IS NULL OR repo_slug = %(repo)s) "
-            "GROUP BY model ORDER BY count(*) DESC, model",
-            {"models": _names(model), "tenant": tenant, "repo": repo},
-        ).fetchall()
+        others = conn.execute(_OTHERS, _values(model, tenant, repo)).fetchall()
+    _refuse(model, dimension, stored, others)
+
+
+async def check_model_async(
+    conn: psycopg.AsyncConnection[Any],
+    model: str,
+    dimension: int,
+    *,
+    tenant: str | None = None,
+    repo: str | None = None,
+) -> None:
+    """Do what `check_model` does on an async connection, in a transaction of the caller's.
+
+    Raises
+    ------
+    SchemaMismatchError
+        As `check_model`.
+
+    Examples
+    --------
+    >>> await check_model_async(conn, "all-MiniLM-L6-v2", 384)  # doctest: +SKIP
+    """
+    row = await (await conn.execute(STORED_DIMENSION)).fetchone()
+    if row is not None:
+        cursor = await conn.execute(_OTHERS, _values(model, tenant, repo))
+        _refuse(model, dimension, row[0], await cursor.fetchall())
+
+
+def _refuse(model: str, dimension: int, stored: int, others: list[tuple[Any, ...]]) -> None:
+    """Refuse an index of `stored` dimensions with documents of other models, if it is one."""
     if not others and stored == dimension:
         return
     named = ", ".join(
@@ -66,7 +97,8 @@ def check_model(
     )
 
 
-def _names(model: str) -> list[str]:
-    """Return what a model may be called; the course's own is known by two names."""
+def _values(model: str, tenant: str | None, repo: str | None) -> dict[str, Any]:
+    """Return the statement's values; the course's own model is known by two names."""
     bare = model.removeprefix("sentence-transformers/")
-    return [bare, f"sentence-transformers/{bare}"]
+    names = [bare, f"sentence-transformers/{bare}"]
+    return {"models": names, "tenant": tenant, "repo": repo}

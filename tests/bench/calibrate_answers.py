@@ -18,7 +18,7 @@ import numpy as np
 import psycopg
 
 from course_lib.answers import Passage, retrieve_context
-from course_lib.answers.confidence import ENOUGH, Signs
+from course_lib.answers.confidence import ENOUGH, LEVELS, Signs, in_words
 from course_lib.answers.generators.base import Request
 from course_lib.answers.generators.extractive import Extractive
 from course_lib.answers.prompts import Prompt
@@ -69,6 +69,12 @@ def main() -> None:
         said = "answered" if name in PARTITIONS else "refused"
         share = (some >= ENOUGH).mean() if name in PARTITIONS else (some < ENOUGH).mean()
         print(f"{name}: {len(some)} questions, {share:.0%} {said}")
+    level = np.array([in_words(chance) for chance in chances])
+    for said in dict.fromkeys(in_words(least) for least in LEVELS):
+        with_one, without = (
+            int((level == said)[which].sum()) for which in (answerable, ~answerable)
+        )
+        print(f"{said}: {with_one} with an answer, {without} without")
     for name in PARTITIONS:
         found = [
             any(_squeezed(text) in _squeezed(one.quoted) for text in one.wanted)

@@ -1,4 +1,4 @@
-"""A server that speaks as much of Kubeflow Pipelines' API as submitting a run takes."""
+"""A server that speaks as much of Kubeflow Pipelines' API as giving and watching a run takes."""
 
 from __future__ import annotations
 
@@ -15,11 +15,24 @@ PREFIX = "/apis/v2beta1"
 
 @dataclass
 class Kubeflow:
-    """Where it listens, which runs it was given, and whether it refuses them."""
+    """Where it listens, which runs it was given, and what it says of them.
+
+    Attributes
+    ----------
+    refuses
+        Whether it takes no runs.
+    states
+        What it answers to a question about a run, one answer after the other, the last for ever: a
+        run's description, or the status of an error.
+    asked
+        How often it was asked.
+    """
 
     url: str = ""
     runs: list[dict[str, Any]] = field(default_factory=list)
     refuses: bool = False
+    states: list[dict[str, Any] | int] = field(default_factory=list)
+    asked: int = 0
 
 
 @contextmanager
@@ -33,6 +46,13 @@ def kubeflow() -> Iterator[Kubeflow]:
                 self._answer(200, {"multi_user": False})
             elif self.path.startswith(f"{PREFIX}/experiments"):
                 self._answer(200, {})
+            elif self.path == f"{PREFIX}/runs/r-1" and state.states:
+                now = state.states[min(state.asked, len(state.states) - 1)]
+                state.asked += 1
+                if isinstance(now, int):
+                    self._answer(now, {"error": "not now"})
+                else:
+                    self._answer(200, {"run_id": "r-1", **now})
             else:
                 self._answer(404, {})
 

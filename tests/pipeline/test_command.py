@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import signal
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import Result
@@ -15,7 +19,7 @@ from course_lib.errors import CourseError, InputError
 from course_lib.pipeline.catalogue import PipelineError
 from course_lib.pipeline.compiling import compiled_folder
 from course_lib.pipeline.references import read_ir
-from course_lib.pipeline.remote import submit
+from course_lib.pipeline.remote import submit, wait
 from tests.pipeline.kubeflow import Kubeflow, kubeflow
 
 
@@ -108,6 +112,90 @@ def test_a_pipeline_that_the_cluster_refuses_is_an_error_with_its_words(cluster:
     with pytest.raises(PipelineError, match="refused the pipeline: 400") as caught:
         submit("docs_pipeline", host=cluster.url)
     assert "the pipeline spec is invalid" in caught.value.hint
+
+
+def steps(**states: str) -> dict[str, Any]:
+    """Return what the API says of the steps of a run, and of itself and its drivers among them."""
+    own = {"root": "RUNNING", "root-driver": "SUCCEEDED", **states}
+    return {
+        "run_details": {
+            "task_details": [{"display_name": name, "state": own[name]} for name in own]
+        }
+    }
+
+
+def test_waiting_shows_how_a_run_goes_and_ends_with_it(cluster: Kubeflow) -> None:
+    cluster.states = [
+        {},
+        {"state": "PENDING"},
+        503,
+        {"state": "PENDING"},
+        {"state": "RUNNING", **steps(read="SUCCEEDED", split="RUNNING")},
+        {"state": "SUCCEEDED", **steps(read="SUCCEEDED", split="SUCCEEDED", evaluate="SKIPPED")},
+    ]
+    result = course("submit", "--host", cluster.url, "--wait")
+    assert result.exit_code == 0, result.exception
+    lines = [" ".join(line.split()[2:]) for line in result.output.splitlines()[1:]]
+    assert lines == [
+        "no state yet 0 steps done",
+        "PENDING 0 steps done",
+        "RUNNING 1 step done",
+        "SUCCEEDED 3 steps done",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("end", "said"), [("FAILED", "failed in split: no space left"), ("CANCELED", "was cancelled")]
+)
+def test_a_run_that_ends_badly_is_an_error(cluster: Kubeflow, end: str, said: str) -> None:
+    cluster.states = [{"state": end}]
+    if end == "FAILED":
+        cluster.states = [
+            {"state": end, "error": {"message": "no space left"}, **steps(split="FAILED")}
+        ]
+    error = fails("submit", "--host", cluster.url, "--wait")
+    assert said in str(error.args[0]) and f"{cluster.url}/#/runs/details/r-1" in error.hint
+
+
+def test_without_wait_nobody_asks_how_it_goes(cluster: Kubeflow) -> None:
+    cluster.states = [{"state": "FAILED"}]
+    assert course("submit", "--host", cluster.url).exit_code == 0 and cluster.asked == 0
+
+
+def test_a_run_that_the_server_forgot_and_a_server_that_went_away_are_told(
+    cluster: Kubeflow,
+) -> None:
+    run = submit("docs_pipeline", host=cluster.url)
+    cluster.states = [404]
+    with pytest.raises(PipelineError, match="404") as caught:
+        wait(run, host=cluster.url)
+    assert "goes on" in caught.value.hint and run.url in caught.value.hint
+    cluster.states = [500]
+    with pytest.raises(PipelineError, match="500"):
+        wait(run, host=cluster.url, patience=0)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        with pytest.raises(PipelineError, match="does not say"):
+            wait(run, host=f"http://127.0.0.1:{taken.getsockname()[1]}", patience=0)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C is another signal there")
+def test_ctrl_c_ends_the_waiting_and_says_where_the_run_goes_on(cluster: Kubeflow) -> None:
+    cluster.states = [{"state": "RUNNING"}]
+    command = "from course_lib.cli import main; main()"
+    with subprocess.Popen(
+        [sys.executable, "-c", command, "pipeline", "submit", "--host", cluster.url, "--wait"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8",
+    ) as process:  # fmt: skip
+        assert process.stdout is not None
+        for line in process.stdout:
+            if "RUNNING" in line:
+                break
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert f"The run goes on. Its page is {cluster.url}/#/runs/details/r-1" in said
+    assert "Traceback" not in said
 
 
 def test_compile_only_prints_what_is_committed_and_runs_nothing(cluster: Kubeflow) -> None:

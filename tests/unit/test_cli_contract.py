@@ -13,6 +13,7 @@ from course_lib.loader import check_records
 from course_lib.settings import project_root
 from course_lib.store import connect, drop_schema, fresh_database
 from course_lib.store.databases import FreshDatabase
+from course_lib.xray import create_tables
 
 PAGE = project_root() / "data" / "documents" / "feature-stores.md"
 TOML = project_root() / "data" / "parsers" / "example.toml"
@@ -49,6 +50,19 @@ def test_split_shows_chunks_and_prints_records() -> None:
     assert {(one.tenant_id, one.repo_slug) for one in chunks} == {("me", "mine")}
     forced = course("split", PAGE, "--parser", "raw-text", "--jsonl").stdout.splitlines()
     assert {json.loads(line)["kind"] for line in forced} == {"raw-text"}
+
+
+def test_split_shows_what_each_piece_was_cut_out_of(tmp_path: Path) -> None:
+    rules = "".join(f"  - resources: [things{n}]\n    verbs: [get]\n" for n in range(60))
+    manifest = tmp_path / "role.yaml"
+    head = "apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata:\n  name: r\nrules:\n"
+    manifest.write_text(head + rules, encoding="utf-8")
+    shown = course("split", manifest).stdout
+    assert shown.count("    | # rbac.authorization.k8s.io/v1 Role r\n") == shown.count(
+        "  Role  r\n"
+    )
+    assert "    | # role.yaml at rules[" in shown
+    assert "    |" not in course("split", PAGE).stdout
 
 
 def test_split_names_a_parser_that_is_not_registered(tmp_path: Path) -> None:
@@ -107,7 +121,11 @@ def test_a_tenants_file_is_ingested_backed_up_and_restored(
     assert (again.returncode, "0 inserted, 0 updated, 6 unchanged" in again.stdout) == (0, True)
 
     backup = tmp_path / "backup.jsonl"
-    assert f"7 rows → {backup}" in course("backup", backup, **url).stdout
+    with connect(database.url, autocommit=True) as conn:
+        create_tables(conn)
+    written = course("backup", backup, **url)
+    assert f"7 rows → {backup}" in written.stdout
+    assert "without the packages of X-Ray" in written.stderr
     with connect(database.url, autocommit=True) as conn:
         query = "SELECT t::text FROM document_chunks AS t ORDER BY 1"
         before = conn.execute(query).fetchall()

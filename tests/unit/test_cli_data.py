@@ -36,6 +36,27 @@ def test_ingest_and_search_from_end_to_end(course: Course, folder: Path) -> None
     assert "A cat purrs when it is stroked." in shown
 
 
+def test_what_was_left_out_is_counted_at_the_end_and_named_on_request(
+    course: Course, folder: Path
+) -> None:
+    (folder / "nul.md").write_bytes(b"nul \0")
+    (folder / ".hidden").mkdir()
+    (folder / ".hidden" / "b.png").write_bytes(b"")
+    (folder / "pictures").mkdir()
+    for name in ("a.PNG", "b.png", "c.jpg", "LICENCE"):
+        (folder / "pictures" / name).write_bytes(b"\x89")
+    done = course("ingest", folder)
+    assert done.stdout.splitlines()[-1] == (
+        "left out: 6 files: 1 has a NUL byte; 1 is not UTF-8; "
+        "4 of no registered format (2 .png, 1 no ending, 1 .jpg)"
+    )
+    assert "nul.md" in done.stderr and "a.PNG" not in done.stderr
+    named = course("ingest", folder, "--verbose").stderr
+    assert "left out: pictures/a.PNG is of no registered format\n" in named
+    assert "hidden" not in named
+    assert "left out" not in course("ingest", folder / "cats.md").stdout
+
+
 def test_load_writes_files_that_embed_takes(
     course: Course, folder: Path, tmp_path: Path, index: FreshDatabase
 ) -> None:

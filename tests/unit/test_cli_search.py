@@ -217,8 +217,27 @@ def test_a_terminal_gets_bold_and_dim_and_a_pipe_neither(course: Course, folder:
         subprocess.run(command, env=os.environ | course.environment, stdout=theirs, check=True)
         os.close(theirs)
         shown = terminal.readline().decode()
-    assert shown.startswith("\x1b[1m1. cats.md:1-3\x1b[0m  Cats  \x1b[2msimilarity 0.")
+    assert shown.startswith(
+        "\x1b[1m1. cats.md:1-3\x1b[0m  Cats  \x1b[2mscore 0.0328, similarity 0."
+    )
     assert "\x1b" not in course("search", "cat").stdout
+
+
+def test_a_passage_comes_once_with_its_branches_and_what_ordered_it(
+    course: Course, folder: Path
+) -> None:
+    for branch in ("v1.10", "v1.9"):
+        course("ingest", folder, "--branch", branch)
+    hybrid = course("search", "cat", "-k", "2").stdout.splitlines()
+    assert hybrid[0].startswith("1. cats.md:1-3  Cats  score 0.0328, similarity 0.")
+    assert hybrid.count("   in v1.10, and the same in v1.9") == 2
+    assert hybrid[-1].startswith("Ordered by score: 1/(60 + place)")
+    reranked = json.loads(course("search", "cat", "--json", "--rerank", "maxsim").stdout)
+    assert [(one["document_name"], one["branch"], one["also_in"]) for one in reranked] == [
+        ("cats.md", "v1.10", ["v1.9"]), ("ships.md", "v1.10", ["v1.9"])
+    ]  # fmt: skip
+    dense = course("search", "cat", "--mode", "dense", "--branch", "v1.9").stdout
+    assert "similarity" in dense and "score" not in dense and "the same" not in dense
 
 
 def test_a_reader_that_goes_away_is_no_error(course: Course, folder: Path) -> None:

@@ -72,6 +72,16 @@ def test_no_secret_is_listed(course: Course) -> None:
     assert "hidden" not in repr(Settings(DATABASE_URL=url, OPENAI_API_KEY="sk-hidden-two"))
 
 
+def test_a_narrow_terminal_breaks_no_value(course: Course) -> None:
+    url = "postgresql://ada:hidden-one@a-long-name.of-a-host.example.org:5432/the-course"
+    lines = course("settings", DATABASE_URL=url, COLUMNS="40").stdout.splitlines()
+    shown = "postgresql://ada:***@a-long-name.of-a-host.example.org:5432/the-course"
+    assert f"DATABASE_URL={shown}  (environment)" in lines
+    assert "RAG_TOP_K=6" in lines and "GITHUB_TOKEN unset" in lines
+    about = [line for line in lines if line.startswith("    ")]
+    assert about and max(map(len, about)) <= 40
+
+
 def test_a_wrong_value_is_named(course: Course) -> None:
     assert "RAG_TOP_K" in course.fails("settings", RAG_TOP_K="many")
 

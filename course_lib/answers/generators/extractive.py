@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from course_lib.answers.confidence import ENOUGH, Signs, probability, signs_of, stems
+from course_lib.answers.confidence import ENOUGH, Signs, in_words, probability, signs_of, stems
 from course_lib.answers.generators.base import Request
 from course_lib.answers.passages import Passage
 from course_lib.answers.units import Unit, units_of
@@ -73,7 +73,7 @@ class Extractive:
             return
         scores, signs = self._judge(request.question, units)
         chance = probability(signs)
-        request.notes.append(f"the index holds an answer with a probability of {chance:.2f}")
+        request.notes.append(in_words(chance))
         if chance < ENOUGH:
             yield NOT_IN_INDEX
             return

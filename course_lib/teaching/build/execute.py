@@ -37,7 +37,9 @@ def execute(task: Mapping[str, Any], on_cell: Callable[..., None]) -> dict[str, 
     dict
         `notebook` with outputs (JSON), and `error`: None, or what `describe_error` says.
     """
-    import nbformat
+    from course_lib.teaching.grade.inside.quick import quick_nbformat
+
+    nbformat = quick_nbformat()
     from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 

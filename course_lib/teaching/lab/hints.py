@@ -62,6 +62,24 @@ class Hint:
         )
 
 
+def offer(exercise: Exercise, seen: int) -> str:
+    """Return how to come by the next hint, for a check that failed; empty without hints.
+
+    The hint itself stays where it is: what the check says may be all that somebody needs, and a
+    first hint is often about something that they have done already.
+
+    Examples
+    --------
+    >>> offer(Exercise("1.2", "half", 1, ("Divide.", "By two."), print), 1)
+    'lab.hint("1.2") gives hint 2 of 2'
+    """
+    most = len(exercise.hints)
+    if not most:
+        return ""
+    shown = f"gives hint {seen + 1} of {most}" if seen < most else "shows the hints again"
+    return f'lab.hint("{exercise.id}") {shown}'
+
+
 def _filled(text: str) -> str:
     """Wrap each line of a text, never within a word."""
     wrapper = TextWrapper(WIDTH, break_long_words=False, break_on_hyphens=False)

@@ -1,32 +1,25 @@
 """Running a pipeline inside a notebook: what ran, what failed and what came out of the cache.
 
-`kfp.local` prints a page of log for every task, to the same stream from several threads. Here the
+`course_lib.pipeline.local` runs the course's own pipelines and keeps a log for each run. Here the
 log is kept with the attempt that it belongs to, and a `Run` says in a few lines what happened.
 """
 
 from __future__ import annotations
 
 import atexit
-import builtins
-import io
-import logging
 import re
 import shutil
 import tempfile
 import threading
 import time
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import redirect_stderr
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-COLOURS = re.compile(r"\033\[\d+m")
-STARTED = re.compile(r"^Executing task '(?P<task>[^']+)'")
-ENDED = re.compile(r"^Task '(?P<task>[^']+)' finished with status (?P<status>\w+)")
-CACHED = re.compile(r"^Task (?P<task>\S+) cache hit")
+from course_lib.pipeline.watching import COLOURS, Listener, What, watching
+
 ITERATION = re.compile(r"for-loop-\d+-iteration-(\d+)[^\"\n]*executor_output\.json")
 RAISED = re.compile(r"^\s*((?:\w+\.)*\w*(?:Error|Exception|Interrupt|Exit)\b.*)$", re.MULTILINE)
 
@@ -122,11 +115,13 @@ def run_locally(pipeline: Any, /, **arguments: Any) -> Run:
     )
     run = Run()
     begun = time.time()
-    with _watched(run, begun):
+    attempts = _Attempts(run, begun)
+    with watching(attempts) as stream, redirect_stderr(stream):
         try:
             run.outputs = dict(pipeline(**arguments).outputs)
         except Exception as error:
             run.error = COLOURS.sub("", f"{type(error).__name__}: {error}")
+    attempts.close_all()
     run.seconds = time.time() - begun
     return run
 
@@ -138,29 +133,7 @@ def _root() -> Path:
     return root
 
 
-@contextmanager
-def _watched(run: Run, begun: float) -> Iterator[None]:
-    # kfp sets the root logger's handlers and level, and `print`, in each of its threads, and puts
-    # back what it found there, which may be another thread's. So all of it is put back here, and
-    # the records are read by a filter, which kfp leaves alone.
-    watch = _Watch(run, begun)
-    logger, plain_print = logging.getLogger(), builtins.print
-    level, handlers = logger.level, logger.handlers[:]
-    logger.addFilter(watch.see)
-    logger.setLevel(logging.INFO)
-    try:
-        with redirect_stdout(watch), redirect_stderr(watch), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        builtins.print = plain_print
-        logger.removeFilter(watch.see)
-        logger.setLevel(level)
-        logger.handlers[:] = handlers
-        watch.close_all()
-
-
-class _Watch(io.TextIOBase):
+class _Attempts(Listener):
     """Takes the log apart: by thread, and there by attempt."""
 
     def __init__(self, run: Run, begun: float) -> None:
@@ -169,28 +142,21 @@ class _Watch(io.TextIOBase):
         self.open: dict[int, Attempt] = {}
         self.turn = threading.Lock()
 
-    def writable(self) -> bool:
-        return True
-
-    def write(self, text: str) -> int:
+    def printed(self, text: str) -> None:
         attempt = self.open.get(threading.get_ident())
         if attempt is not None:
             attempt.log += text
-        return len(text)
 
-    def see(self, record: logging.LogRecord) -> bool:
-        """Note what a record says, and let none through to the notebook."""
-        message = COLOURS.sub("", record.getMessage())
-        thread, at = threading.get_ident(), record.created - self.begun
+    def happened(self, what: What, task: str, at: float) -> None:
+        thread, at = threading.get_ident(), at - self.begun
         with self.turn:
-            if found := STARTED.match(message):
-                self.open[thread] = Attempt(found["task"], at=at)
+            if what == "started":
+                self.open[thread] = Attempt(task, at=at)
                 self.run.attempts.append(self.open[thread])
-            elif found := CACHED.match(message):
-                self.run.attempts.append(Attempt(found["task"], "cached", at))
-            elif (found := ENDED.match(message)) and thread in self.open:
-                self._end(thread, "done" if found["status"] == "SUCCESS" else "failed", at)
-        return False
+            elif what == "cached":
+                self.run.attempts.append(Attempt(task, "cached", at))
+            elif what in ("succeeded", "failed") and thread in self.open:
+                self._end(thread, "done" if what == "succeeded" else "failed", at)
 
     def close_all(self) -> None:
         for thread in list(self.open):

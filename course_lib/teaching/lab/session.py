@@ -19,7 +19,7 @@ from course_lib.settings import project_root
 from course_lib.teaching.checks import Exercise, lab_number, load
 from course_lib.teaching.checks.outcomes import CheckFailed, NotAttempted
 from course_lib.teaching.lab.checking import run_check
-from course_lib.teaching.lab.hints import Hint
+from course_lib.teaching.lab.hints import Hint, offer
 from course_lib.teaching.lab.reference import reference
 
 if TYPE_CHECKING:
@@ -132,8 +132,8 @@ class Lab:
         Raises
         ------
         CheckFailed
-            If it is wrong. The message says what was called, what came, what was expected, and a
-            hint.
+            If it is wrong. The message says what was called, what came, what was expected, and
+            how to get a hint.
         NotAttempted
             If it is still the stub, or waits for an earlier exercise.
         """
@@ -142,9 +142,7 @@ class Lab:
         try:
             run_check(exercise, given, exercises=self.exercises, connect=self.connect)
         except CheckFailed as failed:
-            if exercise.hints:
-                seen = self._hints.setdefault(exercise.id, 1)
-                failed.hint = str(Hint(exercise, seen))
+            failed.hint = offer(exercise, self._hints.get(exercise.id, 0))
             raise failed.with_traceback(None) from None
         except NotAttempted as untouched:
             raise untouched.with_traceback(None) from None

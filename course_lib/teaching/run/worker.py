@@ -51,7 +51,9 @@ def run(task: Mapping[str, Any], on_cell: Callable[..., None]) -> dict[str, Any]
     dict
         `error` (None, or `cell`, `line` and `message`) and `scorecard`.
     """
-    import nbformat
+    from course_lib.teaching.grade.inside.quick import quick_nbformat
+
+    nbformat = quick_nbformat()  # papermill imports it as well
     import papermill
     from papermill.exceptions import PapermillExecutionError
 

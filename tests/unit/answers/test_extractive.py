@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from course_lib.answers import Passage, Prompt, Request, check_citations
-from course_lib.answers.confidence import Signs, probability, signs_of, stems
+from course_lib.answers.confidence import ENOUGH, Signs, in_words, probability, signs_of, stems
 from course_lib.answers.generators.extractive import NOT_IN_INDEX, Extractive
 from course_lib.answers.units import split_sentences, units_of
 from course_lib.embedder import EmbeddingClient
@@ -40,7 +40,7 @@ def test_a_sentence_is_quoted_and_cited(embedder: EmbeddingClient) -> None:
     assert first.startswith("> A release that went wrong is taken back with the command `rollback`")
     assert first.endswith("\n[2: undo.md]")
     assert check_citations(text, passages).flagged == ()
-    assert "probability of 0.9" in notes[0] or "probability of 1.0" in notes[0]
+    assert notes == [in_words(1.0)]
 
 
 def test_lines_are_quoted_as_they_stand_with_their_comments(embedder: EmbeddingClient) -> None:
@@ -165,6 +165,14 @@ def test_the_signs_by_hand() -> None:
 
 def test_words_are_compared_without_their_endings() -> None:
     assert stems("Policies changed, the classes are changing") == {"policy", "chang", "class"}
+
+
+def test_how_sure_it_is_is_told_in_words_and_not_as_a_number() -> None:
+    said = [in_words(chance) for chance in (0.0, 0.31, ENOUGH, 0.79, 0.8, 1.0)]
+    assert len(set(said)) == 4 and not any(character.isdigit() for character in "".join(said))
+    assert said[0].startswith("likely not") and said[-1].startswith("likely an answer")
+    assert said[1].startswith("perhaps in") and said[2].startswith("perhaps an answer")
+    assert said[2] == said[3] and all("not by understanding" in one for one in said)
 
 
 def test_each_sign_moves_the_probability_its_way() -> None:

@@ -1,0 +1,370 @@
+"""The installer: which Python, which wheels, and the virtual environment that it makes."""
+
+import http.server
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from course_lib.bootstrap import set_up
+from course_lib.installer.interpreters import advice, ask, find_python, unsuitable
+from course_lib.installer.machine import Machine, missing_wheels
+from course_lib.installer.processes import SetupError, clean_environment
+from course_lib.installer.pytorch import choose_torch, index_answers, is_installed
+from course_lib.installer.steps import Steps
+from course_lib.installer.venvs import (
+    STAMP,
+    made_elsewhere,
+    stamp,
+    sweep,
+    up_to_date,
+    venv_bin,
+    venv_python,
+)
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+# Which Python
+
+
+def test_this_python_will_do() -> None:
+    assert unsuitable(ask(sys.executable)) == ""
+    assert unsuitable(ask(find_python())) == ""
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        ({}, "it does not run"),
+        ({"version": [3, 9, 6]}, "it is 3.9.6"),
+        ({"version": [3, 15, 0]}, "it is 3.15.0"),
+        ({"version": [3, 12, 0], "implementation": "PyPy"}, "it is PyPy"),
+        ({"version": [3, 12, 0], "bits": 32}, "it is a 32-bit one"),
+        ({"version": [3, 12, 0], "missing": ["ensurepip"]}, "it lacks ensurepip"),
+        ({"version": [3, 12, 0], "gil": False}, "it is a free-threaded build"),
+        ({"version": [3, 12, 0], "missing": []}, ""),
+    ],
+)
+def test_a_python_is_refused_for_a_reason(answer: dict[str, object], reason: str) -> None:
+    assert unsuitable(answer).startswith(reason)
+    assert bool(unsuitable(answer)) == bool(reason)
+
+
+def test_debian_is_told_the_package_of_venv() -> None:
+    said = advice({"/usr/bin/python3.12": "it lacks ensurepip"}, "linux", apt=True)
+    assert said.endswith("apt install python3.12-venv")
+
+
+@pytest.mark.parametrize(
+    ("platform", "apt", "named"),
+    [
+        ("linux", True, "apt install python3.11"),
+        ("darwin", False, "brew install"),
+        ("win32", False, "winget install"),
+        ("linux", False, "package manager"),
+    ],
+)
+def test_every_platform_is_told_what_to_install(platform: str, apt: bool, named: str) -> None:
+    assert named in advice({"/usr/bin/python3": "it is 3.9.6"}, platform, apt=apt)
+
+
+def test_a_program_that_is_no_python_is_refused() -> None:
+    assert ask(str(ROOT / "README.md")) == {}
+
+
+# Which wheels
+
+
+@pytest.mark.parametrize(
+    ("machine", "why"),
+    [
+        (Machine("Linux", "x86_64", libc="glibc", release=(2, 36)), ""),
+        (Machine("Linux", "aarch64", libc="glibc", release=(2, 28)), ""),
+        (Machine("Darwin", "arm64", release=(14, 5)), ""),
+        (Machine("Windows", "AMD64"), ""),
+        (Machine("Darwin", "x86_64", release=(13, 6)), "Intel processor"),
+        (Machine("Darwin", "x86_64", rosetta=True), "Rosetta"),
+        (Machine("Darwin", "arm64", release=(13, 6)), "macOS 14"),
+        (Machine("Linux", "x86_64", libc="musl"), "Alpine"),
+        (Machine("Linux", "x86_64", libc="glibc", release=(2, 17)), "glibc 2.28"),
+        (Machine("Linux", "ppc64le", libc="glibc", release=(2, 36)), "ppc64le"),
+        (Machine("Windows", "ARM64"), "WSL"),
+        (Machine("Windows", "AMD64", bits=32), "64-bit"),
+        (Machine("FreeBSD", "amd64"), "FreeBSD"),
+    ],
+)
+def test_a_machine_without_wheels_is_told_so(machine: Machine, why: str) -> None:
+    assert why in missing_wheels(machine)
+    assert bool(missing_wheels(machine)) == bool(why)
+
+
+@pytest.mark.parametrize(
+    ("system", "gpu", "local", "index", "source"),
+    [
+        ("Linux", False, True, True, "local"),
+        ("Linux", False, False, True, "cpu-index"),
+        ("Linux", False, False, False, "pypi-large"),
+        ("Linux", True, False, True, "pypi"),
+        ("Darwin", False, False, True, "pypi"),
+        ("Windows", True, False, False, "pypi"),
+    ],
+)
+def test_torch_comes_from_the_smallest_source_that_is_there(
+    system: str, gpu: bool, local: bool, index: bool, source: str
+) -> None:
+    chosen = choose_torch(
+        system, gpu=lambda: gpu, local_wheel=lambda: local, cpu_index=lambda: index
+    )
+    assert chosen == source
+
+
+def test_the_index_is_not_asked_where_its_answer_does_not_matter() -> None:
+    def never() -> bool:
+        raise AssertionError("was asked")
+
+    choose_torch("Linux", gpu=never, local_wheel=lambda: True, cpu_index=never)
+    choose_torch("Darwin", gpu=never, local_wheel=lambda: False, cpu_index=never)
+
+
+@pytest.mark.timeout(60)
+def test_an_index_that_never_answers_is_given_up() -> None:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        port = silent.getsockname()[1]
+        assert not index_answers(f"http://127.0.0.1:{port}/whl/cpu", seconds=1.0)
+
+
+@pytest.fixture
+def index() -> Iterator[tuple[str, list[str]]]:
+    asked: list[str] = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            self.send_response(200 if self.path == "/whl/cpu/torch/" else 404)
+            self.end_headers()
+            self.wfile.write(b"<html></html>")
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}", asked
+        server.shutdown()
+        thread.join()
+
+
+def test_an_index_that_answers_is_used(index: tuple[str, list[str]]) -> None:
+    url, asked = index
+    assert index_answers(url + "/whl/cpu", seconds=30)
+    assert asked == ["/whl/cpu/torch/"]
+    assert not index_answers(url + "/elsewhere", seconds=30)
+
+
+def test_any_build_of_the_pinned_torch_counts_and_no_other_version(tmp_path: Path) -> None:
+    for name, counts in [
+        ("torch-2.13.0.dist-info", True),
+        ("torch-2.13.0+cpu.dist-info", True),
+        ("torch-2.13.01.dist-info", False),
+        ("torch-2.12.0.dist-info", False),
+        ("torchvision-2.13.0.dist-info", False),
+    ]:
+        site = tmp_path / name
+        (site / name).mkdir(parents=True)
+        assert is_installed(site, "2.13.0") is counts
+
+
+# The virtual environment
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    root = tmp_path / "a project"
+    root.mkdir()
+    for name in ("requirements.lock", "pyproject.toml"):
+        shutil.copy(ROOT / name, root / name)
+    command = [sys.executable, "-I", "-m", "venv", "--without-pip", str(root / ".venv")]
+    subprocess.run(command, check=True)
+    (root / ".venv" / STAMP).write_text(stamp(root), encoding="utf-8")
+    return root
+
+
+def test_a_completed_venv_is_up_to_date_and_nothing_is_done(project: Path) -> None:
+    assert up_to_date(project)
+    assert set_up(project) is False
+
+
+@pytest.mark.parametrize("name", ["requirements.lock", "pyproject.toml"])
+def test_a_change_of_the_pins_makes_it_out_of_date(project: Path, name: str) -> None:
+    with (project / name).open("a", encoding="utf-8") as file:
+        file.write("# changed\n")
+    assert not up_to_date(project)
+
+
+def test_a_venv_without_its_interpreter_is_out_of_date(project: Path) -> None:
+    venv_python(project).unlink()
+    assert not up_to_date(project)
+
+
+def test_a_venv_that_was_moved_along_is_recognised(project: Path) -> None:
+    assert not made_elsewhere(project)
+    moved = project.rename(project.with_name("moved"))
+    assert made_elsewhere(moved)
+    assert not up_to_date(moved)
+
+
+def test_a_missing_lock_is_named(project: Path) -> None:
+    (project / "requirements.lock").unlink()
+    with pytest.raises(SetupError, match="git checkout requirements.lock"):
+        set_up(project)
+
+
+def package(site: Path, name: str, content: str = "x = 1\n") -> Path:
+    (site / name).mkdir(parents=True)
+    (site / name / "__init__.py").write_text(content, encoding="utf-8")
+    folder = site / f"{name}-1.0.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text(f"Name: {name}\nVersion: 1.0\n", encoding="utf-8")
+    size = (site / name / "__init__.py").stat().st_size
+    record = (
+        f"{name}/__init__.py,sha256=x,{size}\n{folder.name}/METADATA,,\n{folder.name}/RECORD,,\n"
+    )
+    record += f"{name}/__pycache__/__init__.cpython-311.pyc,,\n"
+    (folder / "RECORD").write_text(record, encoding="utf-8")
+    return folder
+
+
+def test_only_incomplete_packages_are_installed_again(tmp_path: Path) -> None:
+    whole, cut, gone, unrecorded = (
+        package(tmp_path, name) for name in ("whole", "cut", "gone", "unrecorded")
+    )
+    (tmp_path / "cut" / "__init__.py").write_text("x", encoding="utf-8")
+    (tmp_path / "gone" / "__init__.py").unlink()
+    (unrecorded / "RECORD").unlink()
+    (tmp_path / "~umpy").mkdir()
+    assert sweep(tmp_path) == [cut.name, gone.name, unrecorded.name]
+    assert sorted(path.name for path in tmp_path.glob("*.dist-info")) == [whole.name]
+    assert not (tmp_path / "~umpy").exists()
+
+
+def test_a_second_setup_waits_for_the_first(tmp_path: Path) -> None:
+    code = """
+import sys, pathlib
+from course_lib.installer.venvs import only_one
+with only_one(pathlib.Path(sys.argv[1])):
+    print("in", flush=True)
+    sys.stdin.readline()
+"""
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "encoding": "utf-8"}
+    with (
+        subprocess.Popen(command, cwd=ROOT, **pipes) as first,
+        subprocess.Popen(command, cwd=ROOT, **pipes) as second,
+    ):
+        lines: list[tuple[str, str]] = []
+
+        def read(name: str, process: subprocess.Popen[str]) -> None:
+            for line in process.stdout:
+                lines.append((name, line.strip()))
+
+        readers = [
+            threading.Thread(target=read, args=pair)
+            for pair in (("first", first), ("second", second))
+        ]
+        for reader in readers:
+            reader.start()
+        while len(lines) < 2:  # one is in, the other says that it waits
+            time.sleep(0.05)
+        inside = next(name for name, line in lines if line == "in")
+        waiting = next(name for name, line in lines if line.startswith("Another set-up"))
+        assert inside != waiting
+        processes = {"first": first, "second": second}
+        processes[inside].kill()  # the lock dies with its holder
+        while (waiting, "in") not in lines:
+            time.sleep(0.05)
+        processes[waiting].stdin.write("\n")
+        processes[waiting].stdin.flush()
+        for reader in readers:
+            reader.join()
+
+
+def test_a_failing_step_shows_its_end_and_its_fix(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "build").mkdir()
+    steps = Steps(tmp_path, total=1)
+    steps.begin(1, "something")
+    script = "print('Temporary failure in name resolution'); raise SystemExit(1)"
+    with pytest.raises(SetupError) as caught:
+        steps.run([sys.executable, "-c", script])
+    assert "name resolution" in str(caught.value)
+    assert "Check the network" in str(caught.value)
+    assert "setup.log" in str(caught.value)
+    assert capsys.readouterr().out == "  [1/1] something"
+
+
+def test_nothing_in_the_environment_leads_pip_astray(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", "/elsewhere")
+    monkeypatch.setenv("PIP_TARGET", "/elsewhere")
+    monkeypatch.setenv("PIP_INDEX_URL", "https://mirror.example/simple")
+    environment = clean_environment()
+    assert "PYTHONPATH" not in environment and "PIP_TARGET" not in environment
+    assert environment["PIP_USER"] == "0"
+    assert environment["PIP_INDEX_URL"] == "https://mirror.example/simple"
+
+
+@pytest.fixture
+def copy_of_the_course(tmp_path: Path) -> Iterator[Path]:
+    root = tmp_path / "a copy of the course"
+    left = shutil.ignore_patterns(".*", "__pycache__", "build", "my", "*.egg-info")
+    shutil.copytree(ROOT, root, ignore=left)
+    yield root
+    shutil.rmtree(root)  # 2 GB, of which pytest would keep three
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+def test_a_copy_sets_itself_up_also_after_it_was_killed_on_the_way(
+    copy_of_the_course: Path, tmp_path: Path
+) -> None:
+    root = copy_of_the_course
+    command = [sys.executable, str(root / "course_lib" / "bootstrap.py")]
+    with (tmp_path / "first").open("w") as out:
+        first = subprocess.Popen(command, stdout=out, stderr=out, start_new_session=True)
+        while first.poll() is None and len(list(root.glob(".venv/lib/*/site-packages/*-info"))) < 9:
+            time.sleep(0.2)
+        assert first.poll() is None, (tmp_path / "first").read_text()
+        kill_group(first)
+    assert not up_to_date(root)
+
+    second = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
+    assert second.returncode == 0, second.stdout + second.stderr
+    assert up_to_date(root)
+    third = subprocess.run(command, capture_output=True, encoding="utf-8", check=True)
+    assert third.stdout == third.stderr == ""
+
+    code = "import numpy, psycopg, torch, course_lib; print(course_lib.__file__)"
+    command = [str(venv_python(root)), "-I", "-c", code]
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
+    assert str(root) in done.stdout, done.stderr
+    shown = subprocess.check_output([str(venv_bin(root) / "course"), "--help"], encoding="utf-8")
+    assert "doctor" in shown
+
+
+def kill_group(process: "subprocess.Popen[bytes]") -> None:
+    import psutil
+
+    family = [*psutil.Process(process.pid).children(recursive=True), psutil.Process(process.pid)]
+    for member in family:
+        member.kill()
+    process.wait()
