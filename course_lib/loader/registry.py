@@ -20,6 +20,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from course_lib.errors import InputError
 from course_lib.loader.contract import (
+    FILE_INVALID,
     INVALID,
     PARSER_FAILED,
     PARSER_NOT_REGISTERED,
@@ -305,9 +306,17 @@ class Registry:
         Raises
         ------
         FileRejectedError
-            If the parser is not registered (KB_PARSER_NOT_REGISTERED), breaks (KB_PARSER_FAILED),
-            or gives what is no record of this file (KB_PARSED_CHUNK_INVALID).
+            If the file's text is none that can be stored (KB_SOURCE_FILE_INVALID), or if the parser
+            is not registered (KB_PARSER_NOT_REGISTERED), breaks (KB_PARSER_FAILED), or gives what
+            is no record of this file (KB_PARSED_CHUNK_INVALID).
         """
+        if fault := _fault_of(file.content) or _fault_of(file.name):
+            raise FileRejectedError(
+                FILE_INVALID,
+                "content",
+                f"{file.name!r} {fault}",
+                hint="Give a text in UTF-8; the other files are not affected.",
+            )
         registered = self.parser_for(file, parser_id)
         parser = registered.parser
         if isinstance(parser, BuiltIn):
@@ -376,6 +385,17 @@ def register_parser(
 ) -> None:
     """Add a parser to this process's registry; see `Registry.register_parser`."""
     default_registry().register_parser(parser, parser_id=parser_id)
+
+
+def _fault_of(text: str) -> str:
+    """Return why a text cannot be stored; nothing where it can."""
+    if "\0" in text:
+        return "holds a NUL character, which PostgreSQL cannot store"
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return "holds half of a surrogate pair, which is no text"
+    return ""
 
 
 def _by_ending(parsers: Sequence[Registered], name: str) -> Registered | None:

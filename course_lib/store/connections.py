@@ -28,6 +28,7 @@ OLDEST_PGVECTOR = (0, 8)
 # A server that recovers from a crash, starts or is about to stop says so; this long it is asked
 # again.
 RECOVERY_PATIENCE = 60.0
+ATTEMPTS = 3
 
 _checked: set[str] = set()
 
@@ -57,6 +58,18 @@ def connect(url: str | None = None, *, autocommit: bool = False) -> psycopg.Conn
     ...     conn.execute("SELECT '[1,2]'::vector").fetchone()
     (Vector([1.0, 2.0]),)
     """
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            return _connect_once(url, autocommit)
+        except psycopg.OperationalError as error:
+            # The server died between the login and the first look-ups: nothing was done yet.
+            if attempt == ATTEMPTS:
+                raise _connection_error(error, url or "the embedded server") from None
+    raise AssertionError("unreachable")
+
+
+def _connect_once(url: str | None, autocommit: bool) -> psycopg.Connection[Any]:
+    """Connect, check the versions and register the types; what the database says comes as it is."""
     if url is None:
         from course_lib.store.databases import open_default
 

@@ -106,7 +106,11 @@ def _create(conn: psycopg.Connection[Any], database: str, passwords: dict[str, s
 
 
 def grant_to_service_roles(conn: psycopg.Connection[Any]) -> None:
-    """Let the database's service roles at the tables, where both are there."""
+    """Let the database's service roles at the tables, where both are there.
+
+    Call it in a transaction: of two that grant at the same time, PostgreSQL refuses one.
+    """
+    conn.execute("SELECT pg_advisory_xact_lock(hashtext('course grants'))")
     rows = conn.execute(
         "SELECT rolname FROM pg_roles "
         "WHERE rolname IN (current_database() || '_reader', current_database() || '_writer')"

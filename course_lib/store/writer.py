@@ -198,6 +198,7 @@ def write_documents(
     conn: psycopg.Connection, source: Source, documents: Iterable[SourceDocument]
 ) -> None:
     """Write the rows of `documents`; call it in the transaction that writes their chunks."""
+    _take_turn(conn, source)
     with conn.cursor() as cursor:
         cursor.executemany(
             f"""
@@ -230,11 +231,13 @@ def write_documents(
 
 def delete_chunks(conn: psycopg.Connection, source: Source, names: Sequence[str]) -> int:
     """Delete all chunks of the named documents and return how many rows that were."""
-    return conn.execute(
-        "DELETE FROM document_chunks WHERE partition = %s AND tenant_id = %s AND repo_slug = %s "
-        "AND branch = %s AND document_name = ANY(%s)",
-        [*source, list(names)],
-    ).rowcount
+    with conn.transaction():
+        _take_turn(conn, source)
+        return conn.execute(
+            "DELETE FROM document_chunks WHERE partition = %s AND tenant_id = %s "
+            "AND repo_slug = %s AND branch = %s AND document_name = ANY(%s)",
+            [*source, list(names)],
+        ).rowcount
 
 
 def delete_documents(conn: psycopg.Connection, source: Source, names: Sequence[str]) -> int:
@@ -257,6 +260,19 @@ def stored_documents(conn: psycopg.Connection, source: Source) -> dict[str, tupl
         source,
     )
     return {name: tuple(state) for name, *state in rows}
+
+
+def _take_turn(conn: psycopg.Connection, source: Source) -> None:
+    """Wait until no other transaction writes to a source: `_TAKE_TURNS` for one that is known.
+
+    It comes before the first row is touched. Two writers that lock the same rows in another order
+    would wait for each other.
+    """
+    conn.execute(
+        "SELECT pg_advisory_xact_lock(hashtextextended("
+        "concat_ws(' ', 'course write', %s::text, %s::text, %s::text, %s::text), 0))",
+        source,
+    )
 
 
 def _qualified(alias: str, names: Sequence[str]) -> sql.Composed:

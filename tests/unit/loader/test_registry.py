@@ -12,6 +12,7 @@ import pytest
 from course_lib.errors import InputError
 from course_lib.loader import Registry, check_records, read_documents
 from course_lib.loader.contract import (
+    FILE_INVALID,
     INVALID,
     PARSER_FAILED,
     PARSER_NOT_REGISTERED,
@@ -198,6 +199,17 @@ class Piece:
     kind: str
     startLine: int
     color: str = "red"
+
+
+@pytest.mark.parametrize("parser", [one.id for one in BUILT_IN])
+@pytest.mark.parametrize(("text", "reason"), [("a\ud800b", "surrogate"), ("a\0b", "NUL")])
+def test_a_text_that_cannot_be_stored_is_refused_by_every_parser(
+    parser: str, text: str, reason: str
+) -> None:
+    for file in (document("a.md", text), document(f"{text}.md")):
+        with pytest.raises(FileRejectedError, match=reason) as caught:
+            Registry().parse(file, ACME, parser_id=parser)
+        assert caught.value.code == FILE_INVALID and caught.value.hint
 
 
 def test_a_legacy_parser_is_adapted() -> None:

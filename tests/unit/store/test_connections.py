@@ -193,3 +193,27 @@ def test_psql_opens_a_url_and_the_password_is_not_on_its_command_line() -> None:
         check=True,
     )
     assert answer.stdout.strip() == "course"
+
+
+@pytest.mark.parametrize("deaths", [1, connections.ATTEMPTS])
+def test_a_connection_that_dies_before_it_is_handed_out_is_made_again_or_explained(
+    deaths: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    url, check, ended = default_url(), connections._check_versions, []
+
+    def end_and_check(conn: psycopg.Connection, url: str) -> None:
+        if len(ended) < deaths:
+            ended.append(conn.info.backend_pid)
+            with psycopg.connect(url) as other:
+                other.execute("SELECT pg_terminate_backend(%s)", ended[-1:])
+        check(conn, url)
+
+    monkeypatch.setattr(connections, "_check_versions", end_and_check)
+    if deaths < connections.ATTEMPTS:
+        with connect(url) as conn:
+            assert conn.execute("SELECT 1").fetchone() == (1,)
+    else:
+        with pytest.raises(DatabaseError, match="terminating connection|closed") as caught:
+            connect(url)
+        assert caught.value.hint
+    assert len(ended) == deaths

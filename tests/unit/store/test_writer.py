@@ -1,7 +1,9 @@
 """Writing on a real PostgreSQL: what is counted, what vanishes, what is refused, what remains."""
 
 import threading
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -426,3 +428,27 @@ def test_document_rows_are_read_back_updated_and_deleted(conn: psycopg.Connectio
     assert delete_documents(conn, source, ["a.md", "missing.md"]) == 2
     assert stored_documents(conn, source) == {}
     assert list(stored_documents(conn, other)) == ["a.md"]
+
+
+def test_who_removes_a_document_waits_for_who_writes_it_and_neither_for_ever(
+    conn: psycopg.Connection, database: FreshDatabase
+) -> None:
+    source = Source("documentation", "local", "docs", "")
+    row = SourceDocument(
+        name="a.md", content="new", content_hash="h", parser="p", settings="s", model="m"
+    )
+    write_documents(conn, source, [row])
+    write(conn, "old")
+    with connect(database.url, autocommit=True) as other, ThreadPoolExecutor(1) as pool:
+        with conn.transaction():
+            write_documents(conn, source, [row])
+            removing = pool.submit(delete_documents, other, source, ["a.md"])
+            deadline = time.monotonic() + 60
+            waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND pid = %s"
+            while conn.execute(waiting, [other.info.backend_pid]).fetchone() == (0,):
+                assert time.monotonic() < deadline
+                time.sleep(0.01)
+            # Had the other one deleted the chunks already, each would wait for the other here.
+            write(conn, "new")
+        assert removing.result(60) == 1
+    assert contents(conn) == [] and stored_documents(conn, source) == {}

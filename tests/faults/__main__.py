@@ -1,0 +1,98 @@
+"""All faults in one session: `python -m tests.faults --kills 50 --seconds 120 --inputs 2000`.
+
+A bar shows how far it is, a table what became of it, and the figures go to
+`tests/bench/results/faults-HARDWARE.json`, with those of earlier sessions kept. A part that fails
+says why, with the seed that brings it about again; the others go on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+from random import SystemRandom
+from typing import Any
+
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from tests.faults.bad_inputs import feed
+from tests.faults.disks import DISKS, fill_disks
+from tests.faults.ground import Tell, own_place
+from tests.faults.kills import kill_often
+from tests.faults.session import keep, lines_of
+from tests.faults.small_disks import NoSmallDiskError
+from tests.faults.traffic import write_and_read
+
+Work = Callable[[Tell], dict[str, Any]]
+
+
+def main() -> int:
+    """Do to the system what life does; 1 if something did not hold."""
+    parser = argparse.ArgumentParser(prog="python -m tests.faults", description=__doc__)
+    parser.add_argument("--kills", type=int, default=50, help="of ingest, shards and server")
+    parser.add_argument("--seconds", type=int, default=120, help="of eight writers, twenty readers")
+    parser.add_argument("--inputs", type=int, default=2_000, help="that are bad")
+    parser.add_argument("--seed", type=int, help="to have the same again; drawn by lot otherwise")
+    parser.add_argument("--no-history", action="store_true", help="print only, write nothing")
+    given = parser.parse_args()
+    seed = SystemRandom().randrange(10**6) if given.seed is None else given.seed
+    console = Console(width=None if sys.stdout.isatty() else 120)
+    console.print(f"seed {seed}")
+    works: dict[str, tuple[int, Work]] = {
+        "kills": (given.kills, lambda tell: kill_often(given.kills, seed, tell)),
+        "full disks": (DISKS, lambda tell: fill_disks(seed, tell)),
+        "writers and readers": (
+            given.seconds,
+            lambda tell: _in_own_place(lambda: write_and_read(given.seconds, seed, tell)),
+        ),
+        "bad inputs": (
+            given.inputs,
+            lambda tell: _in_own_place(lambda: feed(given.inputs, seed, tell)),
+        ),
+    }
+    figures: dict[str, Any] = {"seed": seed}
+    failed: list[str] = []
+    with Progress(console=console, disable=not console.is_terminal) as progress:
+        for name, (steps, work) in works.items():
+            if not steps:
+                continue
+            bar = progress.add_task(name, total=steps)
+            begin = time.perf_counter()
+            try:
+                figures[name] = work(lambda done, bar=bar: progress.advance(bar, done))  # type: ignore[misc]
+            except NoSmallDiskError as error:
+                figures[name] = {"left out": f"no small disk can be mounted here: {error}"}
+            except AssertionError as error:
+                failed.append(name)
+                figures[name] = {"failed": str(error)}
+            figures[name]["took, seconds"] = round(time.perf_counter() - begin, 1)
+    console.print(_table(figures))
+    if not given.no_history:
+        console.print(f"figures: {keep(figures)}")
+    for name in failed:
+        console.print(f"[red]{name} failed[/red]; again: python -m tests.faults --seed {seed}")
+    return 1 if failed else 0
+
+
+def _in_own_place(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    with own_place():
+        return work()
+
+
+def _table(figures: dict[str, Any]) -> Table:
+    table = Table(title=f"Faults, seed {figures['seed']}")
+    for name in ("part", "what", "figure"):
+        table.add_column(name, overflow="fold")
+    for part, found in figures.items():
+        if isinstance(found, dict):
+            for number, (what, figure) in enumerate(lines_of(found)):
+                table.add_row("" if number else part, what, figure)
+            table.add_section()
+    return table
+
+
+if __name__ == "__main__":
+    sys.exit(main())

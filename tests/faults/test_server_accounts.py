@@ -1,0 +1,197 @@
+"""Under whose account the embedded server runs, behind closed doors and in moved folders."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import psutil
+import psycopg
+import pytest
+
+from course_lib.store import place
+from course_lib.store.binaries import PACKAGE, find_binaries
+from course_lib.store.server import ensure_server, remove_server, server_status, stop_server
+from tests.faults.servers import START, answers, kill_postmaster, postmaster_pid, run_start
+
+pytestmark = [pytest.mark.long, pytest.mark.usefixtures("no_pinned_port")]
+
+
+def test_as_root_the_server_runs_under_an_account_without_rights(root: None, state: Path) -> None:
+    server = ensure_server(state)
+    process = psutil.Process(postmaster_pid(server))
+    assert process.uids().effective != 0 and process.gids().effective != 0
+    assert process.uids().effective == server.pgdata.stat().st_uid
+    assert server.pgdata == state / "pgdata"
+
+
+@pytest.fixture
+def closed(open_folder: Path, root: None) -> Path:
+    """A folder like root's home: nobody else may enter."""
+    folder = open_folder / "closed"
+    folder.mkdir(mode=0o700)
+    return folder
+
+
+def copy_of_the_wheel(target: Path) -> Path:
+    bundle = find_binaries().bundle
+    assert bundle is not None
+    for part in bundle.glob(f"{PACKAGE}*"):
+        shutil.copytree(part, target / part.name, ignore=shutil.ignore_patterns("pginstall"))
+    return target
+
+
+def test_a_checkout_and_programs_below_a_closed_folder_work(closed: Path) -> None:
+    site = copy_of_the_wheel(closed / "site")
+    run_start(closed / "state", env=os.environ | {"PYTHONPATH": str(site)})
+    server = ensure_server(closed / "state")
+    assert answers(server)
+    house = server.pgdata.parent
+    assert (closed / "state" / "pgdata").is_symlink() and closed not in server.bin_dir.parents
+    assert house in server.bin_dir.parents
+    assert (house.stat().st_uid, house.stat().st_mode & 0o777) == (0, 0o711)
+    assert closed.stat().st_mode & 0o777 == 0o700
+    writable = [
+        path
+        for path in server.bin_dir.parent.rglob("*")
+        if not path.is_symlink() and (path.stat().st_uid != 0 or path.stat().st_mode & 0o022)
+    ]
+    assert writable == []
+    with psycopg.connect(server.url()) as conn:
+        conn.execute("CREATE EXTENSION vector")
+    remove_server(closed / "state")
+    assert not house.exists()
+
+
+def test_a_house_that_somebody_else_put_in_its_place_is_not_used(closed: Path) -> None:
+    state = closed / "state"
+    first = ensure_server(state)
+    house = first.pgdata.parent
+    stop_server(state)
+    moved = house.with_name(house.name + "-away")
+    house.rename(moved)
+    try:
+        house.mkdir(mode=0o711)
+        (house / "state").write_text(str(state), encoding="utf-8")
+        (house / "pgdata").mkdir()
+        os.chown(house, 1, 1)
+        second = ensure_server(state)
+        assert second.pgdata.parent != house and answers(second)
+        assert list((house / "pgdata").iterdir()) == []
+    finally:
+        shutil.rmtree(house)
+        shutil.rmtree(moved)
+
+
+def test_a_checkout_that_moves_behind_a_closed_door_takes_its_data_along(
+    open_folder: Path, closed: Path
+) -> None:
+    with psycopg.connect(ensure_server(open_folder / "state").url()) as conn:
+        conn.execute("CREATE TABLE kept AS SELECT 7 AS n")
+    stop_server(open_folder / "state")
+    (open_folder / "state").rename(closed / "state")
+    with psycopg.connect(ensure_server(closed / "state").url()) as conn:
+        assert conn.execute("SELECT n FROM kept").fetchone() == (7,)
+    stop_server(closed / "state")
+    (closed / "state").rename(closed / "elsewhere")
+    with psycopg.connect(ensure_server(closed / "elsewhere").url()) as conn:
+        assert conn.execute("SELECT n FROM kept").fetchone() == (7,)
+
+
+def test_a_copied_checkout_does_not_share_the_data_of_its_original(closed: Path) -> None:
+    original = ensure_server(closed / "state")
+    shutil.copytree(closed / "state", closed / "copy", symlinks=True)
+    assert server_status(closed / "copy") is None
+    assert not stop_server(closed / "copy")
+    copy = ensure_server(closed / "copy")
+    assert copy.pgdata != original.pgdata and copy.port != original.port
+    assert answers(original) and answers(copy)
+    remove_server(closed / "copy")
+    assert answers(original)
+
+
+def test_a_long_path_to_the_socket_is_avoided_once_and_for_all(closed: Path) -> None:
+    far = place.socket_folder(closed / ("x" * 100), None, None)
+    assert far is not None
+    try:
+        assert place.socket_folder(closed / ("x" * 100), None, far) == far
+        far.chmod(0o777)
+        other = place.socket_folder(closed / ("x" * 100), None, far)
+        assert other is not None and other != far
+        other.rmdir()
+    finally:
+        far.rmdir()
+
+
+BECOME_DAEMON = """
+    import encodings.idna, os, psutil, psycopg, pwd, shlex, filelock, course_lib.store.databases
+    psycopg.errors
+    os.setgroups([]); os.setgid(1); os.setuid(1)
+    os.environ["HOME"] = str(Path(sys.argv[1]).parent); os.chdir("/")
+"""
+
+
+def test_a_normal_user_starts_it_and_root_finds_it_and_they_take_turns(
+    root: None, open_folder: Path
+) -> None:
+    site = copy_of_the_wheel(open_folder / "site")
+    environment = os.environ | {"PYTHONPATH": str(site), "PYTHONDONTWRITEBYTECODE": "1"}
+    home = open_folder / "home"
+    home.mkdir(mode=0o700)
+    os.chown(home, 1, 1)
+    state = home / "state"
+    port = run_start(state, before=BECOME_DAEMON, env=environment)
+    server = server_status(state)
+    assert server is not None and str(server.port) == port
+    assert psutil.Process(postmaster_pid(server)).uids().effective == 1
+    assert run_start(state, env=environment) == port
+    stop_server(state)
+    assert run_start(state, env=environment) == port
+    again = server_status(state)
+    assert again is not None
+    assert psutil.Process(postmaster_pid(again)).uids().effective == 1
+    assert run_start(state, before=BECOME_DAEMON, env=environment) == port
+
+
+def test_a_state_folder_of_another_account_is_an_error_that_says_so(
+    root: None, state: Path
+) -> None:
+    ensure_server(state)
+    script = START + textwrap.dedent(BECOME_DAEMON) + "ensure_server(Path(sys.argv[1]))"
+    command = [sys.executable, "-c", script, str(state)]
+    ended = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
+    assert "belongs to another account" in ended.stderr and "COURSE_STATE" in ended.stderr
+
+
+def without(capabilities: str, state: Path) -> subprocess.CompletedProcess[str]:
+    """Start the server as a root that lacks some rights, as root in a container does."""
+    if shutil.which("setpriv") is None:
+        pytest.skip("needs setpriv (util-linux)")
+    script = START + "print(ensure_server(Path(sys.argv[1])).port)"
+    command = ["setpriv", f"--bounding-set={capabilities}", sys.executable, "-c", script]
+    return subprocess.run([*command, str(state)], capture_output=True, encoding="utf-8")
+
+
+def test_root_without_the_right_to_look_at_processes_finds_and_recovers_the_server(
+    root: None, state: Path
+) -> None:
+    first = without("-sys_ptrace", state)
+    second = without("-sys_ptrace", state)
+    assert first.stdout == second.stdout != "", first.stderr
+    server = ensure_server(state)
+    with psycopg.connect(server.url()) as conn:
+        conn.execute("CREATE TABLE kept AS SELECT 7 AS n")
+    kill_postmaster(server)
+    third = without("-sys_ptrace", state)
+    assert third.stdout == first.stdout, third.stderr
+    with psycopg.connect(ensure_server(state).url()) as conn:
+        assert conn.execute("SELECT n FROM kept").fetchone() == (7,)
+
+
+def test_root_that_may_not_change_its_account_gets_a_clear_error(root: None, state: Path) -> None:
+    ended = without("-setuid,-setgid", state)
+    assert "cannot be run under the account" in ended.stderr and "DATABASE_URL" in ended.stderr
