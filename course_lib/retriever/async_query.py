@@ -10,7 +10,7 @@ import psycopg
 from psycopg.rows import dict_row
 
 from course_lib.records import SearchResult
-from course_lib.retriever.query import SETTINGS, Mode, explained, find, want
+from course_lib.retriever.query import Mode, explained, find, want
 
 
 async def search_async(
@@ -48,13 +48,12 @@ async def search_async(
         document_name=document, tenant_id=tenant,
     )  # fmt: skip
     with explained():
-        async with conn.pipeline(), conn.cursor(row_factory=dict_row, binary=True) as cursor:
-            await cursor.execute(SETTINGS, wanted.settings)
+        async with conn.cursor(row_factory=dict_row, binary=True) as cursor:
             steps = find(wanted, exact)
             try:
                 query = next(steps)
                 while True:
-                    await cursor.execute(query, wanted.values, prepare=True)
+                    await cursor.execute(query, wanted.values, prepare=wanted.is_prepared)
                     query = steps.send(await cursor.fetchall())
             except StopIteration as end:
                 found: list[SearchResult] = end.value

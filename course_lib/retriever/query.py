@@ -2,8 +2,8 @@
 
 Two ways lead to the nearest vectors. The exact way looks at every row that passes the filters; the
 indexed way walks an HNSW graph. A filter that keeps few rows starves the graph walk, and few rows
-are quick to look at one by one: so the filters' selectivity decides, and `top_k` rows come back
-whenever that many qualify. With the question's words, rows that hold them are found as well.
+are quick to look at one by one: so PostgreSQL decides by the filters' selectivity, and `top_k` rows
+come back whenever that many qualify. With the question's words, rows that hold them are found too.
 """
 
 from __future__ import annotations
@@ -11,21 +11,18 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal, LiteralString
+from typing import Any, Literal
 
 import numpy as np
 import psycopg
 from pgvector import Vector
-from psycopg.pq import TransactionStatus
+from psycopg.pq import PipelineStatus, TransactionStatus
 from psycopg.rows import dict_row
 
 from course_lib.errors import DatabaseError, InputError
 from course_lib.records import SearchResult
 from course_lib.retriever import statements
 from course_lib.store.collection import ways_out
-
-EXACT_LIMIT = 10_000
-"""Up to this many rows behind a filter are scanned exactly: a few milliseconds' work."""
 
 DEPTH = 100
 """How many rows each of the two lists of a hybrid search holds, at least."""
@@ -35,12 +32,6 @@ MOST_CHARACTERS = 2_000
 
 ROUNDING = 1e-6
 """What single precision may take from a result that lies on the threshold itself."""
-
-SETTINGS: LiteralString = (
-    "SELECT set_config('hnsw.iterative_scan', 'strict_order', true), "
-    "set_config('hnsw.ef_search', %s, true), set_config('plan_cache_mode', %s, true)"
-)
-"""What a search sets until its transaction ends; the values are `Wanted.settings`."""
 
 Mode = Literal["hybrid", "dense"]
 Row = dict[str, Any]
@@ -88,7 +79,8 @@ def search(
         Candidates that the walk through the HNSW graph keeps at hand (1 … 1000): more find more
         and take longer.
     exact
-        True looks at every row, False walks the index; None decides by the filters.
+        True looks at every row that passes the filters. Otherwise PostgreSQL weighs that against
+        a walk through the index.
 
     Returns
     -------
@@ -111,6 +103,9 @@ def search(
     In dense mode the threshold is applied to what the query found and is no part of it: inside, the
     graph walk would go on and on for one more row that passes.
 
+    Which way is quicker, PostgreSQL's planner knows from its statistics: with filters, every search
+    is planned anew for their values. So nothing has to be counted first.
+
     With ``hnsw.iterative_scan`` the walk goes on when a filter has thrown its candidates away, but
     it gives up after ``hnsw.max_scan_tuples`` rows. If it came back with fewer rows than were asked
     for, the exact way is taken after all.
@@ -130,9 +125,8 @@ def search(
         try:
             query = next(steps)
             while True:
-                # Sent together with the query: one journey.
-                cursor.execute(SETTINGS, wanted.settings)
-                query = steps.send(cursor.execute(query, wanted.values, prepare=True).fetchall())
+                cursor.execute(query, wanted.values, prepare=wanted.is_prepared)
+                query = steps.send(cursor.fetchall())
         except StopIteration as end:
             found: list[SearchResult] = end.value
     return found
@@ -156,6 +150,7 @@ class Wanted:
         self.values |= self.equal | {
             "partitions": self.partitions,
             "least": self.threshold - ROUNDING,
+            "ef_search": str(self.ef_search),
         }
 
     @property
@@ -165,14 +160,13 @@ class Wanted:
         return int(vector.dimensions())
 
     @property
-    def settings(self) -> list[str]:
-        """The values of `SETTINGS`.
+    def is_prepared(self) -> bool:
+        """Whether one plan does for all values.
 
-        A generic plan is made once and does not know how many rows the filters leave; without
-        filters there is nothing to know, and a custom plan would be the same every time.
+        A plan that was made once does not know how many rows the filters leave: it would walk the
+        index where three rows pass. Without filters there is nothing to know.
         """
-        plans = "force_custom_plan" if any(self.filters) else "force_generic_plan"
-        return [str(self.ef_search), plans]
+        return not any(self.filters)
 
 
 def _listed(partitions: Iterable[str] | str | None) -> list[str] | None:
@@ -204,13 +198,8 @@ def find(wanted: Wanted, exact: bool | None) -> Generator[bytes, list[Row], list
 
     Yields each statement, is sent its rows, and returns the results.
     """
-    if exact is None:
-        exact = False
-        if wanted.filters.equal:
-            [few] = yield statements.count(wanted.filters, EXACT_LIMIT)
-            exact = few["count"] <= EXACT_LIMIT
     search_once = _nearest if wanted.values["question"] is None else _fused
-    rows, is_enough = yield from search_once(wanted, exact)
+    rows, is_enough = yield from search_once(wanted, bool(exact))
     if not (is_enough or exact):
         rows, _ = yield from search_once(wanted, True)
     return [_result(row) for row in rows]
@@ -239,16 +228,20 @@ def _fused(wanted: Wanted, exact: bool) -> Generator[bytes, list[Row], tuple[lis
 
 @contextmanager
 def _own_transaction(conn: psycopg.Connection[Any]) -> Iterator[psycopg.Cursor[Row]]:
-    """Give a cursor whose settings end with the statement that they were sent with, or soon."""
-    status = conn.info.transaction_status
-    with conn.pipeline(), conn.cursor(row_factory=dict_row, binary=True) as cursor:
-        if conn.autocommit and status == TransactionStatus.IDLE:
-            # What a pipeline sends together is one transaction, which saves BEGIN and COMMIT.
-            yield cursor
+    """Give a cursor whose statements leave no setting behind."""
+    status, pgconn = conn.info.transaction_status, conn.pgconn
+    with conn.cursor(row_factory=dict_row, binary=True) as cursor:
+        if (
+            conn.autocommit
+            and status == TransactionStatus.IDLE
+            and pgconn.pipeline_status == PipelineStatus.OFF
+        ):
+            yield cursor  # each statement is a transaction, with which its settings end
         else:
             # In a transaction of the caller's, a roll-back to where it stood takes our settings
-            # back.
-            with conn.transaction(force_rollback=status == TransactionStatus.INTRANS):
+            # back. A pipeline sends it together with the query: one journey.
+            nested = conn.transaction(force_rollback=status == TransactionStatus.INTRANS)
+            with conn.pipeline(), nested:
                 yield cursor
 
 

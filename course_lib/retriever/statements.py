@@ -29,10 +29,17 @@ _COLUMNS: LiteralString = (
 _NEAREST: LiteralString = """
 SELECT {columns}, 1 - (embedding <=> %(query)s) AS similarity
 FROM document_chunks AS chunk
-WHERE {filters}
+WHERE {filters}{settings}
 ORDER BY {order}
 LIMIT {top_k}
 """
+
+# What the walk through the graph is to do. A condition without a column is looked at before the
+# first row is fetched; set here, the settings need no statement and no journey of their own. They
+# hold until the transaction ends, which is at once where the statement is one by itself.
+SETTINGS: LiteralString = """ AND (
+    SELECT set_config('hnsw.iterative_scan', 'strict_order', true)
+        || set_config('hnsw.ef_search', %(ef_search)s, true) <> '')"""
 
 # Two lists of rows, one by meaning and one by words, each with its places. A row's score is the sum
 # of 1 / (60 + place) over the lists that it is in. (tableoid, ctid) is where a row lies, which
@@ -42,7 +49,7 @@ WITH near AS MATERIALIZED (
     SELECT tableoid AS tab, ctid AS "row", embedding <=> %(query)s AS distance,
            document_name, chunk_index
     FROM document_chunks AS chunk
-    WHERE {filters}
+    WHERE {filters}{settings}
     ORDER BY {order}
     LIMIT {depth}
 ), by_meaning AS (
@@ -81,11 +88,6 @@ _BY_HALF_INDEX: LiteralString = "embedding::halfvec({}) <=> %(query)s::halfvec({
 # Adding zero keeps the planner from taking the order out of the vector index.
 _BY_LOOKING_AT_ALL: LiteralString = "(embedding <=> %(query)s) + 0, {ties}"
 
-_COUNT: LiteralString = """
-SELECT count(*) FROM (
-    SELECT FROM document_chunks AS chunk WHERE {filters} LIMIT {limit} + 1) AS few
-"""
-
 
 class Filters(NamedTuple):
     """The columns that have to equal their parameters, and whether partitions are named."""
@@ -112,6 +114,7 @@ def nearest(filters: Filters, top_k: int, *, exact: bool, dimension: int) -> byt
         .format(
             columns=sql.SQL(_COLUMNS),
             filters=filters.compose(),
+            settings=sql.SQL("" if exact else SETTINGS),
             order=_order(exact, dimension),
             top_k=sql.Literal(top_k),
         )
@@ -127,6 +130,7 @@ def fused(filters: Filters, top_k: int, depth: int, *, exact: bool, dimension: i
         .format(
             columns=sql.SQL(_COLUMNS),
             filters=filters.compose(),
+            settings=sql.SQL("" if exact else SETTINGS),
             order=_order(exact, dimension),
             ties=sql.SQL(_TIES),
             k=sql.Literal(RRF_K),
@@ -134,14 +138,6 @@ def fused(filters: Filters, top_k: int, depth: int, *, exact: bool, dimension: i
             top_k=sql.Literal(top_k),
         )
         .as_bytes(None)
-    )
-
-
-@lru_cache
-def count(filters: Filters, limit: int) -> bytes:
-    """Return the statement that counts what passes the filters, up to a limit."""
-    return (
-        sql.SQL(_COUNT).format(filters=filters.compose(), limit=sql.Literal(limit)).as_bytes(None)
     )
 
 

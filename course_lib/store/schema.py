@@ -19,6 +19,12 @@ from course_lib.store.roles import grant_to_service_roles
 from course_lib.store.tenancy import protect_tables
 from course_lib.store.words import add_word_search, drop_word_search
 
+STORED_DIMENSION: LiteralString = (
+    "SELECT atttypmod FROM pg_attribute "
+    "WHERE attrelid = to_regclass('document_chunks') AND attname = 'embedding'"
+)
+"""Asks for the dimension of the vectors; no row where there is no table."""
+
 _TABLES: LiteralString = """
 CREATE TABLE documents (
     partition       text NOT NULL,
@@ -172,10 +178,7 @@ def _create_tables(conn: psycopg.Connection, vector_dim: int) -> None:
 
 def stored_dimension(conn: psycopg.Connection) -> int | None:
     """Return the dimension of the vectors in `document_chunks`, or None without such a table."""
-    row = conn.execute(
-        "SELECT atttypmod FROM pg_attribute "
-        "WHERE attrelid = to_regclass('document_chunks') AND attname = 'embedding'"
-    ).fetchone()
+    row = conn.execute(STORED_DIMENSION).fetchone()
     return row[0] if row else None
 
 

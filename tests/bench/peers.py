@@ -20,6 +20,7 @@ from course_lib.settings import state_dir
 HERE = Path(__file__).parent
 REQUIREMENTS = HERE / "peers" / "requirements.txt"
 NBGRADER = HERE / "peers" / "nbgrader.txt"
+VECTOR_STORES = HERE / "peers" / "search.txt"
 
 
 class PeerError(RuntimeError):
@@ -46,9 +47,9 @@ def peer_python(requirements: Path = REQUIREMENTS) -> Path:
 class Peer:
     """A running peer: `ask(...)` sends a request and returns the answer."""
 
-    def __init__(self, program: str) -> None:
+    def __init__(self, program: str, requirements: Path = REQUIREMENTS) -> None:
         self._process = subprocess.Popen(
-            [str(peer_python()), str(HERE / "peers" / program)],
+            [str(peer_python(requirements)), str(HERE / "peers" / program)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -163,25 +163,47 @@ def test_a_row_on_the_threshold_is_in(big: psycopg.Connection, corpus: Corpus) -
     assert rows_of(search(big, corpus.vectors[5], threshold=1.0)) == [5]
 
 
+def scans(conn: psycopg.Connection) -> tuple[int, int]:
+    """Return how often the graph was walked, and how often the table was read whole."""
+    # The counts arrive with a delay, unless one asks for them.
+    conn.execute("SELECT pg_stat_force_next_flush()")
+    row = conn.execute(
+        "SELECT idx_scan, (SELECT seq_scan FROM pg_stat_user_tables"
+        " WHERE relname = 'document_chunks_documentation') FROM pg_stat_user_indexes"
+        " WHERE indexrelname = 'document_chunks_documentation_embedding_hnsw'"
+    ).fetchone()
+    assert row is not None
+    return row[0], row[1]
+
+
 def test_without_a_filter_the_index_is_walked(
     big: psycopg.Connection, corpus: Corpus, query: Vectors
 ) -> None:
-    def scans() -> tuple[int, ...]:
-        # The counts arrive with a delay, unless one asks for them.
-        big.execute("SELECT pg_stat_force_next_flush()")
-        row = big.execute(
-            "SELECT idx_scan, (SELECT seq_scan FROM pg_stat_user_tables"
-            " WHERE relname = 'document_chunks_documentation') FROM pg_stat_user_indexes"
-            " WHERE indexrelname = 'document_chunks_documentation_embedding_hnsw'"
-        ).fetchone()
-        return tuple(row or ())
-
-    before = scans()
+    before = scans(big)
     search(big, query)
-    walked, read = scans()
+    walked, read = scans(big)
     assert (walked, read) == (before[0] + 1, before[1])
     search(big, query, exact=True)
-    assert scans() == (walked, read + 1)
+    assert scans(big) == (walked, read + 1)
+
+
+def test_how_many_rows_pass_the_filters_decides_between_index_and_rows(
+    big: psycopg.Connection, query: Vectors
+) -> None:
+    # The same filter with another value: no plan may be kept from one to the other.
+    for kind, walks in [("rare", 0), ("common", 1)] * 6:
+        before, _ = scans(big)
+        assert len(search(big, query, top_k=5, threshold=-1, kind=kind)) == 5
+        assert scans(big)[0] == before + walks
+
+
+def test_in_a_pipeline_of_the_callers_no_setting_is_left_behind(
+    big: psycopg.Connection, corpus: Corpus
+) -> None:
+    search(big, corpus.vectors[5])  # loads the extension, whose settings are unknown before
+    with big.pipeline():
+        assert rows_of(search(big, corpus.vectors[5], top_k=1, ef_search=99)) == [5]
+        assert big.execute("SHOW hnsw.ef_search").fetchone() == ("40",)
 
 
 @pytest.mark.parametrize("autocommit", [True, False])
