@@ -9,7 +9,7 @@ COURSE := .venv/bin/course
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-long lab start build grade bench doctor up down clean lock
+.PHONY: help setup run test test-long lab start build grade bench faults doctor up down clean lock
 
 help:  ## list the tasks
 	@echo "make TASK, where TASK is one of"
@@ -41,6 +41,9 @@ grade: setup  ## grade submissions: make grade SUBMISSIONS=handed-in LAB=01
 
 bench: setup  ## measure speed against named peers
 	@$(COURSE) bench
+
+faults: setup  ## kill, fill, crowd and feed the system, and compare what is left
+	@$(COURSE) faults
 
 doctor: setup  ## say what is wrong on this machine, and the fix
 	@$(COURSE) doctor

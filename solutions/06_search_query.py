@@ -584,7 +584,8 @@ except InputError as error:
 #
 # ## Measure
 #
-# The library's `search` is your `search_filtered`, grown up: vectors are checked, travel in binary, and get custom plans. Read
+# The library's `search` is your `search_filtered`, grown up: vectors are checked, travel in binary, and each filtered
+# question is planned for its own values: PostgreSQL knows from its statistics whether to walk the index or to look at the rows. Read
 # `course_lib/retriever/query.py`; nothing in there should surprise you.
 
 # %%

@@ -27,7 +27,7 @@ def add_to(app: typer.Typer) -> None:
     """Add these commands to the front door."""
     panels = {
         "Learn": (start, lab, doctor),
-        "The course": (setup, run, test, build, bench, up, down, clean, lock),
+        "The course": (setup, run, test, build, bench, faults, up, down, clean, lock),
     }
     for panel, commands in panels.items():
         for command in commands:
@@ -160,17 +160,40 @@ def bench(
 
     Ctrl-C keeps what was measured.
     """
-    # The benches are tests, not library: they run as a program of their own.
-    command = [sys.executable, "-m", "tests.bench", *(names or [])]
-    if not history:
-        command.append("--no-history")
+    raise typer.Exit(_run_program("tests.bench", *(names or []), *_unless(history)))
+
+
+def faults(
+    kills: Annotated[int, typer.Option(min=0, help="Of ingest, shards and server.")] = 50,
+    seconds: Annotated[int, typer.Option(min=0, help="Of 8 writers and 20 readers.")] = 120,
+    inputs: Annotated[int, typer.Option(min=0, help="That are bad.")] = 2_000,
+    seed: Annotated[int | None, typer.Option(help="To have the same faults again.")] = None,
+    history: Annotated[bool, typer.Option(help="Keep the figures in tests/bench/results/.")] = True,
+) -> None:
+    """Kill, fill, crowd and feed the system, and compare what is left with what should be.
+
+    It works on servers and folders of its own: the index stays as it is. The seed is printed.
+    """
+    wanted = [f"--kills={kills}", f"--seconds={seconds}", f"--inputs={inputs}"]
+    if seed is not None:
+        wanted.append(f"--seed={seed}")
+    raise typer.Exit(_run_program("tests.faults", *wanted, *_unless(history)))
+
+
+def _unless(history: bool) -> list[str]:
+    return [] if history else ["--no-history"]
+
+
+def _run_program(module: str, *arguments: str) -> int:
+    """Run what is a test and no library: a program of its own."""
+    command = [sys.executable, "-m", module, *arguments]
     with subprocess.Popen(command, cwd=project_root()) as process:
         while process.returncode is None:
             try:
                 process.wait()
             except KeyboardInterrupt:
-                continue  # the program heard it, too, and ends with its table
-    raise typer.Exit(process.returncode)
+                continue  # the program heard it, too, and ends as it sees fit
+    return process.returncode
 
 
 def up() -> None:

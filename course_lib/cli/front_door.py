@@ -15,7 +15,7 @@ from course_lib import __version__
 MODULES = {
     "course": (
         *("start", "lab", "doctor"),
-        *("setup", "run", "test", "build", "bench", "up", "down", "clean", "lock"),
+        *("setup", "run", "test", "build", "bench", "faults", "up", "down", "clean", "lock"),
     ),
     "data": ("ingest", "load", "embed"),
     "sync": ("sync",),

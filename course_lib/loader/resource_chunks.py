@@ -16,7 +16,7 @@ from course_lib.loader.recursive import find_cut, keep_crlf
 from course_lib.loader.yaml_outline import Entry, outline, path
 
 MIN_CHARS = 100
-_SEPARATORS = ("\n", ", ", ",", " ", "")
+_LONGEST_PATH = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +223,7 @@ class _Cutter:
     def _header(self, where: str) -> str:
         """Return the header, shortened where it would leave no room for the piece."""
         most = self._max_chars // 2
+        where = _end_of_path(where)
         header = make_header(self._resource, self._source_path, where)
         if len(header) > most:
             folder, _, name = self._source_path.rpartition("/")
@@ -260,6 +261,21 @@ def _joined(
         held = (start, end, where)
     if held:
         yield held
+
+
+def _end_of_path(where: str) -> str:
+    """Return a path's last labels: eighty levels of ``[0]`` would leave no room for the piece.
+
+    Examples
+    --------
+    >>> _end_of_path("spec.a"), _end_of_path("[0]" * 80)[:7]
+    ('spec.a', '…[0][0]')
+    """
+    if len(where) <= _LONGEST_PATH:
+        return where
+    end = where[-_LONGEST_PATH:]
+    first = min((at for at in map(end.find, ".[") if at >= 0), default=0)
+    return f"…{end[first:]}"
 
 
 def _shared(one: str, other: str) -> str:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from course_lib.loader.kubernetes import split_resources
 from course_lib.loader.kubernetes_records import CHUNK_CHARS, parse_kubernetes
 from course_lib.loader.resource_chunks import chunk_resources
-from course_lib.loader.word_pieces import MOST_WORD_PIECES, estimate_word_pieces
+from course_lib.loader.word_pieces import MOST_WORD_PIECES, estimate_word_pieces, fits_model
 from course_lib.records import Document
 from course_lib.settings import project_root
 
@@ -208,6 +208,15 @@ DENSE = [
     "args: [" + "--a=1," * 300 + "]\n",
     "flags:\n" + "".join(f"- omitDefaultXyzPolicy{number}\n" for number in range(80)),
 ]
+
+
+def test_a_header_leaves_room_for_the_piece_however_deep_it_lies() -> None:
+    deep = "- " * 3_000
+    pieces = chunk_resources(deep, 700, source_path="deep.yaml", fits=fits_model)
+    assert "".join(deep[piece.start : piece.end] for piece in pieces) == deep
+    assert min(piece.end - piece.start for piece in pieces[:-1]) > 50
+    assert all("…[0]" in piece.header for piece in pieces[1:])
+    assert pieces[-1].path.count("[0]") > 50
 
 
 def test_no_embedded_text_is_truncated_by_the_model() -> None:
