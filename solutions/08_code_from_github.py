@@ -399,10 +399,9 @@ for name, one_request in {"impatient": impatient, "yours": ask}.items():
         limited.set_limit(15, window=2)
         for _ in range(25):
             one_request(github, "/repos/heron/platform")
-    begun = limited.seen[0].at
     for one in limited.seen:
-        strip = f"{name}, {'answered' if one.status == 200 else 'refused'}"
-        seen.append(SimpleNamespace(at=one.at - begun, seconds=0, request=strip, status=one.status))
+        at, strip = one.at - limited.seen[0].at, f"{name}, {'answered' if one.status == 200 else 'refused'}"
+        seen.append(SimpleNamespace(at=at, seconds=0, request=strip, status=one.status))
     print(name, len(limited.seen), "requests, refused:", sum(one.status == 403 for one in limited.seen))
 lab.show.timeline(seen, title="25 answers from a server that gives 15 in 2 s")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 import tempfile
@@ -152,7 +151,7 @@ def configuration(
         "hba_file": str(hba),
         "max_connections": 100,
         "password_encryption": "scram-sha-256",
-        "shared_buffers": f"{buffers_megabytes()}MB",
+        "shared_buffers": "128MB",
         "work_mem": "16MB",
         "maintenance_work_mem": "256MB",
         "effective_cache_size": "1GB",
@@ -175,24 +174,6 @@ def configuration(
         quoted = str(value).replace("\\", "\\\\").replace("'", "''")
         lines.append(f"{name} = '{quoted}'")
     return "\n".join(lines) + "\n"
-
-
-def buffers_megabytes() -> int:
-    """Return how much memory the server keeps pages in: an eighth of the machine's, at most 1 GB.
-
-    A walk through a vector index reads a page a step, all over the index; what does not lie here
-    is copied from the operating system again and again. Memory that is not used yet costs nothing.
-
-    Examples
-    --------
-    >>> 128 <= buffers_megabytes() <= 1024
-    True
-    """
-    try:
-        bytes_of_memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, OSError, ValueError):  # Windows; a system without these names
-        return 128
-    return max(128, min(1024, bytes_of_memory // 8 // 2**20))
 
 
 def write_configuration(home: Path, port: int, socket_dir: Path | None) -> Path:
