@@ -152,7 +152,7 @@ lab.show.bars(counts, "Where the first answer stands, hybrid", "questions")
 
 # %% [markdown]
 # Each of our questions looks for one thing, a passage that holds an answering phrase; then recall is the share of the questions that
-# found one. Most stand on top; the last bar is what no reading further down would mend.
+# found one. Most stand on top; the last bar is what is not among the first ten.
 #
 # ## Several right answers, better and worse ones
 #

@@ -69,7 +69,8 @@ def grading_cluster(fence: Fence, jobs: int = 1) -> Iterator[str]:
                 errors.seek(0)
                 said = errors.read().decode("utf-8", "replace").strip().splitlines()
                 raise GradeError(
-                    f"no PostgreSQL for the submissions: {said[-1] if said else 'it did not start'}"
+                    "no PostgreSQL for the submissions: "
+                    + (" | ".join(said[-6:]) or "it did not start")
                 )
             yield url
         finally:

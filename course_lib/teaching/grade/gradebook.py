@@ -94,7 +94,8 @@ def grades_csv(book: Gradebook) -> str:
     for one in book.grades:
         points = [mark.points for mark in one.marks]
         rows.append([
-            one.learner, *points, one.score, one.max, one.status, "; ".join(one.flags),
+            one.learner, *points, one.score if one.status == "graded" else None, one.max,
+            one.status, "; ".join(one.flags),
             "; ".join(one.notes), one.seconds, book.fence_kind,
         ])  # fmt: skip
     return _csv(rows)

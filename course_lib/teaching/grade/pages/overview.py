@@ -132,7 +132,7 @@ def _learners(book: Gradebook) -> str:
         [
             _link(one),
             *(points(mark.points) for mark in one.marks),
-            points(one.score),
+            points(one.score if one.status == "graded" else None),
             one.status,
             f"{one.seconds:.1f}",
         ]
