@@ -121,7 +121,7 @@ def search(
         document_name=document, tenant_id=tenant,
     )  # fmt: skip
     steps = find(wanted, exact)
-    with explained(), _own_transaction(conn) as cursor:
+    with explained(), _closed_when_lost(conn), _own_transaction(conn) as cursor:
         try:
             query = next(steps)
             while True:
@@ -243,6 +243,20 @@ def _own_transaction(conn: psycopg.Connection[Any]) -> Iterator[psycopg.Cursor[R
             nested = conn.transaction(force_rollback=status == TransactionStatus.INTRANS)
             with conn.pipeline(), nested:
                 yield cursor
+
+
+@contextmanager
+def _closed_when_lost(conn: psycopg.Connection[Any]) -> Iterator[None]:
+    """Close a connection whose server went away between a statement and its answer.
+
+    Left open, it would fail once more, with another error, where its `with` block ends.
+    """
+    try:
+        yield
+    except psycopg.OperationalError:
+        if conn.info.transaction_status in (TransactionStatus.ACTIVE, TransactionStatus.UNKNOWN):
+            conn.close()
+        raise
 
 
 @contextmanager

@@ -57,7 +57,7 @@ PLAUSIBLE = {
 
 COMMANDS = (
     *("split", "validate", "search", "load", "ingest", "embed", "restore", "parsers", "nonsense"),
-    *("ingest-tenant", "api-key", "settings", "sync", "structure", "eval", ""),
+    *("ingest-tenant", "api-key", "settings", "sync", "eval", ""),
 )
 
 
