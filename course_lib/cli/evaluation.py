@@ -84,15 +84,15 @@ def evaluate_search(
     with indexed(corpora, embedder, progress=True, say=say) as conn:
         search = searcher(conn, embedder, mode, reranked, own=own, balanced=balance)
         run = evaluate(search, asked, name=name, progress=True)
-    console = Console()
+    console = Console(stderr=as_json)  # what else was asked for does not get among the JSON
+    if each:
+        print_each(console, run)
     if as_json:
         typer.echo(json.dumps(run.by_kind(), ensure_ascii=False, indent=2))
     else:
-        if each:
-            print_each(console, run)
         print_run(console, run)
     # Last, so that a file that cannot be written costs nothing of what was measured.
     if save:
         write_run(run, save)
-    if before and not as_json:
+    if before:
         print_comparison(console, before, run)

@@ -83,29 +83,26 @@ def rows(times: Sequence[LabTime], seconds: float) -> list[Row]:
     processes = sum(time.whole for time in times)
     slowest = max(times, key=lambda time: time.whole)
     each = ", ".join(f"{time.lab} {time.whole:.0f}/{time.compute:.0f}" for time in times)
-    what = f"{len(times)} labs through papermill"
+
+    def against_cells(how: str, ours: float, note: str) -> Row:
+        return Row(
+            part="course",
+            what=f"{len(times)} labs through papermill, {how}",
+            peer="the code cells' own time",
+            ours=ours,
+            theirs=own,
+            unit="s",
+            ratio=own / ours,
+            goal=1 / MOST_OF_COMPUTE,
+            note=f"{ours / own:.2f} of it{note}",
+        )
+
     return [
-        Row(
-            part="course",
-            what=f"{what}, {AT_ONCE} at a time, from start to end",
-            peer="the code cells' own time",
-            ours=seconds,
-            theirs=own,
-            unit="s",
-            ratio=own / seconds,
-            goal=1 / MOST_OF_COMPUTE,
-            note=f"{seconds / own:.2f} of it, at most {MOST_OF_COMPUTE}",
+        against_cells(
+            f"{AT_ONCE} at a time, from start to end", seconds, f", at most {MOST_OF_COMPUTE}"
         ),
-        Row(
-            part="course",
-            what=f"{what}, their processes one by one",
-            peer="the code cells' own time",
-            ours=processes,
-            theirs=own,
-            unit="s",
-            ratio=own / processes,
-            goal=1 / MOST_OF_COMPUTE,
-            note=f"{processes / own:.2f} of it; seconds by lab, all/cells: {each}",
+        against_cells(
+            "their processes one by one", processes, f"; seconds by lab, all/cells: {each}"
         ),
         Row(
             part="course",

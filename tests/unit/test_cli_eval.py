@@ -43,7 +43,8 @@ def test_json_has_a_line_of_metrics_for_each_kind_and_a_kept_run_is_compared(
 ) -> None:
     corpora = ["--corpus", f"docs={folder}", "--corpus", f"manifests={tmp_path / 'manifests'}"]
     kept = tmp_path / "run.json"
-    done = command("eval", asked, *corpora, "--json", "--rerank", "none", "--save", kept)
+    done = command("eval", asked, *corpora, "--json", "--each", "--rerank", "none", "--save", kept)
+    assert "ship  place 1" in done.stderr
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert [(kind, list(means)) for kind, means in found.items()] == [

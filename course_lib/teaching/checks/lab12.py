@@ -172,6 +172,7 @@ def check_bootstrap_interval(call: Probe) -> None:
         "another interval for seed=4 than for seed=3",
         because="the random numbers begin at `seed`",
     )
+    _one_set(call(EVEN, resamples=1))
 
 
 @exercise(
@@ -206,8 +207,26 @@ def check_paired_interval(call: Probe) -> None:
         0.674 * math.sqrt(1 / 12) / math.sqrt(100),
         "the questions gained 0 to 0.99; confidence is handed on",
     )
+    gained = [0.5] * 100, [0.5 + value for value in EVEN]
+    _one_set(call(*gained, resamples=1))
+    other = call(*gained, seed=4)
+    other.holds(
+        tuple(call(*gained, seed=3).value) != tuple(other.value),
+        "another interval for seed=4 than for seed=3",
+        because="`seed` is handed on",
+    )
     call([0.5, 1.0], [0.5]).raises(
         ValueError, because="two questions on one side, one on the other: they are no pairs"
+    )
+
+
+def _one_set(case: Case) -> None:
+    """Fail unless a single set was drawn."""
+    _, low, high = _ends(case)
+    case.holds(
+        abs(high - low) <= 1e-9,
+        "low = high for resamples=1",
+        because="one redrawn set has one mean, and nothing lies between",
     )
 
 

@@ -171,6 +171,10 @@ def draws_anew_each_time(values, confidence=0.95, resamples=2000, seed=0):
     return Interval(float(data.mean()), float(low), float(high))
 
 
+def ignores_the_number_of_sets(values, confidence=0.95, resamples=2000, seed=0):
+    return _interval(values, confidence, 2000, seed)
+
+
 # --- 12.5 paired_interval ---
 
 
@@ -202,6 +206,16 @@ def does_not_hand_the_confidence_on(before, after, confidence=0.95, resamples=20
 def leaves_out_what_has_no_partner(before, after, confidence=0.95, resamples=2000, seed=0):
     pairs = zip(before, after, strict=False)
     return _interval([new - old for old, new in pairs], confidence, resamples, seed)
+
+
+def does_not_hand_the_number_of_sets_on(before, after, confidence=0.95, resamples=2000, seed=0):
+    pairs = zip(before, after, strict=True)
+    return _interval([new - old for old, new in pairs], confidence, seed=seed)
+
+
+def does_not_hand_the_seed_on(before, after, confidence=0.95, resamples=2000, seed=0):
+    pairs = zip(before, after, strict=True)
+    return _interval([new - old for old, new in pairs], confidence, resamples)
 
 
 MUTANTS = {
@@ -237,12 +251,15 @@ MUTANTS = {
         forgets_the_root_of_n: "100 values of 0 and 1",
         calculates_a_normal_interval: "need not lie evenly",
         draws_anew_each_time: "same seed",
+        ignores_the_number_of_sets: "one redrawn set has one mean",
     },
     "12.5": {
         subtracts_two_intervals: "every question got better by 0.05",
         takes_before_minus_after: "every question got better by 0.05",
         takes_the_size_of_the_change: "after minus before is negative",
         does_not_hand_the_confidence_on: "confidence is handed on",
+        does_not_hand_the_number_of_sets_on: "one redrawn set has one mean",
+        does_not_hand_the_seed_on: "`seed` is handed on",
         leaves_out_what_has_no_partner: "no pairs",
     },
 }
