@@ -71,6 +71,14 @@ GREEDY = {
     "memory-bit-by-bit": first(
         "kept = []\ndef double(x):\n    while True:\n        kept.append(bytearray(64 << 20))"
     ),
+    "memory-to-the-last-byte": first(
+        "kept = []\ndef double(x):\n    size = 64 << 20\n    while size > 512:\n        try:\n"
+        "            kept.append(bytearray(size))\n        except MemoryError:\n"
+        "            size //= 2\n    raise MemoryError"
+    ),
+    "memory-kept-by-a-cell": first(
+        "kept = []\nwhile True:\n    kept.append(bytearray(1 << 20))\n" + GOOD
+    ),
     "memory-in-children": first(
         "import os, time\ndef double(x):\n    for _ in range(6):\n        if os.fork() == 0:\n"
         "            kept = bytearray(b'x') * (700 << 20)\n            time.sleep(1e6)\n"

@@ -290,6 +290,8 @@ def test_the_log_holds_neither_a_package_nor_an_instruction(
     with caplog.at_level("INFO", logger="course.access"):
         scan(client, index.acme, requirements_txt="acme-secret==1.0\n")
         suggest(client, index.acme, instruction="a secret instruction")
+        # A line is written when its answer has gone out, and so perhaps after it has come in.
+        until(lambda: len(caplog.records) >= 2)
     lines = [json.loads(record.message) for record in caplog.records]
     assert {line["path"] for line in lines} == {"/xray/scan", "/xray/suggest"}
     assert "secret" not in caplog.text

@@ -1,7 +1,8 @@
 """Running one submission's steps: one process for all of them, a new one where it dies.
 
-A cell that takes too long, or takes its process with it, costs itself alone: another process is
-started, what came before is run again without it, and the checks that follow have their chance.
+A cell that takes too long, takes its process with it, or fails and keeps all memory, costs itself
+alone: another process is started, what came before is run again without it, and the checks that
+follow have their chance.
 """
 
 from __future__ import annotations
@@ -47,6 +48,8 @@ class CellRun:
         What had been replaced that a check relies on, and was put back.
     again
         For a check that passed: how it ended when it was run a second time, if it was.
+    full
+        Whether it failed and left no memory for what follows.
     """
 
     step: Step
@@ -57,6 +60,7 @@ class CellRun:
     honest: bool = True
     changed: list[str] = field(default_factory=list)
     again: str = ""
+    full: bool = False
     seconds: float = 0.0
 
     @property
@@ -146,7 +150,9 @@ class Conductor:
 
     def _ready(self, place: int, run: CellRun) -> Session | None:
         """Return a process in which all steps before this one have been run."""
-        if self._session is not None and self._session.over:
+        if self._session is not None and (
+            self._session.over or (place and self.runs[place - 1].full)
+        ):
             self.close()
         while self._session is None:
             if self._left() <= 0:
@@ -173,7 +179,7 @@ class Conductor:
         for earlier in range(self.sessions.ahead, place):
             run = self.runs[earlier]
             is_check = run.step.cell.role == "check"
-            if run.state == "ok" or (run.state == "error" and not is_check):
+            if run.state == "ok" or (run.state == "error" and not is_check and not run.full):
                 answer = self._ask(session, run.step)
                 if answer.ended:
                     # The second time it went wrong; the next process does without it.
@@ -212,6 +218,9 @@ class Conductor:
         reply = answer.reply
         run.state = "ok" if reply.get("status") == "ok" else "error"
         run.ename, run.evalue = str(reply.get("ename", "")), str(reply.get("evalue", ""))
+        run.full = run.state == "error" and (
+            reply.get("full") is True or run.ename == "MemoryError"
+        )
         if run.step.cell.role == "check":
             run.honest = self._is_honest(reply, run.step)
             run.again = str(reply.get("again") or "")

@@ -74,6 +74,7 @@ class Sandbox:
         self.setup = setup
         self.databases = databases
         self.over_memory = False
+        self._own = setup.limits.memory
         ours, theirs = socket.socketpair()
         arguments = ["-m", f"{INSIDE}.{module}", "--user", str(setup.fence.user(slot))]
         arguments += ["--cwd", _cwd(setup)]
@@ -124,6 +125,10 @@ class Sandbox:
             url = self.databases.give(fenced=self.setup.fence.kind != "none")
             channel.send({"do": "database", "url": url})
 
+    def weigh(self) -> None:
+        """Take what the sandbox has by now as its own; a submission may have the limit beyond."""
+        self._own = min(proportional(family_of(self.process.pid)), self.setup.limits.memory)
+
     def stop(self) -> None:
         """End the sandbox and everything in it."""
         self._watch.set()
@@ -140,14 +145,10 @@ class Sandbox:
 
     def _watch_memory(self) -> None:
         """End everything as soon as all processes together take more than the limit."""
-        limit = self.setup.limits.memory
-        own = 0
         while not self._watch.wait(0.2):
             family = family_of(self.process.pid)
-            used = sum(map(resident, family))
-            if len(family) <= 3 and not own:
-                own = min(used, limit)
-            if used > limit + own and proportional(family) > limit + own:
+            limit = self.setup.limits.memory + self._own
+            if sum(map(resident, family)) > limit and proportional(family) > limit:
                 self.over_memory = True
                 for number in reversed(family):
                     kill(number)

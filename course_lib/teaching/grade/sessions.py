@@ -209,6 +209,7 @@ class _Parent(Sandbox):
             prepared = self.control.receive(time.monotonic() + 120)
             if self.setup.fence.kind != "none" and prepared.get("alone") is not True:
                 raise GradeError("the sandbox is not alone in its process namespace")
+            self.weigh()
         self._wait_for_end()
         self.over_memory = False
         self.control.send({"do": "fork"})
@@ -281,6 +282,7 @@ class ColdSessions:
         try:
             channel.send({**order, "limits": self.setup.limits.inside()})
             channel.receive(time.monotonic() + 120)
+            sandbox.weigh()
             sandbox.offer_database(channel)
         except (Closed, Garbled, TimeoutError):
             complaint = sandbox.complaint()

@@ -14,6 +14,9 @@ __builtins__ = dict(vars(builtins))  # type: ignore[assignment]
 
 MEGABYTE = 1 << 20
 
+RESERVE = 96 * MEGABYTE
+"""Bytes that a check should find free; with less it may fail for what came before it."""
+
 
 def limit_process(*, memory: int, seconds: float, processes: int, file_size: int) -> list[str]:
     """Set this process's limits for good and return their names.
@@ -58,6 +61,16 @@ def limit_process(*, memory: int, seconds: float, processes: int, file_size: int
             resource.setrlimit(number, (value, value))
             done.append(name)
     return done
+
+
+def is_full() -> bool:
+    """Tell whether the limit of memory leaves less than `RESERVE`; False where there is none."""
+    if sys.platform == "win32":
+        return False
+    import resource
+
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return limit != resource.RLIM_INFINITY and limit - _virtual_size() < RESERVE
 
 
 def become(user: int) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 
 from course_lib.teaching.grade.inside.borrowing import overheard
 from course_lib.teaching.grade.inside.guard import Guard
+from course_lib.teaching.grade.inside.limits import is_full
 from course_lib.teaching.grade.inside.streams import Report, Streams, clean, display, message
 
 # What a learner puts into `builtins` does not reach the functions below.
@@ -227,4 +228,5 @@ def _caught(work: Callable[[], Any]) -> BaseException | None:
 def _ended(error: BaseException | None) -> dict[str, Any]:
     if error is None:
         return {"status": "ok", "ename": "", "evalue": ""}
-    return {"status": "error", "ename": type(error).__name__[:200], "evalue": told(error)}
+    ended = {"status": "error", "ename": type(error).__name__[:200], "evalue": told(error)}
+    return {**ended, "full": is_full()}
