@@ -77,6 +77,22 @@ class Store:
         answer = self._process.ask(at=at, hybrid=hybrid, top_k=top_k)
         return answer["seconds"], answer["found"]
 
+    def words_found(self, conn: psycopg.Connection, questions: Sequence[Question]) -> int | None:
+        """Return for how many questions its word search finds any row; None where any word does.
+
+        LangChain's asks for rows that hold every word of the question, llama-index's for any.
+        """
+        if self._peer != "langchain":
+            return None
+        found = conn.execute(
+            "SELECT count(*) FROM unnest(%s::text[]) AS asked (words) WHERE EXISTS (SELECT FROM "
+            "langchain_chunks AS row WHERE row.words @@ "
+            "plainto_tsquery('pg_catalog.english', asked.words))",
+            [[question.words for question in questions]],
+        ).fetchone()
+        assert found is not None
+        return int(found[0])
+
     def __enter__(self) -> Self:
         return self
 
