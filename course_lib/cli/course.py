@@ -153,6 +153,9 @@ def bench(
         typer.Argument(metavar="PART", help=f"Of {', '.join(BENCHES)}; all when left out."),
     ] = None,
     history: Annotated[bool, typer.Option(help="Keep the figures in tests/bench/results/.")] = True,
+    last: Annotated[
+        bool, typer.Option("--last", help="Show the last figures of each part; measure nothing.")
+    ] = False,
 ) -> None:
     """Measure speed as ratios to named peers, in one run on this machine.
 
@@ -160,7 +163,8 @@ def bench(
 
     Ctrl-C keeps what was measured.
     """
-    raise typer.Exit(_run_program("tests.bench", *(names or []), *_unless(history)))
+    shown = ["--last"] if last else []
+    raise typer.Exit(_run_program("tests.bench", *(names or []), *_unless(history), *shown))
 
 
 def faults(

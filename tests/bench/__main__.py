@@ -56,15 +56,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("parts", nargs="*", metavar="PART")
     parser.add_argument("--no-history", action="store_true", help="print only, write nothing")
+    parser.add_argument(
+        "--last", action="store_true", help="show the last figures; measure nothing"
+    )
     given = parser.parse_args(arguments)
     unknown = sorted(set(given.parts) - set(PARTS))
     if unknown:
         parser.error(f"there is no part {', '.join(unknown)}; there are {', '.join(PARTS)}")
     wanted = dict.fromkeys(given.parts or PARTS)
     try:
-        history = History(None if given.no_history else RESULTS, hardware())
+        history = History(None if given.no_history and not given.last else RESULTS, hardware())
     except HistoryError as error:
         parser.error(f"{error} {error.hint}")
+    if given.last:
+        return show_last(list(wanted), history)
     return run({part: _measure_of(part) for part in wanted}, history)
 
 
@@ -110,6 +115,17 @@ def run(parts: Mapping[str, Measure], history: History) -> int:
     if interrupted:
         return INTERRUPTED
     return 1 if failed or any(row.reached is False for row in rows) else 0
+
+
+def show_last(parts: Sequence[str], history: History) -> int:
+    """Print the last figures of each part on this hardware; 1 where there are none."""
+    console = Console(width=None if sys.stdout.isatty() else 160)
+    found = history.last(parts)
+    for when, rows in found:
+        console.print(make_table(rows, History(None, ""), f"{rows[0].part}, {when}"))
+    if not found:
+        console.print(f"nothing was measured yet on this hardware: {hardware()}")
+    return 0 if found else 1
 
 
 def _measure_of(part: str) -> Measure:

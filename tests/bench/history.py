@@ -12,6 +12,7 @@ import platform
 import re
 import subprocess
 from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,23 @@ class History:
             if found and "error" not in found:
                 return float(found["seconds"])
         return otherwise
+
+    def last(self, parts: Sequence[str]) -> list[tuple[str, list[Row]]]:
+        """Return for each part that was ever measured when it last was, and its rows."""
+        found = []
+        for part in parts:
+            for run in reversed(self._runs):
+                rows = [row for row in run["rows"] if row["part"] == part]
+                if rows:
+                    names = {field.name for field in fields(Row)}
+                    found.append(
+                        (
+                            f"{run['when'][:10]}, load {run['parts'][part]['load']}",
+                            [Row(**{k: v for k, v in row.items() if k in names}) for row in rows],
+                        )
+                    )
+                    break
+        return found
 
     def ratio(self, row: Row) -> float | None:
         """Return the ratio of the same row in the last run that has it."""

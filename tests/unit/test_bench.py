@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +123,19 @@ def test_the_last_run_gives_the_estimate_and_the_ratio_before(tmp_path: Path) ->
     assert third.seconds("b", 7.0) == 7.0
     assert third.ratio(FAST) == 3.0
     assert third.ratio(SLOW) is None
+
+
+def test_the_last_figures_of_each_part_are_shown_without_measuring(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert bench.show_last(["a", "b"], History(tmp_path, "cpu")) == 1
+    assert "nothing was measured yet" in capsys.readouterr().out
+    for part, row in (("a", FAST), ("b", SLOW), ("a", replace(FAST, ratio=7.25))):
+        History(tmp_path, "cpu").add(part, [row], 1.0, 0.5, "")
+    assert bench.show_last(["a", "b", "c"], History(tmp_path, "cpu")) == 0
+    printed = capsys.readouterr().out
+    assert "7.25" in printed and "missed" in printed and "3.00" not in printed
+    assert "load 0.5" in printed
 
 
 def test_the_table_shows_each_row_with_its_goal(capsys: pytest.CaptureFixture[str]) -> None:
