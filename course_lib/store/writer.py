@@ -1,8 +1,9 @@
 """Writing: chunks and their vectors go in, rows come out, all of a document or nothing.
 
-Rows travel by binary COPY into a temporary table, and from there into the real one by a single
-`INSERT … ON CONFLICT DO UPDATE`. The same transaction deletes what a new version of a document no
-longer has, so that nobody ever sees half of one version and half of another.
+Rows travel by binary COPY into a temporary table, and those that are new or changed go from there
+into the real one by a single `INSERT … ON CONFLICT DO UPDATE`. The same transaction deletes what a
+new version of a document no longer has, so that nobody ever sees half of one version and half of
+another.
 """
 
 from __future__ import annotations
@@ -75,22 +76,30 @@ SELECT pg_advisory_xact_lock(hashtextextended(source, 0)) FROM (
     FROM incoming ORDER BY 1) AS sources (source)
 """
 
+# EXCEPT compares by hashing. With NOT EXISTS the planner, which takes the columns of a key for
+# independent, expects one row and compares each with each.
 _DELETE_STALE: LiteralString = """
 DELETE FROM {table} AS old
-USING (SELECT DISTINCT partition, tenant_id, repo_slug, branch, document_name FROM incoming) AS new
-WHERE (old.partition, old.tenant_id, old.repo_slug, old.branch, old.document_name)
-    = (new.partition, new.tenant_id, new.repo_slug, new.branch, new.document_name)
-  AND NOT EXISTS (
-    SELECT FROM incoming
-    WHERE incoming.partition = old.partition AND incoming.tenant_id = old.tenant_id
-      AND incoming.repo_slug = old.repo_slug AND incoming.branch = old.branch
-      AND incoming.document_name = old.document_name AND incoming.chunk_index = old.chunk_index)
+USING (
+    SELECT {key} FROM {table}
+    JOIN (SELECT DISTINCT {document} FROM incoming) AS documents USING ({document})
+    EXCEPT SELECT {key} FROM incoming
+) AS stale
+WHERE ({old}) = ({stale})
 """
 
 _UPSERT: LiteralString = """
 WITH written AS (
     INSERT INTO {table} AS old ({columns})
     SELECT {columns} FROM incoming
+    -- What is there already would have its words computed before the conflict is seen.
+    WHERE NOT EXISTS (
+        SELECT FROM {table} AS same
+        WHERE same.partition = incoming.partition AND same.tenant_id = incoming.tenant_id
+          AND same.repo_slug = incoming.repo_slug AND same.branch = incoming.branch
+          AND same.document_name = incoming.document_name
+          AND same.chunk_index = incoming.chunk_index
+          AND ({same}) IS NOT DISTINCT FROM ({given}))
     ORDER BY partition, tenant_id, repo_slug, branch, document_name, chunk_index
     ON CONFLICT (partition, tenant_id, repo_slug, branch, document_name, chunk_index)
     DO UPDATE SET ({payload}, updated_at) = ({excluded}, now())
@@ -179,7 +188,15 @@ def _replace(
             copy.write_row(row)
     cursor.execute("ANALYZE incoming")
     cursor.execute(_TAKE_TURNS)
-    deleted = cursor.execute(sql.SQL(_DELETE_STALE).format(table=table)).rowcount
+    deleted = cursor.execute(
+        sql.SQL(_DELETE_STALE).format(
+            table=table,
+            key=sql.SQL(", ").join(map(sql.Identifier, KEY)),
+            document=sql.SQL(DOCUMENT),
+            old=_qualified("old", KEY),
+            stale=_qualified("stale", KEY),
+        )
+    ).rowcount
     cursor.execute(
         sql.SQL(_UPSERT).format(
             table=table,
@@ -187,6 +204,8 @@ def _replace(
             payload=sql.SQL(", ").join(map(sql.Identifier, payload)),
             excluded=_qualified("excluded", payload),
             old=_qualified("old", payload),
+            same=_qualified("same", payload),
+            given=_qualified("incoming", payload),
         )
     )
     inserted, updated = cursor.fetchone() or (0, 0)
