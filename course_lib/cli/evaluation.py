@@ -67,13 +67,17 @@ def evaluate_search(
     from course_lib.embedder import EmbeddingClient
     from course_lib.evaluation.corpora import Corpus, indexed, questions_about, searcher
     from course_lib.evaluation.kept import read_run, write_run
+    from course_lib.evaluation.pairs import check_comparable
     from course_lib.evaluation.questions import read_questions
     from course_lib.evaluation.report import print_comparison, print_each, print_run
     from course_lib.evaluation.runs import evaluate
 
     corpora = [Corpus.parse(given) for given in corpus]
-    asked = questions_about(read_questions(questions), corpora, say)
+    kinds = list(dict.fromkeys(one.kind for one in corpora))
+    asked = questions_about(read_questions(questions, kinds=kinds, say=say), corpora, say)
     before = read_run(against) if against else None
+    if before:
+        check_comparable(before, asked)
     reranked = None if rerank == "none" else rerank
     name = " + ".join(filter(None, (mode, reranked)))
     if own or len(corpora) == 1:

@@ -6,16 +6,24 @@ and field, before anything is measured with it.
 
 from __future__ import annotations
 
+import difflib
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from course_lib.errors import InputError
 from course_lib.records import check_source_path
 
-HINT = "A question is one line of JSON with question, kind and gold_paths; see data/questions."
+HINT = (
+    'A question is a line of JSON: {"question": "…", "kind": "docs", "gold_paths": ["FILE.md"]}; '
+    "data/README.md describes all fields."
+)
+
+
+LONGEST_NAME = 60
+"""Characters of a field's name that are shown."""
 
 
 @dataclass(frozen=True)
@@ -87,18 +95,44 @@ class Question:
         return any(one["kind"] in text and one["name"] in text for one in self.gold_resources)
 
 
-def read_questions(path: Path) -> list[Question]:
-    """Read questions, one JSON object a line; empty lines are passed over.
+def read_questions(
+    path: Path,
+    *,
+    kinds: Sequence[str] = ("docs",),
+    say: Callable[[str], None] = lambda sentence: None,
+) -> list[Question]:
+    r"""Read questions, one JSON object a line; empty lines are passed over.
 
-    Fields other than those of `Question` are left alone. An `id` that is missing is the number of
-    the line, as in ``"q03"``.
+    An `id` that is missing is the number of the line, as in ``"q03"``.
+
+    Parameters
+    ----------
+    path
+        A file of JSON Lines; its fields are described in `data/README.md`.
+    kinds
+        The corpora at hand. A question that names no kind is about the only one; where there are
+        several, that is a mistake.
+    say
+        Told which fields have no effect, since no field is called so, and how many questions name
+        no kind.
 
     Raises
     ------
     InputError
         If the file cannot be read or holds no question, or a line is none: the message names the
         line and the field.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "asked.jsonl")
+    ...     _ = path.write_text('{"question": "When?", "gold_paths": ["a.md"]}\n', encoding="utf-8")
+    ...     read_questions(path, kinds=["docs"], say=print)[0].kind
+    asked.jsonl: lines without a kind: 1, the first is line 1; taken to be about docs
+    'docs'
     """
+    only = kinds[0] if len(kinds) == 1 else None
     try:
         lines = path.read_text(encoding="utf-8-sig").split("\n")
     except OSError as error:
@@ -109,11 +143,23 @@ def read_questions(path: Path) -> list[Question]:
         raise InputError(f"{path.name} is not UTF-8: {error}", hint="Save it as UTF-8.") from None
     questions: dict[str, Question] = {}
     lines_of: dict[str, int] = {}
+    without_kind: list[int] = []
+    strange: set[str] = set()
     for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         try:
-            question = _question(json.loads(line), number)
+            record = json.loads(line)
+            for field, told in _strange_fields(record):
+                if field not in strange:
+                    say(f"{path.name}, line {number}: {told}")
+                strange.add(field)
+            if isinstance(record, Mapping) and "kind" not in record:
+                without_kind.append(number)
+                if only is None:
+                    wanted = " or ".join(f'"kind": "{kind}"' for kind in kinds)
+                    raise ValueError(f"kind: it is missing; write {wanted}")
+            question = _question(record, number, only)
             if question.id in questions:
                 raise ValueError(f"id: {question.id!r} is that of line {lines_of[question.id]} too")
         except json.JSONDecodeError as error:
@@ -127,23 +173,44 @@ def read_questions(path: Path) -> list[Question]:
         lines_of[question.id] = number
     if not questions:
         raise InputError(f"{path.name} holds no question", hint=HINT)
+    if without_kind:
+        say(
+            f"{path.name}: lines without a kind: {len(without_kind)}, the first is line "
+            f"{without_kind[0]}; taken to be about {only}"
+        )
     return list(questions.values())
 
 
-def _question(record: object, number: int) -> Question:
+def _strange_fields(record: object) -> Iterator[tuple[str, str]]:
+    """Yield each field that no question has, and what to say of it."""
+    if not isinstance(record, Mapping):
+        return
+    known = [field.name for field in fields(Question)]
+    for name in record:
+        if name in known:
+            continue
+        absent = [field for field in known if field not in record]
+        meant = difflib.get_close_matches(name.lower(), absent, n=1, cutoff=0.75)
+        told = f"{name[:LONGEST_NAME]!r} is no field of a question and has no effect"
+        yield name, f"{told}; is {meant[0]} meant?" if meant else told
+
+
+def _question(record: object, number: int, kind: str | None) -> Question:
     """Return the question that a line holds; a ValueError begins with the field's name."""
     if not isinstance(record, Mapping):
         raise ValueError(f"question: a JSON object is expected, not {_kind(record)}")
     question = Question(
         id=_text(record, "id", f"q{number:02d}"),
         question=_text(record, "question"),
-        kind=_text(record, "kind", "docs"),
+        kind=_text(record, "kind", kind),
         gold_paths=_paths(record, "gold_paths"),
         gold_resources=_resources(record),
         also_acceptable_paths=_paths(record, "also_acceptable_paths"),
         answer_contains=_texts(record, "answer_contains"),
         split=_text(record, "split", ""),
     )
+    if "gold_paths" not in record:
+        raise ValueError("gold_paths: it is missing")
     if not question.gold_paths:
         raise ValueError("gold_paths: at least one path is needed")
     return question

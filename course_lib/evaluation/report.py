@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import statistics
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from course_lib.evaluation.metrics import NAMES
+from course_lib.evaluation.pairs import in_both, only_in_first
 from course_lib.evaluation.runs import Answer, Run, Unit, compare
+from course_lib.evaluation.statistics import FEWEST, bootstrap_interval, why_no_interval
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -19,12 +23,22 @@ def print_run(console: Console, run: Run) -> None:
 
 
 def print_comparison(console: Console, before: Run, after: Run) -> None:
-    """Print what changed between two runs, by kind, with the interval of the difference."""
-    console.print(f"Against {before.name}, question by question:")
-    for kind in after.kinds:
-        console.print(
-            f"  {kind}: {compare(before.about(kind), after.about(kind))}", highlight=False
-        )
+    """Print what changed between two runs, by kind, with the interval of the difference.
+
+    The questions that both asked are compared; how many others there are is said, by kind.
+    """
+    console.print(f"Against {before.name}, question by question:", markup=False)
+    old, new = in_both(before, after)
+    lines = [f"{kind}: {_change(old.about(kind), new.about(kind))}" for kind in new.kinds]
+    for whose, counts in (
+        ("the kept run", only_in_first(before, after)),
+        ("this run", only_in_first(after, before)),
+    ):
+        if counts:
+            told = ", ".join(f"{kind} ({count})" for kind, count in counts.items())
+            lines.append(f"left out, since only {whose} asked them: {told}")
+    for line in lines:
+        console.print(f"  {line}", markup=False, highlight=False, soft_wrap=True)
 
 
 def print_each(console: Console, run: Run) -> None:
@@ -38,18 +52,49 @@ def _print_table(console: Console, run: Run, by: Unit) -> None:
 
     parts = {kind: run.about(kind) for kind in run.kinds}
     counts = {kind: len(part.values(by=by)) for kind, part in parts.items()}
-    table = Table(
-        title=f"{run.name}, by {by}", caption="in brackets: where 95 % of redrawn sets lie"
-    )
+    caption = "in brackets: where 95 % of redrawn sets lie"
+    if any(0 < count < FEWEST for count in counts.values()):
+        caption += f"; n is too small for an interval with fewer than {FEWEST} questions"
+    table = Table(title=f"{run.name}, by {by}", caption=caption)
     table.add_column("")
     for kind, count in counts.items():
         if count:
             table.add_column(f"{kind} ({count})", justify="right")
     for name in NAMES:
-        intervals = [part.interval(name, by) for kind, part in parts.items() if counts[kind]]
-        cells = [f"{one.mean:.3f} \\[{one.low:.2f}, {one.high:.2f}]" for one in intervals]
-        table.add_row(name, *cells)
+        values = [part.values(name, by) for kind, part in parts.items() if counts[kind]]
+        table.add_row(name, *map(_cell, values))
     console.print(table)
+
+
+def _cell(values: Sequence[float]) -> str:
+    r"""Return a mean with its interval, or why it has none, as rich's markup.
+
+    Examples
+    --------
+    >>> _cell([0.0, 1.0]), _cell([1.0] * 9), _cell([0.0, 1.0] * 50)
+    ('0.500 (n too small)', '1.000 (all equal)', '0.500 \\[0.40, 0.60]')
+    """
+    if why := why_no_interval(values):
+        return f"{statistics.fmean(values):.3f} ({why})"
+    mean, low, high = bootstrap_interval(values)
+    return f"{mean:.3f} \\[{low:.2f}, {high:.2f}]"
+
+
+def _change(before: Run, after: Run) -> str:
+    """Return what changed between two runs of the same questions, as a line."""
+    compared = compare(before, after)
+    differences = [new - old for old, new in zip(before.values(), after.values(), strict=True)]
+    why = why_no_interval(differences)
+    if not why:
+        return str(compared)
+    reason = "every question changed by the same, so there is no interval"
+    if len(differences) < FEWEST:
+        reason = "n is too small for an interval"
+    return (
+        f"{compared.metric} {compared.before:.3f} → {compared.after:.3f}: "
+        f"{compared.difference.mean:+.3f} ({reason}), questions better: {len(compared.better)}, "
+        f"worse: {len(compared.worse)}; undecided"
+    )
 
 
 def _lines(answer: Answer) -> list[str]:

@@ -15,6 +15,10 @@ RESAMPLES = 2_000
 """Sets that are drawn; the ends of an interval then stand to about two decimals."""
 
 
+FEWEST = 4
+"""Values below which redrawn sets are too much alike for an interval to say anything."""
+
+
 class Interval(NamedTuple):
     """A mean, and where it would lie for nearly all sets of questions of this sort."""
 
@@ -113,3 +117,19 @@ def paired_interval(
         raise ValueError(f"{len(before)} values cannot be paired with {len(after)}")
     differences = [new - old for old, new in zip(before, after, strict=True)]
     return bootstrap_interval(differences, confidence, resamples, seed)
+
+
+def why_no_interval(values: Sequence[float]) -> str:
+    """Return why an interval around the mean of values would say nothing; empty where it does.
+
+    The bootstrap knows the values at hand alone: three of them make at most ten different sets,
+    and equal ones make one, whose interval has no width however unsure the mean is.
+
+    Examples
+    --------
+    >>> why_no_interval([0.5, 1.0, 1.0]), why_no_interval([1.0] * 4), why_no_interval([0, 1] * 4)
+    ('n too small', 'all equal', '')
+    """
+    if len(values) < FEWEST:
+        return "n too small"
+    return "all equal" if max(values) - min(values) < 1e-9 else ""

@@ -57,17 +57,32 @@ def test_json_has_a_line_of_metrics_for_each_kind_and_a_kept_run_is_compared(
     assert again.returncode == 0, again.stderr
     assert "dense + maxsim, own corpus, by file" in again.stdout
     assert "ship  place 1  How many masts has a frigate?" in again.stdout
-    assert "docs: mrr@10 1.000 → 1.000: +0.000" in again.stdout
+    assert "docs: mrr@10 1.000 → 1.000: +0.000 (n is too small for an interval)" in again.stdout
+    assert "1.000 (n too small)" in again.stdout
+    # A part of the questions, whose kind is that of the only corpus.
+    first = json.loads(asked.read_text(encoding="utf-8").splitlines()[0])
+    del first["kind"]
+    part = tmp_path / "part.jsonl"
+    part.write_text(json.dumps(first | {"by": "me"}), encoding="utf-8")
+    docs = ("-c", f"docs={folder}", "--rerank", "none")
+    again = command("eval", part, *docs, "--json", "--against", kept)
+    assert json.loads(again.stdout)["docs"]["n"] == 1, again.stderr
+    assert "lines without a kind: 1, the first is line 1; taken to be about docs" in again.stderr
+    assert "line 1: 'by' is no field of a question and has no effect" in again.stderr
+    assert "only the kept run asked them: docs (1), manifests (1)" in again.stderr
 
 
 def test_mistakes_are_told_before_anything_is_ingested(
     command: Course, asked: Path, folder: Path, tmp_path: Path
 ) -> None:
     broken = tmp_path / "broken.jsonl"
-    broken.write_text('{"question": "When?", "kind": "docs"}', encoding="utf-8")
-    assert "broken.jsonl, line 1, gold_paths" in command.fails(
-        "eval", broken, "--corpus", f"docs={folder}"
-    )
+    broken.write_text('{"question": "When?", "kind": "docs", "gold_path": ["a"]}', encoding="utf-8")
+    said = command.fails("eval", broken, "--corpus", f"docs={folder}")
+    assert "broken.jsonl, line 1, gold_paths: it is missing" in said
+    assert "'gold_path' is no field of a question and has no effect; is gold_paths meant?" in said
+    broken.write_text('{"question": "When?", "gold_paths": ["a"]}', encoding="utf-8")
+    said = command.fails("eval", broken, "-c", f"docs={folder}", "-c", f"code={tmp_path}")
+    assert 'broken.jsonl, line 1, kind: it is missing; write "kind": "docs" or' in said
     assert "is not a directory" in command.fails("eval", asked, "--corpus", "docs=nowhere")
     assert "no question is about code" in command.fails("eval", asked, "-c", f"code={folder}")
     assert "holds no run" in command.fails(

@@ -5,6 +5,8 @@ import os
 import socket
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,8 @@ from course_lib.store import fresh_database
 from course_lib.teaching.doctor import examine
 from course_lib.teaching.doctor.database import loopback_finding, state_finding, url_finding
 from course_lib.teaching.doctor.examine import notebooks_finding
+from course_lib.teaching.doctor.finding import Finding
+from course_lib.teaching.doctor.grading import Begun, cluster_finding, fence_finding
 from course_lib.teaching.doctor.machine import (
     disk_finding,
     encoding_finding,
@@ -30,6 +34,7 @@ from course_lib.teaching.doctor.packages import (
     torch_finding,
     variables_finding,
 )
+from course_lib.teaching.grade.fence import WITHOUT, installed_fence
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -39,24 +44,30 @@ def findings():
     return examine()
 
 
+@pytest.fixture(scope="module")
+def elsewhere(tmp_path_factory: pytest.TempPathFactory):
+    return examine(tmp_path_factory.mktemp("no-course"))
+
+
 def test_nothing_fails_where_the_tests_run(findings) -> None:
     assert [finding for finding in findings if finding.state == "fail"] == []
 
 
 def test_every_part_is_looked_at(findings) -> None:
     wanted = "Python wheels environment packages PyTorch model kernel encoding state disk memory"
+    wanted += " fence grading"
     assert set(wanted.split()) <= {finding.name for finding in findings}
     assert not [finding for finding in findings if "could not be looked at" in finding.detail]
 
 
-def test_a_folder_that_is_no_course_makes_findings_and_no_traceback(tmp_path: Path) -> None:
-    findings = {finding.name: finding for finding in examine(tmp_path)}
+def test_a_folder_that_is_no_course_makes_findings_and_no_traceback(elsewhere) -> None:
+    findings = {finding.name: finding for finding in elsewhere}
     assert findings["packages"].state == "warn"
     assert "requirements.lock" in findings["packages"].detail
 
 
-def test_every_fault_has_a_fix(tmp_path: Path) -> None:
-    for finding in examine(tmp_path):
+def test_every_fault_has_a_fix(elsewhere) -> None:
+    for finding in elsewhere:
         assert finding.state == "ok" or finding.fix
 
 
@@ -203,6 +214,48 @@ def test_a_state_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     assert state_finding(tmp_path / "new").state == "ok"
     (tmp_path / "file").write_text("", encoding="utf-8")
     assert state_finding(tmp_path / "file").state == "fail"
+
+
+def test_a_machine_without_bubblewrap_gets_a_warning(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    finding = fence_finding()
+    assert finding.state == "warn" and "only `course grade`" in finding.detail
+    assert "apt-get install bubblewrap" in finding.fix and WITHOUT not in finding.fix
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="bubblewrap is for Linux")
+def test_a_bubblewrap_that_does_not_work_is_a_warning_with_its_words(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    program = tmp_path / "bwrap"
+    program.write_text("#!/bin/sh\necho 'no permissions here' >&2\nexit 1\n", encoding="utf-8")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    fence, cluster = fence_finding(), cluster_finding()
+    assert (fence.state, cluster.state) == ("warn", "warn")
+    assert "no permissions here" in fence.detail and "AppArmor" in fence.fix
+    assert "no permissions here" in cluster.detail and cluster.fix
+
+
+def test_the_server_of_a_grading_run_is_tried() -> None:
+    works = fence_finding().state == "ok" or installed_fence() is None
+    finding = cluster_finding()
+    assert finding.state == ("ok" if works else "warn"), finding.detail
+
+
+def test_what_does_not_end_is_left_behind() -> None:
+    release = threading.Event()
+
+    def never() -> Finding:
+        release.wait()
+        return Finding("grading", "ok", "at last")
+
+    begun = Begun("grading", never)
+    assert begun.wait(deadline=0.0).state == "warn" and begun.wait(deadline=0.0).fix
+    release.set()
+    assert begun.wait(time.monotonic() + 60).detail == "at last"
 
 
 def test_missing_notebooks_are_named(tmp_path: Path) -> None:

@@ -1,7 +1,8 @@
 """`course doctor`: what is wrong on this machine, and the fix.
 
-It looks at the machine, the packages, the database and the folder, starts and changes nothing, and
-takes a second or two. An examination that itself fails is a finding like the others.
+It looks at the machine, the packages, the database, the folder and what grading needs, changes
+nothing, and takes two or three seconds. An examination that itself fails is a finding like the
+others.
 """
 
 from course_lib.teaching.doctor.examine import examine, main

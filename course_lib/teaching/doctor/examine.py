@@ -14,14 +14,16 @@ from pathlib import Path
 from course_lib.installer.machine import this_machine
 from course_lib.installer.pytorch import torch_pin
 from course_lib.settings import project_root, settings, state_dir
-from course_lib.teaching.doctor import database, machine, packages
+from course_lib.teaching.doctor import database, grading, machine, packages
 from course_lib.teaching.doctor.finding import Finding
 
 _COLOURS = {"ok": "green", "warn": "yellow", "fail": "red"}
 
 
 def examine(root: Path | None = None) -> list[Finding]:
-    """Return all findings; never raises, starts nothing and changes nothing.
+    """Return all findings; never raises, and leaves everything as it was.
+
+    The PostgreSQL of a grading run is started, and gone when this returns.
 
     Parameters
     ----------
@@ -66,6 +68,7 @@ def main() -> int:
 
 
 def _examinations(base: Path) -> dict[str, Callable[[], Finding | Iterable[Finding]]]:
+    grading_findings = grading.begin_grading()
     return {
         "Python": lambda: machine.python_finding(tuple(sys.version_info[:3]), sys.executable),
         "wheels": lambda: machine.wheels_finding(this_machine()),
@@ -88,6 +91,7 @@ def _examinations(base: Path) -> dict[str, Callable[[], Finding | Iterable[Findi
         ),
         "memory": _memory,
         "labs": lambda: notebooks_finding(base),
+        "grading": grading_findings,
         "tools": lambda: machine.tools_findings(shutil.which),
     }
 

@@ -206,8 +206,7 @@ def find_fence(*, sandbox: bool = True) -> Fence:
     """
     if not sandbox:
         return Fence("none", f"No fence. {WITHOUT}")
-    program = shutil.which("bwrap") if sys.platform == "linux" else None
-    if program is None:
+    if (fence := installed_fence()) is None:
         raise GradeError(
             "There is no fence on this machine to run other people's code in",
             hint=(
@@ -215,7 +214,7 @@ def find_fence(*, sandbox: bool = True) -> Fence:
                 f"a container or virtual machine, with --no-sandbox inside. {WITHOUT}"
             ),
         )
-    if fault := _fault(program):
+    if fault := _fault(fence.program):
         raise GradeError(
             f"bubblewrap cannot fence anything in on this machine: {fault}",
             hint=(
@@ -224,6 +223,14 @@ def find_fence(*, sandbox: bool = True) -> Fence:
                 f"--cap-add SYS_ADMIN --security-opt seccomp=unconfined. Or --no-sandbox. {WITHOUT}"
             ),
         )
+    return fence
+
+
+def installed_fence() -> Fence | None:
+    """Return the fence of this machine before it is proven to hold; None where there is none."""
+    program = shutil.which("bwrap") if sys.platform == "linux" else None
+    if program is None:
+        return None
     return Fence(
         "bubblewrap",
         "bubblewrap: no network, no other processes, a read-only view of the interpreter, the "

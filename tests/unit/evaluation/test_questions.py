@@ -36,6 +36,39 @@ def test_missing_fields_are_filled_and_others_left_alone(tmp_path: Path) -> None
     assert question == Question("q02", "When?", "docs", ("a.md",), split="tune")
 
 
+def test_a_field_that_no_question_has_is_told_once(tmp_path: Path) -> None:
+    odd = {"question": "When?", "kind": "docs", "gold_path": ["a.md"], "author": "me"}
+    path = written(
+        tmp_path, GOOD | {"author": "me", "Split": "tune"}, GOOD | {"author": "you"}, odd
+    )
+    told: list[str] = []
+    with pytest.raises(InputError, match="line 3, gold_paths: it is missing"):
+        read_questions(path, say=told.append)
+    assert told == [
+        "asked.jsonl, line 1: 'author' is no field of a question and has no effect",
+        "asked.jsonl, line 1: 'Split' is no field of a question and has no effect; is split meant?",
+        "asked.jsonl, line 3: 'gold_path' is no field of a question and has no effect; "
+        "is gold_paths meant?",
+    ]
+
+
+def test_a_question_without_a_kind_is_about_the_only_corpus_or_a_mistake(tmp_path: Path) -> None:
+    bare = {name: value for name, value in GOOD.items() if name != "kind"}
+    path = written(tmp_path, GOOD, bare, bare)
+    told: list[str] = []
+    kinds = [one.kind for one in read_questions(path, kinds=["wiki"], say=told.append)]
+    assert kinds == ["docs", "wiki", "wiki"]
+    assert told == [
+        "asked.jsonl: lines without a kind: 2, the first is line 2; taken to be about wiki"
+    ]
+    with pytest.raises(InputError) as caught:
+        read_questions(path, kinds=["docs", "code"])
+    assert (
+        'asked.jsonl, line 2, kind: it is missing; write "kind": "docs" or "kind": "code"'
+        in str(caught.value)
+    )
+
+
 def test_windows_line_ends_and_a_byte_order_mark_are_read(tmp_path: Path) -> None:
     path = tmp_path / "asked.jsonl"
     path.write_bytes(b"\xef\xbb\xbf" + json.dumps(GOOD).encode() + b"\r\n")
@@ -51,7 +84,8 @@ def test_windows_line_ends_and_a_byte_order_mark_are_read(tmp_path: Path) -> Non
         (GOOD | {"question": " "}, "line 2, question: it is empty"),
         (GOOD | {"question": 3}, "line 2, question: text is expected, not a number"),
         (GOOD | {"kind": None}, "line 2, kind: it is missing"),
-        ({"question": "When?", "kind": "docs"}, "line 2, gold_paths: at least one"),
+        ({"question": "When?", "kind": "docs"}, "line 2, gold_paths: it is missing"),
+        (GOOD | {"gold_paths": []}, "line 2, gold_paths: at least one"),
         (GOOD | {"gold_paths": "a.md"}, "line 2, gold_paths: a list is expected, not text"),
         (GOOD | {"gold_paths": [None]}, "line 2, gold_paths: it holds null"),
         (GOOD | {"gold_paths": ["/a.md"]}, "line 2, gold_paths: '/a.md' must be relative"),

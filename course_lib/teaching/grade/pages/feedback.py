@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 
 from course_lib.teaching.grade.gradebook import Gradebook
 from course_lib.teaching.grade.marking import Grade, Mark
 from course_lib.teaching.grade.master import Master, MasterCell
 from course_lib.teaching.grade.pages.layout import FEWEST, distribution, page, points, shown
+from course_lib.teaching.grade.pages.syntax import with_line
 
 WORDS = {
     "passed": "passed",
@@ -27,6 +28,9 @@ WORDS = {
 OFFER = re.compile(r"\n(?:hint \d+ of \d+: |lab\.hint\().*\Z", re.DOTALL)
 """The end of what a check of the course's says, about its hints."""
 
+LONGEST = 20_000
+"""Characters of a message that are shown: what the learner's process says may be of any length."""
+
 
 def feedback_page(book: Gradebook, master: Master, grade: Grade) -> str:
     """Return a learner's page, which says nothing about any other learner by name."""
@@ -37,7 +41,7 @@ def feedback_page(book: Gradebook, master: Master, grade: Grade) -> str:
             f"{points(grade.score)} of {points(grade.max)} points so far; a person will look at it"
         )
     cells = {cell.grade_id: cell for cell in master.checks}
-    parts = [_check(mark, cells[mark.grade_id], master) for mark in grade.marks]
+    parts = [_check(mark, cells[mark.grade_id], master, grade.answers) for mark in grade.marks]
     if grade.notes:
         items = "".join(f"<li>{shown(note)}</li>" for note in grade.notes)
         parts.append(f"<h2>About the file</h2>\n<ul>{items}</ul>")
@@ -61,7 +65,7 @@ def hints_of(master: Master, cell: MasterCell) -> Sequence[str]:
     return exercise.hints if exercise else ()
 
 
-def _check(mark: Mark, cell: MasterCell, master: Master) -> str:
+def _check(mark: Mark, cell: MasterCell, master: Master, answers: Mapping[str, str]) -> str:
     name = f"Exercise {cell.exercise}" if cell.exercise else mark.grade_id
     words = WORDS.get(mark.state, "to be decided by a person")
     kind = "passed" if mark.state == "passed" else "undecided" if mark.points is None else "failed"
@@ -70,7 +74,8 @@ def _check(mark: Mark, cell: MasterCell, master: Master) -> str:
         f"({points(mark.points)} of {points(mark.max)})</h2>"
     ]
     hints = hints_of(master, cell) if mark.state not in ("passed", "undecided") else ()
-    said = _without_hidden(mark, cell)
+    said = with_line(_without_hidden(mark, cell), answers)
+    said = said if len(said) <= LONGEST else f"{said[:LONGEST]} …"
     if hints:
         said = OFFER.sub("", said)  # they are all below
     if said and mark.state != "passed" and not said.endswith("not attempted yet"):

@@ -16,6 +16,9 @@ from course_lib.teaching.grade.pages.layout import distribution, page, points, s
 COMMONEST = 3
 """Wrong answers that are shown of each check."""
 
+_DIFFERENT = re.compile(r"(?<=<ipython-input-)\d+-\w+|0x[0-9a-f]+|\d+")
+"""What differs in messages that say the same."""
+
 
 def overview_page(book: Gradebook) -> str:
     """Return the page of a whole run."""
@@ -39,17 +42,22 @@ def overview_page(book: Gradebook) -> str:
 
 
 def commonest(said: Iterable[tuple[str, str]]) -> list[tuple[str, list[str]]]:
-    """Group learners by what a check told them, numbers and addresses apart; commonest first.
+    """Group learners by what a check told them; numbers, addresses and cells may differ.
+
+    The commonest come first.
 
     Examples
     --------
     >>> commonest([("ada", "got 3"), ("bob", "got 4"), ("cy", "no such name")])
     [('got 3', ['ada', 'bob']), ('no such name', ['cy'])]
+    >>> place = "SyntaxError: expected ':' (<ipython-input-1-{}>, line 3)".format
+    >>> [learners for _, learners in commonest([("ada", place("deb3")), ("bob", place("f00d"))])]
+    [['ada', 'bob']]
     """
     groups: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for learner, text in said:
         short = "\n".join(text.splitlines()[:5])
-        groups[re.sub(r"0x[0-9a-f]+|\d+", "#", short)].append((learner, short))
+        groups[_DIFFERENT.sub("#", short)].append((learner, short))
     ordered = sorted(groups.values(), key=lambda group: -len(group))
     return [(group[0][1], [learner for learner, _ in group]) for group in ordered]
 

@@ -1,0 +1,69 @@
+"""What a person reads of a run: intervals where they say something, and what was left out."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console
+
+from course_lib.errors import InputError
+from course_lib.evaluation import Question, Run
+from course_lib.evaluation.pairs import check_comparable
+from course_lib.evaluation.report import print_comparison, print_run
+from course_lib.evaluation.runs import Answer
+
+
+def run(name: str, **places: list[int]) -> Run:
+    """Return a run that found each kind's files at these places, 0 for not at all."""
+    answers = []
+    for kind, found in places.items():
+        for number, place in enumerate(found):
+            question = Question(f"{kind}{number}", f"{number}?", kind, ("a.md",))
+            files = [f"{n}.md" for n in range(10)]
+            if place:
+                files[place - 1] = "a.md"
+            answers.append(Answer(question, tuple(files), ()))
+    return Run(name, tuple(answers))
+
+
+def printed(what: object, *runs: Run) -> str:
+    told = io.StringIO()
+    what(Console(file=told, width=200), *runs)  # type: ignore[operator]
+    return told.getvalue()
+
+
+def test_an_interval_is_printed_only_where_it_says_something() -> None:
+    table = printed(print_run, run("new", few=[1, 2, 0], same=[2] * 9, many=[1, 2, 4, 0] * 5))
+    [row] = [line for line in table.splitlines() if "mrr@10" in line]
+    assert "0.500 (n too small)" in row and "0.500 (all equal)" in row and "0.438 [0." in row
+    assert "n is too small for an interval with fewer than 4 questions" in " ".join(table.split())
+    assert "too small" not in printed(print_run, run("new", same=[2] * 4))
+
+
+def test_a_comparison_of_few_questions_has_no_interval_and_is_undecided() -> None:
+    old, new = run("old", few=[2, 2, 2], same=[2] * 9), run("new", few=[1, 1, 1], same=[1] * 9)
+    few, same = printed(print_comparison, old, new).splitlines()[1:]
+    assert "+0.500 (n is too small for an interval), questions better: 3" in few
+    assert "+0.500 (every question changed by the same" in same
+    assert few.endswith("undecided") and same.endswith("undecided") and "[" not in few + same
+    old, new = run("old", many=[2] * 9 + [1]), run("new", many=[1] * 10)
+    assert printed(print_comparison, old, new).rstrip().endswith("worse: 0; better")
+
+
+def test_questions_that_only_one_of_two_runs_asked_are_told() -> None:
+    old = run("old", docs=[1, 2, 4, 3, 5], code=[1, 1])
+    new = run("new", manifests=[1], docs=[1, 1, 1, 1])
+    told = printed(print_comparison, old, new)
+    assert "docs: mrr@10 0.521 → 1.000: +0.479 [" in told
+    assert "left out, since only the kept run asked them: docs (1), code (2)" in told
+    assert "left out, since only this run asked them: manifests (1)" in told
+    assert "code:" not in told and "manifests:" not in told
+    assert "left out" not in printed(print_comparison, old, old)
+
+
+def test_a_run_of_other_questions_is_refused() -> None:
+    old, other = run("old", docs=[1]), run("new", code=[1])
+    with pytest.raises(InputError, match="asked none of these questions"):
+        check_comparable(old, [answer.question for answer in other.answers])
+    check_comparable(old, [answer.question for answer in old.answers])
