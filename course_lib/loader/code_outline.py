@@ -215,22 +215,19 @@ def leading(text: str, start: int, floor: int, comment: str, width: int = 0) -> 
     # A comment of one line longer than this is no part of a definition that fits any size in use.
     if text.rfind(comment, max(floor, start - 2000), start) < 0:
         return start
-    above = text[max(floor, start - 160) : start].rstrip()
-    line = above.rfind("\n") + 1
-    if line and not above[line:].lstrip(" \t").startswith(comment):
-        return start  # which is the rule, and quickly found out
     first = start
     while start > floor:
         line = text.rfind("\n", 0, start - 1) + 1
-        content = text[line:start].lstrip(" \t")
-        if line < floor or not (
-            content.startswith(comment)
-            and start - line - len(content) <= width
-            or content.isspace()
-        ):
+        if line < floor:
             break
-        if not content.isspace():
+        if text.startswith(comment, line):
             first = line
+        else:
+            content = text[line:start].lstrip(" \t")
+            if content.startswith(comment) and start - line - len(content) <= width:
+                first = line
+            elif not content.isspace():
+                break
         start = line
     return first
 

@@ -66,8 +66,9 @@ class CodeSpan:
 def split_units(text: str, outline: Outline, chunk_size: int, chunk_overlap: int) -> list[CodeSpan]:
     """Return the spans of all units of `outline`, which is that of `text`; see `split_code`."""
     splitter = _Splitter(text, outline, chunk_size, chunk_overlap)
+    top = _Context()
     for unit in outline.units():
-        splitter.split(unit, _Context())
+        splitter.split(unit, top)
     return splitter.spans
 
 
@@ -84,8 +85,10 @@ class _Splitter:
 
     def split(self, unit: Unit, context: _Context, depth: int = 0) -> None:
         """Add the spans of `unit`, which lies in the definitions of `context`."""
-        start = _behind_blank_lines(self._text, unit.start, unit.end)
-        body = self._text[start : unit.end].rstrip()
+        text, start = self._text, unit.start
+        if text[start : start + 1] in "\r\n\f":
+            start = _behind_blank_lines(text, start, unit.end)
+        body = text[start : unit.end].rstrip()
         if not body:
             return
         room = self._size - len(body)
@@ -210,7 +213,9 @@ class _Context(NamedTuple):
 
     def header(self, room: int) -> str | None:
         """Return the richest header that fits; None where not even the innermost one does."""
-        for form in self.forms:
+        if len(self.full) <= room:
+            return self.full
+        for form in self.forms[1:]:
             if len(form) <= room:
                 return form
         return None

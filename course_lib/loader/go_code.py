@@ -7,6 +7,7 @@ is parsed, so that unformatted and half-finished files are split like any other.
 from __future__ import annotations
 
 import re
+from itertools import chain
 
 from course_lib.loader.code_outline import (
     Inside,
@@ -19,11 +20,11 @@ from course_lib.loader.code_outline import (
 )
 
 # A string that is not closed ends with its line, so that each text is read once.
-_SHORT = r""""(?:[^"\\\n]|\\.)*+"?|'(?:[^'\\\n]|\\.)*+'?"""
+_SHORT = r""""(?:[^"\\\n]++|\\.)*+"?|'(?:[^'\\\n]++|\\.)*+'?"""
 _TOKEN = re.compile(rf"//[^\n]*|(`|/\*)|{_SHORT}")
-_NOISE = re.compile(rf"//[^\n]*|`[^`]*+`?|/\*(?:[^*]|\*(?!/))*+(?:\*/)?|{_SHORT}")
+_NOISE = re.compile(rf"//[^\n]*|`[^`]*+`?|/\*(?:[^*]++|\*(?!/))*+(?:\*/)?|{_SHORT}")
 _KEYWORD = (
-    r"(?P<indent>[ \t]*)(?P<keyword>func|type|var|const|import|package)\b[ \t]*"
+    r"(?P<indent>[ \t]*+)(?=[cfiptv])(?P<keyword>func|type|var|const|import|package)\b[ \t]*"
     r"(?P<receiver>\([^()\n]*\)[ \t]*)?(?P<name>\w+)?"
 )
 _FIRST = re.compile("\ufeff?" + _KEYWORD)
@@ -51,28 +52,36 @@ class GoOutline:
 
     def units(self) -> list[Unit]:
         """Return the package clause with the imports, and the declarations."""
-        text, literals = self._text, self._literals
+        text = self._text
+        starts, ends = self._literals.starts, self._literals.ends
+        literal, last = 0, len(ends)
         units: list[Unit] = []
         depth = counted = 0
         first = _FIRST.match(text)
-        for match in [*([first] if first else []), *_DECLARATION.finditer(text)]:
-            at = match.start("indent")
-            if literals.around(at):
+        for match in chain((first,) if first else (), _DECLARATION.finditer(text)):
+            at = match.start(1)
+            while literal < last and ends[literal] <= at:
+                literal += 1
+            if literal < last and starts[literal] < at:
                 continue
-            keyword, name = match["keyword"], match["name"]
+            indent, keyword, _, name = match.groups()
             if keyword == "func" and not name:
                 continue  # a function literal, or the type of one
-            depth = max(depth + balance(text, counted, at, _NOISE), 0)
-            counted = at
-            if depth and (keyword != "func" or match["indent"]):
-                continue
-            depth = 0
+            if indent or keyword != "func":  # else it begins, whatever is open before it
+                depth = max(depth + balance(text, counted, at, _NOISE), 0)
+                counted = at
+                if depth:
+                    continue
+            depth, counted = 0, at
             preamble = keyword in {"package", "import"}
             if preamble and units and units[-1].kind == "module":
                 units[-1].end = len(text)
                 continue
             floor = units[-1].line + 1 if units else 0
-            above = self._leading(at, floor)
+            if literal and ends[literal - 1] > floor:
+                above = self._leading(at, floor)
+            else:
+                above = leading(text, at, floor, "//", 99)
             if units:
                 units[-1].end = above
             units.append(self._unit(match, at, above))
@@ -107,16 +116,16 @@ class GoOutline:
 
     def _unit(self, match: re.Match[str], at: int, above: int) -> Unit:
         text = self._text
-        keyword, name = match["keyword"], match["name"] or ""
+        _, keyword, receiver, name = match.groups("")
         kind, class_name = "block", None
         if keyword in {"package", "import"}:
             kind = "module"
         elif keyword == "func":
             kind = "function"
-            if match["receiver"]:
+            if receiver:
                 kind = "method"
-                receiver = _RECEIVER.match(match["receiver"])
-                class_name = receiver[1] if receiver else None
+                of = _RECEIVER.match(receiver)
+                class_name = of[1] if of else None
         elif keyword == "type":
             kind = "type"
         if not name:

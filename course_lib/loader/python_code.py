@@ -24,11 +24,11 @@ from course_lib.loader.code_outline import (
 )
 
 # A string that is not closed ends with its line, so that each text is read once.
-_SHORT = r""""(?:[^"\\\n]|\\.)*+"?|'(?:[^'\\\n]|\\.)*+'?"""
+_SHORT = r""""(?:[^"\\\n]++|\\.)*+"?|'(?:[^'\\\n]++|\\.)*+'?"""
 _TOKEN = re.compile(rf"#[^\n]*|(\"\"\"|''')|{_SHORT}", re.DOTALL)
 _NOISE = re.compile(
-    rf"""#[^\n]*|\"\"\"(?:[^"\\]|\\.|"(?!""))*+(?:\"\"\")?|"""
-    rf"""'''(?:[^'\\]|\\.|'(?!''))*+(?:''')?|{_SHORT}""",
+    rf"""#[^\n]*|\"\"\"(?:[^"\\]++|\\.|"(?!""))*+(?:\"\"\")?|"""
+    rf"""'''(?:[^'\\]++|\\.|'(?!''))*+(?:''')?|{_SHORT}""",
     re.DOTALL,
 )
 _SIGNATURE_TOKEN = re.compile(rf"{_NOISE.pattern}|(?P<mark>[()\[\]{{}}:\n])", re.DOTALL)

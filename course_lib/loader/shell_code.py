@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from itertools import chain
 
 from course_lib.loader.code_outline import (
     Inside,
@@ -19,29 +20,34 @@ from course_lib.loader.code_outline import (
     leading,
 )
 
-_TOKEN = re.compile(
-    r"(?:(?<![^\s;&|()]))#[^\n]*"  # a comment
-    r"|\\."
-    r"|<<<"
-    r"|(?P<here><<(?P<dash>-?)[ \t]*(?:\\|'|\")?(?P<word>[A-Za-z_=!%@+][\w.:=!%@+-]*)['\"]?)"
+_COMMENT = r"\#(?<![^\s;&|()]\#)[^\n]*+"
+_MARK = (
+    r"(?P<here><<(?P<dash>-?)[ \t]*(?:\\|'|\")?(?P<word>[A-Za-z_=!%@+][\w.:=!%@+-]*)['\"]?)"
     r"|(?P<single>\$?')"
-    r"|(?P<double>\")",
-    re.DOTALL,
+    r"|(?P<double>\")"
 )
-_DOUBLE = re.compile(r'(?:[^"\\]|\\.)*+"', re.DOTALL)
-_ANSI = re.compile(r"(?:[^'\\]|\\.)*+'", re.DOTALL)
-_WORD_LINE = re.compile(r"\n(\t*)([A-Za-z_=!%@+][\w.:=!%@+-]*)(?=\r?(?:\n|\Z))")
+_TOKEN = re.compile(rf"{_COMMENT}|\\.|<<<|{_MARK}", re.DOTALL)
+# The same, but past all strings that end on their line: few scripts have more than a match or two.
+_NEXT_MARK = re.compile(
+    rf"""(?: [^\#\\<'"$]++ | \$(?!') | {_COMMENT} | "[^"\\\n<]*+(?:\\[^\n][^"\\\n<]*+)*+"
+           | '[^'\n]*+' | \\.?+ | \# | <<< | <(?!<) | \$'[^'\\\n]*+(?:\\[^\n][^'\\\n]*+)*+' )*+
+         (?:{_MARK}|<)""",
+    re.DOTALL | re.VERBOSE,
+)
+_DOUBLE = re.compile(r'(?:[^"\\]++|\\.)*+"', re.DOTALL)
+_ANSI = re.compile(r"(?:[^'\\]++|\\.)*+'", re.DOTALL)
+_WORD_LINE = re.compile(r"\n(\t*+)([A-Za-z_=!%@+][\w.:=!%@+-]*+)(?=\r?(?:\n|\Z))")
 _HEADER = (
     r"(?:function[ \t]+(?P<named>[^\s(){}]+)[ \t]*(?:\([ \t]*\))?"
     r"|(?P<name>[^\s(){}'\"$#=;&|<>]+)[ \t]*\([ \t]*\))\s{0,9}(?P<open>[{(])"
 )
 _FUNCTION = re.compile("\ufeff?" + _HEADER)
 _END = re.compile(rf"\n(?:(?P<close>[}})])|{_HEADER})")
-_LINE = re.compile(r"\n(?=[^\s#])")
+_LINE = re.compile(r"\n([^\s#][^\n]*)")
+_FIRST_LINE = re.compile(r"([^\s#][^\n]*)")
 _BLANK = re.compile(r"\n[ \t\r]*\n")
-_OPENS = re.compile(
-    r"(?:if|for|while|until|case|select)\b(?!.*\b(?:fi|done|esac)\b)|.*[{(][ \t\r]*$"
-)
+_CONTINUED = ("\\\n", "\\\r\n", "\\\n\n")
+_COMPOUND = re.compile(r"(?:if|for|while|until|case|select)\b(?!.*\b(?:fi|done|esac)\b)")
 _CLOSES = re.compile(r"(?:fi|done|esac)\b|[})]")
 _BRANCH = re.compile(r"(?:then|do|else|elif)\b")
 _ASSIGNED = re.compile(
@@ -65,35 +71,53 @@ class ShellOutline:
 
     def units(self) -> list[Unit]:
         """Return functions, and the blocks that blank lines or functions separate."""
-        text, literals = self._text, self._literals
+        text = self._text
+        starts, ends = self._literals.starts, self._literals.ends
+        literal, last = 0, len(ends)
         units: list[Unit] = []
         closed = 0  # the end of the last function
         depth = 0
-        starts = [] if text[:1].isspace() or text[:1] in {"", "#"} else [0]
-        for at in (*starts, *(match.end() for match in _LINE.finditer(text))):
-            if at < closed or literals.around(at) or _continued(text, at):
+        opened = line_end = -2  # where the last unit's line begins; the end of the line before
+        first = _FIRST_LINE.match(text)
+        for match in chain((first,) if first else (), _LINE.finditer(text)):
+            # Right below such a line stands no blank line and no comment that could belong to it.
+            at, stop = match.span(1)
+            adjacent = at - 1 == line_end
+            line_end = stop
+            while literal < last and ends[literal] <= at:
+                literal += 1
+            if (
+                at < closed
+                or (literal < last and starts[literal] < at)
+                or text.endswith(_CONTINUED, 0, at)
+            ):
                 continue
-            line_end = text.find("\n", at)
-            line = text[at : line_end if line_end >= 0 else len(text)]
-            header = _FUNCTION.match(text, at)
-            floor = max(units[-1].line + 1 if units else 0, closed, literals.last(at)[1])
-            above = leading(text, at, floor, "#")
-            if header:
-                depth = 0
-            elif units and closed <= units[-1].line:
-                if depth or _BRANCH.match(line) or not _after_blank(text, above, at):
-                    depth = _deeper(depth, line)
-                    continue
+            line = match[1]
+            # Most lines are no header, and quickly found to be none.
+            header = _FUNCTION.match(text, at) if "(" in line or "function" in line else None
+            goes_on = header is None and closed <= opened
+            if goes_on and (depth or adjacent):
+                depth = _deeper(depth, line)
+                continue
+            above = at
+            if not adjacent:
+                floor = max(opened + 1, closed, ends[literal - 1] if literal else 0)
+                above = leading(text, at, floor, "#")
+            if goes_on and (_BRANCH.match(line) or not _after_blank(text, above, at)):
+                depth = _deeper(0, line)
+                continue
             if units:
                 units[-1].end = above
             kind, name = "block", ""
             if header:
+                depth = 0
                 kind, name = "function", header["named"] or header["name"]
                 closed = self._function_end(header)
             else:
                 assigned = _ASSIGNED.match(line)
                 name = assigned[1] if assigned else first_line(text, at)
                 depth = _deeper(0, line)
+            opened = at
             units.append(Unit(above, len(text), at, at, kind, name, leaf=True))
         if not units:
             return [Unit(0, len(text), 0, 0, "block", first_line(text, 0), opens=False, leaf=True)]
@@ -108,7 +132,7 @@ class ShellOutline:
         heredoc = bisect_left(self._heredocs, (end, 0))
         is_heredoc = heredoc < len(self._heredocs) and self._heredocs[heredoc][0] == end
         signature = None
-        if end and (unit.kind == "function" or is_heredoc or _OPENS.match(line)):
+        if end and (unit.kind == "function" or is_heredoc or _opens(line)):
             short = f"{unit.name}() {{\n" if unit.kind == "function" else line + "\n"
             signature = Signature(line + "\n", short)
         first = bisect_left(self._heredocs, (unit.start, 0))
@@ -138,14 +162,15 @@ class ShellOutline:
 
 
 def _deeper(depth: int, line: str) -> int:
-    if _CLOSES.match(line):
-        depth = max(depth - 1, 0)
-    return depth + bool(_OPENS.match(line))
+    """Return how many compound commands are open behind a line."""
+    if depth and _CLOSES.match(line):
+        depth -= 1
+    return depth + 1 if _opens(line) else depth
 
 
-def _continued(text: str, at: int) -> bool:
-    """Say whether the line before the one at `at` ends with a backslash."""
-    return text[max(at - 3, 0) : at].rstrip("\r\n").endswith("\\")
+def _opens(line: str) -> bool:
+    """Say whether a compound command or an array begins on a line and does not end there."""
+    return bool(_COMPOUND.match(line)) or line.rstrip(" \t\r").endswith(("{", "("))
 
 
 def _after_blank(text: str, above: int, at: int) -> bool:
@@ -164,7 +189,10 @@ def _find_literals(text: str) -> tuple[Literals, list[Range]]:
     quoted = -1  # start of a string that has a heredoc in it
     dead: set[str] = set()  # quotes that are closed nowhere
     while True:
-        match = _TOKEN.search(text, position, stop)
+        if quoted >= 0 or dead:
+            match = _TOKEN.search(text, position, stop)
+        else:
+            match = _NEXT_MARK.match(text, position, stop)
         if match is None:
             if not pending:
                 return found, heredocs
@@ -192,6 +220,7 @@ def _find_literals(text: str) -> tuple[Literals, list[Range]]:
         quote = match["single"] or match["double"]
         if not quote or quote in dead or quoted >= 0:
             continue
+        begin = position - len(quote)
         pattern = _ANSI if quote == "$'" else _DOUBLE
         if quote == "'":
             end = text.find("'", position) + 1
@@ -210,11 +239,11 @@ def _find_literals(text: str) -> tuple[Literals, list[Range]]:
                 if here["here"]
             )
         ):
-            quoted = match.start()
+            quoted = begin
             continue
         position = end
-        if "\n" in text[match.start() : end]:
-            found.add(match.start(), end)
+        if text.find("\n", begin, end) >= 0:
+            found.add(begin, end)
             if pending and end > stop:
                 pending = []
                 stop = len(text)
