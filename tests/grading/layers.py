@@ -252,7 +252,7 @@ LAYERS = (
     ),
     Layer(
         "all processes of a submission together have their memory",
-        ((f"{GRADE}/sandbox.py", "proportional(family) > limit + own", "False"),),
+        ((f"{GRADE}/sandbox.py", "proportional(family) > limit", "False"),),
         (first(
             "import os, time\ndef double(x):\n    for _ in range(4):\n        if os.fork() == 0:\n"
             "            kept = bytearray(b'x') * (150 << 20)\n            time.sleep(1e6)\n"
