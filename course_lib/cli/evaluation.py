@@ -65,6 +65,7 @@ def evaluate_search(
     from rich.console import Console
 
     from course_lib.embedder import EmbeddingClient
+    from course_lib.errors import InputError
     from course_lib.evaluation.corpora import Corpus, indexed, questions_about, searcher
     from course_lib.evaluation.kept import read_run, write_run
     from course_lib.evaluation.pairs import check_comparable
@@ -72,6 +73,11 @@ def evaluate_search(
     from course_lib.evaluation.report import print_comparison, print_each, print_run
     from course_lib.evaluation.runs import evaluate
 
+    if save and save.resolve() == questions.resolve():
+        raise InputError(
+            f"--save {save} is the file of questions, which would be lost",
+            hint="Name another file for the run.",
+        )
     corpora = [Corpus.parse(given) for given in corpus]
     kinds = list(dict.fromkeys(one.kind for one in corpora))
     asked = questions_about(read_questions(questions, kinds=kinds, say=say), corpora, say)

@@ -12,7 +12,7 @@ import typer
 from course_lib.settings import project_root
 
 if TYPE_CHECKING:
-    from course_lib.teaching.grade import Gradebook, Master
+    from course_lib.teaching.grade import Gradebook, Master, Order
 
 Lab = Annotated[str | None, typer.Option("--lab", help="A lab of this course, such as 01.")]
 MasterPath = Annotated[
@@ -81,9 +81,9 @@ def grade(
         with _bar() as progress:
             book = grade_all(order, progress)
     except Stopped as stopped:
-        typer.echo(_summary(stopped.book, order.out))
+        typer.echo(_summary(stopped.book, order))
         raise typer.Exit(130) from None
-    typer.echo(_summary(book, order.out))
+    typer.echo(_summary(book, order))
 
 
 def release(
@@ -120,7 +120,9 @@ def _master(lab: str | None, path: Path | None, hidden: Path | None) -> Master:
     return read_master(path, hidden=hidden)
 
 
-def _summary(book: Gradebook, out: Path) -> str:
+def _summary(book: Gradebook, order: Order) -> str:
+    from course_lib.teaching.grade.submissions import left_out
+
     person = [one.learner for one in book.grades if one.status != "graded"]
     flagged = [one.learner for one in book.grades if one.flags]
     lines = [
@@ -132,7 +134,9 @@ def _summary(book: Gradebook, out: Path) -> str:
         lines.append(f"{len(flagged)} have flags: {_some(flagged)}")
     if book.waiting:
         lines.append(f"{len(book.waiting)} were not reached; --resume goes on with them")
-    return "\n".join([*lines, f"gradebook: {out / 'index.html'}"])
+    if others := left_out(order.submissions):
+        lines.append(f"{len(others)} not looked at, no notebook and no folder: {_some(others)}")
+    return "\n".join([*lines, f"gradebook: {order.out / 'index.html'}"])
 
 
 def _some(names: list[str]) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 
 from course_lib.errors import InputError
 from course_lib.evaluation.questions import Question
@@ -17,7 +18,8 @@ from course_lib.evaluation.runs import Run
 def in_both(before: Run, after: Run) -> tuple[Run, Run]:
     """Return two runs without the questions that one of them did not ask, in the second's order.
 
-    A question is the same where its id, its kind and its wording are.
+    A question is the same where its id, its kind and its wording are. Both runs are judged by what
+    the second one takes for right: a label that was mended in between is no change of the search.
 
     Examples
     --------
@@ -31,7 +33,13 @@ def in_both(before: Run, after: Run) -> tuple[Run, Run]:
     earlier = {_same(answer.question): answer for answer in before.answers}
     later = [answer for answer in after.answers if _same(answer.question) in earlier]
     return (
-        Run(before.name, tuple(earlier[_same(answer.question)] for answer in later)),
+        Run(
+            before.name,
+            tuple(
+                replace(earlier[_same(answer.question)], question=answer.question)
+                for answer in later
+            ),
+        ),
         Run(after.name, tuple(later)),
     )
 
@@ -55,6 +63,24 @@ def only_in_first(one: Run, other: Run) -> dict[str, int]:
     )
 
 
+def relabelled(before: Run, after: Run) -> int:
+    """Return how many of the questions that both asked have other right answers by now.
+
+    Examples
+    --------
+    >>> from course_lib.evaluation.runs import Answer
+    >>> one, other = (Question("a", "?", "docs", (path,)) for path in ("a.md", "b.md"))
+    >>> relabelled(Run("old", (Answer(one, (), ()),)), Run("new", (Answer(other, (), ()),)))
+    1
+    """
+    earlier = {_same(answer.question): answer.question for answer in before.answers}
+    return sum(
+        _right(earlier[_same(answer.question)]) != _right(answer.question)
+        for answer in after.answers
+        if _same(answer.question) in earlier
+    )
+
+
 def check_comparable(before: Run, questions: Iterable[Question]) -> None:
     """Refuse to compare with a run that asked none of these questions.
 
@@ -73,3 +99,7 @@ def check_comparable(before: Run, questions: Iterable[Question]) -> None:
 
 def _same(question: Question) -> tuple[str, str, str]:
     return question.id, question.kind, question.question
+
+
+def _right(question: Question) -> tuple[object, ...]:
+    return question.gold_paths, question.gold_resources, question.also_acceptable_paths

@@ -159,13 +159,17 @@ def read_questions(
                 if only is None:
                     wanted = " or ".join(f'"kind": "{kind}"' for kind in kinds)
                     raise ValueError(f"kind: it is missing; write {wanted}")
-            question = _question(record, number, only)
+            question = as_question(record, f"q{number:02d}", only)
             if question.id in questions:
                 raise ValueError(f"id: {question.id!r} is that of line {lines_of[question.id]} too")
         except json.JSONDecodeError as error:
             raise InputError(
                 f"{path.name}, line {number} is no JSON: {error.msg} in column {error.colno}",
                 hint=HINT,
+            ) from None
+        except RecursionError:
+            raise InputError(
+                f"{path.name}, line {number} is nested too deep to be read", hint=HINT
             ) from None
         except ValueError as error:
             raise InputError(f"{path.name}, line {number}, {error}", hint=HINT) from None
@@ -195,12 +199,30 @@ def _strange_fields(record: object) -> Iterator[tuple[str, str]]:
         yield name, f"{told}; is {meant[0]} meant?" if meant else told
 
 
-def _question(record: object, number: int, kind: str | None) -> Question:
-    """Return the question that a line holds; a ValueError begins with the field's name."""
+def as_question(record: object, id: str, kind: str | None = None) -> Question:
+    """Return the question that a JSON object holds.
+
+    Parameters
+    ----------
+    record
+        What a line of a file of questions says.
+    id, kind
+        What holds where the object does not say; None means that it has to.
+
+    Raises
+    ------
+    ValueError
+        If it holds none; the message begins with the field's name.
+
+    Examples
+    --------
+    >>> as_question({"question": "Who?", "gold_paths": ["a.md"]}, "q01", "docs").gold_paths
+    ('a.md',)
+    """
     if not isinstance(record, Mapping):
         raise ValueError(f"question: a JSON object is expected, not {_kind(record)}")
     question = Question(
-        id=_text(record, "id", f"q{number:02d}"),
+        id=_text(record, "id", id),
         question=_text(record, "question"),
         kind=_text(record, "kind", kind),
         gold_paths=_paths(record, "gold_paths"),

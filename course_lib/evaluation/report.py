@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from course_lib.evaluation.metrics import NAMES
-from course_lib.evaluation.pairs import in_both, only_in_first
+from course_lib.evaluation.pairs import in_both, only_in_first, relabelled
 from course_lib.evaluation.runs import Answer, Run, Unit, compare
 from course_lib.evaluation.statistics import FEWEST, bootstrap_interval, why_no_interval
 
@@ -37,6 +37,10 @@ def print_comparison(console: Console, before: Run, after: Run) -> None:
         if counts:
             told = ", ".join(f"{kind} ({count})" for kind, count in counts.items())
             lines.append(f"left out, since only {whose} asked them: {told}")
+    if count := relabelled(before, after):
+        lines.append(
+            f"judged anew: {count} of the questions have other right answers than in the kept run"
+        )
     for line in lines:
         console.print(f"  {line}", markup=False, highlight=False, soft_wrap=True)
 

@@ -83,13 +83,8 @@ class History:
             for run in reversed(self._runs):
                 rows = [row for row in run["rows"] if row["part"] == part]
                 if rows:
-                    names = {field.name for field in fields(Row)}
-                    found.append(
-                        (
-                            f"{run['when'][:10]}, load {run['parts'][part]['load']}",
-                            [Row(**{k: v for k, v in row.items() if k in names}) for row in rows],
-                        )
-                    )
+                    when = f"{run['when'][:10]}, load {run['parts'][part]['load']}"
+                    found.append((when, [_row(row) for row in rows]))
                     break
         return found
 
@@ -118,16 +113,27 @@ def load() -> float:
     return os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
 
 
+def _row(kept: dict[str, Any]) -> Row:
+    names = {field.name for field in fields(Row)}
+    return Row(**{name: value for name, value in kept.items() if name in names})
+
+
 def _read(path: Path | None) -> list[dict[str, Any]]:
     if path is None or not path.exists():
         return []
     try:
         runs = json.loads(path.read_text(encoding="utf-8"))
-        if isinstance(runs, list) and all(isinstance(run["rows"], list) for run in runs):
+        for run in runs:
+            for row in run["rows"]:
+                _row(row)
+                _ = run["when"][:10], run["parts"][row["part"]]["load"]
+        if isinstance(runs, list):
             return runs
         reason = "it is no list of runs with rows"
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, OSError) as error:
         reason = str(error)
+    except (TypeError, KeyError, AttributeError) as error:
+        reason = f"it is no list of runs with rows ({type(error).__name__}: {error})"
     raise HistoryError(
         f"{path.name} is no history of runs: {reason}",
         hint=f"Mend or move {path}, or measure with --no-history.",

@@ -106,7 +106,8 @@ def test_without_history_nothing_is_written(tmp_path: Path) -> None:
 
 
 def test_a_spoilt_history_is_refused_before_anything_is_measured(tmp_path: Path) -> None:
-    for text in ("[1", "[1]", '[{"rows": 1}]', '{"rows": []}', "{}"):
+    spoilt = ('[{"rows": [{}]}]', '[{"rows": [{"part": "a"}], "when": "", "parts": {}}]')
+    for text in ("[1", "[1]", '[{"rows": 1}]', '{"rows": []}', "{}", *spoilt):
         (tmp_path / "cpu.json").write_text(text, encoding="utf-8")
         with pytest.raises(HistoryError):
             History(tmp_path, "cpu")

@@ -38,6 +38,13 @@ def asked(folder: Path, tmp_path: Path) -> Path:
     return path
 
 
+def test_a_run_is_never_kept_over_the_questions(command: Course, asked: Path, folder: Path) -> None:
+    before = asked.read_bytes()
+    done = command("eval", asked, "--corpus", f"docs={folder}", "--save", asked)
+    assert done.returncode == 1 and "is the file of questions" in done.stderr
+    assert asked.read_bytes() == before
+
+
 def test_json_has_a_line_of_metrics_for_each_kind_and_a_kept_run_is_compared(
     command: Course, asked: Path, folder: Path, tmp_path: Path
 ) -> None:

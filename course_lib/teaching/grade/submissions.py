@@ -103,6 +103,19 @@ def find_submissions(folder: Path, *, preferred: str = "") -> list[Submission]:
     return _without_doubles(found)
 
 
+def left_out(folder: Path) -> list[str]:
+    """Return the names of what lies in a folder and is neither a notebook nor a folder.
+
+    Nobody's grade is looked for in it, so that whoever grades has to know of it.
+    """
+    return [
+        shown(entry.name)
+        for entry in sorted(folder.iterdir(), key=lambda path: path.name)
+        if not (entry.name.startswith(".") or entry.name in SKIPPED or entry.is_symlink())
+        and not (entry.is_dir() or entry.suffix.lower() == ".ipynb")
+    ]
+
+
 def shown(name: str) -> str:
     r"""Return a file's name as text that can be written down: one line, and nothing invisible.
 

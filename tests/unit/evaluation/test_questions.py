@@ -113,6 +113,11 @@ def test_a_file_that_is_missing_empty_or_not_utf_8_is_an_explained_error(tmp_pat
         read_questions(tmp_path / "old.jsonl")
 
 
+def test_a_line_that_is_nested_without_end_is_an_explained_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="line 1 is nested too deep"):
+        read_questions(written(tmp_path, "[" * 100_000))
+
+
 def test_questions_without_their_corpus_or_their_files_are_told(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("At night.", encoding="utf-8")
     docs = Corpus("docs", tmp_path)

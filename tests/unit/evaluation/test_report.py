@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -67,3 +68,14 @@ def test_a_run_of_other_questions_is_refused() -> None:
     with pytest.raises(InputError, match="asked none of these questions"):
         check_comparable(old, [answer.question for answer in other.answers])
     check_comparable(old, [answer.question for answer in old.answers])
+
+
+def test_a_label_that_was_mended_is_no_change_of_the_search() -> None:
+    before = run("kept", docs=[1, 1, 1, 2])
+    after = Run("new", tuple(
+        replace(one, question=replace(one.question, gold_paths=("4.md",))) for one in before.answers
+    ))  # fmt: skip
+    told = printed(print_comparison, before, after)
+    assert "better: 0, worse: 0" in told
+    assert "judged anew: 4 of the questions have other right answers" in told
+    assert "judged anew" not in printed(print_comparison, before, before)

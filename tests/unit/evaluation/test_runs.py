@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -78,11 +79,38 @@ def test_a_run_that_was_written_is_read_as_it_was(tmp_path: Path) -> None:
     assert read_run(tmp_path / "run.json") == run
 
 
-@pytest.mark.parametrize("text", ["", "{}", '{"format": "other"}', "[1]"])
+ANSWER = {"question": {"question": "?", "kind": "docs", "gold_paths": ["a.md"]},
+          "files": [], "resources": [], "seconds": 0}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "{}", '{"format": "other"}', "[1]", "[" * 100_000,
+        *(json.dumps({"format": "course-run-v1", "name": "a", "answers": [one]}) for one in (
+            1, {}, ANSWER | {"question": "text"}, ANSWER | {"files": "abc"},
+            ANSWER | {"files": [1]}, ANSWER | {"seconds": None},
+            ANSWER | {"question": {"question": "?", "kind": "docs", "gold_paths": 5}},
+        )),
+    ],
+)  # fmt: skip
 def test_a_file_that_holds_no_run_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "run.json").write_text(text, encoding="utf-8")
-    with pytest.raises(InputError, match="holds no run"):
+    with pytest.raises(InputError, match="holds no run") as caught:
         read_run(tmp_path / "run.json")
+    assert "Error(" not in str(caught.value)
+
+
+def test_a_run_that_cannot_be_written_leaves_the_one_before(tmp_path: Path) -> None:
+    odd = Question("m1", "half a pair: \ud800", "docs", ("a.yaml",))
+    path = tmp_path / "run.json"
+    write_run(run_of({"m1": []}, odd), path)
+    assert read_run(path).answers[0].question.question == odd.question
+    folder = tmp_path / "there"
+    folder.mkdir()
+    with pytest.raises(InputError, match="cannot be written"):
+        write_run(run_of({"m1": []}, odd), folder)
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["run.json", "there"]
 
 
 def test_runs_are_compared_question_by_question_and_only_if_they_are_the_same() -> None:
