@@ -84,8 +84,10 @@ class BadRequests:
             if b"application/problem+json" in head:
                 problem = json.loads(body)
                 assert problem["title"] and problem["detail"], problem
+            elif b"text/html" in head:  # the page of a person's search says what is wrong
+                assert status == 422 and b'role="alert"' in body, (status, body[-500:])
             else:  # uvicorn's own answer to what is no HTTP
-                assert kind.startswith("HTTP") and status == 400 and len(body) < 100, body
+                assert kind.startswith("HTTP") and status == 400 and len(body) < 100, body[:300]
         return kind, f"{status}" if status else "hung up on what is no whole request"
 
     def still_answers(self) -> None:
