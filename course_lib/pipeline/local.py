@@ -23,6 +23,7 @@ from typing import IO, Any
 from course_lib import __version__
 from course_lib.loader import default_registry
 from course_lib.pipeline.catalogue import PipelineError, find_pipeline
+from course_lib.pipeline.runner import subprocess_runner
 from course_lib.pipeline.storing import URL
 from course_lib.pipeline.watching import COLOURS, Listener, What, watching
 from course_lib.settings import state_dir
@@ -135,7 +136,7 @@ def run_locally(
     with _writable(home), _environment(url or default_url()), _opened(log) as file:
         heard = _Heard(file, on_event)
         local.init(
-            local.SubprocessRunner(use_venv=False),
+            subprocess_runner(),
             pipeline_root=os.fspath(folder),
             enable_caching=caching,
             cache_root=os.fspath(home / "cache" / _parsers()),

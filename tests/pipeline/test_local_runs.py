@@ -3,10 +3,13 @@
 import builtins
 import logging
 import os
+import shlex
 import sys
+from pathlib import Path
 
 import pytest
 
+from course_lib.teaching.lab import local_runs
 from course_lib.teaching.lab.local_runs import run_locally
 
 pytest.importorskip("kfp")
@@ -84,3 +87,27 @@ def test_a_failed_run_is_a_result_and_leaves_print_and_logging_as_they_were(
 
 def test_a_loop_over_nothing_is_an_error_and_no_crash():
     assert "not found" in run_locally(numbers, doomed="", of=[]).error
+
+
+@dsl.component(base_image=IMAGE, install_kfp_package=False)
+def write_words(words: str, file: Output[Dataset]) -> int:
+    from pathlib import Path
+
+    Path(file.path).write_text(words, encoding="utf-8")
+    return len(words.split())
+
+
+def test_tasks_run_where_folders_have_spaces_and_quotes_in_their_names(tmp_path, monkeypatch):
+    home = tmp_path / "a learner's $HOME & more"
+    home.mkdir()
+    python = home / "python3"
+    python.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n', encoding="utf-8")
+    python.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", os.fspath(python))
+    monkeypatch.setattr(local_runs, "_root", lambda: home)
+    run = run_locally(write_words, words="three short words")
+    assert str(run) == "write-words  done\nfinished"
+    assert run.outputs["Output"] == 3
+    written = Path(run.outputs["file"].path)
+    assert written.is_relative_to(home)
+    assert written.read_text(encoding="utf-8") == "three short words"

@@ -18,6 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from course_lib.pipeline.runner import subprocess_runner
 from course_lib.pipeline.watching import COLOURS, Listener, What, watching
 
 ITERATION = re.compile(r"for-loop-\d+-iteration-(\d+)[^\"\n]*executor_output\.json")
@@ -108,7 +109,7 @@ def run_locally(pipeline: Any, /, **arguments: Any) -> Run:
     root = _root()
     # A workspace of its own: kfp deletes the folder that it is given after every run.
     local.init(
-        runner=local.SubprocessRunner(use_venv=False),
+        runner=subprocess_runner(),
         pipeline_root=str(root),
         workspace_root=str(root / "workspace"),
         enable_caching=True,
