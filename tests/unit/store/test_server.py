@@ -17,7 +17,7 @@ import psycopg
 import pytest
 
 from course_lib.errors import ServerError
-from course_lib.store import postmaster
+from course_lib.store import cluster, postmaster
 from course_lib.store.binaries import INSTALLATION, PACKAGE, find_binaries
 from course_lib.store.cluster import configuration
 from course_lib.store.faults import start_error
@@ -254,11 +254,27 @@ def test_the_url_quotes_what_a_url_cannot_hold() -> None:
 
 
 def test_paths_are_quoted_in_the_configuration() -> None:
-    text = configuration(1, Path("/a, 'b\\c\""), Path("hba's"), roomy_shared_memory=False)
+    text = configuration(1, Path("/a, 'b\\c\""), Path("hba's"), roomy_shared_memory=False, cache=0)
     assert "hba_file = 'hba''s'" in text
     if sys.platform != "win32":
         assert "unix_socket_directories = '\"/a, ''b\\\\c\"\"\"'" in text
         assert "dynamic_shared_memory_type = 'mmap'" in text
+
+
+def test_the_cache_is_an_eighth_of_what_the_container_may_take(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = cluster.machine_memory()
+    limit, none, missing = (tmp_path / name for name in ("limit", "none", "missing"))
+    none.write_text("max\n", encoding="ascii")
+    for bytes_of_limit, found in ((3 << 30, 3 << 30), (1 << 62, whole)):
+        limit.write_text(f"{bytes_of_limit}\n", encoding="ascii")
+        monkeypatch.setattr(cluster, "CONTAINER_LIMITS", (missing, none, limit))
+        assert cluster.machine_memory() == min(found, whole)
+    # Far less than PostgreSQL's own default would be no cache, and all of the memory a burden.
+    assert [cluster.cache_size(size << 20) >> 20 for size in (512, 3 << 10, 1 << 20)] == [
+        128, 384, 1024
+    ]  # fmt: skip
 
 
 def test_a_failed_start_shows_the_last_lines_and_names_a_full_disk() -> None:
