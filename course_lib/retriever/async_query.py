@@ -28,7 +28,7 @@ async def search_async(
     namespace: str | None = None,
     document: str | None = None,
     tenant: str | None = None,
-    ef_search: int = 100,
+    ef_search: int | None = None,
     exact: bool | None = None,
 ) -> list[SearchResult]:
     """Return what `search` returns, without blocking the event loop.

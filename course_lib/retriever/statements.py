@@ -39,7 +39,10 @@ LIMIT {top_k}
 # hold until the transaction ends, which is at once where the statement is one by itself.
 SETTINGS: LiteralString = """ AND (
     SELECT set_config('hnsw.iterative_scan', 'strict_order', true)
-        || set_config('hnsw.ef_search', %(ef_search)s, true) <> '')"""
+        || set_config('hnsw.ef_search', coalesce(%(ef_search)s, (
+            SELECT round(sqrt(least(greatest(max(reltuples), 10000), 1000000)))::text
+            FROM pg_class JOIN pg_inherits ON inhrelid = oid
+            WHERE inhparent = 'document_chunks'::regclass)), true) <> '')"""
 
 # Two lists of rows, one by meaning and one by words, each with its places. A row's score is the sum
 # of 1 / (60 + place) over the lists that it is in. (tableoid, ctid) is where a row lies, which

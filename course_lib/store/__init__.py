@@ -13,9 +13,10 @@ if TYPE_CHECKING:
     from course_lib.store.connections import connect
     from course_lib.store.databases import default_url, fresh_database
     from course_lib.store.roles import service_url
-    from course_lib.store.schema import build_vector_indexes, create_schema, drop_schema
+    from course_lib.store.schema import create_schema, drop_schema
     from course_lib.store.server import ensure_server, server_status, stop_server
     from course_lib.store.tenancy import as_tenant
+    from course_lib.store.vector_indexes import build_vector_indexes
     from course_lib.store.writer import (
         Source,
         SourceDocument,
@@ -33,9 +34,10 @@ else:
             "connections": ["connect"],
             "databases": ["default_url", "fresh_database"],
             "roles": ["service_url"],
-            "schema": ["build_vector_indexes", "create_schema", "drop_schema"],
+            "schema": ["create_schema", "drop_schema"],
             "server": ["ensure_server", "server_status", "stop_server"],
             "tenancy": ["as_tenant"],
+            "vector_indexes": ["build_vector_indexes"],
             "writer": [
                 "Source",
                 "SourceDocument",

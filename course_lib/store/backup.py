@@ -19,8 +19,9 @@ from psycopg import sql
 from psycopg.rows import tuple_row
 
 from course_lib.errors import DatabaseError, InputError, SchemaMismatchError
-from course_lib.store.schema import build_vector_indexes, create_schema, stored_dimension
+from course_lib.store.schema import create_schema, stored_dimension
 from course_lib.store.tenancy import PARENTS
+from course_lib.store.vector_indexes import build_vector_indexes
 
 VERSION = "backup-record-v1"
 BATCH = 500

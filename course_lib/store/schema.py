@@ -193,67 +193,8 @@ def table_for(partition: str) -> str:
     return f"document_chunks_{partition if partition in PARTITIONS else 'default'}"
 
 
-def build_vector_indexes(
-    conn: psycopg.Connection, *, m: int = 16, ef_construction: int = 64
-) -> list[str]:
-    """Build the HNSW index (cosine) of every partition that has rows and no index yet.
-
-    Built once over rows that are there, such an index takes a fraction of the time that inserting
-    them one by one into it would take, and finds no less. Vectors of more than 2,000 dimensions
-    are indexed at half precision (`halfvec`), those of more than 4,000 not at all.
-
-    Parameters
-    ----------
-    conn
-        A connection whose role owns the tables; for another one, nothing is built.
-    m, ef_construction
-        Links a node, and candidates looked at while building: pgvector's defaults.
-
-    Returns
-    -------
-    list of str
-        The tables whose index was built now.
-    """
-    built: list[str] = []
-    with conn.transaction():
-        dimension = stored_dimension(conn) or 0
-        if dimension > HNSW_LIMIT or not owns_tables(conn):
-            return built
-    for table in (*map(table_for, PARTITIONS), table_for("")):
-        name = f"{table}_embedding_hnsw"
-        with conn.transaction():
-            conn.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", [name])
-            has_rows = conn.execute(
-                sql.SQL(
-                    "SELECT EXISTS (SELECT FROM {}) "
-                    "AND to_regclass(quote_ident(current_schema()) || '.' || %s) IS NULL"
-                ).format(sql.Identifier(table)),
-                [name],
-            ).fetchone()
-            if not has_rows or not has_rows[0]:
-                continue
-            # A parallel build shares its memory through /dev/shm, which is small in containers.
-            conn.execute("SET LOCAL maintenance_work_mem = '512MB'")
-            conn.execute(
-                sql.SQL(
-                    "CREATE INDEX {} ON {} USING hnsw ({}) WITH (m = {}, ef_construction = {})"
-                ).format(
-                    sql.Identifier(name),
-                    sql.Identifier(table),
-                    _indexed(dimension),
-                    sql.Literal(m),
-                    sql.Literal(ef_construction),
-                )
-            )
-        built.append(table)
-    return built
-
-
-def _indexed(dimension: int) -> sql.Composable:
-    """Return what the vector index is on; a search has to order by the same expression."""
-    if dimension <= VECTOR_LIMIT:
-        return sql.SQL("embedding vector_cosine_ops")
-    return sql.SQL("(embedding::halfvec({})) halfvec_cosine_ops").format(sql.Literal(dimension))
+TABLES = (*map(table_for, PARTITIONS), table_for(""))
+"""The tables that hold chunks, one a partition."""
 
 
 def drop_schema(conn: psycopg.Connection) -> None:

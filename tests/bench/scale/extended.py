@@ -17,7 +17,7 @@ from tests.bench.scale.results import Figures
 ROWS, MANY = 100_000_000, "10⁸"
 BUILD_MEMORY = 16 * 2**30
 LIBRARY_MEMORY = 512 * 2**20
-"""`maintenance_work_mem` in `course_lib.store.schema.build_vector_indexes`."""
+"""`maintenance_work_mem` in `course_lib.store.vector_indexes.build_vector_indexes`."""
 SERVER_MEMORY, SERVER_CORES = 64 * 2**30, 8
 TABLE_LIMIT = 32 * 2**40
 QUERIES_A_SECOND = 1_000

@@ -12,6 +12,7 @@ from psycopg.pq import TransactionStatus
 from course_lib.errors import DatabaseError, InputError
 from course_lib.records import Chunk
 from course_lib.retriever import SearchResult, search
+from course_lib.retriever.query import find, want
 from course_lib.store import (
     build_vector_indexes,
     connect,
@@ -21,6 +22,7 @@ from course_lib.store import (
     write_chunks,
 )
 from course_lib.store.databases import FreshDatabase
+from course_lib.store.schema import TABLES
 from tests.unit.chunks import PlainRow, copy_chunks
 
 Vectors = np.ndarray[Any, np.dtype[np.float32]]
@@ -204,6 +206,33 @@ def test_in_a_pipeline_of_the_callers_no_setting_is_left_behind(
     with big.pipeline():
         assert rows_of(search(big, corpus.vectors[5], top_k=1, ef_search=99)) == [5]
         assert big.execute("SHOW hnsw.ef_search").fetchone() == ("40",)
+
+
+@pytest.mark.parametrize(
+    ("rows", "candidates"),
+    [(-1, "100"), (9_999, "100"), (40_000, "200"), (250_000, "500"), (1e9, "1000")],
+)
+def test_a_walk_keeps_more_candidates_where_a_partition_has_more_rows(
+    big: psycopg.Connection, query: Vectors, rows: float, candidates: str
+) -> None:
+    kept = "SELECT current_setting('hnsw.ef_search')"
+    with big.transaction(force_rollback=True):
+        for table in TABLES:
+            # What PostgreSQL believes of a partition, which no rows need to be written for.
+            believed = rows if table == "document_chunks_issues" else -1
+            big.execute(
+                "SELECT pg_restore_relation_stats('schemaname', current_schema()::text, "
+                "'relname', %s::text, 'reltuples', %s::real)",
+                [table, believed],
+            )
+        with big.cursor() as cursor:
+            wanted = want(query, 5, -1, None, None, None, None)
+            steps = find(wanted, None)
+            cursor.execute(next(steps), wanted.values)
+            assert cursor.execute(kept).fetchone() == (candidates,)
+            wanted = want(query, 5, -1, None, None, None, 77)
+            cursor.execute(next(find(wanted, None)), wanted.values)
+            assert cursor.execute(kept).fetchone() == ("77",)
 
 
 @pytest.mark.parametrize("autocommit", [True, False])

@@ -11,7 +11,6 @@ import pytest
 from course_lib.errors import SchemaMismatchError
 from course_lib.records import PARTITIONS, Chunk
 from course_lib.store import (
-    build_vector_indexes,
     connect,
     create_schema,
     drop_schema,
@@ -164,50 +163,6 @@ def test_a_vector_is_kept_in_its_row_where_it_fits_on_a_page(
     assert kinds == [(storage,)]
     write(conn, dimension, "documentation")
     assert value(conn, "SELECT count(*) FROM document_chunks") == 3
-
-
-def test_an_index_is_built_where_there_are_rows_and_only_once(conn: psycopg.Connection) -> None:
-    create_schema(conn, 3)
-    assert build_vector_indexes(conn) == []
-    write(conn, 3, "issues")
-    write(conn, 3, "my own")
-    assert build_vector_indexes(conn) == ["document_chunks_issues", "document_chunks_default"]
-    assert build_vector_indexes(conn) == []
-    definitions = conn.execute(
-        "SELECT indexdef FROM pg_indexes WHERE indexdef LIKE '%hnsw%'"
-    ).fetchall()
-    assert len(definitions) == 2
-    assert all("hnsw (embedding vector_cosine_ops)" in row[0] for row in definitions)
-    write(conn, 3, "documentation")
-    assert build_vector_indexes(conn) == ["document_chunks_documentation"]
-
-
-def test_four_at_once_build_one_index(conn: psycopg.Connection, database: FreshDatabase) -> None:
-    create_schema(conn, 3)
-    write(conn, 3, "issues", 50)
-
-    def build(_: int) -> list[str]:
-        with connect(database.url) as own:
-            return build_vector_indexes(own)
-
-    with ThreadPoolExecutor(4) as pool:
-        assert sorted(pool.map(build, range(4))) == [[], [], [], ["document_chunks_issues"]]
-
-
-def test_what_pgvector_cannot_index_is_searched_without_an_index(conn: psycopg.Connection) -> None:
-    create_schema(conn, 4001)
-    write(conn, 4001, "documentation")
-    assert build_vector_indexes(conn) == []
-
-
-def test_building_is_committed_on_a_connection_without_autocommit(
-    conn: psycopg.Connection, database: FreshDatabase
-) -> None:
-    with connect(database.url) as own:
-        create_schema(own, 3)
-        write(own, 3, "issues")
-        build_vector_indexes(own)
-        assert own.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
 
 
 def test_one_partition_is_read_without_the_others(conn: psycopg.Connection) -> None:
