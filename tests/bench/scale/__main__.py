@@ -12,11 +12,15 @@ import json
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
 from course_lib.errors import CourseError
 from course_lib.settings import state_dir
+
+if TYPE_CHECKING:
+    from tests.bench.scale.results import Figures
 
 SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000)
 
@@ -34,11 +38,7 @@ def main(words: list[str] | None = None) -> int:
     state: Path = arguments.state or state_dir() / "scale"
     try:
         if not arguments.page:
-            from tests.bench.scale.run import run
-
-            state.mkdir(parents=True, exist_ok=True)
-            sizes = _sizes(arguments.rows, arguments.sizes)
-            figures = run(sizes, state, console, keep=arguments.keep)
+            figures = _measured(arguments, state, console)
             if arguments.no_results:
                 console.print_json(json.dumps(figures))
                 return 0
@@ -53,6 +53,17 @@ def main(words: list[str] | None = None) -> int:
         console.print(kept, soft_wrap=True, markup=False)
         return 130
     return 0
+
+
+def _measured(arguments: argparse.Namespace, state: Path, console: Console) -> Figures:
+    if arguments.choice:
+        from tests.bench.scale import choosing
+
+        return {"choice": choosing.measure(lambda what: console.print(what, markup=False))}
+    from tests.bench.scale.run import run
+
+    state.mkdir(parents=True, exist_ok=True)
+    return run(_sizes(arguments.rows, arguments.sizes), state, console, keep=arguments.keep)
 
 
 def _sizes(rows: int, named: list[int] | None) -> list[int]:
@@ -75,6 +86,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--state", type=Path, metavar="FOLDER", help="where the data lies (default: .course/scale)"
     )
+    parser.add_argument(
+        "--choice", action="store_true",
+        help="measure nothing but what the library chooses for a partition's size",
+    )  # fmt: skip
     parser.add_argument(
         "--keep", action="store_true", help="leave the data there, for another run or a look"
     )

@@ -100,6 +100,7 @@ def tables(figures: Figures) -> dict[str, str]:
         made[f"{name} vectors"] = _variants(beside[name]) if name in beside else ABSENT
     likeness = figures.get("likeness", {})
     made["likeness"] = _likeness(likeness) if {"made", "real"} <= set(likeness) else ABSENT
+    made["choice"] = _choice(figures["choice"]) if "choice" in figures else ABSENT
     made["extended"] = _table("what|sum|result", [list(line) for line in lines(figures)], words=3)
     return made
 
@@ -218,3 +219,21 @@ def _likeness(both: Figures) -> str:
         ["length of the mean", *(f"{both[name]['mean_length']:.3f}" for name in ("made", "real"))]
     )
     return _table("cosine distance, quartiles|made|real", rows)
+
+
+def _choice(choice: Figures) -> str:
+    def searches(one: Figures) -> list[str]:
+        both = f"{one['p50'] * 1000:.1f} / {one['p95'] * 1000:.1f}"
+        return [f"{one['recall']:.3f}", f"{one['cpu'] * 1000:.1f}", both]
+
+    rows = [
+        [
+            f"{found['rows']:,}", "the library's" if found["chosen"] else "m 16, ef_search 100",
+            f"{found['build_seconds']:.1f}", *searches(found["all"]),
+            f"{found['rare']['recall']:.3f}",
+        ]
+        for found in choice["found"]
+    ]  # fmt: skip
+    head = "rows|choice|build, s|recall@10|CPU ms|p50 / p95 ms|recall@10, filter 1 %"
+    said = "Real vectors" if choice["real"] else "Made vectors: there were no real ones"
+    return f"{said}:\n\n{_table(head, rows, words=2)}"
