@@ -7,7 +7,7 @@ database.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, LiteralString
+from typing import Any, LiteralString, get_args
 
 import numpy as np
 from psycopg.types.json import Jsonb
@@ -70,6 +70,27 @@ def check_chunks(chunks: Sequence[Chunk], vectors: np.ndarray[Any, np.dtype[np.f
                 f"{chunk.source_path} holds a NUL character, which PostgreSQL cannot store",
                 hint="Take it out, or leave the file out.",
             )
+
+
+def check_place(partition: object, visibility: object) -> None:
+    """Refuse a partition or a visibility that no row can have.
+
+    Raises
+    ------
+    InputError
+        If the partition is no text or an empty one, or the visibility is not one of the two.
+    """
+    is_text = isinstance(partition, str) and partition.isprintable() and partition.strip()
+    if not is_text:
+        raise InputError(
+            f"the partition is {partition!r}",
+            hint="Name one of the course's partitions, or give yours a name of its own.",
+        )
+    if visibility not in get_args(Visibility):
+        raise InputError(
+            f"the visibility is {visibility!r}",
+            hint=f"It is {' or '.join(map(repr, get_args(Visibility)))}.",
+        )
 
 
 def make_rows(

@@ -19,7 +19,7 @@ from psycopg import sql
 from course_lib.errors import DatabaseError, InputError
 from course_lib.records import Chunk, Visibility
 from course_lib.store.collection import ways_out
-from course_lib.store.rows import COLUMNS, DOCUMENT, KEY, check_chunks, make_rows
+from course_lib.store.rows import COLUMNS, DOCUMENT, KEY, check_chunks, check_place, make_rows
 from course_lib.store.schema import stored_dimension, table_for
 
 
@@ -145,11 +145,12 @@ def write_chunks(
     ------
     InputError
         If the numbers of chunks and vectors or the dimensions differ, a vector is not finite, a
-        text holds a NUL character, a document has two chunks at one place, or `customMeta` holds
-        what does not fit its column.
+        text holds a NUL character, a document has two chunks at one place, `customMeta` holds what
+        does not fit its column, or there is no such partition or visibility.
     DatabaseError
         If the tables are missing.
     """
+    check_place(partition, visibility)
     vectors = np.asarray(vectors, dtype=np.float32)
     if not len(chunks) == len(vectors) == 0:
         check_chunks(chunks, vectors)

@@ -1,5 +1,6 @@
 """Writing on a real PostgreSQL: what is counted, what vanishes, what is refused, what remains."""
 
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -452,3 +453,24 @@ def test_who_removes_a_document_waits_for_who_writes_it_and_neither_for_ever(
             write(conn, "new")
         assert removing.result(60) == 1
     assert contents(conn) == [] and stored_documents(conn, source) == {}
+
+
+@pytest.mark.parametrize(
+    ("where", "says"),
+    [
+        ({"partition": None}, "the partition is None"),
+        ({"partition": 3}, "the partition is 3"),
+        ({"partition": " "}, "the partition is ' '"),
+        ({"partition": "half a \udc00"}, "the partition is 'half a"),
+        ({"visibility": "secret"}, "the visibility is 'secret'"),
+        ({"visibility": None}, "the visibility is None"),
+    ],
+)
+def test_a_place_that_no_row_can_have_is_refused(
+    conn: psycopg.Connection, where: dict[str, Any], says: str
+) -> None:
+    with pytest.raises(InputError, match=re.escape(says)):
+        write_chunks(conn, [chunk("a")], vectors(1), **where)
+    with pytest.raises(InputError, match=re.escape(says)):
+        write_chunks(conn, [], vectors(0), **where)
+    assert contents(conn) == []
