@@ -42,14 +42,15 @@ DISKS = 6
 
 @dataclass
 class Report:
-    """What was said on each full disk."""
+    """What was said on each full disk, in a folder of the run's own."""
 
+    folder: Path
     said: dict[str, str] = field(default_factory=dict)
     rows: int = 0
 
     def add(self, place: str, said: str) -> None:
-        """Note a message."""
-        self.said[place] = " ".join(said.split())
+        """Note a message, without the place on this machine that a run has to itself."""
+        self.said[place] = " ".join(said.replace(str(self.folder), "FOLDER").split())
 
 
 def fill_disks(seed: int, tell: Tell = lambda done: None) -> dict[str, Any]:
@@ -62,8 +63,8 @@ def fill_disks(seed: int, tell: Tell = lambda done: None) -> dict[str, Any]:
     AssertionError
         If an error says too little, something was half-written, or it does not succeed at last.
     """
-    report = Report()
     with own_folder() as folder, small_disk(folder / "data", DATA_MEGABYTES) as data:
+        report = Report(folder)
         with own_place(data.path):
             docs = Folder(folder / "docs", Random(seed))
             for part in (_data_directory, _stopped_server):
