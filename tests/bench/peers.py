@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import subprocess
 import sys
 import venv
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -54,6 +56,7 @@ class Peer:
             stdout=subprocess.PIPE,
             text=True,
             encoding="utf-8",
+            start_new_session=os.name == "posix",  # Ctrl-C is ours to pass on
         )
 
     def ask(self, **request: Any) -> dict[str, Any]:
@@ -76,5 +79,8 @@ class Peer:
         trace: TracebackType | None,
     ) -> None:
         assert self._process.stdin
-        self._process.stdin.close()
+        if kind is not None:
+            self._process.terminate()  # whatever it was asked, nobody waits for the answer
+        with suppress(BrokenPipeError):
+            self._process.stdin.close()
         self._process.wait(timeout=30)
