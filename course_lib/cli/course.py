@@ -17,8 +17,8 @@ from course_lib.settings import project_root
 Labs = Annotated[list[str] | None, typer.Argument(help="Labs such as 01 04; all when left out.")]
 Jobs = Annotated[int, typer.Option(min=1, help="Notebooks that run at once.")]
 BENCHES = (
-    *("split", "yaml", "code", "encode", "write", "ingest", "start", "search", "service"),
-    *("quality", "grade", "course"),
+    *("split", "yaml", "code", "encode", "write", "ingest", "start", "search", "recall"),
+    *("service", "quality", "grade", "course"),
 )
 """The parts of `course bench`."""
 

@@ -31,6 +31,7 @@ PARTS = {
     "ingest": ("a whole ingest against encoding alone, and again unchanged", 120),
     "start": ("import, cold search, cold encoding", 60),
     "search": ("search and its recall against SQL and peers", 300),
+    "recall": ("search among vectors like real ones, all at our recall", 300),
     "service": ("/search under 50 clients", 60),
     "quality": ("what retrieval finds", 300),
     "grade": ("grading against nbgrader and nbval", 300),

@@ -95,7 +95,7 @@ def measure(rows: int = ROWS, count: int = QUESTIONS) -> list[Row]:
                 goals = {RAW: RAW_GOAL}
                 notes: dict[str, str] = {}
                 for store in stores:
-                    contestants[store.name] = _store(store, hybrid=hybrid)
+                    contestants[store.name] = asking(store, hybrid=hybrid)
                     found = store.words_found(four, questions) if hybrid else None
                     if found is not None:
                         notes[store.name] = (
@@ -105,7 +105,7 @@ def measure(rows: int = ROWS, count: int = QUESTIONS) -> list[Row]:
                     if goal and (found is None or found > count / 2):
                         goals[store.name] = goal
                 how = "hybrid" if hybrid else "dense"
-                timed += _rows(
+                timed += compare(
                     f"p95, {how}, top {TOP_K} of {rows:,}{what}", contestants, count, goals, notes
                 )
         for store in stores:
@@ -200,7 +200,9 @@ def _raw(conn: psycopg.Connection, questions: Sequence[Question], *, hybrid: boo
     return ask
 
 
-def _store(store: Store, *, hybrid: bool) -> Contestant:
+def asking(store: Store, *, hybrid: bool) -> Contestant:
+    """Return who asks a store the questions that it has learnt."""
+
     def ask(at: int) -> tuple[float, int]:
         seconds, found = store.ask(at, hybrid=hybrid, top_k=TOP_K)
         return seconds, len(found)
@@ -208,12 +210,14 @@ def _store(store: Store, *, hybrid: bool) -> Contestant:
     return ask
 
 
-def _rows(
+def compare(
     what: str,
     contestants: Mapping[str, Contestant],
     count: int,
     goals: Mapping[str, float],
     notes: Mapping[str, str],
+    *,
+    part: str = "search",
 ) -> list[Row]:
     """Let all take turns at each question; return a row for each of ours against another's."""
     for contestant in contestants.values():
@@ -243,7 +247,7 @@ def _rows(
         note = "; ".join(filter(None, (note, notes.get(name))))
         ratio = p95[name] / p95["ours"]
         rows.append(
-            Row("search", what, name, p95["ours"], p95[name], "ms", ratio, goals.get(name), note)
+            Row(part, what, name, p95["ours"], p95[name], "ms", ratio, goals.get(name), note)
         )
     return rows
 

@@ -63,6 +63,10 @@ class Store:
         for statement in _FINISH[self._peer]:
             conn.execute(statement)
 
+    def widen(self, ef_search: int) -> None:
+        """Let it walk its graph with so many candidates from now on."""
+        self._process.ask(ef_search=ef_search)
+
     def learn(self, questions: Sequence[Question]) -> None:
         """Tell the store the questions that it will be asked by their numbers."""
         self._process.ask(

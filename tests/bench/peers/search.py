@@ -43,8 +43,14 @@ class LangChain:
         )
 
     def index(self, m, ef_construction, ef_search):
+        from langchain_postgres.v2.indexes import HNSWIndex
+
+        self.widen(ef_search)
+        self.store.apply_vector_index(HNSWIndex(m=m, ef_construction=ef_construction))
+
+    def widen(self, ef_search):
         from langchain_postgres import PGVectorStore
-        from langchain_postgres.v2.indexes import HNSWIndex, HNSWQueryOptions
+        from langchain_postgres.v2.indexes import HNSWQueryOptions
 
         self.store = PGVectorStore.create_sync(
             self.engine,
@@ -53,7 +59,6 @@ class LangChain:
             metadata_columns=list(COLUMNS),
             index_query_options=HNSWQueryOptions(ef_search=ef_search),
         )
-        self.store.apply_vector_index(HNSWIndex(m=m, ef_construction=ef_construction))
 
     def search(self, vector, words, filters, top_k, hybrid):
         from langchain_postgres.v2.hybrid_search_config import (
@@ -103,14 +108,15 @@ class LlamaIndex:
         )
 
     def index(self, m, ef_construction, ef_search):
-        self.store = self.make(
-            {
-                "hnsw_m": m,
-                "hnsw_ef_construction": ef_construction,
-                "hnsw_ef_search": ef_search,
-                "hnsw_dist_method": "vector_cosine_ops",
-            }
-        )
+        self.graph = {
+            "hnsw_m": m,
+            "hnsw_ef_construction": ef_construction,
+            "hnsw_dist_method": "vector_cosine_ops",
+        }
+        self.widen(ef_search)
+
+    def widen(self, ef_search):
+        self.store = self.make({**self.graph, "hnsw_ef_search": ef_search})
         self.store._initialize()  # what its first query does
 
     def search(self, vector, words, filters, top_k, hybrid):
@@ -148,6 +154,9 @@ for line in sys.stdin:
         begin = time.perf_counter()
         peer.index(**request["index"])
         answer = {"seconds": time.perf_counter() - begin}
+    elif "ef_search" in request:
+        peer.widen(request["ef_search"])
+        answer = {}
     elif "questions" in request:
         questions = request["questions"]
         answer = {"questions": len(questions)}

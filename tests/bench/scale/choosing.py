@@ -37,6 +37,26 @@ RARE, EVERY = "rare", 100
 
 def measure(progress: Progress) -> Figures:
     """Return what is found at each size and at that of all vectors, and what it costs."""
+    rows, asked, is_real = like_real()
+    found: list[Figures] = []
+    with fresh_database("choosing") as database, connect(database.url, autocommit=True) as conn:
+        for count in (*SIZES, len(rows)):
+            progress(f"writing {count:,} rows")
+            drop_schema(conn)
+            create_schema(conn, rows.shape[1])
+            write_chunks(conn, [plain_chunk(at) for at in range(count)], rows[:count])
+            for is_chosen in (False, True):
+                progress(f"an index over {count:,} rows, {'chosen' if is_chosen else 'fixed'}")
+                found.append(_measure(conn, rows[:count], asked, is_chosen=is_chosen))
+    return {"real": is_real, "found": found}
+
+
+def like_real(most: int | None = None) -> tuple[corpus.Vectors, corpus.Vectors, bool]:
+    """Return vectors of pieces in no order, vectors of questions, and whether they are real.
+
+    Real ones are those that another bench has left on this machine, `most` of them at most; without
+    them they are made.
+    """
     vectors = outside.real_vectors()
     is_real = vectors is not None and len(vectors) > max(SIZES)
     if vectors is not None and is_real:
@@ -44,18 +64,7 @@ def measure(progress: Progress) -> Figures:
     else:
         rows = np.concatenate([corpus.vectors(number) for number in range(10)])
         asked = np.stack([one.vector for one in corpus.questions(QUESTIONS)])
-    rows = np.random.default_rng(1).permutation(rows)
-    found: list[Figures] = []
-    with fresh_database("choosing") as database, connect(database.url, autocommit=True) as conn:
-        for count in (*SIZES, len(rows)):
-            progress(f"writing {count:,} rows")
-            drop_schema(conn)
-            create_schema(conn, rows.shape[1])
-            write_chunks(conn, [_chunk(at) for at in range(count)], rows[:count])
-            for is_chosen in (False, True):
-                progress(f"an index over {count:,} rows, {'chosen' if is_chosen else 'fixed'}")
-                found.append(_measure(conn, rows[:count], asked, is_chosen=is_chosen))
-    return {"real": is_real, "found": found}
+    return np.random.default_rng(1).permutation(rows)[:most], asked, is_real
 
 
 def _measure(
@@ -91,7 +100,8 @@ def _measure(
     return figures
 
 
-def _chunk(at: int) -> Chunk:
+def plain_chunk(at: int) -> Chunk:
+    """Return a piece that differs in its number alone; one in a hundred is of a rare kind."""
     return Chunk(
         tenant_id="local",
         repo_slug="scale",
