@@ -40,9 +40,9 @@ LIMIT {top_k}
 SETTINGS: LiteralString = """ AND (
     SELECT set_config('hnsw.iterative_scan', 'strict_order', true)
         || set_config('hnsw.ef_search', coalesce(%(ef_search)s, (
-            SELECT round(sqrt(least(greatest(max(reltuples), 10000), 1000000)))::text
-            FROM pg_class JOIN pg_inherits ON inhrelid = oid
-            WHERE inhparent = 'document_chunks'::regclass)), true) <> '')"""
+            SELECT round(sqrt(least(greatest(max((
+                SELECT reltuples FROM pg_class WHERE oid = inhrelid)), 10000), 1000000)))::text
+            FROM pg_inherits WHERE inhparent = 'document_chunks'::regclass)), true) <> '')"""
 
 # Two lists of rows, one by meaning and one by words, each with its places. A row's score is the sum
 # of 1 / (60 + place) over the lists that it is in. (tableoid, ctid) is where a row lies, which

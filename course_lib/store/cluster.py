@@ -147,10 +147,16 @@ def cache_size(memory: int) -> int:
 
 
 def machine_memory() -> int:
-    """Return the bytes of memory that this machine has, or that its container may take."""
+    """Return the bytes of memory of this machine, or what a limit leaves to this process."""
     import psutil
 
     sizes = [int(psutil.virtual_memory().total)]
+    if sys.platform != "win32":
+        import resource
+
+        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+        if limit != resource.RLIM_INFINITY:
+            sizes.append(limit)
     for file in CONTAINER_LIMITS:
         try:
             sizes.append(int(file.read_text(encoding="ascii")))

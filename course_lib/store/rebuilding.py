@@ -27,8 +27,9 @@ PATIENCE = "2s"
 """How long we wait for those who use the table; whoever comes after us waits as long."""
 
 _INDEXES = """
-SELECT pg_class.relname, pg_get_indexdef(indexrelid)
+SELECT nspname, pg_class.relname, pg_get_indexdef(indexrelid)
 FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid JOIN pg_am ON pg_am.oid = relam
+JOIN pg_namespace ON pg_namespace.oid = relnamespace
 WHERE indrelid = to_regclass(quote_ident(%s)) AND amname = 'hnsw'
 """
 
@@ -60,11 +61,14 @@ def vector_index_rebuilt(
     """
     indexes = _out_of_the_way(conn, table_for(partition), changing)
     yield bool(indexes)
-    for name, definition in indexes:
+    for schema, name, definition in indexes:
         with conn.transaction():
             # Who builds missing indexes takes this lock as well, and may have been here first.
             conn.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", [name])
-            row = conn.execute("SELECT to_regclass(quote_ident(%s)) IS NULL", [name]).fetchone()
+            row = conn.execute(
+                "SELECT to_regclass(quote_ident(%s) || '.' || quote_ident(%s)) IS NULL",
+                [schema, name],
+            ).fetchone()
             if row and row[0]:
                 conn.execute("SET LOCAL maintenance_work_mem = '512MB'")
                 conn.execute(definition)
@@ -72,8 +76,8 @@ def vector_index_rebuilt(
 
 def _out_of_the_way(
     conn: psycopg.Connection[Any], table: str, changing: int
-) -> list[tuple[str, bytes]]:
-    """Drop the HNSW indexes of a table, if that is worth it; return their names and definitions."""
+) -> list[tuple[str, str, bytes]]:
+    """Drop the HNSW indexes of a table, if that is worth it; return schema, name, definition."""
     if changing < FEWEST_ROWS or conn.info.transaction_status != TransactionStatus.IDLE:
         return []
     name = sql.Identifier(table)
@@ -84,8 +88,8 @@ def _out_of_the_way(
                 return []
             found = conn.execute(_INDEXES, [table]).fetchall()
             conn.execute("SELECT set_config('lock_timeout', %s, true)", [PATIENCE])
-            for index, _ in found:
-                conn.execute(sql.SQL("DROP INDEX {}").format(sql.Identifier(index)))
-    except psycopg.errors.LockNotAvailable:
-        return []
-    return [(index, definition.encode()) for index, definition in found]
+            for schema, index, _ in found:
+                conn.execute(sql.SQL("DROP INDEX {}").format(sql.Identifier(schema, index)))
+    except (psycopg.errors.LockNotAvailable, psycopg.errors.DeadlockDetected):
+        return []  # somebody uses the table, perhaps to do the same
+    return [(schema, index, definition.encode()) for schema, index, definition in found]

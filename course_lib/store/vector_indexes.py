@@ -13,6 +13,7 @@ import psycopg
 from psycopg import sql
 from psycopg.pq import TransactionStatus
 
+from course_lib.errors import InputError
 from course_lib.store.schema import (
     HNSW_LIMIT,
     TABLES,
@@ -44,14 +45,13 @@ large one, with the candidates that `search` chooses, 0.97 and more. `tests/benc
 figures.
 """
 
-PATIENCE = "2s"
-"""How long an old index waits for those who use it, before it stays until the next time."""
+PATIENCE = "200ms"
+"""How long an outgrown index waits for those who use it, and they wait behind it: it may stay."""
 
 _STATE: LiteralString = """
-SELECT tab.reltuples, index.oid IS NOT NULL, index.reloptions, next.oid IS NOT NULL
-FROM pg_class AS tab
+SELECT nspname, index.oid IS NOT NULL, index.reloptions
+FROM pg_class AS tab JOIN pg_namespace ON pg_namespace.oid = tab.relnamespace
 LEFT JOIN pg_class AS index ON index.relnamespace = tab.relnamespace AND index.relname = %s
-LEFT JOIN pg_class AS next ON next.relnamespace = tab.relnamespace AND next.relname = %s
 WHERE tab.oid = to_regclass(quote_ident(%s))
 """
 
@@ -76,97 +76,123 @@ def build_vector_indexes(
     them one by one into it would take, and finds no less. Vectors of more than 2,000 dimensions
     are indexed at half precision (`halfvec`), those of more than 4,000 not at all.
 
-    A partition that has outgrown its small graph gets a large one. Searches go on meanwhile, writes
-    to that partition wait.
+    A partition that has outgrown its small graph gets a large one. Searches go on meanwhile and
+    look at all of its rows; writes to it wait. Where the small one is in use, by a transaction that
+    goes on and on, it stays until the next time.
 
     Parameters
     ----------
     conn
         A connection whose role owns the tables; for another one, nothing is built.
     m, ef_construction
-        Links a node, and candidates looked at while building: by the number of rows where they are
-        None (see `graph_for`). With either, indexes that are there stay as they are.
+        Links a node (2 … 100), and candidates looked at while building (twice as many … 1000): by
+        the number of rows where both are None (see `graph_for`). With either, the other one is
+        pgvector's own, or more where it has to be, and indexes that are there stay as they are.
 
     Returns
     -------
     list of str
         The tables whose index was built now.
+
+    Raises
+    ------
+    InputError
+        If there is no such graph.
     """
+    chosen = _chosen(m, ef_construction)
     with conn.transaction():
         dimension = stored_dimension(conn) or 0
         if dimension > HNSW_LIMIT or not owns_tables(conn):
             return []
-    chosen = None
-    if m is not None or ef_construction is not None:
-        chosen = Graph(m or SMALL.m, ef_construction or SMALL.ef_construction)
     return [table for table in TABLES if _build(conn, table, dimension, chosen)]
+
+
+def _chosen(m: int | None, ef_construction: int | None) -> Graph | None:
+    if m is None and ef_construction is None:
+        return None
+    links = SMALL.m if m is None else m
+    least = max(SMALL.ef_construction, 2 * links)
+    graph = Graph(links, least if ef_construction is None else ef_construction)
+    if not (2 <= graph.m <= 100 and 2 * graph.m <= graph.ef_construction <= 1000):
+        raise InputError(
+            f"there is no graph of m {graph.m} and ef_construction {graph.ef_construction}",
+            hint="m is 2 to 100, and ef_construction at least twice that and at most 1000.",
+        )
+    return graph
 
 
 def _build(conn: psycopg.Connection[Any], table: str, dimension: int, chosen: Graph | None) -> bool:
     """Build the index of one table where it lacks one; return whether it did."""
     name = f"{table}_embedding_hnsw"
-    successor = f"{name}_next"
+    # A transaction of the caller's keeps what it locks until it ends: it replaces nothing.
     is_alone = conn.info.transaction_status == TransactionStatus.IDLE
+    with conn.transaction():
+        # Without the lock: one who has written must not wait for one who waits for the writers.
+        found = _look(conn, name, table)
+        is_outgrown = (
+            found.is_small and is_alone and chosen is None and _grown(conn, found.schema, table)
+        )
+    if found.is_there and not (is_outgrown and _drop_small(conn, name, table)):
+        return False
     with conn.transaction():
         # Who builds an index waits for those who do so already, and then finds theirs.
         conn.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", [name])
-        row = conn.execute(_STATE, [name, successor, table]).fetchone()
-        if row is None:
-            return False
-        about, is_there, options, has_successor = row
-        built = False
-        if not (is_there or has_successor):
-            count = sql.SQL("SELECT count(*) FROM {}").format(sql.Identifier(table))
-            rows = (conn.execute(count).fetchone() or (0,))[0]
-            if rows:
-                _create(conn, name, table, dimension, chosen or graph_for(rows))
-            return bool(rows)
-        is_outgrown = chosen is None and _is_small(options) and graph_for(about) != SMALL
-        if is_outgrown and is_alone and not has_successor:
-            _create(conn, successor, table, dimension, graph_for(about))
-            has_successor = built = True
-    if has_successor and is_alone:
-        _succeed(conn, name, successor, table)
-    return built
+        found = _look(conn, name, table)
+        rows = 0 if found.is_there else _count(conn, found.schema, table)
+        if rows:
+            graph = chosen or graph_for(rows)
+            # A parallel build shares its memory through /dev/shm, which is small in containers.
+            conn.execute("SET LOCAL maintenance_work_mem = '512MB'")
+            conn.execute(
+                sql.SQL(
+                    "CREATE INDEX {} ON {} USING hnsw ({}) WITH (m = {}, ef_construction = {})"
+                ).format(
+                    sql.Identifier(name),
+                    sql.Identifier(found.schema, table),
+                    _indexed(dimension),
+                    *graph,
+                )
+            )
+    return rows > 0
 
 
-def _create(
-    conn: psycopg.Connection[Any], name: str, table: str, dimension: int, graph: Graph
-) -> None:
-    # A parallel build shares its memory through /dev/shm, which is small in containers.
-    conn.execute("SET LOCAL maintenance_work_mem = '512MB'")
-    conn.execute(
-        sql.SQL("CREATE INDEX {} ON {} USING hnsw ({}) WITH (m = {}, ef_construction = {})").format(
-            sql.Identifier(name), sql.Identifier(table), _indexed(dimension), *graph
-        )
-    )
+class _Index(NamedTuple):
+    schema: str
+    is_there: bool
+    is_small: bool
 
 
-def _succeed(conn: psycopg.Connection[Any], name: str, successor: str, table: str) -> None:
-    """Drop an index and give its name to its successor; where it is in use, do so next time."""
+def _look(conn: psycopg.Connection[Any], name: str, table: str) -> _Index:
+    schema, is_there, options = conn.execute(_STATE, [name, table]).fetchone() or ("", True, None)
+    # Such as ["m=16", "ef_construction=64"].
+    given = dict(option.split("=", 1) for option in options or [])
+    small = {key: str(value) for key, value in SMALL._asdict().items()}
+    return _Index(schema, is_there, options is not None and {**small, **given} == small)
+
+
+def _grown(conn: psycopg.Connection[Any], schema: str, table: str) -> bool:
+    """Say whether a table has too many rows for the small graph, by counting them."""
+    return graph_for(_count(conn, schema, table)) != SMALL
+
+
+def _count(conn: psycopg.Connection[Any], schema: str, table: str) -> int:
+    count = sql.SQL("SELECT count(*) FROM {}").format(sql.Identifier(schema, table))
+    row = conn.execute(count).fetchone()
+    return int(row[0]) if row else 0
+
+
+def _drop_small(conn: psycopg.Connection[Any], name: str, table: str) -> bool:
+    """Drop an index that has the small graph; return false where somebody uses it."""
     try:
         with conn.transaction():
             conn.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", [name])
-            row = conn.execute(_STATE, [name, successor, table]).fetchone()
-            if row is None or not row[3]:
-                return
-            # Searches wait behind us as long as we wait for one that goes on.
-            conn.execute("SELECT set_config('lock_timeout', %s, true)", [PATIENCE])
-            conn.execute(sql.SQL("DROP INDEX IF EXISTS {}").format(sql.Identifier(name)))
-            conn.execute(
-                sql.SQL("ALTER INDEX {} RENAME TO {}").format(
-                    sql.Identifier(successor), sql.Identifier(name)
-                )
-            )
-    except psycopg.errors.LockNotAvailable:
-        return
-
-
-def _is_small(options: list[str] | None) -> bool:
-    """Say whether an index has the small graph, by its options: ``["m=16", …]``."""
-    given = dict(option.split("=", 1) for option in options or [])
-    links = int(given.get("m", SMALL.m))
-    return Graph(links, int(given.get("ef_construction", SMALL.ef_construction))) == SMALL
+            found = _look(conn, name, table)
+            if found.is_small:
+                conn.execute("SELECT set_config('lock_timeout', %s, true)", [PATIENCE])
+                conn.execute(sql.SQL("DROP INDEX {}").format(sql.Identifier(found.schema, name)))
+    except (psycopg.errors.LockNotAvailable, psycopg.errors.DeadlockDetected):
+        return False
+    return True
 
 
 def _indexed(dimension: int) -> sql.Composable:

@@ -1,6 +1,8 @@
 """Many rows change without the vector index, which is there again afterwards."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 
 import psycopg
 import pytest
@@ -9,9 +11,11 @@ from course_lib.store import (
     build_vector_indexes,
     connect,
     create_schema,
+    drop_schema,
     fresh_database,
     rebuilding,
 )
+from course_lib.store.collection import in_collection
 from course_lib.store.databases import FreshDatabase
 from course_lib.store.rebuilding import vector_index_rebuilt
 from course_lib.store.roles import service_url
@@ -114,3 +118,43 @@ def test_an_index_that_somebody_built_meanwhile_is_not_built_again(
     assert len(indexes(conn)) == 1
     assert "m='4'" in indexes(conn)[0]
     conn.execute("DROP INDEX document_chunks_issues_embedding_hnsw")
+
+
+def test_of_two_at_once_one_takes_it_away_and_both_go_on(
+    conn: psycopg.Connection, database: FreshDatabase
+) -> None:
+    before = indexes(conn)
+    both_have_counted = Barrier(2)
+
+    def change(_: int) -> bool:
+        with connect(database.url, autocommit=True) as own:
+            both_have_counted.wait(60)
+            with vector_index_rebuilt(own, "issues", ROWS) as is_away:
+                own.execute("UPDATE document_chunks SET commit_sha = 'both'")
+                return is_away
+
+    with ThreadPoolExecutor(2) as pool:
+        assert any(pool.map(change, range(2)))
+    assert indexes(conn) == before
+
+
+def test_in_a_collection_it_comes_back_although_another_one_has_an_index_of_that_name(
+    conn: psycopg.Connection, database: FreshDatabase
+) -> None:
+    with connect(in_collection(database.url, "mine"), autocommit=True) as mine:
+        create_schema(mine, 3)
+        mine.execute(
+            "INSERT INTO document_chunks (partition, tenant_id, repo_slug, document_name,"
+            " chunk_index, kind, name, content, content_hash, embedding)"
+            " SELECT 'issues', 'local', 'heron', 'a.md', n, 'issue', 'a', 'text', 'hash',"
+            " ARRAY[n, 1, 1]::vector FROM generate_series(1, %s) AS n",
+            [ROWS],
+        )
+        build_vector_indexes(mine, m=6)
+        before = sorted(indexes(mine))
+        assert len(before) == 2
+        with vector_index_rebuilt(mine, "issues", ROWS) as is_away:
+            assert is_away
+            assert indexes(mine) == [index for index in before if "m='8'" in index]
+        assert sorted(indexes(mine)) == before
+        drop_schema(mine)

@@ -261,6 +261,21 @@ def test_paths_are_quoted_in_the_configuration() -> None:
         assert "dynamic_shared_memory_type = 'mmap'" in text
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="no such limits")
+def test_a_process_with_little_address_space_starts_a_server_that_fits(tmp_path: Path) -> None:
+    import resource
+
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+
+    program = "from course_lib.store import cluster; print(cluster.machine_memory())"
+    said = subprocess.run(
+        [sys.executable, "-c", program],
+        preexec_fn=limit, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert cluster.cache_size(int(said.stdout)) == 128 << 20
+
+
 def test_the_cache_is_an_eighth_of_what_the_container_may_take(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

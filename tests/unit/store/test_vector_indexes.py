@@ -7,6 +7,7 @@ import numpy as np
 import psycopg
 import pytest
 
+from course_lib.errors import InputError
 from course_lib.records import Chunk
 from course_lib.retriever import search
 from course_lib.store import (
@@ -18,6 +19,7 @@ from course_lib.store import (
     vector_indexes,
     write_chunks,
 )
+from course_lib.store.collection import in_collection
 from course_lib.store.databases import FreshDatabase
 from course_lib.store.vector_indexes import LARGE, SMALL, Graph, graph_for
 
@@ -86,7 +88,6 @@ def outgrown(conn: psycopg.Connection, monkeypatch: pytest.MonkeyPatch) -> psyco
     build_vector_indexes(conn)
     assert graphs(conn) == {INDEX: SMALL}
     write(conn, 3, "issues", 200)
-    conn.execute("ANALYZE document_chunks_issues")
     return conn
 
 
@@ -146,8 +147,8 @@ def test_many_rows_get_the_large_graph_and_what_was_asked_for_is_built(
     build_vector_indexes(conn)
     assert graphs(conn) == {INDEX: LARGE, "document_chunks_documentation_embedding_hnsw": SMALL}
     write(conn, 3, "my own", 100)
-    build_vector_indexes(conn, m=7)
-    assert graphs(conn)["document_chunks_default_embedding_hnsw"] == Graph(7, SMALL[1])
+    build_vector_indexes(conn, m=40)
+    assert graphs(conn)["document_chunks_default_embedding_hnsw"] == Graph(40, 80)
 
 
 def test_a_partition_that_has_outgrown_its_graph_gets_a_large_one_once(
@@ -166,31 +167,58 @@ def test_a_partition_that_has_outgrown_its_graph_gets_a_large_one_once(
     assert graphs(outgrown) == {INDEX: Graph(5, 10)}, "which somebody chose"
 
 
-def test_who_still_searches_by_the_old_index_keeps_it_until_the_next_time(
-    outgrown: psycopg.Connection, database: FreshDatabase, monkeypatch: pytest.MonkeyPatch
+def test_an_index_in_use_stays_until_the_next_time(
+    outgrown: psycopg.Connection, database: FreshDatabase
 ) -> None:
-    monkeypatch.setattr(vector_indexes, "PATIENCE", "50ms")
     with connect(database.url) as reader:
         reader.execute("SELECT count(*) FROM document_chunks")  # and its transaction goes on
-        assert build_vector_indexes(outgrown) == ["document_chunks_issues"]
-        assert graphs(outgrown) == {INDEX: SMALL, f"{INDEX}_next": LARGE}
         assert build_vector_indexes(outgrown) == []
+        assert graphs(outgrown) == {INDEX: SMALL}
         assert len(search(outgrown, [1.0, 2.0, 3.0], 10, -1, exact=False)) == 10
-    write(outgrown, 3, "issues", 210)
-    assert build_vector_indexes(outgrown) == []
+    assert build_vector_indexes(outgrown) == ["document_chunks_issues"]
     assert graphs(outgrown) == {INDEX: LARGE}
 
 
-def test_a_successor_without_a_predecessor_takes_the_name(
-    outgrown: psycopg.Connection, database: FreshDatabase, monkeypatch: pytest.MonkeyPatch
+def test_one_who_has_written_and_one_who_replaces_do_not_wait_for_each_other(
+    outgrown: psycopg.Connection, database: FreshDatabase
 ) -> None:
-    monkeypatch.setattr(vector_indexes, "PATIENCE", "50ms")
-    with connect(database.url) as reader:
-        reader.execute("SELECT count(*) FROM document_chunks")
-        build_vector_indexes(outgrown)
-    outgrown.execute(f"DROP INDEX {INDEX}")
-    assert build_vector_indexes(outgrown) == []
-    assert graphs(outgrown) == {INDEX: LARGE}
+    with connect(database.url) as writer:
+        write(writer, 3, "issues", 210)
+        writer.execute("SELECT 1")
+        writer.execute("UPDATE document_chunks_issues SET name = 'B'")  # locks the table
+        assert build_vector_indexes(outgrown) == []
+        assert build_vector_indexes(writer) == []
+    assert build_vector_indexes(outgrown) == ["document_chunks_issues"]
+
+
+def test_an_index_of_another_collection_is_left_alone(
+    conn: psycopg.Connection, database: FreshDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vector_indexes, "LARGE_FROM", 100)
+    with connect(in_collection(database.url, "mine"), autocommit=True) as mine:
+        for each, count in ((conn, 50), (mine, 50)):
+            drop_schema(each)
+            create_schema(each, 3)
+            write(each, 3, "issues", count)
+            build_vector_indexes(each)
+        write(mine, 3, "issues", 200)
+        schemas = (
+            "SELECT relnamespace::regnamespace::text, reloptions[1] FROM pg_class "
+            "WHERE relname = %s ORDER BY 1 DESC"
+        )
+        before = conn.execute(schemas, [INDEX]).fetchall()
+        assert [options for _, options in before] == ["m=16", "m=16"]
+        assert build_vector_indexes(mine) == ["document_chunks_issues"]
+        assert [options for _, options in conn.execute(schemas, [INDEX])] == ["m=16", "m=24"]
+        drop_schema(mine)
+
+
+@pytest.mark.parametrize("graph", [{"m": 0}, {"m": 101}, {"m": 40, "ef_construction": 64}])
+def test_a_graph_that_pgvector_cannot_build_is_refused(
+    conn: psycopg.Connection, graph: dict[str, int]
+) -> None:
+    with pytest.raises(InputError, match=f"there is no graph of m {graph['m']}"):
+        build_vector_indexes(conn, **graph)
 
 
 def test_four_at_once_replace_an_index_once(
