@@ -68,7 +68,7 @@ def tables(figures: Figures) -> dict[str, str]:
         ),
         "writing": _table(
             "rows|written a second|CPU ms a row, server + client|10,000 unchanged rows: CPU s|"
-            "one document, new: CPU ms (p95)|changed: CPU ms (p95)",
+            "one document, new: CPU ms (clock's p95)|changed: CPU ms (clock's p95)",
             [_writing(size) for size in sizes],
         ),
         "builds": _table(
