@@ -13,6 +13,9 @@ from course_lib.teaching.checks.artifacts import artifacts, lines_of, metadata_o
 from course_lib.teaching.checks.probe import Case, Probe, exercise
 from course_lib.teaching.checks.values import shown
 
+IMAGE = "checked:9.4"
+"""Of the components that a check hands over, by which they are known in what was compiled."""
+
 NAMES = ("a.md", "b.md", "guide/Übersicht.md", "数据.md", "notes/2024 plan.md", "")
 
 
@@ -170,6 +173,11 @@ def check_build_pipeline(call: Probe) -> None:
     compiled("the default of shards", default).gives(["0/3", "1/3", "2/3"])
     compiled("the default of folder", parameters["folder"].get("defaultValue")).gives(None)
     _wiring(call, compiled, spec)
+    executors = spec["deploymentSpec"]["executors"].values()
+    others = sorted({one["container"]["image"] for one in executors} - {IMAGE})
+    compiled("images of components other than the three that it was given", others).gives(
+        [], because="it calls its arguments, and none of the notebook's components"
+    )
 
 
 def _wiring(call: Probe, compiled: Callable[[str, Any], Case], spec: Mapping[str, Any]) -> None:
@@ -305,8 +313,7 @@ def _components() -> tuple[Any, Any, Any]:
         # kfp wants types for annotations, and this module postpones its own
         hints = get_type_hints(function, localns={"dsl": dsl}, include_extras=True)
         function.__annotations__ = hints
-        image = "python:3.13-slim"
-        return dsl.component(function, base_image=image, install_kfp_package=False)
+        return dsl.component(function, base_image=IMAGE, install_kfp_package=False)
 
     def read_folder(folder: str, documents: dsl.Output[dsl.Dataset]):  # type: ignore[no-untyped-def]
         pass

@@ -334,6 +334,28 @@ def has_no_output(read_folder, split_part, collect):
     return split_in_shards
 
 
+@dsl.component(base_image="python:3.13-slim")
+def split_part(documents: dsl.Input[Dataset], chunks: dsl.Output[Dataset], shard: str):
+    pass
+
+
+split_step = split_part
+
+
+def takes_a_component_from_the_notebook(read_folder, split_part, collect):
+    @dsl.pipeline(name="split-in-shards")
+    def split_in_shards(
+        folder: str,
+        shards: list[str] = ["0/3", "1/3", "2/3"],  # noqa: B006
+    ) -> Dataset:
+        read = read_folder(folder=folder)
+        with dsl.ParallelFor(shards, parallelism=2) as shard:
+            part = split_step(documents=read.output, shard=shard).set_retry(2)
+        return collect(parts=dsl.Collected(part.output)).outputs["chunks"]
+
+    return split_in_shards
+
+
 # --- 9.5 dangling ---
 
 
@@ -437,6 +459,7 @@ MUTANTS = {
         never_retries: "retries of split-part",
         splits_the_same_shard: "each turn of the loop has its own",
         has_no_output: "what collect has made",
+        takes_a_component_from_the_notebook: "it calls its arguments",
     },
     "9.5": {
         looks_at_the_root_alone: "the loop's task uses it",
