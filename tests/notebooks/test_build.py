@@ -272,9 +272,10 @@ def test_a_lab_is_found_by_number_and_by_name(course, given: str) -> None:
     assert [source.stem for source in course.project.sources([given])] == ["01_doubling"]
 
 
-def test_a_lab_that_is_not_there_is_an_input_error(course) -> None:
-    with pytest.raises(InputError, match="no lab '9'"):
-        build_labs(["9"], project=course.project)
+@pytest.mark.parametrize("given", ["9", "1x", "001", "x1"])
+def test_a_lab_that_is_not_there_is_an_input_error(course, given: str) -> None:
+    with pytest.raises(InputError, match=f"no lab '{given}'"):
+        build_labs([given], project=course.project)
 
 
 def test_outputs_lose_widgets_paths_and_addresses(tmp_path) -> None:

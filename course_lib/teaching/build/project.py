@@ -140,8 +140,8 @@ class Project:
 
 
 def _lab_number(given: str) -> str:
-    match = re.match(r"\d+", Path(given).stem)
-    return match[0].zfill(2) if match else given
+    match = re.fullmatch(r"(\d{1,2})(?:_.*)?", Path(given).stem)
+    return match[1].zfill(2) if match else given
 
 
 def write_atomically(path: Path, text: str) -> bool:
