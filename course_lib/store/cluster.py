@@ -159,7 +159,8 @@ def machine_memory() -> int:
             sizes.append(limit)
     for file in CONTAINER_LIMITS:
         try:
-            sizes.append(int(file.read_text(encoding="ascii")))
+            # UTF-8 needs no module, which this account may not be able to read.
+            sizes.append(int(file.read_text(encoding="utf-8")))
         except (OSError, ValueError):  # not there, or "max"
             continue
     return min(sizes)
