@@ -7,6 +7,7 @@ model's own tokenizer where that is, else an estimate that says what it is.
 from __future__ import annotations
 
 import hashlib
+import logging
 import math
 import os
 import tempfile
@@ -15,6 +16,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from course_lib.errors import CourseError
+
+log = logging.getLogger(__name__)
 
 BYTES_PER_TOKEN = 3
 """Of the estimate: bytes of UTF-8. English prose has about 4, code about 3, Chinese about 3."""
@@ -135,8 +138,10 @@ def _tiktoken(model: str) -> tuple[str, Counter] | None:
 
     try:
         encoding = get_encoding(name)
-    except Exception:
-        # What lies there is damaged, and tiktoken wanted to fetch it anew.
+    except Exception as error:
+        # What lies there is damaged, and tiktoken wanted to fetch it anew: ValueError, or whatever
+        # the network gave.
+        log.warning("the data of tiktoken for %s is not used: %s", model, error)
         return None
     # A text that spells a special token is text.
     return f"tiktoken {name}", lambda text: len(encoding.encode(text, disallowed_special=()))
@@ -162,8 +167,9 @@ def _own_tokenizer(model: str) -> tuple[str, Counter] | None:
 
     try:
         tokenizer = Tokenizer.from_file(str(file))
-    except Exception:
+    except Exception as error:
         # The library raises plain Exceptions for a file that it cannot read.
+        log.warning("%s is not used to count tokens: %s", file, error)
         return None
     tokenizer.no_truncation()
     tokenizer.no_padding()

@@ -163,6 +163,7 @@ class _Index(NamedTuple):
 
 
 def _look(conn: psycopg.Connection[Any], name: str, table: str) -> _Index:
+    # Without the table there is nothing to build, as if all were there.
     schema, is_there, options = conn.execute(_STATE, [name, table]).fetchone() or ("", True, None)
     # Such as ["m=16", "ef_construction=64"].
     given = dict(option.split("=", 1) for option in options or [])

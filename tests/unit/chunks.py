@@ -43,6 +43,13 @@ def write(
     write_chunks(conn, chunks, vectors, partition=partition)
 
 
+def write_many(conn: psycopg.Connection, dimension: int, partition: str, count: int = 3) -> None:
+    """Write one document of so many pieces, whose vectors lie anywhere."""
+    vectors = np.random.default_rng(7).normal(size=(count, dimension)).astype(np.float32)
+    chunks = [make_chunk(f"chunk {index}") for index in range(count)]
+    write_chunks(conn, chunks, vectors, partition=partition)
+
+
 class PlainRow(NamedTuple):
     """What a chunk of a large table differs in."""
 

@@ -61,7 +61,7 @@ def test_tiktoken_counts_where_its_data_is(no_data: Path, monkeypatch: pytest.Mo
 
 
 def test_damaged_data_of_tiktoken_is_no_data(
-    no_data: Path, monkeypatch: pytest.MonkeyPatch
+    no_data: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     address = "https://openaipublic.blob.core.windows.net/encodings/o200k_base.tiktoken"
     (no_data / hashlib.sha1(address.encode()).hexdigest()).write_bytes(b"damaged")
@@ -72,6 +72,7 @@ def test_damaged_data_of_tiktoken_is_no_data(
 
     monkeypatch.setattr("tiktoken.load.read_file", no_network)
     assert tokenizer_name("gpt-4o").startswith("an estimate")
+    assert "the data of tiktoken for gpt-4o is not used: no network" in caplog.text
 
 
 def test_a_models_own_tokenizer_counts_where_it_is(tmp_path: Path) -> None:
@@ -84,12 +85,14 @@ def test_a_models_own_tokenizer_counts_where_it_is(tmp_path: Path) -> None:
     assert count_tokens("drift is slow drift", str(tmp_path)) == 4
 
 
-def test_a_damaged_tokenizer_is_none(tmp_path: Path) -> None:
+def test_a_damaged_tokenizer_is_none(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     (tmp_path / "config.json").write_text("{}", encoding="utf-8")
     assert tokenizer_name(str(tmp_path)).startswith("an estimate")
     (tmp_path / "tokenizer.json").write_text("{", encoding="utf-8")
+    assert not caplog.text
     tokens_module._counter.cache_clear()
     assert tokenizer_name(str(tmp_path)).startswith("an estimate")
+    assert "tokenizer.json is not used to count tokens" in caplog.text
 
 
 @pytest.mark.parametrize(

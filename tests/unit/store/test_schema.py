@@ -1,24 +1,23 @@
-"""The tables on a real PostgreSQL: made once, stored as they should be, indexed where rows are."""
+"""The tables on a real PostgreSQL: made once, stored as they should be, and seen by name."""
 
 import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
-import numpy as np
 import psycopg
 import pytest
 
 from course_lib.errors import SchemaMismatchError
-from course_lib.records import PARTITIONS, Chunk
+from course_lib.records import PARTITIONS
 from course_lib.store import (
     connect,
     create_schema,
     drop_schema,
     fresh_database,
-    write_chunks,
 )
 from course_lib.store.databases import FreshDatabase
 from course_lib.store.schema import stored_dimension, table_for
+from tests.unit.chunks import write_many
 
 
 @pytest.fixture(scope="module")
@@ -38,26 +37,6 @@ def conn(database: FreshDatabase) -> Iterator[psycopg.Connection]:
 def value(conn: psycopg.Connection, query: str) -> object:
     row = conn.execute(query).fetchone()
     return row[0] if row else None
-
-
-def write(conn: psycopg.Connection, dimension: int, partition: str, count: int = 3) -> None:
-    chunks = [
-        Chunk(
-            tenant_id="local",
-            repo_slug="docs",
-            root_kind="external-source",
-            source_path="a.md",
-            content=f"chunk {index}",
-            hash_inputs=["content"],
-            parser_id="test",
-            parser_version="1.0.0",
-            kind="doc-section",
-            name="A",
-        )
-        for index in range(count)
-    ]
-    vectors = np.random.default_rng(7).normal(size=(count, dimension)).astype(np.float32)
-    write_chunks(conn, chunks, vectors, partition=partition)
 
 
 def tables(conn: psycopg.Connection) -> set[str]:
@@ -107,14 +86,14 @@ def test_the_columns_are_those_of_the_design(conn: psycopg.Connection) -> None:
 
 def test_creating_it_again_changes_nothing(conn: psycopg.Connection) -> None:
     create_schema(conn, 3)
-    write(conn, 3, "documentation")
+    write_many(conn, 3, "documentation")
     create_schema(conn, 3)
     assert value(conn, "SELECT count(*) FROM document_chunks") == 3
 
 
 def test_another_dimension_is_refused_and_changes_nothing(conn: psycopg.Connection) -> None:
     create_schema(conn, 3)
-    write(conn, 3, "documentation")
+    write_many(conn, 3, "documentation")
     with pytest.raises(SchemaMismatchError, match="3 dimensions, the model gives 4") as caught:
         create_schema(conn, 4)
     assert "RAG_EMBED_MODEL" in caught.value.hint and "RAG_COLLECTION" in caught.value.hint
@@ -161,7 +140,7 @@ def test_a_vector_is_kept_in_its_row_where_it_fits_on_a_page(
         " AND attrelid IN (SELECT oid FROM pg_class WHERE relkind IN ('r', 'p'))"
     ).fetchall()
     assert kinds == [(storage,)]
-    write(conn, dimension, "documentation")
+    write_many(conn, dimension, "documentation")
     assert value(conn, "SELECT count(*) FROM document_chunks") == 3
 
 

@@ -3,12 +3,10 @@
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
-import numpy as np
 import psycopg
 import pytest
 
 from course_lib.errors import InputError
-from course_lib.records import Chunk
 from course_lib.retriever import search
 from course_lib.store import (
     build_vector_indexes,
@@ -17,11 +15,11 @@ from course_lib.store import (
     drop_schema,
     fresh_database,
     vector_indexes,
-    write_chunks,
 )
 from course_lib.store.collection import in_collection
 from course_lib.store.databases import FreshDatabase
 from course_lib.store.vector_indexes import LARGE, SMALL, Graph, graph_for
+from tests.unit.chunks import write_many
 
 INDEX = "document_chunks_issues_embedding_hnsw"
 
@@ -38,26 +36,6 @@ def conn(database: FreshDatabase) -> Iterator[psycopg.Connection]:
     with connect(database.url, autocommit=True) as connection:
         drop_schema(connection)
         yield connection
-
-
-def write(conn: psycopg.Connection, dimension: int, partition: str, count: int = 3) -> None:
-    chunks = [
-        Chunk(
-            tenant_id="local",
-            repo_slug="docs",
-            root_kind="external-source",
-            source_path="a.md",
-            content=f"chunk {index}",
-            hash_inputs=["content"],
-            parser_id="test",
-            parser_version="1.0.0",
-            kind="doc-section",
-            name="A",
-        )
-        for index in range(count)
-    ]
-    vectors = np.random.default_rng(7).normal(size=(count, dimension)).astype(np.float32)
-    write_chunks(conn, chunks, vectors, partition=partition)
 
 
 def tables(conn: psycopg.Connection) -> set[str]:
@@ -84,18 +62,18 @@ def outgrown(conn: psycopg.Connection, monkeypatch: pytest.MonkeyPatch) -> psyco
     """A partition whose index was built over few rows, and which has many now."""
     monkeypatch.setattr(vector_indexes, "LARGE_FROM", 100)
     create_schema(conn, 3)
-    write(conn, 3, "issues", 50)
+    write_many(conn, 3, "issues", 50)
     build_vector_indexes(conn)
     assert graphs(conn) == {INDEX: SMALL}
-    write(conn, 3, "issues", 200)
+    write_many(conn, 3, "issues", 200)
     return conn
 
 
 def test_an_index_is_built_where_there_are_rows_and_only_once(conn: psycopg.Connection) -> None:
     create_schema(conn, 3)
     assert build_vector_indexes(conn) == []
-    write(conn, 3, "issues")
-    write(conn, 3, "my own")
+    write_many(conn, 3, "issues")
+    write_many(conn, 3, "my own")
     assert build_vector_indexes(conn) == ["document_chunks_issues", "document_chunks_default"]
     assert build_vector_indexes(conn) == []
     definitions = conn.execute(
@@ -103,13 +81,13 @@ def test_an_index_is_built_where_there_are_rows_and_only_once(conn: psycopg.Conn
     ).fetchall()
     assert len(definitions) == 2
     assert all("hnsw (embedding vector_cosine_ops)" in row[0] for row in definitions)
-    write(conn, 3, "documentation")
+    write_many(conn, 3, "documentation")
     assert build_vector_indexes(conn) == ["document_chunks_documentation"]
 
 
 def test_four_at_once_build_one_index(conn: psycopg.Connection, database: FreshDatabase) -> None:
     create_schema(conn, 3)
-    write(conn, 3, "issues", 50)
+    write_many(conn, 3, "issues", 50)
 
     def build(_: int) -> list[str]:
         with connect(database.url) as own:
@@ -121,7 +99,7 @@ def test_four_at_once_build_one_index(conn: psycopg.Connection, database: FreshD
 
 def test_what_pgvector_cannot_index_is_searched_without_an_index(conn: psycopg.Connection) -> None:
     create_schema(conn, 4001)
-    write(conn, 4001, "documentation")
+    write_many(conn, 4001, "documentation")
     assert build_vector_indexes(conn) == []
 
 
@@ -130,7 +108,7 @@ def test_building_is_committed_on_a_connection_without_autocommit(
 ) -> None:
     with connect(database.url) as own:
         create_schema(own, 3)
-        write(own, 3, "issues")
+        write_many(own, 3, "issues")
         build_vector_indexes(own)
         assert own.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
 
@@ -142,11 +120,11 @@ def test_many_rows_get_the_large_graph_and_what_was_asked_for_is_built(
     assert graph_for(5_000) == LARGE
     monkeypatch.setattr(vector_indexes, "LARGE_FROM", 100)
     create_schema(conn, 3)
-    write(conn, 3, "issues", 100)
-    write(conn, 3, "documentation", 99)
+    write_many(conn, 3, "issues", 100)
+    write_many(conn, 3, "documentation", 99)
     build_vector_indexes(conn)
     assert graphs(conn) == {INDEX: LARGE, "document_chunks_documentation_embedding_hnsw": SMALL}
-    write(conn, 3, "my own", 100)
+    write_many(conn, 3, "my own", 100)
     build_vector_indexes(conn, m=40)
     assert graphs(conn)["document_chunks_default_embedding_hnsw"] == Graph(40, 80)
 
@@ -183,7 +161,7 @@ def test_one_who_has_written_and_one_who_replaces_do_not_wait_for_each_other(
     outgrown: psycopg.Connection, database: FreshDatabase
 ) -> None:
     with connect(database.url) as writer:
-        write(writer, 3, "issues", 210)
+        write_many(writer, 3, "issues", 210)
         writer.execute("SELECT 1")
         writer.execute("UPDATE document_chunks_issues SET name = 'B'")  # locks the table
         assert build_vector_indexes(outgrown) == []
@@ -199,9 +177,9 @@ def test_an_index_of_another_collection_is_left_alone(
         for each, count in ((conn, 50), (mine, 50)):
             drop_schema(each)
             create_schema(each, 3)
-            write(each, 3, "issues", count)
+            write_many(each, 3, "issues", count)
             build_vector_indexes(each)
-        write(mine, 3, "issues", 200)
+        write_many(mine, 3, "issues", 200)
         schemas = (
             "SELECT relnamespace::regnamespace::text, reloptions[1] FROM pg_class "
             "WHERE relname = %s ORDER BY 1 DESC"
