@@ -30,8 +30,8 @@ from tests.bench.search_rows import Question
 from tests.bench.vectors import Vectors
 
 MOST_ROWS = 100_000
-CANDIDATES = (40, 100, 200, 400, 1_000)
-"""What a store is tried with, from pgvector's default to its limit."""
+FEWEST, MOST, STEP = 40, 1_000, 20
+"""Candidates that a store may get, from pgvector's default to its limit, and how near is near."""
 AS_MUCH = 0.005
 """So much less than the library's recall is as much."""
 RECALL_GOAL, PEER_GOAL = 0.95, 2.0
@@ -98,11 +98,20 @@ def _recall(found: list[set[str]], exact: list[set[str]]) -> float:
 
 def _as_wide_as_needed(store: Store, exact: list[set[str]], wanted: float) -> tuple[int, float]:
     """Give a store the fewest candidates that find as much; return how many, and its recall."""
-    candidates, recall = 0, 0.0
-    for candidates in CANDIDATES:
+
+    def found_with(candidates: int) -> float:
         store.widen(candidates)
-        found = [{*store.ask(at, hybrid=False, top_k=TOP_K)[1]} for at in range(len(exact))]
-        recall = _recall(found, exact)
-        if recall >= wanted:
-            break
-    return candidates, recall
+        return _recall(
+            [{*store.ask(at, hybrid=False, top_k=TOP_K)[1]} for at in range(len(exact))], exact
+        )
+
+    enough, recall, too_few = MOST, found_with(MOST), FEWEST
+    while recall >= wanted and enough - too_few > STEP:
+        middle = (enough + too_few) // 2
+        reached = found_with(middle)
+        if reached >= wanted:
+            enough, recall = middle, reached
+        else:
+            too_few = middle
+    store.widen(enough)
+    return enough, recall
