@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 LANGUAGE = {"file_extension": ".py", "mimetype": "text/x-python", "name": "python"}
-STUB = "raise NotImplementedError"
 
 
 @dataclass(frozen=True)
