@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import psycopg
 import pytest
+from hypothesis import HealthCheck, settings
 
 from course_lib.embedder import EmbeddingClient
 from course_lib.store import connect, fresh_database
@@ -14,6 +15,10 @@ from course_lib.store.databases import FreshDatabase
 
 if TYPE_CHECKING:
     from course_lib.teaching.github_server import GitHubServer
+
+# No timing is asserted: on a machine that is busy, examples take long without a fault of theirs.
+settings.register_profile("course", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("course")
 
 
 @pytest.fixture

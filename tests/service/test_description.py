@@ -2,7 +2,7 @@
 
 import pytest
 import schemathesis
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,
     response_schema_conformance,
@@ -41,9 +41,7 @@ def test_no_request_is_answered_with_our_mistake(
     operation = next(one for one in found if one.label == label)
 
     @given(case=operation.as_strategy())
-    @settings(
-        max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
-    )
+    @settings(max_examples=40, derandomize=True)
     def ask(case: schemathesis.Case) -> None:
         response = case.call(headers={"X-API-Key": index.beta}, timeout=60)
         case.validate_response(response, checks=CHECKS)

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
-from hypothesis import HealthCheck, settings
 
 from course_lib.answers import Passage
 from course_lib.answers.passages import Origin
@@ -16,9 +15,6 @@ from course_lib.embedder import EmbeddingClient
 from course_lib.indexing import ingest
 from course_lib.records import SearchResult
 from course_lib.store import connect, fresh_database
-
-UNHURRIED = settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
-"""For tests with made-up examples, on a machine that may be busy."""
 
 
 def make_result(

@@ -23,7 +23,7 @@ from course_lib.answers import (
 )
 from course_lib.answers import tokens as tokens_module
 from course_lib.errors import InputError
-from tests.unit.answers.made import UNHURRIED, make_passage
+from tests.unit.answers.made import make_passage
 
 
 @pytest.fixture(autouse=True)
@@ -175,7 +175,6 @@ def test_a_question_that_does_not_fit_is_refused() -> None:
         fit(1_000, max_output=0)
 
 
-@UNHURRIED
 @given(st.integers(0, 3_000), st.integers(0, 500), st.integers(1, 900), st.integers(1, 900))
 def test_whatever_the_numbers_the_prompt_fits_or_is_refused(
     window: int, margin: int, most: int, least: int

@@ -15,7 +15,7 @@ from course_lib.answers.generators.extractive import NOT_IN_INDEX, Extractive
 from course_lib.answers.units import split_sentences, units_of
 from course_lib.embedder import EmbeddingClient
 from course_lib.settings import project_root
-from tests.unit.answers.made import UNHURRIED, make_passage
+from tests.unit.answers.made import make_passage
 
 UNDO = (
     "# Undo\n\nA release that went wrong is taken back with the command `rollback`. It takes a "
@@ -140,7 +140,6 @@ def test_sentences_end_where_they_end(text: str, sentences: list[str]) -> None:
     assert split_sentences(text) == sentences
 
 
-@UNHURRIED
 @given(st.text(alphabet="aB. \n#-|`:'é"), st.sampled_from(["a.md", "a.yaml", "a.py", "a"]))
 def test_every_unit_is_in_its_passage(text: str, path: str) -> None:
     words = " ".join(text.split())

@@ -11,7 +11,6 @@ from course_lib.answers import extract_file_hints, file_manifest
 from course_lib.answers.hints import files_named, find_hinted
 from course_lib.errors import DatabaseError
 from course_lib.store import Source, SourceDocument, create_schema, write_documents
-from tests.unit.answers.made import UNHURRIED
 
 
 @pytest.mark.parametrize(
@@ -45,7 +44,6 @@ def test_the_extensions_say_what_a_file_is() -> None:
     assert extract_file_hints(question, set()) == []
 
 
-@UNHURRIED
 @given(st.text())
 def test_whatever_is_asked_it_is_read(question: str) -> None:
     for name in extract_file_hints(question):

@@ -13,7 +13,7 @@ from course_lib.answers import boundary, build_prompt, check_citations, fence, s
 from course_lib.answers.prompts import BEGIN_FILE, END_FILE, SYSTEM_PROMPT
 from course_lib.errors import InputError
 from course_lib.settings import Settings
-from tests.unit.answers.made import UNHURRIED, make_passage
+from tests.unit.answers.made import make_passage
 
 
 def fences(user: str) -> list[tuple[str, str]]:
@@ -84,7 +84,6 @@ def test_who_knows_a_mark_cannot_use_it() -> None:
     assert [text for _, text in fences(again.user)] == [forged]
 
 
-@UNHURRIED
 @given(st.lists(st.text(), min_size=1, max_size=4), st.text())
 def test_a_mark_is_in_none_of_the_texts(texts: list[str], question: str) -> None:
     assert all(boundary(texts) not in text for text in texts)
@@ -179,7 +178,6 @@ def test_what_is_cited_without_being_there_is_flagged(text: str, flagged: tuple[
     assert check_citations(text, PASSAGES).cited == ()
 
 
-@UNHURRIED
 @given(st.text(alphabet="[]0123456789:,;` \n>~abc./"))
 def test_whatever_a_model_says_it_is_read(text: str) -> None:
     found = check_citations(text, PASSAGES)

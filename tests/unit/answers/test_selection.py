@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from course_lib.answers import maximal_marginal_relevance, without_copies
 from course_lib.answers.selection import by_place
-from tests.unit.answers.made import UNHURRIED, make_result
+from tests.unit.answers.made import make_result
 
 
 def kept(*texts: str, taken: tuple[str, ...] = ()) -> list[str]:
@@ -59,7 +59,6 @@ def test_what_is_in_the_context_counts_as_taken() -> None:
     assert order(0.5, 1, taken=[]) == [0]
 
 
-@UNHURRIED
 @given(st.integers(0, 6), st.integers(0, 8), st.floats(0, 1), st.randoms())
 def test_each_place_comes_once_and_as_many_as_are_wanted(
     size: int, count: int, diversity: float, random: object

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from course_lib.evaluation.metrics import (
@@ -73,7 +73,6 @@ def test_an_acceptable_file_is_a_hit_but_no_recall() -> None:
     assert tuple(values) == NAMES
 
 
-@settings(deadline=None)
 @given(ITEMS, GOLD)
 def test_no_metric_leaves_its_range_and_repeats_change_none(
     found: list[str], gold: set[str]
@@ -85,7 +84,6 @@ def test_no_metric_leaves_its_range_and_repeats_change_none(
     assert values["hit@1"] <= values["hit@5"] <= values["hit@10"]
 
 
-@settings(deadline=None)
 @given(ITEMS, GOLD)
 def test_moving_what_is_wanted_to_the_front_makes_no_metric_worse(
     found: list[str], gold: set[str]

@@ -56,7 +56,7 @@ def check_sizes(spans: list[CodeSpan], size: int) -> None:
 
 
 @pytest.mark.parametrize("language", sorted(LANGUAGES))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(text=sources, pair=sizes)
 @example(
     text="class A:\n" + "".join(f"  def f{i}(self):\n    x\n\n" for i in range(9)), pair=(40, 9)
@@ -70,7 +70,7 @@ def test_the_laws_hold_for_every_text(language: str, text: str, pair: tuple[int,
     check_laws(text, spans, size)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(text=sources, pair=sizes)
 def test_a_text_in_one_language_is_split_in_another_all_the_same(
     text: str, pair: tuple[int, int]

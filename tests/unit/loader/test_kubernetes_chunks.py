@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from course_lib.loader.kubernetes import split_resources
@@ -130,7 +130,7 @@ def test_the_whole_schema_is_there_on_request() -> None:
     assert "".join(CRD[piece.start : piece.end] for piece in pieces) == CRD
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=300)
 @given(
     st.lists(
         st.sampled_from(DEPLOYMENT.splitlines(keepends=True) + CRD.splitlines(keepends=True)

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from course_lib.loader.kubernetes import split_resources
 from course_lib.loader.yaml_nodes import parse_nodes
 
 Who = tuple[str | None, str | None, str | None, str | None]
-SETTINGS = settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+SETTINGS = settings(max_examples=200)
 
 words = st.sampled_from(
     ["a", "web", "kind: X", "name: x", "on", "123", "null", "", "it's", '"q"', "# no",
