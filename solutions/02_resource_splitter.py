@@ -13,7 +13,7 @@ data_dir = "data/manifests"
 embedding_model = ""
 
 # %%
-from course_lib.teaching import start
+from course_lib.teaching import start  # "No module named 'course_lib'"? Open the lab with: make lab
 
 lab = start("02", data_dir=data_dir, embedding_model=embedding_model)
 lab.show.pipeline("chunks")

@@ -12,7 +12,7 @@ data_dir = "data/code"
 embedding_model = ""
 
 # %%
-from course_lib.teaching import start
+from course_lib.teaching import start  # "No module named 'course_lib'"? Open the lab with: make lab
 
 lab = start("03", data_dir=data_dir, embedding_model=embedding_model)
 files = lab.documents()

@@ -15,7 +15,7 @@ embedding_model = ""
 # %%
 import numpy as np
 
-from course_lib.teaching import start
+from course_lib.teaching import start  # "No module named 'course_lib'"? Open the lab with: make lab
 
 lab = start("04", data_dir=data_dir, embedding_model=embedding_model)
 lab.show.pipeline("vectors")

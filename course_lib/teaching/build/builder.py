@@ -17,6 +17,7 @@ from course_lib.teaching.build.execute import tidy_outputs
 from course_lib.teaching.build.project import BuildError, Project, StaleError, write_atomically
 from course_lib.teaching.build.readme import readme_is_current, update_readme
 from course_lib.teaching.build.workers import Job, require_result, run_jobs
+from course_lib.teaching.claims import broken
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
@@ -204,6 +205,9 @@ def _execute(
             results.append((one, f"{where} failed: {error['message']}"))
             continue
         notebook = nbformat.reads(result["notebook"], as_version=4)
+        if faults := broken(notebook.cells, project.claims(one.source.lab)):
+            results.append((one, f"{name} does not show what it says:\n" + "\n".join(faults)))
+            continue
         tidy_outputs(notebook, project.root)
         results.append((one, notebook))
     return results

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 
 from course_lib.errors import CourseError, InputError
 from course_lib.settings import project_root
+from course_lib.teaching.claims import Claim, claims_of
 
 _SOURCE_NAME = re.compile(r"(\d\d)_[a-z0-9_]+\.py")
 
@@ -68,12 +69,15 @@ class Project:
         The folder.
     checks
         Gives the exercises of a lab, by id; the course's own by default.
+    claims
+        Gives what the prose of a lab says about its outputs; the course's own by default.
     checks_file
         Where the checks of a lab lie, relative to the root; ``{lab}`` is replaced.
     """
 
     root: Path = field(default_factory=project_root)
     checks: Callable[[str], Mapping[str, Any]] = _course_checks
+    claims: Callable[[str], Sequence[Claim]] = claims_of
     checks_file: str = "course_lib/teaching/checks/lab{lab}.py"
 
     @property

@@ -1,7 +1,7 @@
 """The running scorecard: one line a lab, kept in `.course/scorecard/`, shown with earlier ones.
 
 Each lab writes a file of its own, so that labs which run at the same time do not write over each
-other.
+other. Times are no part of it: one run of one machine says little about them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 from course_lib.settings import state_dir
 
 MIME = "application/vnd.course.scorecard+json"
-COLUMNS = ("lab", "recall@5", "MRR", "latency", "what changed")
+COLUMNS = ("lab", "recall@5", "MRR", "what changed")
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,6 @@ class Row:
     lab: str
     recall_at_5: float | None = None
     mrr: float | None = None
-    latency_ms: float | None = None
     note: str = ""
 
     def cells(self) -> tuple[str, ...]:
@@ -35,14 +34,13 @@ class Row:
 
         Examples
         --------
-        >>> Row("06", recall_at_5=0.9, latency_ms=2.34).cells()
-        ('06', '0.90', '–', '2.3 ms', '')
+        >>> Row("06", recall_at_5=0.9, note="hybrid").cells()
+        ('06', '0.90', '–', 'hybrid')
         """
         recall, mrr = (
             "–" if value is None else f"{value:.2f}" for value in (self.recall_at_5, self.mrr)
         )
-        latency = "–" if self.latency_ms is None else f"{self.latency_ms:.1f} ms"
-        return self.lab, recall, mrr, latency, self.note
+        return self.lab, recall, mrr, self.note
 
 
 @dataclass(frozen=True)

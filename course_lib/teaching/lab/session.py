@@ -284,7 +284,6 @@ class Lab:
         *,
         recall_at_5: float | None = None,
         mrr: float | None = None,
-        latency_ms: float | None = None,
         note: str = "",
     ) -> Scorecard:
         """Write this lab's line of the running scorecard and return the card so far.
@@ -293,14 +292,12 @@ class Lab:
         ----------
         recall_at_5, mrr
             Between 0 and 1; None where the lab does not measure it.
-        latency_ms
-            Milliseconds of a search, at the median.
         note
             What changed, in a few words.
         """
         from course_lib.teaching.lab.scorecard import Row, update
 
-        return update(Row(self.id, recall_at_5, mrr, latency_ms, note))
+        return update(Row(self.id, recall_at_5, mrr, note))
 
 
 def _from_root(path: Path) -> str:

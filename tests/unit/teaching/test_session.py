@@ -231,17 +231,17 @@ def test_the_scorecard_shows_earlier_labs_and_no_later_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("COURSE_STATE", str(tmp_path))
-    Lab("06").score(recall_at_5=0.9, mrr=0.8, latency_ms=1.234, note="HNSW")
+    Lab("06").score(recall_at_5=0.9, mrr=0.8, note="HNSW")
     Lab("01").score(note="<b>first</b>")
     card = Lab("04").score(recall_at_5=0.5)
     assert [row.lab for row in card.rows] == ["01", "04"]
     bundle = card._repr_mimebundle_()
     assert bundle["application/vnd.course.scorecard+json"] == {
-        "lab": "04", "recall_at_5": 0.5, "mrr": None, "latency_ms": None, "note": ""
+        "lab": "04", "recall_at_5": 0.5, "mrr": None, "note": ""
     }  # fmt: skip
     assert "&lt;b&gt;first" in bundle["text/html"]
     assert bundle["text/plain"].splitlines()[0].split() == [
-        "lab", "recall@5", "MRR", "latency", "what", "changed"
+        "lab", "recall@5", "MRR", "what", "changed"
     ]  # fmt: skip
     again = Lab("04").score(recall_at_5=0.6)
     assert [row.recall_at_5 for row in again.rows] == [None, 0.6]
