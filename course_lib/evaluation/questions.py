@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from course_lib.errors import InputError
+from course_lib.loader.jsonl import read_lines
 from course_lib.records import check_source_path
 
 HINT = (
@@ -133,23 +134,13 @@ def read_questions(
     'docs'
     """
     only = kinds[0] if len(kinds) == 1 else None
-    try:
-        lines = path.read_text(encoding="utf-8-sig").split("\n")
-    except OSError as error:
-        raise InputError(
-            f"{path.name} cannot be read: {error.strerror}", hint="Check the path."
-        ) from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path.name} is not UTF-8: {error}", hint="Save it as UTF-8.") from None
     questions: dict[str, Question] = {}
     lines_of: dict[str, int] = {}
     without_kind: list[int] = []
     strange: set[str] = set()
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
+    for number, _, raw in read_lines(path):
         try:
-            record = json.loads(line)
+            record = json.loads(raw.decode("utf-8"))
             for field, told in _strange_fields(record):
                 if field not in strange:
                     say(f"{path.name}, line {number}: {told}")
@@ -162,6 +153,10 @@ def read_questions(
             question = as_question(record, f"q{number:02d}", only)
             if question.id in questions:
                 raise ValueError(f"id: {question.id!r} is that of line {lines_of[question.id]} too")
+        except UnicodeDecodeError as error:
+            raise InputError(
+                f"{path.name}, line {number} is not UTF-8: {error}", hint="Save it as UTF-8."
+            ) from None
         except json.JSONDecodeError as error:
             raise InputError(
                 f"{path.name}, line {number} is no JSON: {error.msg} in column {error.colno}",

@@ -36,6 +36,7 @@ from course_lib.loader.contract import (
     check_chunk,
     check_record,
 )
+from course_lib.loader.jsonl import numbered_lines
 from course_lib.loader.registry import stamp
 from course_lib.records import Chunk, Document, TenantContext, check_source_path
 from course_lib.store import Source, SourceDocument, WriteReport
@@ -224,12 +225,8 @@ class _Lines:
 
 def _note_lines(inbox: _Inbox, file: BinaryIO) -> None:
     found: dict[tuple[str, str], _Lines] = {}
-    offset = 0
-    for number, line in enumerate(file, 1):
-        start, offset = offset, offset + len(line)
-        if not line.strip():
-            continue
-        judged = check_record(line, f"line {number}")
+    for number, offset, raw in numbered_lines(file):
+        judged = check_record(raw, f"line {number}")
         if isinstance(judged, Chunk):
             chunk = stamp(judged, inbox.context)
             lines = found.setdefault(_key(chunk), _Lines())
@@ -238,7 +235,7 @@ def _note_lines(inbox: _Inbox, file: BinaryIO) -> None:
                 judged = _same_place(place, f"line {number}")
             else:
                 lines.places.add(place)
-                lines.offsets.append(start)
+                lines.offsets.append(offset)
                 lines.parsers.add(f"{chunk.parser_id} {chunk.parser_version}")
                 lines.digest.update(chunk.to_json().encode("utf-8") + b"\n")
         if isinstance(judged, Rejection):

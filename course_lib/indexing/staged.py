@@ -163,9 +163,9 @@ def embed_directory(
 def _read_documents(path: Path, model: str) -> tuple[dict[str, SourceDocument], str, str]:
     documents: dict[str, SourceDocument] = {}
     tenant = repo = ""
-    for number, line in read_lines(path):
+    for number, _, raw in read_lines(path):
         try:
-            row = json.loads(line)
+            row = json.loads(raw)
             tenant, repo = row.pop("tenant"), row.pop("repo")
             document = _DOCUMENT.validate_python(row | {"model": model})
         except (ValueError, KeyError, TypeError, AttributeError) as error:

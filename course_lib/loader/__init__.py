@@ -4,9 +4,9 @@ Nothing here imports the database or the model, so that whatever only reads and 
 """
 
 from course_lib.loader.code import CodeSpan, parse_code, split_code
-from course_lib.loader.contract import check_lines, check_record, check_records
+from course_lib.loader.contract import check_lines, check_record, check_records, read_chunks
 from course_lib.loader.documents import read_documents
-from course_lib.loader.jsonl import read_chunks, write_jsonl
+from course_lib.loader.jsonl import write_jsonl
 from course_lib.loader.kubernetes import ResourceSpan, split_resources
 from course_lib.loader.kubernetes_records import parse_kubernetes
 from course_lib.loader.kustomize import (

@@ -57,6 +57,7 @@ __all__ = [
     "check_records",
     "content_hash",
     "json_schema",
+    "read_chunks",
     "schema_text",
 ]
 
@@ -155,7 +156,9 @@ def check_record(
     """
     if isinstance(record, str | bytes):
         try:
-            record = json.loads(record, object_pairs_hook=_object, parse_constant=_no_number)
+            # Given bytes, `json.loads` would guess the encoding.
+            text = record.decode("utf-8") if isinstance(record, bytes) else record
+            record = json.loads(text, object_pairs_hook=_object, parse_constant=_no_number)
         except (ValueError, RecursionError) as error:
             problem = "is nested too deep" if isinstance(error, RecursionError) else _reason(error)
             return Rejection(INVALID, where, (Problem("record", problem),))
@@ -220,10 +223,25 @@ def check_lines(path: str | os.PathLike[str]) -> Iterator[Chunk | Rejection]:
     Raises
     ------
     InputError
-        If there is no such file, or it is not UTF-8.
+        If there is no such file.
     """
-    for number, line in read_lines(path):
-        yield check_record(line, f"line {number}")
+    for line in read_lines(path):
+        yield check_record(line.raw, f"line {line.number}")
+
+
+def read_chunks(path: str | os.PathLike[str]) -> Iterator[Chunk]:
+    """Yield the records of a JSON Lines file that the course has written, where all are valid.
+
+    Raises
+    ------
+    InputError
+        If one is not; the message says which line and which fields. Without it, part of a document
+        would be taken for the whole.
+    """
+    for judged in check_lines(path):
+        if isinstance(judged, Rejection):
+            raise InputError(f"{path}, {judged}", hint="Make the file anew with `course load`.")
+        yield judged
 
 
 def json_schema() -> dict[str, Any]:
@@ -335,7 +353,9 @@ def _no_number(name: str) -> Any:
 def _reason(error: ValueError) -> str:
     if isinstance(error, json.JSONDecodeError):
         return f"is no JSON: {error.msg} at column {error.colno}"
-    return "is not UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
+    if isinstance(error, UnicodeDecodeError):
+        return f"is not UTF-8: byte 0x{error.object[error.start]:02x} at offset {error.start}"
+    return str(error)
 
 
 def _json_type(value: object) -> str:

@@ -1,7 +1,7 @@
 """JSON Lines: records to a file and back, one a line, so that what one stage made can be looked at.
 
-A file is written beside its place and moved there when it is complete; a broken line is reported
-with its number.
+A file is written beside its place and moved there when it is complete. It is read as numbered
+lines of bytes, so that a line that is not UTF-8 is one bad line and not the end of the file.
 """
 
 from __future__ import annotations
@@ -11,11 +11,19 @@ import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-
-from pydantic import ValidationError
+from typing import BinaryIO, NamedTuple
 
 from course_lib.errors import InputError
-from course_lib.records import Chunk, explain
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+class Line(NamedTuple):
+    """A line of a file: its number, from 1; the offset of its first byte; its bytes."""
+
+    number: int
+    offset: int
+    raw: bytes
 
 
 def write_jsonl(path: str | os.PathLike[str], lines: Iterable[str]) -> int:
@@ -54,42 +62,40 @@ def write_jsonl(path: str | os.PathLike[str], lines: Iterable[str]) -> int:
     return count
 
 
-def read_lines(path: str | os.PathLike[str]) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a JSON Lines file that are not blank, with their numbers.
+def read_lines(path: str | os.PathLike[str]) -> Iterator[Line]:
+    """Yield the lines of a JSON Lines file that are not blank.
 
     Raises
     ------
     InputError
-        If there is no such file, or it is not UTF-8.
+        If there is no such file.
     """
     source = Path(path)
     try:
-        with source.open(encoding="utf-8", newline="\n") as file:
-            for number, line in enumerate(file, 1):
-                if line.strip():
-                    yield number, line
-    except UnicodeDecodeError as error:
-        raise InputError(f"{source} is not UTF-8", hint="Write it as UTF-8.") from error
+        with source.open("rb") as file:
+            yield from numbered_lines(file)
     except OSError as error:
         raise InputError(
             f"{source} cannot be read: {error.strerror}",
-            hint="Check the path; `course load DIR --output-dir …` writes what `embed` reads.",
+            hint="Check the path, or run the step that writes the file.",
         ) from error
 
 
-def read_chunks(path: str | os.PathLike[str]) -> Iterator[Chunk]:
-    """Yield the parsed-chunk-v1 records of a JSON Lines file.
+def numbered_lines(file: BinaryIO) -> Iterator[Line]:
+    r"""Yield the lines of an open file that are not blank.
 
-    Raises
-    ------
-    InputError
-        If a line is not a valid record; the message says which line and which fields.
+    A line ends at a line feed and nowhere else. A byte order mark before the first is passed over.
+
+    Examples
+    --------
+    >>> from io import BytesIO
+    >>> [(line.number, line.offset) for line in numbered_lines(BytesIO(b"{}\n\n{}\n"))]
+    [(1, 0), (3, 4)]
     """
-    for number, line in read_lines(path):
-        try:
-            yield Chunk.model_validate_json(line)
-        except ValidationError as error:
-            raise InputError(
-                f"{path}, line {number}: {explain(error)}",
-                hint="Make the file anew with `course load`.",
-            ) from error
+    offset = 0
+    for number, raw in enumerate(file, 1):
+        start, offset = offset, offset + len(raw)
+        if number == 1 and raw.startswith(_BYTE_ORDER_MARK):
+            start, raw = len(_BYTE_ORDER_MARK), raw.removeprefix(_BYTE_ORDER_MARK)
+        if raw.strip():
+            yield Line(number, start, raw)

@@ -200,9 +200,9 @@ def read_corpus(path: str | os.PathLike[str], shard: Shard | None = None) -> Cor
 
 def read_values(path: str | os.PathLike[str]) -> Iterator[dict[str, Any]]:
     """Yield the objects of a JSON Lines file."""
-    for number, line in read_lines(path):
+    for number, _, raw in read_lines(path):
         try:
-            yield json.loads(line)
+            yield json.loads(raw)
         except ValueError as error:
             raise InputError(
                 f"{path}, line {number} is no JSON", hint="Run the step before again."

@@ -121,9 +121,9 @@ def restore(
     """
     source = Path(path)
     try:
-        with source.open(encoding="utf-8", newline="\n") as file:
+        with source.open("rb") as file:
             lines = enumerate((line for line in file if line.strip()), 1)
-            header = _header(source, next(lines, (1, ""))[1], model)
+            header = _header(source, next(lines, (1, b""))[1], model)
             create_schema(conn, header["dimension"])
             with conn.transaction():
                 report = _restore_rows(conn, source, lines)
@@ -134,7 +134,7 @@ def restore(
                         f"its header promises {expected.documents} and {expected.chunks}",
                         hint="The file is not complete. Nothing was restored.",
                     )
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
         raise InputError(f"{source} cannot be read: {error}", hint="Check the path.") from error
     except (psycopg.DataError, psycopg.IntegrityError) as error:
         raise InputError(
@@ -145,7 +145,7 @@ def restore(
     return report
 
 
-def _header(source: Path, line: str, model: str) -> dict[str, Any]:
+def _header(source: Path, line: bytes, model: str) -> dict[str, Any]:
     header = _record(source, 1, line)
     if header.get("record") != "header" or not isinstance(header.get("dimension"), int):
         raise InputError(
@@ -162,9 +162,9 @@ def _header(source: Path, line: str, model: str) -> dict[str, Any]:
     return header
 
 
-def _record(source: Path, number: int, line: str) -> dict[str, Any]:
+def _record(source: Path, number: int, line: bytes) -> dict[str, Any]:
     try:
-        record = json.loads(line)
+        record = json.loads(line.decode("utf-8"))
         if not isinstance(record, dict) or record.get("schemaVersion") != VERSION:
             raise ValueError(f"it is no {VERSION} record")
     except ValueError as error:
@@ -175,7 +175,7 @@ def _record(source: Path, number: int, line: str) -> dict[str, Any]:
 
 
 def _restore_rows(
-    conn: psycopg.Connection[Any], source: Path, lines: Iterator[tuple[int, str]]
+    conn: psycopg.Connection[Any], source: Path, lines: Iterator[tuple[int, bytes]]
 ) -> BackupReport:
     counts = dict.fromkeys(PARENTS, 0)
     batch: list[dict[str, Any]] = []

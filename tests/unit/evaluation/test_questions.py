@@ -108,8 +108,8 @@ def test_a_file_that_is_missing_empty_or_not_utf_8_is_an_explained_error(tmp_pat
         read_questions(tmp_path / "nowhere.jsonl")
     with pytest.raises(InputError, match="holds no question"):
         read_questions(written(tmp_path, ""))
-    (tmp_path / "old.jsonl").write_bytes(b"\xff\xfe")
-    with pytest.raises(InputError, match="is not UTF-8"):
+    (tmp_path / "old.jsonl").write_bytes(b"\n\xff\xfe")
+    with pytest.raises(InputError, match=r"old\.jsonl, line 2 is not UTF-8"):
         read_questions(tmp_path / "old.jsonl")
 
 

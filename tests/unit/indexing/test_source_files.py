@@ -12,12 +12,13 @@ import pytest
 from course_lib.errors import DatabaseError, InputError
 from course_lib.indexing import TenantReport, ingest_source_files, ingest_tenant_file
 from course_lib.indexing.embedding import encode_whole, windows
-from course_lib.loader import Registry, write_jsonl
+from course_lib.loader import Registry, check_lines, write_jsonl
 from course_lib.loader.contract import (
     EMBEDDING_REJECTED,
     FILE_INVALID,
     INVALID,
     PARSER_NOT_REGISTERED,
+    Rejection,
 )
 from course_lib.records import Chunk, Document, TenantContext
 from course_lib.store import as_tenant, connect, create_schema, service_url
@@ -246,6 +247,33 @@ def test_a_file_of_records_is_indexed_whatever_their_order(
     ]
     assert ingest_tenant_file(file, ACME, **options).report.unchanged == 9
     assert len(client.texts) == 9
+
+
+def test_validate_and_ingest_refuse_the_same_lines_and_take_the_others(
+    conn: Any, client: Any, tmp_path: Path
+) -> None:
+    good = [json.dumps(record(f"{number}.yaml")).encode() for number in range(2)]
+    given = [
+        b"\xef\xbb\xbf" + good[0],  # a byte order mark, as programs on Windows write it
+        b" \t",
+        good[0].replace(b"Pod", b"P\xffd"),
+        "\u3000".encode(),
+        json.dumps(record(kind="")).encode(),
+        good[0].decode().encode("utf-16-le"),
+        good[1],
+    ]
+    file = tmp_path / "a.jsonl"
+    file.write_bytes(b"\n".join(given))
+    done = ingest_tenant_file(file, ACME, conn=conn, embedder=client)
+    assert refusals(done) == [
+        (INVALID, "line 3", "record"),
+        (INVALID, "line 4", "record"),
+        (INVALID, "line 5", "kind"),
+        (INVALID, "line 6", "record"),
+    ]
+    assert [row[3] for row in rows(conn)] == ["0.yaml", "1.yaml"]
+    judged = list(check_lines(file))
+    assert [one for one in judged if isinstance(one, Rejection)] == list(done.rejections)
 
 
 def test_documents_that_a_file_does_not_mention_stay_unless_pruned(

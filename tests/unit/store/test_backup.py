@@ -139,6 +139,7 @@ def test_another_model_or_dimension_is_refused(conn: psycopg.Connection, backup:
         (lambda lines: lines[1:], "does not begin with the header"),
         (lambda lines: [], "record 1"),
         (lambda lines: [*lines[:-1], lines[-1][:50]], "record 1207"),
+        (lambda lines: [*lines[:-1], lines[-1].replace("row", "\udcff", 1)], "record 1207"),
         (lambda lines: [*lines[:-1], "[]"], "is no backup-record-v1 record"),
         (lambda lines: [*lines[:-1], lines[-1].replace("backup-record-v1", "v2")], "record 1207"),
         (lambda lines: [*lines[:-1], _edit(lines[-1], embedding=[1, 2])], "does not fit"),
@@ -152,7 +153,8 @@ def test_a_broken_backup_changes_nothing(
     conn: psycopg.Connection, backup: Path, change: Any, reason: str
 ) -> None:
     lines = backup.read_text(encoding="utf-8").split("\n")[:-1]
-    write_jsonl(backup, change(lines))
+    # "\udcff" stands for the byte 0xff, which is no UTF-8.
+    backup.write_bytes("\n".join(change(lines)).encode("utf-8", "surrogateescape"))
     conn.execute("DELETE FROM documents WHERE tenant_id = 'beta'")
     before = everything(conn)
     with pytest.raises(InputError) as caught:
