@@ -23,11 +23,35 @@ GeneratorName = Literal["extractive", "ollama", "openai"]
 def project_root() -> Path:
     """Return the folder that holds `labs/`, `data/` and `course_lib/`.
 
-    `COURSE_ROOT` replaces it; otherwise it is where this package lies, whatever the current folder
-    is, because papermill, nbval and JupyterLab each start notebooks in another one.
+    `COURSE_ROOT` replaces it; otherwise it is the checkout that this package is in, whatever the
+    current folder is, because papermill, nbval and JupyterLab each start notebooks in another one.
+    A package that was installed without its checkout takes the current folder: what it writes
+    belongs beside the user's files and not among the installed packages.
     """
     given = os.environ.get("COURSE_ROOT")
-    return Path(given).resolve() if given else Path(__file__).resolve().parents[1]
+    if given:
+        return Path(given).resolve()
+    above = Path(__file__).resolve().parents[1]
+    return above if (above / "pyproject.toml").is_file() else Path.cwd()
+
+
+def checkout() -> Path:
+    """Return `project_root()` for a command that reads the course's labs, data or tests.
+
+    Raises
+    ------
+    InputError
+        If they are not there.
+    """
+    root = project_root()
+    if not ((root / "pyproject.toml").is_file() and (root / "labs").is_dir()):
+        raise InputError(
+            f"{root} is not a checkout of the course: its labs and data are not there, "
+            "and `pip install` does not bring them",
+            hint="Clone the course, run `make setup` in that folder and use the `course` of its "
+            ".venv, or set COURSE_ROOT to the folder.",
+        )
+    return root
 
 
 def state_dir() -> Path:

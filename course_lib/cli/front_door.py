@@ -11,6 +11,7 @@ from importlib import import_module
 import typer
 
 from course_lib import __version__
+from course_lib.settings import checkout
 
 MODULES = {
     "course": (
@@ -34,6 +35,9 @@ MODULES = {
     "settings_list": ("settings",),
 }
 """The modules beside this one in the order of the help, and the commands that each `add_to`s."""
+
+NEED_A_CHECKOUT = {*MODULES["course"], *MODULES["grade"]}
+"""Commands that read the course's labs, sources or tests, which no installed package has."""
 
 
 def build_app(word: str | None = None) -> typer.Typer:
@@ -67,8 +71,11 @@ def _print_version(wanted: bool) -> None:
 
 
 def _front_door(
+    context: typer.Context,
     version: bool = typer.Option(
         False, "--version", callback=_print_version, is_eager=True, help="Print the version."
     ),
 ) -> None:
     """Build retrieval for documents and code, step by step."""
+    if context.invoked_subcommand in NEED_A_CHECKOUT:
+        checkout()

@@ -162,9 +162,10 @@ def github_server(
 
     Example: course github-server --limit 20 --window 30
     """
+    from course_lib.settings import checkout
     from course_lib.teaching.github_server import GitHubServer, PrimaryLimit, sample_repository
 
-    repositories = [_folder(given) for given in serve] if serve else [sample_repository()]
+    repositories = list(map(_folder, serve or [])) or [sample_repository(checkout() / "data")]
     with GitHubServer(
         repositories, port=port, primary=PrimaryLimit(limit or 5_000, window)
     ) as server:

@@ -187,7 +187,7 @@ _TOKEN = "GITHUB_TOKEN"
 _OTHER_NAMES = {_TOKEN: ("GH_TOKEN",)}
 
 _PLACES = {
-    "COURSE_ROOT": "folder of the course, which holds labs/ and data/; unset: where it lies",
+    "COURSE_ROOT": "what holds labs/ and data/; unset: the checkout, else the current folder",
     "COURSE_STATE": "folder for what the course makes itself; unset: .course below COURSE_ROOT",
 }
 """Read from the environment alone: they say where `.env` is."""

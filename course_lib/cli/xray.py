@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from course_lib.cli.data import Json, connect, counted, say
-from course_lib.settings import settings
+from course_lib.settings import checkout, settings
 
 if TYPE_CHECKING:
     from course_lib.xray.descriptions import Describer
@@ -290,6 +290,7 @@ def _describer(endpoint: str | None, model: str, token_budget: int) -> Describer
     """Return who describes packages: what needs no network first, then the endpoint, if any."""
     from course_lib.xray import FirstDescriber, offline_describer
 
+    checkout()  # the course's table is in its data
     offline = offline_describer()
     if endpoint is None:
         return offline

@@ -1,12 +1,17 @@
 """`course start` and `course clean`: a learner's work is never touched."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 
 from course_lib.errors import InputError
+from course_lib.store.databases import FreshDatabase
 from course_lib.teaching.clean import clean
 from course_lib.teaching.start import start_lab
+from tests.unit.command_line import Course
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -45,3 +50,22 @@ def test_clean_removes_what_was_made_and_leaves_my_and_the_environment(project: 
     (project / ".coverage.1").write_text("", encoding="utf-8")
     assert set(clean(project)) == {".course", "build", ".mypy_cache", ".coverage.1"}
     assert sorted(path.name for path in project.iterdir()) == [".venv", "labs", "my"]
+
+
+def test_without_a_checkout_the_courses_commands_say_so_and_the_others_work_here(
+    database: FreshDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed, here = tmp_path / "packages", tmp_path / "here"
+    shutil.copytree(ROOT / "course_lib", installed / "course_lib")
+    (here / "notes").mkdir(parents=True)
+    (here / "notes" / "a.md").write_text("Backups are made at night.", encoding="utf-8")
+    monkeypatch.chdir(here)
+    own = {"PYTHONPATH": str(installed), "COURSE_ROOT": "", "COURSE_STATE": ""}
+    course = Course({**own, "DATABASE_URL": database.url, "RAG_EMBED_BACKEND": "onnx"})
+    for call in ("start 01", "doctor", "setup"):
+        said = course.fails(*call.split())
+        assert "is not a checkout of the course" in said and "`make setup`" in said
+    assert course("ingest", "notes").returncode == 0
+    assert "at night" in course("search", "when are backups made?").stdout
+    assert [path.name for path in installed.iterdir()] == ["course_lib"]
+    assert {path.name for path in here.iterdir()} == {"notes", ".course"}
