@@ -31,11 +31,10 @@ from course_lib.loader.contract import (
 from course_lib.loader.documents import read_documents
 from course_lib.loader.github.sources import GitHubCode, GitHubIssues
 from course_lib.loader.parsers import BUILT_IN, Adapted, BuiltIn, LegacyParser, Parser
-from course_lib.records import Chunk, Document, Skipped, TenantContext
+from course_lib.records import SEMVER, Chunk, Document, Skipped, TenantContext
 from course_lib.settings import project_root, settings
 
 RAW_TEXT = BUILT_IN[-1]
-_SEMVER = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?")
 _SHEBANG = re.compile(r"#!\s*\S*?(?:/env\s+(?:-S\s+)?)?([A-Za-z]+)[0-9.]*(?:\s|$)")
 _INTERPRETERS = {"python": ".py", "sh": ".sh", "bash": ".sh", "ksh": ".sh", "zsh": ".sh"}
 
@@ -190,7 +189,7 @@ class Registry:
         modern = callable(getattr(made, "parse_file", None))
         if not isinstance(name, str) or not name or not isinstance(version, str):
             raise InputError(f"{made!r} is no parser", hint="A parser declares `id` and `version`.")
-        if not _SEMVER.fullmatch(version):
+        if not re.fullmatch(SEMVER, version):
             raise InputError(
                 f"the parser {name} has the version {version!r}", hint="Make it one like 1.0.0."
             )

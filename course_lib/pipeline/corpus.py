@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -75,13 +76,13 @@ class Shard:
         InputError
             If it is none, or there are no such shards.
         """
-        number, _, of = text.partition("/")
-        if not (number.isdecimal() and of.isdecimal() and int(number) < int(of) <= MOST_SHARDS):
+        match = re.fullmatch("([0-9]{1,4})/([0-9]{1,4})", text)
+        if match is None or not int(match[1]) < int(match[2]) <= MOST_SHARDS:
             raise InputError(
                 f"{text!r} is no shard",
                 hint=f'Give NUMBER/OF, "0/4" to "3/4" for instance; at most {MOST_SHARDS}.',
             )
-        return cls(int(number), int(of))
+        return cls(int(match[1]), int(match[2]))
 
     def all(self) -> list[Shard]:
         """Return all shards that this one is one of."""

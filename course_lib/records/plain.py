@@ -17,6 +17,9 @@ KEBAB = r"^[a-z0-9]+(-[a-z0-9]+)*$"
 
 KEBAB_LENGTH = 63
 
+SEMVER = r"^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$"
+"""What the version of a parser looks like."""
+
 Visibility = Literal["private", "public"]
 
 

@@ -26,6 +26,7 @@ from pydantic.alias_generators import to_camel
 from course_lib.records.plain import (
     KEBAB,
     KEBAB_LENGTH,
+    SEMVER,
     Visibility,
     check_source_path,
     embedded_text,
@@ -33,9 +34,7 @@ from course_lib.records.plain import (
 
 Kebab = Annotated[str, StringConstraints(pattern=KEBAB, max_length=KEBAB_LENGTH)]
 NonEmpty = Annotated[str, StringConstraints(min_length=1)]
-SemVer = Annotated[
-    str, StringConstraints(pattern=r"^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$")
-]
+SemVer = Annotated[str, StringConstraints(pattern=SEMVER)]
 
 
 class Chunk(BaseModel):

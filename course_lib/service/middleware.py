@@ -25,7 +25,7 @@ UNLIMITED = frozenset({"/health", "/ready", "/metrics"})
 """Asked by the cluster, not by clients."""
 
 access = logging.getLogger("course.access")
-_REQUEST_ID = re.compile(r"[\w.-]{1,64}")
+_REQUEST_ID = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 
 class Door:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import secrets
 import shlex
 import socket
@@ -212,7 +213,7 @@ def _pinned_port() -> int | None:
     given = os.environ.get("COURSE_DB_PORT", "").strip()
     if not given:
         return None
-    if not given.isdecimal() or not 1 <= int(given) <= 65535:
+    if not re.fullmatch("[0-9]{1,5}", given) or not 1 <= int(given) <= 65535:
         raise ServerError(
             f"COURSE_DB_PORT is {given!r}, which is no port",
             hint="Use a number from 1024 to 65535, or unset it.",

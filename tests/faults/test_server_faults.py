@@ -204,7 +204,9 @@ def test_a_pinned_port_that_is_taken_is_named(state: Path, monkeypatch: pytest.M
     assert ensure_server(state).port == port
 
 
-@pytest.mark.parametrize("given", ["port", "0", "65536", "-1", "²"])
+@pytest.mark.parametrize(
+    "given", ["port", "0", "65536", "-1", "²", "٥٤٣٢", pytest.param("9" * 5_000, id="long")]
+)
 def test_a_pinned_port_that_is_none_is_refused(
     given: str, state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -40,7 +40,7 @@ def test_a_document_falls_in_the_same_shard_in_every_process() -> None:
     assert said == {"".join(str(int(Shard(1, 3).holds(f"{n}.md"))) for n in range(60))}
 
 
-@pytest.mark.parametrize("text", ["", "1", "2/2", "-1/2", "1/0", "a/b", "1.0/2", "0/1001"])
+@pytest.mark.parametrize("text", ["", "1", "2/2", "-1/2", "1/0", "a/b", "1.0/2", "0/1001", "١/٢"])
 def test_what_names_no_shard_is_refused(text: str) -> None:
     with pytest.raises(InputError, match="is no shard"):
         Shard.parse(text)

@@ -59,6 +59,7 @@ BROKEN: list[tuple[str, Any]] = [
     *(("sourcePath", value) for value in ("/a", "..", "../a", "a/../b", "a/..", "a\\b", "/")),
     *(("hashInputs", value) for value in ([], ["kind"], "content", None, 3, {"content": 1})),
     *(("parserVersion", value) for value in ("1", "1.0", "v1.0.0", "1.0.0.0", "1.0.0-", "a.b.c")),
+    ("parserVersion", "١.٢.٣"),
     *((field, value) for field in ("line_start", "line_end") for value in (0, -1, 1.5, "3", [3])),
     *((field, True) for field in ("line_start", "line_end")),
     *((field, value) for field in ("className", "extends") for value in (3, True, ["A"], {})),
