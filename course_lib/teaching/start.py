@@ -1,24 +1,29 @@
 """A learner's own copies: `labs/NN_name.ipynb` is copied to `my/`, and JupyterLab opens there.
 
 `my/` is ignored by git and nothing here ever overwrites a file in it, so neither `git pull` nor a
-second `make start` can destroy anybody's work.
+second `make start` can destroy anybody's work. A lab ends with links to the next ones. In a copy
+they lead to other copies, so all labs are copied at once: a link to a lab in `labs/` would have
+the learner work on a file that `git pull` changes.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from course_lib.errors import InputError
 from course_lib.settings import project_root
 
 MINE = "my"
+_TO_ANOTHER_LAB = re.compile(rb"(?<=\]\()\.\./labs/(?=\d\d_\w+\.ipynb)")
 
 
 def start_lab(number: str, root: Path | None = None) -> tuple[Path, bool]:
-    """Copy a lab into `my/`, unless a copy is there.
+    """Copy a lab and those that it leads to into `my/`; a copy that is there stays as it is.
 
     Parameters
     ----------
@@ -35,25 +40,39 @@ def start_lab(number: str, root: Path | None = None) -> tuple[Path, bool]:
     Raises
     ------
     InputError
-        If there is no such lab.
+        If there is no such lab, or `my/` cannot be written.
     """
     base = root or project_root()
     wanted = f"{number.strip()[:2]:0>2}"
-    found = sorted((base / "labs").glob(f"{wanted}_*.ipynb")) if wanted.isdigit() else []
+    labs = sorted((base / "labs").glob("[0-9][0-9]_*.ipynb"))
+    found = [lab for lab in labs if lab.name.startswith(f"{wanted}_")]
     if not found:
-        there = ", ".join(path.name[:2] for path in sorted((base / "labs").glob("[0-9]*.ipynb")))
+        there = ", ".join(lab.name[:2] for lab in labs)
         raise InputError(
             f"there is no lab {number!r}", hint=f"There are: {there}. Example: make start LAB=01"
         )
-    target = base / MINE / found[0].name
-    target.parent.mkdir(exist_ok=True)
+    mine = base / MINE
+    try:
+        mine.mkdir(exist_ok=True)
+        made = [lab for lab in labs if _copy(lab, mine / lab.name)]
+    except OSError as error:
+        raise InputError(
+            f"{error.filename} cannot be written: {error.strerror}",
+            hint="Your labs are kept in the course's folder: copy it to a folder of your own. "
+            "(COURSE_STATE moves only what the course keeps in .course.)",
+        ) from error
+    return mine / found[0].name, found[0] in made
+
+
+def _copy(lab: Path, target: Path) -> bool:
+    """Copy a lab, with links that lead to the other copies; return whether there was none yet."""
     try:
         # Mode "x" fails where the file exists, also for one that appears in this very moment.
         with target.open("xb") as copy:
-            copy.write(found[0].read_bytes())
+            copy.write(_TO_ANOTHER_LAB.sub(b"", lab.read_bytes()))
     except FileExistsError:
-        return target, False
-    return target, True
+        return False
+    return True
 
 
 def open_jupyterlab(port: int = 8888, *, browser: bool = True) -> int:
@@ -76,11 +95,19 @@ def open_jupyterlab(port: int = 8888, *, browser: bool = True) -> int:
         command.append("--no-browser")
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         command.append("--allow-root")
-    # Kernels named python3 are this environment's, whatever else is installed for the user.
-    environment = {**os.environ, "PATH": _path_with_ours_first()}
+    environment = kernel_environment(os.environ)
     return subprocess.run(command, env=environment, check=False).returncode
 
 
-def _path_with_ours_first() -> str:
+def kernel_environment(given: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables under which JupyterLab starts kernels.
+
+    Kernels named python3 are this environment's, whatever else is installed for the user, and each
+    says what to do where a name is missing, from its first cell on.
+    """
     ours = str(Path(sys.executable).parent)
-    return os.pathsep.join([ours, os.environ.get("PATH", "")])
+    return {
+        **given,
+        "PATH": os.pathsep.join([ours, given.get("PATH", "")]),
+        "PYTHONSTARTUP": str(Path(__file__).with_name("lab") / "notebook.py"),
+    }

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from course_lib.teaching.build import Project, build_labs
+from course_lib.teaching.claims import Claim
 
 MATHS = '''
 """A library."""
@@ -202,7 +203,13 @@ class Course:
             "01": {name: Exercise() for name in ("1.1", "1.2", "1.3")},
             "02": {"2.1": Exercise()},
         }
-        self.project = Project(root=root, checks=self._checks, checks_file="checks{lab}.py")
+        self.claims: dict[str, list[Claim]] = {}
+        self.project = Project(
+            root=root,
+            checks=self._checks,
+            claims=lambda lab: self.claims.get(lab, []),
+            checks_file="checks{lab}.py",
+        )
 
     def write_sources(self) -> None:
         for name, text in {"maths": MATHS, "records": RECORDS, "classroom": CLASSROOM}.items():

@@ -12,8 +12,9 @@ import psutil
 import pytest
 
 from course_lib.errors import InputError
-from course_lib.teaching.build import BuildError
+from course_lib.teaching.build import BuildError, build_labs
 from course_lib.teaching.build.workers import CELL_TIMEOUT, Job, run_jobs
+from course_lib.teaching.claims import Claim
 from course_lib.teaching.run import run_labs, summary
 from course_lib.teaching.run.report import index_page
 from course_lib.teaching.run.runner import LabRun, database_in_use
@@ -62,6 +63,16 @@ def test_each_lab_gets_a_status_a_page_and_its_scorecard_and_one_failure_stops_n
     told = summary([first, second]).splitlines()
     assert told[0].startswith("01  failed") and told[-1] == "1 of 2 labs passed"
     assert "    ValueError: last line" in told
+
+
+def test_a_lab_that_shows_something_else_than_it_says_is_a_failed_run(built) -> None:
+    built.claims["01"] = [Claim("they stay doubled", "double(21)", holds=lambda it: it == "43.0")]
+    first, second = run_labs(project=built.project)
+    assert (first.status, second.status) == ("failed", "passed")
+    assert "they stay doubled" in first.error["message"] and "42.0" in first.error["message"]
+    with pytest.raises(BuildError, match="does not show what it says"):
+        built.change("solutions/01_doubling.py", "double(21)", "double(21) + 0")
+        build_labs(["01"], project=built.project)
 
 
 def test_a_lab_gets_the_parameters_that_it_declares_and_no_password_is_written(

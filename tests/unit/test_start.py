@@ -1,5 +1,7 @@
 """`course start` and `course clean`: a learner's work is never touched."""
 
+import json
+import re
 import shutil
 from pathlib import Path
 
@@ -41,6 +43,32 @@ def test_a_lab_that_is_not_there_is_named_with_those_that_are(project: Path, num
     with pytest.raises(InputError, match="There are: 01"):
         start_lab(number, project)
     assert not (project / "my").exists()
+
+
+def test_the_links_of_every_copy_lead_to_files_and_to_other_labs_copies(tmp_path: Path) -> None:
+    for name in ("labs", "README.md"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    start_lab("00", tmp_path)
+    copies = list((tmp_path / "my").iterdir())
+    assert {copy.name for copy in copies} == {lab.name for lab in (ROOT / "labs").glob("*.ipynb")}
+    labs = 0
+    for copy in copies:
+        cells = json.loads(copy.read_text(encoding="utf-8"))["cells"]
+        prose = "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")
+        for link in re.findall(r"\]\(([^)\s:#]+)(?:#[^)\s]*)?\)", prose):
+            assert (copy.parent / link).is_file(), f"{copy.name}: {link}"
+            labs += link.endswith(".ipynb")
+            assert link.endswith(".md") or (copy.parent / link).parent == copy.parent
+    assert labs > 5
+
+
+def test_where_nothing_can_be_written_the_error_names_a_way_out(project: Path) -> None:
+    (project / "pyproject.toml").write_text("", encoding="utf-8")
+    for name in ("my", ".course"):  # no account can make a folder where a file is, root neither
+        (project / name).write_text("", encoding="utf-8")
+    course = Course({"COURSE_ROOT": str(project), "COURSE_STATE": "", "DATABASE_URL": ""})
+    for call in ("start 01", "search night", f"ingest {ROOT / 'labs'}"):
+        assert "COURSE_STATE" in course.fails(*call.split())
 
 
 def test_clean_removes_what_was_made_and_leaves_my_and_the_environment(project: Path) -> None:

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from course_lib.teaching.build.assemble import COMPARED
 from course_lib.teaching.build.execute import WIDGET
 from course_lib.teaching.build.project import LabSource, Project
 from course_lib.teaching.build.source import as_python, checked_exercise, parse_code
@@ -30,7 +31,6 @@ HINTS = 2
 FREE = {"00": 15}
 """Labs without exercises, and the fewest cells they need."""
 
-COMPARED = "nbval-check-output"
 _ABSOLUTE = re.compile(r"(?<![\w./~:-])(/(?:home|root|Users|tmp|private)/\w|[A-Z]:\\\\?\w)")
 _TIMING = re.compile(r"\d(?:\.\d+)?\s?(?:ms|µs|us|s|sec|seconds?|minutes?)\b")
 _CLOCK = re.compile(r"\b(perf_counter|monotonic|time\.time|timeit|process_time)\b|^\s*%", re.M)

@@ -13,6 +13,15 @@ class _ShownShort(AssertionError):
         return str(self).splitlines()
 
 
+LONG = 600
+"""Characters of a call that a message shows; of a longer one it shows the beginning and the end."""
+
+GO_ON = (
+    "To go on without it: select the next cell, then Run > Run Selected Cell and All Below. "
+    "The lab takes the course's version."
+)
+
+
 class CheckFailed(_ShownShort):
     """The learner's object is not right yet; the message says where.
 
@@ -21,7 +30,8 @@ class CheckFailed(_ShownShort):
     exercise
         The exercise's id, as in ``"1.1"``.
     called, got, expected, because
-        The case that broke it, as text; empty where there is nothing to say.
+        The case that broke it, as text; empty where there is nothing to say. `called` is whole: it
+        can be pasted into a cell.
     hint
         What helps next; empty for none.
 
@@ -58,6 +68,8 @@ class CheckFailed(_ShownShort):
         lines = [f"{self.exercise} {self.headline}"]
         for label in ("called", "got", "expected", "because"):
             text = getattr(self, label)
+            if label == "called" and len(text) > LONG:
+                text = f"{text[: LONG - 100]} … {text[-100:]}"
             if text:
                 lines.append(f"  {label:<10}" + text.replace("\n", "\n" + " " * 12))
         if self.hint:
@@ -81,3 +93,7 @@ class NotAttempted(_ShownShort):
         super().__init__(f"{exercise} {what}")
         self.exercise = exercise
         self.waits_for = waits_for
+
+    def _render_traceback_(self) -> list[str]:
+        """Say in a notebook how to go on: a failed cell stops Run All."""
+        return [*super()._render_traceback_(), GO_ON]

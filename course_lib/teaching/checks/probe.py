@@ -13,10 +13,9 @@ Where a case does not hold, `CheckFailed` names the call, what came and what was
 from __future__ import annotations
 
 import copy
-import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from course_lib.errors import InputError
 from course_lib.teaching.checks import Exercise
@@ -28,6 +27,7 @@ from course_lib.teaching.checks.values import (
     difference,
     mismatch,
     shown,
+    written,
 )
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class Probe:
     Attributes
     ----------
     calling
-        The call that is running, as text; empty between calls.
+        The call that is running; `str` gives it as text, empty between calls.
     """
 
     def __init__(
@@ -108,23 +108,34 @@ class Probe:
     ) -> None:
         self.exercise = exercise
         self.given = given
-        self.calling = ""
+        self.calling: object = ""
+        self._last: Case | None = None
         self._connect = connect
+
+    @property
+    def called(self) -> str:
+        """The last call, as text; empty before the first."""
+        return self._last.label if self._last else ""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Case:
         """Call the learner's object with copies of these arguments; judge the returned `Case`."""
-        return self._run(self.given, args, kwargs)
-
-    def listed(self, *args: Any, **kwargs: Any) -> Case:
-        """Call it and take all items of the iterator that it returns, as a list."""
-        return self._run(lambda *a, **k: list(self.given(*a, **k)), args, kwargs)
-
-    def method(self, owner: Any, name: str, *args: Any, **kwargs: Any) -> Case:
-        """Call a method of an object that the learner's class made."""
-        call = getattr(owner, name, None)
-        if call is None:
-            self.fail(f"{type(owner).__name__}.{name}", got="no such method", expected=f"a {name}")
-        return self._run(call, args, kwargs, name=f"{type(owner).__name__}.{name}")
+        if not callable(self.given):
+            self.fail(
+                f'lab.check("{self.exercise.id}", …)',
+                got=f"{shown(self.given)} ({type(self.given).__name__})",
+                expected=f"the function itself: {self.exercise.name}, without brackets",
+            )
+        given_args, given_kwargs = _copied(args), _copied(kwargs)
+        self.calling = _Call(self.exercise.name, args, kwargs)
+        self._last = case = Case(self, self.calling)
+        try:
+            case._value = self.given(*given_args, **given_kwargs)
+        except (Exception, SystemExit) as error:
+            if stub := stub_in(error):
+                raise StubReached(stub) from None
+            case.error = error
+        self.calling = ""
+        return case
 
     def property(
         self, says: str, law: Callable[..., bool], over: Iterable[tuple[Any, ...]]
@@ -179,33 +190,6 @@ class Probe:
         with self.connect() as connection, scratch_schema(self, connection) as scratch:
             yield scratch
 
-    def _run(
-        self,
-        function: Callable[..., Any],
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        name: str = "",
-    ) -> Case:
-        label = _label(name or self.exercise.name, args, kwargs)
-        if not callable(self.given):
-            self.fail(
-                f'lab.check("{self.exercise.id}", …)',
-                got=f"{shown(self.given)} ({type(self.given).__name__})",
-                expected=f"the function itself: {self.exercise.name}, without brackets",
-            )
-        given_args, given_kwargs = _copied(args), _copied(kwargs)
-        self.calling = label
-        try:
-            value = function(*given_args, **given_kwargs)
-        except (Exception, SystemExit) as error:
-            if stub := stub_in(error):
-                raise StubReached(stub) from None
-            case = Case(self, label, error=error)
-        else:
-            case = Case(self, label, value=value)
-        self.calling = ""
-        return case
-
 
 class Case:
     """One call of the learner's function and what came of it.
@@ -214,12 +198,21 @@ class Case:
     """
 
     def __init__(
-        self, probe: Probe, label: str, value: Any = None, error: BaseException | None = None
+        self, probe: Probe, label: object, value: Any = None, error: BaseException | None = None
     ) -> None:
         self.probe = probe
-        self.label = label
+        self._label = label
         self.error = error
         self._value = value
+
+    @property
+    def label(self) -> str:
+        """The call as text, whole; it is written when a message needs it."""
+        return str(self._label)
+
+    @label.setter
+    def label(self, label: str) -> None:
+        self._label = label
 
     @property
     def value(self) -> Any:
@@ -297,18 +290,15 @@ class Case:
         self.probe.fail(self.label, got=got, expected=expected, because=because)
 
 
-def _label(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    parts = [_argument(value) for value in args]
-    parts += [f"{key}={_argument(value)}" for key, value in kwargs.items()]
-    return f"{name}({', '.join(parts)})"
+class _Call(NamedTuple):
+    name: str
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
 
-
-def _argument(value: object) -> str:
-    if type(value).__module__.startswith("psycopg"):
-        return "connection"
-    if type(value).__name__ == "ndarray":
-        return f"<array of shape {value.shape}>"  # type: ignore[attr-defined]
-    return re.sub(r" at 0x[0-9A-Fa-f]+", "", shown(value, 60))
+    def __str__(self) -> str:
+        parts = [written(value) for value in self.args]
+        parts += [f"{key}={written(value)}" for key, value in self.kwargs.items()]
+        return f"{self.name}({', '.join(parts)})"
 
 
 def _copied(value: Any) -> Any:

@@ -1,14 +1,15 @@
 """Comparing and showing what a learner's code returned: strict about types, wary of odd objects.
 
 `difference` says where two values differ, `mismatch` where a value is not of a type, `shown`
-writes a value in little room. None of them trusts the learner's object: one that claims to equal
-everything is not believed.
+writes a value in little room, `written` writes it whole, so that it can be pasted into a cell. None
+of them trusts the learner's object: one that claims to equal everything is not believed.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import math
+import re
 import types
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -55,7 +56,7 @@ def difference(
     if type(expected).__module__ == "numpy":
         return _array_difference(got, expected, tolerance)
     if type(got) is not type(expected) and not (type(got) in DICTS and type(expected) in DICTS):
-        return "", f"{shown(got)} ({_kind(got)})", f"{shown(expected)} ({_kind(expected)})"
+        return "", _with_type(got), _with_type(expected)
     if isinstance(expected, Mapping) and isinstance(got, Mapping):
         return _dict_difference(got, expected, tolerance)
     if isinstance(expected, tuple) and hasattr(expected, "_fields"):
@@ -119,6 +120,40 @@ def shown(value: object, width: int = WIDTH) -> str:
     return text if len(text) <= 2 * width else f"{text[:width]}…"
 
 
+def written(value: object) -> str:
+    """Return a value as an expression, whole: what can be pasted into a cell.
+
+    Connections are `conn`, as the labs call theirs; functions and types have their names.
+
+    Examples
+    --------
+    >>> written(["ab" * 40, (1, None)])[-14:]
+    "b', (1, None)]"
+    >>> import numpy as np
+    >>> written({"query": np.array([0.5, 1], dtype=np.float32)})
+    "{'query': np.array([0.5, 1.0], dtype=np.float32)}"
+    """
+    kind = type(value)
+    if kind.__module__.startswith("psycopg") and hasattr(value, "cursor"):
+        return "conn"
+    if kind.__name__ == "ndarray":
+        array: Any = value
+        return f"np.array({array.tolist()}, dtype=np.{array.dtype})"
+    if isinstance(value, type | types.FunctionType):
+        return value.__name__
+    if kind is dict and isinstance(value, dict):
+        return "{" + ", ".join(f"{written(k)}: {written(v)}" for k, v in value.items()) + "}"
+    if kind in (list, set, tuple) and isinstance(value, list | set | tuple) and value:
+        parts = ", ".join(written(item) for item in value)
+        if kind is tuple:
+            return f"({parts},)" if len(value) == 1 else f"({parts})"
+        return f"[{parts}]" if kind is list else f"{{{parts}}}"
+    try:
+        return re.sub(r" at 0x[0-9A-Fa-f]+", "", repr(value))
+    except Exception as error:
+        return f"<a {kind.__name__} whose repr raises {type(error).__name__}>"
+
+
 def describe(wanted: Any) -> str:
     """Return a type in words that fit a message: ``list[Span]``, ``int``.
 
@@ -136,8 +171,8 @@ def describe(wanted: Any) -> str:
     return getattr(wanted, "__name__", str(wanted))
 
 
-def _kind(value: object) -> str:
-    return "None" if value is None else type(value).__name__
+def _with_type(value: object, width: int = WIDTH) -> str:
+    return "None" if value is None else f"{shown(value, width)} ({type(value).__name__})"
 
 
 def _python_scalar(value: object) -> object:
@@ -157,7 +192,7 @@ def _array_difference(got: object, expected: Any, tolerance: float) -> tuple[str
     import numpy as np
 
     if type(got) is not np.ndarray:
-        return "", f"{shown(got)} ({_kind(got)})", f"an array of shape {expected.shape}"
+        return "", _with_type(got), f"an array of shape {expected.shape}"
     if got.shape != expected.shape:
         return "", f"an array of shape {got.shape}", f"shape {expected.shape}"
     if got.dtype.kind != expected.dtype.kind:
@@ -270,4 +305,4 @@ def _first(looks: Iterable[Callable[[], str | None]]) -> str | None:
 
 
 def _not_a(value: object, wanted: str, place: str) -> str:
-    return f"{place or 'it'} is {shown(value, 60)} ({_kind(value)}), not {wanted}"
+    return f"{place or 'it'} is {_with_type(value, 60)}, not {wanted}"

@@ -66,7 +66,7 @@ def claims_of(lab_id: str | int) -> Sequence[Claim]:
 
 
 def broken(cells: Iterable[Mapping[str, Any]], claims: Sequence[Claim]) -> list[str]:
-    """Return which claims do not hold of an executed notebook, a line or two each.
+    r"""Return which claims do not hold of an executed notebook, a line or two each.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def broken(cells: Iterable[Mapping[str, Any]], claims: Sequence[Claim]) -> list[
     >>> broken(cells, [Claim("never five", "2 + 2", holds=lambda shown: "5" not in shown)])
     []
     >>> broken(cells, [Claim("Four", "2 + 2", holds=lambda shown: numbers(shown) == [5])])
-    ['"Four" is not what 2 + 2 shows:\\n    4']
+    ['"Four" is not what 2 + 2 shows:\n    4']
     """
     code: dict[str, str] = {}
     prose = []
@@ -100,14 +100,14 @@ def broken(cells: Iterable[Mapping[str, Any]], claims: Sequence[Claim]) -> list[
 
 
 def text_of(outputs: Iterable[Mapping[str, Any]]) -> str:
-    """Return what a cell has shown as text: what it printed, and each result's plain text.
+    r"""Return what a cell has shown as text: what it printed, and each result's plain text.
 
     The plain text of a figure is its description, which holds the figures that are drawn.
 
     Examples
     --------
     >>> text_of([{"text": "4 rows"}, {"data": {"text/plain": "Figure: 4 bars"}}])
-    '4 rows\\nFigure: 4 bars'
+    '4 rows\nFigure: 4 bars'
     """
     texts = []
     for output in outputs:
@@ -117,7 +117,7 @@ def text_of(outputs: Iterable[Mapping[str, Any]]) -> str:
 
 
 def numbers(shown: str, after: str = "", upto: str = "\n") -> list[float]:
-    """Return the numbers in what a cell has shown.
+    r"""Return the numbers in what a cell has shown.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def numbers(shown: str, after: str = "", upto: str = "\n") -> list[float]:
     --------
     >>> numbers("recall 0.81 of 63 questions")
     [0.81, 63.0]
-    >>> numbers("rows:\\nfive 5, 42 times\\nfour 4", after="five")
+    >>> numbers("rows:\nfive 5, 42 times\nfour 4", after="five")
     [5.0, 42.0]
     """
     if after:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from course_lib.errors import CourseError
 from course_lib.teaching.checks import Exercise
-from course_lib.teaching.checks.origin import where_in_given
+from course_lib.teaching.checks.origin import named, where_in_given
 from course_lib.teaching.checks.outcomes import CheckFailed, NotAttempted
-from course_lib.teaching.checks.probe import Probe, StubReached
+from course_lib.teaching.checks.probe import WRONG, Probe, StubReached
 from course_lib.teaching.lab.time_limit import OutOfTime, within
 
 if TYPE_CHECKING:
@@ -82,11 +82,15 @@ def _owner(stub: StubReached, own: Exercise, exercises: Mapping[str, Exercise] |
 
 
 def _odd(error: Exception, probe: Probe) -> CheckFailed:
+    """Return the failure for a result that the check could not work with."""
+    by_name = "placeholders" in str(error)  # psycopg, of a statement with a bare %s
     return CheckFailed(
         probe.exercise.id,
-        f"{probe.exercise.name} gave something that could not be judged",
-        got=f"{type(error).__name__}: {error}",
-        expected="what the exercise's statement says",
+        f"{probe.exercise.name} {WRONG}",
+        called=probe.called,
+        got=f"a result that cannot be used: {named(error)}",
+        expected="what the statement of the exercise says",
+        because="values are passed by name: write %(name)s, not %s" if by_name else "",
     )
 
 
@@ -101,7 +105,7 @@ def _stopped(stop: OutOfTime, probe: Probe) -> CheckFailed:
     return CheckFailed(
         exercise.id,
         f"{exercise.name} did not come to an end",
-        called=probe.calling,
+        called=str(probe.calling),
         got=f"{got}\n{where}" if where else got,
         because="a loop whose condition never becomes false runs for ever",
     )

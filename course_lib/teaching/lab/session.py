@@ -20,6 +20,8 @@ from course_lib.teaching.checks import Exercise, lab_number, load
 from course_lib.teaching.checks.outcomes import CheckFailed, NotAttempted
 from course_lib.teaching.lab.checking import run_check
 from course_lib.teaching.lab.hints import Hint, offer
+from course_lib.teaching.lab.notebook import help_with_missing_names, show_whole_call
+from course_lib.teaching.lab.own import MISSING, not_the_learners
 from course_lib.teaching.lab.reference import reference
 
 if TYPE_CHECKING:
@@ -74,6 +76,7 @@ def start(
     >>> lab = start("01")
     Lab 01 is ready. Its documents are in data/documents.
     """
+    help_with_missing_names()
     lab = Lab(lab_id, data_dir=data_dir, database_url=database_url, embedding_model=embedding_model)
     print(f"Lab {lab.id} is ready. Its documents are in {_from_root(lab.data_dir)}.")
     return lab
@@ -112,6 +115,7 @@ class Lab:
         self._model_name = embedding_model or None
         self._database: FreshDatabase | None = None
         self._passed: dict[str, Any] = {}
+        self._handed_out: list[Any] = []
         self._hints: dict[str, int] = {}
 
     def __repr__(self) -> str:
@@ -119,7 +123,7 @@ class Lab:
 
     # --- exercises ---
 
-    def check(self, exercise_id: str, given: Any) -> None:
+    def check(self, exercise_id: str, given: Any = MISSING) -> None:
         """Check what the learner wrote; say so where it passes.
 
         Parameters
@@ -133,16 +137,20 @@ class Lab:
         ------
         CheckFailed
             If it is wrong. The message says what was called, what came, what was expected, and
-            how to get a hint.
+            how to get a hint. Also if it is not what the learner's cell defines now: the course's
+            version, or one from before the cell was changed and failed.
         NotAttempted
             If it is still the stub, or waits for an earlier exercise.
         """
         exercise = self._exercise(exercise_id)
         self._passed.pop(exercise.name, None)
+        if fault := not_the_learners(exercise, given, self._handed_out):
+            raise CheckFailed(exercise.id, fault)
         try:
             run_check(exercise, given, exercises=self.exercises, connect=self.connect)
         except CheckFailed as failed:
             failed.hint = offer(exercise, self._hints.get(exercise.id, 0))
+            show_whole_call(failed)
             raise failed.with_traceback(None) from None
         except NotAttempted as untouched:
             raise untouched.with_traceback(None) from None
@@ -183,7 +191,9 @@ class Lab:
             print(f"{name}: yours")
             return self._passed[name]
         print(f"{name}: the course's version, until {exercise.id} passes with yours")
-        return reference(self.id, exercise)
+        given = reference(self.id, exercise)
+        self._handed_out.append(given)
+        return given
 
     def _exercise(self, exercise_id: str) -> Exercise:
         try:

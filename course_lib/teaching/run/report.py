@@ -15,7 +15,6 @@ ERROR_ANCHOR = "papermill-error-cell"
 _LABELS = {
     "recall_at_5": "recall@5",
     "mrr": "MRR",
-    "latency_ms": "latency, ms",
     "note": "what changed",
 }
 _STYLE = """

@@ -19,6 +19,7 @@ from course_lib.errors import InputError
 from course_lib.settings import settings
 from course_lib.teaching.build.project import BuildError, LabSource, Project, write_atomically
 from course_lib.teaching.build.workers import Job, run_jobs
+from course_lib.teaching.claims import broken
 from course_lib.teaching.run.report import index_page
 
 PARAMETERS = ("data_dir", "database_url", "embedding_model")
@@ -122,13 +123,14 @@ def run_labs(
                     error = {"cell": "", "line": "", "message": f"the process died: {last}"}
                     run = replace(run, status="failed", seconds=ended.seconds, error=error)
                 else:
+                    error = ended.result["error"] or _untrue(ended.job, project)
                     run = replace(
                         run,
-                        status="failed" if ended.result["error"] else "passed",
+                        status="failed" if error else "passed",
                         seconds=ended.seconds,
                         notebook=Path(ended.job.task["output"]),
                         html=Path(ended.job.task["html"]),
-                        error=ended.result["error"] or {},
+                        error=error,
                         scorecard=ended.result["scorecard"],
                     )
                 runs[ended.job.key] = run
@@ -190,6 +192,20 @@ def _job(source: LabSource, project: Project, given: Mapping[str, str], out: Pat
             "cells": len(cells),
         },
     )
+
+
+def _untrue(job: Job, project: Project) -> dict[str, str]:
+    """Return the error for a lab that shows something else than it says; empty where it does not.
+
+    Of other data, or of another model, the lab says nothing.
+    """
+    if {"data_dir", "embedding_model"} & set(job.task["parameters"]):
+        return {}
+    notebook = json.loads(Path(job.task["output"]).read_text(encoding="utf-8"))
+    faults = broken(notebook["cells"], project.claims(job.key))
+    if not faults:
+        return {}
+    return {"cell": "", "line": f"{len(faults)} claims do not hold", "message": "\n".join(faults)}
 
 
 def _declared(cells: Sequence[Mapping[str, Any]]) -> set[str]:

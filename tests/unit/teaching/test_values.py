@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from course_lib.records import Span
-from course_lib.teaching.checks.values import difference, mismatch, shown
+from course_lib.teaching.checks.values import difference, mismatch, shown, written
 
 
 class EqualToEverything:
@@ -107,3 +107,25 @@ def test_a_value_of_the_type_is_none_the_less_found_right(value: object, wanted:
 
 def test_a_repr_that_raises_is_no_trouble():
     assert shown(BadRepr()) == "<a BadRepr whose repr raises RuntimeError>"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "a 'quoted'\r\n text \u2028 of many characters" * 50,
+        [Span(0, 1, "é")] * 20,
+        {"a": (1,), "b": {2, 3}, "c": [None, b"x", ()], "d": set()},
+    ],
+)
+def test_what_is_written_can_be_pasted(value: object):
+    assert eval(written(value), {"Span": Span}) == value
+
+
+def test_an_array_is_written_with_its_type():
+    again = eval(written({"query": VECTOR}), {"np": np})["query"]
+    assert again.dtype == VECTOR.dtype and (again == VECTOR).all()
+
+
+def test_none_is_said_once():
+    assert difference(3, None) == ("", "3 (int)", "None")
+    assert mismatch(None, int) == "it is None, not int"

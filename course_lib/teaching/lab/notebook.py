@@ -1,0 +1,62 @@
+"""What a notebook shows beyond messages: a long call to unfold, and the way out of a NameError.
+
+`course lab` runs this file when a kernel starts (PYTHONSTARTUP), so that a cell in the middle that
+is run first, before `start()`, says what to do as well.
+"""
+
+from __future__ import annotations
+
+import sys
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from course_lib.teaching.checks.outcomes import CheckFailed
+
+WAY_OUT = (
+    "If a cell above defines it, that cell has not run in this kernel: "
+    "run the cells from the top (Run > Run All Above Selected Cell), then this one."
+)
+
+
+def help_with_missing_names() -> None:
+    """Let a NameError say what to do; does nothing outside of a notebook."""
+    shell = _shell()
+    if shell is not None:
+        shell.set_custom_exc((NameError,), _show_with_way_out)
+
+
+def show_whole_call(failed: CheckFailed) -> None:
+    """Show a call that is too long for the message, folded; does nothing outside of a notebook."""
+    from course_lib.teaching.checks.outcomes import LONG
+
+    if _shell() is None or len(failed.called) <= LONG:
+        return
+    from IPython.display import display
+
+    html = (
+        f"<details><summary>the whole call, to be pasted into a cell</summary>"
+        f"<pre>{escape(failed.called)}</pre></details>"
+    )
+    display({"text/html": html, "text/plain": failed.called}, raw=True)
+
+
+def _show_with_way_out(
+    shell: Any,
+    kind: type[BaseException],
+    error: BaseException,
+    traceback: TracebackType,
+    tb_offset: int | None = None,
+) -> None:
+    shell.showtraceback((kind, error, traceback), tb_offset=tb_offset)
+    print(WAY_OUT)
+
+
+def _shell() -> Any:
+    return sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+
+
+if __name__ == "__main__":
+    help_with_missing_names()
