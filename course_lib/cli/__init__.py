@@ -17,6 +17,11 @@ from course_lib.errors import CourseError
 FULL_OR_BROKEN = {errno.ENOSPC, errno.EROFS, errno.EIO, getattr(errno, "EDQUOT", errno.ENOSPC)}
 """What a disk says whose state is no mistake of ours."""
 
+READ_ONLY = (
+    "Set COURSE_STATE to a folder that can be written to, for what the course keeps in .course; "
+    "for everything else, use a copy of the course of your own."
+)
+
 
 def main() -> None:
     """Run the command line and end the process with its exit code.
@@ -61,7 +66,10 @@ def main() -> None:
             sys.stdout.close()
         place = error.filename or "what the command writes to"
         print(f"error: {place} cannot be written: {error.strerror}", file=sys.stderr)
-        print("Free some space on that disk and run the same command again.", file=sys.stderr)
+        if error.errno == errno.EROFS:
+            print(READ_ONLY, file=sys.stderr)
+        else:
+            print("Free some space on that disk and run the same command again.", file=sys.stderr)
         sys.exit(1)
     finally:
         # Python looks for reference cycles once more before it ends, which costs a search a fifth

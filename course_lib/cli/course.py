@@ -61,12 +61,13 @@ def lock(
 def start(
     number: Annotated[str, typer.Argument(metavar="LAB", help="A lab, such as 01.")],
 ) -> None:
-    """Copy a lab into `my/`, where you work on it; a copy that is there is never touched."""
+    """Copy a lab and the others into `my/`, where you work; a copy that is there is not touched."""
     from course_lib.teaching.start import start_lab
 
     path, is_new = start_lab(number)
     shown = path.relative_to(project_root())
-    typer.echo(f"{shown} is ready" if is_new else f"{shown} is there already and stays as it is")
+    there = "is there already and stays as it is; to have the lab anew, rename or delete it first"
+    typer.echo(f"{shown} {'is ready' if is_new else there}")
     typer.echo("Open it with `make lab` (or `course lab`).")
 
 

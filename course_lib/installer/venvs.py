@@ -14,6 +14,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from course_lib.installer.processes import SetupError
+
 STAMP = "course-setup.json"
 
 
@@ -97,8 +99,15 @@ def sweep(site: Path) -> list[str]:
 @contextlib.contextmanager
 def only_one(root: Path) -> Iterator[None]:
     """Hold a lock while installing, so that two calls at once do not write into one `.venv`."""
-    (root / "build").mkdir(exist_ok=True)
-    with (root / "build" / "setup.lock").open("a", encoding="utf-8") as handle:
+    try:
+        (root / "build").mkdir(exist_ok=True)
+        lock = (root / "build" / "setup.lock").open("a", encoding="utf-8")
+    except OSError as error:
+        raise SetupError(
+            f"{error.filename} cannot be written ({error.strerror}), and the set-up writes to "
+            f"{root}. Copy the course to a folder of your own and run it there."
+        ) from error
+    with lock as handle:
         waiting = False
         while not _try_lock(handle.fileno()):
             if not waiting:

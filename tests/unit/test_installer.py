@@ -229,6 +229,13 @@ def test_a_missing_lock_is_named(project: Path) -> None:
         set_up(project)
 
 
+def test_a_folder_that_cannot_be_written_is_named(project: Path) -> None:
+    (project / ".venv" / STAMP).unlink()
+    (project / "build").write_text("", encoding="utf-8")
+    with pytest.raises(SetupError, match=r"build cannot be written .* Copy the course to a folder"):
+        set_up(project)
+
+
 def package(site: Path, name: str, content: str = "x = 1\n") -> Path:
     (site / name).mkdir(parents=True)
     (site / name / "__init__.py").write_text(content, encoding="utf-8")

@@ -97,7 +97,7 @@ class Destination:
         except OSError as error:
             raise InputError(
                 f"{self.folder} cannot be used: {error.strerror or error}",
-                hint="Choose another destination, or check its permissions.",
+                hint="Choose another destination; without one, COURSE_STATE says where it is.",
             ) from error
         try:
             note = self._read_note()
