@@ -230,6 +230,7 @@ def _circumstances() -> str:
         {
             "format": engines.FORMAT,
             "machine": platform.machine(),
+            "precision": settings().embed_precision,
             "processor": engines.processor(),
             **engines.versions(),
         },

@@ -1,8 +1,8 @@
 """BERT's layers on OpenVINO: embeddings of words go in, one state a word piece comes out.
 
 The graph is written down here layer by layer, from the published weights; neither torch nor an
-exporter takes part. On processors with bfloat16 instructions it multiplies in that format, which is
-several times faster and rounds to eight bits of precision.
+exporter takes part. Where RAG_EMBED_PRECISION asks for bfloat16 and the processor has instructions
+for it, it multiplies in that format, which is several times faster and rounds to eight bits.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from course_lib.embedder.bert import Bert
+from course_lib.settings import settings
 
 Array = np.ndarray[Any, np.dtype[np.float32]]
 FILE = "model.blob"
@@ -79,7 +80,9 @@ def installed_version() -> str | None:
 
 
 def best_precision() -> str:
-    """Return ``bf16`` if this processor has instructions for it, and ``f32`` otherwise."""
+    """Return ``bf16`` where it is asked for and the processor has it, and ``f32`` otherwise."""
+    if settings().embed_precision == "float32":
+        return "f32"
     capabilities = _openvino().Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
     return "bf16" if "BF16" in capabilities else "f32"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from course_lib.embedder.engines import processor
 from course_lib.embedder.trial import top_ten
 from course_lib.embedder.weights import DEFAULT_MODEL, model_directory
 from course_lib.loader import read_documents, split_document
-from course_lib.settings import project_root
+from course_lib.settings import project_root, settings
 from tests.bench.measure import Row, Timed, cpu, take_turns
 
 
@@ -29,6 +30,8 @@ def measure() -> list[Row]:
     stock = SentenceTransformer(str(model_directory(DEFAULT_MODEL)), device="cpu")
     stock_encode: dict[str, Any] = {"batch_size": 32, "show_progress_bar": False}
     reference = top_ten(stock.encode(questions), stock.encode(chunks))
+    os.environ["RAG_EMBED_PRECISION"] = "bfloat16"  # as for filling an index
+    settings.cache_clear()
     auto = EmbeddingClient(DEFAULT_MODEL, threads=1)
     clients = {f"auto ({auto.backend.name})": auto} | {
         name: EmbeddingClient(DEFAULT_MODEL, backend=name, threads=1)

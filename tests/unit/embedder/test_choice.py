@@ -6,6 +6,7 @@ import platform
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from course_lib.embedder.choice import ENOUGH, Choice, choose, remembered, try_e
 from course_lib.embedder.trial import AGREEMENT, top_ten
 from course_lib.embedder.weights import DEFAULT_MODEL, read_tensors
 from course_lib.errors import InputError, ModelError
-from course_lib.settings import settings
+from course_lib.settings import Settings, settings
 
 
 def auto() -> EmbeddingClient:
@@ -72,7 +73,7 @@ def test_the_fastest_faithful_engine_wins(
     assert choose(bert).engine == "c"
 
 
-@pytest.mark.parametrize("changed", ["processor", "openvino", "format"])
+@pytest.mark.parametrize("changed", ["processor", "openvino", "format", "precision"])
 def test_a_choice_holds_for_one_processor_and_one_set_of_versions(
     state: Path, bert: Bert, monkeypatch: pytest.MonkeyPatch, changed: str
 ) -> None:
@@ -84,6 +85,20 @@ def test_a_choice_holds_for_one_processor_and_one_set_of_versions(
     content["circumstances"][changed] = "another"
     record.write_text(json.dumps(content), encoding="utf-8")
     assert remembered(bert) is None
+
+
+def test_bfloat16_is_taken_where_it_is_asked_for_and_nowhere_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Core:  # of a processor that has it, which not every machine does
+        def get_property(self, *_: str) -> list[str]:
+            return ["FP32", "BF16"]
+
+    monkeypatch.setattr(engines.openvino_engine, "_openvino", lambda: SimpleNamespace(Core=Core))
+    assert "openvino-bf16" not in engines.candidates()
+    asked = Settings(RAG_EMBED_PRECISION="bfloat16")
+    monkeypatch.setattr(engines.openvino_engine, "settings", lambda: asked)
+    assert engines.candidates()[0] == "openvino-bf16"
 
 
 def test_an_engine_that_does_not_run_is_no_candidate_for_long(tmp_path: Path) -> None:
