@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
-from course_lib.records import Chunk, Document, Span, TenantContext, content_hash
+from course_lib.records import Chunk, Document, Span, TenantContext
 from course_lib.teaching.checks.probe import Probe, exercise
 from course_lib.teaching.checks.values import difference, shown
 
@@ -15,7 +16,6 @@ REJECTED = "KB_PARSED_CHUNK_EMBEDDING_REJECTED"
 HASH_INPUTS = ["content", "name", "sourcePath", "parserId", "parserVersion"]
 
 RECORD: dict[str, Any] = {
-    "schemaVersion": "1.0.0",
     "tenantId": "acme",
     "repoSlug": "docs",
     "rootKind": "external-source",
@@ -26,13 +26,8 @@ RECORD: dict[str, Any] = {
     "parserVersion": "1.0.0",
     "kind": "function",
     "name": "hello",
-    "customMeta": {},
 }
 """A record that keeps the contract; the cases change one field of it."""
-
-SYNTAX = 'syntax = "proto3";\n\n/* Gone:\nmessage Old {\n}\n*/\n\n'
-ASK = "// A question.\nmessage Ask {\n  int32 id = 1;\n}\n\n"
-ANSWERS = "service Answers {\n  rpc Find(Ask) returns (Ask);\n}\n"
 
 
 @exercise(
@@ -54,27 +49,35 @@ def check_mask(call: Probe) -> None:
     call("a `b\nc\n` d\n", "go").gives(
         "a xxxxxx d\n", because="its line ends are hidden too; the length stays"
     )
+    call("a `é` c", "go").gives("a xxx c", because="é is one character, and so becomes one x")
     call("a `b` c `d\n` e", "go").gives("a xxx c xxxx e", because="there are two of them")
     call('say("hi") // a `comment`\n', "go").gives(
         'say("hi") // a `comment`\n', because="comments and short strings stay as they are"
     )
-    page, quoted, said = '"""b\ndef c():\n"""', "'''it's \"\"\" here'''", '"""Say."""'
-    call(f"a = {page}\nd", "python").gives(
-        f"a = {'x' * len(page)}\nd", because="what is between three quotes is text"
+    call("`a` // `a`\n", "go").gives(
+        "xxx // `a`\n", because="the second `a` is in a comment, which stays as it is"
     )
-    call(f"a = {quoted}\nb", "python").gives(
-        f"a = {'x' * len(quoted)}\nb", because="what was opened first has to be closed first"
+    call("/* a\n*/ b", "go").gives(
+        "xxxxxxx b", because="what is between /* and */ takes part in the group `long`, too"
     )
-    call(f'# not """ open\ndef a():\n    {said}\n', "python").gives(
-        f'# not """ open\ndef a():\n    {"x" * len(said)}\n',
+    call('a = """b\n"""\nd', "python").gives(
+        f"a = {'x' * 8}\nd", because="what is between three quotes is text"
+    )
+    call("a = '''it's \"\"\" here'''\nb", "python").gives(
+        f"a = {'x' * 19}\nb", because="what was opened first has to be closed first"
+    )
+    call('# not """ open\ndef a():\n    """Say."""\n', "python").gives(
+        f'# not """ open\ndef a():\n    {"x" * 10}\n',
         because="quotes in a comment open nothing, and the docstring is a literal",
     )
     call('a = """never closed\ndef b():\n', "python").gives(
         'a = """never closed\ndef b():\n', because="what is never closed is no literal"
     )
-    heredoc = "<<END\n\na\nEND"
-    call(f"cat {heredoc}\nb\n", "shell").gives(
-        f"cat {'x' * len(heredoc)}\nb\n", because="a heredoc goes from << to its last word"
+    call("cat <<END\n\na\nEND\nb\n", "shell").gives(
+        f"cat {'x' * 12}\nb\n", because="a heredoc goes from << to its last word"
+    )
+    call("echo 'a\nb' c\n", "shell").gives(
+        "echo xxxxx c\n", because="single quotes hold line ends in a shell: the group is `long`"
     )
     call("", "go").gives("", because="there is nothing to hide")
 
@@ -98,30 +101,47 @@ def check_mask(call: Probe) -> None:
     ),
 )
 def check_split_definitions(call: Probe) -> None:
-    """Begin with the example, go on with what climbs and what does not, end with the laws."""
-    yes = ("yes", "# Says yes.\n@cached\ndef yes():\n    return 1\n\n")
-    no = ("no", "async def no():\n    pass\n")
-    _split(call, "python", [("", "import os\n\n"), yes, no],
-           "comments and decorators directly above belong to the definition")  # fmt: skip
-    _split(call, "python", [yes, no], "nothing stands before the definition: no empty piece")
-    _split(call, "python", [("", "import os\nprint(os.sep)\n")],
-           "without a definition it is one piece without a name")  # fmt: skip
+    """Begin with bare definitions, go on with what belongs to them, end with the offsets."""
+    yes, no = ("yes", "def yes():\n    return 1\n"), ("no", "async def no():\n    pass\n")
+    head = ("", "import os\n")
+    _split(call, "python", [head, yes],
+           "a definition begins in line 2; the piece before it, named '', ends there")  # fmt: skip
+    _split(call, "python", [yes, no],
+           "no text is before the definition: an empty piece is left out")  # fmt: skip
+    _split(call, "python", [head], "without a definition it is one piece without a name")
     _split(call, "python", [], "an empty text has no pieces")
+    _split(call, "python", [("a", "def a():\n    pass\n\n\n"), yes],
+           "a piece ends where the next one begins, after the blank lines")  # fmt: skip
+    _split(call, "python", [("a", "def a():\n    pass")],
+           "the last piece ends with the text, which has no line end here")  # fmt: skip
+    _split(call, "python", [("a", "def a():\n    pass\n"), ("a", "def a():\n    pass\n")],
+           "two definitions may have the same name, and the same text")  # fmt: skip
+    _split(call, "python", [("A", "class A:\n    def say(self):\n        pass\n")],
+           "an indented definition is part of what it stands in")  # fmt: skip
+    _split(call, "python", [head, ("yes", "# Says yes.\ndef yes():\n    return 1\n")],
+           "a comment directly above belongs to the definition")  # fmt: skip
+    _split(call, "python", [head, ("yes", "# Says yes.\n@cached\ndef yes():\n    return 1\n")],
+           "so does the line above that, if it begins with one of ABOVE as well")  # fmt: skip
     _split(call, "python", [("", "# About the file.\n\n"), no],
            "a blank line stands between: that comment is not directly above")  # fmt: skip
-    _split(call, "python", [("A", "class A:\n    # Says.\n    def say(self):\n        pass\n")],
-           "an indented definition is part of what it stands in")  # fmt: skip
-    _split(call, "python", [("", 'PAGE = """\ndef no():\n# last"""\n'), no],
-           "what is in a string is text, also what looks like a comment above")  # fmt: skip
+    _split(call, "python", [("a", "def a():\n    pass\n    # The end of a.\n"), yes],
+           "the line above begins with blanks, and so with none of ABOVE")  # fmt: skip
+    _split(call, "python", [("", 'PAGE = """\ndef no():\n"""\n'), no],
+           "what is in a string is text")  # fmt: skip
+    _split(call, "python", [("", 'PAGE = """\n# last"""\n'), no],
+           "what looks like a comment above is the end of a string")  # fmt: skip
     method = ("B", "// B does.\nfunc (c *C) B() {\n}\n\n")
     _split(call, "go", [("", "package a\n\n"), method, ("x", "var x = `\nfunc no() {\n`\n")],
-           "in Go a raw string is text")  # fmt: skip
-    helper = (
-        "help",
-        "# Prints help.\nhelp() {\n    cat <<END\none\n\nfake() {\n}\nEND\n}\n\nhelp\n",
-    )
-    _split(call, "shell", [("", "set -e\n\n"), helper],
+           "in Go comments begin with //, and a raw string is text")  # fmt: skip
+    _split(call, "go", [("a", "var a = 1\n"), ("", "const (\n\tb = 2\n)\n")],
+           "a definition without a name is one, too: its group `name` is ''")  # fmt: skip
+    _split(call, "shell", [("", "set -e\n"), ("a", "a() {\ncat <<END\n\nb() {\n}\nEND\n}\n\na\n")],
            "a heredoc is text, and a piece goes on until the next one begins")  # fmt: skip
+    _split(call, "proto", [("", 'syntax = "proto3";\n'), ("Ask", "message Ask {\n}\n")],
+           "STARTS and TOKENS know proto as well")  # fmt: skip
+    _split(call, "python", [("", "x = 'é'\n"), yes], "offsets count characters, and é is one")
+    _split(call, "python", [("", "import os\r\n"), ("a", "# Says.\r\ndef a():\r\n    pass\r\n")],
+           "the offsets are those of the text, where each line ends in two characters")  # fmt: skip
 
 
 @exercise(
@@ -143,40 +163,65 @@ def check_split_definitions(call: Probe) -> None:
 def check_judge(call: Probe) -> None:
     """Break a record in each way, and look at what becomes of its siblings."""
     _judge(call, [], [], "there are no lines")
-    _judge(call, [{}, {}], [], "both keep the contract")
-    _judge(call, [{}, "oops", {}], [(2, INVALID, "record")], "its siblings go through")
+    _judge(call, [{}], [], "it keeps the contract, and becomes a Chunk")
+    _judge(call, [{"name": "b"}, {"name": "a"}], [], "both are taken, in their order")
+    _judge(call, [{}, {}], [], "two equal records are two records")
+    _judge(call, ["oops"], [(1, INVALID, "record")], "it is no JSON")
+    _judge(call, ["{", {}], [(1, INVALID, "record")], "one bad line does not cost its siblings")
+    _judge(call, [""], [(1, INVALID, "record")], "an empty line is a line, and it is no JSON")
+    for line in ("[]", "3", "null", '"an embedding"'):
+        _judge(call, [line], [(1, INVALID, "record")], "it is JSON, and no object")
     for change, field, because in (
         ({"name": None}, "name", "name must be a string"),
         ({"line_strat": 3}, "line_strat", "an unknown field is a misspelt one"),
         ({"sourcePath": "../a.py"}, "sourcePath", "a path must not lead upwards"),
         ({"hashInputs": ["name"]}, "hashInputs", "the content has to be part of the hash"),
-        ({"hashInputs": ["content", ""]}, "hashInputs", "the field is the first of `loc`"),
-        ({"line_start": "3"}, "line_start", "types are taken as they are"),
-        ({"line_start": True}, "line_start", "true is no line number"),
+        (
+            {"hashInputs": ["content", ""]},
+            "hashInputs",
+            "the field is the first element of `loc`; the second says where in it",
+        ),
+        ({"line_start": "3"}, "line_start", "types are taken as they are: '3' is no number"),
+        ({"line_start": True}, "line_start", "types are taken as they are: true is no number"),
         ({"line_start": 9, "line_end": 3}, "record", "`loc` is empty: it is no single field"),
         ({"kind": ...}, "kind", "kind is missing"),
+        (
+            {"name": None, "kind": None},
+            "kind",
+            "two fields are wrong, and pydantic complains of kind first",
+        ),
         (
             {"sourcePath": ..., "source_path": "a.py"},
             "sourcePath",
             "in JSON the field is called sourcePath",
         ),
     ):
-        _judge(call, [change, {}], [(1, INVALID, field)], because)
-    for line in ("[]", "3", "null", '"an embedding"'):
-        _judge(call, [line, {}], [(1, INVALID, "record")], "it is JSON, and no object")
-    vector = {"embedding": [0.1, 0.2]}
-    _judge(call, [vector, {}], [(1, REJECTED, "embedding")], "vectors are made on this side")
+        _judge(call, [change], [(1, INVALID, field)], because)
+    vector = {"embedding": [0.1]}
+    _judge(call, [vector], [(1, REJECTED, "embedding")], "a record must not bring its own vector")
     _judge(
         call,
-        [{"embedding": None, "kind": ...}],
+        [{"embedding": None}],
         [(1, REJECTED, "embedding")],
-        "the code says what to mend first, whatever else is wrong",
+        "the record has an `embedding`, whatever its value is",
+    )
+    _judge(
+        call,
+        [vector | {"kind": ...}],
+        [(1, REJECTED, "embedding")],
+        "kind is missing as well, but the code is about the embedding whatever else is wrong",
+    )
+    _judge(
+        call,
+        [{"content": "embedding", "customMeta": {"embedding": "old"}}],
+        [],
+        "the word stands in the content and in customMeta; the record has no field of that name",
     )
     _judge(
         call,
         ["{", vector, {}, "{"],
         [(1, INVALID, "record"), (2, REJECTED, "embedding"), (4, INVALID, "record")],
-        "lines are counted from 1, the good ones too",
+        "lines are counted from 1, the good ones too, and reports are in the order of the lines",
     )
 
 
@@ -195,25 +240,41 @@ def check_judge(call: Probe) -> None:
     ),
 )
 def check_content_hash(call: Probe) -> None:
-    """Compare with the library's digests, from one string to nested values."""
-    _hash(call, {}, "the bytes are 4:acme4:docs6:Hello.")
-    _hash(call, {"content": "Grüße."}, "ü and ß are two bytes each: the length is 8")
-    _hash(call, {"tenantId": "umbrella"}, "the tenant comes first")
-    _hash(call, {"repoSlug": "code"}, "then comes the repository")
-    _hash(call, {"hashInputs": ["name", "content"]}, "then the fields in the order of hashInputs")
-    _hash(call, {"hashInputs": ["content", "name"]}, "then the fields in the order of hashInputs")
+    """Compare with the SHA-256 of bytes written by hand, from one string to nested values."""
+    hello = b"4:acme4:docs6:Hello."
+    _hash(call, {}, hello, "tenant, repository and content, each after its length")
+    _hash(call, {"content": "ü"}, b"4:acme4:docs2:\xc3\xbc", "ü is one character and two bytes")
+    for content, because in {
+        " a  b\n": "white space is content like any other",
+        "a\r\n": "line ends are content, and these are two characters",
+        "u\u0308": "the accent is a character of its own here, and stays one",
+    }.items():
+        raw = content.encode()
+        _hash(call, {"content": content}, b"4:acme4:docs%d:%b" % (len(raw), raw), because)
+    _hash(call, {"tenantId": "other"}, b"5:other4:docs6:Hello.", "the tenant comes first")
+    _hash(call, {"repoSlug": "code"}, b"4:acme4:code6:Hello.", "the repository comes second")
+    _hash(call, {"kind": "class", "line_start": 3}, hello, "hashInputs names neither field")
+    named = {"hashInputs": ["name", "content"]}
+    _hash(call, named, b"4:acme4:docs5:hello6:Hello.", "fields come in the order of hashInputs")
+    named = {"hashInputs": ["content", "name"]}
+    _hash(call, named, b"4:acme4:docs6:Hello.5:hello", "fields come in the order of hashInputs")
+    named = {"hashInputs": ["content", "sourcePath"]}
+    _hash(call, named, hello + b"4:a.py", "hashInputs has the names in JSON: sourcePath")
+    named = {"hashInputs": ["content", "tenantId"]}
+    _hash(call, named, hello + b"4:acme", "hashInputs names the tenant, so it comes once more")
+    named = {"hashInputs": ["content", "className", "name"]}
+    _hash(call, named, hello + b"0:5:hello", "className is unset: an empty text of 0 bytes")
+    line = {"hashInputs": ["content", "line_start"], "line_start": 12}
+    _hash(call, line, hello + b"2:12", "12 is no string: its canonical JSON has 2 bytes")
+    meta: dict[str, Any] = {"hashInputs": ["content", "customMeta"], "customMeta": {}}
+    _hash(call, meta, hello + b"2:{}", "customMeta is set, to an object without keys")
+    meta["customMeta"] = {"b": {"d": 1, "c": None}, "a": "ü"}
     _hash(
         call,
-        {"hashInputs": ["content", "className", "name"]},
-        "className is unset: nothing, which is 0 bytes long",
+        meta,
+        hello + b'31:{"a":"\xc3\xbc","b":{"c":null,"d":1}}',
+        "canonical JSON has its keys in order (inner ones too), no blanks and no escapes",
     )
-    _hash(call, {"hashInputs": ["content", "line_start"], "line_start": 12}, "12 is canonical JSON")
-    _hash(
-        call,
-        {"hashInputs": ["content", "customMeta"], "customMeta": {"b": [1, None], "a": "ü"}},
-        "canonical JSON has its keys in order and no blanks",
-    )
-    _hash(call, {"kind": "class", "line_start": 3}, "what hashInputs does not name does not count")
 
 
 @exercise(
@@ -233,22 +294,62 @@ def check_content_hash(call: Probe) -> None:
     ),
 )
 def check_parse_proto(call: Probe) -> None:
-    """Compare whole records, for two files and two tenants."""
-    acme = TenantContext(tenant="acme", repo="heron")
-    call(_file("api/ask.proto", SYNTAX + ASK + ANSWERS), acme).gives(
-        [
-            _record(acme, "api/ask.proto", 0, "ask.proto", SYNTAX, (1, 6)),
-            _record(acme, "api/ask.proto", 1, "Ask", ASK, (8, 11)),
-            _record(acme, "api/ask.proto", 2, "Answers", ANSWERS, (13, 15)),
-        ],
-        because="a message in a comment is none, and every record says whose and where it is",
+    """Compare whole records: one definition, then two, then what stands around them."""
+    ask, level = "message Ask {\n}\n", "enum Level {\n}\n"
+    _parse(
+        call,
+        [("Ask", ask, (1, 2))],
+        "the message is the whole file: lines 1 and 2, with the line end of the second",
     )
-    other, level = TenantContext(tenant="umbrella", repo="api"), "enum Level {\n}\n"
-    call(_file("level.proto", "\n\n" + level), other).gives(
-        [_record(other, "level.proto", 0, "Level", level, (3, 4))],
-        because="a piece of white space is none, and the numbers begin at 0 all the same",
+    _parse(
+        call,
+        [("Ask", ask, (1, 2))],
+        "tenant and repository are those of tenant_context, the path is the file's name",
+        path="level.proto",
+        tenant="umbrella",
     )
-    call(_file("empty.proto", ""), acme).gives([], because="an empty file has no pieces")
+    _parse(
+        call,
+        [("Ask", ask, (1, 2)), ("Level", level, (3, 4))],
+        "records are numbered from 0, and lines are counted through the whole file",
+    )
+    _parse(
+        call,
+        [("ask.proto", 'syntax = "proto3";\n', (1, 1)), ("Ask", ask, (2, 3))],
+        "what stands before the definitions has the name of the file, without its folders",
+        path="api/v1/ask.proto",
+    )
+    _parse(
+        call,
+        [("Ask", ask + "\n\n", (1, 2)), ("Level", level, (5, 6))],
+        "blank lines at the end are part of the text, but not of its lines",
+    )
+    _parse(
+        call,
+        [("ask.proto", "\n\n// Hi.\n\n", (1, 3)), ("Ask", ask, (5, 6))],
+        "a piece begins with its blank lines; only those at its end are left out of the lines",
+    )
+    _parse(
+        call,
+        [("ask.proto", "/*\nmessage Old {\n}\n*/\n", (1, 4)), ("Ask", ask, (5, 6))],
+        "a message in a comment is none",
+    )
+    _parse(
+        call,
+        [("", "\n\n", (0, 0)), ("Level", level, (3, 4))],
+        "a piece of white space gives no record, and the numbers begin at 0 all the same",
+    )
+    _parse(
+        call,
+        [("Ask", "message Ask {\n}", (1, 2))],
+        "the content is the exact text, which has no line end",
+    )
+    _parse(
+        call,
+        [("Ask", "message Ask {\r\n}\r\n", (1, 2))],
+        "the content is the exact text, with its line ends",
+    )
+    _parse(call, [], "an empty file has no pieces")
 
 
 def _split(call: Probe, language: str, parts: list[tuple[str, str]], because: str) -> None:
@@ -270,19 +371,17 @@ def _judge(
 
     A line is a text, or says what differs from a good record (`...`: the field is not there).
     """
-    texts, labels = [], []
-    for line in lines:
+    bad = {number for number, _, _ in reports}
+    texts, taken = [], []
+    for number, line in enumerate(lines, start=1):
         if isinstance(line, str):
             texts.append(line)
-            labels.append(repr(line))
             continue
         record = {key: value for key, value in (RECORD | line).items() if value is not ...}
         texts.append(json.dumps(record))
-        changes = [f"no {key}" if line[key] is ... else f"{key}: {line[key]!r}" for key in line]
-        labels.append(f"<a record, {', '.join(changes)}>" if line else "good")
+        if number not in bad:
+            taken.append(Chunk.model_validate(record))
     case = call(texts)
-    case.label = f"judge([{', '.join(labels)}])"
-    taken = [Chunk.model_validate(RECORD)] * (len(lines) - len(reports))
     if case.error is None:
         chunks, found = case.returns(tuple[list[Any], list[Any]])
         if len(chunks) != len(taken) or difference(found, reports):
@@ -295,32 +394,49 @@ def _judge(
     case.gives((taken, reports), because=because)
 
 
-def _hash(call: Probe, change: dict[str, Any], because: str) -> None:
+def _hash(call: Probe, change: dict[str, Any], hashed: bytes, because: str) -> None:
+    """Expect the SHA-256 of these bytes."""
     chunk = Chunk.model_validate(RECORD | change)
     case = call(chunk)
-    case.label = f"content_hash(<a chunk with {change or RECORD['content']!r}>)"
-    case.gives(content_hash(chunk), because=because)
+    case.gives(hashlib.sha256(hashed).hexdigest(), because=f"the bytes are {hashed!r}: {because}")
 
 
-def _file(name: str, content: str) -> Document:
-    return Document(Path(name), name, content)
+def _parse(
+    call: Probe,
+    pieces: list[tuple[str, str, tuple[int, int]]],
+    because: str,
+    path: str = "ask.proto",
+    tenant: str = "acme",
+) -> None:
+    """Expect a file made of these pieces (name, text, first and last line) to give their records.
 
-
-def _record(
-    tenant: TenantContext, path: str, index: int, name: str, content: str, lines: tuple[int, int]
-) -> Chunk:
-    return Chunk(
-        tenant_id=tenant.tenant,
-        repo_slug=tenant.repo,
-        root_kind="external-source",
-        source_path=path,
-        content=content,
-        hash_inputs=HASH_INPUTS,
-        parser_id="proto",
-        parser_version="1.0.0",
-        kind="definition",
-        name=name,
-        line_start=lines[0],
-        line_end=lines[1],
-        custom_meta={"chunkIndex": index},
+    A piece of white space gives none.
+    """
+    content = "".join(text for _, text, _ in pieces)
+    context = TenantContext(tenant=tenant, repo=f"{tenant}-api")
+    case = call(Document(Path("data") / path, path, content), context)
+    case.label = (
+        f'parse_proto(Document(Path("data/{path}"), "{path}", {content!r}), '
+        f'TenantContext(tenant="{tenant}", repo="{tenant}-api"))'
     )
+    records = [
+        Chunk(
+            tenant_id=tenant,
+            repo_slug=f"{tenant}-api",
+            root_kind="external-source",
+            source_path=path,
+            content=text,
+            hash_inputs=HASH_INPUTS,
+            parser_id="proto",
+            parser_version="1.0.0",
+            kind="definition",
+            name=name,
+            line_start=first,
+            line_end=last,
+            custom_meta={"chunkIndex": index},
+        )
+        for index, (name, text, (first, last)) in enumerate(
+            piece for piece in pieces if piece[1].strip()
+        )
+    ]
+    case.gives(records, because=because)

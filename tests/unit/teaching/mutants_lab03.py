@@ -3,6 +3,8 @@
 import hashlib
 import json
 import re
+import unicodedata
+from dataclasses import replace
 from itertools import pairwise
 
 from pydantic import ValidationError
@@ -37,10 +39,6 @@ def puts_one_letter_in_their_place(text, language):
     return _mask(text, language, lambda literal: "x")
 
 
-def hides_with_spaces(text, language):
-    return _mask(text, language, lambda literal: " " * len(literal))
-
-
 def keeps_the_line_ends(text, language):
     return _mask(text, language, lambda literal: re.sub(r"[^\n]", "x", literal))
 
@@ -66,6 +64,25 @@ def forgets_dotall(text, language):
 def looks_for_three_quotes_alone(text, language):
     pattern = {"go": r"`.*?`", "python": r'"{3}.*?"{3}', "shell": r"<<(\w+).*?\n\1"}[language]
     return re.sub(pattern, lambda literal: "x" * len(literal[0]), text, flags=re.DOTALL)
+
+
+def counts_bytes(text, language):
+    return _mask(text, language, lambda literal: "x" * len(literal.encode()))
+
+
+def replaces_equal_texts_too(text, language):
+    for token in re.finditer(TOKENS[language], text, re.DOTALL):
+        if token["long"]:
+            text = text.replace(token["long"], "x" * len(token["long"]))
+    return text
+
+
+def goes_by_the_opening(text, language):
+    def hidden(token):
+        opens = token[0].startswith(("`", '"""', "'''", "<<"))
+        return "x" * len(token[0]) if opens else token[0]
+
+    return re.sub(TOKENS[language], hidden, text, flags=re.DOTALL)
 
 
 # --- 3.2 split_definitions ---
@@ -155,6 +172,56 @@ def takes_indented_definitions(text, language):
     return _split(text, language, masked=masked)
 
 
+def _cut(text, starts):
+    bounds = pairwise([*sorted(starts), len(text)])
+    return [(starts[a], Span(a, b, text[a:b])) for a, b in bounds if a < b]
+
+
+def takes_indented_comments(text, language):
+    masked = mask(text, language)
+    starts = {0: ""}
+    for match in re.finditer(STARTS[language], masked, re.MULTILINE):
+        start = match.start()
+        while start > 0:
+            above = masked.rfind("\n", 0, start - 1) + 1
+            if not masked[above:start].lstrip().startswith(ABOVE):
+                break
+            start = above
+        starts[start] = match["name"]
+    return _cut(text, starts)
+
+
+def keeps_one_piece_a_name(text, language):
+    found = {name: span.start for name, span in split_definitions(text, language)}
+    return _cut(text, {0: ""} | {start: name for name, start in found.items()})
+
+
+def passes_over_nameless_definitions(text, language):
+    named = {span.start: name for name, span in split_definitions(text, language) if name}
+    return _cut(text, {0: ""} | named)
+
+
+def looks_its_pieces_up(text, language):
+    places = [
+        (name, text.find(span.text), span) for name, span in split_definitions(text, language)
+    ]
+    return [(name, Span(at, at + len(span.text), span.text)) for name, at, span in places]
+
+
+def adds_one_for_each_line_end(text, language):
+    starts, at, first = {0: ""}, 0, None
+    for line in mask(text, language).splitlines():
+        if match := re.match(STARTS[language], line):
+            starts[at if first is None else first] = match["name"]
+        if not line.startswith(ABOVE):
+            first = None
+        elif first is None:
+            first = at
+        at += len(line) + 1
+    bounds = pairwise([*sorted(starts), at])
+    return [(starts[a], Span(a, b, text[a:b])) for a, b in bounds if a < b]
+
+
 # --- 3.3 judge ---
 
 
@@ -162,7 +229,7 @@ def _chunk(record):
     return Chunk.model_validate(record, strict=True, by_alias=True, by_name=False)
 
 
-def _judge(lines, take=_chunk, start=1, has_vector=None, field=None):
+def _judge(lines, take=_chunk, start=1, has_vector=None, field=None, which=0):
     has_vector = has_vector or (lambda record: isinstance(record, dict) and "embedding" in record)
     field = field or (lambda place: place[0] if place else "record")
     chunks, reports = [], []
@@ -174,7 +241,7 @@ def _judge(lines, take=_chunk, start=1, has_vector=None, field=None):
                 continue
             chunks.append(take(record))
         except ValidationError as error:
-            reports.append((number, INVALID, field(error.errors()[0]["loc"])))
+            reports.append((number, INVALID, field(error.errors()[which]["loc"])))
         except ValueError:
             reports.append((number, INVALID, "record"))
     return chunks, reports
@@ -241,6 +308,26 @@ def returns_the_records(lines):
     return [json.loads(chunk.to_json()) for chunk in chunks], reports
 
 
+def leaves_blank_lines_out(lines):
+    return _judge([line for line in lines if line.strip()])
+
+
+def looks_for_the_word(lines):
+    chunks, reports = [], []
+    for number, line in enumerate(lines, 1):
+        if '"embedding":' in line:
+            reports.append((number, REJECTED, "embedding"))
+            continue
+        more, refused = _judge([line], start=number)
+        chunks += more
+        reports += refused
+    return chunks, reports
+
+
+def takes_the_last_error(lines):
+    return _judge(lines, which=-1)
+
+
 # --- 3.4 content_hash ---
 
 
@@ -303,6 +390,47 @@ def hashes_the_whole_record(chunk):
 
 def returns_bytes(chunk):
     return _digest(chunk).digest()
+
+
+def _of_changed(chunk, **change):
+    return content_hash(chunk.model_copy(update=change))
+
+
+def collapses_white_space(chunk):
+    return _of_changed(chunk, content=" ".join(chunk.content.split()))
+
+
+def strips_white_space(chunk):
+    return _of_changed(chunk, content=chunk.content.strip())
+
+
+def unifies_line_ends(chunk):
+    return _of_changed(chunk, content=chunk.content.replace("\r\n", "\n"))
+
+
+def composes_accents(chunk):
+    return _of_changed(chunk, content=unicodedata.normalize("NFC", chunk.content))
+
+
+def takes_empty_for_unset(chunk):
+    return _digest(chunk, text=lambda value: json.dumps(value) if value else "").hexdigest()
+
+
+def names_each_field_once(chunk):
+    names = [one for one in chunk.hash_inputs if one not in ("tenantId", "repoSlug")]
+    return _of_changed(chunk, hash_inputs=names)
+
+
+def takes_the_names_of_python_s_fields(chunk):
+    return _of_changed(chunk, hash_inputs=[n.replace("sourcePath", "") for n in chunk.hash_inputs])
+
+
+def sorts_the_outer_keys_alone(chunk):
+    def text(value):
+        value = dict(sorted(value.items())) if isinstance(value, dict) else value
+        return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+    return _digest(chunk, text=text).hexdigest()
 
 
 # --- 3.5 parse_proto ---
@@ -385,6 +513,30 @@ def numbers_white_space_too(file, tenant_context):
     return chunks
 
 
+def takes_the_path_it_was_read_from(file, tenant_context):
+    return _parse(file, tenant_context, lambda values: {"source_path": file.path.as_posix()})
+
+
+def keeps_a_folder_in_the_name(file, tenant_context):
+    def change(values):
+        return {"name": values["name"].replace("ask.proto", file.name.split("/", 1)[-1])}
+
+    return _parse(file, tenant_context, change)
+
+
+def counts_from_the_first_line_with_text(file, tenant_context):
+    def change(values):
+        blank = len(values["content"]) - len(values["content"].lstrip())
+        return {"line_start": values["line_start"] + values["content"].count("\n", 0, blank)}
+
+    return _parse(file, tenant_context, change)
+
+
+def writes_line_ends_anew(file, tenant_context):
+    unified = replace(file, content="\n".join(file.content.splitlines()) + "\n")
+    return _parse(unified if file.content else file, tenant_context)
+
+
 def gives_dictionaries(file, tenant_context):
     return [chunk.model_dump() for chunk in _parse(file, tenant_context)]
 
@@ -393,44 +545,54 @@ MUTANTS = {
     "3.1": {
         cuts_the_literals_out: "mask('a `b` c', 'go')",
         puts_one_letter_in_their_place: "expected  'a xxx c'",
-        hides_with_spaces: "expected  'a xxx c'",
         keeps_the_line_ends: "its line ends are hidden too",
         keeps_the_quotes: "got       'a `x` c'",
         hides_the_first_alone: "there are two of them",
         hides_comments_too: "comments and short strings stay",
-        forgets_dotall: "expected",
+        forgets_dotall: "between /* and */",
         looks_for_three_quotes_alone: "comments and short strings stay",
+        counts_bytes: "é is one character",
+        replaces_equal_texts_too: "the second `a` is in a comment",
+        goes_by_the_opening: "between /* and */",
     },
     "3.2": {
         searches_the_text_itself: "what is in a string is text",
         cuts_the_masked_text: "what is in a string is text",
-        climbs_in_the_text_itself: "what is in a string is text",
-        leaves_comments_behind: "comments and decorators directly above",
-        climbs_one_line: "comments and decorators directly above",
-        climbs_over_blank_lines: "comments and decorators directly above",
-        knows_decorators_alone: "comments and decorators directly above",
+        climbs_in_the_text_itself: "what looks like a comment above",
+        leaves_comments_behind: "a comment directly above",
+        climbs_one_line: "so does the line above that",
+        climbs_over_blank_lines: "ends where the next one begins, after the blank lines",
+        knows_decorators_alone: "a comment directly above",
         gives_empty_pieces: "an empty text has no pieces",
-        drops_what_comes_first: "comments and decorators directly above",
-        forgets_multiline: "comments and decorators directly above",
-        strips_its_pieces: "comments and decorators directly above",
+        drops_what_comes_first: "the piece before it, named ''",
+        forgets_multiline: "a definition begins in line 2",
+        strips_its_pieces: "the piece before it, named '', ends there",
+        takes_indented_comments: "the line above begins with blanks",
+        keeps_one_piece_a_name: "two definitions may have the same name",
+        passes_over_nameless_definitions: "a definition without a name",
+        looks_its_pieces_up: "and the same text",
+        adds_one_for_each_line_end: "the last piece ends with the text",
         takes_indented_definitions: "an indented definition",
     },
     "3.3": {
-        stops_at_the_first_bad_line: "its siblings go through",
+        stops_at_the_first_bad_line: "one bad line does not cost its siblings",
         takes_numbers_as_strings: "types are taken as they are",
         takes_the_names_of_python: "in JSON the field is called sourcePath",
-        has_one_code_for_all: "vectors are made on this side",
+        has_one_code_for_all: "must not bring its own vector",
         looks_into_strings: "it is JSON, and no object",
-        takes_an_empty_embedding: "whatever else is wrong",
-        counts_from_zero: "its siblings go through",
-        gives_the_whole_place: "the field is the first of `loc`",
-        stumbles_over_an_empty_place: "it is no single field",
+        takes_an_empty_embedding: "whatever its value is",
+        counts_from_zero: "reports [(0,",
+        gives_the_whole_place: "the field is the first element of `loc`",
+        stumbles_over_an_empty_place: "IndexError",
         catches_the_wide_error_first: "name must be a string",
-        returns_the_records: "both keep the contract",
+        returns_the_records: "and becomes a Chunk",
+        leaves_blank_lines_out: "an empty line is a line",
+        looks_for_the_word: "the word stands in the content",
+        takes_the_last_error: "complains of kind first",
     },
     "3.4": {
         writes_no_lengths: "4:acme4:docs6:Hello.",
-        counts_characters: "ü and ß are two bytes each",
+        counts_characters: "ü is one character and two bytes",
         forgets_the_tenant: "4:acme4:docs6:Hello.",
         forgets_the_repository: "4:acme4:docs6:Hello.",
         sorts_the_names: "in the order of hashInputs",
@@ -440,17 +602,29 @@ MUTANTS = {
         leaves_blanks_in_json: "canonical JSON has its keys in order",
         hashes_the_whole_record: "4:acme4:docs6:Hello.",
         returns_bytes: "(bytes)",
+        sorts_the_outer_keys_alone: "inner ones too",
+        takes_the_names_of_python_s_fields: "the names in JSON: sourcePath",
+        names_each_field_once: "it comes once more",
+        takes_empty_for_unset: "an object without keys",
+        composes_accents: "the accent is a character of its own",
+        unifies_line_ends: "line ends are content",
+        strips_white_space: "white space is content",
+        collapses_white_space: "white space is content",
     },
     "3.5": {
         hard_codes_the_tenant: "[0].tenant_id",
         counts_the_blank_lines_at_the_end: "[0].line_end",
-        counts_lines_within_the_piece: "[1].line_start",
+        counts_lines_within_the_piece: "lines are counted through the whole file",
         numbers_every_chunk_zero: "[1].custom_meta",
         strips_the_content: "[0].content",
         names_the_head_by_its_path: "[0].name",
         finds_messages_in_comments: "a message in a comment is none",
-        keeps_white_space: "a piece of white space is none",
+        keeps_white_space: "a piece of white space gives no record",
         numbers_white_space_too: "the numbers begin at 0",
         gives_dictionaries: "expected  [Chunk(",
+        takes_the_path_it_was_read_from: "'data/ask.proto'  (at [0].source_path)",
+        keeps_a_folder_in_the_name: "without its folders",
+        counts_from_the_first_line_with_text: "a piece begins with its blank lines",
+        writes_line_ends_anew: "exact text",
     },
 }
