@@ -20,7 +20,7 @@ def find_cut(
 ) -> int:
     """Return where the chunk that begins at `start` ends.
 
-    The strongest separator that begins at `start` or later, ends behind `floor` and not behind
+    The strongest separator that begins at `start` or later, ends after `floor` and not after
     `limit` wins; among several of its kind the last. The separator stays with the chunk that it
     ends. Without one, the cut is at `limit`.
 
@@ -33,7 +33,7 @@ def find_cut(
     limit
         Largest offset at which the chunk may end.
     floor
-        The cut has to lie behind this offset, or the next chunk would not get ahead of this one.
+        Only cuts after this offset count, or the next chunk would not get ahead of this one.
     separators
         From the strongest boundary to the weakest; an empty string cuts at the limit.
 
@@ -59,7 +59,7 @@ def find_cut(
 
 
 def keep_crlf(text: str, offset: int) -> int:
-    r"""Return `offset`, moved behind the line feed if it falls between ``\r`` and ``\n``.
+    r"""Return `offset`, moved to after the line feed if it is between ``\r`` and ``\n``.
 
     Examples
     --------
@@ -73,8 +73,8 @@ def next_start(text: str, end: int, chunk_overlap: int, *, snap_to_words: bool =
     r"""Return where the chunk after the one that ends at `end` begins.
 
     That is `chunk_overlap` characters before `end`; one fewer where it would cut a CRLF pair, but
-    never behind `end`. With `snap_to_words` it moves on to the first start of a word in the
-    overlap, if there is one.
+    never after `end`. With `snap_to_words` it moves on to the first start of a word in the
+    overlap, if there is one: a word starts where white space is followed by something else.
 
     Examples
     --------

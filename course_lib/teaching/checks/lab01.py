@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import pairwise
+from random import Random
+from typing import Any
 
 from course_lib.records import Span
 from course_lib.teaching.checks.probe import Case, Probe, exercise
@@ -11,14 +12,10 @@ from course_lib.teaching.checks.probe import Case, Probe, exercise
 LIBRARY = "course_lib.loader.recursive"
 
 PROSE = (
-    "# Deployments\n\nA model that nobody can roll back is one that nobody dares to replace. "
-    "Keep the last three versions. Label them.\n\n"
-    "Watch what it says\nas much as whether it answers. "
-    "Drift is silent: every request returns 200, and the numbers are wrong.\n\n"
-    "- data\n- code\n- model\n\n"
-) * 3
+    "# Deployments\n\nWatch what it says\nas much as whether it answers. Drift is silent: every "
+    "request returns 200.\n\n- data\n- code\n- model\n\nKeep three versions. Label them.\n"
+)
 WINDOWS = PROSE.replace("\n", "\r\n")
-PERIODIC = "ab" * 150
 
 
 @exercise(
@@ -30,34 +27,44 @@ PERIODIC = "ab" * 150
     hints=(
         "Go through the separators in their order and stop at the first one that has a boundary "
         "within reach. `str.rfind(separator, from, to)` finds the last one between two offsets.",
-        "`rfind` returns where the separator begins, or -1; the chunk ends behind it, at "
+        "`rfind` returns where the separator begins, or -1; the chunk ends after it, at "
         "`at + len(separator)`. `rfind(…, limit)` already leaves out what reaches beyond `limit`.",
         "The cut has to be larger than `floor`: search from `floor + 1 - len(separator)`, and "
         "never from before `start`. After the loop, `return limit`.",
     ),
 )
 def check_find_cut(call: Probe) -> None:
-    """Take one case a rule: strongest first, last of its kind, wholly within, behind the floor."""
+    """Take one case a rule: strongest first, last of its kind, wholly within, after the floor."""
     call("ab cd. ef gh", 0, 8).gives(
-        7, because="'. ' is the strongest boundary within reach, and it stays with its chunk"
+        7, because="the chunk ends after '. ', which begins at 5 and stays with its chunk"
+    )
+    call("ab. cd ef gh", 0, 8).gives(
+        4, because="'. ' is stronger than ' ', and it is these two characters: no other and a space"
     )
     call("abcdefghij", 0, 8).gives(8, because="without a boundary the cut is at the limit")
     call("a b c d e", 0, 6).gives(6, because="among equals the last one that fits is taken")
-    call("one.\n\ntwo. three four", 0, 18).gives(
-        6, because="a blank line is stronger than '. ' and ' ', however far back it lies"
+    call("a\n\n\nbcdef", 0, 6).gives(
+        4, because="the last blank line begins at 2; the one at 1 shares a line end with it"
     )
-    call("abc. def", 0, 4).gives(4, because="'. ' ends at 5, which lies behind the limit")
+    call("one.\n\ntwo. three four", 0, 18).gives(
+        6, because="a blank line is stronger than '. ' and ' ', however far back it is"
+    )
+    call("a\nb. cdefgh", 0, 8).gives(2, because="a line end is stronger than '. '")
+    call("abc. def", 0, 4).gives(4, because="'. ' ends at 5, which is after the limit")
     call("ab cd. ef gh ij", 7, 13).gives(
         13, because="the separator has to begin at start or later; a cut at start is an empty chunk"
     )
-    call("x. abcdefghij", 3, 10).gives(10, because="what lies before start is another chunk's")
+    call("x. abcdefghij", 3, 10).gives(10, because="what is before start is another chunk's")
     call(" abcdefgh", 0, 5).gives(1, because="a boundary at offset 0 is one, too")
-    call("ab cdefghij", 0, 8, 2).gives(3, because="3 lies behind floor=2")
-    call("ab cdefghij", 0, 8, 3).gives(8, because="the cut has to lie behind floor=3, not at it")
+    call("ab cdefghij", 0, 8, 2).gives(3, because="3 is after floor=2")
+    call("ab cdefghij", 0, 8, 3).gives(8, because="the cut has to be after floor=3, not at it")
+    call("a\n\nb cdefgh", 0, 9, 4).gives(
+        5, because="the blank line ends before floor=4, and the space is the next in strength"
+    )
     call("a,b;c,d", 0, 6, 0, (";", ",")).gives(4, because="the separators are the caller's")
     call("abcdefgh", 0, 4, 0, (" ",)).gives(4, because="the limit holds without '' in the list")
     call("ab--cdefgh", 0, 8, 3, ("--",)).gives(
-        4, because="'--' begins before floor=3, but the cut, at its end, lies behind it"
+        4, because="'--' begins before floor=3, but the cut, at its end, is after it"
     )
 
 
@@ -69,7 +76,9 @@ def check_find_cut(call: Probe) -> None:
     time_limit=2,
     hints=(
         "The overlap is counted backwards from `end`: `end - chunk_overlap`.",
-        "`keep_crlf(text, offset)` moves an offset out of a CRLF pair: pass the start through it.",
+        "`keep_crlf(text, offset)` moves an offset out of a CRLF pair, and it moves it on. Where "
+        "there is no overlap, that can be past `end`: take the smaller of the two, "
+        "`min(keep_crlf(text, end - chunk_overlap), end)`.",
         "With `snap_to_words`, look at each offset from the start up to `end`: a word begins where "
         "the character before is white space (`str.isspace`) and the character itself is not. "
         "Return the first such offset, and the plain start if there is none.",
@@ -81,7 +90,10 @@ def check_next_start(call: Probe) -> None:
     call("abcdefghij", 8, 3).gives(5, because="three characters are shared: offsets 5, 6 and 7")
     call("abcdefghij", 4, 0).gives(4, because="no overlap: it begins where the last one ended")
     call(quick, 16, 8).gives(8, because="words count only with snap_to_words=True")
-    call("ab\r\ncdef", 6, 3).gives(4, because="offset 3 lies inside a CRLF pair")
+    call("ab\r\ncdef", 6, 3).gives(4, because="offset 3 is inside a CRLF pair")
+    call("a\r\nb", 2, 0).gives(
+        2, because="it never begins after `end`: the line feed would be in no chunk"
+    )
     call(quick, 16, 8, snap_to_words=True).gives(
         10, because="'brown' is the first word that begins within the overlap"
     )
@@ -89,8 +101,14 @@ def check_next_start(call: Probe) -> None:
     call("one\ntwo three", 8, 6, snap_to_words=True).gives(
         4, because="a line end separates words as a space does"
     )
+    call("ab (cd) ef", 8, 6, snap_to_words=True).gives(
+        3, because="a word begins after white space, whatever its first character is"
+    )
     call("abcdefghij", 8, 3, snap_to_words=True).gives(
         5, because="no word begins within the overlap, so it stays as it is"
+    )
+    call("ab cd", 3, 2, snap_to_words=True).gives(
+        1, because="the word 'cd' begins at `end`, which is after the overlap"
     )
 
 
@@ -102,8 +120,8 @@ def check_next_start(call: Probe) -> None:
     waits_for=("1.1", "1.2"),
     time_limit=3,
     hints=(
-        "Keep one number, `start`. Each turn finds the end of its chunk with `find_cut`, appends a "
-        "`Span`, and sets `start` to `next_start(…)`.",
+        "Keep one number, `start`. Each turn of a loop finds the end of its chunk with `find_cut`, "
+        "appends a `Span`, and sets `start` to `next_start(…)`.",
         "When `start + chunk_size` reaches the end of the text, the chunk ends there and the loop "
         "is over. If it does not stop there, the last overlap is cut again and again.",
         "The floor is what guarantees progress: `find_cut(text, start, start + chunk_size, "
@@ -115,49 +133,116 @@ def check_next_start(call: Probe) -> None:
     ),
 )
 def check_split_text(call: Probe) -> None:
-    """Begin by hand, go on with the laws on prose, CRLF and periodic text, end with wrong sizes."""
-    call("ab cd. ef gh", chunk_size=8, chunk_overlap=0).gives(
-        [Span(0, 7, "ab cd. "), Span(7, 12, "ef gh")], because="it is the example worked by hand"
-    )
-    call("ab cd. ef gh", chunk_size=8, chunk_overlap=3).gives(
-        [Span(0, 7, "ab cd. "), Span(4, 12, "d. ef gh")],
-        because="the second chunk begins three characters before the end of the first",
-    )
-    call("", chunk_size=8, chunk_overlap=0).gives([], because="an empty text has no chunks")
-    call("short").gives([Span(0, 5, "short")], because="a text that fits is one chunk")
-    call("a;b,c,d", 4, 0, (";", ",")).gives(
-        [Span(0, 2, "a;"), Span(2, 6, "b,c,"), Span(6, 7, "d")],
-        because="the separators are the caller's",
-    )
+    """Take one small case a rule, then the laws on many texts, a long one, and wrong arguments."""
+    for text, sizes, spans, because in SPLITS:
+        comes_to_an_end(call, text, *sizes, because=because)
+        case = call(text, *sizes)
+        keeps_the_laws(case, text, sizes[0], sizes[1])
+        case.gives(spans, because=because)
     call("the quick brown fox jumps", 16, 8, snap_to_words=True).gives(
         [Span(0, 16, "the quick brown "), Span(10, 25, "brown fox jumps")],
         because="with snap_to_words the overlap begins with a word",
     )
-    for text, size, overlap in (
-        (PROSE, 120, 0),
-        (PROSE, 120, 30),
-        (PROSE, 7, 6),
-        (PERIODIC, 50, 10),
-        (WINDOWS, 60, 20),
-        (WINDOWS, 5, 2),
-        (WINDOWS, 4, 2),
-        (WINDOWS, 7, 6),
-    ):
-        case = call(text, chunk_size=size, chunk_overlap=overlap)
-        keeps_the_laws(case, text, size, overlap)
-    case = call(PROSE, chunk_size=120, chunk_overlap=10)
-    spans = case.returns(list[Span])
-    case.holds(
-        PROSE[: spans[0].end].endswith("\n\n"),
-        "the first chunk ends at a blank line, the strongest boundary within reach",
-        got=f"it ends with {spans[0].text[-12:]!r}",
+    call("", chunk_size=8, chunk_overlap=0).gives([], because="an empty text has no chunks")
+    call("short").gives([Span(0, 5, "short")], because="a text that fits is one chunk")
+    back = "a cut that moves back to the floor lets the next chunk begin where this one did"
+    for text, size, overlap in (("a\r\nbcd", 2, 1), (WINDOWS, 7, 6)):
+        comes_to_an_end(call, text, size, overlap, because=back)
+    random = Random(1)
+    texts = ["".join(random.choices("ab. \r\n", k=random.randrange(14))) for _ in range(300)]
+    for text in (*texts, *(PROSE, WINDOWS) * 3):
+        size = random.randint(1, 6 if len(text) < 14 else 60)
+        overlap = random.randrange(size)
+        keeps_the_laws(call(text, size, overlap), text, size, overlap)
+    is_linear(call)
+    call("text", chunk_size=0).raises(
+        ValueError, mentions="chunk_size", because="a chunk holds at least one character"
     )
-    call("text", chunk_size=0).raises(ValueError, mentions="chunk_size")
     call("text", chunk_size=4, chunk_overlap=4).raises(
         ValueError, mentions="chunk_overlap", because="the next chunk would never get ahead"
     )
-    call("text", chunk_size=4, chunk_overlap=-1).raises(ValueError, mentions="chunk_overlap")
-    call(None).raises(TypeError, mentions="text")
+    call("text", chunk_size=4, chunk_overlap=-1).raises(
+        ValueError, mentions="chunk_overlap", because="the next chunk would leave a gap"
+    )
+    call(None).raises(TypeError, mentions="text", because="None is no text")
+
+
+SPLITS: tuple[tuple[str, tuple[Any, ...], list[Span], str], ...] = (
+    (
+        "ab cd. ef gh",
+        (8, 0),
+        [Span(0, 7, "ab cd. "), Span(7, 12, "ef gh")],
+        "the first chunk ends after '. ', the strongest boundary within reach",
+    ),
+    (
+        "abcdefghij",
+        (6, 2),
+        [Span(0, 6, "abcdef"), Span(4, 10, "efghij")],
+        "the second chunk reaches the end of the text, so it is the last one",
+    ),
+    (
+        "ab cd. ef gh",
+        (8, 3),
+        [Span(0, 7, "ab cd. "), Span(4, 12, "d. ef gh")],
+        "the second chunk begins three characters before the end of the first",
+    ),
+    (
+        "abababab",
+        (4, 2),
+        [Span(0, 4, "abab"), Span(2, 6, "abab"), Span(4, 8, "abab")],
+        "offsets are counted: the same text stands in several places",
+    ),
+    (
+        "ab cd. e",
+        (8, 0),
+        [Span(0, 8, "ab cd. e")],
+        "what is left fits, so it is one chunk and needs no cut",
+    ),
+    (
+        "ab cdefghij",
+        (8, 3),
+        [Span(0, 8, "ab cdefg"), Span(5, 11, "efghij")],
+        "a chunk has to end after start + chunk_overlap: if the first ended at 3, the second "
+        "would begin at 0 again",
+    ),
+    (
+        "ab cdefghij",
+        (8, 2),
+        [Span(0, 3, "ab "), Span(1, 9, "b cdefgh"), Span(7, 11, "ghij")],
+        "the first chunk ends at 3, which is after start + chunk_overlap = 2",
+    ),
+    (
+        "a;b,c,d",
+        (4, 0, (";", ",")),
+        [Span(0, 2, "a;"), Span(2, 6, "b,c,"), Span(6, 7, "d")],
+        "the separators are the caller's",
+    ),
+    (
+        "Grüße aus Köln",
+        (8, 0),
+        [Span(0, 6, "Grüße "), Span(6, 14, "aus Köln")],
+        "sizes and offsets count characters, not bytes of UTF-8",
+    ),
+    (
+        "abcd\r\nef",
+        (5, 0),
+        [Span(0, 4, "abcd"), Span(4, 8, "\r\nef")],
+        "5 is inside a CRLF pair, and a cut at 6 would exceed the size, so it moves back to 4",
+    ),
+    (
+        "ab\r\ncdef",
+        (5, 0, ("\r",)),
+        [Span(0, 4, "ab\r\n"), Span(4, 8, "cdef")],
+        "3 is inside a CRLF pair, and the size allows a cut at 4, so it moves forward",
+    ),
+    (
+        "ab\r\ncdefghi",
+        (7, 4),
+        [Span(0, 7, "ab\r\ncde"), Span(4, 11, "cdefghi")],
+        "7 - 4 = 3 is inside a CRLF pair, so the second chunk begins at 4",
+    ),
+)
+"""Text, arguments, spans, and why."""
 
 
 @exercise(
@@ -170,7 +255,7 @@ def check_split_text(call: Probe) -> None:
         "the text is left out.",
         "The truth: `text[span.start:span.end] == span.text`, for all spans.",
         "Nothing left out: remember how far the text is covered, from 0 on. A span that starts "
-        "behind that leaves a gap; otherwise it covers up to its end. At the end that has to be "
+        "after that leaves a gap; otherwise it covers up to its end. At the end that has to be "
         "`len(text)`.",
     ),
 )
@@ -185,7 +270,7 @@ def check_lossless(call: Probe) -> None:
     call(text, [head]).gives(False, because="the end of the text is missing")
     call(text, [tail]).gives(False, because="the beginning of the text is missing")
     call(text, [Span(0, 3, "ab "), Span(4, 12, "d. ef gh")]).gives(
-        False, because="offset 3 lies in no span"
+        False, because="offset 3 is in no span"
     )
     call(text, [Span(0, 7, "ab cd."), tail]).gives(
         False, because="the span's text is not what stands at its offsets: a space was stripped"
@@ -193,59 +278,178 @@ def check_lossless(call: Probe) -> None:
     call("abab", [Span(0, 2, "ab"), Span(0, 2, "ab")]).gives(
         False, because="the texts add up, but the second half of the text is in no span"
     )
+    call("abcd", [Span(0, 2, "cd"), Span(2, 4, "ab")]).gives(
+        False, because="both texts occur, but neither is what stands at its offsets"
+    )
+    call("abcd", [Span(0, 3, "abc"), Span(1, 2, "b"), Span(3, 4, "d")]).gives(
+        True, because="a span may be inside another one: the text is covered up to 3 all the same"
+    )
 
 
-def keeps_the_laws(case: Case, text: str, chunk_size: int, chunk_overlap: int) -> None:
+def keeps_the_laws(case: Case, text: str, size: int, overlap: int) -> None:
     """Expect of a split what holds for every text.
 
     Parameters
     ----------
     case
         The call, which returned the spans.
-    text, chunk_size, chunk_overlap
+    text, size, overlap
         What it was called with.
     """
     spans: list[Span] = case.returns(list[Span])
-    for index, span in enumerate(spans):
-        found = f"span {index} is {span.start}:{span.end} with {len(span.text)} characters"
+    for span in spans:
+        there = text[span.start : span.end]
         case.holds(
-            text[span.start : span.end] == span.text,
-            "text[span.start:span.end] == span.text for every span",
-            got=f"span {index} says {span.text[:30]!r} at {span.start}:{span.end}, "
-            f"where the text is {text[span.start : span.end][:30]!r}",
+            there == span.text,
+            f"text[{span.start}:{span.end}], which is {there!r}",
+            got=repr(span),
+            because="a span's text is what stands at its offsets: nothing is stripped or looked up",
         )
-        case.holds(len(span.text) <= chunk_size, f"no span longer than {chunk_size}", got=found)
+        case.holds(len(there) <= size, f"at most {size} characters", got=repr(span))
+    for left, right in pairwise(spans):
+        case.holds(
+            left.start < right.start and left.end < right.end or left.end == len(text),
+            "a second span that begins and ends after the first",
+            got=f"{left} followed by {right}",
+            because="offsets are counted: the same text may stand in several places",
+        )
+    begin, end = (spans[0].start, spans[-1].end) if spans else (0, 0)
     case.holds(
-        bool(spans) and spans[0].start == 0 and spans[-1].end == len(text),
-        f"the first span starts at 0 and the last ends at {len(text)}",
-        got=_outline(spans),
+        begin == 0 and end == len(text),
+        f"spans from 0 to {len(text)}",
+        got=f"spans from {begin} to {end}: {spans}",
+        because="the beginning of the text is lost" if begin else "the end of the text is lost",
     )
     for left, right in pairwise(spans):
-        pair = f"{left.start}:{left.end} followed by {right.start}:{right.end}"
+        pair = f"{left} followed by {right}"
         case.holds(
-            left.start < right.start and left.end < right.end,
-            "starts and ends strictly increase",
+            left.end < len(text),
+            f"{left} as the last span",
             got=pair,
+            because="it reaches the end of the text, so there is nothing left to cut",
         )
-        fewer = text[right.start - 2 : right.start] == "\r\n"
-        case.holds(
-            left.end - right.start
-            in ((chunk_overlap, chunk_overlap - 1) if fewer else (chunk_overlap,)),
-            f"neighbours share exactly {chunk_overlap} characters",
-            got=f"{pair}, which share {left.end - right.start}",
+        case.holds(left.end >= right.start, "no gap", got=pair, because="characters are lost")
+        keeps_pairs(case, text, (left, right), (size, overlap))
+
+
+def keeps_pairs(case: Case, text: str, pair: tuple[Span, Span], sizes: tuple[int, int]) -> None:
+    """Expect the exact overlap, and whole CRLF pairs where the sizes leave room for them.
+
+    Parameters
+    ----------
+    case
+        The call.
+    text, pair, sizes
+        The text, two neighbours, and size and overlap.
+    """
+    (left, right), (size, overlap) = pair, sizes
+    room, plain = size - overlap >= 3, left.end - overlap
+    shared = left.end - right.start
+    got = f"{left} followed by {right}, which share {shared}"
+    case.holds(
+        not (room and _in_pair(text, left.end)),
+        "a cut before or after the CRLF pair",
+        got=got,
+        because=f"{left.end} is between \\r and \\n",
+    )
+    if _in_pair(text, plain) and (room or shared != overlap):
+        overlap, because = overlap - 1, f"{plain} is inside a CRLF pair, so it begins one later"
+    else:
+        because = f"the next chunk begins at {left.end} - {overlap}"
+    case.holds(shared == overlap, f"{overlap} shared characters", got=got, because=because)
+
+
+def comes_to_an_end(call: Probe, text: str, *sizes: Any, because: str) -> None:
+    """Expect that a split does not go round for ever; a loop that copies is stopped at once.
+
+    Parameters
+    ----------
+    call
+        The learner's function.
+    text, sizes
+        What to call it with.
+    because
+        Why a wrong one would not end.
+    """
+    case = call(counted(text, 20 * len(text) ** 2), *sizes)
+    if isinstance(case.error, CopiedTooMuch):
+        call.fail(
+            case.label,
+            got="chunks again and again, until it was stopped",
+            expected="an end",
+            because=because,
         )
-        case.holds(
-            chunk_size - chunk_overlap < 3 or not _inside_crlf(text, left.end),
-            "no cut between \\r and \\n",
-            got=f"a span that ends at {left.end}, between them",
+
+
+def is_linear(call: Probe) -> None:
+    """Expect that a long text needs neither recursion nor copies of what is left of it.
+
+    Parameters
+    ----------
+    call
+        The learner's function.
+    """
+    text, times = "ab cd. ", 5_000
+    length = len(text) * times
+    most = 50 * length
+    called = f"split_text({text!r} * {times:_}, 8, 0)"
+    case = call(counted(text * times, most), 8, 0)
+    if isinstance(case.error, CopiedTooMuch):
+        call.fail(
+            called,
+            got=f"copies of more than {most:,} characters in all",
+            expected=f"copies of about {length:,}, the length of the text",
+            because="copying what is left at each cut is four times the work for twice the text: "
+            "keep the text whole, and work with offsets",
         )
+    if isinstance(case.error, RecursionError):
+        call.fail(
+            called,
+            got=f"RecursionError: {case.error}",
+            expected=f"{times:,} spans",
+            because="a text has more chunks than Python allows calls within calls: use a loop",
+        )
+    case.label = called
+    found = [(span.start, span.end) for span in case.value]
+    case.holds(
+        found == [(at, at + 7) for at in range(0, length, 7)],
+        f"{times:,} spans of 7 characters",
+        got=f"{len(found):,} spans",
+    )
 
 
-def _inside_crlf(text: str, offset: int) -> bool:
-    return text[offset - 1 : offset + 1] == "\r\n"
+class CopiedTooMuch(Exception):
+    """More was copied out of a text than a splitter needs."""
 
 
-def _outline(spans: Sequence[Span]) -> str:
-    if not spans:
-        return "no spans"
-    return f"{len(spans)} spans, from {spans[0].start} to {spans[-1].end}"
+class Counted(str):
+    """A text that counts what is copied out of it, and out of the copies; see `counted`."""
+
+    left: list[int]
+
+    def __getitem__(self, key: Any) -> Counted:
+        part = Counted(super().__getitem__(key))
+        part.left = self.left
+        self.left[0] -= len(part) + 1
+        if self.left[0] < 0:
+            raise CopiedTooMuch
+        return part
+
+
+def counted(text: str, most: int) -> Counted:
+    """Return a text that raises `CopiedTooMuch` once more characters have been copied.
+
+    Parameters
+    ----------
+    text
+        The text.
+    most
+        How many characters.
+    """
+    copy = Counted(text)
+    copy.left = [most]
+    return copy
+
+
+def _in_pair(text: str, offset: int) -> bool:
+    return text[offset - 1 : offset + 1] == "\r\n" and offset > 0

@@ -5,12 +5,16 @@ check has to name the case that broke them. `test_exercises.py` runs them all; a
 file like this one.
 """
 
+import re
+from itertools import pairwise
+
 from course_lib.loader.recursive import (
     SEPARATORS,
     _check_arguments,
     find_cut,
     keep_crlf,
     next_start,
+    split_text,
 )
 from course_lib.records import Span
 
@@ -96,6 +100,44 @@ def returns_nothing_without_a_boundary(text, start, limit, floor=0, separators=S
             return at + len(separator)
 
 
+def ignores_sentence_ends(text, start, limit, floor=0, separators=SEPARATORS):
+    kept = [separator for separator in separators if separator != ". "]
+    return find_cut(text, start, limit, floor, kept)
+
+
+def takes_sentence_ends_before_line_ends(text, start, limit, floor=0, separators=SEPARATORS):
+    if tuple(separators) == SEPARATORS:
+        separators = ("\n\n", ". ", "\n", " ", "")
+    return find_cut(text, start, limit, floor, separators)
+
+
+def forgets_to_escape_the_separator(text, start, limit, floor=0, separators=SEPARATORS):
+    for separator in filter(None, separators):
+        ends = [one.end() for one in re.compile(separator).finditer(text, start, limit)]
+        if after := [end for end in ends if end > floor]:
+            return after[-1]
+    return limit
+
+
+def finds_no_separators_that_overlap(text, start, limit, floor=0, separators=SEPARATORS):
+    for separator in filter(None, separators):
+        pattern = re.compile(re.escape(separator))
+        ends = [one.end() for one in pattern.finditer(text, start, limit)]
+        if after := [end for end in ends if end > floor]:
+            return after[-1]
+    return limit
+
+
+def gives_up_where_the_strongest_is_before_the_floor(
+    text, start, limit, floor=0, separators=SEPARATORS
+):
+    for separator in separators:
+        at = text.rfind(separator, start, limit)
+        if at >= 0:
+            return at + len(separator) if at + len(separator) > floor else limit
+    return limit
+
+
 # --- 1.2 next_start ---
 
 
@@ -111,7 +153,7 @@ def splits_crlf(text, end, chunk_overlap, *, snap_to_words=False):
 
 
 def never_snaps(text, end, chunk_overlap, *, snap_to_words=False):
-    return keep_crlf(text, end - chunk_overlap)
+    return next_start(text, end, chunk_overlap)
 
 
 def always_snaps(text, end, chunk_overlap, *, snap_to_words=False):
@@ -119,7 +161,7 @@ def always_snaps(text, end, chunk_overlap, *, snap_to_words=False):
 
 
 def snaps_to_spaces_only(text, end, chunk_overlap, *, snap_to_words=False):
-    start = keep_crlf(text, end - chunk_overlap)
+    start = next_start(text, end, chunk_overlap)
     if snap_to_words:
         at = text.find(" ", start - 1, end - 1)
         return at + 1 if at >= 0 else start
@@ -127,10 +169,30 @@ def snaps_to_spaces_only(text, end, chunk_overlap, *, snap_to_words=False):
 
 
 def gives_up_the_overlap_without_a_word(text, end, chunk_overlap, *, snap_to_words=False):
-    start = keep_crlf(text, end - chunk_overlap)
+    start = next_start(text, end, chunk_overlap)
     if snap_to_words:
         while start < end and not (text[start - 1].isspace() and not text[start].isspace()):
             start += 1
+    return start
+
+
+def begins_after_the_end(text, end, chunk_overlap, *, snap_to_words=False):
+    if snap_to_words:
+        return next_start(text, end, chunk_overlap, snap_to_words=True)
+    return keep_crlf(text, end - chunk_overlap)
+
+
+def snaps_to_letters_only(text, end, chunk_overlap, *, snap_to_words=False):
+    start = next_start(text, end, chunk_overlap)
+    words = re.compile(r"(?<=\s)\w").finditer(text, start, end) if snap_to_words else ()
+    return next((word.start() for word in words), start)
+
+
+def snaps_to_the_word_after_the_overlap(text, end, chunk_overlap, *, snap_to_words=False):
+    start = next_start(text, end, chunk_overlap)
+    for at in range(start, end + 1) if snap_to_words else ():
+        if at < len(text) and text[at - 1].isspace() and not text[at].isspace():
+            return at
     return start
 
 
@@ -256,6 +318,125 @@ def drops_snap_to_words(
     return _loop(text, chunk_size, chunk_overlap, separators)
 
 
+def cuts_what_would_fit(
+    text, chunk_size=512, chunk_overlap=64, separators=SEPARATORS, *, snap_to_words=False
+):
+    spans = _loop(text + "\0", chunk_size, chunk_overlap, separators, snap_to_words)
+    kept = [span for span in spans if span.start < len(text)]
+    return [Span(start, min(end, len(text)), text[start:end]) for start, end, _ in kept]
+
+
+def cuts_the_remainder_again(
+    text, chunk_size=512, chunk_overlap=64, separators=SEPARATORS, *, snap_to_words=False
+):
+    spans = _loop(text, chunk_size, chunk_overlap, separators, snap_to_words)
+    while spans and (start := spans[-1].end - chunk_overlap) > spans[-1].start and chunk_overlap:
+        spans.append(Span(start, len(text), text[start:]))
+    return spans
+
+
+def cuts_the_remainder_for_ever(
+    text, chunk_size=512, chunk_overlap=64, separators=SEPARATORS, *, snap_to_words=False
+):
+    spans, start = [], 0
+    while start < len(text):
+        end = min(start + chunk_size, len(text))
+        if end < len(text):
+            end = find_cut(text, start, end, start + chunk_overlap, separators)
+        spans.append(Span(start, end, text[start:end]))
+        start = end - chunk_overlap
+    return spans
+
+
+def puts_the_floor_one_too_far(
+    text, chunk_size=512, chunk_overlap=64, separators=SEPARATORS, *, snap_to_words=False
+):
+    _check_arguments(text, chunk_size, chunk_overlap, separators)
+    spans, start = [], 0
+    while start + chunk_size < len(text):
+        limit = start + chunk_size
+        end = find_cut(text, start, limit, min(start + chunk_overlap + 1, limit - 1), separators)
+        if keep_crlf(text, end) > end:
+            end = end + 1 if end < limit else max(end - 1, start + chunk_overlap + 1)
+        spans.append(Span(start, end, text[start:end]))
+        start = next_start(text, end, chunk_overlap, snap_to_words=snap_to_words)
+    return spans + [Span(start, len(text), text[start:])] * bool(text)
+
+
+def always_moves_a_cut_back(
+    text, chunk_size=512, chunk_overlap=64, separators=SEPARATORS, *, snap_to_words=False
+):
+    _check_arguments(text, chunk_size, chunk_overlap, separators)
+    spans, start = [], 0
+    while start + chunk_size < len(text):
+        floor = start + chunk_overlap
+        end = find_cut(text, start, start + chunk_size, floor, separators)
+        if keep_crlf(text, end) > end and end - 1 > floor:
+            end -= 1
+        spans.append(Span(start, end, text[start:end]))
+        start = next_start(text, end, chunk_overlap, snap_to_words=snap_to_words)
+    return spans + [Span(start, len(text), text[start:])] * bool(text)
+
+
+def starts_inside_a_pair(
+    text, chunk_size=512, chunk_overlap=64, separators=SEPARATORS, *, snap_to_words=False
+):
+    _check_arguments(text, chunk_size, chunk_overlap, separators)
+    spans, start = [], 0
+    while start + chunk_size < len(text):
+        limit, floor = start + chunk_size, start + chunk_overlap
+        end = find_cut(text, start, limit, floor, separators)
+        if keep_crlf(text, end) > end:
+            end = end + 1 if end < limit else max(end - 1, floor + 1)
+        spans.append(Span(start, end, text[start:end]))
+        start = end - chunk_overlap
+        if snap_to_words:
+            start = next_start(text, end, chunk_overlap, snap_to_words=True)
+    return spans + [Span(start, len(text), text[start:])] * bool(text)
+
+
+def counts_bytes(
+    text, chunk_size=512, chunk_overlap=64, separators=SEPARATORS, *, snap_to_words=False
+):
+    spans = split_text(text, chunk_size, chunk_overlap, separators, snap_to_words=snap_to_words)
+    if all(len(span.text.encode()) <= chunk_size for span in spans):
+        return spans
+    return split_text(text, chunk_size - 1, chunk_overlap, separators, snap_to_words=snap_to_words)
+
+
+def calls_itself_for_what_is_left(
+    text, chunk_size=512, chunk_overlap=64, separators=SEPARATORS, *, snap_to_words=False
+):
+    _check_arguments(text, chunk_size, chunk_overlap, separators)
+
+    def spans_from(start):
+        limit, floor = start + chunk_size, start + chunk_overlap
+        if limit >= len(text):
+            return [Span(start, len(text), text[start:])] * bool(text)
+        end = find_cut(text, start, limit, floor, separators)
+        if keep_crlf(text, end) > end:
+            end = end + 1 if end < limit else max(end - 1, floor + 1)
+        begin = next_start(text, end, chunk_overlap, snap_to_words=snap_to_words)
+        return [Span(start, end, text[start:end]), *spans_from(begin)]
+
+    return spans_from(0)
+
+
+def copies_what_is_left(
+    text, chunk_size=512, chunk_overlap=64, separators=SEPARATORS, *, snap_to_words=False
+):
+    _check_arguments(text, chunk_size, chunk_overlap, separators)
+    spans, start = [], 0
+    while start + chunk_size < len(text):
+        rest = text[start:]
+        end = find_cut(rest, 0, chunk_size, chunk_overlap, separators)
+        if keep_crlf(rest, end) > end:
+            end = end + 1 if end < chunk_size else max(end - 1, chunk_overlap + 1)
+        spans.append(Span(start, start + end, rest[:end]))
+        start = next_start(text, start + end, chunk_overlap, snap_to_words=snap_to_words)
+    return spans + [Span(start, len(text), text[start:])] * bool(text)
+
+
 # --- 1.4 lossless ---
 
 
@@ -282,6 +463,27 @@ def believes_the_offsets(text, spans):
     return covered == len(text)
 
 
+def compares_lengths_only(text, spans):
+    covered = 0
+    for span in spans:
+        if span.start > covered or span.end - span.start != len(span.text):
+            return False
+        covered = max(covered, span.end)
+    return covered == len(text)
+
+
+def looks_for_the_texts_anywhere(text, spans):
+    return compares_lengths_only(text, spans) and all(span.text in text for span in spans)
+
+
+def looks_at_neighbours_only(text, spans):
+    if not spans:
+        return not text
+    told = all(text[span.start : span.end] == span.text for span in spans)
+    joined = all(left.end >= right.start for left, right in pairwise(spans))
+    return told and joined and spans[0].start == 0 and spans[-1].end == len(text)
+
+
 def believes_the_texts(text, spans):
     return all(text[span.start : span.end] == span.text for span in spans)
 
@@ -306,12 +508,17 @@ MUTANTS = {
     "1.1": {
         takes_the_first_boundary: "find_cut('a b c d e', 0, 6)",
         forgets_the_separators_width: "find_cut('ab cd. ef gh', 0, 8)",
-        takes_the_nearest_of_all: "find_cut('one.\\n\\ntwo. three four', 0, 18)",
+        takes_the_nearest_of_all: "'. ' is stronger than ' '",
+        ignores_sentence_ends: "'. ' is stronger than ' '",
+        takes_sentence_ends_before_line_ends: "a line end is stronger than '. '",
+        forgets_to_escape_the_separator: "it is these two characters",
+        finds_no_separators_that_overlap: "shares a line end with it",
         counts_from_the_window: "find_cut('ab cd. ef gh ij', 7, 13)",
         looks_before_the_start: "find_cut('ab cd. ef gh ij', 7, 13)",
         overlooks_offset_zero: "find_cut(' abcdefgh', 0, 5)",
         ignores_the_floor: "find_cut('ab cdefghij', 0, 8, 3)",
         searches_from_the_floor: "find_cut('ab--cdefgh', 0, 8, 3, ('--',))",
+        gives_up_where_the_strongest_is_before_the_floor: "the space is the next in strength",
         ignores_the_separators: "find_cut('a,b;c,d', 0, 6, 0, (';', ','))",
         reaches_beyond_the_limit: "find_cut('abcdefghij', 0, 8)",
         returns_nothing_without_a_boundary: "find_cut('abcdefghij', 0, 8)",
@@ -319,30 +526,45 @@ MUTANTS = {
     "1.2": {
         has_no_overlap: "next_start('abcdefghij', 8, 3)",
         splits_crlf: "next_start('ab\\r\\ncdef', 6, 3)",
+        begins_after_the_end: "the line feed would be in no chunk",
         never_snaps: "next_start('the quick brown fox', 16, 8, snap_to_words=True)",
         always_snaps: "next_start('the quick brown fox', 16, 8)",
         snaps_to_spaces_only: "next_start('one\\ntwo three', 8, 6, snap_to_words=True)",
+        snaps_to_letters_only: "whatever its first character is",
         gives_up_the_overlap_without_a_word: "next_start('abcdefghij', 8, 3, snap_to_words=True)",
+        snaps_to_the_word_after_the_overlap: "the word 'cd' begins at `end`",
     },
     "1.3": {
-        cuts_by_size_alone: "split_text('ab cd. ef gh', chunk_size=8, chunk_overlap=0)",
+        cuts_by_size_alone: "the strongest boundary within reach",
         checks_no_sizes: "split_text('text', chunk_size=0)",
-        never_ends: "did not come to an end",
-        has_no_floor: "the last ends at",
-        strips_its_chunks: "split_text('ab cd. ef gh', chunk_size=8, chunk_overlap=0)",
-        looks_its_offsets_up: "the last ends at",
-        loses_the_tail: "expected  3 items",
-        cuts_crlf: "no cut between",
-        steps_back_to_the_floor: "chunk_size=7, chunk_overlap=6",
-        returns_strings: "expected  [Span(",
+        never_ends: "so it is the last one",
+        cuts_the_remainder_again: "there is nothing left to cut",
+        cuts_the_remainder_for_ever: "so it is the last one",
+        cuts_what_would_fit: "there is nothing left to cut",
+        has_no_floor: "a chunk has to end after start + chunk_overlap",
+        puts_the_floor_one_too_far: "which is after start + chunk_overlap = 2",
+        strips_its_chunks: "nothing is stripped",
+        looks_its_offsets_up: "the same text may stand in several places",
+        loses_the_tail: "the end of the text is lost",
+        cuts_crlf: "5 is between \\r and \\n",
+        always_moves_a_cut_back: "3 is between \\r and \\n",
+        starts_inside_a_pair: "3 is inside a CRLF pair",
+        steps_back_to_the_floor: "a cut that moves back to the floor",
+        returns_strings: "not Span",
+        counts_bytes: "not bytes",
+        calls_itself_for_what_is_left: "use a loop",
+        copies_what_is_left: "copying what is left",
         drops_the_caller_s_separators: "split_text('a;b,c,d', 4, 0, (';', ','))",
         drops_snap_to_words: "snap_to_words=True",
     },
     "1.4": {
         adds_up_lengths: "the texts add up",
         joins_the_texts: "overlap loses nothing",
-        looks_at_the_ends_only: "offset 3 lies in no span",
+        looks_at_the_ends_only: "offset 3 is in no span",
         believes_the_offsets: "a space was stripped",
+        compares_lengths_only: "neither is what stands at its offsets",
+        looks_for_the_texts_anywhere: "neither is what stands at its offsets",
+        looks_at_neighbours_only: "a span may be inside another one",
         believes_the_texts: "no span, but a text",
         returns_what_is_missing: "True (bool)",
         claims_to_equal_everything: "True (bool)",
