@@ -255,6 +255,8 @@ def print_scan(report: SyncReport, as_json: bool) -> None:
     if as_json:
         typer.echo(report.to_json())
         return
+    for sentence in report.not_read:
+        say(sentence)
     for one in report.languages:
         if one.broken:
             say(f"{one.language}: nothing changed: {one.broken}")

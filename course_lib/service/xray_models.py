@@ -49,6 +49,9 @@ class ScanResponse(BaseModel):
     project: str
     languages: list[ScannedLanguage]
     ignored: list[str] = Field(description="paths of files that are no lock files")
+    not_read: list[str] = Field(
+        description="what a requirements.txt includes that is not among the files, a sentence each"
+    )
     waiting: int = Field(description="new packages that have no description yet")
     vectors: bool = Field(description="false: there was no model, and the operator has to backfill")
 

@@ -55,6 +55,7 @@ async def scan(asked: ScanRequest, here: Here, tenant: Writer) -> ScanResponse:
             for one in done.languages
         ],
         ignored=sorted(path for path in texts if lock_format(path) is None),
+        not_read=list(done.not_read),
         waiting=done.filled.waiting,
         vectors=has_model and not done.filled.stopped,
     )

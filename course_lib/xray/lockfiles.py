@@ -2,7 +2,8 @@
 
 What is not from a registry — the project itself, the members of its workspace, local folders — is
 left out, because nobody else's project can share it. A text that is no such lock file is a
-`ValueError`.
+`ValueError`, and so is one whose end is missing, where its format lets that be seen: packages that
+are not in it would count as removed.
 """
 
 from __future__ import annotations
@@ -60,8 +61,8 @@ def lock_format(path: str) -> LockFormat | None:
 def parse_requirements(text: str) -> Versions:
     r"""Return the packages of a `requirements.txt`; a version only where one is pinned.
 
-    Options are passed over, and so are URLs and paths without a name. Files that `-r` includes are
-    lock files themselves if they are called `requirements*.txt` or lie in `requirements/`.
+    Options are passed over, and so are URLs and paths without a name. A file of constraints (`-c`)
+    adds no package, and one that `-r` includes has packages of its own: see `included_files`.
 
     Examples
     --------
@@ -69,8 +70,9 @@ def parse_requirements(text: str) -> Versions:
     {'flask-login': '0.6.3', 'rich': ''}
     """
     found: Versions = {}
-    joined = text.replace("\\\r\n", " ").replace("\\\n", " ")
-    for number, line in enumerate(joined.splitlines(), 1):
+    for number, line in enumerate(_joined(text).splitlines(), 1):
+        if line.endswith("\\") and not line.lstrip().startswith("#"):
+            raise ValueError(f"entry {number} goes on in a line that is missing: {line[:60]!r}")
         # An option begins with a dash after a blank; a comment, with a hash after a blank.
         line = re.split(r"(?:^|\s)(?:#|--?[A-Za-z])", line, maxsplit=1)[0].strip()
         if not line or re.match(r"[./\\]|[A-Za-z][A-Za-z0-9+.-]*:", line):
@@ -85,41 +87,73 @@ def parse_requirements(text: str) -> Versions:
     return found
 
 
+def included_files(text: str) -> list[str]:
+    r"""Return the files that a `requirements.txt` includes with `-r`, as it writes them.
+
+    Examples
+    --------
+    >>> included_files("-r base.txt\n--requirement=../all.txt  # shared\n--require-hashes\n")
+    ['base.txt', '../all.txt']
+    """
+    option = r"^[ \t]*(?:-r|--requirement(?=[ \t=]))[ \t=]*([^\s#]+)"
+    return re.findall(option, _joined(text), flags=re.MULTILINE)
+
+
 def parse_uv_lock(text: str) -> Versions:
     """Return the packages of a `uv.lock`."""
+    lock = tomllib.loads(text)
+    _check_version(lock.get("version"), 1)
+    packages = _toml_packages(lock)
+    _check_complete(
+        (name, (str(one.get("name")) for one in _tables(table, "dependencies")))
+        for name, _, table in packages
+    )
     own = ("virtual", "editable", "directory")
     return _collect(
         (canonicalize_name(name), version)
-        for name, version, table in _toml_packages(text, "package")
+        for name, version, table in packages
         if not any(kind in _table(table, "source") for kind in own)
     )
 
 
 def parse_poetry_lock(text: str) -> Versions:
     """Return the packages of a `poetry.lock`."""
+    lock = tomllib.loads(text)
+    if "metadata" not in lock:
+        raise ValueError("it has no metadata, which come last: the end is missing")
+    written = str(_table(lock, "metadata").get("lock-version", "1"))
+    _check_version(written.split(".")[0], "1", "2")
     return _collect(
         (canonicalize_name(name), version)
-        for name, version, table in _toml_packages(text, "package")
+        for name, version, table in _toml_packages(lock)
         if _table(table, "source").get("type") != "directory"
     )
 
 
 def parse_pylock(text: str) -> Versions:
     """Return the packages of a `pylock.toml` (PEP 751)."""
+    lock = tomllib.loads(text)
+    _check_version(str(lock.get("lock-version")).split(".")[0], "1")
+    if "packages" not in lock:
+        raise ValueError("it has no packages, which come last: the end is missing")
     return _collect(
         (canonicalize_name(name), version)
-        for name, version, table in _toml_packages(text, "packages")
+        for name, version, table in _toml_packages(lock, "packages")
         if "directory" not in table
     )
 
 
 def parse_cargo_lock(text: str) -> Versions:
     """Return the packages of a `Cargo.lock`; of several versions of one, the newest."""
-    return _collect(
-        (name, version)
-        for name, version, table in _toml_packages(text, "package")
-        if "source" in table
+    lock = tomllib.loads(text)
+    _check_version(lock.get("version"), None, 3, 4)
+    packages = _toml_packages(lock)
+    # An entry is a name, or a name with its version and source where that is needed.
+    _check_complete(
+        (name, (str(one).split(" ")[0] for one in _list(table, "dependencies")))
+        for name, _, table in packages
     )
+    return _collect((name, version) for name, version, table in packages if "source" in table)
 
 
 def parse_package_lock(text: str) -> Versions:
@@ -132,6 +166,7 @@ def parse_package_lock(text: str) -> Versions:
         lock
     ):
         raise ValueError("it has neither packages nor dependencies")
+    _check_version(lock.get("lockfileVersion"), None, 1, 2, 3)
     if "packages" in lock:
         entries = _installed(_table(lock, "packages"))
     else:
@@ -147,7 +182,7 @@ def parse_gemfile_lock(text: str) -> Versions:
     found: Versions = {}
     section = ""
     sections = set()
-    for line in text.splitlines():
+    for line in text.split("\n"):
         if line and not line[0].isspace():
             section = line.strip()
             sections.add(section)
@@ -158,6 +193,8 @@ def parse_gemfile_lock(text: str) -> Versions:
                 _add(found, [(match[1], (match[2] or "").split("-")[0])])
     if not sections & {"GEM", "GIT", "PATH"} or any(one.startswith("<<<<") for one in sections):
         raise ValueError("it has no section GEM, GIT or PATH, or a conflict is left in it")
+    if "DEPENDENCIES" not in sections:
+        raise ValueError("it has no section DEPENDENCIES, which comes late: the end is missing")
     return found
 
 
@@ -166,8 +203,9 @@ def parse_go_mod(text: str) -> Versions:
     required: Versions = {}
     replaced: dict[str, tuple[str, ...]] = {}
     verb = ""
+    opened = 0
     is_module = False
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):
         words = [word.strip('"`') for word in line.split("//")[0].split()]
         if not words:
             continue
@@ -177,7 +215,7 @@ def parse_go_mod(text: str) -> Versions:
         if not verb:
             first, *words = words
             if words == ["("]:
-                verb = first
+                verb, opened = first, number
                 continue
             is_module = is_module or first == "module"
         else:
@@ -189,6 +227,8 @@ def parse_go_mod(text: str) -> Versions:
         elif first == "replace" and "=>" in words:
             at = words.index("=>")
             replaced[words[0]] = tuple(words[at + 1 :])
+    if verb:
+        raise ValueError(f"`{verb} (` in line {opened} is never closed: the end is missing")
     if not is_module:
         raise ValueError("it names no module")
     for old, new in replaced.items():
@@ -206,11 +246,11 @@ def parse_go_sum(text: str) -> Versions:
     Go 1.17 or newer lies beside it, which names all that was taken.
     """
     found: Versions = {}
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):
         words = line.split()
         if not words:
             continue
-        if len(words) != 3 or not words[2].startswith("h1:"):
+        if len(words) != 3 or not re.fullmatch("h1:[A-Za-z0-9+/]+=", words[2]):
             raise ValueError(f"line {number} is no checksum of a module: {line[:60]!r}")
         if not words[1].endswith("/go.mod"):
             _add(found, [(words[0], words[1])])
@@ -219,7 +259,7 @@ def parse_go_sum(text: str) -> Versions:
 
 def names_all_modules(go_mod: str) -> bool:
     """Return whether a `go.mod` names indirect requirements too: from Go 1.17 on."""
-    match = re.search(r"^go (\d+)\.(\d+)", go_mod, flags=re.MULTILINE)
+    match = re.search(r"^go ([0-9]+)\.([0-9]+)", go_mod, flags=re.MULTILINE)
     return match is not None and (int(match[1]), int(match[2])) >= (1, 17)
 
 
@@ -254,16 +294,53 @@ def _collect(entries: Iterable[tuple[str, str]]) -> Versions:
     return found
 
 
-def _toml_packages(text: str, key: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    tables = tomllib.loads(text).get(key, [])
-    if not isinstance(tables, list):
-        raise ValueError(f"{key} is no list of tables")
-    for place, table in enumerate(tables):
-        name = table.get("name") if isinstance(table, dict) else None
-        version = table.get("version", "") if name else None
-        if not isinstance(name, str) or not isinstance(version, str):
+def _joined(text: str) -> str:
+    """Return the text of a `requirements.txt` with each entry in one line; a comment has one."""
+    return re.sub(r"^(?![ \t]*#)(.*)\\\r?\n(?!\Z)", r"\1 ", text, flags=re.MULTILINE)
+
+
+def _check_version(version: object, *known: object) -> None:
+    if version not in known:
+        names = ", ".join(str(one) for one in known if one is not None)
+        raise ValueError(f"its format has the version {version}; known here: {names}")
+
+
+def _check_complete(packages: Iterable[tuple[str, Iterable[str]]]) -> None:
+    """Refuse packages without one that they depend on: the end of such a file is missing."""
+    needed = [(name, list(others)) for name, others in packages]
+    known = {name for name, _ in needed}
+    if not known:
+        raise ValueError("it has no package, not even the project's own: the end is missing")
+    for name, others in needed:
+        for other in others:
+            if other not in known:
+                raise ValueError(f"{name} depends on {other}, which is not in it: is it complete?")
+
+
+def _toml_packages(
+    lock: dict[str, Any], key: str = "package"
+) -> list[tuple[str, str, dict[str, Any]]]:
+    found = []
+    for place, table in enumerate(_tables(lock, key)):
+        name, version = table.get("name"), table.get("version", "")
+        if not name or not isinstance(name, str) or not isinstance(version, str):
             raise ValueError(f"{key} {place} has no name, or a version that is no text")
-        yield name, version, table
+        found.append((name, version, table))
+    return found
+
+
+def _tables(table: dict[str, Any], key: str) -> list[dict[str, Any]]:
+    values = _list(table, key)
+    if not all(isinstance(value, dict) for value in values):
+        raise ValueError(f"{key} is no list of tables")
+    return values
+
+
+def _list(table: dict[str, Any], key: str) -> list[Any]:
+    value = table.get(key, [])
+    if not isinstance(value, list):
+        raise ValueError(f"{key} is no list")
+    return value
 
 
 def _table(table: dict[str, Any], key: str) -> dict[str, Any]:

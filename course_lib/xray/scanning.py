@@ -8,16 +8,22 @@ from __future__ import annotations
 
 import hashlib
 import os
+import posixpath
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from course_lib.errors import InputError
 from course_lib.records import Skipped
-from course_lib.xray.lockfiles import lock_format, names_all_modules
+from course_lib.xray.lockfiles import (
+    included_files,
+    lock_format,
+    names_all_modules,
+    parse_requirements,
+)
 from course_lib.xray.packages import newest
 
-SCANNER = "1"
+SCANNER = "2"
 """Counts up when a parser reads the same text differently: the checksums change with it."""
 
 LARGEST = 50_000_000
@@ -64,6 +70,23 @@ class LockFiles:
             path
             for path in sorted(self.texts)
             if (one := lock_format(path)) and one.language == language and not self._is_spare(path)
+        ]
+
+    def not_read(self) -> list[str]:
+        """Return a sentence for each file that a `requirements.txt` includes and that is not here.
+
+        Examples
+        --------
+        >>> print(*LockFiles({"requirements.txt": "-r base.txt"}).not_read())
+        requirements.txt includes base.txt, whose packages are not known: call it requirements-….txt
+        """
+        known = self.paths("python")
+        return [
+            f"{path} includes {name}, whose packages are not known: call it requirements-….txt"
+            for path in known
+            if (one := lock_format(path)) and one.parse is parse_requirements
+            for name in included_files(self.texts[path])
+            if posixpath.normpath(posixpath.join(posixpath.dirname(path), name)) not in known
         ]
 
     def checksum(self, language: str) -> str:

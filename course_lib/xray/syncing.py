@@ -46,11 +46,15 @@ class LanguageReport:
 
 @dataclass(frozen=True, slots=True)
 class SyncReport:
-    """What a sync of a project did: by language, and what was found out about its packages."""
+    """What a sync of a project did: by language, and what was found out about its packages.
+
+    `not_read` says which files are part of the lock files and are not here.
+    """
 
     project: str
     languages: tuple[LanguageReport, ...]
     filled: FillReport
+    not_read: tuple[str, ...] = ()
 
     def to_json(self) -> str:
         """Return the report as a JSON object."""
@@ -118,7 +122,7 @@ def sync_project(
             new += [Package(language, name, packages[name]) for name in report.added]
             other_version += [Package(language, name, packages[name]) for name in report.changed]
         filled = fill(conn, new, other_version, embedder, describer, tenant=tenant)
-    return SyncReport(project, tuple(reports), filled)
+    return SyncReport(project, tuple(reports), filled, tuple(files.not_read()))
 
 
 def sync_packages(

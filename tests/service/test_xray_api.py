@@ -24,7 +24,7 @@ SPOTIFY = "fetch top charts from Spotify"
 LOCKS = project_root() / "data" / "lockfiles"
 API = (LOCKS / "rider-app" / "api" / "requirements.txt").read_text(encoding="utf-8")
 NPM = '{"lockfileVersion": 3, "packages": {"node_modules/%s": {"version": "%s"}}}'
-ANSWER = {"project", "languages", "ignored", "waiting", "vectors"}
+ANSWER = {"project", "languages", "ignored", "not_read", "waiting", "vectors"}
 
 
 @pytest.fixture(autouse=True)

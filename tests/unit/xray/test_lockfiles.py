@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import tomllib
@@ -57,6 +58,8 @@ multi==1.0 \\
     --hash=sha256:bb
 crlf==2.0 \\\r
     --hash=sha256:cc\r
+# a comment goes on nowhere \\
+after-a-comment==1.0
 """
     assert parse_requirements(text) == {
         "flask-sqlalchemy": "3.1.1",
@@ -67,6 +70,7 @@ crlf==2.0 \\\r
         "direct": "",
         "multi": "1.0",
         "crlf": "2.0",
+        "after-a-comment": "1.0",
     }
 
 
@@ -115,6 +119,8 @@ version = "0.1"
 [package.source]
 type = "directory"
 url = "../neighbour"
+[metadata]
+lock-version = "2.1"
 """
     assert parse_poetry_lock(poetry) == {"rich": "14.1.0"}
     pylock = """
@@ -280,12 +286,21 @@ def test_go_sum_counts_where_go_mod_does_not_name_everything() -> None:
     ("name", "text"),
     [
         ("requirements.txt", "this is no requirement\n"),
+        ("requirements.txt", "a==1\nb==2 \\\n"),
         ("uv.lock", "version = 1\n[[package]\n"),
         ("uv.lock", "[[package]]\nversion = '1'\n"),
-        ("uv.lock", "package = 3\n"),
-        ("poetry.lock", "[[package]]\nname = 'a'\nversion = 1\n"),
-        ("pylock.toml", "packages = ['a']\n"),
+        ("uv.lock", "version = 1\npackage = 3\n"),
+        ("uv.lock", "version = 2\n"),
+        ("uv.lock", ""),
+        ("poetry.lock", "[[package]]\nname = 'a'\nversion = 1\n[metadata]\n"),
+        ("poetry.lock", "[metadata]\nlock-version = '3.0'\n"),
+        ("pylock.toml", "lock-version = '1.0'\ncreated-by = 'x'\npackages = ['a']\n"),
+        ("pylock.toml", "lock-version = '2.0'\ncreated-by = 'x'\npackages = []\n"),
+        ("pylock.toml", "created-by = 'x'\npackages = []\n"),
+        ("pylock.toml", "lock-version = '1.0'\ncreated-by = 'x'\n"),
         ("Cargo.lock", "<<<<<<< HEAD\n"),
+        ("Cargo.lock", "version = 5\n[[package]]\nname = 'a'\nversion = '1'\n"),
+        ("package-lock.json", '{"lockfileVersion": 4, "packages": {}}'),
         ("package-lock.json", "{"),
         ("package-lock.json", "[]"),
         ("package-lock.json", '{"name": "a"}'),
@@ -296,8 +311,10 @@ def test_go_sum_counts_where_go_mod_does_not_name_everything() -> None:
         ("Gemfile.lock", "GEM\n  specs:\n<<<<<<< HEAD\n    a (1.0)\n"),
         ("go.mod", "require example.com/one v1.0.0\n"),
         ("go.mod", "module a\nrequire example.com/one\n"),
+        ("go.mod", "module a\nrequire (\n\texample.com/one v1.0.0\n"),
         ("go.sum", "example.com/one v1.0.0\n"),
         ("go.sum", "module example.com/app is here\n"),
+        ("go.sum", "example.com/one v1.0.0 h1:00"),
         ("uv.lock", "version = 1\n\0"),
     ],
 )
@@ -306,6 +323,33 @@ def test_a_broken_lock_file_is_named_with_what_is_wrong(name: str, text: str) ->
     (language,) = files.languages()
     with pytest.raises(InputError, match=re.escape(f"service/{name} is no {name}")):
         files.packages(language)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "forecasting/jobs/poetry.lock",
+        "rider-app/web/package-lock.json",
+        "rider-app/admin/Gemfile.lock",
+    ],
+)
+def test_the_beginning_of_a_lock_file_is_refused_and_never_taken_for_a_shorter_one(
+    name: str,
+) -> None:
+    text = read(name)
+    parse = lock_format(name).parse  # type: ignore[union-attr]
+    everything = parse(text)
+    for end in range(0, len(text), len(text) // 100):
+        with contextlib.suppress(ValueError):
+            assert parse(text[:end]) == everything, end
+
+
+@pytest.mark.parametrize("name", ["forecasting/uv.lock", "forecasting/engine/Cargo.lock"])
+def test_packages_without_one_that_they_depend_on_are_no_lock_file(name: str) -> None:
+    text = read(name)
+    at = text.rindex("[[package]]")
+    with pytest.raises(ValueError, match="is it complete"):
+        lock_format(name).parse(text[:at])  # type: ignore[union-attr]
 
 
 def test_every_format_is_found_by_name_and_nothing_else_is() -> None:

@@ -69,6 +69,22 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
     assert sorted(find_lock_files(inside).texts) == ["go.mod"]
 
 
+def test_a_file_that_requirements_include_is_named_where_it_is_not_read() -> None:
+    files = LockFiles(
+        {
+            "api/requirements.txt": "-r base.txt\n-r ../requirements/all.txt\n-c no.txt\nx==1",
+            "requirements/all.txt": "--requirement=./more.txt  # beside it\n--require-hashes\n",
+            "requirements/more.txt": "y==2\n-rhttps://example.com/all.txt\n",
+            "go.mod": "module a\n",
+        }
+    )
+    assert [sentence.split(",")[0] for sentence in files.not_read()] == [
+        "api/requirements.txt includes base.txt",
+        "requirements/more.txt includes https://example.com/all.txt",
+    ]
+    assert files.packages("python") == {"x": "1", "y": "2"}
+
+
 def test_a_checksum_changes_with_a_languages_own_files_only() -> None:
     texts = {"requirements.txt": "x==1", "go.mod": "module a\ngo 1.24\n", "README.md": "Hello"}
     before = LockFiles(texts)
