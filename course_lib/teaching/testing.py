@@ -6,18 +6,22 @@ it is, and a table at the end says which failed and where the time went.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from course_lib.settings import project_root
 
 CLASSROOM = "tests/unit/teaching"
+TWICE = "build/twice"
+NBVAL = ("--nbval-lax", "--nbval-cell-timeout", "600", "-p", "course_lib.teaching.claims.in_nbval")
 
 
 @dataclass(frozen=True)
@@ -30,10 +34,13 @@ class Step:
         What it is called in the table.
     command
         Program and arguments.
+    environment
+        Variables of this step alone.
     """
 
     name: str
     command: tuple[str, ...]
+    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -82,20 +89,52 @@ def short_steps(workers: int) -> list[Step]:
     # A check's time limit raises an error wherever the code stands; where that is inside coverage,
     # with its lock held, the process hangs for ever.
     classroom = ("-m", "not long", "--timeout", "600", "--no-cov", CLASSROOM)
-    nbval = ("--nbval-lax", "--nbval-cell-timeout", "600", "solutions")
     return [
         *lint_steps(),
         Step("notebooks are built", (_program("course"), "build", "--check")),
         Step("tests", (*pytest, *unit)),
         Step("tests of the classroom", (*pytest, *classroom)),
-        Step("solutions (nbval)", (*pytest, *nbval)),
+        Step("solutions (nbval)", (*pytest, *NBVAL, "solutions")),
     ]
 
 
 def long_steps(workers: int) -> list[Step]:
-    """Return the tests that take many minutes: faults, load, a set-up from nothing."""
+    """Return the tests that take many minutes: faults, load, a set-up from nothing.
+
+    Before them each solution is executed from nothing, twice in one kernel, as the smallest
+    processor would, and held to the outputs and claims of the committed one.
+    """
     pytest = (sys.executable, "-m", "pytest", "-n", str(workers), "--dist", "loadfile")
-    return [Step("long tests", (*pytest, "-m", "long", "--timeout", "1800", "tests"))]
+    smallest = {
+        "ONEDNN_MAX_CPU_ISA": "AVX2",
+        "ATEN_CPU_CAPABILITY": "default",
+        "RAG_EMBED_BACKEND": "torch",
+        "COURSE_STATE": str(project_root() / TWICE / "state"),
+    }
+    return [
+        Step("solutions, twice each", (*pytest, *NBVAL, TWICE), smallest),
+        Step("long tests", (*pytest, "-m", "long", "--timeout", "1800", "tests")),
+    ]
+
+
+@contextmanager
+def repeated_solutions(root: Path) -> Iterator[None]:
+    """Keep `build/twice` meanwhile: each solution with all of its cells two times, and no state."""
+    from course_lib.store.server import remove_server
+
+    folder = root / TWICE
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for path in sorted((root / "solutions").glob("*.ipynb")):
+        notebook = json.loads(path.read_text(encoding="utf-8"))
+        again = [{**cell, "id": f"{cell['id']}-again"} for cell in notebook["cells"]]
+        notebook["cells"] += again
+        (folder / path.name).write_text(json.dumps(notebook), encoding="utf-8")
+    try:
+        yield
+    finally:
+        remove_server(folder / "state")
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def run_tests(*, long: bool = False, root: Path | None = None) -> int:
@@ -109,10 +148,10 @@ def run_tests(*, long: bool = False, root: Path | None = None) -> int:
         The folder to test; None takes the one that this package belongs to.
     """
     workers = worker_count(os.cpu_count() or 1)
+    root = root or project_root()
     steps = long_steps(workers) if long else short_steps(workers)
-    outcomes = []
-    for outcome in run_steps(steps, root or project_root(), environment_for_tests(os.environ)):
-        outcomes.append(outcome)
+    with repeated_solutions(root) if long else nullcontext():
+        outcomes = list(run_steps(steps, root, environment_for_tests(os.environ)))
     failed = sum(outcome.code != 0 for outcome in outcomes)
     print("\n" + "\n".join(outcome.line() for outcome in outcomes))
     print(f"\nsteps: {len(outcomes) - failed} passed, {failed} failed", flush=True)
@@ -125,7 +164,8 @@ def run_steps(steps: Sequence[Step], root: Path, environment: dict[str, str]) ->
         print(f"\n== {step.name}", flush=True)
         started = time.monotonic()
         try:
-            code = subprocess.run(step.command, cwd=root, env=environment, check=False).returncode
+            variables = {**environment, **step.environment}
+            code = subprocess.run(step.command, cwd=root, env=variables, check=False).returncode
         except OSError as error:
             print(f"{step.command[0]} cannot be run: {error}. `make setup` installs it.")
             code = 127
