@@ -30,7 +30,7 @@ test-long: setup  ## the tests that take many minutes
 lab: setup  ## open JupyterLab on your copies in my/
 	@$(COURSE) lab
 
-start: setup  ## copy a lab into my/, where you work on it: make start LAB=01
+start: setup  ## copy the labs into my/, where you work: make start LAB=01
 	@$(COURSE) start $(or $(LAB),$(error which lab? make start LAB=01))
 
 build: setup  ## make labs/ and solutions/ notebooks from their sources; LAB=01 takes one

@@ -22,8 +22,12 @@ from course_lib.installer.venvs import site_packages, venv_python
 
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 INDEX_VARIABLE = "COURSE_TORCH_INDEX"
+AVOID_CUDA = (
+    f"set {INDEX_VARIABLE} to an index with CPU wheels, or put PyTorch's CPU wheel into a folder "
+    "and set PIP_FIND_LINKS to it"
+)
 PROBE_SECONDS = 5.0
-FREE_GB_WITH_CUDA = 12.0
+FREE_GB_WITH_CUDA = 12.0  # `.venv` then takes 6.3, and pip unpacks beside it
 
 _PROBE = "import sys, urllib.request as u; u.urlopen(sys.argv[1].rstrip('/') + '/torch/').read(1)"
 
@@ -131,8 +135,15 @@ def install_torch(root: Path, steps: Steps, number: int) -> None:
             return
         source = "pypi-large"
     steps.end()
+    if platform.system() == "Linux":  # PyPI's wheels for other systems bring no CUDA
+        check_room_for_cuda(root, wanted=source == "pypi")
     if source == "pypi-large":
-        _warn_of_cuda(root, pin)
+        print(
+            f"        {CPU_INDEX} cannot be used from here, so PyTorch comes from PyPI with its\n"
+            "        CUDA packages, and .venv will take 6.3 GB instead of 2.4. To avoid that,\n"
+            f"        interrupt this and {AVOID_CUDA}.",
+            flush=True,
+        )
     steps.begin(number, f"PyTorch {pin} from PyPI")
     steps.pip(["install", "-c", str(root / "requirements.lock"), wanted])
 
@@ -143,21 +154,30 @@ def is_installed(site: Path, pin: str) -> bool:
     return any(re.fullmatch(rf"torch-{re.escape(pin)}(\+.*)?\.dist-info", f.name) for f in folders)
 
 
-def _warn_of_cuda(root: Path, pin: str) -> None:
-    avoid = (
-        f"set {INDEX_VARIABLE} to an index with CPU wheels, or put the CPU wheel of torch {pin} "
-        "into a folder and set PIP_FIND_LINKS to it"
-    )
+def check_room_for_cuda(root: Path, *, wanted: bool) -> None:
+    """Refuse to install PyTorch with its CUDA packages on a disk that is too small for them.
+
+    Parameters
+    ----------
+    root
+        The project.
+    wanted
+        They come because there is a GPU, and not because the CPU wheel cannot be had.
+
+    Raises
+    ------
+    SetupError
+        The disk is too small.
+    """
     free = shutil.disk_usage(root).free / 1e9
-    if free < FREE_GB_WITH_CUDA:
-        raise SetupError(
-            f"PyTorch's CPU wheel cannot be had from {CPU_INDEX}, and PyPI's needs "
-            f"{FREE_GB_WITH_CUDA:.0f} GB of disk, of which {free:.1f} are free.\n"
-            f"Free some space, or {avoid}."
-        )
-    print(
-        f"        {CPU_INDEX} cannot be used from here, so PyTorch comes from PyPI with its CUDA\n"
-        "        packages: several GB, which takes a while. To avoid that, interrupt this and\n"
-        f"        {avoid}.",
-        flush=True,
+    if free >= FREE_GB_WITH_CUDA:
+        return
+    why = (
+        "This machine has an NVIDIA GPU, and PyTorch with CUDA"
+        if wanted
+        else f"PyTorch's CPU wheel cannot be had from {CPU_INDEX}, and PyPI's"
+    )
+    raise SetupError(
+        f"{why} needs {FREE_GB_WITH_CUDA:.0f} GB of disk, of which {free:.1f} are free.\n"
+        f"Free some space, or {AVOID_CUDA}."
     )

@@ -7,16 +7,23 @@ import subprocess
 import sys
 import threading
 import time
+from collections import namedtuple
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from course_lib.bootstrap import set_up
+from course_lib.bootstrap import FREE_GB, set_up
 from course_lib.installer.interpreters import advice, ask, find_python, unsuitable
 from course_lib.installer.machine import Machine, missing_wheels
 from course_lib.installer.processes import SetupError, clean_environment
-from course_lib.installer.pytorch import choose_torch, index_answers, is_installed
+from course_lib.installer.pytorch import (
+    FREE_GB_WITH_CUDA,
+    check_room_for_cuda,
+    choose_torch,
+    index_answers,
+    is_installed,
+)
 from course_lib.installer.steps import Steps
 from course_lib.installer.venvs import (
     STAMP,
@@ -123,6 +130,21 @@ def test_torch_comes_from_the_smallest_source_that_is_there(
         system, gpu=lambda: gpu, local_wheel=lambda: local, cpu_index=lambda: index
     )
     assert chosen == source
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_cuda_needs_the_room_that_the_readme_names(
+    wanted: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage(20e9, 9e9, 11e9))
+    with pytest.raises(SetupError, match=r"needs 12 GB of disk, of which 11\.0 are free"):
+        check_room_for_cuda(tmp_path, wanted=wanted)
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert (
+        f"{FREE_GB:.0f} GB of free disk" in readme
+        and f"asks for {FREE_GB_WITH_CUDA:.0f} GB" in readme
+    )
 
 
 def test_the_index_is_not_asked_where_its_answer_does_not_matter() -> None:
