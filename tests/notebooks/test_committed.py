@@ -6,6 +6,7 @@ import pytest
 
 from course_lib.teaching.build import Project, stale_notebooks
 from course_lib.teaching.build.untouched import untouched_labs
+from course_lib.teaching.run.worker import SCORECARD
 
 PROJECT = Project()
 LABS = [source.lab for source in PROJECT.sources()]
@@ -41,6 +42,20 @@ def test_the_learners_notebook_holds_no_output(lab: str) -> None:
     notebook = json.loads(PROJECT.lab_notebook(source).read_text(encoding="utf-8"))
     code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
     assert all(not cell["outputs"] and cell["execution_count"] is None for cell in code)
+
+
+def test_the_scorecards_of_all_solutions_agree() -> None:
+    rows: dict[str, dict[str, list[str]]] = {}
+    for source in PROJECT.sources():
+        notebook = json.loads(PROJECT.solution_notebook(source).read_text(encoding="utf-8"))
+        outputs = (out for cell in notebook["cells"] for out in cell.get("outputs", ()))
+        for output in outputs:
+            if SCORECARD in output.get("data", {}):
+                for row in output["data"]["text/plain"][1:]:
+                    said = rows.setdefault(row[:2], {}).setdefault(row.rstrip(), [])
+                    said.append(source.lab)
+    differing = {lab: found for lab, found in rows.items() if len(found) > 1}
+    assert differing == {}, "build the labs again whose row is the older one"
 
 
 @pytest.mark.parametrize("lab", LABS)
