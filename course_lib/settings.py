@@ -135,8 +135,19 @@ class Settings:
         pattern=r"^[a-z][a-z0-9_-]*$",
         max_length=63,
     )
-    chunk_size: int = _setting("RAG_CHUNK_SIZE", 512, "characters in a chunk, at most", ge=1)
-    chunk_overlap: int = _setting("RAG_CHUNK_OVERLAP", 64, "characters that neighbours share", ge=0)
+    chunk_size: int = _setting(
+        "RAG_CHUNK_SIZE",
+        512,
+        "characters in a chunk of a document or of code, at most; manifests have a size of their "
+        "own, 700",
+        ge=1,
+    )
+    chunk_overlap: int = _setting(
+        "RAG_CHUNK_OVERLAP",
+        64,
+        "characters that neighbouring chunks of a document share, or of a long piece of code",
+        ge=0,
+    )
     top_k: int = _setting("RAG_TOP_K", 6, "results of a search", ge=1)
     repo_root: str | None = _setting(
         "RAG_REPO_ROOT", None, "folder outside which no file is changed; unset: git's, or this one"

@@ -31,13 +31,17 @@ Repo = Annotated[
 ChunkSize = Annotated[
     int | None,
     typer.Option(
-        help="Characters in a chunk, at most; manifests have a size of their own, 700.",
+        help="Characters in a chunk of a document or of code, at most; manifests have a size of "
+        "their own, 700.",
         show_default="RAG_CHUNK_SIZE, 512",
     ),
 ]
 ChunkOverlap = Annotated[
     int | None,
-    typer.Option(help="Characters that neighbours share.", show_default="RAG_CHUNK_OVERLAP, 64"),
+    typer.Option(
+        help="Characters that neighbouring chunks of a document share, or of a long piece of code.",
+        show_default="RAG_CHUNK_OVERLAP, 64",
+    ),
 ]
 BatchSize = Annotated[int, typer.Option(min=1, help="Chunks that go through the model at once.")]
 MOST_ENDINGS = 5

@@ -129,12 +129,12 @@ def ingest(
         {
             document.name: document_row(
                 document,
-                parser=registry.parser_for(document).state,
-                chunk_size=chunk_size,
-                chunk_overlap=chunk_overlap,
+                parser=parser.state,
+                settings=parser.settings(chunk_size, chunk_overlap),
                 model=embedder.model_name,
             )
             for document in documents
+            for parser in [registry.parser_for(document)]
         },
         split,
         is_gone=_gone_from(Path(path), skipped),
@@ -217,16 +217,14 @@ def _gone_from(path: Path, skipped: list[Skipped]) -> Callable[[str], bool]:
     return lambda name: not (is_one_file or name in unread or name.startswith(folders))
 
 
-def document_row(
-    document: Document, *, parser: str, chunk_size: int, chunk_overlap: int, model: str
-) -> SourceDocument:
+def document_row(document: Document, *, parser: str, settings: str, model: str) -> SourceDocument:
     """Return the row of `documents` for one document, indexed with this parser and settings."""
     return SourceDocument(
         name=document.name,
         content=document.content,
         content_hash=hashlib.sha256(document.content.encode("utf-8")).hexdigest(),
         parser=parser,
-        settings=f"chunk_size={chunk_size} chunk_overlap={chunk_overlap}",
+        settings=settings,
         model=model,
     )
 

@@ -328,13 +328,13 @@ class _Indexing:
             document.name: replace(
                 document_row(
                     document,
-                    parser=self.registry.parser_for(document).state,
-                    chunk_size=self.chunk_size,
-                    chunk_overlap=self.chunk_overlap,
+                    parser=parser.state,
+                    settings=parser.settings(self.chunk_size, self.chunk_overlap),
                     model=self.embedder.model_name,
                 ),
                 commit_sha=commit,
                 citation_url=document.metadata.get("citation_url") or None,
             )
             for document in documents
+            for parser in [self.registry.parser_for(document)]
         }

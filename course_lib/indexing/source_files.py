@@ -304,8 +304,7 @@ def _add_raw(
     row = document_row(
         document,
         parser=parser.state,
-        chunk_size=chunk_size,
-        chunk_overlap=chunk_overlap,
+        settings=parser.settings(chunk_size, chunk_overlap),
         model=inbox.model,
     )
     inbox.add(

@@ -96,12 +96,12 @@ def load_directory(
     rows = (
         document_row(
             document,
-            parser=registry.parser_for(document).state,
-            chunk_size=chunk_size,
-            chunk_overlap=chunk_overlap,
+            parser=parser.state,
+            settings=parser.settings(chunk_size, chunk_overlap),
             model="",
         )
         for document in documents
+        for parser in [registry.parser_for(document)]
     )
     target = Path(output_dir)
     write_jsonl(

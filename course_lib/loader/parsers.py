@@ -83,7 +83,7 @@ class BuiltIn:
     options
         Keyword arguments that the function gets besides.
     sizes
-        `chunk_size` and `chunk_overlap`, for a function that takes them.
+        `chunk_size` and `chunk_overlap`; the function gets those that it takes.
     """
 
     id: str
@@ -114,15 +114,18 @@ class BuiltIn:
         """Return the same parser with other sizes."""
         return replace(self, sizes={"chunk_size": chunk_size, "chunk_overlap": chunk_overlap})
 
+    def used_sizes(self) -> dict[str, int]:
+        """Return those of the sizes that the function takes."""
+        return {name: size for name, size in self.sizes.items() if name in self._accepted}
+
     def parse_file(self, file: Document, tenant_context: TenantContext) -> list[Chunk]:
         """Return the chunks of one file, in their order."""
-        sizes = {name: size for name, size in self.sizes.items() if name in self._accepted}
         return self._parse(
             file,
             tenant_id=tenant_context.tenant,
             repo_slug=tenant_context.repo,
             branch=tenant_context.branch,
-            **sizes,
+            **self.used_sizes(),
             **self.options,
         )
 

@@ -100,6 +100,21 @@ class Registered:
         """Id and version: when one of them changes, files are indexed anew."""
         return f"{self.id} {self.parser.version}"
 
+    def settings(self, chunk_size: int, chunk_overlap: int) -> str:
+        """Those of these settings that the parser uses: with others, files are indexed anew.
+
+        Examples
+        --------
+        >>> Registry().parser("markdown").settings(512, 64)
+        'chunk_size=512 chunk_overlap=64'
+        >>> Registry().parser("kubernetes").settings(512, 64)
+        ''
+        """
+        if not isinstance(self.parser, BuiltIn):
+            return ""
+        used = self.parser.sized(chunk_size, chunk_overlap).used_sizes()
+        return " ".join(f"{name}={size}" for name, size in used.items())
+
 
 class Registry:
     r"""Sources and parsers by their ids.

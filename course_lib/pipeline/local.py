@@ -171,11 +171,15 @@ def _opened(log: Path) -> IO[str]:
 
 
 def _parsers() -> str:
-    """Return a hash of the parsers: with others, earlier results are no results of these.
+    """Return a hash of the parsers and of the sizes that they use.
+
+    With others, earlier results are no results of these.
 
     On a cluster, the tag of the image says as much.
     """
-    states = sorted(f"{one.id} {one.state}" for one in default_registry().parsers())
+    states = sorted(
+        f"{one.id} {one.state} {one.settings(0, 0)}" for one in default_registry().parsers()
+    )
     return hashlib.sha256("\n".join([__version__, *states]).encode("utf-8")).hexdigest()[:16]
 
 

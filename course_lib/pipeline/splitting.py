@@ -28,8 +28,8 @@ class SplitDocument:
     ----------
     name, content
         As in `Document`.
-    parser
-        Which parser split it, with its version.
+    parser, settings
+        Which parser split it, with its version, and the sizes that it used.
     citation_url
         Where it can be read; empty where that is nowhere.
     """
@@ -37,6 +37,7 @@ class SplitDocument:
     name: str
     content: str
     parser: str
+    settings: str
     citation_url: str = ""
 
 
@@ -48,8 +49,6 @@ class SplitShard:
     ----------
     origin, shard
         Of which source this is, and which part of it.
-    chunk_size, chunk_overlap
-        What the documents were split with.
     documents
         Those that were split.
     kept
@@ -58,8 +57,6 @@ class SplitShard:
 
     origin: Origin
     shard: Shard
-    chunk_size: int
-    chunk_overlap: int
     documents: Sequence[SplitDocument]
     kept: Sequence[Skipped] = ()
 
@@ -116,10 +113,13 @@ def split_shard(
             continue
         chunks += _cited(pieces, corpus.origin)
         url = document.metadata.get("citation_url") or ""
-        parser = registry.parser_for(document).state
-        rows.append(SplitDocument(document.name, document.content, parser, str(url)))
+        parser = registry.parser_for(document)
+        settings = parser.settings(chunk_size, chunk_overlap)
+        rows.append(
+            SplitDocument(document.name, document.content, parser.state, settings, str(url))
+        )
     write_jsonl(chunks_to, (chunk.to_json() for chunk in chunks))
-    result = SplitShard(corpus.origin, part, chunk_size, chunk_overlap, rows, kept)
+    result = SplitShard(corpus.origin, part, rows, kept)
     write_jsonl(rows_to, map(_line, _values(result)))
     for file in kept[len(corpus.unread) :]:
         print(f"left out: {file.name}: {file.reason}", flush=True)
@@ -143,14 +143,7 @@ def read_split(path: str | os.PathLike[str]) -> SplitShard:
                 kept.append(Skipped(value["name"], value["kept"]))
             else:
                 documents.append(SplitDocument(**value))
-        return SplitShard(
-            Origin(**head["origin"]),
-            Shard.parse(head["shard"]),
-            head["chunk_size"],
-            head["chunk_overlap"],
-            documents,
-            kept,
-        )
+        return SplitShard(Origin(**head["origin"]), Shard.parse(head["shard"]), documents, kept)
     except (StopIteration, KeyError, TypeError) as error:
         raise InputError(
             f"{path} does not hold the documents of a shard: {error!r}",
@@ -183,12 +176,7 @@ def _cited(chunks: Sequence[Chunk], origin: Origin) -> Sequence[Chunk]:
 
 
 def _values(split: SplitShard) -> Sequence[Mapping[str, Any]]:
-    head = {
-        "origin": asdict(split.origin),
-        "shard": str(split.shard),
-        "chunk_size": split.chunk_size,
-        "chunk_overlap": split.chunk_overlap,
-    }
+    head = {"origin": asdict(split.origin), "shard": str(split.shard)}
     kept = [{"name": file.name, "kept": file.reason} for file in split.kept]
     return [head, *map(asdict, split.documents), *kept]
 

@@ -190,8 +190,7 @@ def _rows(
             document_row(
                 Document(Path(document.name), document.name, document.content),
                 parser=document.parser,
-                chunk_size=split.chunk_size,
-                chunk_overlap=split.chunk_overlap,
+                settings=document.settings,
                 model=model,
             ),
             commit_sha=split.origin.commit or None,

@@ -142,6 +142,22 @@ def test_other_sizes_encode_what_changed_and_another_model_everything(
     assert len(other_model.texts) == 3
 
 
+def test_sizes_mark_only_what_is_split_by_them_for_a_new_index(
+    conn: psycopg.Connection, client: Any, tmp_path: Path
+) -> None:
+    for name in ("a.md", "a.py", "a.yaml", "kustomization.yaml"):
+        (tmp_path / name).write_text("kind: Pod\n", encoding="utf-8")
+    states = []
+    for size in (512, 300):
+        run(tmp_path, conn, client, chunk_size=size)
+        states.append(
+            dict(conn.execute("SELECT document_name, settings FROM documents").fetchall())
+        )
+    before, after = states
+    assert {name for name in before if before[name] != after[name]} == {"a.md", "a.py"}
+    assert before["a.yaml"] == ""
+
+
 def test_a_model_of_another_dimension_is_refused_and_nothing_is_changed(
     conn: psycopg.Connection, client: Any, larger_model: Any, folder: Path, stored: Stored
 ) -> None:
