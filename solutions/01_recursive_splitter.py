@@ -1,8 +1,8 @@
 # %% [markdown]
 # # 01 · Where to cut
 #
-# A model reads a few hundred words at a time; a document has thousands. Somebody has to decide where to cut. In this lab that
-# is you: you will write the splitter that the rest of the course runs on.
+# A model reads a few hundred words at a time; a document has thousands. So it has to be cut, and in this lab you decide where:
+# you will write a splitter. (Later labs import the course's own version of it, so that each lab runs alone.)
 #
 # | You will be able to | Time | Needs |
 # |---|---|---|
@@ -32,7 +32,7 @@ here = page.index("real traffic") // 300
 print(fixed[here][-42:], "✂", fixed[here + 1][:42])
 
 # %% [markdown]
-# Read the two ends aloud. This sentence says what a canary release is, and a word in the middle of it is broken.
+# Read the two ends aloud. This sentence says what a canary release is, and the cut goes through a word in it.
 #
 # > **Predict.** How many chunks does a search for the words *real traffic* find? And how many of all the cuts on this page go
 # > through a word? Write down two numbers.
@@ -43,12 +43,12 @@ print(f"{len(hits)} of {len(fixed)} chunks hold 'real traffic'")
 lab.show.cuts(page, fixed)
 
 # %% [markdown]
-# The count stands above the text; scroll down to the orange scissors, which mark broken words. Most of the other cuts leave half
-# a sentence on each side.
+# The count is above the text; the orange scissors in it mark broken words. Where do the other cuts fall: between sentences, or
+# inside one?
 #
 # ## By hand, once
 #
-# Take this text, and chunks of at most 8 characters. Below each character stands its [offset](../labs/GLOSSARY.md#offset), its
+# Take this text, and chunks of at most 8 characters. Below each character is its [offset](../labs/GLOSSARY.md#offset), its
 # place counted from 0.
 #
 # ```
@@ -59,7 +59,7 @@ lab.show.cuts(page, fixed)
 # > **Predict.** The first chunk begins at 0 and has to end at 8 or before. Where would you end it?
 
 # %% [markdown]
-# At 7, behind the full stop and its space: `"ab cd. "` and `"ef gh"`. Two rules were at work, and there are no others:
+# At 7, after the full stop and its space: `"ab cd. "` and `"ef gh"`. Two rules were at work, and there are no others:
 #
 # 1. take the strongest boundary within reach: a blank line, else a line end, a sentence end, a space, and only then anywhere;
 # 2. among boundaries of one kind, take the last that fits.
@@ -78,13 +78,13 @@ for separator in ("\n", ". ", " "):
 #
 # In an [exercise](../labs/GLOSSARY.md#exercise) you complete a [stub](../labs/GLOSSARY.md#stub); its docstring says what it must
 # do, and a [check](../labs/GLOSSARY.md#check) and [hints](../labs/GLOSSARY.md#hint) follow. This one returns where a chunk ends.
-# A cut counts only *behind* `floor`; exercise 1.3 shows what that is good for.
+# Only cuts *after* `floor` count; exercise 1.3 shows what that is good for.
 #
 # ```
 # find_cut("ab cd. ef gh", 0, 8)    →  7    "ab cd. " | "ef gh"
 # find_cut("abcdefghij", 0, 8)      →  8    no boundary: cut at the limit
-# find_cut("ab cdefghij", 0, 8, 2)  →  3    the space ends at 3, behind the floor
-# find_cut("ab cdefghij", 0, 8, 3)  →  8    3 does not lie behind 3
+# find_cut("ab cdefghij", 0, 8, 2)  →  3    the space ends at 3, after the floor
+# find_cut("ab cdefghij", 0, 8, 3)  →  8    3 is not after 3
 # ```
 
 # %% exercise="1.1"
@@ -98,7 +98,7 @@ lab.hint("1.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
 # The order of the separators is the first rule, `rfind` is the second. Nothing is copied: `rfind` walks backwards through one
-# window and stops at its first hit. A separator may begin before the floor as long as it ends behind it, hence
+# window and stops at its first hit. A separator may begin before the floor as long as it ends after it, hence
 # `floor + 1 - width`.
 
 # %%
@@ -109,6 +109,8 @@ while begin < len(page):
     chunks.append(page[begin:end])
     begin = end
 
+pauses = sum(chunk.endswith(("\n", ". ")) for chunk in chunks)
+print(f"{pauses} of {len(chunks)} chunks end with a line or a sentence")
 lab.show.cuts(page, chunks, most=1_500)
 
 # %% [markdown]
@@ -184,13 +186,13 @@ print(f"{none} of {len(pairs)} pairs share nothing: {none / len(pairs):.0%}")
 lab.show.histogram(overlaps, "What neighbours share (64 asked for)", "characters", limit=64)
 
 # %% [markdown]
-# Most get nothing, and nobody gets 64. Whole sentences are often longer than that, so none fits; and what was cut out of a long
-# paragraph is never joined to what stands around it.
+# Most pairs get nothing, and none gets 64. A piece that is longer than 64 does not fit; and what was cut out of a long paragraph
+# is never joined to the text around it.
 #
 # The address is gone, too, and a citation needs one. Can it be looked up? Not if the text repeats itself, nor if the splitter
 # changed it, like those that count words and put single spaces between them.
 #
-# > **Predict.** The log gives four chunks. Where does `find` place them? And how many of the chunks of 80 words stand in the page?
+# > **Predict.** The log gives four chunks. Where does `find` place them? And how many of the chunks of 80 words are in the page?
 
 # %% tags=["nbval-check-output"]
 log = "Retry in 5 s.\n" * 8
@@ -198,7 +200,7 @@ print([log.find(chunk) for chunk in usual_way(log, 30, 0)])
 
 words = page.split()
 by_words = [" ".join(words[at : at + 80]) for at in range(0, len(words), 80)]
-print(f"{sum(chunk in page for chunk in by_words)} of {len(by_words)} chunks stand in the page")
+print(f"{sum(chunk in page for chunk in by_words)} of {len(by_words)} chunks are in the page")
 
 # %% [markdown]
 # ## Cut on offsets
@@ -234,8 +236,8 @@ lab.check("1.2", next_start)
 lab.hint("1.2")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# One subtraction does the work; the rest is manners. A word starts where white space is followed by something else. If no word
-# starts within the overlap the plain start stands: an overlap that begins in a word is better than none.
+# One subtraction does the work. `min` is for a cut inside a CRLF pair without overlap: past `end`, the line feed would be in no
+# chunk. If no word starts within the overlap, the plain start remains: an overlap that begins in a word is better than none.
 
 # %% [markdown]
 # ## Exercise 1.3 · the whole splitter
@@ -243,7 +245,7 @@ lab.hint("1.2")  # run again for the next hint
 # Find the end, note the span, find the next start, repeat. One trap is left. Take `"ab cdefghij"`, chunks of 8 and an overlap of
 # 3, and follow it by hand:
 #
-# > **Predict.** The first chunk ends at 3, behind the space. Where does the second one begin, and where does it end?
+# > **Predict.** The first chunk ends at 3, after the space. Where does the second one begin, and where does it end?
 
 # %% tags=["nbval-check-output"]
 next_start = lab.use("next_start")
@@ -253,11 +255,12 @@ for floor in (0, 3):
     print(f"floor {floor}: the first ends at {end}, so the second begins at {begin}")
 
 # %% [markdown]
-# Without a floor the second chunk is the first one again, for ever. So a chunk that begins at `start` has to end *behind*
-# `start + chunk_overlap`. Now write `split_text`, and mind three things:
+# Without a floor the second chunk is the first one again, for ever. So a chunk that begins at `start` has to end *after*
+# `start + chunk_overlap`. Now write `split_text`, and mind four things:
 #
 # - what is left of the text is the last chunk as soon as it fits, and needs no cut;
 # - a cut inside a CRLF pair moves by one: forward, or backward where that would exceed the size, but never back to the floor;
+# - a text may be as long as a book: use a loop (Python soon stops a function that calls itself), and copy no more than the chunks;
 # - `_check_arguments(text, chunk_size, chunk_overlap, separators)` is imported for you and raises the errors; call it first.
 #
 # ```
@@ -276,8 +279,7 @@ lab.hint("1.3")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
 # All it remembers is where the present chunk starts. Where there is no CRLF to look out for and no word to snap to, the next
-# start is a plain subtraction. The last line makes a `Span` of each pair of numbers, in the quickest way that Python has: no
-# character is copied before.
+# start is a plain subtraction. The last line makes a `Span` of each pair of numbers: no character is copied before.
 
 # %%
 split_text = lab.use("split_text")
@@ -285,11 +287,11 @@ lab.show.spans_slider(page, split_text, sizes=(128, 256, 512, 1024), overlaps=(0
 
 # %% [markdown]
 # Violet text is in two chunks, the same amount at every cut. Notice the price: a chunk may begin within a word, since overlap
-# counts characters. `snap_to_words=True` gives up a few of them for a clean start.
+# counts characters. With `snap_to_words=True` it begins at a word, and is a few characters shorter.
 #
 # ## Exercise 1.4 · prove it
 #
-# A splitter that drops a sentence raises no error; some question is never answered again, that is all. So write the test.
+# A splitter that drops a sentence raises no error; a question is never answered again, that is all. So write the test.
 #
 # ```
 # lossless("abcd", [Span(0, 2, "ab"), Span(2, 4, "cd")])   →  True
@@ -315,7 +317,7 @@ def lossless(text, spans):
     -------
     bool
         True if every span's text is what stands at its offsets, and every character of the text
-        lies in at least one span.
+        is in at least one span.
 
     Examples
     --------
@@ -339,9 +341,9 @@ lab.check("1.4", lossless)
 lab.hint("1.4")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# One number, `covered`, says how far the text is accounted for. A span that begins behind it leaves a gap. Comparing lengths, or
-# joining the texts, would not do: overlaps add up to more than the text, and a passage that occurs twice can stand in for one
-# that is missing.
+# One number, `covered`, says how far the text is accounted for. A span that begins after it leaves a gap. Comparing lengths, or
+# joining the texts, would not do: overlaps add up to more than the text, and a passage that occurs twice can take the place of
+# one that is missing.
 
 # %% tags=["nbval-check-output"]
 lossless = lab.use("lossless")
@@ -389,11 +391,11 @@ print("Windows        ", blank_line_ends(windows))
 print("its separators ", blank_line_ends(windows, ("\r\n\r\n", "\r\n", ". ", " ", "")))
 
 # %% [markdown]
-# `"\n\n"` does not occur in `"\r\n\r\n"`: on Windows text the strongest separator is blind, and nothing warns you. Where such
-# files come in, give their own separators.
+# `"\n\n"` does not occur in `"\r\n\r\n"`: on Windows text the strongest separator is never found, and nothing warns you. Where
+# such files come in, give their own separators.
 #
-# Two more texts without any help: a wall of one letter, and one that repeats itself. The first list holds the true starts, the
-# second what `find` makes of them.
+# Two more texts without any separator: one letter again and again, and two letters. The first list holds the true starts, the
+# second what `find` takes for them.
 
 # %% tags=["nbval-check-output"]
 for text in ("x" * 1_000, "ab" * 500):
@@ -405,15 +407,18 @@ for text in ("x" * 1_000, "ab" * 500):
 # And a long text? Here are the documents again and again, up to a megabyte. The third way is the loop from above with a small
 # difference: it cuts the chunk off and keeps *the rest of the text*.
 #
-# > **Predict.** Which of the three curves is not straight?
+# > **Predict.** Twice the text: how many times as many characters does each of the two loops copy?
 
 # %%
 from time import perf_counter
 
 
 def keeps_the_rest(text, size=512):
+    copied = 0
     while len(text) > size:
         text = text[find_cut(text, 0, size) :]
+        copied += len(text)
+    return copied
 
 
 def seconds(work, *arguments):
@@ -423,6 +428,10 @@ def seconds(work, *arguments):
 
 
 books = ["\n\n".join(documents.values()) * times for times in (5, 10, 20, 30)]
+kept = [sum(len(span.text) for span in split_text(book)) for book in books]
+rests = [keeps_the_rest(book) for book in books]
+print(f"split_text copies {kept[2] / kept[1]:.1f} times as much, the other {rests[2] / rests[1]:.1f}")
+
 curves = {
     "split_text": [(len(book), seconds(split_text, book)) for book in books],
     "the usual way": [(len(book), seconds(usual_way, book, 512, 64)) for book in books],
@@ -431,13 +440,12 @@ curves = {
 lab.show.lines(curves, "Time to split", across="characters", up="seconds")
 
 # %% [markdown]
-# Copying the rest at every cut is work that grows with the text: twice the text, about four times the work. The other two run in
-# [linear time](../labs/GLOSSARY.md#linear-time).
+# Copying the rest at every cut is work that grows with the text: twice the text, about four times the work. `split_text` copies
+# each chunk once, and works in [linear time](../labs/GLOSSARY.md#linear-time). Which curve is steepest on your machine?
 #
 # ## Measure: who tears the answers apart?
 #
-# The course's labelled questions name phrases that their answers contain. A phrase that is whole in no chunk can be quoted by
-# nobody.
+# The course's labelled questions name phrases that their answers contain. A phrase that is whole in no chunk cannot be quoted.
 #
 # > **Predict.** How many phrases do *fixed* cuts tear when they overlap by 64? No phrase is longer than that.
 
@@ -460,7 +468,8 @@ def torn(phrases, split, *settings):
 splitters = {"fixed": fixed_cuts, "recursive": split_text}
 sizes = (128, 256, 512, 1024)
 answers = {(q.gold_paths[0], phrase) for q in lab.questions() for phrase in q.answer_contains}
-print(f"torn, of {len(answers)} phrases, at sizes {sizes}")
+longest = max(len(phrase) for _, phrase in answers)
+print(f"torn, of {len(answers)} phrases of up to {longest} characters, at sizes {sizes}")
 for name, split in splitters.items():
     for overlap in (0, 64):
         counts = [torn(answers, split, size, overlap) for size in sizes]
@@ -470,9 +479,9 @@ print("fixed, 512, no overlap, the grid moved on by 64 each time")
 print([torn(answers, fixed_cuts, 512, 0, shift) for shift in range(0, 512, 64)])
 
 # %% [markdown]
-# Two insurances, then. Overlap saves whatever is not longer than itself, wherever the cut falls; good cuts save what people wrote
-# as a unit. And a fixed grid is a lottery, as the last line shows. Whole sentences, often longer than 64 characters, tell the
-# two apart:
+# Two kinds of protection, then. Overlap saves whatever is not longer than itself, wherever the cut falls; good cuts save what
+# people wrote as a unit. And what a fixed grid tears is luck, as the last line shows. Whole sentences, often longer than 64
+# characters, tell the two apart:
 
 # %%
 import re
@@ -487,13 +496,15 @@ for name, split in splitters.items():
         counts = [(size, torn(sentences, split, size, overlap)) for size in sizes]
         curves[f"{name}, overlap {overlap}"] = counts
 
+long = sum(len(sentence) > 64 for _, sentence in sentences)
+print(f"{long} of {len(sentences)} sentences are longer than 64 characters")
 title = f"Torn, of {len(sentences)} sentences of up to 128 characters"
 lab.show.lines(curves, title, across="chunk size", up="sentences")
 
 # %% [markdown]
 # Now the search itself. A model turns each chunk and each question into an [embedding](../labs/GLOSSARY.md#embedding), a vector;
-# the chunks whose vectors point most nearly the same way as the question's come first. Lab 04 opens that box. Here it is a
-# yardstick.
+# the chunks whose vectors point most nearly the same way as the question's come first. Lab 04 shows how. Here it is a way to
+# measure cuts.
 
 # %%
 from types import SimpleNamespace
@@ -531,16 +542,18 @@ for name, split in splitters.items():
         measured = quality(split, 512, overlap)
         print(f"{name:9}  {overlap:7}  {measured.recall:8.2f}  {measured.mrr:4.2f}")
 
+moved = [quality(fixed_cuts, 512, 0, shift).recall for shift in (128, 256, 384)]
+print("\nfixed, no overlap, moved on by 128, 256, 384:", *(f"{recall:.2f}" for recall in moved))
 note = "recursive splitter, 512 characters, 64 of overlap"
 lab.score(recall_at_5=measured.recall, mrr=measured.mrr, note=note)
 
 # %% [markdown]
 # Good cuts help most. Overlap helps the fixed ones, which need mending, and not the recursive ones: those end with a sentence
 # anyway, and with overlap each chunk opens with the tail of something else. But a few hundredths are a few questions, and
-# another `shift` moves the fixed rows by several.
+# another `shift` moves the first row by several.
 #
-# Why does the course overlap by 64 all the same? It is a guarantee, where good cuts are a habit of the text: without full stops
-# there are none. [Latency](../labs/GLOSSARY.md#latency) is left to the database of labs 05 and 06.
+# Why does the course overlap by 64 all the same? Overlap keeps a short phrase whole wherever the cut falls; good cuts need a text
+# that has places for them, and without full stops and line ends there are none.
 
 # %% [markdown]
 # ## Recap
@@ -561,7 +574,7 @@ lab.score(recall_at_5=measured.recall, mrr=measured.mrr, note=note)
 # <details><summary>Answers</summary>
 #
 # 1. 65 characters. Take the first chunk that reaches the phrase's end. The chunk before it ends at least one character short of
-#    that, and this one starts 64 before there: no later than the phrase. (One less where a CRLF pair shortens the overlap.)
+#    that, and this one starts 64 before there: no later than the phrase. (One fewer where a CRLF pair shortens the overlap.)
 # 2. Blank lines and full stops would be in no chunk: `lossless` would be false, and a reader could not go from one chunk to
 #    the next without a gap.
 # 3. `lossless` does, since `text[span.start:span.end]` is no longer `span.text`. The search hardly suffers; a citation does,
