@@ -9,12 +9,7 @@ from course_lib.loader.documents import read_documents
 from course_lib.loader.jsonl import write_jsonl
 from course_lib.loader.kubernetes import ResourceSpan, split_resources
 from course_lib.loader.kubernetes_records import parse_kubernetes
-from course_lib.loader.kustomize import (
-    link_kustomizations,
-    parse_kustomization,
-    read_kustomization,
-)
-from course_lib.loader.kustomize_build import add_resolved_names, resolve_names
+from course_lib.loader.kustomize import parse_kustomization, read_kustomization
 from course_lib.loader.markdown import split_document
 from course_lib.loader.recursive import find_cut, next_start, split_text
 from course_lib.loader.registry import Registry, default_registry, register_parser, register_source
@@ -27,14 +22,12 @@ __all__ = [
     "ResourcePiece",
     "ResourceSpan",
     "Span",
-    "add_resolved_names",
     "check_lines",
     "check_record",
     "check_records",
     "chunk_resources",
     "default_registry",
     "find_cut",
-    "link_kustomizations",
     "next_start",
     "parse_code",
     "parse_kubernetes",
@@ -44,7 +37,6 @@ __all__ = [
     "read_kustomization",
     "register_parser",
     "register_source",
-    "resolve_names",
     "split_code",
     "split_document",
     "split_resources",

@@ -1,7 +1,7 @@
 """Kustomizations: a `kustomization.yaml` goes in, what it links to comes out.
 
-A base says nothing of its overlays, nor a patch of what it patches: the links between the files are
-what a reader of a platform's manifests misses first.
+What an overlay takes from where, and what it changes, is in its metadata: a patch alone does not
+say what it patches.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import cast
 
 from pydantic import JsonValue
@@ -18,7 +18,6 @@ from course_lib.loader.kubernetes_records import CHUNK_CHARS, parse_kubernetes
 from course_lib.loader.yaml_nodes import Node, parse_nodes
 from course_lib.records import Chunk, Document
 
-FILE_NAMES = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 PARSER_ID = "kustomize"
 PARSER_VERSION = "1.0.0"
 
@@ -40,8 +39,6 @@ class Kustomization:
         What it sets on everything it builds; None where it does not.
     bases
         Folders of other kustomizations.
-    overlays
-        Files of the kustomizations whose base or component it is (see `link_kustomizations`).
     components, resources, patches
         Folders and files; patches that stand in the file itself are left out.
     images
@@ -55,17 +52,11 @@ class Kustomization:
     name_prefix: str | None = None
     name_suffix: str | None = None
     bases: tuple[str, ...] = ()
-    overlays: tuple[str, ...] = ()
     components: tuple[str, ...] = ()
     resources: tuple[str, ...] = ()
     patches: tuple[str, ...] = ()
     images: tuple[str, ...] = ()
     remote: tuple[str, ...] = ()
-
-
-def is_kustomization(name: str) -> bool:
-    """Return whether a file is a kustomization, by its name."""
-    return name.rsplit("/", 1)[-1] in FILE_NAMES
 
 
 def read_kustomization(text: str, path: str) -> Kustomization:
@@ -102,33 +93,9 @@ def read_kustomization(text: str, path: str) -> Kustomization:
     )
 
 
-def link_kustomizations(found: Iterable[Kustomization]) -> dict[str, Kustomization]:
-    """Return kustomizations by the paths of their files, each with the overlays that build on it.
-
-    Examples
-    --------
-    >>> base = Kustomization("base/kustomization.yaml")
-    >>> dev = Kustomization("dev/kustomization.yaml", bases=("base",))
-    >>> link_kustomizations([base, dev])["base/kustomization.yaml"].overlays
-    ('dev/kustomization.yaml',)
-    """
-    by_path = {each.path: each for each in found}
-    by_folder = {posixpath.dirname(path): path for path in by_path}
-    overlays: dict[str, list[str]] = {}
-    for path, each in by_path.items():
-        for folder in (*each.bases, *each.components):
-            if folder in by_folder:
-                overlays.setdefault(by_folder[folder], []).append(path)
-    return {
-        path: replace(each, overlays=tuple(sorted(overlays.get(path, ()))))
-        for path, each in by_path.items()
-    }
-
-
 def parse_kustomization(
     document: Document,
     *,
-    linked: Mapping[str, Kustomization] | None = None,
     max_chars: int = CHUNK_CHARS,
     tenant_id: str = "local",
     repo_slug: str = "manifests",
@@ -140,8 +107,6 @@ def parse_kustomization(
     ----------
     document
         What `read_documents` gave.
-    linked
-        What `link_kustomizations` gave for the whole tree; without it no overlays are known.
     max_chars, tenant_id, repo_slug, branch
         As in `parse_kubernetes`.
 
@@ -159,8 +124,7 @@ def parse_kustomization(
         branch=branch,
         parser_id=PARSER_ID,
     )
-    record = (linked or {}).get(document.name)
-    record = record or read_kustomization(document.content, document.name)
+    record = read_kustomization(document.content, document.name)
     links = {key: value for key, value in asdict(record).items() if value and key != "path"}
     links = {
         key: list(value) if isinstance(value, tuple) else value for key, value in links.items()
