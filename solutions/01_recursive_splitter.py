@@ -1,8 +1,8 @@
 # %% [markdown]
 # # 01 · Where to cut
 #
-# A model reads a few hundred words at a time; a document has thousands. So it has to be cut, and in this lab you decide where:
-# you will write a splitter. (Later labs import the course's own version of it, so that each lab runs alone.)
+# A model reads a few hundred words at a time; a document has thousands. So it has to be cut: you will write a splitter that
+# decides where.
 #
 # | You will be able to | Time | Needs |
 # |---|---|---|
@@ -588,6 +588,8 @@ lab.score(recall_at_5=measured.recall, mrr=measured.mrr, note=note)
 # Count the chunks that end with a Markdown heading: its section is in the next chunk. Write a `find_cut` that steps back to
 # before the heading where the floor allows it. Is the splitter still lossless? Do recall@5 and MRR move by more than luck?
 # `fixed_cuts(…, shift=…)` shows how large luck is.
+#
+# Later labs import the course's `split_text`, so that each of them runs alone.
 #
 # **Next.** Text has blank lines to cut at. A manifest has owners instead, and a cut can part a line from its own: that is
 # [lab 02](../labs/02_resource_splitter.ipynb). If documents are all you want to search, go on to their vectors, in
