@@ -28,6 +28,7 @@ lab.show.pipeline("chunks")
 from itertools import pairwise
 
 from course_lib.records import Span
+from course_lib.teaching.lab.code_files import search_over
 
 
 def fixed_cuts(text, language, size=512):
@@ -39,25 +40,24 @@ for left, right in pairwise(fixed_cuts(drift, "python")):
     print(repr(left.text[-32:]), "✂", repr(right.text[:32]))
 
 # %% [markdown]
-# A decorator is cut in the middle, a name in two, and an alarm is *swit* and *ched off*. Somebody asks a question that this last
-# sentence answers. The search compares [embeddings](../labs/GLOSSARY.md#embedding): a yardstick, as in lab 01, until lab 04 opens
-# that box.
+# A decorator is cut in the middle, a name in two, and an alarm is *swit* and *ched off*. The question below is answered by this
+# last sentence. The search compares [embeddings](../labs/GLOSSARY.md#embedding). As in lab 01 they only measure here; lab 04
+# shows what they are.
 #
 # > **Predict.** Will one of the two halves be among the first five?
 
 # %%
-from course_lib.teaching.lab.code_files import search_over
-
 question = "Why does a column with few values today raise no alarm?"
-answer = "an alarm that cries wolf"
+answer = "an alarm that cries wolf is switched off"
 search = search_over(files, fixed_cuts, lab.encode)
-lab.show.ranking(search(question), question, most=230, mark=answer)
+print("holds the whole answer:", [answer in found.content for found in search(question)])
+lab.show.ranking(search(question), question, most=230, mark="cries wolf")
 
 # %% [markdown]
-# Whatever the list says, nobody can quote the answer: no piece holds all of it.
+# Whatever the list says, the answer cannot be quoted: no piece holds all of it.
 #
 # Which definitions does a cut tear? Python's own parser knows where they are. It is our judge here; why it is not our splitter you
-# will see below. Beside the fixed cuts stands lab 01's [recursive splitter](../labs/GLOSSARY.md#recursive-splitter), which knows
+# will see below. Beside the fixed cuts is lab 01's [recursive splitter](../labs/GLOSSARY.md#recursive-splitter), which knows
 # no Python at all.
 
 # %%
@@ -74,7 +74,7 @@ splits = {"every 512": fixed_cuts(drift, "python"), "recursive": recursive(drift
 lab.show.torn(outer, splits, "heron/drift.py")
 
 # %% [markdown]
-# Blank lines stand between functions, so a splitter that likes blank lines does well by accident. The rest of the lab is about
+# There are blank lines between functions, so a splitter that likes blank lines does well by accident. The rest of the lab is about
 # doing it on purpose.
 #
 # ## By hand, once
@@ -102,16 +102,17 @@ print("by the rule:", findall(rule, scaffold, MULTILINE))
 print("in truth:   ", [one.name for one in definitions(scaffold) if one.outer])
 
 # %% [markdown]
-# You cut above line 8: what is in quotes is text, and a comment or decorator belongs to what stands below it. The rule falls for
-# line 4, and in Heron's real file most of what it finds is text. Why not ask `ast`? It wants a whole, valid file in this
-# Python's syntax, and it reads neither Go nor shell.
+# You cut above line 8: what is in quotes is text, and a comment or decorator belongs to what is below it. The rule falls for line
+# 4, and in Heron's real file most of what it finds is text. Why not ask `ast`? It wants a whole, valid file in this Python's
+# syntax, and it reads neither Go nor shell.
 #
 # ## Hide what is text
 #
-# So we hide long literals (Python's `"""`, Go's raw strings in backticks, the shell's *heredoc* from `<<WORD` to a line `WORD`),
-# search what is left, and cut the *original*. A literal becomes as many `x`, line ends included, so every
-# [offset](../labs/GLOSSARY.md#offset) stays true. What opens first counts: a quote in a comment opens nothing. Each pattern
-# therefore matches comments and short strings too; its group `long` is what to hide.
+# So we hide whatever may hold line ends: long literals (Python's `"""`, Go's raw strings in backticks, the shell's `'…'` and its
+# *heredoc* from `<<WORD` to a line `WORD`) and comments from `/*` to `*/`. Then we search what is left, and cut the *original*. A
+# literal becomes as many `x`, line ends included, so every [offset](../labs/GLOSSARY.md#offset) stays true. What opens first
+# counts: a quote in a comment opens nothing. Each pattern therefore matches comments and short strings too; its group `long` is
+# what to hide.
 
 # %%
 TOKENS = {
@@ -180,8 +181,8 @@ lab.check("3.1", mask)
 lab.hint("3.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# All the work is in the order of the alternatives and in reading from left to right: once a comment has matched, the quotes in it
-# are used up. What is never closed matches nothing long, so a half-written file keeps its other definitions.
+# All the work is done by the order of the alternatives and by reading from left to right: once a comment has matched, the quotes
+# in it are used up. What is never closed matches nothing long, so a half-written file keeps its other definitions.
 
 # %% tags=["nbval-check-output"]
 mask = lab.use("mask")
@@ -215,7 +216,7 @@ ABOVE = ("#", "@", "//")
 
 
 def split_definitions(text, language):
-    """Return the pieces of a source file: what stands before the first definition, then one each.
+    """Return the pieces of a source file: what comes before the first definition, then one each.
 
     Parameters
     ----------
@@ -275,9 +276,10 @@ lab.show.pieces(drift, [span for _, span in pieces], [name or "before" for name,
 # ## Too large, and out of context
 #
 # These pieces are as large as their authors liked, but MiniLM reads 256 [word pieces](../labs/GLOSSARY.md#word-piece) and
-# [ignores the rest](../labs/GLOSSARY.md#truncation). So a large class has to be cut after all, and then `return parts` stands
-# alone: of which method, in which class? The library's `split_code` cuts a class at its methods, a function at blank lines, and
-# gives each part a *header*: the lines that introduce what it was cut out of. It is embedded with the part.
+# [ignores the rest](../labs/GLOSSARY.md#truncation). So a large class has to be cut after all, and then a line like
+# `return [forecast for part in parts …]` is alone: of which method, in which class? The library's `split_code` cuts a class at
+# its methods, a function at blank lines, and gives each part a *header*: the lines that introduce what it was cut out of. It is
+# embedded with the part.
 #
 # > **Predict.** Our limit is 512 characters. What share of your pieces is larger?
 
@@ -294,7 +296,7 @@ for span in split_code(files["heron/scoring.py"], "python"):
     print(f"{span.line_start:2}-{span.line_end:2}  {span.kind:8} {span.name:12} {header:.64}")
 
 # %% [markdown]
-# Does it matter on code that nobody wrote for this course? Everybody has Python's standard library and the `kfp` package: take
+# Does it matter on code that was not written for this course? You have Python's standard library and the `kfp` package: take
 # every fifth file, and all definitions of at most 512 characters, methods and inner functions included. `yours` cuts with
 # `split_definitions`, and what is still too large with lab 01's splitter.
 #
@@ -319,13 +321,14 @@ lab.show.bars({name: whole for name, (whole, _) in shares.items()}, "Definitions
 
 # %% [markdown]
 # "To cut code you need a parser" is often said. A few regular expressions keep nearly every definition at the margin whole; what
-# you still lose are methods in large classes. And blank lines alone, which know nothing of Python, come a long way.
+# you still lose is inside of large classes and functions. And blank lines alone, which know nothing of Python, come a long way.
 #
-# ## The record that everybody hands on
+# ## The record that each stage hands on
 #
-# A piece leaves its splitter as a record, in this course always the same: parsed-chunk-v1, the
-# [chunk contract](../labs/GLOSSARY.md#chunk-contract). It says whose it is (`tenantId`, `repoSlug`), where it lies, what it is,
-# who made it, and in `customMeta` whatever else its parser knows. A *tenant* is a customer whose data nobody else may see.
+# A piece leaves its splitter as a record, in this course always the same: parsed-chunk-v1, the [chunk
+# contract](../labs/GLOSSARY.md#chunk-contract). It says whose it is (`tenantId`, `repoSlug`), where it is from, what it is, which
+# parser made it, and in `customMeta` whatever else its parser knows. A *tenant* is a customer, whose data no other customer may
+# see.
 
 # %% tags=["nbval-check-output"]
 import json
@@ -440,7 +443,7 @@ for report in reports:
 #
 # Tomorrow the repository is indexed again. Encoding is the dear part, so whatever is the same as yesterday should keep its
 # vector, and a [content hash](../labs/GLOSSARY.md#content-hash) is to tell. Two ideas that suggest themselves: Python's `hash`,
-# and SHA-256 of the fields written one behind the other.
+# and SHA-256 of the fields written one after the other.
 #
 # > **Predict.** Will `hash` give the same number tomorrow? When do two different records get the same SHA-256?
 
@@ -463,8 +466,8 @@ fused = [sha256("".join(values).encode()).hexdigest()[:8] for values in (("acme"
 print("SHA-256 of two tenants:", *fused)
 
 # %% [markdown]
-# `hash` is salted anew in every process. And fields that run together belong to nobody: one customer's text would pass for
-# another's.
+# The `hash` of a text is salted anew in every process. And without separators different records can share a SHA-256: one
+# customer's text would pass for another's.
 #
 # ## Exercise 3.4 · the content hash
 #
@@ -527,7 +530,7 @@ lab.hint("3.4")  # run again for the next hint
 # the work that was not done.
 
 # %% [markdown]
-# Now the ordinary working day: somebody adds an import to `drift.py` and mends one line of `shares`.
+# Now the ordinary working day: a colleague adds an import to `drift.py` and mends one line of `shares`.
 #
 # > **Predict.** Of how many pieces does the hash change: with cuts every 512 characters, and with definitions? The last line
 # > takes the fields that the library's splitter names; they include `customMeta`.
@@ -557,10 +560,10 @@ lab.show.bars(new, "Pieces of drift.py with a new hash", "%")
 
 # %% [markdown]
 # Fixed cuts all move with the first new line. Definitions stay what they are, if the hash says so. The library's records keep
-# their header in `customMeta`; it is embedded, so a new one must count. Their offsets lie there too, so what merely moved gets a
+# their header in `customMeta`; it is embedded, so a new one must count. Their offsets are there too, so what merely moved gets a
 # new hash as well. What you name in `hashInputs` decides what tomorrow costs.
 #
-# ## Files that nobody knows
+# ## Files in unknown formats
 #
 # A *registry* gives each file its [parser](../labs/GLOSSARY.md#parser): by name, by extension, or by the id that the sender asks
 # for. `data/parsers/forecast.proto` describes Heron's API, and no parser of ours knows that format.
@@ -583,8 +586,8 @@ except FileRejectedError as error:
     print(error.code, "·", error.reason)
 
 # %% [markdown]
-# Without a parser it is raw text: pieces that begin within a word, hold two definitions at a time, and bear the file's name. Asked
-# for by an id that nobody registered, the file is refused with a code of its own; its siblings are not.
+# Without a parser it is raw text: pieces that have the file's name, of which one begins within a word and holds two definitions.
+# With a parser id that is not registered, the file is refused with a code of its own; its siblings are not.
 #
 # A parser of one's own can run in two places. `data/parsers/toml_sections.py` is one for `.toml`; read it, it is short.
 # Registered, the server runs it on raw files. Run by the *sender*, it prints records. What a tenant has written never runs on the
@@ -622,7 +625,7 @@ print("the same either way:", [stamp(chunk, heron) for chunk in received] == reg
 
 # %% exercise="3.5"
 def parse_proto(file, tenant_context):
-    """Return a record for each definition of a .proto file, and one for what stands before them.
+    """Return a record for each definition of a .proto file, and one for what comes before them.
 
     A piece of nothing but white space gives none.
 
@@ -641,7 +644,7 @@ def parse_proto(file, tenant_context):
         - root_kind "external-source", kind "definition"
         - parser_id "proto", parser_version "1.0.0"
         - hash_inputs ["content", "name", "sourcePath", "parserId", "parserVersion"]
-        - name: the definition's; for what stands before them the file's, without its folders
+        - name: the definition's; for what comes before them the file's, without its folders
         - line_start, line_end: the lines, from 1, with which the piece begins and with which it
           ends, blank lines at its end left out
         - custom_meta: {"chunkIndex": …}, counted from 0 through the file's records
@@ -707,7 +710,7 @@ lab.show.pieces(api.content, spans, labels, mark="message Window")
 # %% [markdown]
 # ## Break it
 #
-# First the splitters: a decorator over several lines, in a file that somebody is still writing. Then the registry: one parser
+# First the splitters: a decorator over several lines, in a file that is not finished. Then the registry: one parser
 # puts its records under another file's path, one divides by zero.
 #
 # > **Predict.** Where does your splitter put the decorator, and what does `ast` say? Of the three files, which get through?
@@ -735,8 +738,8 @@ for name in ("a.thief", "b.careless", "c.proto"):
         print(name, error.code)
 
 # %% [markdown]
-# Above `def train` stands `)`, which is no decorator, so yours leaves it to the piece before; the library counts brackets. `ast`
-# has no opinion about a file that is not finished. And a broken parser costs its own file, never the others.
+# Above `def train` is `)`, which is no decorator, so yours leaves it to the piece before; the library counts brackets. `ast`
+# cannot read a file that is not finished. And a broken parser costs its own file, never the others.
 #
 # ## Measure
 #
@@ -755,12 +758,13 @@ for name, split in splitters.items():
     measured = lab.measure_retrieval(search)
     print(f"{name:10}  {measured.recall:8.2f}  {measured.mrr:4.2f}")
 
-display(lab.show.ranking(search(question), question, most=230, mark=answer))  # split_code's
+print("\nholds the whole answer:", [answer in found.content for found in search(question)])
+display(lab.show.ranking(search(question), question, most=230, mark="cries wolf"))  # split_code's
 lab.score(recall_at_5=measured.recall, mrr=measured.mrr, note="code: cut at definitions, parts under their signatures")
 
 # %% [markdown]
-# The question of the beginning has its answer, on top. Whole pieces find more than fixed ones. Between the other three lie a few
-# questions: too few to build on, and blank lines serve a search well in code that people wrote with care. The library's pieces
+# The question of the beginning has its answer, on top. Whole pieces find more than fixed ones. The other three differ by a few
+# questions: too few to build on, and blank lines serve a search well in code that was written with care. The library's pieces
 # have something besides: names, lines and kinds, to show, to filter by and to cite. (Earlier rows of the scorecard are about
 # other documents; compare within a lab.)
 
@@ -771,7 +775,7 @@ lab.score(recall_at_5=measured.recall, mrr=measured.mrr, note="code: cut at defi
 # - A piece takes its comments and decorators along; a part of a piece takes the signatures it was cut out of.
 # - Judge records one by one, strictly, with codes that programs can act on.
 # - A hash covers what you name, lengths first, tenant first. What you leave out cannot cost you an encoding.
-# - A parser runs here if an operator registered it. Everybody else sends records.
+# - A parser runs here if an operator registered it. All others send records.
 #
 # ## Three questions to test yourself
 #
@@ -783,8 +787,8 @@ lab.score(recall_at_5=measured.recall, mrr=measured.mrr, note="code: cut at defi
 #
 # 1. `STARTS` looks at the beginnings of lines. With line ends kept, an `x` would still begin each line, so Python and Go would do;
 #    a splitter that also cuts at blank lines, as the library's does for shell, would cut the heredoc at its empty line.
-# 2. Nobody here can tell what it was made from: another header, another version, another text. Then the search would
-#    find by one text and show another. A vector can be computed at any time; trust cannot.
+# 2. You cannot tell what it was made from: another header, another version, another text. Then the search would
+#    find by one text and show another. A vector can be computed again at any time.
 # 3. All change, since `hashInputs` names it. It is right if the parser cuts differently: the hash stands for "made in this way from
 #    this text", and then every record has to be looked at again.
 #

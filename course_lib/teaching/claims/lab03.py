@@ -1,0 +1,220 @@
+"""What lab 03 says about its outputs."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Sequence
+
+from course_lib.teaching.claims import Claim, numbers
+
+
+def _lists(shown: str) -> list[list[object]]:
+    """Return the lists that a cell has printed, each in a line of its own."""
+    return [ast.literal_eval(found) for found in re.findall(r"\[.*\]", shown)]
+
+
+def _mostly_text(shown: str) -> bool:
+    _, by_the_rule, in_truth = _lists(shown)
+    return sum(name not in in_truth for name in by_the_rule) > len(by_the_rule) / 2
+
+
+def _no_boundaries(shown: str) -> bool:
+    go_rule, go_split, shell_rule, shell_split = _lists(shown)
+    return {"fake", "Fake", "pretend"} == {*go_rule, *shell_rule} - {*go_split, *shell_split}
+
+
+def _under_headers(shown: str) -> bool:
+    methods = [line for line in shown.splitlines() if " method " in line]
+    parts = [line for line in methods if "_score_batch" in line]
+    return (
+        all("class Scorer:" in line for line in methods)
+        and len(parts) > 1
+        and all("async def _score_batch" in line for line in parts[1:])
+    )
+
+
+def _kept(shown: str, splitter: str) -> Sequence[float]:
+    """Return the shares that a splitter keeps whole: of all, and of those at the margin."""
+    return numbers(shown, after=splitter)
+
+
+def _loses_inner_ones(shown: str) -> bool:
+    everywhere, at_margin = _kept(shown, "yours")
+    return 100 - everywhere > 5 * (100 - at_margin)
+
+
+def _blank_lines_go_far(shown: str) -> bool:
+    worst, between, best = (
+        _kept(shown, name)[0] for name in ("every 512", "recursive", "split_code")
+    )
+    return between - worst > (best - worst) / 2
+
+
+def _one_begins_within_a_word(raw: str, ours: str) -> bool:
+    pieces = [line for line in raw.splitlines() if line.startswith("raw-text forecast.proto")]
+    (within,) = (line for line in pieces if re.search(r"begins with '[a-z] ", line))
+    first, last = numbers(within)[:2]
+    found = re.findall(r"\w+, lines (\d+)-(\d+)", ours)
+    return sum(first <= int(begin) and int(end) <= last for begin, end in found) == 2
+
+
+def _costs_its_own_file(shown: str) -> bool:
+    refused = re.findall(r"^([\w.]+) KB_", shown, re.MULTILINE)
+    return refused == ["a.thief", "b.careless"] and numbers(shown, after="c.proto") > [0]
+
+
+def _recall(shown: str) -> list[float]:
+    """Return the recall of each splitter; the first cuts every 512 characters."""
+    names = ("every 512", "recursive", "yours", "split_code")
+    return [numbers(shown, after=f"\n{name}")[0] for name in names]
+
+
+CLAIMS = (
+    Claim(
+        "A decorator is cut in the middle, a name in two, and an alarm is swit and ched off",
+        "left.text[-32:]",
+        holds=lambda shown: all(
+            torn in shown
+            for torn in ("(frozen' ✂ '=True)", "def qu' ✂ 'antile_edges", "is swit' ✂ 'ched off")
+        ),
+    ),
+    Claim(
+        "no piece holds all of it",
+        "search = search_over(files, fixed_cuts",
+        holds=lambda shown: _lists(shown)[0] == [False] * 5,
+    ),
+    Claim(
+        "a splitter that likes blank lines does well by accident",
+        "lab.show.torn(",
+        holds=lambda shown: (
+            numbers(shown, after="every 512 tears")[0] > 2 * numbers(shown, "recursive tears")[0]
+        ),
+    ),
+    Claim(
+        "The rule falls for line 4",
+        "tiny = 'import os",
+        holds=lambda shown: _lists(shown)[0] == ["no", "yes"],
+    ),
+    Claim(
+        "in Heron's real file most of what it finds is text",
+        "tiny = 'import os",
+        holds=_mostly_text,
+    ),
+    Claim(
+        "A literal becomes as many x, line ends included",
+        'mask = lab.use("mask")',
+        holds=lambda shown: f"PAGE = {'x' * 26}\n" in shown,
+    ),
+    Claim("neither is a boundary now", 'lab.use("split_definitions")', holds=_no_boundaries),
+    Claim(
+        "gives each part a header: the lines that introduce what it was cut out of",
+        "from course_lib.loader import split_code",
+        holds=_under_headers,
+    ),
+    Claim(
+        "A few regular expressions keep nearly every definition at the margin whole",
+        "shares = {name: kept_whole",
+        holds=lambda shown: _kept(shown, "yours")[1] > 98,
+    ),
+    Claim(
+        "what you still lose is inside of large classes and functions",
+        "shares = {name: kept_whole",
+        holds=_loses_inner_ones,
+    ),
+    Claim(
+        "blank lines alone, which know nothing of Python, come a long way",
+        "shares = {name: kept_whole",
+        holds=_blank_lines_go_far,
+    ),
+    Claim(
+        "The flawless sixth record is lost because a stranger's third one is broken",
+        "taken = []",
+        holds=lambda shown: "stopped: ('line_strat',)" in shown and "2 taken" in shown,
+    ),
+    Claim(
+        "pydantic makes a number of",
+        "taken = []",
+        holds=lambda shown: _lists(shown)[-1] == [52, 52],
+    ),
+    Claim(
+        "The try stands inside the loop: that is all there is to saving the siblings",
+        'judge = lab.use("judge")',
+        holds=lambda shown: "2 taken, and 4 refused" in shown,
+    ),
+    Claim(
+        "is salted anew in every process",
+        "def in_a_new_process",
+        holds=lambda shown: "is the same: False" in shown,
+    ),
+    Claim(
+        "different records can share a SHA-256",
+        "def in_a_new_process",
+        holds=lambda shown: len({*shown.split("two tenants: ")[1].split()}) == 1,
+    ),
+    Claim(
+        "Fixed cuts all move with the first new line",
+        "edited = drift.replace",
+        holds=lambda shown: numbers(shown, after="cuts every 512 characters")[0] == 100,
+    ),
+    Claim(
+        "Definitions stay what they are, if the hash says so",
+        "edited = drift.replace",
+        holds=lambda shown: numbers(shown, after="definitions, lean")[0] < 25,
+    ),
+    Claim(
+        "what merely moved gets a new hash as well",
+        "edited = drift.replace",
+        holds=lambda shown: numbers(shown, after="definitions, customMeta")[0] == 100,
+    ),
+    Claim(
+        "of which one begins within a word and holds two definitions",
+        "registry, heron = Registry()",
+        "registry.register_parser(ProtoParser)",
+        holds=_one_begins_within_a_word,
+    ),
+    Claim(
+        "the file is refused with a code of its own",
+        "registry, heron = Registry()",
+        holds=lambda shown: "KB_PARSER_NOT_REGISTERED" in shown,
+    ),
+    Claim(
+        "The server overwrites the claim",
+        "from course_lib.loader.registry import stamp",
+        holds=lambda shown: "somebody-else became acme" in shown,
+    ),
+    Claim(
+        "Everything else is the same",
+        "from course_lib.loader.registry import stamp",
+        holds=lambda shown: "the same either way: True []" in shown,
+    ),
+    Claim(
+        "so yours leaves it to the piece before; the library counts brackets",
+        "draft = ",
+        holds=lambda shown: (
+            _lists(shown)[0][:2] == [("", "@task("), ("train", "def train(rows):")]
+            and _lists(shown)[1][0] == ("train", "@task(")
+        ),
+    ),
+    Claim("cannot read a file that is not finished", "draft = ", holds=lambda s: "closed" in s),
+    Claim(
+        "a broken parser costs its own file, never the others",
+        "draft = ",
+        holds=_costs_its_own_file,
+    ),
+    Claim(
+        "The question of the beginning has its answer, on top",
+        "measured = lab.measure_retrieval(search)",
+        holds=lambda shown: _lists(shown)[0][0] is True,
+    ),
+    Claim(
+        "Whole pieces find more than fixed ones",
+        "measured = lab.measure_retrieval(search)",
+        holds=lambda shown: _recall(shown)[0] < min(_recall(shown)[1:]),
+    ),
+    Claim(
+        "The other three differ by a few questions: too few to build on",
+        "measured = lab.measure_retrieval(search)",
+        holds=lambda shown: max(_recall(shown)[1:]) - min(_recall(shown)[1:]) < 6 / 54,
+    ),
+)
