@@ -3,25 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from itertools import pairwise
 from typing import Any
 
-from course_lib.teaching.checks.probe import Case, Probe, exercise
+from course_lib.teaching.checks.probe import Probe, exercise
 
 # Arrays are made inside the checks: `import numpy` would slow down the start of the lab.
-SENTENCES = [
-    "Deploy.",
-    "Roll the release back before anybody notices.",
-    "The feature store keeps the latest value.",
-    "Yes.",
-    "Alerts go to people.",
-    "No.",
-    "Yes.",
-    "Retrain the model as soon as the inputs have drifted away from the training data.",
-    "Page.",
-    "A gate stops bad models.",
-    "Keep three versions.",
-]
 
 
 @exercise(
@@ -51,6 +39,9 @@ def check_cosine_similarity(call: Probe) -> None:
     call(np.array([1, 2, 2]), np.array([2, 2, 1])).gives(
         8 / 9, because="three whole numbers: 8 / (3 · 3)"
     )
+    call(np.array([4e-6, 3e-6]), b).gives(
+        0.96, because="a short vector has a direction, too: nothing is added to its length"
+    )
     call(rows, b).gives(
         np.array([0.96, 0.8, 1.0]), because="every row of a is compared with the one vector b"
     )
@@ -59,14 +50,23 @@ def check_cosine_similarity(call: Probe) -> None:
     )
     call(rows, rows[:2]).gives(
         np.array([[1.0, 0.6], [0.6, 1.0], [0.96, 0.8]]),
+        because="three rows with two: result[i, j] compares row i of a with row j of b",
+    )
+    call(rows[:2], rows[:2]).gives(
+        np.array([[1.0, 0.6], [0.6, 1.0]]),
         because="result[i, j] compares row i of a with row j of b",
     )
     call(rows[:1], rows[:1]).gives(
         np.array([[1.0]]), because="a matrix of one row is a matrix all the same"
     )
     call(np.zeros(2), b).gives(0.0, because="a vector of zeros points nowhere")
+    call(b, np.zeros(2)).gives(0.0, because="a vector of zeros points nowhere, as b too")
+    call(np.zeros(2), np.zeros(2)).gives(0.0, because="neither points anywhere")
     call(np.array([[0.0, 0.0], [6.0, 8.0]]), b).gives(
         np.array([0.0, 1.0]), because="one vector of zeros must not spoil the others"
+    )
+    call(b, np.array([[6.0, 8.0], [0.0, 0.0]])).gives(
+        np.array([1.0, 0.0]), because="one vector of zeros must not spoil the others"
     )
 
 
@@ -93,8 +93,17 @@ def check_mean_pool(call: Probe) -> None:
     call(np.array([[[3.0, 4.0], [9.0, 8.0]]]), np.array([[1, 1]])).gives(
         np.array([[6.0, 6.0]]), because="without padding it is the mean of all places"
     )
+    call(np.array([[[3.0, 4.0], [4.0, 4.0]]]), np.array([[1, 1]])).gives(
+        np.array([[3.5, 4.0]]), because="the mean of 3 and 4 is 3.5"
+    )
+    call(np.array([[[3.0, 4.0], [0.0, 0.0]]]), np.array([[1, 1]])).gives(
+        np.array([[1.5, 2.0]]), because="the mask says what counts, whatever numbers the vector has"
+    )
     call(np.array([[[90.0, 90.0], [1.0, 2.0], [3.0, 4.0]]]), np.array([[0, 1, 1]])).gives(
         np.array([[2.0, 3.0]]), because="padding counts nowhere, also not at the beginning"
+    )
+    call(np.array([[[1.0, 2.0], [90.0, 90.0], [3.0, 4.0]]]), np.array([[1, 0, 1]])).gives(
+        np.array([[2.0, 3.0]]), because="padding counts nowhere, also not in the middle"
     )
     two = np.array([[[1.0, 5.0], [2.0, 5.0], [6.0, 5.0]], [[4.0, 0.0], [7.0, 7.0], [8.0, 8.0]]])
     call(two, np.array([[1, 1, 1], [1, 0, 0]])).gives(
@@ -120,56 +129,51 @@ def check_encode_in_batches(call: Probe) -> None:
     """Encode with a function that notes what it is given; expect order, sizes and like lengths."""
     import numpy as np
 
+    call(_Encoder(), ["a", "bb"], 2).returns(np.ndarray)
     _encodes(call, ["ccc", "a", "bb"], 2, "row i belongs to texts[i], whatever was encoded first")
-    _encodes(call, ["bb", "a", "bb", "cc", "a"], 2, "equal texts are texts like any others")
     _encodes(call, ["only one"], 8, "one text is a batch, too")
-    for size in (1, 2, 4, 11, 32):
-        _encodes(call, SENTENCES, size, "row i belongs to texts[i]")
-    noted = _Encoder()
-    call(noted, SENTENCES * 4).gives(
-        _Encoder.vectors(SENTENCES * 4), because="without a size, batches hold 32 texts"
-    )
-    if [len(batch) for batch in noted.batches] not in ([32, 12], [12, 32]):
-        call.fail(
-            f"encode_in_batches(encode_batch, <{4 * len(SENTENCES)} texts>)",
-            got=f"batches of {_sizes(noted)} texts",
-            expected="batches of 32 and 12 texts, since batch_size is 32 by default",
-        )
-    given = _Texts(SENTENCES)
-    call(_Encoder(), given, 4).holds(
-        given == SENTENCES,
+    _encodes(call, ["bb", "a", "bb"], 2, "equal texts are texts like any others")
+    _encodes(call, ["", "a"], 2, "the empty text is one of the texts: row 0 is its vector")
+    _encodes(call, ["a", " \n"], 2, "a blank text is one of the texts: row 1 is its vector")
+    _encodes(call, [" a\n", "B  b"], 2, "the texts are encoded as they are")
+    for size in (1, 2, 3, 4):
+        _encodes(call, ["z", "ccc", "dddd", "eeeee", "bb"], size, "row i belongs to texts[i]")
+    _encodes(call, ["b b b", "a", "ccccccc", "dddd"], 2, "lengths are counted in characters")
+    _encodes(call, ["a"] * 33, None, "batches hold 32 texts where no batch_size is given")
+    given = _Texts(["bb", "a"])
+    call(_Encoder(), given, 2).holds(
+        given == ["bb", "a"],
         "the caller's list as it was",
-        got=f"a list that now begins with {given[0]!r}",
+        got=f"the caller's list is now {given}",
         because="whoever called it still needs the texts in their order",
     )
-    call(_Encoder(), ["a", "bb"], 2).returns(np.ndarray)
 
 
-def _encodes(call: Probe, texts: list[str], size: int, because: str) -> None:
+def _encodes(call: Probe, texts: list[str], size: int | None, because: str) -> None:
     noted = _Encoder()
-    case = call(noted, texts, size)
+    case = call(noted, texts) if size is None else call(noted, texts, size)
     case.gives(_Encoder.vectors(texts), because=because)
-    _batches_are_good(case, noted, texts, size)
-
-
-def _batches_are_good(case: Case, noted: _Encoder, texts: Sequence[str], size: int) -> None:
-    fewest = -(-len(texts) // size)
+    size = size or 32
+    sizes = [len(batch) for batch in noted.batches]
+    full = [size] * (len(texts) // size)
     case.holds(
-        max(map(len, noted.batches)) <= size and len(noted.batches) == fewest,
-        f"{len(texts)} texts in {fewest} batches of at most {size}",
-        got=f"batches of {_sizes(noted)} texts",
+        sizes == full + [len(texts) % size] * (len(texts) % size > 0),
+        f"{len(texts)} texts in batches of {size}, of which only the last may hold fewer",
+        got=f"batches of {', '.join(map(str, sizes))} texts",
+        because="each text is encoded once, equal ones too" if sum(sizes) != len(texts) else "",
+    )
+    case.holds(
+        all(isinstance(batch, list) for batch in noted.batches),
+        "encode_batch gets lists of strings",
+        got=f"it got {', '.join(sorted({type(batch).__name__ for batch in noted.batches}))}",
     )
     spans = sorted((min(map(len, batch)), max(map(len, batch))) for batch in noted.batches)
     case.holds(
         all(left[1] <= right[0] for left, right in pairwise(spans)),
         "batches of like length: every text of one is at least as long as all of the one before",
-        got=f"texts of {', '.join(f'{low} to {high}' for low, high in spans)} characters",
+        got=f"the batches {', '.join(str(list(batch)) for batch in noted.batches)}",
         because="a batch is padded to its longest text",
     )
-
-
-def _sizes(noted: _Encoder) -> str:
-    return ", ".join(str(len(batch)) for batch in noted.batches) or "no"
 
 
 class _Texts(list[str]):
@@ -177,23 +181,23 @@ class _Texts(list[str]):
 
 
 class _Encoder:
-    """Encodes a text as its length and its characters, and notes the batches."""
+    """Encodes a text as its length and the sum of its characters, and notes the batches."""
 
     def __init__(self) -> None:
-        self.batches: list[list[str]] = []
+        self.batches: list[Sequence[str]] = []
 
     def __call__(self, batch: Sequence[str]) -> Any:
-        self.batches.append(list(batch))
+        self.batches.append(copy(batch))
         return self.vectors(batch)
 
     def __repr__(self) -> str:
-        return "encode_batch"
+        return "lambda batch: np.array([[len(t), sum(map(ord, t))] for t in batch], dtype='f4')"
 
     @staticmethod
     def vectors(texts: Sequence[str]) -> Any:
         import numpy as np
 
-        return np.array([[len(text), *map(ord, text[:2].ljust(2))] for text in texts], dtype="f4")
+        return np.array([[len(text), sum(map(ord, text))] for text in texts], dtype="f4")
 
 
 @exercise(
@@ -226,7 +230,13 @@ def check_unread(call: Probe) -> None:
     call("roll the rollback", [(0, 4), (5, 8), (9, 13), (13, 17)], 5).gives(
         "back", because="a word can be several pieces, and the limit may fall between them"
     )
-    long = "go " * 300
-    call(long, [(at, at + 2) for at in range(0, 900, 3)]).gives(
-        "go " * 46, because="limit is 256 by default, so 254 pieces of 300 are read"
+    call("go go go", [(0, 2), (3, 5), (6, 8)], 4).gives(
+        "go", because="the third piece is not read; the same word is read twice before"
     )
+    call("one two three four.\n", pieces, 4).gives(
+        "three four.\n", because="it goes to the end of the text, not of the last piece"
+    )
+    call("é one two", [(0, 1), (2, 5), (6, 9)], 4).gives("two", because="offsets count characters")
+    case = call("a" * 255, [(at, at + 1) for at in range(255)])
+    case.label = 'unread("a" * 255, [(at, at + 1) for at in range(255)])'
+    case.gives("a", because="limit is 256 by default, so 254 pieces of 255 are read")

@@ -54,6 +54,32 @@ def drops_axes_of_length_one(a, b):
     return np.squeeze(unit(a) @ unit(b).T)
 
 
+def guards_one_side(a, b):
+    with np.errstate(all="ignore"):
+        return unit(a) @ (b / np.linalg.norm(b, axis=-1, keepdims=True)).T
+
+
+def guards_single_vectors_alone(a, b):
+    if not a.any() or not b.any():
+        return 0.0
+    with np.errstate(all="ignore"):
+        a = a / np.linalg.norm(a, axis=-1, keepdims=True)
+        b = b / np.linalg.norm(b, axis=-1, keepdims=True)
+        return a @ b.T
+
+
+def adds_a_little_to_the_length(a, b):
+    a = a / (np.linalg.norm(a, axis=-1, keepdims=True) + 1e-8)
+    b = b / (np.linalg.norm(b, axis=-1, keepdims=True) + 1e-8)
+    return a @ b.T
+
+
+def pairs_up_where_the_shapes_are_equal(a, b):
+    if a.ndim == 2 and a.shape == b.shape:
+        return pairs_the_rows_up(a, b)
+    return unit(a) @ unit(b).T
+
+
 # --- 4.2 mean_pool ---
 
 
@@ -88,6 +114,21 @@ def expects_padding_at_the_end(token_vectors, mask):
 def makes_it_a_unit_vector(token_vectors, mask):
     total = (token_vectors * mask[:, :, None]).sum(axis=1)
     return unit(total / mask.sum(axis=1, keepdims=True))
+
+
+def expects_no_padding_in_the_middle(token_vectors, mask):
+    starts, counts = mask.argmax(axis=1), mask.sum(axis=1)
+    rows = zip(token_vectors, starts, counts, strict=True)
+    return np.stack([v[start : start + count].mean(axis=0) for v, start, count in rows])
+
+
+def divides_without_a_rest(token_vectors, mask):
+    return (token_vectors * mask[:, :, None]).sum(axis=1) // mask.sum(axis=1, keepdims=True)
+
+
+def takes_zeros_for_padding(token_vectors, mask):
+    kept = token_vectors * mask[:, :, None]
+    return kept.sum(axis=1) / kept.any(axis=2).sum(axis=1, keepdims=True)
 
 
 # --- 4.3 encode_in_batches ---
@@ -127,7 +168,7 @@ def encodes_all_at_once(encode_batch, texts, batch_size=32):
 
 def loses_the_last_batch(encode_batch, texts, batch_size=32):
     order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
-    result = np.zeros((len(texts), 3), dtype="f4")
+    result = np.zeros((len(texts), 2), dtype="f4")
     for number in range(len(texts) // batch_size):
         places = order[number * batch_size : (number + 1) * batch_size]
         result[places] = encode_batch([texts[i] for i in places])
@@ -135,7 +176,7 @@ def loses_the_last_batch(encode_batch, texts, batch_size=32):
 
 
 def looks_its_places_up(encode_batch, texts, batch_size=32):
-    result = np.zeros((len(texts), 3), dtype="f4")
+    result = np.zeros((len(texts), 2), dtype="f4")
     ordered = sorted(texts, key=len)
     rows = np.concatenate(_in_batches(encode_batch, ordered, batch_size))
     for text, row in zip(ordered, rows, strict=True):
@@ -160,6 +201,57 @@ def returns_a_list(encode_batch, texts, batch_size=32):
     order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
     rows = np.concatenate(_in_batches(encode_batch, [texts[i] for i in order], batch_size))
     return list(rows[np.argsort(order)])
+
+
+def _sorted(encode_batch, texts, batch_size, order=None, first=0):
+    order = sorted(range(len(texts)), key=lambda i: len(texts[i])) if order is None else order
+    starts = (
+        [0, *range(first, len(texts), batch_size)] if first else range(0, len(texts), batch_size)
+    )
+    ends = [*list(starts)[1:], len(texts)]
+    parts = [order[a:b] for a, b in zip(starts, ends, strict=True)]
+    rows = np.concatenate([encode_batch([texts[i] for i in part]) for part in parts])
+    return rows[np.argsort(order)]
+
+
+def leaves_blank_texts_out(encode_batch, texts, batch_size=32):
+    return _sorted(encode_batch, [text for text in texts if text.strip()], batch_size)
+
+
+def gives_blank_texts_no_vector(encode_batch, texts, batch_size=32):
+    rows = _sorted(encode_batch, texts, batch_size)
+    rows[[not text.strip() for text in texts]] = 0
+    return rows
+
+
+def strips_the_texts(encode_batch, texts, batch_size=32):
+    return _sorted(encode_batch, [text.strip() or text for text in texts], batch_size)
+
+
+def encodes_equal_texts_once(encode_batch, texts, batch_size=32):
+    different = list(dict.fromkeys(texts))
+    return _sorted(encode_batch, different, batch_size)[[different.index(text) for text in texts]]
+
+
+def begins_with_the_small_batch(encode_batch, texts, batch_size=32):
+    return _sorted(encode_batch, texts, batch_size, first=len(texts) % batch_size)
+
+
+def passes_arrays_of_texts(encode_batch, texts, batch_size=32):
+    order = np.argsort([len(text) for text in texts])
+    rows = np.concatenate(_in_batches(encode_batch, np.array(texts)[order], batch_size))
+    return rows[np.argsort(order)]
+
+
+def sorts_by_words(encode_batch, texts, batch_size=32):
+    order = sorted(range(len(texts)), key=lambda i: len(texts[i].split()))
+    return _sorted(encode_batch, texts, batch_size, order)
+
+
+def sorts_two_batches_at_a_time(encode_batch, texts, batch_size=32):
+    some = range(0, len(texts), 2 * batch_size)
+    parts = [texts[at : at + 2 * batch_size] for at in some]
+    return np.concatenate([_sorted(encode_batch, part, batch_size) for part in parts])
 
 
 # --- 4.4 unread ---
@@ -199,6 +291,21 @@ def joins_the_pieces(text, offsets, limit=256):
     return " ".join(text[start:end] for start, end in offsets[limit - 2 :])
 
 
+def ends_with_the_last_piece(text, offsets, limit=256):
+    rest = offsets[limit - 2 :]
+    return text[rest[0][0] : rest[-1][1]] if rest else ""
+
+
+def looks_the_piece_up(text, offsets, limit=256):
+    rest = offsets[limit - 2 :]
+    return text[text.find(text[slice(*rest[0])]) :] if rest else ""
+
+
+def counts_offsets_in_bytes(text, offsets, limit=256):
+    rest = offsets[limit - 2 :]
+    return text.encode()[rest[0][0] :].decode() if rest else ""
+
+
 MUTANTS = {
     "4.1": {
         forgets_the_lengths: "24 / (5 · 5)",
@@ -211,6 +318,10 @@ MUTANTS = {
         turns_the_result_round: "shape (3, 2)",
         makes_matrices_of_vectors: "24 / (5 · 5)",
         drops_axes_of_length_one: "a matrix of one row",
+        guards_one_side: "as b too",
+        guards_single_vectors_alone: "must not spoil the others",
+        adds_a_little_to_the_length: "nothing is added to its length",
+        pairs_up_where_the_shapes_are_equal: "result[i, j] compares",
     },
     "4.2": {
         averages_everything: "the third place is padding",
@@ -221,19 +332,30 @@ MUTANTS = {
         takes_the_largest: "the third place is padding",
         expects_padding_at_the_end: "also not at the beginning",
         makes_it_a_unit_vector: "the third place is padding",
+        expects_no_padding_in_the_middle: "also not in the middle",
+        divides_without_a_rest: "is 3.5",
+        takes_zeros_for_padding: "the mask says what counts",
     },
     "4.3": {
         does_not_sort: "batches of like length",
-        does_not_find_its_way_back: "encode_in_batches(encode_batch, ['ccc', 'a', 'bb'], 2)",
-        goes_back_the_wrong_way: "encode_in_batches(encode_batch, ['ccc', 'a', 'bb'], 2)",
+        does_not_find_its_way_back: "row i belongs to texts[i]",
+        goes_back_the_wrong_way: "row i belongs to texts[i]",
         sorts_by_the_alphabet: "batches of like length",
-        encodes_one_by_one: "3 texts in 2 batches of at most 2",
-        encodes_all_at_once: "3 texts in 2 batches of at most 2",
+        encodes_one_by_one: "3 texts in batches of 2, of which only the last may hold fewer",
+        encodes_all_at_once: "3 texts in batches of 2",
         loses_the_last_batch: "row i belongs to texts[i]",
         looks_its_places_up: "equal texts are texts like any others",
         sorts_the_caller_s_list: "the caller's list as it was",
-        ignores_the_default: "batches of 32 and 12 texts",
-        returns_a_list: "an array of shape (3, 3)",
+        ignores_the_default: "33 texts in batches of 32",
+        returns_a_list: "not ndarray",
+        leaves_blank_texts_out: "the empty text is one of the texts",
+        gives_blank_texts_no_vector: "a blank text is one of the texts",
+        strips_the_texts: "the texts are encoded as they are",
+        encodes_equal_texts_once: "each text is encoded once, equal ones too",
+        begins_with_the_small_batch: "only the last may hold fewer",
+        passes_arrays_of_texts: "encode_batch gets lists of strings",
+        sorts_by_words: "batches of like length",
+        sorts_two_batches_at_a_time: "batches of like length",
     },
     "4.4": {
         forgets_the_special_pieces: "'one' and 'two' are read",
@@ -243,6 +365,9 @@ MUTANTS = {
         breaks_on_short_texts: "IndexError",
         begins_behind_the_last_piece_read: "' three four'",
         returns_what_is_read: "'one two '",
-        joins_the_pieces: "254 pieces of 300",
+        joins_the_pieces: "to the end of the text, not of the last piece",
+        ends_with_the_last_piece: "to the end of the text, not of the last piece",
+        looks_the_piece_up: "the same word is read twice before",
+        counts_offsets_in_bytes: "offsets count characters",
     },
 }
