@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import asdict
 from http import HTTPStatus
 
-from pydantic import ConfigDict, Field, create_model
+from pydantic import BaseModel, ConfigDict, Field, create_model, field_validator
 
 # --- 7.1 request_model ---
 
@@ -15,14 +15,18 @@ THRESHOLD = Field(default=0.0, ge=0, le=1)
 PARTITIONS = Field(default=None, min_length=1)
 
 
-def _model(config=STRICT, query=QUERY, top_k=TOP_K, threshold=THRESHOLD, partitions=PARTITIONS):
+def _model(
+    config=STRICT, query=QUERY, top_k=TOP_K, threshold=THRESHOLD, partitions=PARTITIONS,
+    whole=int, base=None,
+):  # fmt: skip
     fields = {
         "query": (str, query),
-        "top_k": (int, top_k),
+        "top_k": (whole, top_k),
         "similarity_threshold": (float, threshold),
         "partitions": (list[str] | None, partitions),
     }
-    return create_model("SearchRequest", __config__=config, **fields)
+    config = None if base else config
+    return create_model("SearchRequest", __config__=config, __base__=base, **fields)
 
 
 def returns_an_object():
@@ -67,6 +71,43 @@ def wants_all_fields():
 
 def has_another_default():
     return _model(top_k=Field(default=10, ge=1, le=50))
+
+
+def takes_parts_of_a_result():
+    return _model(whole=float)
+
+
+def takes_none_for_a_whole_number():
+    return _model(whole=int | None)
+
+
+def is_strict_with_whole_numbers_only():
+    return _model(threshold=Field(default=0.0, ge=0, le=1, strict=False))
+
+
+def wants_a_letter():
+    return _model(query=Field(min_length=1, max_length=1000, pattern=r"\w"))
+
+
+def wants_a_single_line():
+    return _model(query=Field(min_length=1, max_length=1000, pattern=r"^.*\S.*$"))
+
+
+def knows_three_white_spaces():
+    return _model(query=Field(min_length=1, max_length=1000, pattern=r"[^ \n\t]"))
+
+
+class _ReturnsNothing(BaseModel):
+    model_config = STRICT
+
+    @field_validator("top_k", check_fields=False)
+    @classmethod
+    def limit(cls, value):
+        assert 1 <= value <= 50
+
+
+def loses_what_was_sent():
+    return _model(top_k=5, base=_ReturnsNothing)
 
 
 # --- 7.2 search_response ---
@@ -139,6 +180,17 @@ def spreads_the_metadata(query, results, embedding_seconds, search_seconds):
     return _response(query, found, embedding_seconds, search_seconds)
 
 
+def rounds_one_time_of_two(query, results, embedding_seconds, search_seconds):
+    response = _response(query, [*map(_result, results)], embedding_seconds, search_seconds)
+    return response | {"search_time_ms": search_seconds * 1000}
+
+
+def rounds_the_similarity(query, results, embedding_seconds, search_seconds):
+    found = [_result(one) for one in results]
+    found = [{**one, "similarity_score": round(one["similarity_score"], 4)} for one in found]
+    return _response(query, found, embedding_seconds, search_seconds)
+
+
 # --- 7.3 validation_problem ---
 
 
@@ -166,7 +218,12 @@ def hands_on_pydantics_errors(errors):
 
 
 def repeats_what_was_sent(errors):
-    fields = [{"field": _field(e), "message": f"{_message(e)}: {e.get('input')}"} for e in errors]
+    fields = [
+        {"field": _field(e), "message": f"{_message(e)} ({e['input']})"}
+        if "input" in e
+        else {"field": _field(e), "message": _message(e)}
+        for e in errors
+    ]
     return _problem(errors, fields)
 
 
@@ -208,6 +265,44 @@ def tells_all_in_the_detail(errors):
 
 def lists_three(errors):
     return _problem(errors[:3])
+
+
+def strips_characters(errors):
+    prefix = "Value error, "
+    fields = [{"field": _field(e), "message": e["msg"].lstrip(prefix)} for e in errors]
+    return _problem(errors, fields)
+
+
+def takes_what_follows_a_comma(errors):
+    fields = [{"field": _field(e), "message": e["msg"].split(", ", 1)[-1]} for e in errors]
+    return _problem(errors, fields)
+
+
+def forgets_place_zero(errors):
+    fields = [
+        {
+            "field": ".".join(str(p) for p in e["loc"][1:] if p) or e["loc"][0],
+            "message": _message(e),
+        }
+        for e in errors
+    ]
+    return _problem(errors, fields)
+
+
+def knows_one_first_place(errors):
+    fields = [
+        {
+            "field": ".".join(str(p) for p in e["loc"] if p != "body") or "body",
+            "message": _message(e),
+        }
+        for e in errors
+    ]
+    return _problem(errors, fields)
+
+
+def keeps_one_error_of_a_field(errors):
+    told = {_field(one): _message(one) for one in errors}
+    return _problem(errors, [{"field": f, "message": m} for f, m in told.items()])
 
 
 # --- 7.4 readiness ---
@@ -293,6 +388,40 @@ async def leaves_checks_at_work(checks, patience=0.5):
     return _verdict({name: "ready" if is_there else "missing" for name, is_there in there.items()})
 
 
+async def has_a_patience_of_its_own(checks, patience=0.5):
+    states = await asyncio.gather(*(_state(check, 0.5) for check in checks.values()))
+    return _verdict(dict(zip(checks, states, strict=True)))
+
+
+async def knows_one_kind_of_error(checks, patience=0.5):
+    async def state(check):
+        try:
+            await asyncio.wait_for(check(), patience)
+        except OSError:  # a TimeoutError is one, too
+            return "missing"
+        return "ready"
+
+    return _verdict(
+        dict(zip(checks, await asyncio.gather(*map(state, checks.values())), strict=True))
+    )
+
+
+async def gives_up_with_the_first(checks, patience=0.5):
+    states = dict.fromkeys(checks, "missing")
+
+    async def ask(name, check):
+        await check()
+        states[name] = "ready"
+
+    try:
+        async with asyncio.timeout(patience), asyncio.TaskGroup() as group:
+            for name, check in checks.items():
+                group.create_task(ask(name, check))
+    except (TimeoutError, ExceptionGroup):
+        pass
+    return _verdict(states)
+
+
 def is_no_coroutine(checks, patience=0.5):
     return _verdict(dict.fromkeys(checks, "ready"))
 
@@ -319,42 +448,59 @@ MUTANTS = {
         has_no_limit_to_top_k: "50 is the most",
         excludes_the_largest_top_k: "50 is allowed",
         takes_any_threshold: "similarity_threshold",
-        takes_an_empty_list: "an empty list asks for nothing",
-        wants_all_fields: "such a query is fine",
+        takes_an_empty_list: "an empty list holds no text",
+        wants_all_fields: "only the query has to be there",
         has_another_default: "where nothing is said",
+        takes_parts_of_a_result: "2.5 is no whole number",
+        takes_none_for_a_whole_number: "None is no number",
+        is_strict_with_whole_numbers_only: "a number in quotes is no number",
+        wants_a_letter: "text without a letter",
+        wants_a_single_line: "text of two lines",
+        knows_three_white_spaces: "it is white space alone",
+        loses_what_was_sent: "what was sent",
     },
     "7.2": {
-        hands_on_all_it_has: "these fields and no others",
+        hands_on_all_it_has: "and no others",
         takes_the_other_score: "similarity_score",
         leaves_numpys_numbers: "one of NumPy's numbers",
         returns_seconds: "embedding_time_ms",
         rounds_to_whole_milliseconds: "12.35",
         sorts_the_results: "the order is the search's",
         leaves_out_what_is_none: "citation_url",
-        spreads_the_metadata: "these fields and no others",
+        spreads_the_metadata: "and no others",
+        rounds_one_time_of_two: "two decimals go out",
+        rounds_the_similarity: "similarity_score",
     },
     "7.3": {
-        hands_on_pydantics_errors: "nothing of what was sent",
-        repeats_what_was_sent: "nothing of what was sent",
-        names_the_body: "nothing of what was sent",
-        takes_the_last_part: "the second of a list stands in place 1",
+        hands_on_pydantics_errors: "the message is `msg`",
+        repeats_what_was_sent: "only `loc` and `msg` go out",
+        names_the_body: "after the first place",
+        takes_the_last_part: "is joined",
         takes_numbers_for_text: "TypeError",
-        forgets_a_bare_location: "that is named",
+        forgets_a_bare_location: "that is the field",
         keeps_pydantics_prefix: "is pydantic's",
         tells_the_first_only: "each error is told",
         tells_all_in_the_detail: "the detail names three",
         lists_three: "the detail names three",
+        strips_characters: "is pydantic's",
+        takes_what_follows_a_comma: "Input should be 1, 2 or 3",
+        forgets_place_zero: "partitions.0",
+        knows_one_first_place: "whatever it is",
+        keeps_one_error_of_a_field: "each error is told",
     },
     "7.4": {
-        asks_one_after_the_other: "they are asked at once",
+        asks_one_after_the_other: "all are asked at once",
         waits_for_ever: "no result after",
-        lets_the_error_out: "the check of the database raised an error",
-        tells_the_error: "the check of the database raised an error",
-        stops_at_the_first: "the check of the database raised an error",
-        always_answers_200: "the check of the database raised an error",
-        forgets_to_await: "the check of the database raised an error",
+        lets_the_error_out: "whatever the exception",
+        tells_the_error: "whatever the exception",
+        stops_at_the_first: "whatever the exception",
+        always_answers_200: "whatever the exception",
+        forgets_to_await: "whatever the exception",
         leaves_checks_at_work: "still at work",
         is_no_coroutine: "something to await",
         blocks_the_loop: "no result after",
+        has_a_patience_of_its_own: "longer than `patience`",
+        knows_one_kind_of_error: "whatever the exception",
+        gives_up_with_the_first: "whatever comes of the others",
     },
 }
