@@ -10,23 +10,6 @@ from course_lib.teaching.lab.manifests import Line, lines_of
 
 LIBRARY = "course_lib.loader.resource_chunks"
 
-WINDOWS = "kind: A\r\n---\r\nkind: B\r\n"
-SCRIPT = "data:\n  run: |\n    ---\n    ----\n  note: a --- b\n---\nkind: B\n"
-
-BINDING = """\
-apiVersion: rbac/v1
-metadata:
-    namespace: "shop"
-    name: readers  # all of them
-roleRef:
-    kind: Role
-    name: reader
-subjects:
-- kind: ServiceAccount
-  name: web
-  namespace: elsewhere
-kind: RoleBinding
-"""
 SMALL = """\
 spec:
   replicas: 2
@@ -39,16 +22,6 @@ spec:
       image: log:2
 """
 LINES = lines_of(SMALL, 0, len(SMALL))
-NESTED = "spec:\n  template:\n    metadata:\n      labels:\n        app: x\n"
-INWARDS = lines_of(NESTED, 0, len(NESTED))
-OUTWARDS = [
-    Line(0, 12, False, "a.b.c"),
-    Line(10, 12, False, "a.b.d"),
-    Line(20, 8, False, "a.e"),
-    Line(30, 4, False, "f"),
-    Line(40, -1, False, ""),
-]
-"""A piece that begins deep inside, and two blocks that end behind it."""
 
 
 @exercise(
@@ -58,70 +31,49 @@ OUTWARDS = [
     time_limit=2,
     hints=(
         "Find the separators first: `re.finditer` with `re.MULTILINE` gives their matches, and `^` "
-        "is the beginning of a line. The document begins right behind the dashes, so the pattern "
+        "is the beginning of a line. The document begins right after the dashes, so the pattern "
         "may look at what follows them, and must not take it.",
-        "A lookahead looks without taking: `---(?=…)`. Inside stands what may follow: white space, "
+        "A lookahead looks without taking: `---(?=…)`. In it is what may follow: white space, "
         "`\\s`, or the end of the text, `\\Z`.",
         "With n separators there are n + 1 stretches: they begin at 0 and at each match's `end()`, "
         "and they end at each match's `start()` and at `len(text)`. `zip` pairs the two lists. "
-        'Keep a stretch if any of its lines, stripped, is neither empty nor begins with `"#"`.',
+        "Keep a stretch if any of its lines, stripped, is neither empty nor begins with `#`. "
+        '`split("\\n")` gives its lines; `splitlines` also cuts at characters that end none here.',
     ),
 )
 def check_split_stream(call: Probe) -> None:
-    """Take one case a rule of the separator, then the documents that hold nothing."""
-    call("a: 1\n---\nb: 2\n").gives(
-        [Span(0, 5, "a: 1\n"), Span(8, 14, "\nb: 2\n")],
-        because="a document begins right behind the three dashes",
-    )
-    call("a: 1\n").gives([Span(0, 5, "a: 1\n")], because="a stream without a separator")
-    call("---\na: 1").gives(
-        [Span(3, 8, "\na: 1")], because="a separator may be the first line; before it is nothing"
-    )
-    call("a: 1\n---").gives(
-        [Span(0, 5, "a: 1\n")], because="the end of the text may follow the dashes"
-    )
-    call("a: ----\n ---\n---b: 2\n").gives(
-        [Span(0, 21, "a: ----\n ---\n---b: 2\n")],
-        because="a separator begins its line, and white space follows it",
-    )
-    call("a: 1\n---- \n---#\n").gives(
-        [Span(0, 16, "a: 1\n---- \n---#\n")],
-        because="four dashes are no separator, nor are three with a '#' right behind",
-    )
-    call("---\n# nothing\n--- {b: 2}").gives(
-        [Span(17, 24, " {b: 2}")], because="what follows on the separator's line is the document's"
-    )
-    call("a: 1\n--- # the next\nb: 2\n---\t\nc: 3\n").gives(
-        [
-            Span(0, 5, "a: 1\n"),
-            Span(8, 25, " # the next\nb: 2\n"),
-            Span(28, 35, "\t\nc: 3\n"),
-        ],
-        because="a space or a tab is white space, too",
-    )
-    call(WINDOWS).gives(
-        [Span(0, 9, "kind: A\r\n"), Span(12, 23, "\r\nkind: B\r\n")],
-        because="lines may end with CRLF",
-    )
-    call(SCRIPT).gives(
-        [Span(0, 48, SCRIPT[:48]), Span(51, 60, SCRIPT[51:])],
-        because="within a script every line is indented, so its dashes separate nothing",
-    )
-    call("a: |\n  x\n---\nb: 2\n").gives(
-        [Span(0, 9, "a: |\n  x\n"), Span(12, 18, "\nb: 2\n")],
-        because="in column 0 it separates, even where a block of text was open",
-    )
-    call("").gives([], because="there is nothing in it")
-    call("---\n\n---\n   # only this\n---\n").gives(
-        [], because="every document is blank or a comment, if an indented one"
-    )
-    call("# above\na: 1\n").gives(
-        [Span(0, 13, "# above\na: 1\n")], because="a comment stays with what follows it"
-    )
-    call("---\na: 1\n---\na: 1\n").gives(
-        [Span(3, 9, "\na: 1\n"), Span(12, 18, "\na: 1\n")],
-        because="two documents may say the same; offsets are counted, not looked up",
-    )
+    """Take one stream a rule: of the separator, of lines, of documents that hold nothing."""
+    for text, places, because in STREAMS:
+        call(text).gives([Span(a, b, text[a:b]) for a, b in places], because=because)
+
+
+STREAMS: tuple[tuple[str, list[tuple[int, int]], str], ...] = (
+    ("a: 1\n", [(0, 5)], "a stream without a separator is one document, to its last line end"),
+    ("a: 1\n---\nb: 2\n", [(0, 5), (8, 14)], "a document begins right after the three dashes"),
+    ("---\na: 1", [(3, 8)], "a separator may be the first line; before it is nothing"),
+    ("a: 1\n---", [(0, 5)], "the end of the text may follow the dashes"),
+    ("a: ----\n", [(0, 8)], "a separator begins its line"),
+    ("a:\n ---\n", [(0, 8)], "a separator is in column 0: indented dashes are text"),
+    ("---b: 2\n", [(0, 8)], "white space follows a separator, and here it is a letter"),
+    ("a: 1\n----\n", [(0, 10)], "four dashes are no separator"),
+    ("a: 1\n---#\n", [(0, 10)], "white space follows a separator, and here it is a '#'"),
+    ("a: 1\n--- {b: 2}", [(0, 5), (8, 15)], "the rest of the separator's line is the next one's"),
+    ("a: 1\n---\tb: 2\n", [(0, 5), (8, 14)], "a tab is white space, as a space is"),
+    ("a: 1\r\n---\r\nb: 2\r\n", [(0, 6), (9, 17)], "lines may end with CRLF"),
+    ("a: x\u2028--- y\n", [(0, 11)], "a line feed or CRLF ends a line; U+2028 does not"),
+    ("a: x\f--- y\n", [(0, 11)], "a line feed or CRLF ends a line; a form feed does not"),
+    ("a: |\n  ---\n  x\n", [(0, 15)], "within a script every line is indented"),
+    ("a: |\n  x\n---\nb: 2\n", [(0, 9), (12, 18)], "in column 0 it separates, even after a script"),
+    ("", [], "there is nothing in it"),
+    ("\n  \n---\na: 1\n", [(7, 13)], "the first document holds blank lines only"),
+    ("# nothing\n---\na: 1\n", [(13, 19)], "the first document holds a comment only"),
+    ("  # nothing\n---\na: 1\n", [(15, 21)], "a comment may be indented; there is nothing else"),
+    ("# above\na: 1\n# below\n", [(0, 21)], "a comment stays with what it is above or below"),
+    ("a: 1\n--- # two\nb: 2\n", [(0, 5), (8, 20)], "not all lines of the second are comments"),
+    ("{}\n", [(0, 3)], "its line is neither blank nor a comment"),
+    ("---\na: 1\n---\na: 1\n", [(3, 9), (12, 18)], "documents may be alike: offsets are counted"),
+)
+"""A stream, where its documents begin and end, and why."""
 
 
 @exercise(
@@ -141,56 +93,110 @@ def check_split_stream(call: Probe) -> None:
     ),
 )
 def check_read_identity(call: Probe) -> None:
-    """Begin with plain documents, go on to every name that is somebody else's."""
-    call("kind: Role\nmetadata:\n  name: reader\n").gives(
-        Identity("Role", "reader", None, None), because="what is not there is None"
-    )
-    call("kind: Role\nmetadata:\n  labels:\n    name: x\n  name: y\n").gives(
-        Identity("Role", "y", None, None), because="a label is a child of `labels`"
-    )
-    call("metadata:\n  name: x\n  labels:\n    namespace: y\n").gives(
-        Identity(None, "x", None, None), because="below a label nothing is the resource's own"
-    )
-    call("kind: Role\nmetadata: # none\nroleRef:\n  name: x\n").gives(
+    """Begin with plain documents, go on to names that belong to something else."""
+    for document, identity, because in DOCUMENTS:
+        call(document).gives(identity, because=because)
+
+
+DOCUMENTS = (
+    (
+        "kind: Role\nmetadata:\n  name: reader\n",
+        Identity("Role", "reader", None, None),
+        "what is not there is None",
+    ),
+    (
+        "metadata:\n  labels:\n    name: x\n  name: y\n",
+        Identity(None, "y", None, None),
+        "x is the `name` of `labels`, which is deeper than the children of `metadata`",
+    ),
+    (
+        "metadata:\n  name: x\n  labels:\n    name: y\n",
+        Identity(None, "x", None, None),
+        "y is the `name` of `labels`, which is deeper than the children of `metadata`",
+    ),
+    (
+        "metadata:\n    name: web\n",
+        Identity(None, "web", None, None),
+        "`metadata` may be indented by four spaces: the first child says in which column all are",
+    ),
+    (
+        "kind: Role\nmetadata: # none\nroleRef:\n  name: x\n",
         Identity("Role", None, None, None),
-        because="`metadata` ends with the next key in column 0",
-    )
-    call("spec:\n  kind: Pod\nkind: Job\napiVersion: v1\n").gives(
-        Identity("Job", None, None, "v1"), because="the resource's own `kind` is in column 0"
-    )
-    call("metadata:\n  name: x\nsubjects:\n- kind: Y\n  name: z\nkind: A\n").gives(
-        Identity("A", "x", None, None), because="`metadata` may come before `kind`"
-    )
-    call(BINDING).gives(
-        Identity("RoleBinding", "readers", "shop", "rbac/v1"),
-        because="`roleRef` and `subjects` are not `metadata`, and keys come in any order",
-    )
-    call("kind: Kustomization\nnamespace: shop\nresources:\n- web.yaml\n").gives(
+        "`metadata` ends with the next key in column 0",
+    ),
+    (
+        "kind: RoleBinding\nroleRef:\n  kind: Role\n",
+        Identity("RoleBinding", None, None, None),
+        "the second `kind` is not in column 0: it belongs to `roleRef`",
+    ),
+    (
+        "apiVersion: v1\nspec:\n  apiVersion: v2\n",
+        Identity(None, None, None, "v1"),
+        "the second `apiVersion` is not in column 0: it belongs to `spec`",
+    ),
+    (
+        "spec:\n  apiVersion: v2\n  kind: Pod\nkind: Job\napiVersion: v1\n",
+        Identity("Job", None, None, "v1"),
+        "the first `kind` is not in column 0: it belongs to `spec`",
+    ),
+    (
+        "kind: A\nsubjects:\n- kind: B\n  name: z\n",
+        Identity("A", None, None, None),
+        "a line with a dash is an item of a list; its keys are the item's",
+    ),
+    (
+        "metadata:\n  name: x\n  namespace: y\nkind: A\n",
+        Identity("A", "x", "y", None),
+        "`metadata` may come before `kind`",
+    ),
+    (
+        "kind: Kustomization\nnamespace: shop\n",
         Identity("Kustomization", None, None, None),
-        because="a `namespace` in column 0 is not the resource's own",
-    )
-    call("kind: CronJob\nspec:\n  name: x\n  metadata:\n    name: y\n").gives(
-        Identity("CronJob", None, None, None), because="this `metadata` is not in column 0"
-    )
-    call("metadata:\n    name: web\n    labels:\n        namespace: x\nkind: Pod\n").gives(
-        Identity("Pod", "web", None, None), because="`metadata` may be indented by four spaces"
-    )
-    call("\n# a comment\n\nkind: 'Pod'\nmetadata:\n\n  # another\n  name: 12\n").gives(
-        Identity("Pod", "12", None, None), because="blank lines and comments change nothing"
-    )
-    call("kind: Pod\r\nmetadata:\r\n  name: web\r\n").gives(
-        Identity("Pod", "web", None, None), because="lines may end with CRLF"
-    )
-    call("{{- if .on }}\nkind: Job\nmetadata:\n  name: {{ .name }}-x\n{{- end }}\n").gives(
-        Identity("Job", "{{ .name }}-x", None, None), because="a template is read as it is written"
-    )
-    call("kind: Pod\nmetadata:\n  name:\n").gives(
-        Identity("Pod", "", None, None), because="the key is there, its value is empty"
-    )
-    call("apiVersion: v1\nmetadata:\n  managedBy:\n  - kind: X\n    name: y\n  name: web\n").gives(
-        Identity(None, "web", None, "v1"), because="an item's keys are deeper than the children"
-    )
-    call("just text\n").gives(Identity(None, None, None, None), because="there are no keys in it")
+        "this `namespace` is in column 0, and not a child of `metadata`",
+    ),
+    (
+        "kind: CronJob\nspec:\n  metadata:\n    name: y\n",
+        Identity("CronJob", None, None, None),
+        "this `metadata` is not in column 0",
+    ),
+    (
+        "metadata:\n  managedBy:\n  - kind: X\n    name: y\n  name: web\n",
+        Identity(None, "web", None, None),
+        "an item's keys are deeper than the children",
+    ),
+    (
+        "metadata:  # whose\n  name: 'web'  # in front\n",
+        Identity(None, "web", None, None),
+        "keys and values come without quotes and comments, as `read_key` gives them",
+    ),
+    (
+        "metadata:\n  name: 12\n",
+        Identity(None, "12", None, None),
+        "a value is the text that is written there, and no number",
+    ),
+    (
+        "kind: Pod\nmetadata:\n  name:\n",
+        Identity("Pod", "", None, None),
+        "the key is there, and its value is empty",
+    ),
+    (
+        "\n# a comment\nkind: Pod\nmetadata:\n\n  # another\n  name: web\n",
+        Identity("Pod", "web", None, None),
+        "blank lines and comments change nothing",
+    ),
+    (
+        "kind: Pod\r\nmetadata:\r\n  name: web\r\n",
+        Identity("Pod", "web", None, None),
+        "lines may end with CRLF",
+    ),
+    (
+        "{{- if .on }}\nkind: Job\nmetadata:\n  name: {{ .name }}-x\n{{- end }}\n",
+        Identity("Job", "{{ .name }}-x", None, None),
+        "a template is read as it is written",
+    ),
+    ("just text\n", Identity(None, None, None, None), "there are no keys in it"),
+)
+"""A document, who it is, and why."""
 
 
 @exercise(
@@ -199,7 +205,7 @@ def check_read_identity(call: Probe) -> None:
     points=3,
     time_limit=2,
     hints=(
-        "Begin with the numbers of the lines in reach: those behind `at`, up to and with the last "
+        "Begin with the numbers of the lines in reach: those after `at`, up to and with the last "
         "line of the list, whose `start` is at most `limit`. Each rule looks at these.",
         "Rule 1: the first of them with `lines[i].depth < lines[at].depth`. Return its number.",
         "Rule 2: leave out those that are `first`. Of the others you need the smallest depth and, "
@@ -209,31 +215,50 @@ def check_read_identity(call: Probe) -> None:
     ),
 )
 def check_next_cut(call: Probe) -> None:
-    """Follow the small example, then take one case a rule."""
-    steps = (
-        (0, 70, 2, "lines 1 and 2 have depth 4, and line 1 is a first"),
-        (2, 90, 5, "lines 4 and 5 have depth 12, and the last of equals counts"),
-        (5, 139, 7, "line 7 has depth 9, which is less than 12: the block is over"),
-        (7, 173, 9, "the end has depth -1, and nothing is shallower"),
-    )
-    for at, limit, gives, because in steps:
-        judged(call(LINES, at, limit), gives, because)
-    judged(call(LINES, 5, 89), 6, "line 6 is a first, and nothing else is in reach")
-    judged(call(LINES, 4, 60), 5, "no line starts at 60 or before, so the next one it is")
-    judged(call(INWARDS, 0, 45), 1, "every line in reach is a first, so the next one it is")
-    judged(
-        call(LINES, 0, 138), 9, "the end of the resource is in reach, and it is shallower than 0"
-    )
-    judged(
-        call(LINES, 0, 20), 2, "a line that starts at the limit is in reach: the piece ends there"
-    )
-    judged(call(LINES, 0, 137), 2, "line 2 is the shallowest; 3, 7 and 8 are deeper")
-    judged(call(LINES, 3, 110), 7, "line 7 is as deep as line 3, and the shallowest in reach")
-    judged(
-        call(OUTWARDS, 0, 35), 2, "depths 12, 12, 8, 4: the piece ends with the first block to end"
-    )
-    judged(call(OUTWARDS, 0, 15), 1, "depths 12, 12: line 1 is no shallower than line 0, so rule 2")
-    judged(call(OUTWARDS, 3, 99), 4, "the last piece ends where the resource ends")
+    """Follow the lab's small example, then take one case a rule."""
+    for at, limit, number, because in CUTS:
+        case = call(LINES, at, limit)
+        case.label = f"next_cut(lines, {at}, {limit})"  # the lab has the same `lines`
+        judged(case, number, because)
+    inwards = [Line(0, 0, False, "a"), Line(3, 4, True, "a.b"), Line(8, 8, True, "a.b.c"), END]
+    judged(call(inwards, 0, 10), 1, "every line in reach is a first, so the next one it is")
+    outwards = [
+        Line(0, 12, False, "a.b.c"),
+        Line(10, 8, False, "a.d"),
+        Line(20, 4, False, "e"),
+        END,
+    ]
+    judged(call(outwards, 0, 25), 1, "line 1 is the first that is shallower; line 2 comes later")
+    judged(call(outwards, 2, 99), 3, "the last piece ends where the resource ends")
+    alike = [
+        Line(0, 8, False, "a.b"),
+        Line(5, 12, True, "a.b.c"),
+        Line(10, 8, False, "a.d"),
+        Line(20, 8, False, "a.e"),
+        END,
+    ]
+    judged(call(alike, 0, 25), 3, "no line in reach is shallower than line 0, so rule 2 decides")
+
+
+END = Line(30, -1, False, "")
+CUTS = (
+    (0, 70, 2, "lines 1 and 2 have depth 4, and line 1 is a first"),
+    (
+        2,
+        90,
+        5,
+        "of 3 to 6, which are in reach, 3 is a first, 4 and 5 are equals, and the last counts",
+    ),
+    (5, 139, 7, "line 7 has depth 9, which is less than 12: the block is over"),
+    (7, 173, 9, "the end has depth -1, and nothing is shallower"),
+    (5, 89, 6, "line 6 is a first, and nothing else is in reach"),
+    (4, 60, 5, "no line starts at 60 or before, so the next one it is"),
+    (0, 20, 2, "a line that starts at the limit is in reach: the piece ends there"),
+    (0, 138, 9, "the end of the resource is in reach, and it is shallower than 0"),
+    (0, 137, 2, "line 2 is the shallowest that is not a first"),
+    (3, 110, 7, "line 7 is as deep as line 3, and the shallowest in reach"),
+)
+"""Where a piece of `LINES` begins, the limit, the line before which it ends, and why."""
 
 
 @exercise(
@@ -245,7 +270,7 @@ def check_next_cut(call: Probe) -> None:
     hints=(
         "Put the words of the first line into a list and join those that are there: "
         '`" ".join(filter(None, …))` leaves out None and "".',
-        "Then add `in namespace …`, behind a space if anything stands before it.",
+        "Then add `in namespace …`, after a space if anything stands before it.",
         "The second line is the path, then `at` and the place inside, where there is one. Begin "
         'each line that is not empty with `"# "` and end it with a line feed; `" ".join(line.split('
         "))` makes one line of a value that has several.",
@@ -260,14 +285,14 @@ def check_make_header(call: Probe) -> None:
     )
     call(web, "base/web.yaml").gives(
         "# apps/v1 Deployment web in namespace shop\n# base/web.yaml\n",
-        because="a whole resource lies nowhere inside itself",
+        because="no place inside it is given, so there is no `at`",
     )
     call(web).gives(
         "# apps/v1 Deployment web in namespace shop\n", because="a line of nothing is left out"
     )
     call(web, "", "spec.template").gives(
         "# apps/v1 Deployment web in namespace shop\n# at spec.template\n",
-        because="no path, so no space before `at`",
+        because="there is no path, so no space before `at`",
     )
     call(ResourceSpan("Deployment", "web", None, "apps/v1", 0, 9, 1, 1, 0), "a.yaml").gives(
         "# apps/v1 Deployment web\n# a.yaml\n", because="a resource may have no namespace"
@@ -279,13 +304,13 @@ def check_make_header(call: Probe) -> None:
         "# v1 Kustomization\n# a.yaml\n", because="an empty name is no name"
     )
     call(ResourceSpan(None, None, "shop", None, 0, 9, 1, 1, 0), "a.yaml").gives(
-        "# in namespace shop\n# a.yaml\n", because="no word before it, so no space"
+        "# in namespace shop\n# a.yaml\n", because="there is no word before `in`, so no space"
     )
     call(ResourceSpan(None, None, None, None, 0, 9, 1, 1, 0), "a.yaml", "jobs[2]").gives(
-        "# a.yaml at jobs[2]\n", because="nothing is known about it but where it lies"
+        "# a.yaml at jobs[2]\n", because="a line of nothing is left out, here the first"
     )
     call(ResourceSpan(None, None, None, None, 0, 9, 1, 1, 0)).gives("", because="nothing is known")
-    call(ResourceSpan("Job", "two\nlines", None, "v1", 0, 9, 1, 1, 0), "a  b.yaml").gives(
+    call(ResourceSpan("Job", "two\n\tlines", None, "v1", 0, 9, 1, 1, 0), "a  b.yaml").gives(
         "# v1 Job two lines\n# a b.yaml\n", because="any run of white space becomes one space"
     )
 

@@ -85,6 +85,10 @@ def drops_what_begins_with_a_comment(text):
     return [span for span in _stretches(text) if _says(span.text.strip())]
 
 
+def drops_what_ends_with_a_comment(text):
+    return [span for span in _stretches(text) if _says(span.text.strip().split("\n")[-1])]
+
+
 def strips_its_documents(text):
     return [Span(span.start, span.end, span.text.strip()) for span in _full(_stretches(text))]
 
@@ -100,6 +104,26 @@ def returns_the_texts(text):
 
 def loses_the_last(text):
     return _full(_stretches(text)[:-1])
+
+
+def _by_lines(text, lines, separates):
+    spans, begin, at = [], 0, 0
+    for line in lines:
+        if separates(line):
+            spans.append(Span(begin, at, text[begin:at]))
+            begin = at + 3
+        at += len(line)
+    return _full([*spans, Span(begin, len(text), text[begin:])])
+
+
+def wants_a_space_before_the_rest(text):
+    lines = re.findall(r"[^\n]*\n|[^\n]+", text)
+    return _by_lines(text, lines, lambda line: line.rstrip() == "---" or line.startswith("--- "))
+
+
+def knows_other_line_ends(text):
+    lines = text.splitlines(keepends=True)
+    return _by_lines(text, lines, lambda line: re.match(r"---(?=\s|\Z)", line))
 
 
 # --- 2.2 read_identity ---
@@ -139,6 +163,34 @@ def takes_the_first_of_each(document):
 def takes_the_last_of_each(document):
     keys = {key.name: key.value for line in document.splitlines() if (key := read_key(line))}
     return _identity(keys, keys)
+
+
+def takes_the_last_kind(document):
+    who = _identity(*_read(document))
+    kinds = [key.value for line in document.splitlines() if (key := read_key(line))
+             and key.name == "kind"]  # fmt: skip
+    return who._replace(kind=kinds[-1] if kinds else None)
+
+
+def takes_the_last_version(document):
+    who = _identity(*_read(document))
+    found = re.findall(r"^ *apiVersion: *(.+?)\r?$", document, re.MULTILINE)
+    return who._replace(api_version=found[-1] if found else None)
+
+
+def takes_the_keys_of_items(document):
+    return _identity(*_read(document.replace("- ", "", 1)))
+
+
+def keeps_quotes_and_comments(document):
+    who = _identity(*_read(document))
+    found = re.search(r"^  name: *(.*?)\r?$", document, re.MULTILINE) if who.name else None
+    return who._replace(name=found[1]) if found else who
+
+
+def wants_metadata_alone_on_its_line(document):
+    own, children = _read(document)
+    return _identity(own, children if re.search(r"^metadata:\r?$", document, re.M) else {})
 
 
 def takes_nested_keys(document):
@@ -234,6 +286,12 @@ def ends_with_the_outermost_block(lines, at, limit):
 def ends_at_the_next_sibling(lines, at, limit):
     within = [i for i in _reach(lines, at, limit) if lines[i].depth <= lines[at].depth]
     return within[0] if within else _right(lines, at, limit)
+
+
+def ends_where_any_line_is_shallower_than_the_one_above(lines, at, limit):
+    within = [i for i in _reach(lines, at, limit) if lines[i].depth < lines[i - 1].depth]
+    ends = [i for i in within if lines[i].depth <= lines[at].depth]
+    return ends[0] if ends else _right(lines, at, limit)
 
 
 def takes_the_first_of_equals(lines, at, limit):
@@ -359,6 +417,11 @@ def keeps_line_breaks(resource, source_path="", where=""):
     return "".join(f"# {line}\n" for line in lines if line)
 
 
+def leaves_tabs(resource, source_path="", where=""):
+    lines = (_who(resource), _where(source_path, where))
+    return "".join("# " + re.sub(r" +|\n", " ", line) + "\n" for line in lines if line)
+
+
 def puts_the_kind_first(resource, source_path="", where=""):
     words = _who(resource).split(" ")
     return _header(" ".join([*words[1:2], *words[:1], *words[2:]]), _where(source_path, where))
@@ -367,46 +430,55 @@ def puts_the_kind_first(resource, source_path="", where=""):
 MUTANTS = {
     "2.1": {
         splits_at_any_dashes: "a separator begins its line",
-        splits_at_whole_lines: "right behind the three dashes",
-        takes_the_line_end_along: "right behind the three dashes",
+        splits_at_whole_lines: "right after the three dashes",
+        takes_the_line_end_along: "right after the three dashes",
         knows_no_end_of_text: "the end of the text may follow the dashes",
         knows_no_first_line: "a separator may be the first line",
-        sees_every_line_that_begins_with_dashes: "a separator begins its line",
-        strips_before_it_looks: "a separator begins its line",
-        drops_the_rest_of_the_line: "what follows on the separator's line",
+        sees_every_line_that_begins_with_dashes: "here it is a letter",
+        strips_before_it_looks: "indented dashes are text",
+        drops_the_rest_of_the_line: "the rest of the separator's line",
         sees_unix_lines_only: "lines may end with CRLF",
-        looks_at_the_first_line_alone: "right behind the three dashes",
-        knows_no_tab: "a space or a tab is white space",
+        looks_at_the_first_line_alone: "right after the three dashes",
+        knows_no_tab: "a tab is white space",
+        wants_a_space_before_the_rest: "a tab is white space",
+        knows_other_line_ends: "U+2028 does not",
         keeps_what_is_empty: "before it is nothing",
-        keeps_comments_alone: "split_stream('---\\n# nothing",
-        overlooks_indented_comments: "if an indented one",
-        drops_what_begins_with_a_comment: "split_stream('a: 1\\n--- # the next",
-        strips_its_documents: "right behind the three dashes",
-        looks_its_documents_up: "offsets are counted, not looked up",
-        returns_the_texts: "right behind the three dashes",
-        loses_the_last: "right behind the three dashes",
+        keeps_comments_alone: "holds a comment only",
+        overlooks_indented_comments: "a comment may be indented",
+        drops_what_begins_with_a_comment: "above or below",
+        drops_what_ends_with_a_comment: "above or below",
+        strips_its_documents: "to its last line end",
+        looks_its_documents_up: "offsets are counted",
+        returns_the_texts: "'a: 1\\n'",
+        loses_the_last: "to its last line end",
     },
     "2.2": {
-        takes_the_first_of_each: "a label is a child of `labels`",
-        takes_the_last_of_each: "below a label nothing",
-        takes_nested_keys: "a label is a child of `labels`",
+        takes_the_first_of_each: "deeper than the children of `metadata`",
+        takes_the_last_of_each: "deeper than the children of `metadata`",
+        takes_the_last_kind: "it belongs to `roleRef`",
+        takes_the_last_version: "the second `apiVersion`",
+        takes_the_keys_of_items: "its keys are the item's",
+        takes_nested_keys: "deeper than the children of `metadata`",
         never_leaves_metadata: "`metadata` ends with the next key in column 0",
-        expects_two_spaces: "keys come in any order",
-        takes_the_namespace_of_column_0: "a `namespace` in column 0 is not the resource's own",
+        expects_two_spaces: "`metadata` may be indented by four spaces",
+        takes_the_namespace_of_column_0: "this `namespace` is in column 0",
         wants_metadata_last: "`metadata` may come before `kind`",
         takes_any_metadata: "this `metadata` is not in column 0",
+        keeps_quotes_and_comments: "without quotes and comments",
+        wants_metadata_alone_on_its_line: "without quotes and comments",
         says_empty_for_what_is_missing: "what is not there is None",
         says_none_for_what_is_empty: "its value is empty",
         swaps_name_and_namespace: "what is not there is None",
         puts_the_version_first: "what is not there is None",
         returns_a_plain_tuple: "what is not there is None",
-        asks_a_parser: "12 (int)",
+        asks_a_parser: "and no number",
     },
     "2.3": {
         never_ends_with_the_block: "the block is over",
         ends_with_the_outermost_block: "next_cut(",
         ends_at_the_next_sibling: "next_cut(",
-        takes_the_first_of_equals: "the last of equals counts",
+        ends_where_any_line_is_shallower_than_the_one_above: "so rule 2 decides",
+        takes_the_first_of_equals: "4 and 5 are equals",
         parts_a_block_from_its_first_line: "next_cut(",
         takes_the_last_in_reach: "next_cut(",
         takes_the_deepest: "next_cut(",
@@ -424,10 +496,11 @@ MUTANTS = {
         always_names_a_namespace: "a resource may have no namespace",
         forgets_the_namespace: "in namespace shop",
         forgets_where_inside: "at spec.template",
-        always_says_at: "a whole resource lies nowhere inside itself",
+        always_says_at: "so there is no `at`",
         is_no_comment: "each a comment",
         writes_empty_lines: "a line of nothing is left out",
         ends_without_a_line_end: "with its line end",
+        leaves_tabs: "any run of white space",
         keeps_line_breaks: "any run of white space",
         puts_the_kind_first: "two lines",
     },
