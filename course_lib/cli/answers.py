@@ -139,6 +139,8 @@ def _banner(prepared: Prepared, chosen: Generator, embedder: EmbeddingClient) ->
 
 def _sources(done: Answer, show_passages: bool) -> None:
     """Print what the answer cites; all passages where it cites none of them."""
+    from course_lib.records import embedded_text
+    from course_lib.retriever.excerpts import excerpt
     from course_lib.retriever.versions import named
 
     cited = [one for one in done.passages if one.index in done.citations]
@@ -151,7 +153,8 @@ def _sources(done: Answer, show_passages: bool) -> None:
                     f"      in {named([one.result.branch])}, and the same in {named(one.also_in)}"
                 )
             if show_passages:
-                _print(textwrap.indent(one.text.strip("\n"), "      ") + "\n")
+                text = embedded_text(excerpt(one.result), one.result.metadata.get("header"))
+                _print(textwrap.indent(text, "      ") + "\n")
     else:
         _say("--show-sources prints what came nearest")
     for citation in done.flagged:

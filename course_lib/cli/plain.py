@@ -100,7 +100,7 @@ def ask(
         listed = [{**asdict(one.result), "also_in": list(one.also_in)} for one in found]
         _print(json.dumps(listed, ensure_ascii=False, indent=2))
     else:
-        _print_results(found, LEGENDS.get(rerank or mode, ""))
+        _print_results(found, question, LEGENDS.get(rerank or mode, ""))
 
 
 def ask_at_once(words: list[str]) -> bool:
@@ -176,10 +176,11 @@ def _check_repo(conn: psycopg.Connection, repo: str) -> None:
         )
 
 
-def _print_results(found: list[Found], legend: str) -> None:
+def _print_results(found: list[Found], question: str, legend: str) -> None:
     import shutil
     import textwrap
 
+    from course_lib.retriever.excerpts import excerpt
     from course_lib.retriever.versions import named
 
     if not found:
@@ -195,7 +196,7 @@ def _print_results(found: list[Found], legend: str) -> None:
         similarity = f"similarity {result.similarity_score:.3f}"
         numbers = f"score {result.score:.4f}, {similarity}" if legend else similarity
         _print(f"{_styled(f'{place}. {where}', BOLD)}  {result.name}  {_styled(numbers, DIM)}")
-        text = textwrap.shorten(" ".join(result.content.split()), 300, placeholder=" …")
+        text = excerpt(result, question, 300)
         _print(textwrap.indent(textwrap.fill(text, width - 3), "   "))
         if one.also_in:
             also = f"in {named([result.branch])}, and the same in {named(one.also_in)}"

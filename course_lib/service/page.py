@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from typing import Annotated, Any
 from urllib.parse import urlsplit
@@ -15,6 +14,7 @@ from pydantic import StringConstraints, ValidationError
 
 from course_lib import __version__
 from course_lib.records import PARTITIONS
+from course_lib.retriever.excerpts import excerpt, words_in
 from course_lib.retriever.versions import Found, named
 from course_lib.service.models import SearchRequest
 from course_lib.service.problems import ProblemError
@@ -29,13 +29,6 @@ SECURITY_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
 }
-# Words that stand in nearly every text: marked, they would hide the others.
-_COMMON = frozenset(
-    "a an and are as at be but by can do does for from has have how i if in into is it its my no "
-    "not of on or so that the their then there these this to was what when where which who why "
-    "will with you your".split()
-)
-
 Field = Annotated[str, StringConstraints(max_length=1000)]
 
 
@@ -86,11 +79,9 @@ def highlighted(text: str, question: str) -> Markup:
     >>> print(highlighted("Drifts & <b>decay</b>", "What is drift?"))
     <mark>Drifts</mark> &amp; &lt;b&gt;decay&lt;/b&gt;
     """
-    words = {word for word in re.findall(r"\w+", question.casefold()) if word not in _COMMON}
-    if not words:
+    pattern = words_in(question)
+    if pattern is None:
         return escape(text)
-    longest_first = sorted(map(re.escape, words), key=len, reverse=True)
-    pattern = re.compile(rf"\b((?:{'|'.join(longest_first)})(?:s|es|ed|ing)?)\b", re.IGNORECASE)
     # Every second part is a word that was found.
     parts = pattern.split(text)
     return Markup("").join(
@@ -127,7 +118,7 @@ def _shown(one: Found, question: str) -> dict[str, Any]:
         # An address may come from a tenant's record: only the web's own kinds become links.
         "link": link if urlsplit(link).scheme in ("http", "https") else "",
         "similarity": result.similarity_score,
-        "content": highlighted(result.content.strip("\n"), question),
+        "content": highlighted(excerpt(result), question),
     }
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from html import unescape
 
 import httpx
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from course_lib.embedder import EmbeddingClient
 from course_lib.records import Chunk
 from course_lib.service.page import highlighted
+from course_lib.settings import project_root
 from course_lib.store import connect, write_chunks
 from tests.service.browser import CHROMIUM, Browser, browser
 from tests.service.conftest import Index
@@ -30,6 +32,19 @@ def test_a_question_shows_results_with_marked_words_and_scores(client: httpx.Cli
     assert html.count("<article") == 3 and "model-monitoring.md:" in html
     assert "<mark>drift</mark>" in html and "similarity 0." in html and "3 results" in html
     assert '<option value="hybrid" selected>' in html
+
+
+def test_a_result_on_the_page_begins_with_a_word(client: httpx.Client) -> None:
+    asked = {"q": "How is drift measured?", "top_k": "50", "repo": "documents"}
+    html = client.get("/", params=asked).text
+    texts = re.findall(r"<pre[^>]*>(.*?)</pre>", html, re.DOTALL)
+    firsts = [re.findall(r"\w+", unescape(re.sub(r"<[^>]+>", "", text)))[0] for text in texts]
+    assert len(firsts) == 50 and set(firsts) <= words_of_the_documents()
+
+
+def words_of_the_documents() -> set[str]:
+    pages = (project_root() / "data" / "documents").glob("*.md")
+    return {word for page in pages for word in re.findall(r"\w+", page.read_text("utf-8"))}
 
 
 def test_filters_are_kept_and_applied(client: httpx.Client) -> None:

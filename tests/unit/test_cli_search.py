@@ -3,6 +3,7 @@
 import inspect
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -16,6 +17,7 @@ from course_lib.cli import plain
 from course_lib.cli import search as search_module
 from course_lib.cli.front_door import MODULES, build_app
 from course_lib.embedder import EmbeddingClient, describe
+from course_lib.settings import project_root
 from tests.unit.command_line import Course
 
 # What a search has no use for; openvino.tools.ovc converts models, which is done once.
@@ -183,6 +185,17 @@ def test_several_partitions_may_be_searched(course: Course, folder: Path) -> Non
 
     assert partitions() == {"issues", "my own"}
     assert partitions("-p", "documentation", "-p", "issues") == {"issues"}
+
+
+def test_what_is_shown_begins_with_a_word_and_json_holds_the_piece_itself(course: Course) -> None:
+    page = project_root() / "data" / "documents" / "what-is-mlops.md"
+    known = set(re.findall(r"\w+", page.read_text("utf-8")))
+    course("ingest", page)
+    asked = ("search", "model behaves differently", "-k", "20", "-t", "-1")
+    shown = re.findall(r"^\d+\. .*\n\W*(\w+)", course(*asked).stdout, re.MULTILINE)
+    contents = [one["content"] for one in json.loads(course(*asked, "--json").stdout)]
+    firsts = {re.findall(r"\w+", content)[0] for content in contents}
+    assert len(shown) == len(contents) > 10 and set(shown) <= known and not firsts <= known
 
 
 def test_filters_that_leave_nothing_are_no_error(course: Course, folder: Path) -> None:

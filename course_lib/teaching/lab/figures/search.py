@@ -7,6 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from course_lib.errors import InputError
+from course_lib.retriever.excerpts import Shown, excerpt
 from course_lib.teaching.lab.figures.base import (
     INK,
     MARKERS,
@@ -28,7 +29,7 @@ CELL = f"text-align: left; vertical-align: top; color: {INK}; background-color: 
 def ranking(
     results: Sequence[SearchResult], question: str = "", *, most: int = 160, mark: str = ""
 ) -> Figure:
-    """Show search results as a table: rank, score as a bar, source, and how the text begins.
+    """Show search results as a table: rank, score as a bar, source, and an excerpt.
 
     Parameters
     ----------
@@ -51,7 +52,7 @@ def ranking(
         )
         score = f"{bar}{result.similarity_score:.3f}"
         source = f"<b>{escape(result.document_name)}</b><br>piece {result.chunk_index}"
-        cells = (str(rank), score, source, _snippet(result.content, most, mark))
+        cells = (str(rank), score, source, _snippet(result, question, most, mark))
         columns = "".join(f'<td style="{CELL}">{cell}</td>' for cell in cells)
         rows.append(f"<tr>{columns}</tr>")
     head = "".join(
@@ -114,12 +115,8 @@ def recall_latency(
     return picture(figure, f"Recall against latency: {'; '.join(told)}.")
 
 
-def _snippet(text: str, most: int, mark: str) -> str:
-    plain = " ".join(text.split())
-    at = plain.casefold().find(mark.casefold()) if mark else -1
-    begin = max(0, at - most // 3) if at + len(mark) > most else 0
-    cut = plain[begin : begin + most]
-    shown = f"{'… ' if begin else ''}{cut}{' …' if begin + most < len(plain) else ''}"
+def _snippet(result: Shown, question: str, most: int, mark: str) -> str:
+    shown = excerpt(result, mark or question, most)
     at = shown.casefold().find(mark.casefold()) if mark else -1
     if at < 0:
         return escape(shown)
