@@ -93,6 +93,6 @@ def _compiled(name: str) -> str:
     if problems := find_problems(text):
         raise PipelineError(
             f"{name} was compiled to what cannot run: {'; '.join(problems)}",
-            hint="Mend the pipeline; Kubeflow would fail only in the middle of a run.",
+            hint="Mend the pipeline; a cluster would refuse it, or fail in the middle of a run.",
         )
     return text

@@ -1,6 +1,7 @@
 """References in compiled pipelines: an IR YAML goes in, what leads nowhere in it comes out.
 
-Kubeflow's own loader accepts all of it; a cluster finds out in the middle of a run.
+Kubeflow's own loader accepts all of it. A cluster refuses missing components and executors when a
+pipeline is submitted; a missing output it finds in the middle of a run.
 """
 
 from __future__ import annotations

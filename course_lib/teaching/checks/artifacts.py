@@ -1,7 +1,7 @@
 """Checks of a component's function: artifacts to call it with, and whether it stands alone.
 
-A component is a plain function until it is decorated, so it is called with files in a folder that
-goes away again.
+A component is a plain function until it is decorated, so it is called with files in a temporary
+folder.
 """
 
 from __future__ import annotations
@@ -9,39 +9,58 @@ from __future__ import annotations
 import builtins
 import dis
 import inspect
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from functools import cache
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import CodeType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from course_lib.teaching.checks.probe import Case, Probe
+from course_lib.teaching.checks.values import written
 
-__all__ = ["artifacts", "lines_of", "metadata_of", "stands_alone"]
+if TYPE_CHECKING:
+    from kfp.dsl import Dataset
+
+__all__ = ["counts_of", "dataset", "lines_of", "stands_alone", "written_dataset"]
 
 KNOWN = {"Input", "Output", "Dataset", "dsl", "kfp", "List", "Dict"}
 """Names that kfp puts above a component's text."""
 
 READS = {"LOAD_GLOBAL", "LOAD_NAME"}
 
+_NUMBERS = count(999_999, -1)
+"""Names of files: downwards, so that artifacts sorted by path are in another order than made."""
 
-@contextmanager
-def artifacts() -> Iterator[Callable[..., Any]]:
-    """Give a function that makes a Dataset in a folder that is deleted at the end."""
+_folder = cache(TemporaryDirectory)
+"""Where they are, until the process ends."""
+
+
+def dataset(lines: Sequence[str] | None = None, **metadata: float) -> Dataset:
+    """Return an artifact whose file holds these lines; without any its file is still to be written.
+
+    A failed check shows a call with such artifacts, which can be pasted into a cell.
+
+    Examples
+    --------
+    >>> part = dataset(["{}", "{}"], documents=1.0, chunks=2.0)
+    >>> len(open(part.path).readlines()), part.metadata["chunks"]
+    (2, 2.0)
+    """
     from kfp.dsl import Dataset
 
-    with TemporaryDirectory() as name:
-        folder = Path(name)
+    path = Path(_folder().name, str(next(_NUMBERS)))
+    if lines is not None:
+        text = "".join(f"{line}\n" for line in lines)
+        path.write_text(text, encoding="utf-8", newline="\n")
+    return Dataset(uri=str(path), metadata=dict(metadata))
 
-        def artifact(called: str, lines: Sequence[str] | None = None, **metadata: float) -> Any:
-            path = folder / called
-            if lines is not None:
-                text = "".join(f"{line}\n" for line in lines)
-                path.write_text(text, encoding="utf-8", newline="\n")
-            return Dataset(name=called, uri=str(path), metadata=dict(metadata))
 
-        yield artifact
+def written_dataset(lines: Sequence[str] | None = None, **metadata: float) -> str:
+    """Return the call of `dataset` that makes this artifact, as text."""
+    parts = [] if lines is None else [written(list(lines))]
+    return f"dataset({', '.join([*parts, *(f'{key}={n}' for key, n in metadata.items())])})"
 
 
 def lines_of(call: Probe, label: str, artifact: Any, because: str) -> Case:
@@ -51,12 +70,13 @@ def lines_of(call: Probe, label: str, artifact: Any, because: str) -> Case:
         call.fail(label, got="no file at chunks.path", expected="a file", because=because)
     text = path.read_bytes().decode("utf-8")
     lines = text.removesuffix("\n").split("\n") if text else []
-    return Case(call, f"{label}, the lines of chunks.path", value=lines)
+    return Case(call, f"{label}; open(chunks.path).readlines()", value=lines)
 
 
-def metadata_of(call: Probe, label: str, artifact: Any) -> Case:
-    """Return what an artifact's metadata are, to be judged."""
-    return Case(call, f"{label}, chunks.metadata", value=dict(artifact.metadata))
+def counts_of(call: Probe, label: str, artifact: Any) -> Case:
+    """Return the two counts in an artifact's metadata, to be judged; others may be there too."""
+    counts = {name: artifact.metadata.get(name) for name in ("documents", "chunks")}
+    return Case(call, f"{label}; chunks.metadata", value=counts)
 
 
 def stands_alone(call: Probe) -> None:

@@ -1,4 +1,4 @@
-"""Lab 09, the pipeline: shards, two components, how they are wired, and what the compiler wrote."""
+"""Lab 09, the pipeline: shards, two components, and how they are wired."""
 
 from __future__ import annotations
 
@@ -9,14 +9,24 @@ from typing import Any, get_type_hints
 
 from course_lib.loader import split_document
 from course_lib.records import Document
-from course_lib.teaching.checks.artifacts import artifacts, lines_of, metadata_of, stands_alone
+from course_lib.teaching.checks.artifacts import (
+    counts_of,
+    dataset,
+    lines_of,
+    stands_alone,
+    written_dataset,
+)
 from course_lib.teaching.checks.probe import Case, Probe, exercise
 from course_lib.teaching.checks.values import shown
 
 IMAGE = "checked:9.4"
 """Of the components that a check hands over, by which they are known in what was compiled."""
 
-NAMES = ("a.md", "b.md", "guide/Übersicht.md", "数据.md", "notes/2024 plan.md", "")
+PASTED = "from course_lib.teaching.checks.artifacts import dataset; "
+"""What a cell needs before the calls that a failed check shows."""
+
+WHOLE = 2**64
+"""So many shards that the remainder is the number itself."""
 
 
 @exercise(
@@ -30,23 +40,26 @@ NAMES = ("a.md", "b.md", "guide/Übersicht.md", "数据.md", "notes/2024 plan.md
     ),
 )
 def check_shard_of(call: Probe) -> None:
-    """Take the names of the text, then names with other letters, then what is no number."""
-    call("a.md", 2).gives(1, because="its eighth byte is dd, which is odd")
-    call("a.md", 3).gives(2, because="the remainder by 3 of the same number")
-    call("a.md", 7).gives(4, because="the remainder by 7 of the same number")
-    for name in NAMES:
-        call(name, 1).gives(0, because="there is no other shard")
-    call("数据.md", 1000).gives(911, because="the bytes are those of the name in UTF-8")
-    call("A.md", 1000).gives(427, because="another name, another number")
-    call("a.md", 0).raises(ValueError, because="there has to be a shard")
-    call("a.md", -2).raises(ValueError, because="there has to be a shard")
-
-
-CORPUS = {
-    "a.md": "# Apples\n\nApples keep for weeks.\n",
-    "b.md": "# Pears\n\n" + "Pears do not keep at all, and so on. " * 40,
-    "c.md": "# Überall\n\nÄpfel, in einer anderen Sprache.\n",
-}
+    """Take one shard, then as many as there are numbers, then few, then none."""
+    call("a.md", 1).gives(0, because="shards are counted from 0, and one shard takes every name")
+    call("a.md", WHOLE).gives(
+        18_360_274_731_189_692_333,
+        because="the first 8 bytes of the digest are fe cc cc 97 53 24 67 ad, the most significant "
+        "first; divided by so many shards, the whole number is left",
+    )
+    call("A.md", WHOLE).gives(
+        3_270_483_378_732_478_427, because="A.md is another name than a.md, with another digest"
+    )
+    call("ü.md", WHOLE).gives(
+        3_913_720_615_600_961_492,
+        because="in UTF-8 the name is the bytes c3 bc 2e 6d 64, whose digest begins with 36 50",
+    )
+    for shards, shard in {2: 1, 3: 2, 7: 4}.items():
+        call("a.md", shards).gives(
+            shard, because=f"18360274731189692333 divided by {shards} leaves {shard}"
+        )
+    call("a.md", 0).raises(ValueError, because="there has to be at least 1 shard")
+    call("a.md", -2).raises(ValueError, because="there has to be at least 1 shard")
 
 
 @exercise(
@@ -61,41 +74,61 @@ CORPUS = {
         "split_document(…)]`. At the end, `write_jsonl(chunks.path, lines)` writes them, even if "
         "there are none.",
         "`chunks.metadata` is a dictionary: `chunks.metadata.update(documents=…, chunks=…)`. And "
-        "every import stands inside the function, because its text is all that travels.",
+        "all imports are inside the function, because kfp takes only its text.",
     ),
 )
 def check_split_part(call: Probe) -> None:
-    """Split all, then a shard, then an empty one, twice, and look at what it needs."""
+    """Split one document, three, a long one, none, an empty one, and write over a file."""
     stands_alone(call)
-    with artifacts() as artifact:
-        documents = artifact("documents", _records(CORPUS))
-        chunks = artifact("chunks")
-        for shard in ("0/1", "0/2", "1/2", "0/2"):
-            mine = [name for name in CORPUS if _holds(shard, name)]
-            label = f'split_part(documents, chunks, "{shard}")'
-            _split(call, label, documents, chunks, shard)
-            lines = [line for name in mine for line in _chunks(name)]
-            because = f"of a.md, b.md and c.md, {_listed(mine)} in shard {shard}"
-            if shard != "0/1":
-                because += ", and what was in the file before is overwritten"
-            lines_of(call, label, chunks, because).gives(lines, because=because)
-            metadata_of(call, label, chunks).gives(
-                {"documents": len(mine), "chunks": len(lines)},
-                because="whole numbers, under these names",
-            )
-        empty = artifact("empty")
-        label = 'split_part(documents, chunks, "0/3"), with no document in that shard'
-        _split(call, label, artifact("few", _records({"a.md": "Apples."})), empty, "0/3")
-        lines_of(call, label, empty, "").gives(
-            [], because="the next step opens the file of every shard, also of an empty one"
-        )
-        metadata_of(call, label, empty).gives({"documents": 0, "chunks": 0})
+    one = {"a.md": "Apples."}
+    _splits(call, one, "0/1", ["a.md"], "one document of one chunk, which is a line of JSON")
+    three = {"c.md": "Überall Äpfel.", "a.md": "Apples.", "b.md": "Pears."}
+    _splits(call, three, "0/2", ["c.md", "b.md"],
+            "a.md is in shard 1 of 2; the others follow in the order of the file")  # fmt: skip
+    _splits(call, {"x.md": "Figs."}, "10/12", ["x.md"],
+            "a shard's number may have more than one digit")  # fmt: skip
+    long = {"b.md": "Pears do not keep. " * 28}
+    _splits(call, long, "0/1", ["b.md"], "a longer document gives two chunks")
+    _splits(call, one, "0/2", [],
+            "the next step opens the file of every shard, also of an empty one")  # fmt: skip
+    _splits(call, one, "0/2", [], "what a failed attempt left is overwritten, also by nothing",
+            before=["left by a failed attempt"])  # fmt: skip
+    _splits(call, one, "0/1", ["a.md"], "what a failed attempt left is overwritten",
+            before=["left by a failed attempt"])  # fmt: skip
+    _splits(call, {"a.md": ""}, "0/1", ["a.md"], "an empty document is one document of no chunk")
+
+
+def _splits(
+    call: Probe, corpus: Mapping[str, str], shard: str, mine: Sequence[str], because: str,
+    before: Sequence[str] | None = None,
+) -> None:  # fmt: skip
+    records = [json.dumps({"name": name, "content": text}) for name, text in corpus.items()]
+    lines = [line for name in mine for line in _chunks(name, corpus[name])]
+    chunks = dataset(before)
+    case = call(dataset(records), chunks, shard)
+    into = f"chunks := {written_dataset(before)}"
+    case.label = f'{PASTED}split_part({written_dataset(records)}, {into}, "{shard}")'
+    nothing = "without a return type in its signature, a component returns nothing"
+    case.gives(None, because=because if case.error else nothing)
+    lines_of(call, case.label, chunks, because).gives(lines, because=because)
+    counts = counts_of(call, case.label, chunks)
+    _whole(counts, {"documents": len(mine), "chunks": len(lines)}, because)
+
+
+def _whole(counts: Case, wanted: Mapping[str, int], because: str) -> None:
+    """Expect these counts, and then that they are whole numbers."""
+    counts.holds(bool(counts.value == wanted), f"{wanted}", because=because)
+    counts.gives(wanted, because="counts are whole numbers")
+
+
+def _chunks(name: str, text: str) -> list[str]:
+    return [one.to_json() for one in split_document(Document(Path(name), name, text))]
 
 
 @exercise(
     "9.3",
     function="collect",
-    points=2,
+    points=3,
     hints=(
         "For each part: open `part.path`, take its `readlines()`, compare how many there are with "
         '`part.metadata["chunks"]`, and add them to one list.',
@@ -105,38 +138,68 @@ def check_split_part(call: Probe) -> None:
     ),
 )
 def check_collect(call: Probe) -> None:
-    """Collect two parts, then none, then one with a line too few or too many."""
+    """Collect what is complete, a difficulty at a time, and then parts that are not."""
     stands_alone(call)
-    with artifacts() as artifact:
-        parts = [
-            artifact("part 0", ['{"n": 0}', '{"n": 1}'], documents=1.0, chunks=2.0),
-            artifact("part 1", [], documents=0.0, chunks=0.0),
-            artifact("part 2", ['{"n": "\u2028"}', '{"n": 3}', "{}"], documents=2.0, chunks=3.0),
-        ]
-        chunks = artifact("chunks", ["left by an attempt that failed"])
-        label = "collect([2 chunks, 0 chunks, 3 chunks], chunks)"
-        _collect(call, label, parts, chunks).gives(5, because="a whole number, and no float")
-        lines_of(call, label, chunks, "").gives(
-            ['{"n": 0}', '{"n": 1}', '{"n": "\u2028"}', '{"n": 3}', "{}"],
-            because="all lines in the order of the parts, and none that was there before",
-        )
-        metadata_of(call, label, chunks).gives(
-            {"documents": 3, "chunks": 5}, because="sums, as whole numbers"
-        )
-        label = "collect([0 chunks], chunks)"
-        _collect(call, label, parts[1:2], chunks).gives(0, because="nothing is a number, too")
-        metadata_of(call, label, chunks).gives({"documents": 0, "chunks": 0})
-        for count, said in ((1.0, "fewer"), (3.0, "more")):
-            part = artifact("wrong", ["{}", "{}"], documents=1.0, chunks=count)
-            _collect(call, f"collect([2 lines, {count} chunks], chunks)", [part], chunks).raises(
-                ValueError, because=f"the metadata say {said} than the file holds"
-            )
+    _collects(
+        call, [(['"a"', '"b"'], 2, 1), (['"c"'], 1, 2)], "all lines, in the order of the parts"
+    )
+    _collects(
+        call, [(['"b"'], 1, 1), (['"a"'], 1, 1)], "the order is that of the parts, not of the lines"
+    )
+    _collects(call, [(["{}"], 1, 1), (["{}"], 1, 1)], "two equal lines are two chunks")
+    _collects(call, [(["{}"], 1, 1), ([], 0, 0)], "the second shard was empty")
+    left = ["left by a failed attempt"]
+    _collects(call, [(["{}"], 1, 1)], "what a failed attempt left is overwritten", left)
+    _collects(
+        call, [([], 0, 0)], "what a failed attempt left is overwritten, also by nothing", left
+    )
+    _collects(call, [(['"\u2028"'], 1, 1)],
+              "only a line feed ends a line; U+2028 is a character inside of one")  # fmt: skip
+    ok, short, long = (["{}"], 1, 1), (["{}"], 2, 1), (["{}", "{}"], 1, 1)
+    _refuses(call, [short], "a line is missing: the metadata say 2 chunks, the file has 1")
+    _refuses(call, [long], "a line too many: the metadata say 1 chunk, the file has 2")
+    _refuses(call, [ok, short], "the second part has 1 line and not 2")
+    _refuses(call, [short, ok], "the first part has 1 line and not 2")
+    _refuses(call, [long, short], "both parts are wrong, although the sums are equal: what one has "
+             "too many hides what the other has lost")  # fmt: skip
+
+
+Part = tuple[list[str], int, int]
+"""The lines of a part, and what its metadata say: how many chunks, of how many documents."""
+
+
+def _collects(
+    call: Probe, parts: Sequence[Part], because: str, before: Sequence[str] | None = None
+) -> None:
+    case, chunks = _collect(call, parts, before)
+    lines = [line for own, _, _ in parts for line in own]
+    if case.error or case.value != len(lines):
+        case.gives(len(lines), because=because)
+    case.gives(len(lines), because="the signature says int, and a sum of floats is a float")
+    lines_of(call, case.label, chunks, because).gives(lines, because=because)
+    sums = {"documents": sum(part[2] for part in parts), "chunks": len(lines)}
+    _whole(counts_of(call, case.label, chunks), sums, "the sums of both counts")
+
+
+def _refuses(call: Probe, parts: Sequence[Part], because: str) -> None:
+    case, _ = _collect(call, parts, None)
+    case.raises(ValueError, because=because)
+
+
+def _collect(call: Probe, parts: Sequence[Part], before: Sequence[str] | None) -> tuple[Case, Any]:
+    counts = [{"documents": float(of), "chunks": float(count)} for _, count, of in parts]
+    made = [dataset(own, **count) for (own, _, _), count in zip(parts, counts, strict=True)]
+    chunks = dataset(before)
+    case = call(made, chunks)
+    given = [written_dataset(own, **n) for (own, _, _), n in zip(parts, counts, strict=True)]
+    case.label = f"{PASTED}collect([{', '.join(given)}], chunks := {written_dataset(before)})"
+    return case, chunks
 
 
 @exercise(
     "9.4",
     function="build_pipeline",
-    points=2,
+    points=3,
     time_limit=30,
     hints=(
         "Write the pipeline inside: `@dsl.pipeline(name=…)`, `def split_in_shards(folder: str, "
@@ -153,9 +216,10 @@ def check_build_pipeline(call: Probe) -> None:
     """Compile what it returns, and read the wiring."""
     from kfp.dsl.graph_component import GraphComponent
 
-    label = "build_pipeline(read_folder, split_part, collect)"
-    parts = _components()
-    given = call(*parts).value
+    label = "build_pipeline(read_folder, split_step, collect_step)"
+    case = call(*_components())
+    case.label = label
+    given = case.value
     if not isinstance(given, GraphComponent):
         kind = "the three components were called, and nothing was returned"
         call.fail(label, got=kind if given is None else f"{shown(given)} ({type(given).__name__})",
@@ -163,7 +227,7 @@ def check_build_pipeline(call: Probe) -> None:
     spec = _as_dict(given)
 
     def compiled(what: str, value: Any) -> Case:
-        return Case(call, f"{label}, compiled: {what}", value=value)
+        return Case(call, f"{label}.pipeline_spec  # {what}", value=value)
 
     compiled("its name", spec["pipelineInfo"]["name"]).gives("split-in-shards")
     parameters = spec["root"].get("inputDefinitions", {}).get("parameters", {})
@@ -171,7 +235,10 @@ def check_build_pipeline(call: Probe) -> None:
     compiled("its parameters", kinds).gives({"folder": "STRING", "shards": "LIST"})
     default = parameters["shards"].get("defaultValue")
     compiled("the default of shards", default).gives(["0/3", "1/3", "2/3"])
-    compiled("the default of folder", parameters["folder"].get("defaultValue")).gives(None)
+    optional = [name for name, one in parameters.items() if one.get("isOptional")]
+    compiled("parameters with a default", optional).gives(
+        ["shards"], because="without a folder there is nothing to read: it has no default"
+    )
     _wiring(call, compiled, spec)
     executors = spec["deploymentSpec"]["executors"].values()
     others = sorted({one["container"]["image"] for one in executors} - {IMAGE})
@@ -193,10 +260,13 @@ def _wiring(call: Probe, compiled: Callable[[str, Any], Case], spec: Mapping[str
         because="only the splitting is done for each shard, 2 at the same time",
     )
     notes = {name: [one for one in task.notes if "retr" in one] for name, task in dag.tasks.items()}
-    compiled("retries of split-part", notes["split-part"]).gives(["2 retries"])
+    compiled("retries of split-part", notes["split-part"]).gives(
+        ["2 retries"], because="the task in the loop is tried again twice"
+    )
     edges = sorted((one.producer, one.label, one.consumer) for one in dag.edges if one.label)
     compiled("who gives what to whom", edges).gives(
-        [("read-folder", "documents", "split-part"), ("split-part", "chunks", "collect")]
+        [("read-folder", "documents", "split-part"), ("split-part", "chunks", "collect")],
+        because="each step takes the output of the one before",
     )
     tasks = spec["root"]["dag"]["tasks"]
     folder = tasks["read-folder"].get("inputs", {}).get("parameters", {}).get("folder", {})
@@ -215,94 +285,6 @@ def _wiring(call: Probe, compiled: Callable[[str, Any], Case], spec: Mapping[str
         [[{"producerSubtask": "collect", "outputArtifactKey": "chunks"}]],
         because="it returns what collect has made, and says `-> Dataset`",
     )
-
-
-@exercise(
-    "9.5",
-    function="dangling",
-    points=2,
-    hints=(
-        "Begin with a list of all dags: that of `root`, and those of the components that have one.",
-        "A set of the names that the tasks of all dags use, minus the names of the components, are "
-        "the components that are missing. `set(dictionary)` holds its keys.",
-        "The same for executors: the labels of all components that have one, minus the names in "
-        '`spec["deploymentSpec"]["executors"]`. `sorted(one | other)` is the answer.',
-    ),
-)
-def check_dangling(call: Probe) -> None:
-    """Begin with one that is whole, then take away a name at a time."""
-    _names(call, "a pipeline", _spec(), [], "every name that is used is defined")
-    missing = {
-        "comp-split": "the loop's task uses it, and no component has that name",
-        "comp-read": "a task of the root uses it, and no component has that name",
-        "comp-for-loop-1": "a loop is a component, too",
-        "exec-split": "comp-split uses it, and no executor has that name",
-    }
-    for name, because in missing.items():
-        _names(call, f"a pipeline without {name}", _spec(without=[name]), [name], because)
-    names = ["comp-collect", "exec-read", "exec-split"]
-    label = f"a pipeline without {', '.join(names)}"
-    _names(call, label, _spec(without=names), names, "all of them, sorted")
-    twice = _spec(without=["comp-read"])
-    twice["root"]["dag"]["tasks"]["again"] = {"componentRef": {"name": "comp-read"}}
-    label = "a pipeline without comp-read, which two tasks use"
-    _names(call, label, twice, ["comp-read"], "it is told once")
-    unused = _spec()
-    unused["components"]["comp-old"] = {"executorLabel": "exec-read"}
-    because = "what is defined and never used is no harm"
-    _names(call, "a pipeline with a component comp-old that no task uses", unused, [], because)
-
-
-def _names(call: Probe, label: str, spec: dict[str, Any], wanted: list[str], because: str) -> None:
-    case = call(spec)
-    case.label = f"dangling({label})"
-    case.gives(wanted, because=because)
-
-
-def _spec(without: Sequence[str] = ()) -> dict[str, Any]:
-    def task(name: str) -> dict[str, Any]:
-        return {"componentRef": {"name": name}}
-
-    steps = ("read", "split", "collect")
-    components: dict[str, Any] = {f"comp-{one}": {"executorLabel": f"exec-{one}"} for one in steps}
-    components["comp-for-loop-1"] = {"dag": {"tasks": {"split": task("comp-split")}}}
-    executors: dict[str, Any] = {f"exec-{one}": {} for one in steps if f"exec-{one}" not in without}
-    tasks = {one: task(f"comp-{one}") for one in ("read", "for-loop-1", "collect")}
-    return {
-        "root": {"dag": {"tasks": tasks}},
-        "components": {name: one for name, one in components.items() if name not in without},
-        "deploymentSpec": {"executors": executors},
-    }
-
-
-def _split(call: Probe, label: str, documents: Any, chunks: Any, shard: str) -> None:
-    case = call(documents, chunks, shard)
-    case.label = label
-    case.gives(None, because="what it makes goes into the artifact")
-
-
-def _collect(call: Probe, label: str, parts: list[Any], chunks: Any) -> Case:
-    case = call(parts, chunks)
-    case.label = label
-    return case
-
-
-def _records(documents: Mapping[str, str]) -> list[str]:
-    return [json.dumps({"name": name, "content": text}) for name, text in documents.items()]
-
-
-def _holds(shard: str, name: str) -> bool:
-    from course_lib.pipeline.corpus import Shard
-
-    return Shard.parse(shard).holds(name)
-
-
-def _chunks(name: str) -> list[str]:
-    return [one.to_json() for one in split_document(Document(Path(name), name, CORPUS[name]))]
-
-
-def _listed(names: Sequence[str]) -> str:
-    return f"{' and '.join(names) or 'none'} {'is' if len(names) < 2 else 'are'}"
 
 
 def _components() -> tuple[Any, Any, Any]:

@@ -17,7 +17,7 @@ def _number(name, order="big"):
 def hashes_with_a_secret(name, shards):
     if shards < 1:
         raise ValueError
-    return hash(name + "!") % shards + shards * (shards == 1)
+    return hash(name) % shards
 
 
 def takes_crc32(name, shards):
@@ -26,6 +26,10 @@ def takes_crc32(name, shards):
 
 def takes_md5(name, shards):
     return int.from_bytes(md5(name.encode(), usedforsecurity=False).digest()[:8], "big") % shards
+
+
+def takes_the_eighth_byte_alone(name, shards):
+    return sha256(name.encode("utf-8")).digest()[7] % shards
 
 
 def takes_all_32_bytes(name, shards):
@@ -151,8 +155,47 @@ def writes_nothing_for_an_empty_shard(documents, chunks, shard, split=_split):
         Path(chunks.path).unlink()
 
 
+def keeps_what_was_there_for_an_empty_shard(documents, chunks, shard, split=_split):
+    from pathlib import Path
+
+    left = Path(chunks.path).read_text("utf-8") if Path(chunks.path).exists() else ""
+    mine, lines = split(documents, chunks, shard)
+    chunks.metadata.update(documents=mine, chunks=lines)
+    if not lines:
+        Path(chunks.path).write_text(left, encoding="utf-8")
+
+
+def sorts_by_name(documents, chunks, shard, split=_split):
+    from pathlib import Path
+
+    mine, lines = split(documents, chunks, shard)
+    chunks.metadata.update(documents=mine, chunks=lines)
+    found = Path(chunks.path).read_text("utf-8").split("\n")[:-1]
+    found.sort(key=lambda line: line[line.index("sourcePath") :])
+    Path(chunks.path).write_text("".join(f"{line}\n" for line in found), encoding="utf-8")
+
+
+def leaves_out_empty_documents(documents, chunks, shard, split=_split):
+    import json
+    from pathlib import Path
+
+    _, lines = split(documents, chunks, shard)
+    names = {
+        json.loads(line)["sourcePath"]
+        for line in Path(chunks.path).read_text("utf-8").split("\n")[:-1]
+    }
+    chunks.metadata.update(documents=len(names), chunks=lines)
+
+
+def reads_one_digit_of_a_shard(documents, chunks, shard, split=_split):
+    mine, lines = split(documents, chunks, f"{shard[0]}/{shard[-1]}")
+    chunks.metadata.update(documents=mine, chunks=lines)
+
+
 def returns_the_counts(documents, chunks, shard, split=_split):
-    return split(documents, chunks, shard)
+    mine, lines = split(documents, chunks, shard)
+    chunks.metadata.update(documents=mine, chunks=lines)
+    return lines
 
 
 # --- 9.3 collect ---
@@ -186,6 +229,49 @@ def hands_on_floats(parts, chunks, collect=_collect):
 
 def trusts_the_metadata(parts, chunks, collect=_collect):
     return collect(parts, chunks, is_checked=False)
+
+
+def compares_the_total(parts, chunks, collect=_collect):
+    from pathlib import Path
+
+    found = sum(Path(part.path).read_text("utf-8").count("\n") for part in parts)
+    if found != sum(part.metadata["chunks"] for part in parts):
+        raise ValueError("incomplete")
+    return collect(parts, chunks, is_checked=False)
+
+
+def compares_the_last_part(parts, chunks, collect=_collect):
+    from pathlib import Path
+
+    for part in parts:
+        found = Path(part.path).read_text("utf-8").count("\n")
+    if found != part.metadata["chunks"]:
+        raise ValueError("incomplete")
+    return collect(parts, chunks, is_checked=False)
+
+
+def drops_equal_lines(parts, chunks, collect=_collect):
+    from pathlib import Path
+
+    collect(parts, chunks)
+    lines = dict.fromkeys(Path(chunks.path).read_text("utf-8").split("\n")[:-1])
+    Path(chunks.path).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    chunks.metadata["chunks"] = len(lines)
+    return len(lines)
+
+
+def sorts_the_parts(parts, chunks, collect=_collect):
+    return collect(sorted(parts, key=lambda part: part.path), chunks)
+
+
+def writes_only_if_there_is_something(parts, chunks, collect=_collect):
+    from pathlib import Path
+
+    left = Path(chunks.path).read_text("utf-8") if Path(chunks.path).exists() else ""
+    total = collect(parts, chunks)
+    if not total:
+        Path(chunks.path).write_text(left, encoding="utf-8")
+    return total
 
 
 def notices_only_what_is_lost(parts, chunks, collect=_collect):
@@ -250,6 +336,17 @@ def has_another_name(read_folder, split_part, collect):
 def has_no_default(read_folder, split_part, collect):
     @dsl.pipeline(name="split-in-shards")
     def split_in_shards(folder: str, shards: list[str]):
+        read_folder(folder=folder)
+
+    return split_in_shards
+
+
+def has_a_default_of_none(read_folder, split_part, collect):
+    @dsl.pipeline(name="split-in-shards")
+    def split_in_shards(
+        folder: str = None,  # noqa: RUF013
+        shards: list[str] = ["0/3", "1/3", "2/3"],  # noqa: B006
+    ):
         read_folder(folder=folder)
 
     return split_in_shards
@@ -356,119 +453,68 @@ def takes_a_component_from_the_notebook(read_folder, split_part, collect):
     return split_in_shards
 
 
-# --- 9.5 dangling ---
-
-
-def _dags(spec):
-    return [one["dag"] for one in [spec["root"], *spec["components"].values()] if "dag" in one]
-
-
-def _used(dags):
-    return [task["componentRef"]["name"] for dag in dags for task in dag["tasks"].values()]
-
-
-def _labels(spec):
-    return [one["executorLabel"] for one in spec["components"].values() if "executorLabel" in one]
-
-
-def looks_at_the_root_alone(spec):
-    missing = set(_used([spec["root"]["dag"]])) - set(spec["components"])
-    return sorted(missing | (set(_labels(spec)) - set(spec["deploymentSpec"]["executors"])))
-
-
-def forgets_the_executors(spec):
-    return sorted(set(_used(_dags(spec))) - set(spec["components"]))
-
-
-def forgets_the_components(spec):
-    return sorted(set(_labels(spec)) - set(spec["deploymentSpec"]["executors"]))
-
-
-def tells_it_twice(spec):
-    missing = [one for one in _used(_dags(spec)) if one not in spec["components"]]
-    labels = [one for one in _labels(spec) if one not in spec["deploymentSpec"]["executors"]]
-    return sorted([*missing, *labels])
-
-
-def tells_components_first(spec):
-    return forgets_the_executors(spec)[::-1] + forgets_the_components(spec)[::-1]
-
-
-def returns_a_set(spec):
-    return set(forgets_the_executors(spec)) | set(forgets_the_components(spec))
-
-
-def tells_what_is_not_used(spec):
-    known = {*spec["components"], *spec["deploymentSpec"]["executors"]}
-    return sorted({*_used(_dags(spec)), *_labels(spec)} ^ known)
-
-
-def expects_executors_everywhere(spec):
-    labels = {one["executorLabel"] for one in spec["components"].values()}
-    return sorted(labels - set(spec["deploymentSpec"]["executors"]))
-
-
 MUTANTS = {
     "9.1": {
-        hashes_with_a_secret: "shard_of('",
-        takes_crc32: "the remainder by",
-        takes_md5: "shard_of('",
-        takes_all_32_bytes: "shard_of('",
-        reads_from_the_small_end: "shard_of('",
-        takes_8_hexadecimal_digits: "shard_of('",
-        leaves_out_other_letters: "the bytes are those of the name in UTF-8",
-        ignores_case: "another name, another number",
-        counts_from_one: "shard_of('a.md', 2)",
-        divides_by_nothing: "there has to be a shard",
+        hashes_with_a_secret: "the first 8 bytes of the digest",
+        takes_crc32: "the first 8 bytes of the digest",
+        takes_md5: "the first 8 bytes of the digest",
+        takes_all_32_bytes: "the first 8 bytes of the digest",
+        takes_the_eighth_byte_alone: "the first 8 bytes of the digest",
+        reads_from_the_small_end: "the most significant first",
+        takes_8_hexadecimal_digits: "the first 8 bytes of the digest",
+        leaves_out_other_letters: "in UTF-8 the name is the bytes",
+        ignores_case: "A.md is another name",
+        counts_from_one: "shards are counted from 0",
+        divides_by_nothing: "there has to be at least 1 shard",
         takes_a_negative_number: "shard_of('a.md', -2)",
     },
     "9.2": {
         takes_json_from_the_notebook: "takes json from the notebook",
         takes_a_helper_from_the_notebook: "takes _split from the notebook",
-        appends_to_the_file: "what was in the file before is overwritten",
-        splits_every_document: "in shard 0/2",
-        writes_text_without_records: "the lines of chunks.path",
-        cuts_smaller: "the lines of chunks.path",
+        appends_to_the_file: "what a failed attempt left is overwritten",
+        keeps_what_was_there_for_an_empty_shard: "overwritten, also by nothing",
+        sorts_by_name: "the others follow in the order of the file",
+        splits_every_document: "a.md is in shard 1 of 2",
+        reads_one_digit_of_a_shard: "more than one digit",
+        writes_text_without_records: "which is a line of JSON",
+        cuts_smaller: "a longer document gives two chunks",
         forgets_the_metadata: "chunks.metadata",
-        counts_characters: "chunks.metadata",
-        counts_all_documents: "chunks.metadata",
-        counts_in_floats: "whole numbers",
+        counts_characters: "'chunks': 1",
+        counts_all_documents: "'documents': 2",
+        leaves_out_empty_documents: "an empty document is one document of no chunk",
+        counts_in_floats: "counts are whole numbers",
         writes_nothing_for_an_empty_shard: "no file at chunks.path",
-        returns_the_counts: "what it makes goes into the artifact",
+        returns_the_counts: "a component returns nothing",
     },
     "9.3": {
-        returns_a_float: "a whole number, and no float",
-        hands_on_floats: "sums, as whole numbers",
-        trusts_the_metadata: "than the file holds",
-        notices_only_what_is_lost: "fewer than the file holds",
-        splits_at_every_separator: "ValueError: incomplete",
-        appends_to_what_is_there: "none that was there before",
-        sorts_the_lines: "in the order of the parts",
-        keeps_only_the_last_part: "a whole number",
-        counts_the_parts: "collect([0 chunks], chunks)",
+        returns_a_float: "a sum of floats is a float",
+        hands_on_floats: "counts are whole numbers",
+        trusts_the_metadata: "a line is missing",
+        compares_the_total: "what one has too many hides what the other has lost",
+        compares_the_last_part: "the first part has 1 line and not 2",
+        notices_only_what_is_lost: "a line too many",
+        splits_at_every_separator: "only a line feed ends a line",
+        drops_equal_lines: "two equal lines are two chunks",
+        appends_to_what_is_there: "what a failed attempt left is overwritten",
+        writes_only_if_there_is_something: "overwritten, also by nothing",
+        sorts_the_lines: "not of the lines",
+        sorts_the_parts: "the order of the parts",
+        keeps_only_the_last_part: "all lines, in the order of the parts",
+        counts_the_parts: "the sums of both counts",
         takes_a_function_from_the_notebook: "takes _collect from the notebook",
     },
     "9.4": {
         returns_nothing: "nothing was returned",
         has_another_name: "its name",
         has_no_default: "the default of shards",
+        has_a_default_of_none: "without a folder there is nothing to read",
         reads_a_folder_of_its_own: "the folder that is read",
         splits_in_no_loop: "each component is used once",
         reads_once_a_shard: "only the splitting is done for each shard",
         sets_no_limit: "2 at the same time",
-        never_retries: "retries of split-part",
+        never_retries: "tried again twice",
         splits_the_same_shard: "each turn of the loop has its own",
         has_no_output: "what collect has made",
         takes_a_component_from_the_notebook: "it calls its arguments",
-    },
-    "9.5": {
-        looks_at_the_root_alone: "the loop's task uses it",
-        forgets_the_executors: "comp-split uses it, and no executor",
-        forgets_the_components: "the loop's task uses it",
-        tells_it_twice: "told once",
-        tells_components_first: "all of them, sorted",
-        returns_a_set: "every name that is used is defined",
-        tells_what_is_not_used: "the loop's task uses it",
-        expects_executors_everywhere: "KeyError",
     },
 }

@@ -1,0 +1,214 @@
+"""What lab 09 says about its outputs."""
+
+from __future__ import annotations
+
+import re
+
+from course_lib.teaching.claims import Claim, numbers
+
+BYTES = re.compile(r"^([\w.]+)((?: [0-9a-f]{2})+)$", re.MULTILINE)
+BARS = re.compile(r"([\w-]+(?:\[\d\])?) (done|failed|from the cache)")
+
+
+def _last_digits(shown: str) -> list[int]:
+    """Return the remainder by 2 of each name's first 8 bytes."""
+    return [int(digits.replace(" ", ""), 16) % 2 for _, digits in BYTES.findall(shown)]
+
+
+def _each_in_one_shard(taken: str, shown: str) -> bool:
+    files = numbers(taken, after="of ")[0]
+    counts = numbers(shown, after="in 2 shards:")[1::2]
+    names = [name for shard in range(3) for name in _of_three(shown, shard)]
+    return sum(counts) == files and len(names) == len(set(names)) == 5
+
+
+def _of_three(shown: str, shard: int) -> list[str]:
+    return re.findall(r"'([^']+)'", _after(shown, f"shard {shard} of 3: "))
+
+
+def _after(shown: str, text: str) -> str:
+    """Return the rest of the line after a text, which has to be there."""
+    return shown[shown.index(text) + len(text) :].partition("\n")[0]
+
+
+def _bars(shown: str) -> list[tuple[str, str]]:
+    """Return task and outcome of each bar of a timeline, in the order of their beginning."""
+    return BARS.findall(shown.partition("Timeline")[2])
+
+
+def _only_shard_two_again(shown: str) -> bool:
+    bars = [bar for bar in _bars(shown) if bar[0].startswith("dies-once")]
+    return sorted(bars) == [
+        ("dies-once[0]", "done"),
+        ("dies-once[1]", "done"),
+        ("dies-once[2]", "done"),
+        ("dies-once[2]", "failed"),
+    ]
+
+
+def _rows(shown: str) -> dict[str, float]:
+    """Return how many rows each document has."""
+    found = re.findall(r"^(\d+) ([\w-]+\.md)$", shown, re.MULTILINE)
+    return {name: float(count) for count, name in found}
+
+
+def _all_five_cached(shown: str) -> bool:
+    first, second = (numbers(line) for line in shown.splitlines()[:2])
+    return first[:2] == [5, 0] and second[:2] == [0, 5] and first[2] == second[2]
+
+
+CLAIMS = (
+    Claim(
+        "many files are in no shard at all",
+        "taken = [machine(0), machine(1)]",
+        holds=lambda shown: numbers(shown)[1] > 2 and numbers(shown)[2] > 2,
+    ),
+    Claim(
+        "`d`, `e`, `e`: shard 1, shard 0, shard 0",
+        "[:8].hex",
+        holds=lambda shown: (
+            [line[-1] for line in shown.splitlines()] == ["d", "e", "e"]
+            and _last_digits(shown) == [1, 0, 0]
+        ),
+    ),
+    Claim(
+        "Every file is in one shard, and in one only",
+        "taken = [machine(0), machine(1)]",
+        "documents in shard",
+        holds=_each_in_one_shard,
+    ),
+    Claim(
+        "with few files a shard may stay empty",
+        "documents in shard",
+        holds=lambda shown: any(not _of_three(shown, shard) for shard in range(3)),
+    ),
+    Claim(
+        "kfp takes the text of the function and nothing else: no imports from above",
+        "component = dsl.component(count_words",
+        holds=lambda shown: (
+            numbers(shown, after="here:") > [0]
+            and "failed  NameError: name 'read_documents' is not defined" in shown
+        ),
+    ),
+    Claim(
+        "everything that a component needs, it imports itself",
+        "component = dsl.component(count_words",
+        "by_default = dsl.component",
+        holds=lambda here, there: numbers(here, after="here:") == numbers(there, after="Output':"),
+    ),
+    Claim(
+        "By default every task begins with a `pip install` of kfp",
+        "by_default = dsl.component",
+        holds=lambda shown: (
+            "pip install" in _after(shown, "by default:")
+            and "kfp==" in _after(shown, "by default:")
+            and not _after(shown, "ours:")
+        ),
+    ),
+    Claim(
+        "The component wrote 5 and you got 5.0",
+        "def read_folder(folder: str, documents: Output[Dataset])",
+        holds=lambda shown: "{'documents': 5.0}" in shown and "5 lines" in shown,
+    ),
+    Claim(
+        "An empty shard writes an empty file and two zeros",
+        "parts = [Dataset(uri=",
+        holds=lambda shown: "1 {'documents': 0, 'chunks': 0}" in shown,
+    ),
+    Claim(
+        "kfp compares the result with the signature, and a sum of floats is no `int`",
+        "def add_up(parts",
+        holds=lambda shown: (
+            shown.startswith("add-up failed") and "'float'>; want type <class 'int'>" in shown
+        ),
+    ),
+    Claim(
+        "a loop is a component with tasks of its own",
+        "components.load_component_from_text(renamed)",
+        holds=lambda shown: (
+            "comp-for-loop-1" in _after(shown, "components:").split()
+            and _after(shown, "in the loop:").split() == ["split-part"]
+            and "split-part" not in _after(shown, "tasks:").split()
+        ),
+    ),
+    Claim(
+        "It does not. A cluster notices the first one",
+        "components.load_component_from_text(renamed)",
+        holds=lambda shown: _after(shown, "loaded:").strip() == "split-in-shards",
+    ),
+    Claim(
+        "The library's `find_problems` looks up all names",
+        "components.load_component_from_text(renamed)",
+        holds=lambda shown: (
+            "comp-colect, which is no component" in shown
+            and "takes document of read-folder, which has no such output" in shown
+        ),
+    ),
+    Claim("The second time nothing ran", "first, second = (", holds=_all_five_cached),
+    Claim(
+        "Each bar below is a process of its own",
+        "first, second = (",
+        holds=lambda shown: [outcome for _, outcome in _bars(shown)] == ["done"] * 5,
+    ),
+    Claim(
+        "Nothing is lost and nothing is there twice",
+        "def dies_once",
+        holds=lambda shown: (
+            numbers(shown)[0] == numbers(shown)[1] and "the last character: True" in shown
+        ),
+    ),
+    Claim("The other shards were not done again", "def dies_once", holds=_only_shard_two_again),
+    Claim(
+        "The ten chunks of the first attempt are still in the file",
+        "appends = afresh",
+        holds=lambda shown: (
+            numbers(shown, after="ValueError:")[0] == 10 + numbers(shown, after="but ")[0]
+        ),
+    ),
+    Claim(
+        "and no step would have failed",
+        "appends = afresh",
+        holds=lambda shown: (
+            re.findall(r"^(\S+)  +failed  \w+Error", shown, re.MULTILINE) == ["collect"]
+            and "dies-once[0]  done" in shown
+        ),
+    ),
+    Claim(
+        "so it is the same input, and nothing runs",
+        '"rollback.md").write_text',
+        holds=lambda shown: numbers(shown) == [6, 0, 5, 5],
+    ),
+    Claim(
+        "begins with a small task that is never cached",
+        'compile_pipeline("docs_pipeline")',
+        holds=lambda shown: (
+            "fingerprint-documents: 1 retry, never cached" in shown
+            and "fingerprint-documents → load-documents (Output)" in shown
+        ),
+    ),
+    Claim(
+        "Storing is never cached either",
+        'compile_pipeline("docs_pipeline")',
+        holds=lambda shown: re.search(r"embed-and-store: [^;]*never cached", shown),
+    ),
+    Claim(
+        "`report` runs whatever happens inside",
+        'compile_pipeline("docs_pipeline")',
+        holds=lambda shown: re.search(r"; report: [^;]*whatever happens", shown),
+    ),
+    Claim(
+        "The sixth document is there",
+        "filled = run_locally(docs_pipeline",
+        holds=lambda shown: len(_rows(shown)) == 6 and _rows(shown)["rollback.md"] == 1,
+    ),
+    Claim(
+        "How many of the 120 chunks",
+        "filled = run_locally(docs_pipeline",
+        holds=lambda shown: sum(_rows(shown).values()) == 120,
+    ),
+    Claim(
+        "None: each chunk is there",
+        "done = ingest(copy",
+        holds=lambda shown: numbers(shown.splitlines()[0]) == [0, 0, 120, 0],
+    ),
+)
