@@ -60,12 +60,13 @@ def excerpt(result: Shown, question: str = "", most: int | None = None) -> str:
     >>> excerpt(row, "How is a release undone?", 40)
     '… of drift. Releases are undone by name, …'
     """
-    text, is_cut = result.content.strip("\n"), False
+    text, is_cut = result.content.strip("\n"), 0
     kind = getattr(result, "kind", "")  # rows of a query of one's own may have none
     is_running = kind in RUNNING_TEXT if kind else result.document_name.endswith(".md")
-    if result.chunk_index and is_running and text[:1].islower():
-        rest = re.sub(r"^\S+\s+", "", text)
-        text, is_cut = rest, rest != text
+    if result.chunk_index and is_running:
+        # A capital or a digit seldom begins the rest of a word; four spaces are code.
+        rest_of_word = r"^\S+(?: |\n+)" if text[:1].islower() else r"^ (?! )"
+        text, is_cut = re.subn(rest_of_word, "", text)
     if most is None:
         return f"{'… ' if is_cut else ''}{text}"
     text = " ".join(text.split())

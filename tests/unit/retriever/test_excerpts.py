@@ -41,6 +41,9 @@ def test_no_result_of_the_courses_documents_begins_or_ends_within_a_word() -> No
         ({"content": "Evidence of drift"}, "Evidence of"),
         ({"content": "vidence\n\n## Drift\n\n1. one"}, "… ## Drift\n\n1. one"),
         ({"content": "vidence"}, "vidence"),
+        ({"content": " of drift"}, "… of drift"),
+        ({"content": "    code = 1"}, "    code"),
+        ({"content": "証拠は ドリフト"}, "証拠は"),
         ({"content": "§"}, "§"),
         ({"content": ""}, ""),
     ],
@@ -63,4 +66,6 @@ def test_what_matched_is_shown_wherever_it_is(question: str, most: int) -> None:
 
 
 def test_a_text_without_the_questions_words_is_shown_from_its_beginning() -> None:
-    assert shown(FILLER, "What is drift?", 20) == shown(FILLER, "", 20) == "… that was asked about …"
+    assert (
+        shown(FILLER, "What is drift?", 20) == shown(FILLER, "", 20) == "… that was asked about …"
+    )
