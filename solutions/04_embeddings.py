@@ -23,7 +23,7 @@ lab.show.pipeline("vectors")
 # %% [markdown]
 # ## Words that are not there
 #
-# Somebody wants to know which alarms are worth a night's sleep, and types a question. The plainest search ranks
+# You want to know which alarms are worth a night's sleep, and type a question. The plainest search ranks
 # [chunks](../labs/GLOSSARY.md#chunk) by the number of words that they share with it
 # ([lexical retrieval](../labs/GLOSSARY.md#lexical-retrieval)).
 #
@@ -65,7 +65,7 @@ answer = "Page somebody at night for symptoms that users feel"
 print(*{p.document_name for p in passages if answer in p.content}, words(question) & words(answer))
 
 # %% [markdown]
-# The first hit is about rollbacks and shares *which* and *up*. The answer stands on another page, and it shares not one word with the
+# The first hit is about rollbacks and shares *which* and *up*. The answer is on another page, and it shares not one word with the
 # question. No clever counting of words will find it. We need something in which *waking someone up* and *page somebody at night* are alike.
 
 # %% [markdown]
@@ -134,8 +134,8 @@ def cosine_similarity(a, b):
     -------
     float or ndarray
         A number where both are single vectors. Shape (n,) or (m,) where one of them is. Shape
-        (n, m) where none is: row i of `a` with row j of `b` stands at [i, j]. A vector of zeros
-        has similarity 0 with everything.
+        (n, m) where none is: row i of `a` with row j of `b` is at [i, j]. A vector of zeros has
+        similarity 0 with everything; every other vector has a direction, however short it is.
     """
     ### BEGIN SOLUTION
 
@@ -160,18 +160,15 @@ lab.hint("4.1")  # run again for the next hint
 # %% [markdown]
 # ## A model gives the numbers
 #
-# You rated four notes by two qualities. [MiniLM](../labs/GLOSSARY.md#minilm) rates any text by 384 that nobody named: it learned them
+# You rated four notes by two qualities. [MiniLM](../labs/GLOSSARY.md#minilm) rates any text by 384 that have no names: it learned them
 # from pairs of texts that belong together. The result is the text's [embedding](../labs/GLOSSARY.md#embedding). The library
 # *sentence-transformers* runs it; the weights came with the course.
 #
 # > **Predict.** Further below are the question, its answer and four more sentences. Which will be nearest to the question?
 
 # %%
-from time import perf_counter, process_time
-
-
 def load_model(folder):
-    import torch  # seconds, so not before it is needed
+    import torch  # it takes seconds, so not before it is needed
     from sentence_transformers import SentenceTransformer
     from transformers.utils.logging import disable_progress_bar
 
@@ -180,9 +177,7 @@ def load_model(folder):
     return SentenceTransformer(str(folder), device="cpu")
 
 
-begun = perf_counter()
 model = load_model(lab.embedder.directory or lab.embedder.model_name)
-print(f"{perf_counter() - begun:.1f} seconds, nearly all of them for the two imports")
 
 # %%
 cosine_similarity = lab.use("cosine_similarity")  # yours where its check passed, else the course's
@@ -195,8 +190,10 @@ sentences = [
     "How long does one boil an egg?",
 ]
 found = model.encode(sentences)
-print(found.shape, found.dtype)
-lab.show.heat_map(cosine_similarity(found, found), sentences, title="Cosine similarity")
+similar = cosine_similarity(found, found)
+for text, value in zip(sentences[1:], similar[0, 1:], strict=True):
+    print(f"{value:.2f}  {text}")
+lab.show.heat_map(similar, sentences, title="Cosine similarity")
 
 # %% [markdown]
 # Without a word in common the answer comes before the table, and far before the egg: that is
@@ -217,7 +214,7 @@ ids = model.tokenizer("Roll it back.")["input_ids"]
 print(ids, model.tokenizer.convert_ids_to_tokens(ids))
 
 # %% [markdown]
-# `[CLS]` and `[SEP]` are special [tokens](../labs/GLOSSARY.md#token) that stand around every text. Then a
+# `[CLS]` and `[SEP]` are special [tokens](../labs/GLOSSARY.md#token) that are put around every text. Then a
 # [transformer](../labs/GLOSSARY.md#transformer) computes one vector for each piece, in the light of all others: the token vectors.
 #
 # > **Predict.** The piece *page* in three sentences. Will its vector be the same in all of them?
@@ -320,7 +317,7 @@ print("the same as the library's, to 0.000001:", bool(difference < 1e-6))
 #
 # ## One by one, or in batches?
 #
-# The lines of a page: headings of three words, paragraphs of eighty.
+# The lines of a page: headings of two or three words, paragraphs of fifty and more.
 #
 # > **Predict.** In batches of 16: for each piece of text, how many pieces of padding are computed?
 
@@ -350,7 +347,7 @@ for size in (1, 4, 16):
 # ## Exercise 4.3 · batches by length
 #
 # Put texts of like length (in characters, which is good enough) into the same batch, and give the vectors back in the order of the texts.
-# All batches but the last are full.
+# All batches are full, except the last one if the number of texts leaves a rest.
 #
 # > **Predict.** Once it is done: which will be quickest on your machine, batches of 1, of 4 or of 16?
 #
@@ -370,9 +367,10 @@ def encode_in_batches(encode_batch, texts, batch_size=32):
     encode_batch
         A function: takes a list of strings, returns their vectors as an array with one row each.
     texts
-        A list of at least one string. It stays as it is.
+        A list of at least one string; it stays as it is. Each text is encoded as it is, blank
+        and equal ones too.
     batch_size
-        How many texts `encode_batch` gets at once, at most. Only the last batch holds fewer.
+        How many texts `encode_batch` gets at once. Only the last batch may hold fewer.
 
     Returns
     -------
@@ -401,6 +399,8 @@ lab.hint("4.3")
 # what libraries do: if the memory does not suffice, you learn it at once and not after an hour.
 
 # %%
+from time import process_time
+
 encode_in_batches = lab.use("encode_in_batches")
 
 
@@ -420,12 +420,14 @@ for name, way in (("in order", in_order), ("sorted", encode_in_batches)):
 lab.show.lines(curves, "Lines encoded, on one core", across="batch size", up="lines a second")
 
 # %% [markdown]
-# It is often said that larger batches are faster. Without a GPU that holds for small ones, and only while they cost little padding: follow
-# both lines to their end. (`model.encode` sorts as well, within one call.)
+# It is often said that larger batches are faster. Sorting saves padding, but sorted batches of 16 still compute more of it than those of
+# 4. A GPU computes many pieces at once and can afford that; one core cannot. Which size was the quickest on your machine? (`model.encode`
+# sorts as well, within one call.)
 #
-# ## Break it: behind the limit
+# ## Break it: after the limit
 #
-# The model reads 256 word pieces, the two special ones included; the rest is cut off ([truncation](../labs/GLOSSARY.md#truncation)).
+# The model reads 256 word pieces, the two special ones included; the rest is cut off ([truncation](../labs/GLOSSARY.md#truncation)). That it
+# reads 256 does not mean that it is good at them: it was trained on texts of at most 128.
 #
 # > **Predict.** You replace the second half of a page by a recipe for boiled eggs. How similar are the two? Will there be a warning?
 
@@ -438,7 +440,7 @@ print("every number is the same:", np.array_equal(model.encode(page), model.enco
 print(f"the answer begins at character {page.index(answer):,} of {len(page):,}")
 
 # %% [markdown]
-# Not a hair's breadth of difference, and no word of warning. The answer from the beginning of this lab is in the part that was thrown away.
+# There is no difference at all, and no warning. The answer from the beginning of this lab is in the part that was cut off.
 #
 # ## Exercise 4.4 · what was never read
 #
@@ -502,13 +504,15 @@ for size in (512, 1024, 2048, 99_999):
     print(f"size {size:6,}: {sum(map(bool, lost)):2} of {len(spans):3} cut off, {share:3.0%} lost")
 
 end = len(page) - len(unread(page, offsets(page)))
-print(page[end - 44 : end], "✂", page[end : end + 44])
+print(f"read to character {end:,}:", page[end - 44 : end], "✂", page[end : end + 44])
 pieces = [len(offsets(text)) + 2 for text in texts]
+print(sum(count > 128 for count in pieces), "of", len(pieces), "chunks have more than 128 word pieces")
 lab.show.histogram(pieces, "Chunks of 512 characters", "word pieces", limit=model.max_seq_length)
 
 # %% [markdown]
-# At the scissors it stopped reading. This is why documents are cut into chunks first: at 512 characters nothing is lost, at twice that it
-# begins. So here are all chunks, by your functions, on a map, with the question as a star.
+# At the scissors it stopped reading. This is why documents are cut into chunks first: at 512 characters nothing is lost, at twice that the
+# loss begins. And few of the chunks are longer than what the model was trained on. So here are all chunks, by your functions, on a map, with
+# the question as a star.
 
 # %%
 begun = process_time()
@@ -520,7 +524,8 @@ names = [passage.document_name for passage in passages]
 lab.show.map_2d(vectors, groups=names, query=model.encode(question))
 
 # %% [markdown]
-# One page keeps to itself, though the model was told nothing of pages. The star stands in a crowd: two axes are a poor summary of 384.
+# Does a page keep to itself? The model was told nothing of pages. And do not trust distances in the figure too much: its two axes show
+# less than a fifth of the variance.
 #
 # Now the other end of the scale: a text of no characters at all.
 #
@@ -534,8 +539,9 @@ for asked in ("?", "ok", question):
     print(f"best chunk {(vectors @ query).max():.2f}, empty text {empty @ query:.2f}: {asked}")
 
 # %% [markdown]
-# It has a vector like any other, and to a question of one word it is nearer than every chunk. With an empty file in the index, *nothing* is
-# the best answer to *ok*. So empty texts are left out before encoding.
+# It has a vector like any other, and to the two shortest questions it is nearer than every chunk. With an empty file in the index,
+# *nothing* is the best answer to *ok*. So an index takes no empty texts. (Leaving them out is the work of what fills the index:
+# `encode_in_batches` gives a row for each text that it gets.)
 #
 # ## What the number cannot tell
 #
@@ -555,7 +561,7 @@ for one, other in pairs:
 
 # %% [markdown]
 # The opposite is nearer than the paraphrase. What a text is *about* goes into the vector; *not*, numbers, and who does what to whom hardly
-# do. Where they matter, somebody has to read the text after it was found.
+# do. Where they matter, the text has to be read after it was found.
 #
 # Nor is it a probability. Compare every question of the course with every chunk.
 #
@@ -576,8 +582,8 @@ title = f"{(~right).sum():,} wrong pairs; dashed: the median of {right.sum()} ri
 lab.show.histogram(scores[~right], title, "cosine similarity", limit=usual)
 
 # %% [markdown]
-# Half of the right pairs lie beyond the dashed line, and more wrong ones than that. 0.3 is not 30 %, and with ten times the chunks the shares
-# would sink further. A similarity gives an order; a [threshold](../labs/GLOSSARY.md#threshold) has to be measured.
+# Half of the right pairs are beyond the dashed line, and more wrong ones than that. 0.3 is not 30 %, and with ten times the chunks there
+# would be more wrong pairs for each right one. A similarity gives an order; a [threshold](../labs/GLOSSARY.md#threshold) has to be measured.
 
 # %% [markdown]
 # ## Measure
@@ -655,7 +661,7 @@ lab.score(recall_at_5=best.recall, mrr=best.mrr, note="vectors by hand, compared
 # - Cosine compares directions. With unit vectors it is a plain inner product.
 # - Word pieces, a vector for each, their mean without the padding, length 1: that is an embedding.
 # - Sort by length before you batch, and do not take a larger batch for a faster one.
-# - The model reads 256 word pieces and says nothing about the rest. Count.
+# - The model reads 256 word pieces (and was trained on 128), and does not say that there was more. Count.
 # - A similarity orders texts. It is no probability, and nearly blind to *not*.
 
 # %% [markdown]
@@ -667,7 +673,7 @@ lab.score(recall_at_5=best.recall, mrr=best.mrr, note="vectors by hand, compared
 #
 # <details><summary>Answers</summary>
 #
-# 1. They differ only behind the limit. Or only in what the tokenizer drops: MiniLM's ignores capitals, line ends and repeated spaces.
+# 1. They differ only after the limit. Or only in what the tokenizer drops: MiniLM's ignores capitals, line ends and repeated spaces.
 # 2. At the pooling. If padding counts, a vector depends on the longest text of its batch.
 # 3. The 384 numbers of another model mean something else, so vectors of two models cannot be compared. And what unrelated texts
 #    get differs from model to model.

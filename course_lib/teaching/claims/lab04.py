@@ -1,0 +1,244 @@
+"""What lab 04 says about its outputs."""
+
+from __future__ import annotations
+
+import re
+
+from course_lib.teaching.claims import Claim, numbers
+
+
+def _values(shown: str) -> list[float]:
+    """Return the number with which each line begins; lines that begin with none are left out."""
+    return [float(found) for found in re.findall(r"^-?\d\.\d\d(?=  )", shown, re.MULTILINE)]
+
+
+def _answer_before_table(shown: str) -> bool:
+    answer, _, table, _, egg = _values(shown)
+    return answer > table and answer - egg > 2 * (answer - table)
+
+
+def _warning_first(shown: str) -> bool:
+    answer, engineer, table, warning, egg = _values(shown)
+    return warning > max(answer, engineer, table, egg)
+
+
+def _computed(shown: str) -> dict[str, float]:
+    """Return way and batch size (as in "sorted 4") → pieces computed."""
+    found = re.findall(r"(?:(\w[\w ]*), )?batches of +(\d+): ([\d,]+) pieces", shown)
+    return {f"{way} {size}".strip(): float(count.replace(",", "")) for way, size, count in found}
+
+
+def _sorting_saves(shown: str) -> bool:
+    count = _computed(shown)
+    return count["sorted 4"] < count["in order 4"] and count["sorted 16"] < count["in order 16"]
+
+
+def _lost(shown: str, size: str) -> float:
+    """Return how many of the spans of a size are cut off."""
+    return numbers(shown, after=f"size {size}:")[0]
+
+
+def _nearer_than_every_chunk(shown: str) -> bool:
+    short, shorter, long = (numbers(line)[:2] for line in shown.splitlines()[1:])
+    return short[0] < short[1] and shorter[0] < shorter[1] and long[0] > long[1]
+
+
+def _share_right(shown: str, low: str) -> float:
+    """Return what per cent of the pairs are right whose similarity is from `low` on."""
+    return numbers(shown, after=f"{low} to")[1]
+
+
+def _more_wrong_ones(shown: str) -> bool:
+    right = numbers(shown, after="the median of")[0]
+    (wrong,) = re.findall(r"(\d+) lie beyond", shown)
+    return float(wrong) > right / 2
+
+
+def _scrap_pushes_in(shown: str) -> bool:
+    by_length = numbers(shown, after="inner product: among the first five for")[0]
+    by_angle = numbers(shown, after="cosine: among the first five for")[0]
+    return by_length > 3 * by_angle
+
+
+def _as_in_lab_01(shown: str) -> bool:
+    """Compare with lab 01's row, where there is one."""
+    rows = re.findall(r"^(01|04) +([\d.]+) +([\d.]+)", shown, re.MULTILINE)
+    first, last = rows[0], rows[-1]
+    return last[0] == "04" and all(
+        abs(float(a) - float(b)) < 0.02 for a, b in zip(first[1:], last[1:], strict=True)
+    )
+
+
+CLAIMS = (
+    Claim(
+        "The first hit is about rollbacks and shares which and up",
+        "def shared_words",
+        holds=lambda shown: (
+            "ci-cd-for-ml.md ['up', 'which']" in shown and "rollback" in shown.splitlines()[1]
+        ),
+    ),
+    Claim(
+        "The answer is on another page, and it shares not one word with the question",
+        "def shared_words",
+        holds=lambda shown: shown.splitlines()[-1] == "model-monitoring.md set()",
+    ),
+    Claim(
+        "The ruler (Euclidean distance) puts c last, although it says what a says",
+        "def cosine_by_hand",
+        holds=lambda shown: (
+            numbers(shown, "a and c: ruler")[0]
+            > max(numbers(shown, "a and b: ruler")[0], numbers(shown, "a and d: ruler")[0])
+            and numbers(shown, "a and c: ruler")[1] == 1
+        ),
+    ),
+    Claim(
+        "is 24 / (5 · 5) = 0.96",
+        "def cosine_by_hand",
+        holds=lambda shown: numbers(shown, "a and b: ruler")[1] == 0.96,
+    ),
+    Claim(
+        "Without a word in common the answer comes before the table, and far before the egg",
+        "similar = cosine_similarity",
+        holds=_answer_before_table,
+    ),
+    Claim(
+        "But Someone deserves a warning answers nothing and comes first",
+        "similar = cosine_similarity",
+        holds=_warning_first,
+    ),
+    Claim(
+        "Three parts.",
+        "type(part).__name__",
+        holds=lambda shown: "['Transformer', 'Pooling', 'Normalize']" in shown,
+    ),
+    Claim(
+        "## continues a word",
+        "type(part).__name__",
+        holds=lambda shown: "'id', '##em', '##pot', '##ent'" in shown and "'survive'" in shown,
+    ),
+    Claim(
+        "Twice a verb, once a noun: the piece is the same, its vectors are not",
+        "def piece_vectors",
+        holds=lambda shown: (
+            numbers(shown, "[1. ")[0] < 0.96
+            and numbers(shown, "[1. ")[1] < numbers(shown, "[1. ")[0] - 0.1
+        ),
+    ),
+    Claim(
+        "Not even close.",
+        "alone = piece_vectors",
+        holds=lambda shown: numbers(shown, "cosine of the two means:")[0] < 0.75,
+    ),
+    Claim(
+        "You have rebuilt encode, to the sixth decimal",
+        'mean_pool = lab.use("mean_pool")',
+        holds=lambda shown: "the same as the library's, to 0.000001: True" in shown,
+    ),
+    Claim(
+        "All the rest is work for nothing",
+        "def count_only",
+        holds=lambda shown: _computed(shown)["1"] < _computed(shown)["4"] < _computed(shown)["16"],
+    ),
+    Claim("Sorting saves padding", 'encode_in_batches = lab.use("encode', holds=_sorting_saves),
+    Claim(
+        "sorted batches of 16 still compute more of it than those of 4",
+        'encode_in_batches = lab.use("encode',
+        holds=lambda shown: _computed(shown)["sorted 16"] > 1.5 * _computed(shown)["sorted 4"],
+    ),
+    Claim(
+        "There is no difference at all, and no warning",
+        "spoilt = page",
+        holds=lambda shown: "every number is the same: True" in shown and "arning" not in shown,
+    ),
+    Claim(
+        "The answer from the beginning of this lab is in the part that was cut off",
+        "spoilt = page",
+        "def offsets(text)",
+        holds=lambda shown, cut: (
+            numbers(shown, "the answer begins at character")[0]
+            > numbers(cut, "read to character")[0]
+        ),
+    ),
+    Claim(
+        "at 512 characters nothing is lost, at twice that the loss begins",
+        "def offsets(text)",
+        holds=lambda shown: _lost(shown, "   512") == 0 < _lost(shown, " 1,024"),
+    ),
+    Claim(
+        "few of the chunks are longer than what the model was trained on",
+        "def offsets(text)",
+        holds=lambda shown: 0 < numbers(shown.split("\nFigure")[0].splitlines()[-1])[0] < 119 / 5,
+    ),
+    Claim(
+        "its two axes show less than a fifth of the variance",
+        "lab.show.map_2d(vectors",
+        holds=lambda shown: numbers(shown, after="The two axes show")[0] < 20,
+    ),
+    Claim(
+        "It has a vector like any other",
+        'empty = model.encode("")',
+        holds=lambda shown: numbers(shown, after="its length is") == [1],
+    ),
+    Claim(
+        "to the two shortest questions it is nearer than every chunk",
+        'empty = model.encode("")',
+        holds=_nearer_than_every_chunk,
+    ),
+    Claim(
+        "The opposite is nearer than the paraphrase",
+        "The model was not deployed",
+        holds=lambda shown: _values(shown)[0] > _values(shown)[1] + 0.2,
+    ),
+    Claim(
+        "not, numbers, and who does what to whom hardly do",
+        "The model was not deployed",
+        holds=lambda shown: min(value for i, value in enumerate(_values(shown)) if i != 1) > 0.75,
+    ),
+    Claim(
+        "Half of the right pairs are beyond the dashed line, and more wrong ones than that",
+        "queries = model.encode",
+        holds=_more_wrong_ones,
+    ),
+    Claim(
+        "0.3 is not 30 %",
+        "queries = model.encode",
+        holds=lambda shown: _share_right(shown, "0.3") < 20,
+    ),
+    Claim(
+        "A similarity gives an order",
+        "queries = model.encode",
+        holds=lambda shown: (
+            _share_right(shown, "0.2")
+            < _share_right(shown, "0.3")
+            < _share_right(shown, "0.4")
+            < _share_right(shown, "0.5")
+        ),
+    ),
+    Claim(
+        "The longest arrow belongs to a short scrap",
+        "longest = lengths.argmax()",
+        holds=lambda shown: (
+            numbers(shown.splitlines()[1])[0] < numbers(shown.splitlines()[1])[1] / 2
+        ),
+    ),
+    Claim(
+        "With the inner product the scrap pushes into one result after another",
+        "longest = lengths.argmax()",
+        holds=_scrap_pushes_in,
+    ),
+    Claim(
+        "Those last ones are a reason to bring both ways together",
+        "def quality(scores)",
+        holds=lambda shown: numbers(shown, after="found by words alone:")[0] > 0,
+    ),
+    Claim(
+        "takes the fastest one on this machine that ranks as sentence-transformers does",
+        "from course_lib.embedder import EmbeddingClient",
+        holds=lambda shown: numbers(shown)[0] > 97,
+    ),
+    Claim(
+        "The scorecard says what lab 01 said, as it should",
+        'best = measured["cosine"]',
+        holds=_as_in_lab_01,
+    ),
+)
