@@ -296,11 +296,10 @@ lab.hint("2.2")
 
 # %% tags=["nbval-check-output"]
 read_identity = lab.use("read_identity")
-differ = [(name, read_identity(text), who) for name, text, who in read]
-differ = [(name, yours, who) for name, yours, who in differ if yours != who]
+differ = [(name, own, who) for name, text, who in read if (own := read_identity(text)) != who]
 print(f"the same as the referee for {len(read) - len(differ)} of {len(read)} documents; not for")
-for name, yours, who in differ:
-    print(f"  {name}: {yours[:2]}, and it is {who[:2]}")
+for name, own, who in differ:
+    print(f"  {name}: {own[:2]}, and it is {who[:2]}")
 
 # %% [markdown]
 # What is left is JSON, quoted keys, a name in a [block scalar](../labs/GLOSSARY.md#block-scalar): YAML has many ways to write one
@@ -559,9 +558,7 @@ print(f"at most {max(sizes)} characters and {longest} word pieces, headers inclu
 
 # %% tags=["nbval-check-output"]
 [piece] = [piece for piece in pieces if "memory: 3Gi" in piece.text]
-print(piece.header)
-print("containers named in it:", len(named(piece.text)))
-
+print(f"{piece.header}containers named in it: {len(named(piece.text))}")
 [span] = [span for span in split_stream(text) if span.start <= piece.start < span.end]
 owner = next(line for line in lines_of(text, *span[:2]) if line.path.startswith(piece.path))
 print(text[owner.start :].split("\n")[0].strip())

@@ -1,0 +1,218 @@
+"""What lab 02 says about its outputs."""
+
+from __future__ import annotations
+
+import re
+
+from course_lib.teaching.claims import Claim, numbers
+
+LIMITS = 'print("named in the piece:"'
+REFUSED = 'print(f"{len(refused)} of'
+FIRST = 'print(f"\\nthe first {key!r}'
+REFEREE = 'print(f"the same as the referee'
+SCARS = "for name in refused:\n    for span"
+WHOLE = 'print("read whole:"'
+PIECES = 'print(f"{len(sizes)} pieces, nothing lost'
+OWNER = "[piece] = [piece for piece in pieces"
+SOURCES = "def course_pieces("
+FOUR = "definitions  schemas  pieces"
+MEASURED = "answer and owner in one piece"
+PLACES = "places.index(True) + 1:3}"
+
+
+def _row(shown: str, what: str) -> list[float]:
+    """Return pieces, recall, MRR, answers with their owner, and questions."""
+    return numbers(shown, f"{what} ".ljust(19))
+
+
+def _definitions(shown: str, number: int, schemas: str) -> list[float]:
+    """Return pieces, results from definitions, all results, recall and MRR."""
+    return numbers(shown, f"{number:11}  {schemas:7}")
+
+
+def _places(shown: str, what: str) -> list[float]:
+    """Return at which place each of the two questions finds the limit."""
+    return [float(place) for place in re.findall(rf"^  {what} +(\d+) of", shown, re.MULTILINE)]
+
+
+CLAIMS = (
+    Claim(
+        "One container is named here, log-shipper, and it is the wrong one",
+        LIMITS,
+        holds=lambda shown: (
+            "predictor {'memory': '3Gi'}" in shown and "named in the piece: log-shipper\n" in shown
+        ),
+    ),
+    Claim(
+        "A parser refuses Helm templates, and a whole file because of one bad document",
+        REFUSED,
+        holds=lambda shown: "'chart/templates/" in shown and "'odd/broken.yaml'" in shown,
+    ),
+    Claim(
+        "comments are where people write why",
+        REFUSED,
+        holds=lambda shown: numbers(shown.splitlines()[-1])[0] >= 10,
+    ),
+    Claim(
+        "Three. The rule is short, and half of it is easily forgotten",
+        "print(\"by '---':  \"",
+        holds=lambda shown: (
+            numbers(shown, "the referee:") == [3]
+            and numbers(shown, "by '---':") != [3]
+            and numbers(shown, r"by '\n---\n':") != [3]
+        ),
+    ),
+    Claim(
+        "No objection from the referee",
+        'print(f"{len(found)} documents in',
+        holds=lambda shown: numbers(shown)[0] > numbers(shown)[1] and "referee" not in shown,
+    ),
+    Claim(
+        "A binding names the namespace of its subject",
+        FIRST,
+        holds=lambda shown: re.search(r": ClusterRoleBinding has None, not \S", shown),
+    ),
+    Claim(
+        "A Kustomization says which namespace others get, and has none itself",
+        FIRST,
+        holds=lambda shown: len(re.findall(r": Kustomization has None, not heron-", shown)) == 2,
+    ),
+    Claim(
+        "What is left is JSON, quoted keys, a name in a block scalar",
+        REFEREE,
+        holds=lambda shown: (
+            set(re.findall(r"^  (\S+):", shown, re.MULTILINE)) == {"odd/flow-style.yaml"}
+        ),
+    ),
+    Claim(
+        "hands those few to a parser",
+        REFEREE,
+        holds=lambda shown: 0 < numbers(shown)[1] - numbers(shown)[0] < 10,
+    ),
+    Claim(
+        "All four, and the templates too",
+        REFUSED,
+        SCARS,
+        holds=lambda refused, shown: (
+            shown.count("odd/broken.yaml") == 4
+            and all(name in shown for name in re.findall(r"'(\S+\.yaml)'", refused))
+        ),
+    ),
+    Claim(
+        "Those that fit all come from one file",
+        WHOLE,
+        holds=lambda shown: "read whole: {'crds/trainingruns.yaml'}" in shown,
+    ),
+    Claim(
+        "and silently drops the rest",
+        WHOLE,
+        holds=lambda shown: numbers(shown, "word pieces;")[0] > 1,
+    ),
+    Claim(
+        "with depth −1",
+        "lines = lines_of(small, 0, len(small))",
+        holds=lambda shown: "start depth first path" in shown,
+    ),
+    Claim(
+        "Each piece ends with its block, or before",
+        "lab.show.outline(small, lines, cuts)",
+        holds=lambda shown: "cut into 4 pieces" in shown,
+    ),
+    Claim(
+        "in the first of the containers",
+        "def cut_document(",
+        holds=lambda shown: shown.endswith("is in Deployment spec.template.spec.containers[0]."),
+    ),
+    Claim(
+        "All lines are there, and everything fits",
+        PIECES,
+        holds=lambda shown: (
+            "nothing lost: True" in shown
+            and (sizes := numbers(shown, "at most"))[0] <= 700
+            and sizes[1] <= 256
+        ),
+    ),
+    Claim(
+        "can follow the path",
+        OWNER,
+        holds=lambda shown: (
+            "at spec.template.spec.containers[0]" in shown and shown.endswith("- name: predictor")
+        ),
+    ),
+    Claim(
+        "No other container is named in the piece",
+        OWNER,
+        holds=lambda shown: numbers(shown, "named in it:") == [0],
+    ),
+    Claim(
+        "With its schema, one file takes a good part of the index",
+        SOURCES,
+        holds=lambda shown: (
+            numbers(shown, "the schema and all")[0] > numbers(shown, "all other files")[0] / 2
+        ),
+    ),
+    Claim(
+        "With one definition the policy costs recall",
+        FOUR,
+        holds=lambda shown: _definitions(shown, 1, "top")[3] < _definitions(shown, 1, "whole")[3],
+    ),
+    Claim(
+        "four whole schemas find no less than four without",
+        FOUR,
+        holds=lambda shown: (
+            _definitions(shown, 4, "whole")[3] >= _definitions(shown, 4, "top")[3] - 0.02
+        ),
+    ),
+    Claim(
+        "an index of less than half the size",
+        FOUR,
+        holds=lambda shown: (
+            _definitions(shown, 4, "top")[0] < _definitions(shown, 4, "whole")[0] / 2
+        ),
+    ),
+    Claim(
+        "Good cuts alone make it worse",
+        MEASURED,
+        holds=lambda shown: (
+            _row(shown, "yours, no header")[1] < _row(shown, "every 1,000")[1]
+            and _row(shown, "yours, no header")[3] < _row(shown, "every 1,000")[3]
+        ),
+    ),
+    Claim(
+        "the smaller the piece, the less it says about itself",
+        MEASURED,
+        holds=lambda shown: _row(shown, "yours, no header")[0] > 2 * _row(shown, "every 1,000")[0],
+    ),
+    Claim(
+        "It is the header that turns this around",
+        MEASURED,
+        holds=lambda shown: (
+            _row(shown, "yours")[2] > _row(shown, "every 1,000")[2] + 0.04
+            and _row(shown, "yours")[1] > _row(shown, "yours, no header")[1] + 0.04
+            and _row(shown, "yours")[3] > _row(shown, "every 1,000")[3]
+        ),
+    ),
+    Claim(
+        "There it is, on top",
+        PLACES,
+        holds=lambda shown: _places(shown, "yours")[1] == 1,
+    ),
+    Claim(
+        "its header says whose limit it is",
+        PLACES,
+        holds=lambda shown: (
+            "Deployment forecast-api\n" in shown.partition("\n\n")[2]
+            and "memory: 3Gi" in shown.partition("\n\n")[2]
+        ),
+    ),
+    Claim(
+        "Without the header the same lines are far down the list",
+        PLACES,
+        holds=lambda shown: _places(shown, "yours, no header")[1] > 10,
+    ),
+    Claim(
+        "the question has nothing but a number to go by, and vectors are poor at numbers",
+        PLACES,
+        holds=lambda shown: min(_places(shown, what)[0] for what in ("yours", "the course's")) > 5,
+    ),
+)
