@@ -36,7 +36,7 @@ lab = start("00", data_dir=data_dir, database_url=database_url, embedding_model=
 lab.show.pipeline()
 
 # %% [markdown]
-# That strip is the whole course. Text comes in on the left; on the right somebody gets an answer. Each lab works on one of the boxes and marks it.
+# That strip is the whole course. Text comes in on the left; answers come out on the right. Each lab works on one of the boxes and marks it.
 #
 # ## The problem
 #
@@ -49,7 +49,7 @@ for name, text in documents.items():
     print(f"{len(text.split()):>5} words  {name}")
 
 # %% [markdown]
-# Suppose a release went wrong and you want to know how to get the old one back. You do what everybody does first: you search for the words that you would use.
+# Suppose a release went wrong and you want to know how to get the old one back. The first idea is to search for the words that you would use.
 
 # %% tags=["nbval-check-output"]
 question = "How do I undo a release?"
@@ -65,10 +65,10 @@ for name, text in documents.items():
     print(f"{'## Rollback' in text!s:>5}  {name}")
 
 # %% [markdown]
-# The word that you used leads to the wrong page, and the right one calls the thing *rollback*. A search for words finds what is written the way you would write it. What you need is a search for *meaning*.
+# The word that you used leads to the wrong page, and the right one calls the thing *rollback*. A search for words finds only what is written the way you would write it. What you need is a search for *meaning*.
 
 # %% [markdown]
-# ## The machine, in four cells
+# ## The machine, in four steps
 #
 # First a database: a real PostgreSQL with the extension [pgvector](../labs/GLOSSARY.md#pgvector), which can store and compare lists of numbers. This lab gets an empty one of its own, which goes away when the notebook's kernel stops.
 
@@ -88,9 +88,9 @@ print(vector.shape, vector.dtype)
 print(vector[:5].round(2))
 
 # %% [markdown]
-# Nobody can read these numbers, you included. Only comparing them means something.
+# These numbers cannot be read. They mean something only when they are compared.
 #
-# Now the work: read the documents, cut them into pieces of about 500 characters ([chunks](../labs/GLOSSARY.md#chunk)), turn every piece into a vector, and write pieces and vectors into the table.
+# Now the work: read the documents, cut them into pieces of at most 512 characters ([chunks](../labs/GLOSSARY.md#chunk)), turn every piece into a vector, and write pieces and vectors into the table.
 
 # %%
 from course_lib.indexing import ingest
@@ -101,7 +101,7 @@ report = ingest(lab.data_dir, conn=conn, embedder=lab.embedder)
 print(report.documents, "documents became", report.chunks, "chunks")
 
 # %% [markdown]
-# And the search: the question becomes a vector as well, and the database looks for the pieces whose vectors lie nearest to it.
+# And the search: the question becomes a vector as well, and the database looks for the pieces whose vectors are nearest to it.
 
 # %%
 from course_lib.retriever import search
@@ -109,6 +109,8 @@ from course_lib.retriever import search
 results = search(conn, lab.encode(question), top_k=3)
 
 # %%
+for result in results:
+    print(f"{result.similarity_score:.2f}  {result.document_name}  undo: {'undo' in result.content.lower()}")
 lab.show.ranking(results, question, mark="rollback")
 
 # %% [markdown]
@@ -141,6 +143,7 @@ lab.show.ranking(search(conn, lab.encode(my_question), top_k=3), my_question)
 nonsense = "How long does one boil an egg?"
 
 off_topic = search(conn, lab.encode(nonsense), top_k=3)
+print(len(off_topic), "pieces for the egg; the nearest has a similarity of", f"{off_topic[0].similarity_score:.2f}")
 lab.show.ranking(off_topic, nonsense)
 
 # %% [markdown]
@@ -155,25 +158,25 @@ for threshold in (0.0, 0.2, 0.4):
     print(f"threshold {threshold}: {on} for the release, {off} for the egg")
 
 # %% [markdown]
-# Between the two lies a value that keeps the one and drops the other. Whether it does so for *every* question is another matter, and a thing to be measured rather than hoped for.
+# With 0.2 the search keeps the one and drops the other. Whether this threshold does so for *every* question is something to measure.
 #
-# ## Where all this lies
+# ## Where all this is
 #
 # Nothing is hidden. The pieces are rows of a table, and you know how to look at those.
 
 # %% tags=["nbval-check-output"]
 rows = conn.execute(
     """
-    SELECT document_name, count(*), round(avg(length(content))) AS characters
+    SELECT document_name, count(*), round(avg(length(content))), max(length(content))
     FROM document_chunks GROUP BY document_name ORDER BY document_name
     """
 ).fetchall()
 
-for name, count, characters in rows:
-    print(f"{count:>3} chunks of about {characters} characters  {name}")
+for name, count, average, longest in rows:
+    print(f"{count:>3} chunks of about {average} characters, at most {longest}  {name}")
 
 # %% [markdown]
-# The pieces of the five pages can also be drawn. Each point below is one chunk; its 384 numbers were squeezed into two, so that near things stay roughly near. The star is the question about the release.
+# The pieces of the five pages can also be drawn. Each point below is one chunk; its 384 numbers were reduced to two, so that near things stay roughly near. The star is the question about the release.
 
 # %%
 import numpy as np
@@ -187,7 +190,7 @@ lab.show.map_2d(
 )
 
 # %% [markdown]
-# One page, the one on vector databases, keeps to itself; the other four speak of the same things and are mixed. Nobody said which page a piece is from: the model has only read its text. Two numbers show little of what 384 hold, so take the picture as a sketch.
+# Does one of the pages keep to itself? The model was not told which page a piece is from: it has only read the text. The two axes show less than a fifth of the variance, so take the picture as a sketch.
 #
 # ## Break it
 #
@@ -197,13 +200,14 @@ lab.show.map_2d(
 again = ingest(lab.data_dir, conn=conn, embedder=lab.embedder)
 
 print(f"{again.inserted} inserted, {again.unchanged} unchanged, {again.chunks} in the table")
+print("anything encoded:", again.chunks_per_second > 0)
 
 # %% [markdown]
-# Nothing was inserted, and nothing was encoded either: a document that has not changed costs nothing. You will build that in lab 05.
+# Nothing was inserted, and nothing was encoded either: a document that has not changed needs no encoding. You will build that in lab 05.
 #
 # ## Measure
 #
-# One good answer proves little. The course brings labelled questions along, each with the page and the words that answer it. Asking them all gives two numbers: [recall@5](../labs/GLOSSARY.md#recallk), the share of questions whose answer is among the first five pieces, and [MRR](../labs/GLOSSARY.md#mrr), which also counts how far up it stands.
+# One good answer proves little. The course brings labelled questions along, each with the page and the words that answer it. Asking them all gives two numbers: [recall@5](../labs/GLOSSARY.md#recallk), the share of questions whose answer is among the first five pieces, and [MRR](../labs/GLOSSARY.md#mrr), which also counts how far up it is.
 
 # %%
 measured = lab.measure_retrieval(lambda asked: search(conn, lab.encode(asked), top_k=10))
@@ -234,9 +238,9 @@ lab.score(
 #
 # <details><summary>Answers</summary>
 #
-# 1. The question and the section got vectors that lie near each other, because the model learned from many texts that *undo a release* and *roll back* are used alike.
+# 1. The question and the section got vectors that are near each other, because the model learned from many texts that *undo a release* and *roll back* are used alike.
 # 2. The nearest chunks, however far away they are. A threshold leaves out what is not similar enough; where to put it has to be measured.
-# 3. Somebody has to be able to check the answer: the text, the document and the place in it belong to it.
+# 3. An answer has to be checked: the text, the document and the place in it belong to it.
 #
 # </details>
 #

@@ -1,0 +1,91 @@
+"""What lab 00 says about its outputs."""
+
+from __future__ import annotations
+
+from course_lib.teaching.claims import Claim, numbers
+
+
+def _pages(shown: str) -> list[str]:
+    """Return the pages of which a cell has printed that something is True."""
+    return [line.split()[1] for line in shown.splitlines() if line.split()[:1] == ["True"]]
+
+
+def _found(shown: str, count: int) -> list[str]:
+    """Return the lines of the first results."""
+    return [line for line in shown.splitlines() if "undo:" in line][:count]
+
+
+CLAIMS = (
+    Claim(
+        "five pages about running machine learning in production",
+        "documents = lab.documents()",
+        holds=lambda shown: shown.count(" words ") == 5,
+    ),
+    Claim(
+        "The word that you used leads to the wrong page",
+        "'undo' in text.lower()",
+        "'## Rollback' in text",
+        holds=lambda undo, rollback: (
+            len(_pages(undo)) == len(_pages(rollback)) == 1 and _pages(undo) != _pages(rollback)
+        ),
+    ),
+    Claim(
+        "gives back 384 numbers",
+        "vector = lab.encode(question)",
+        holds=lambda shown: "(384,) float32" in shown,
+    ),
+    Claim(
+        "pieces of at most 512 characters",
+        "SELECT document_name, count(*)",
+        holds=lambda shown: 400 < max(numbers(line)[-1] for line in shown.splitlines()) <= 512,
+    ),
+    Claim(
+        "The first two pieces are from the right page, around the section on rollback, and the "
+        "word undo is in neither",
+        "lab.show.ranking(results",
+        holds=lambda shown: (
+            ["ci-cd-for-ml.md" in line and "undo: False" in line for line in _found(shown, 2)]
+            == [True, True]
+        ),
+    ),
+    Claim(
+        "What matters is the order",
+        "lab.show.ranking(results",
+        holds=lambda shown: (
+            len(_found(shown, 3)) == 3
+            and sorted(_found(shown, 3), reverse=True) == _found(shown, 3)
+        ),
+    ),
+    Claim(
+        "Every piece knows where it came from: the document, the heading above it and its lines",
+        "best = results[0]",
+        holds=lambda shown: (
+            "ci-cd-for-ml.md · Rollback" in shown
+            and numbers(shown, after="lines")[0] < numbers(shown, after="lines")[1]
+        ),
+    ),
+    Claim(
+        "It answers all the same",
+        "off_topic = search",
+        holds=lambda shown: numbers(shown)[0] == 3 and numbers(shown)[1] < 0.25,
+    ),
+    Claim(
+        "With 0.2 the search keeps the one and drops the other",
+        "for threshold in (0.0, 0.2, 0.4)",
+        holds=lambda shown: numbers(shown, after="threshold 0.2:") == [3, 0],
+    ),
+    Claim(
+        "The two axes show less than a fifth of the variance",
+        "SELECT document_name, embedding",
+        holds=lambda shown: numbers(shown, after="The two axes show")[0] < 20,
+    ),
+    Claim(
+        "Nothing was inserted, and nothing was encoded either",
+        "again = ingest",
+        holds=lambda shown: (
+            numbers(shown)[0] == 0
+            and numbers(shown)[1] == numbers(shown)[2] > 0
+            and "anything encoded: False" in shown
+        ),
+    ),
+)
