@@ -2,7 +2,7 @@
 
 GitHub has two limits. The primary one, so many requests an hour, is told in the headers of every
 answer; the secondary one, not too many at once, only when it is met. Whoever goes on asking in
-spite of them is banned, so all requests of a download wait at one gate.
+spite of them may be banned, so all requests of a download wait at one gate.
 """
 
 from __future__ import annotations

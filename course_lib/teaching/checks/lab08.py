@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import replace
 
-from course_lib.errors import CourseError
+from course_lib.loader.github.errors import AnswerError
 from course_lib.loader.github.tree import LINK, SUBMODULE, TREE, TreeEntry
 from course_lib.teaching.checks.probe import Case, Probe, exercise
 
@@ -23,7 +22,10 @@ from course_lib.teaching.checks.probe import Case, Probe, exercise
 )
 def check_blob_sha(call: Probe) -> None:
     """Begin with git's own examples, go on to what is no plain text."""
-    call(b"hello\n").gives("ce013625030ba8dba906f756967f9e9ca394464a", because="git says so")
+    call(b"hello\n").gives(
+        "ce013625030ba8dba906f756967f9e9ca394464a",
+        because="it is the SHA-1 of b'blob 6\\0hello\\n', in hexadecimal",
+    )
     call(b"").gives(
         "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391", because="an empty file has a name, too"
     )
@@ -35,55 +37,65 @@ def check_blob_sha(call: Probe) -> None:
     )
 
 
-class FakeTrees:
-    """A server that lists trees, no more than so many entries in one answer, and remembers."""
+MARKS = {"*": "100755", "@": LINK, ":": SUBMODULE}
 
-    def __init__(self, most: int, trees: Mapping[str, Sequence[TreeEntry]] | None = None) -> None:
-        self.most, self.trees = most, trees or TREES
+
+class Trees:
+    """A `read` that needs no server: it lists so many entries at once, of a tree of these files.
+
+    Parameters
+    ----------
+    most
+        Entries in one answer.
+    files
+        Their paths. A path that ends in ``*`` is a program, in ``@`` a link, in ``:`` a submodule.
+
+    Attributes
+    ----------
+    asked
+        (hash of a tree, recursive?) of each request.
+
+    Examples
+    --------
+    >>> read = Trees(2, "a.md", "sub/b.md")
+    >>> entries, truncated = read("root", True)
+    >>> [entry.path for entry in entries], truncated
+    (['a.md', 'sub'], True)
+    """
+
+    def __init__(self, most: int, *files: str) -> None:
+        self.most, self.files = most, files
         self.asked: list[tuple[str, bool]] = []
+        self._trees: dict[str, dict[str, TreeEntry]] = {"root": {}}
+        for file in files:
+            path = file.rstrip("".join(MARKS))
+            parts = path.split("/")
+            for depth in range(len(parts)):
+                above = "/".join(parts[:depth])
+                tree = self._trees.setdefault(f"tree of {above}" if above else "root", {})
+                for end in range(depth + 1, len(parts)):
+                    below = "/".join(parts[depth:end])
+                    tree[below] = TreeEntry(below, TREE, f"tree of {'/'.join(parts[:end])}")
+                below = "/".join(parts[depth:])
+                mode = MARKS.get(file[-1], "100644")
+                tree[below] = TreeEntry(below, mode, f"blob of {path}", len(path))
 
     def __repr__(self) -> str:
-        return f"read (at most {self.most} entries)"
+        return f"Trees({', '.join(map(repr, (self.most, *self.files)))})"
 
-    def __call__(self, sha: str, recursive: bool) -> tuple[Sequence[TreeEntry], bool]:
+    def __call__(self, sha: str, recursive: bool) -> tuple[list[TreeEntry], bool]:
         """Return the entries of a tree, and whether they were truncated."""
         self.asked.append((sha, bool(recursive)))
-        entries = self._below(sha, "") if recursive else list(self.trees[sha])
+        if sha not in self._trees:
+            raise LookupError(f"there is no tree {sha!r}")
+        below = self._trees[sha].values()
+        entries = [entry for entry in below if recursive or "/" not in entry.path]
         return entries[: self.most], len(entries) > self.most
 
-    def _below(self, sha: str, prefix: str) -> list[TreeEntry]:
-        found = []
-        for one in self.trees[sha]:
-            found.append(TreeEntry(prefix + one.path, one.mode, one.sha, one.size))
-            if one.mode == TREE:
-                found += self._below(one.sha, f"{prefix}{one.path}/")
-        return found
-
-
-TREES: dict[str, list[TreeEntry]] = {
-    "root": [
-        TreeEntry("README.md", "100644", "b1", 10),
-        TreeEntry("apps", TREE, "t1"),
-        TreeEntry("common", TREE, "t2"),
-        TreeEntry("now.md", LINK, "b2", 9),
-    ],
-    "t1": [TreeEntry("kfp", TREE, "t3"), TreeEntry("run.sh", "100755", "b3", 30)],
-    "t2": [TreeEntry("charts", SUBMODULE, "c1")],
-    "t3": [
-        TreeEntry("a.yaml", "100644", "b4", 40),
-        TreeEntry("b.yaml", "100644", "b5", 50),
-        TreeEntry("c.yaml", "100644", "b4", 40),
-    ],
-}
-ALL = [
-    "README.md",
-    "apps/kfp/a.yaml",
-    "apps/kfp/b.yaml",
-    "apps/kfp/c.yaml",
-    "apps/run.sh",
-    "common/charts",
-    "now.md",
-]
+    def all_files(self) -> list[TreeEntry]:
+        """Return all that is no folder, by path."""
+        files = [entry for entry in self._trees["root"].values() if entry.mode != TREE]
+        return sorted(files, key=lambda entry: entry.path)
 
 
 @exercise(
@@ -102,69 +114,72 @@ ALL = [
     ),
 )
 def check_list_tree(call: Probe) -> None:
-    """List a tree that fits, then ever smaller answers, then a part of it."""
-    fits = FakeTrees(100)
-    _lists(call, (fits, "root"), ALL, "one answer holds everything; folders are not listed")
-    _asks(call, fits, [("root", True)], "one request is enough where nothing is truncated")
-    value = call(FakeTrees(100), "root", "x/").value
-    expected = TreeEntry("x/apps/run.sh", "100755", "b3", 30)
-    if expected not in value:
-        call.fail(
-            'list_tree(read, "root", "x/")',
-            got=f"no {expected}",
-            expected=repr(expected),
-            because="only the path is changed: mode, hash and size stay as they were listed",
-        )
-    for most, because in (
-        (7, "the answer was truncated: what it lacks is in the folders"),
-        (4, "each folder is asked for by itself, and a folder in it as well"),
+    """List a tree that fits, then trees that do not, then a part of one."""
+    fits = Trees(9, "README.md", "apps/run.sh*", "common/charts:", "now.md@")
+    _lists(call, fits, "one answer holds everything; folders are not listed")
+    _asks(call, fits, ["root"], "one request is enough where nothing is truncated")
+    [run] = Trees(9, "run.sh*").all_files()
+    call(Trees(9, "run.sh*"), "root", "apps/").gives(
+        [replace(run, path="apps/run.sh")],
+        because="the prefix comes before the path; mode, hash and size stay as they were listed",
+    )
+    _lists(call, Trees(2, "a.md", "sub/b.md", "sub/c.md"),
+           "the answer was truncated: throw it away, and list the folder by itself")  # fmt: skip
+    _lists(call, Trees(2, "x/a.md", "x/y/b.md", "x/y/c.md"),
+           "the answer for x is truncated as well: list x alone, and the folder in it")  # fmt: skip
+    large = Trees(3, "a.md", "x/b.md", "x/y/c.md")
+    _lists(call, large, "the answer was truncated")
+    _asks(call, large, ["root", "root alone", "tree of x"],
+          "a folder is asked for recursively first: only what is too large costs more")  # fmt: skip
+    _lists(call, Trees(2, "apps/kfp/a.md", "apps/kfp/b.md"),
+           "apps is on the way to apps/kfp", within=["apps/kfp"])  # fmt: skip
+    _lists(call, Trees(2, "apps/a.md", "apps/kfp/b.md", "apps/kfp/c.md"),
+           "what is wanted is apps with all that is below it", within=["apps"])  # fmt: skip
+    for trees, within, needless, because in (
+        (Trees(2, "apps/a.md", "web/b.md"), "apps", "web", "nothing that is wanted is below it"),
+        (
+            Trees(2, "apps/kfp/a.md", "apps/kfp/b.md", "apps/web/c.md"),
+            "apps/kfp",
+            "apps/web",
+            "nothing that is wanted is below it, in a folder of a folder neither",
+        ),
+        (Trees(2, "app/a.md", "apps/b.md"), "apps", "app", "its name only begins like apps"),
     ):
-        _lists(call, (FakeTrees(most), "root"), ALL, because)
-    most_of_all = FakeTrees(7)
-    _lists(call, (most_of_all, "root"), ALL, "the answer was truncated")
-    _asks(
-        call,
-        most_of_all,
-        [("root", True), ("root", False), ("t1", True), ("t2", True)],
-        "a folder is asked for recursively first: only what is too large costs more",
-    )
-    wanted = [path for path in ALL if path.startswith("apps/kfp/")]
-    some = FakeTrees(4)
-    found = call(some, "root", within=["apps/kfp"])
-    paths = [one.path for one in found.value]
-    Case(call, found.label, value=[path for path in paths if path in wanted]).gives(
-        wanted, because="apps lies on the way to apps/kfp"
-    )
-    if ("t2", True) in some.asked:
-        call.fail(
-            found.label,
-            got="a request for the folder common",
-            expected="none",
-            because="nothing that is wanted lies below it",
-        )
-    deep = FakeTrees(4)
-    found = call(deep, "root", within=["apps"])
-    paths = [one.path for one in found.value if one.path.startswith("apps/")]
-    Case(call, found.label, value=paths).gives(
-        [path for path in ALL if path.startswith("apps/")],
-        because="what is wanted is apps with all that lies below it",
-    )
-    call(FakeTrees(3), "root").raises(
-        CourseError,
+        found = call(trees, "root", within=[within])
+        found.returns(list[TreeEntry])
+        if any(sha == f"tree of {needless}" for sha, _ in trees.asked):
+            call.fail(
+                found.label,
+                got=f"a request for the folder {needless}",
+                expected="none",
+                because=because,
+            )
+    call(Trees(1, "a.md", "b.md"), "root").raises(
+        AnswerError,
         because="a folder alone is too much for an answer: a short list would be a lie",
     )
 
 
-def _lists(call: Probe, given: tuple[Any, ...], expected: list[str], because: str) -> None:
-    case = call(*given)
-    paths = [getattr(one, "path", one) for one in case.value]
-    Case(call, case.label, value=paths).gives(expected, because=because)
-
-
-def _asks(call: Probe, trees: FakeTrees, expected: list[tuple[str, bool]], because: str) -> None:
-    Case(call, "what list_tree asked: (tree, recursive)", value=trees.asked).gives(
-        expected, because=because
+def _lists(call: Probe, trees: Trees, because: str, **wanted: list[str]) -> None:
+    case = call(trees, "root", **wanted)
+    entries: list[TreeEntry] = case.returns(list[TreeEntry])
+    value = sorted(entries, key=lambda entry: entry.path)
+    paths = [entry.path for entry in value]
+    Case(call, case.label, value=paths).gives([e.path for e in trees.all_files()], because=because)
+    Case(call, case.label, value=value).gives(
+        trees.all_files(), because="mode, hash and size stay as they were listed"
     )
+
+
+def _asks(call: Probe, trees: Trees, expected: list[str], because: str) -> None:
+    asked = [sha if recursive else f"{sha} alone" for sha, recursive in trees.asked]
+    if sorted(asked) != sorted(expected):
+        call.fail(
+            call.called,
+            got=f"{len(asked)} requests: {', '.join(asked)}",
+            expected=f"{len(expected)}: {', '.join(expected)}",
+            because=because,
+        )
 
 
 DATE = "Sun, 01 Mar 2026 10:00:00 GMT"
@@ -189,15 +204,24 @@ def check_wait_time(call: Probe) -> None:
     """Go through the table, each row with what it is easily mistaken for."""
     for status in (403, 429):
         call(status, {"retry-after": "7"}).gives(7.0, because="the server says how long")
+        call(status, {"retry-after": "0"}).gives(
+            0.0, because="0 seconds is an answer, too: the request may be made again at once"
+        )
         call(status, _used_up(60)).gives(
             61.0, because="from `date` to the reset by the server's clock, and one second more"
         )
         call(status, {**_used_up(60), "retry-after": "7"}).gives(
             7.0, because="retry-after comes first"
         )
-    call(403, _used_up(-5)).gives(1.0, because="the reset is past: nobody waits less than nothing")
+    call(403, _used_up(60), "API rate limit exceeded").gives(
+        61.0, because="the end of the hour comes before the message"
+    )
+    call(403, _used_up(-5)).gives(1.0, because="the reset is past: no wait is less than nothing")
     call(403, _left(41), "Must have admin rights").gives(
         None, because="requests are left: it is about rights, and will not change"
+    )
+    call(403, {}, "The size limit is 100 MB").gives(
+        None, because="the message names no rate limit: it is about rights"
     )
     call(403, {}).gives(None, because="a 403 without a word is about rights")
     said = "You have exceeded a secondary Rate Limit."
@@ -210,13 +234,20 @@ def check_wait_time(call: Probe) -> None:
         call(502, {}, attempt=attempt).gives(
             seconds, because="each pause is twice as long as the last"
         )
-    call(500, {}).gives(1.0, because="500 is a problem of the server, too")
+    for status in (500, 504, 599):
+        call(status, {}).gives(1.0, because="500 and above is a problem of the server")
     call(503, {"retry-after": "30"}, attempt=2).gives(30.0, because="the server says how long")
     call(502, _used_up(60)).gives(
         1.0, because="the server has a problem; how many requests are left is another matter"
     )
+    call(502, {}, "rate limit").gives(
+        1.0, because="the server has a problem, whatever the message says"
+    )
     for status in (200, 301, 401, 404, 422, 451):
-        call(status, _used_up(60)).gives(None, because=f"asked again, a {status} would be the same")
+        because = f"a {status} is neither a limit nor a fault: asked again, it would be the same"
+        call(status, _used_up(60)).gives(None, because=because)
+        call(status, {"retry-after": "7"}).gives(None, because=because)
+        call(status, {}, "rate limit").gives(None, because=because)
 
 
 def _used_up(seconds: int) -> dict[str, str]:
@@ -240,7 +271,7 @@ SHA = "53af14bd662f01044ef464113849020f704fc278"
     hints=(
         'The page of a file is `f"{web}/blob/{commit}/{quote(path)}"`. Where no line is given, '
         "that is all.",
-        "Behind it comes `#L10`, or `#L10-L20` where the last line is another one than the first.",
+        "After it comes `#L10`, or `#L10-L20` where the last line is another one than the first.",
         "`path.lower().endswith(RENDERED)` says whether `?plain=1` has to stand between the two.",
     ),
 )
@@ -257,15 +288,24 @@ def check_citation_url(call: Probe) -> None:
     call(WEB, SHA, "apps/a.yaml", 3).gives(
         f"{page}/apps/a.yaml#L3", because="where the last line is not given, it is the first"
     )
+    call(WEB, SHA, "apps/a.yaml", None, 5).gives(
+        f"{page}/apps/a.yaml", because="without the first line the whole file is cited"
+    )
     call(WEB, SHA, "docs/x y#1.py", 1, 2).gives(
         f"{page}/docs/x%20y%231.py#L1-L2",
         because="a blank or a # in a name would end the address; a slash stays",
+    )
+    call(WEB, SHA, "é?.py", 1).gives(
+        f"{page}/%C3%A9%3F.py#L1", because="é and ? cannot stand in an address either"
     )
     call(WEB, SHA, "README.md", 3, 5).gives(
         f"{page}/README.md?plain=1#L3-L5", because="a formatted page has no lines to jump to"
     )
     call(WEB, SHA, "docs/GUIDE.MD", 1, 1).gives(
         f"{page}/docs/GUIDE.MD?plain=1#L1", because="GitHub formats it whatever its case"
+    )
+    call(WEB, SHA, "a.rst", 3).gives(
+        f"{page}/a.rst?plain=1#L3", because=".rst is one of RENDERED, too"
     )
     call(WEB, SHA, "README.md").gives(
         f"{page}/README.md", because="without lines the formatted page is the better one"

@@ -6,9 +6,10 @@ from dataclasses import replace
 from email.utils import parsedate_to_datetime
 from urllib.parse import quote
 
+from course_lib.errors import InputError
 from course_lib.loader.github.errors import AnswerError
 from course_lib.loader.github.names import RENDERED
-from course_lib.loader.github.tree import TREE, is_within
+from course_lib.loader.github.tree import TREE, TreeEntry, is_within
 
 # --- 8.1 blob_sha ---
 
@@ -156,6 +157,41 @@ def makes_new_entries_without_a_size(read, sha, prefix="", within=()):
     return [replace(one, path=prefix + one.path, size=None) for one in read(sha, True)[0]]
 
 
+def loses_the_size_where_it_is_truncated(read, sha, prefix="", within=()):
+    entries, truncated = read(sha, True)
+    if not truncated:
+        return _put(prefix, entries)
+    found = []
+    for one in read(sha, False)[0]:
+        path, again = prefix + one.path, loses_the_size_where_it_is_truncated
+        if one.mode == TREE:
+            found += again(read, one.sha, f"{path}/", within)
+        else:
+            found.append(TreeEntry(path, one.mode, one.sha))
+    return found
+
+
+def compares_how_names_begin(read, sha, prefix="", within=()):
+    def begins(path, within):
+        return not within or any(path.startswith(one) or one.startswith(path) for one in within)
+
+    return _list(read, sha, prefix, within, again=compares_how_names_begin, wanted=begins)
+
+
+def forgets_what_is_wanted_below(read, sha, prefix="", within=()):
+    return _list(
+        read, sha, prefix, within, wanted=_on_the_way,
+        again=lambda read, sha, prefix, within: forgets_what_is_wanted_below(read, sha, prefix),
+    )  # fmt: skip
+
+
+def raises_another_error(read, sha, prefix="", within=()):
+    try:
+        return _list(read, sha, prefix, within, again=raises_another_error, wanted=_on_the_way)
+    except AnswerError as error:
+        raise InputError("too much") from error
+
+
 # --- 8.3 wait_time ---
 
 
@@ -240,6 +276,38 @@ def returns_text(status, headers, message="", attempt=0):
     return headers.get("retry-after") or _wait(status, headers, message, attempt)
 
 
+def obeys_whatever_the_status(status, headers, message="", attempt=0):
+    if "retry-after" in headers:
+        return float(headers["retry-after"])
+    return _wait(status, headers, message, attempt)
+
+
+def takes_zero_for_nothing(status, headers, message="", attempt=0):
+    if "retry-after" in headers and not float(headers["retry-after"]):
+        headers = {}
+    return _wait(status, headers, message, attempt)
+
+
+def knows_three_faults(status, headers, message="", attempt=0):
+    return None if status > 503 else _wait(status, headers, message, attempt)
+
+
+def reads_the_message_first(status, headers, message="", attempt=0):
+    if status == 403 and "retry-after" not in headers and "rate limit" in message.lower():
+        return 60.0 * 2**attempt
+    return _wait(status, headers, message, attempt)
+
+
+def reads_every_message(status, headers, message="", attempt=0):
+    if "rate limit" in message.lower() and "x-ratelimit-remaining" not in headers:
+        return 60.0 * 2**attempt
+    return _wait(status, headers, message, attempt)
+
+
+def looks_for_half_of_the_words(status, headers, message="", attempt=0):
+    return _wait(status, headers, message.lower().replace("limit", "rate limit"), attempt)
+
+
 # --- 8.4 citation_url ---
 
 
@@ -293,29 +361,51 @@ def shows_the_source_of_a_whole_file(web, commit, path, line_start=None, line_en
     return f"{url}?plain=1" if is_whole else url
 
 
+def knows_markdown_alone(web, commit, path, line_start=None, line_end=None):
+    plain = path.lower().endswith(".md")
+    return _cite(web, commit, path, line_start, line_end, plain=plain)
+
+
+def wants_both_lines_to_be_missing(web, commit, path, line_start=None, line_end=None):
+    if line_start is None and line_end is not None:
+        return f"{_cite(web, commit, path, None, None)}#L{line_end}"
+    return _cite(web, commit, path, line_start, line_end)
+
+
+def quotes_by_hand(web, commit, path, line_start=None, line_end=None):
+    def quoted(path):
+        return path.replace(" ", "%20").replace("#", "%23")
+
+    return _cite(web, commit, path, line_start, line_end, quoted=quoted)
+
+
 MUTANTS = {
     "8.1": {
-        hashes_the_content_alone: "git says so",
-        writes_two_characters_for_the_zero: "git says so",
+        hashes_the_content_alone: "it is the SHA-1 of b'blob 6",
+        writes_two_characters_for_the_zero: "it is the SHA-1 of b'blob 6",
         counts_characters: "two bytes",
-        puts_the_head_behind: "git says so",
-        returns_bytes: "git says so",
+        puts_the_head_behind: "it is the SHA-1 of b'blob 6",
+        returns_bytes: "it is the SHA-1 of b'blob 6",
         reads_it_as_text: "UnicodeDecodeError",
     },
     "8.2": {
         believes_a_truncated_answer: "the answer was truncated",
         lists_folders_too: "folders are not listed",
-        forgets_the_prefix: "no TreeEntry(path='x/apps/run.sh'",
-        forgets_the_folders_above: "a folder in it as well",
+        forgets_the_prefix: "the prefix comes before the path",
+        forgets_the_folders_above: "x is truncated as well",
         keeps_the_truncated_part_as_well: "the answer was truncated",
-        stops_after_one_level: "the answer was truncated",
+        stops_after_one_level: "x is truncated as well",
         always_asks_folder_by_folder: "one request is enough",
         walks_on_folder_by_folder: "recursively first",
         returns_a_short_list: "a short list would be a lie",
-        looks_at_everything: "nothing that is wanted lies below it",
+        looks_at_everything: "nothing that is wanted is below it",
         skips_the_folders_on_the_way: "on the way to apps/kfp",
         skips_the_folders_below: "on the way to apps/kfp",
         makes_new_entries_without_a_size: "folders are not listed",
+        loses_the_size_where_it_is_truncated: "hash and size stay",
+        compares_how_names_begin: "only begins like apps",
+        forgets_what_is_wanted_below: "in a folder of a folder",
+        raises_another_error: "AnswerError",
     },
     "8.3": {
         looks_at_its_own_clock: "by the server's clock",
@@ -330,8 +420,14 @@ MUTANTS = {
         always_waits_as_long: "the message speaks of a rate limit",
         gives_a_limit_a_second: "the message speaks of a rate limit",
         waits_for_everything_at_an_empty_limit: "another matter",
-        repeats_a_404: "a 404 would be the same",
+        repeats_a_404: "a 404 is neither",
         returns_text: "the server says how long",
+        obeys_whatever_the_status: "would be the same",
+        takes_zero_for_nothing: "0 seconds",
+        knows_three_faults: "500 and above",
+        reads_the_message_first: "comes before the message",
+        reads_every_message: "whatever the message says",
+        looks_for_half_of_the_words: "it is about rights",
     },
     "8.4": {
         cites_a_range_always: "one line is no range",
@@ -343,5 +439,8 @@ MUTANTS = {
         minds_the_case_of_an_ending: "whatever its case",
         finds_the_ending_anywhere: "its ending is .py",
         shows_the_source_of_a_whole_file: "the formatted page is the better one",
+        knows_markdown_alone: "RENDERED",
+        wants_both_lines_to_be_missing: "without the first line",
+        quotes_by_hand: "é",
     },
 }
