@@ -778,4 +778,4 @@ lab.score(recall_at_5=found.recall, mrr=found.mrr, note="hybrid, over HTTP")
 # Let a client hang up in the middle of a search (`timeout=0.01`). Does your service notice? Should the query go on? Look at what
 # `course_lib/service/encoding.py` does with texts that no request waits for any more.
 #
-# Next is lab 08, where the documents come from GitHub: rate limits again, from the other side.
+# Next is [lab 08](../labs/08_code_from_github.ipynb), where the documents come from GitHub: rate limits again, from the other side.
