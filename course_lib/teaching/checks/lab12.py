@@ -9,7 +9,8 @@ from course_lib.teaching.checks.probe import Case, Probe, exercise
 
 METRICS = "course_lib.evaluation.metrics"
 STATISTICS = "course_lib.evaluation.statistics"
-EVEN = [n / 100 for n in range(100)]
+COIN = [0.0, 1.0] * 8
+UNEVEN = [0.13, 0.29, 0.37, 0.48, 0.61, 0.72, 0.88, 0.94]
 
 
 @exercise(
@@ -18,7 +19,7 @@ EVEN = [n / 100 for n in range(100)]
     points=2,
     library=METRICS,
     hints=(
-        "Two sets: what is wanted, and the first k different items that were found. What lies in "
+        "Two sets: what is wanted, and the first k different items that were found. What is in "
         "both?",
         "`first_different(found, k)` gives the items; `set(gold) & set(…)` is what both hold.",
         "Divide by the number of wanted items, not by k. With nothing wanted, return 0.0 first.",
@@ -36,10 +37,23 @@ def check_recall_at(call: Probe) -> None:
     call(["x", "x", "x", "a"], {"a"}, 2).gives(
         1.0, because="x takes up one place, however often it comes"
     )
+    call(["x", "y", "x", "a"], {"a"}, 3).gives(
+        1.0, because="x takes up one place, also where something stands between"
+    )
     call(["a", "x", "y"], {"a"}, 3).gives(
         1.0, because="all that is wanted is found; k has no part in the division"
     )
     call(["a", "a"], {"a", "b", "c"}, 5).gives(1 / 3, because="one of three is found")
+    call(["a", "b"], {"a", "b", "c"}, 2).gives(
+        2 / 3, because="three are wanted, although only two of them could come first"
+    )
+    call(["notes.md"], {"old-notes.md"}, 5).gives(
+        0.0, because="these are two files, though one name is a part of the other"
+    )
+    call(["old-notes.md"], {"notes.md"}, 5).gives(
+        0.0, because="these are two files, though one name is a part of the other"
+    )
+    call(["A"], {"a"}, 5).gives(0.0, because="these are two names: small and capital letters count")
     call(["a", "b"], ["a", "a", "b"], 5).gives(1.0, because="a repeated gold item is one item")
     call([f"x{n}" for n in range(10)] + ["a"], {"a"}).gives(
         0.0, because="without k, ten items count"
@@ -57,18 +71,30 @@ def check_recall_at(call: Probe) -> None:
         "Go through the first k different items with their places and stop at the first one that "
         "is wanted.",
         "`enumerate(first_different(found, k), start=1)` gives the places from 1.",
-        "Inside the loop: `if item in gold: return 1 / place`. Behind the loop: `return 0.0`.",
+        "Inside the loop: `if item in gold: return 1 / place`. After the loop: `return 0.0`.",
     ),
 )
 def check_reciprocal_rank(call: Probe) -> None:
     """Look at first, later, last and no place, and at items that come again."""
     call(["a", "x"], {"a"}, 10).gives(1.0, because="it stands at place 1")
     call(["x", "y", "a"], {"a"}, 10).gives(1 / 3, because="it stands at place 3")
-    call(["x", "b", "a"], {"a", "b"}, 10).gives(0.5, because="the first wanted one counts alone")
+    call(["x", "b", "a"], ["a", "b"], 10).gives(
+        0.5, because="the first wanted one among those found counts alone: b"
+    )
+    call(["b"], ["a", "b"], 10).gives(1.0, because="one wanted item is enough")
     call(["x", "x", "x", "a"], {"a"}, 10).gives(
         0.5, because="x takes up one place, so a stands at place 2"
     )
+    call(["x", "y", "x", "a"], {"a"}, 10).gives(
+        1 / 3, because="x takes up one place, also where something stands between"
+    )
     call(["x", "x", "x", "a"], {"a"}, 2).gives(0.5, because="k counts different items, too")
+    call(["old-notes.md", "notes.md"], {"notes.md"}, 10).gives(
+        0.5, because="old-notes.md is another file, though its name holds the wanted one"
+    )
+    call(["notes.md", "old-notes.md"], {"old-notes.md"}, 10).gives(
+        0.5, because="notes.md is another file, though its name is a part of the wanted one"
+    )
     call(["x", "y", "a"], {"a"}, 2).gives(0.0, because="place 3 is beyond k = 2")
     call([f"x{n}" for n in range(9)] + ["a"], {"a"}).gives(0.1, because="place 10 still counts")
     call([f"x{n}" for n in range(10)] + ["a"], {"a"}).gives(
@@ -107,7 +133,15 @@ def check_ndcg_at(call: Probe) -> None:
     call(["a", "b"], {"a": 1, "b": 1, "c": 1}, 2).gives(
         1.0, because="only two gains fit into two places, in the best order too"
     )
+    call(["a"], {"b": 1, "a": 2}, 10).gives(
+        2 / (2 + second), because="the best order begins with the largest gain, a, wherever it is"
+    )
+    call(["x", "a"], {"a": 1}, 1).gives(0.0, because="place 2 is beyond k = 1")
     call(["x", "x", "a"], {"a": 3}, 10).gives(second, because="x takes up one place")
+    call(["x", "x", "a"], {"a": 3}, 2).gives(second, because="k counts different items")
+    call(["x", "y", "x", "a"], {"a": 1}, 10).gives(
+        0.5, because="x takes up one place, also where something stands between"
+    )
     call(["a", "a"], {"a": 1}, 10).gives(1.0, because="an item is worth its gain once")
     call([f"x{n}" for n in range(10)] + ["a"], {"a": 1}).gives(
         0.0, because="without k, ten items count"
@@ -132,27 +166,21 @@ def check_ndcg_at(call: Probe) -> None:
     ),
 )
 def check_bootstrap_interval(call: Probe) -> None:
-    """Compare with what can be calculated: the mean of n values spreads by sd / sqrt(n)."""
+    """Compare with what can be calculated: how often a coin that is thrown 16 times shows 1."""
     _near(call([0.5, 0.5, 0.5]), 0.5, 0.0, "every redrawn set of equal values has the same mean")
-    coin = [0.0, 1.0] * 50
     _near(
-        call(coin),
+        call(COIN),
         0.5,
-        1.96 * 0.5 / math.sqrt(100),
-        "the means of 100 values of 0 and 1 spread by 0.5 / sqrt(100), and 95 % lie within 1.96 "
-        "times that",
-    )
-    _near(
-        call(EVEN, 0.5),
-        0.495,
-        0.674 * math.sqrt(1 / 12) / math.sqrt(100),
-        "with a confidence of 0.5, a quarter of the redrawn means lies outside at each end",
-    )
-    _near(
-        call([0.0] * 300 + [1.0] * 100),
         0.25,
-        1.96 * math.sqrt(0.25 * 0.75 / 400),
-        "four times the values, half the width",
+        "of the redrawn sets of 16 values, 1 % have 3 times 1 or fewer, and 4 % have 4 or fewer: "
+        "so 2.5 % lie outside at 4 / 16, and at the other end at 12 / 16",
+        centre="`mean` is that of the values themselves, not of the redrawn means",
+    )
+    _near(
+        call(COIN, 0.7),
+        0.5,
+        0.125,
+        "with a confidence of 0.7, 15 % of the redrawn means lie outside at each end",
     )
     skew = call([0.0] * 9 + [1.0])
     skew.holds(
@@ -161,9 +189,14 @@ def check_bootstrap_interval(call: Probe) -> None:
         because="one redrawn set in three has no 1 at all: the interval is read off the redrawn "
         "means and need not lie evenly around the mean",
     )
-    again, other = call(EVEN, seed=3), call(EVEN, seed=4)
+    skew.holds(
+        _ends(skew)[2] >= 0.29,
+        "high = 0.3 for nine values of 0 and one of 1",
+        because="of the redrawn sets, 7 % have 3 times 1 or more, and 1 % have 4 or more",
+    )
+    again, other = call(UNEVEN, seed=3), call(UNEVEN, seed=4)
     again.holds(
-        tuple(again.value) == tuple(call(EVEN, seed=3).value),
+        tuple(again.value) == tuple(call(UNEVEN, seed=3).value),
         "the same interval for the same seed",
         because="a figure that changes when nothing changed is hard to trust",
     )
@@ -172,7 +205,8 @@ def check_bootstrap_interval(call: Probe) -> None:
         "another interval for seed=4 than for seed=3",
         because="the random numbers begin at `seed`",
     )
-    _one_set(call(EVEN, resamples=1))
+    _one_set(call(UNEVEN, resamples=1))
+    call([]).raises(ValueError, because="without values there is no mean and no interval")
 
 
 @exercise(
@@ -192,22 +226,28 @@ def check_bootstrap_interval(call: Probe) -> None:
 )
 def check_paired_interval(call: Probe) -> None:
     """Use hard and easy questions, a loss, another confidence, and lists of unlike length."""
-    hard_and_easy = [0.0, 1.0] * 30
     _near(
-        call(hard_and_easy, [value + 0.05 for value in hard_and_easy]),
-        0.05,
+        call([0.0, 1.0], [0.25, 1.25]),
+        0.25,
         0.0,
-        "every question got better by 0.05, so every redrawn mean of the differences is 0.05",
-        within=1e-6,
+        "every question got better by 0.25, so every redrawn mean of the differences is 0.25",
     )
     _near(call([1.0, 1.0], [0.5, 0.5]), -0.5, 0.0, "it got worse: after minus before is negative")
     _near(
-        call([0.5] * 100, [0.5 + value for value in EVEN], confidence=0.5),
-        0.495,
-        0.674 * math.sqrt(1 / 12) / math.sqrt(100),
-        "the questions gained 0 to 0.99; confidence is handed on",
+        call([1.0, 0.0], [0.0, 1.0], resamples=100),
+        0.0,
+        1.0,
+        "one question lost 1 and the other gained 1: each is compared with itself",
     )
-    gained = [0.5] * 100, [0.5 + value for value in EVEN]
+    _near(
+        call([0.5] * 16, [0.5, 1.5] * 8, confidence=0.7),
+        0.5,
+        0.125,
+        "with a confidence of 0.7, 15 % of the redrawn means lie outside at each end, if it is "
+        "handed on",
+        centre="half of the questions gained 1 and the others nothing",
+    )
+    gained = [0.0] * len(UNEVEN), UNEVEN
     _one_set(call(*gained, resamples=1))
     other = call(*gained, seed=4)
     other.holds(
@@ -218,6 +258,7 @@ def check_paired_interval(call: Probe) -> None:
     call([0.5, 1.0], [0.5]).raises(
         ValueError, because="two questions on one side, one on the other: they are no pairs"
     )
+    call([], []).raises(ValueError, because="without questions there is no difference")
 
 
 def _one_set(case: Case) -> None:
@@ -238,20 +279,19 @@ def _ends(case: Case) -> tuple[float, float, float]:
     return float(value.mean), float(value.low), float(value.high)
 
 
-def _near(case: Case, mean: float, half: float, because: str, within: float = 0.0) -> None:
-    """Expect an interval around `mean`, `half` to each side, as far as chance allows."""
+def _near(case: Case, mean: float, half: float, because: str, centre: str = "") -> None:
+    """Expect an interval around `mean`, `half` to each side: redrawn means of so few are steps."""
     found = _ends(case)
-    room = within or max(0.15 * half, 1e-9)
     case.holds(
         abs(found[0] - mean) <= 1e-6,
-        f"mean = {mean:g}, that of the values themselves",
+        f"mean = {mean:g}",
         got=f"mean = {found[0]:.6g}",
-        because=because,
+        because=centre or because,
     )
     for name, end, wanted in (("low", found[1], mean - half), ("high", found[2], mean + half)):
         case.holds(
-            abs(end - wanted) <= room,
-            f"{name} = {wanted:.3f}" + (f", give or take {room:.3f}" if half else ""),
-            got=f"{name} = {end:.3f}",
+            abs(end - wanted) <= (0.01 if half else 1e-6),
+            f"{name} = {wanted:g}",
+            got=f"{name} = {end:.6g}",
             because=because,
         )

@@ -35,6 +35,30 @@ def forgets_that_nothing_may_be_wanted(found, gold, k=10):
     return len(set(gold) & set(first_different(found, k))) / len(set(gold))
 
 
+def divides_by_what_could_come_first(found, gold, k=10):
+    wanted = set(gold)
+    hits = wanted & set(first_different(found, k))
+    return len(hits) / min(k, len(wanted)) if wanted else 0.0
+
+
+def looks_for_names_within_names(found, gold, k=10):
+    first = first_different(found, k)
+    hits = [name for name in set(gold) if any(name in item for item in first)]
+    return len(hits) / len(set(gold)) if gold else 0.0
+
+
+def looks_for_parts_of_names(found, gold, k=10):
+    first = first_different(found, k)
+    hits = [name for name in set(gold) if any(item in name for item in first)]
+    return len(hits) / len(set(gold)) if gold else 0.0
+
+
+def takes_capitals_for_small_letters(found, gold, k=10):
+    wanted = {name.lower() for name in gold}
+    hits = wanted & {item.lower() for item in first_different(found, k)}
+    return len(hits) / len(wanted) if wanted else 0.0
+
+
 # --- 12.2 reciprocal_rank ---
 
 
@@ -68,6 +92,26 @@ def looks_beyond_k(found, gold, k=10):
         if item in gold:
             return 1 / place
     return 0.0
+
+
+def goes_by_the_order_of_the_gold(found, gold, k=10):
+    first = first_different(found, k)
+    return next((1 / (first.index(name) + 1) for name in gold if name in first), 0.0)
+
+
+def drops_neighbours_that_are_equal(found, gold, k=10):
+    kept = [item for item, before in zip(found, ["", *found], strict=False) if item != before]
+    return next((1 / place for place, item in enumerate(kept[:k], 1) if item in gold), 0.0)
+
+
+def takes_part_of_a_name(found, gold, k=10):
+    first = enumerate(first_different(found, k), start=1)
+    return next((1 / place for place, item in first if item in " ".join(gold)), 0.0)
+
+
+def takes_more_than_a_name(found, gold, k=10):
+    first = enumerate(first_different(found, k), start=1)
+    return next((1 / n for n, item in first if any(name in item for name in gold)), 0.0)
 
 
 # --- 12.3 ndcg_at ---
@@ -111,6 +155,24 @@ def treats_all_gains_alike(found, gains, k=10):
 def gains_again_from_repeated_items(found, gains, k=10):
     best = _dcg(sorted(gains.values(), reverse=True), k)
     return _dcg([gains.get(item, 0) for item in found], k) / best if best else 0.0
+
+
+def _ndcg(best, found, gains):
+    return _dcg([gains.get(item, 0) for item in found], len(gains) + 10) / best if best else 0.0
+
+
+def cuts_before_it_drops_repeats(found, gains, k=10):
+    best = _dcg(sorted(gains.values(), reverse=True), k)
+    return _ndcg(best, dict.fromkeys(list(found)[:k]), gains)
+
+
+def takes_the_gains_in_their_order(found, gains, k=10):
+    return _ndcg(_dcg(gains.values(), k), first_different(found, k), gains)
+
+
+def looks_at_ten_whatever_k_is(found, gains, k=10):
+    best = _dcg(sorted(gains.values(), reverse=True), k)
+    return _ndcg(best, first_different(found, 10), gains)
 
 
 # --- 12.4 bootstrap_interval ---
@@ -175,6 +237,16 @@ def ignores_the_number_of_sets(values, confidence=0.95, resamples=2000, seed=0):
     return _interval(values, confidence, 2000, seed)
 
 
+def gives_zero_for_nothing(values, confidence=0.95, resamples=2000, seed=0):
+    return _interval(values, confidence, resamples, seed) if len(values) else Interval(0, 0, 0)
+
+
+def takes_the_mean_of_the_means(values, confidence=0.95, resamples=2000, seed=0):
+    _, means = _redrawn(values, resamples, seed)
+    low, high = np.quantile(means, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return Interval(float(np.mean(means)), float(low), float(high))
+
+
 # --- 12.5 paired_interval ---
 
 
@@ -218,6 +290,21 @@ def does_not_hand_the_seed_on(before, after, confidence=0.95, resamples=2000, se
     return _interval([new - old for old, new in pairs], confidence, resamples)
 
 
+def gives_zero_for_no_pairs(before, after, confidence=0.95, resamples=2000, seed=0):
+    changes = [new - old for old, new in zip(before, after, strict=True)]
+    return gives_zero_for_nothing(changes, confidence, resamples, seed)
+
+
+def sorts_both_sides(before, after, confidence=0.95, resamples=2000, seed=0):
+    pairs = zip(sorted(before), sorted(after), strict=True)
+    return _interval([new - old for old, new in pairs], confidence, resamples, seed)
+
+
+def leaves_out_what_did_not_change(before, after, confidence=0.95, resamples=2000, seed=0):
+    changes = [new - old for old, new in zip(before, after, strict=True) if new != old]
+    return _interval(changes, confidence, resamples, seed)
+
+
 MUTANTS = {
     "12.1": {
         divides_by_k: "both are found",
@@ -225,14 +312,22 @@ MUTANTS = {
         cuts_before_it_makes_different: "x takes up one place",
         says_only_whether_it_was_found: "one of the two",
         divides_by_what_was_found: "both are found",
+        divides_by_what_could_come_first: "three are wanted",
+        looks_for_names_within_names: "two files",
+        looks_for_parts_of_names: "two files",
+        takes_capitals_for_small_letters: "small and capital letters count",
         forgets_that_nothing_may_be_wanted: "ZeroDivisionError",
     },
     "12.2": {
         counts_from_zero: "it stands at place 1",
         returns_the_place: "it stands at place 3",
-        adds_up_all_of_them: "the first wanted one counts alone",
+        adds_up_all_of_them: "counts alone",
         counts_repeated_places: "x takes up one place",
         looks_beyond_k: "beyond k = 2",
+        goes_by_the_order_of_the_gold: "the first wanted one among those found",
+        drops_neighbours_that_are_equal: "where something stands between",
+        takes_part_of_a_name: "is a part of the wanted one",
+        takes_more_than_a_name: "holds the wanted one",
     },
     "12.3": {
         does_not_divide: "the example by hand",
@@ -241,25 +336,33 @@ MUTANTS = {
         takes_the_natural_logarithm_of_the_place: "no order is better",
         treats_all_gains_alike: "the example by hand",
         gains_again_from_repeated_items: "x takes up one place",
+        cuts_before_it_drops_repeats: "k counts different items",
+        takes_the_gains_in_their_order: "begins with the largest gain",
+        looks_at_ten_whatever_k_is: "beyond k = 1",
     },
     "12.4": {
-        draws_without_replacement: "100 values of 0 and 1",
-        takes_quantiles_of_the_values: "100 values of 0 and 1",
-        leaves_all_at_one_end: "100 values of 0 and 1",
-        ignores_the_confidence: "a quarter of the redrawn means",
-        draws_ten_values_a_set: "100 values of 0 and 1",
-        forgets_the_root_of_n: "100 values of 0 and 1",
+        draws_without_replacement: "redrawn sets of 16 values",
+        takes_quantiles_of_the_values: "redrawn sets of 16 values",
+        leaves_all_at_one_end: "redrawn sets of 16 values",
+        ignores_the_confidence: "a confidence of 0.7",
+        draws_ten_values_a_set: "redrawn sets of 16 values",
+        forgets_the_root_of_n: "redrawn sets of 16 values",
         calculates_a_normal_interval: "need not lie evenly",
         draws_anew_each_time: "same seed",
         ignores_the_number_of_sets: "one redrawn set has one mean",
+        takes_the_mean_of_the_means: "that of the values themselves",
+        gives_zero_for_nothing: "without values",
     },
     "12.5": {
-        subtracts_two_intervals: "every question got better by 0.05",
-        takes_before_minus_after: "every question got better by 0.05",
+        subtracts_two_intervals: "every question got better by 0.25",
+        takes_before_minus_after: "every question got better by 0.25",
         takes_the_size_of_the_change: "after minus before is negative",
-        does_not_hand_the_confidence_on: "confidence is handed on",
+        does_not_hand_the_confidence_on: "if it is handed on",
         does_not_hand_the_number_of_sets_on: "one redrawn set has one mean",
         does_not_hand_the_seed_on: "`seed` is handed on",
         leaves_out_what_has_no_partner: "no pairs",
+        sorts_both_sides: "compared with itself",
+        leaves_out_what_did_not_change: "and the others nothing",
+        gives_zero_for_no_pairs: "without questions",
     },
 }
