@@ -34,12 +34,13 @@ import re
 from types import SimpleNamespace
 
 from course_lib.loader import read_documents, split_document, split_text
+from course_lib.retriever.excerpts import excerpt
 
 question = "Which warnings deserve waking someone up?"
 passages = [
-    SimpleNamespace(document_name=chunk.source_path, content=chunk.content)
+    SimpleNamespace(document_name=chunk.source_path, chunk_index=index, content=chunk.content)
     for page in read_documents(lab.data_dir)
-    for chunk in split_document(page)
+    for index, chunk in enumerate(split_document(page))
 ]
 texts = [passage.content for passage in passages]
 
@@ -59,7 +60,7 @@ def shared_words(asked):
 
 first = passages[shared_words(question).argmax()]
 print(first.document_name, sorted(words(question) & words(first.content)))
-print(" ".join(first.content.split())[:96])
+print(excerpt(first, question, 96))
 
 answer = "Page somebody at night for symptoms that users feel"
 print(*{p.document_name for p in passages if answer in p.content}, words(question) & words(answer))
