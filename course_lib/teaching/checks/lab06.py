@@ -24,19 +24,12 @@ from course_lib.teaching.checks.searched import (
     directions,
     fill,
     scans,
+    watch,
 )
+from course_lib.teaching.checks.values import written
 
 # The first check of a session also makes its database, and starts the server where none runs.
 TIME_LIMIT = 20
-PLACES = [
-    ("b.md", 2, [3, 4, 0, 0]),
-    ("up.md", 0, [0, 0, 2, 0]),
-    ("b.md", 1, [3, 4, 0, 0]),
-    ("b.md", 0, [3, 4, 0, 0]),
-    ("a.md", 1, [3, 4, 0, 0]),
-    ("back.md", 0, [-1, 0, 0, 0]),
-    ("same.md", 0, [5, 0, 0, 0]),
-]
 
 
 @exercise(
@@ -54,45 +47,89 @@ PLACES = [
     ),
 )
 def check_nearest(call: Probe) -> None:
-    """Ask a table with ties and a zero vector, then look whether the index is of use."""
+    """Ask small tables, one a rule; then look whether the index is of use."""
     statement = call().returns(str)
+    for rows, query, top_k, expected, because in NEAREST:
+        with call.scratch() as db:
+            fill(db, rows)
+            values = {"query": query, "top_k": top_k}
+            called = f"conn.execute(nearest_sql(), {written(values)})"
+            held = "; ".join(f"{name!r}, {index}, {vector}" for name, index, vector in rows)
+            table = f"{because}\nthe table holds {held}"
+            db.runs(statement, values, called=called).give(
+                [(*row[:2], "text", row[2]) for row in expected], because=table
+            )
+            found = db.connection.execute(statement.encode(), values).description or ()
+            names, wanted = [column.name for column in found], list(COLUMNS)
+            if names != wanted:
+                call.fail(called, got=f"the columns {names}", expected=f"the columns {wanted}")
     with call.scratch() as db:
-        fill(db, PLACES)
-        order = [("same.md", 0, 1.0), ("a.md", 1, 0.6), ("b.md", 0, 0.6), ("b.md", 1, 0.6)]
-        order += [("b.md", 2, 0.6), ("up.md", 0, 0.0), ("back.md", 0, -1.0)]
-        rows = [(name, index, "text", similarity) for name, index, similarity in order]
-        db.runs(statement, {"query": EAST, "top_k": 3}).give(
-            rows[:3],
-            because="three were asked for; (5, 0, 0, 0) has the query's direction; equals come by "
-            "name, then by index",
-        )
-        found = db.connection.execute(statement.encode(), {"query": EAST, "top_k": 1})
-        names = [column.name for column in found.description or ()]
-        wanted = ["document_name", "chunk_index", "content", "similarity_score"]
-        if names != wanted:
-            call.fail(statement, got=f"the columns {names}", expected=f"the columns {wanted}")
-        db.runs(statement, {"query": EAST * 7, "top_k": 20}).give(
-            rows,
-            because="perpendicular is 0 and opposite -1, whatever the length; equals come by name, "
-            "then by index",
-        )
-        fill(db, [("zero.md", 0, [0, 0, 0, 0])])
-        db.runs(statement, {"query": EAST, "top_k": 20}).give(
-            [*rows, ("zero.md", 0, "text", float("nan"))],
-            because="zeros have no direction; PostgreSQL sorts their NaN above every number",
-        )
-        fill(db, [(f"more-{i}.md", i, row) for i, row in enumerate(directions(500))])
+        fill(db, [(f"{i}.md", i, row) for i, row in enumerate(directions(500))])
         db.execute(INDEX)
         db.execute("ANALYZE document_chunks")
         db.execute(PREFER_INDEX)
         plan = db.runs("EXPLAIN " + statement, {"query": EAST, "top_k": 5}).rows
         if "using graph" not in "\n".join(line for (line,) in plan):
             call.fail(
-                statement,
+                'conn.execute("EXPLAIN " + nearest_sql(), …)',
                 got="a plan that reads the whole table: " + plan[-1][0].strip(),
                 expected="a plan that uses the HNSW index",
-                because="it can deliver rows in the order of embedding <=> …, and in no other",
+                because="the index gives rows in the order of embedding <=> %(query)s, and ORDER "
+                "BY does not begin with this expression as it is",
             )
+
+
+COLUMNS = ("document_name", "chunk_index", "content", "similarity_score")
+LONG_ONE = ("long.md", 0, [12, 5, 0, 0])
+SAME = ("same.md", 0, [5, 0, 0, 0])
+CLOSE = ("close.md", 0, [0.6, 0.8, 0, 0])
+NEAREST: tuple[tuple[list[Any], Any, int, list[Any], str], ...] = (
+    (
+        [LONG_ONE, CLOSE, SAME],
+        EAST,
+        3,
+        [("same.md", 0, 1.0), ("long.md", 0, 12 / 13), ("close.md", 0, 0.6)],
+        "the cosine is the inner product by both lengths: 5 / 5, 12 / 13 and 0.6 / 1",
+    ),
+    (
+        [LONG_ONE, CLOSE, SAME],
+        EAST,
+        1,
+        [("same.md", 0, 1.0)],
+        "one row was asked for",
+    ),
+    (
+        [(f"{i}.md", 0, [1, i, 0, 0]) for i in range(7)],
+        EAST,
+        6,
+        [(f"{i}.md", 0, 1 / (1 + i * i) ** 0.5) for i in range(6)],
+        "six rows were asked for",
+    ),
+    (
+        [("up.md", 0, [0, 0, 2, 0]), ("back.md", 0, [-1, 0, 0, 0])],
+        EAST * 7,
+        2,
+        [("up.md", 0, 0.0), ("back.md", 0, -1.0)],
+        "perpendicular is 0 and opposite is -1, whatever the length",
+    ),
+    (
+        [("b.md", 2, [3, 4, 0, 0]), ("b.md", 1, [3, 4, 0, 0]), ("b.md", 0, [3, 4, 0, 0]),
+         ("a.md", 3, [3, 4, 0, 0])],
+        EAST,
+        3,
+        [("a.md", 3, 0.6), ("b.md", 0, 0.6), ("b.md", 1, 0.6)],
+        "all are equally near: equals come by document name, then by chunk index",
+    ),
+    (
+        [("zero.md", 0, [0, 0, 0, 0]), ("up.md", 0, [0, 0, 2, 0])],
+        EAST,
+        2,
+        [("up.md", 0, 0.0), ("zero.md", 0, float("nan"))],
+        "a vector of zeros has no direction, so its similarity is not a number: PostgreSQL puts "
+        "that above all numbers, and the row last by distance",
+    ),
+)  # fmt: skip
+"""Rows, query, how many are asked for, what comes, and why."""
 
 
 @exercise(
@@ -146,6 +183,10 @@ def check_conditions(call: Probe) -> None:
             because = "a value must never be read as SQL"
             _passes(call, db, {"partition": "issues", "kind": attack}, [], because)
             _passes(call, db, {"partition": "issues", "kind": ["x", attack]}, [], because)
+        for kind in ("NOTE", ["NOTE"]):
+            _passes(call, db, {"kind": kind}, [], "'note' is not 'NOTE': the value itself is meant")
+        for kind in ("n%", "not_", ["n%"]):
+            _passes(call, db, {"kind": kind}, [], "% and _ are characters like any other")
         for attack in ("true OR kind", 'kind" = "kind" OR "kind'):
             _resists(call, db, {"partition": "issues", attack: "x"})
 
@@ -167,7 +208,9 @@ def _passes(
     ).format(condition)
     try:
         found = [row[0] for row in db.connection.execute(statement, values).fetchall()]
-    except (psycopg.Error, ValueError, TypeError) as error:
+    except (psycopg.Error, ValueError) as error:
+        if "named placeholders" in str(error):  # mixed with positional ones: said for all labs
+            raise
         call.fail(
             case.label, got=f"{type(error).__name__}: {str(error).splitlines()[0]}",
             expected=f"a condition that lets {expected} pass", because=because,
@@ -246,7 +289,7 @@ def check_recall(call: Probe) -> None:
     time_limit=TIME_LIMIT,
     hints=(
         "Take the statement of 6.1, put `WHERE {condition}` into it and `{order}` in the place of "
-        "the distance behind ORDER BY. `condition, values = conditions(filters)`; `query`, "
+        "the distance after ORDER BY. `condition, values = conditions(filters)`; `query`, "
         "`top_k` and `few` have to be added to the values.",
         "Inside `with conn.transaction():` run COUNT. More than `few`: `SET LOCAL "
         "hnsw.iterative_scan = strict_order`, then your statement in the order WALK. Otherwise in "
@@ -268,34 +311,56 @@ def check_search_filtered(call: Probe) -> None:
         db.connection.add_notice_handler(lambda n: notices.append(n.message_primary or ""))
         db.connection.row_factory = namedtuple_row
         _few_rows(call, db, rows)
-        _many_rows(call, db, rows, notices)
+        _thresholds(call, db, rows)
+        _many_rows(call, db, notices)
+        _short_walks(call, db, rows)
         _leaves_nothing_behind(call, db)
 
 
 def _few_rows(call: Probe, db: Scratch, rows: list[Any]) -> None:
     rare = {"kind": "rare"}
-    walks, _ = scans(db)
-    _finds(call, db, rows, rare, "three rows of 2,200 pass, and all are wanted", top_k=3)
+    walks, _, _ = scans(db)
+    case = _finds(call, db, rows, rare, "three rows of 2,200 pass, and all are wanted", top_k=3)
     _finds(call, db, rows, rare, "the nearest two of three", top_k=2)
-    if scans(db)[0] != walks:
-        call.fail(
-            f"search_filtered(connection, query, {rare}, few=100)",
-            got="a search that walked the index",
-            expected="one that looks at the three rows",
-            because="up to `few` rows are looked at one by one; the order must not be the index's",
-        )
+    _did_not_walk(case, db, walks, "three rows pass, fewer than few=100")
+    case = _finds(call, db, rows, rare, "three rows pass", top_k=2, few=3)
+    _did_not_walk(case, db, walks, "three rows pass, which is up to few=3")
+    case = _finds(call, db, rows, rare, "three rows pass", top_k=2, few=2)
+    _walked(case, db, walks, "three rows pass, more than few=2")
     _finds(call, db, rows, rare, "only three rows pass", top_k=50)
     _finds(call, db, rows, {"kind": "none such"}, "no row passes", top_k=5)
+    equal = "all three are equally near: equals come by chunk index"
+    _finds(call, db, rows, {"kind": "tied"}, equal, top_k=2)
+    _finds(call, db, rows, {"kind": "tied"}, equal, top_k=2, few=2)
+
+
+def _thresholds(call: Probe, db: Scratch, rows: list[Any]) -> None:
     two = {"kind": ["rare", "odd"]}
-    odd = {"kind": "odd"}
-    _finds(call, db, rows, odd, "one of them is a vector of zeros, whose similarity is NaN")
+    nan = "one of them is a vector of zeros, whose similarity is NaN"
+    _finds(call, db, rows, {"kind": "odd"}, nan)
     _finds(call, db, rows, two, "a similarity of at least 0.5", top_k=50, threshold=0.5)
     _finds(call, db, rows, two, "without a threshold it is 0.0", top_k=50, threshold=None)
+    edge = "one row is 0.5 similar, which is at least 0.5; the other is 0.4996, which is not"
+    _finds(call, db, rows, {"kind": "edge"}, edge, threshold=0.5)
+    _, before, _ = scans(db)
+    case = call(db.connection, EAST, {}, 5, 0.999, 100)
+    found = _rows(case)
+    case.holds(all(row[3] >= 0.999 for row in found), "rows that are at least 0.999 similar")
+    if scans(db)[1] > before + 1:  # the one that counted
+        call.fail(
+            case.label,
+            got="a walk, and a look at all rows after it",
+            expected="the walk, which finds five rows, of which some are dropped",
+            because="a threshold inside the statement, or applied before rows are counted, makes a "
+            "walk that found five look like one that came back short",
+        )
 
 
-def _many_rows(call: Probe, db: Scratch, rows: list[Any], notices: list[str]) -> None:
-    walks, _ = scans(db)
+def _many_rows(call: Probe, db: Scratch, notices: list[str]) -> None:
+    walks, _, read = scans(db)
+    modes = watch(db.connection)
     case = call(db.connection, EAST, {}, 5, -1.0, 100)
+    modes = list(modes)
     found = _rows(case)
     scores = [row[3] for row in found]
     case.holds(
@@ -303,12 +368,13 @@ def _many_rows(call: Probe, db: Scratch, rows: list[Any], notices: list[str]) ->
         "five rows, the most similar first",
         because="2,200 rows qualify",
     )
-    if scans(db)[0] == walks:
+    _walked(case, db, walks, "2,200 rows qualify, more than few=100")
+    if scans(db)[2] - read >= len(crowd()):
         call.fail(
             case.label,
-            got="a search that looked at every row",
-            expected="one that walks the HNSW index",
-            because="2,200 rows qualify, more than few=100",
+            got="a count that read all 2,200 rows",
+            expected="one that ends at 101",
+            because="more than few=100 is all that has to be known: LIMIT few + 1, inside",
         )
     if lost := [notice for notice in notices if "SET LOCAL" in notice]:
         call.fail(
@@ -317,8 +383,18 @@ def _many_rows(call: Probe, db: Scratch, rows: list[Any], notices: list[str]) ->
             expected="the setting inside `with conn.transaction():`",
             because="outside a transaction SET LOCAL has no effect",
         )
+    if other := {*modes} - {"off", "strict_order"}:
+        call.fail(
+            case.label,
+            got=f"hnsw.iterative_scan = {', '.join(other)}",
+            expected="hnsw.iterative_scan = strict_order",
+            because="a relaxed walk may hand over rows that are out of order",
+        )
+
+
+def _short_walks(call: Probe, db: Scratch, rows: list[Any]) -> None:
     far = {"kind": "far"}  # at the other end of the graph
-    _, before = scans(db)
+    _, before, _ = scans(db)
     case = call(db.connection, EAST, far, 5, -1.0, 100)
     case.holds(len(_rows(case)) == 5, "five rows", because="200 rows pass the filter")
     if scans(db)[1] > before + 1:  # the one that counted
@@ -331,6 +407,24 @@ def _many_rows(call: Probe, db: Scratch, rows: list[Any], notices: list[str]) ->
     db.execute("SET hnsw.max_scan_tuples = 60")
     _finds(call, db, rows, far, "the walk gave up after 60 rows; 200 pass the filter")
     db.execute("RESET hnsw.max_scan_tuples")
+
+
+def _did_not_walk(case: Case, db: Scratch, walks: int, because: str) -> None:
+    case.holds(
+        scans(db)[0] == walks,
+        "one that looks at the three rows",
+        got="a search that walked the index",
+        because=f"{because}: the order is LOOK_AT_ALL",
+    )
+
+
+def _walked(case: Case, db: Scratch, walks: int, because: str) -> None:
+    case.holds(
+        scans(db)[0] > walks,
+        "one that walks the HNSW index",
+        got="a search that looked at every row",
+        because=because,
+    )
 
 
 def _leaves_nothing_behind(call: Probe, db: Scratch) -> None:
@@ -358,9 +452,10 @@ def _finds(
     *,
     top_k: int = 5,
     threshold: float | None = -1.0,
-) -> None:
+    few: int = 100,
+) -> Case:
     """Expect exactly the rows that brute force finds."""
-    given: dict[str, float] = {"top_k": top_k, "few": 100}
+    given: dict[str, float] = {"top_k": top_k, "few": few}
     if threshold is not None:
         given["threshold"] = threshold
     case = call(db.connection, EAST, filters, **given)
@@ -376,12 +471,15 @@ def _finds(
         f"the similarities {wanted.round(3).tolist()}",
         got=f"{scores.round(3).tolist()}",
     )
+    return case
 
 
 def _rows(case: Case) -> list[Any]:
     found: list[Any] = case.returns(list)
+    names = {tuple(getattr(row, "_fields", ())) for row in found}
     case.holds(
-        all(isinstance(row, tuple) and len(row) == 4 for row in found),
+        names <= {COLUMNS},
         "rows of document_name, chunk_index, content and similarity_score",
+        got=f"rows of {', '.join(*names)}" if len(names) == 1 else "",
     )
     return found

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from course_lib.teaching.checks.values import TOLERANCE, difference, shown
+from course_lib.teaching.checks.values import TOLERANCE, difference, shown, written
 
 if TYPE_CHECKING:
     import psycopg
@@ -43,7 +43,9 @@ class Scratch:
         """Run a statement of the check's own; its errors are the check's."""
         return self.connection.execute(statement.encode(), params)
 
-    def runs(self, statement: str, params: Any = None, *, because: str = "") -> Rows:
+    def runs(
+        self, statement: str, params: Any = None, *, because: str = "", called: str = ""
+    ) -> Rows:
         """Run the learner's statements; what PostgreSQL says against them fails the check.
 
         Parameters
@@ -54,6 +56,8 @@ class Scratch:
             Values for its placeholders.
         because
             Why it ought to run.
+        called
+            The call, as a learner would write it; the statement itself without it.
 
         Returns
         -------
@@ -68,13 +72,15 @@ class Scratch:
                 pass
             rows = cursor.fetchall() if cursor.description is not None else []
         except psycopg.Error as error:
+            if error.diag.sqlstate is None:  # psycopg's own, about placeholders: said for all labs
+                raise
             self.probe.fail(
-                _short(statement),
+                called or _stripped(statement),
                 got=f"{_place(error, statement)}{_message(error)}",
                 expected="a statement that PostgreSQL accepts",
                 because=because,
             )
-        return Rows(self.probe, statement, rows)
+        return Rows(self.probe, called or _stripped(statement), rows)
 
     def rejects(self, statement: str, params: Any = None, *, because: str = "") -> None:
         """Run a statement that the learner's tables have to refuse (a constraint, a dimension)."""
@@ -84,9 +90,10 @@ class Scratch:
             self.connection.execute(statement.encode(), params)
         except (psycopg.IntegrityError, psycopg.DataError):
             return
-        self.probe.fail(
-            _short(statement), got="it was accepted", expected="an error", because=because
-        )
+        called = _stripped(statement)
+        if params:
+            called = f"conn.execute({called!r}, {written(params)})"
+        self.probe.fail(called, got="it was accepted", expected="an error", because=because)
 
     def rows(self, statement: str, params: Any = None) -> Rows:
         """Return what a query of the check's own finds, to be judged with `Rows.give`."""
@@ -102,9 +109,9 @@ class Rows:
         As tuples.
     """
 
-    def __init__(self, probe: Probe, statement: str, rows: list[Any]) -> None:
+    def __init__(self, probe: Probe, called: str, rows: list[Any]) -> None:
         self.probe = probe
-        self.statement = statement
+        self.called = called
         self.rows = rows
 
     def give(self, expected: list[Any], *, because: str = "", tolerance: float = TOLERANCE) -> Rows:
@@ -113,16 +120,14 @@ class Rows:
             place, got, wanted = found
             at = f"  (at {place})" if place else ""
             self.probe.fail(
-                _short(self.statement), got=f"{got}{at}", expected=f"{wanted}{at}", because=because
+                self.called, got=f"{got}{at}", expected=f"{wanted}{at}", because=because
             )
         return self
 
     def hold(self, condition: object, says: str, *, because: str = "") -> Rows:
         """Expect a condition on the rows, which `says` puts into words."""
         if condition is not True:
-            self.probe.fail(
-                _short(self.statement), got=shown(self.rows), expected=says, because=because
-            )
+            self.probe.fail(self.called, got=shown(self.rows), expected=says, because=because)
         return self
 
 
@@ -155,9 +160,8 @@ def scratch_schema(probe: Probe, connection: psycopg.Connection[Any]) -> Iterato
             connection.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(name))
 
 
-def _short(statement: str, most: int = 400) -> str:
-    text = "\n".join(line.rstrip() for line in statement.strip().splitlines())
-    return text if len(text) <= most else f"{text[:most]}…"
+def _stripped(statement: str) -> str:
+    return "\n".join(line.rstrip() for line in statement.strip().splitlines())
 
 
 def _message(error: psycopg.Error) -> str:

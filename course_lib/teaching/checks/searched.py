@@ -1,4 +1,4 @@
-"""The rows that lab 06's checks search: a small table, a crowd, and NumPy's brute force over it."""
+"""What lab 06's checks search: a small table, a crowd, NumPy's brute force, and what was done."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import psycopg
+from psycopg.rows import tuple_row
 
 from course_lib.teaching.checks.scratch import Scratch
 
@@ -26,20 +28,23 @@ EAST = np.array([1, 0, 0, 0], dtype=np.float32)
 
 
 def crowd() -> list[tuple[str, str, int, npt.NDArray[np.float32]]]:
-    """Return 2,200 rows: many anywhere, 200 far from the query, a few rare and a few odd ones."""
-    many = directions(1_994)
+    """Return 2,200 rows: many anywhere, 200 far from the query, and a few of each other kind."""
+    many = directions(1_989)
     angles = np.linspace(2.0, 3.0, 200)[:, None]  # from the query: 114 degrees and more
     aside = directions(200)[:, 1:]
     aside /= np.linalg.norm(aside, axis=1, keepdims=True)
     far = np.hstack([np.cos(angles), np.sin(angles) * aside])
     rare = np.array([[4, 3, 0, 0], [3, 4, 0, 0], [1, 0, 4, 8]], dtype=np.float32)
     odd = np.array([[0, 0, 0, 0], [3, 0, 4, 0], [-3, 4, 0, 0]], dtype=np.float32)
-    groups = {"many": many, "far": far, "rare": rare, "odd": odd}
-    return [
+    edge = np.array([[1, 1, 1, 1], [0.999, 1, 1, 1]], dtype=np.float32)  # 0.5, and 0.4996
+    tied = np.array([[3, 4, 0, 0]] * 3, dtype=np.float32)
+    groups = {"many": many, "far": far, "rare": rare, "odd": odd, "edge": edge, "tied": tied}
+    rows = [
         (kind, f"{kind}.md", index, vector.astype(np.float32))
         for kind, vectors in groups.items()
         for index, vector in enumerate(vectors)
     ]
+    return [rows[i] for i in np.random.default_rng(6).permutation(len(rows))]
 
 
 def directions(count: int) -> npt.NDArray[np.float32]:
@@ -72,11 +77,32 @@ def brute_force(rows: list[Any], filters: dict[str, Any]) -> list[tuple[float, s
     return sorted(found, key=lambda row: (-row[0], row[1], row[2]))
 
 
-def scans(db: Scratch) -> tuple[int, int]:
-    """Return how often the HNSW index was walked and the table scanned, up to now."""
+def scans(db: Scratch) -> tuple[int, int, int]:
+    """Return how often the HNSW index was walked and the table scanned, and rows read in scans."""
     db.execute("SELECT pg_stat_force_next_flush()")
     row = db.execute(
         "SELECT (SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelid = 'graph'::regclass), "
-        "(SELECT seq_scan FROM pg_stat_user_tables WHERE relid = 'document_chunks'::regclass)"
+        "seq_scan, seq_tup_read FROM pg_stat_user_tables WHERE relid = 'document_chunks'::regclass"
     ).fetchone()
-    return (row[0], row[1]) if row else (0, 0)
+    return (row[0], row[1], row[2]) if row else (0, 0, 0)
+
+
+class Watched(psycopg.Cursor[Any]):
+    """A cursor that notes in `modes` how far a walk may go on, after each statement."""
+
+    modes: list[str]
+
+    def execute(self, *args: Any, **kwargs: Any) -> Watched:
+        """Run a statement and note the setting that it ran with."""
+        super().execute(*args, **kwargs)
+        plain = psycopg.Cursor(self.connection, row_factory=tuple_row)
+        asked = plain.execute("SELECT current_setting('hnsw.iterative_scan', true)")
+        self.modes += [row[0] for row in asked]
+        return self
+
+
+def watch(connection: psycopg.Connection[Any]) -> list[str]:
+    """Return a list that grows by the mode of the iterative scan with each statement."""
+    modes: list[str] = []
+    connection.cursor_factory = type("Watched", (Watched,), {"modes": modes})
+    return modes

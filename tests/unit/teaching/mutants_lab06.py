@@ -53,6 +53,32 @@ def fixes_the_limit():
     return f"SELECT {COLUMNS} ORDER BY {BY_INDEX} LIMIT 5"
 
 
+def rounds_the_similarity():
+    columns = COLUMNS.replace(
+        "1 - (embedding <=> %(query)s)",
+        "round((1 - (embedding <=> %(query)s))::numeric, 2)::float8",
+    )
+    return f"SELECT {columns} ORDER BY {BY_INDEX} LIMIT %(top_k)s"
+
+
+def sorts_by_inner_product():
+    return f"SELECT {COLUMNS} ORDER BY {BY_INDEX.replace('<=>', '<#>')} LIMIT %(top_k)s"
+
+
+def sorts_by_euclidean_distance():
+    return f"SELECT {COLUMNS} ORDER BY {BY_INDEX.replace('<=>', '<->')} LIMIT %(top_k)s"
+
+
+def sorts_after_the_limit():
+    nearest = f"SELECT {COLUMNS} ORDER BY embedding <=> %(query)s LIMIT %(top_k)s"
+    order = "similarity_score DESC, document_name, chunk_index"
+    return f"SELECT * FROM ({nearest}) AS nearest ORDER BY {order}"
+
+
+def counts_its_placeholders():
+    return f"SELECT {COLUMNS} ORDER BY {BY_INDEX} LIMIT %s".replace("%(query)s", "%s")
+
+
 def names_it_otherwise():
     columns = COLUMNS.replace("similarity_score", "similarity")
     return f"SELECT {columns} ORDER BY {BY_INDEX} LIMIT %(top_k)s"
@@ -100,6 +126,31 @@ def drops_empty_lists(filters):
 
 def compares_with_none(filters):
     return _joined([_part(name, value) for name, value in filters.items()]), dict(filters)
+
+
+def _like(form, filters):
+    values = {name: value for name, value in filters.items() if value is not None}
+    parts = [
+        sql.SQL("{} = ANY({})" if isinstance(value, list) else form).format(
+            sql.Identifier(name), sql.Placeholder(name)
+        )
+        for name, value in values.items()
+    ]
+    return _joined(parts), values
+
+
+def compares_in_any_case(filters):
+    return _like("{}::text ILIKE {}::text", filters)
+
+
+def compares_patterns(filters):
+    return _like("{}::text LIKE {}::text", filters)
+
+
+def counts_placeholders(filters):
+    values = {name: value for name, value in filters.items() if value is not None}
+    parts = [sql.SQL("{} = %s").format(sql.Identifier(name)) for name in values]
+    return _joined(parts), values
 
 
 def knows_no_lists(filters):
@@ -178,10 +229,12 @@ def _nearest(conn, filters, order, top_k, query, extra="true", **more):
     return conn.execute(statement, values | {"query": query, "top_k": top_k} | more).fetchall()
 
 
-def _count(conn, filters):
+def _count(conn, filters, few):
     condition, values = conditions(filters)
-    statement = sql.SQL("SELECT count(*) FROM document_chunks WHERE {}").format(condition)
-    return conn.execute(statement, values).fetchone()[0]
+    statement = sql.SQL(
+        "SELECT count(*) FROM (SELECT FROM document_chunks WHERE {} LIMIT %(few)s + 1) AS passing"
+    ).format(condition)
+    return conn.execute(statement, values | {"few": few}).fetchone()[0]
 
 
 def _above(rows, threshold):
@@ -208,14 +261,14 @@ def walks_first_whatever_passes(conn, query, filters, top_k=5, threshold=0.0, fe
 def trusts_the_iterative_scan(conn, query, filters, top_k=5, threshold=0.0, few=10_000):
     with conn.transaction():
         conn.execute("SET LOCAL hnsw.iterative_scan = strict_order")
-        order = BY_INDEX if _count(conn, filters) > few else BY_LOOKING
+        order = BY_INDEX if _count(conn, filters, few) > few else BY_LOOKING
         return _above(_nearest(conn, filters, order, top_k, query), threshold)
 
 
 def _search(conn, query, filters, top_k, few, extra="true", before="SELECT", **more):
     conn.execute(before)
     rows = []
-    if _count(conn, filters) > few:
+    if _count(conn, filters, few) > few:
         rows = _nearest(conn, filters, BY_INDEX, top_k, query, extra, **more)
     if len(rows) < top_k:
         rows = _nearest(conn, filters, BY_LOOKING, top_k, query, extra, **more)
@@ -223,6 +276,8 @@ def _search(conn, query, filters, top_k, few, extra="true", before="SELECT", **m
 
 
 ITERATIVE = "SET LOCAL hnsw.iterative_scan = strict_order"
+INSIDE = "1 - (embedding <=> %(query)s) >= %(threshold)s"
+NO_NAN = " AND vector_norm(embedding) > 0"
 
 
 def forgets_the_iterative_scan(conn, query, filters, top_k=5, threshold=0.0, few=10_000):
@@ -239,9 +294,73 @@ def leaves_the_setting_behind(conn, query, filters, top_k=5, threshold=0.0, few=
 
 
 def puts_the_threshold_inside(conn, query, filters, top_k=5, threshold=0.0, few=10_000):
-    extra = "1 - (embedding <=> %(query)s) >= %(threshold)s"
     with conn.transaction():
-        return _search(conn, query, filters, top_k, few, extra, ITERATIVE, threshold=threshold)
+        return _search(conn, query, filters, top_k, few, INSIDE, ITERATIVE, threshold=threshold)
+
+
+def puts_the_threshold_inside_without_nan(conn, query, filters, top_k=5, threshold=0.0, few=10_000):
+    inside = INSIDE + NO_NAN
+    with conn.transaction():
+        return _search(conn, query, filters, top_k, few, inside, ITERATIVE, threshold=threshold)
+
+
+def drops_before_it_counts(conn, query, filters, top_k=5, threshold=0.0, few=10_000):
+    with conn.transaction():
+        conn.execute(ITERATIVE)
+        rows = []
+        if _count(conn, filters, few) > few:
+            rows = _above(_nearest(conn, filters, BY_INDEX, top_k, query), threshold)
+        if len(rows) < top_k:
+            rows = _above(_nearest(conn, filters, BY_LOOKING, top_k, query), threshold)
+    return rows
+
+
+def wants_more_than_the_threshold(conn, query, filters, top_k=5, threshold=0.0, few=10_000):
+    with conn.transaction():
+        rows = _search(conn, query, filters, top_k, few, before=ITERATIVE)
+    return [row for row in rows if row.similarity_score > threshold]
+
+
+def rounds_what_it_compares(conn, query, filters, top_k=5, threshold=0.0, few=10_000):
+    with conn.transaction():
+        rows = _search(conn, query, filters, top_k, few, before=ITERATIVE)
+    return [row for row in rows if round(row.similarity_score, 2) >= threshold]
+
+
+def relaxes_the_order(conn, query, filters, top_k=5, threshold=0.0, few=10_000):
+    relaxed = ITERATIVE.replace("strict", "relaxed")
+    with conn.transaction():
+        return _above(_search(conn, query, filters, top_k, few, before=relaxed), threshold)
+
+
+def counts_every_row(conn, query, filters, top_k=5, threshold=0.0, few=10_000):
+    condition, values = conditions(filters)
+    statement = sql.SQL("SELECT count(*) FROM document_chunks WHERE {}").format(condition)
+    with conn.transaction():
+        conn.execute(ITERATIVE)
+        rows = []
+        if conn.execute(statement, values).fetchone()[0] > few:
+            rows = _nearest(conn, filters, BY_INDEX, top_k, query)
+        if len(rows) < top_k:
+            rows = _nearest(conn, filters, BY_LOOKING, top_k, query)
+    return _above(rows, threshold)
+
+
+def walks_where_just_few_pass(conn, query, filters, top_k=5, threshold=0.0, few=10_000):
+    with conn.transaction():
+        rows = _search(conn, query, filters, top_k, few - 1, before=ITERATIVE)
+    return _above(rows, threshold)
+
+
+def leaves_equals_to_chance(conn, query, filters, top_k=5, threshold=0.0, few=10_000):
+    with conn.transaction():
+        conn.execute(ITERATIVE)
+        rows = []
+        if _count(conn, filters, few) > few:
+            rows = _nearest(conn, filters, "embedding <=> %(query)s", top_k, query)
+        if len(rows) < top_k:
+            rows = _nearest(conn, filters, "(embedding <=> %(query)s) + 0", top_k, query)
+    return _above(rows, threshold)
 
 
 def forgets_the_threshold(conn, query, filters, top_k=5, threshold=0.0, few=10_000):
@@ -272,15 +391,20 @@ def ignores_the_filters(conn, query, filters, top_k=5, threshold=0.0, few=10_000
 
 MUTANTS = {
     "6.1": {
-        sorts_by_similarity: "PostgreSQL sorts their NaN above every number",
+        sorts_by_similarity: "PostgreSQL puts that above all numbers",
         keeps_the_index_away: "expected  a plan that uses the HNSW index",
-        returns_the_distance: "(5, 0, 0, 0) has the query's direction",
-        measures_euclidean_distance: "(5, 0, 0, 0) has the query's direction",
-        sorts_the_far_first: "(5, 0, 0, 0) has the query's direction",
-        leaves_ties_to_chance: "equals come by name, then by index",
-        settles_ties_by_name_alone: "equals come by name, then by index",
-        fixes_the_limit: "three were asked for",
+        returns_the_distance: "the inner product by both lengths",
+        rounds_the_similarity: "the inner product by both lengths",
+        measures_euclidean_distance: "the inner product by both lengths",
+        sorts_by_inner_product: "the inner product by both lengths",
+        sorts_by_euclidean_distance: "the inner product by both lengths",
+        sorts_the_far_first: "the inner product by both lengths",
+        leaves_ties_to_chance: "equals come by document name, then by chunk index",
+        settles_ties_by_name_alone: "equals come by document name, then by chunk index",
+        sorts_after_the_limit: "equals come by document name, then by chunk index",
+        fixes_the_limit: "one row was asked for",
         names_it_otherwise: "expected  the columns",
+        counts_its_placeholders: "values are passed by name",
     },
     "6.2": {
         writes_values_into_the_statement: "a value must never be read as SQL",
@@ -288,10 +412,13 @@ MUTANTS = {
         drops_what_is_false: "0 is a value like any other",
         drops_empty_lists: "nothing is an element of an empty list",
         compares_with_none: "None means anything",
+        compares_in_any_case: "'note' is not 'NOTE'",
+        compares_patterns: "% and _ are characters like any other",
         knows_no_lists: "a list lets pass what is one of its elements",
         joins_with_or: "a row has to pass both filters",
         returns_nothing_without_filters: "there is no filter",
         returns_a_string: "a condition made with psycopg's sql",
+        counts_placeholders: "values are passed by name",
     },
     "6.3": {
         divides_by_k: "there were two to be found, not five",
@@ -306,6 +433,14 @@ MUTANTS = {
         walks_only: "three rows of 2,200 pass",
         never_walks: "one that walks the HNSW index",
         walks_first_whatever_passes: "one that looks at the three rows",
+        walks_where_just_few_pass: "which is up to few=3",
+        leaves_equals_to_chance: "equals come by chunk index",
+        puts_the_threshold_inside_without_nan: "a threshold inside the statement",
+        drops_before_it_counts: "a threshold inside the statement",
+        wants_more_than_the_threshold: "one row is 0.5 similar",
+        rounds_what_it_compares: "one row is 0.5 similar",
+        relaxes_the_order: "hnsw.iterative_scan = strict_order",
+        counts_every_row: "one that ends at 101",
         trusts_the_iterative_scan: "the walk gave up after 60 rows",
         forgets_the_iterative_scan: "that is what hnsw.iterative_scan is for",
         sets_it_outside_a_transaction: "outside a transaction SET LOCAL has no effect",

@@ -70,12 +70,17 @@ def plan(explained: Any) -> Figure:
     heads = ("node", "rows expected", "rows found", "time until its last row")
     head = "".join(f'<th style="{CELL}">{name}</th>' for name in heads)
     caption = f"⚠ the estimate is off by a factor of {OFF} or more" if "⚠" in "".join(rows) else ""
-    told = "; ".join(f"{node.name}, {node.estimated} rows expected" for node in nodes)
+    told = "; ".join(_told(node) for node in nodes)
     return boxed(
         f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>",
         f"Query plan: {told}.",
         caption=caption,
     )
+
+
+def _told(node: Node) -> str:
+    found = "" if node.actual is None else f" and {node.actual:.0f} found"
+    return f"{node.name}, {node.estimated} rows expected{found}"
 
 
 def read_plan(explained: Any) -> list[Node]:
