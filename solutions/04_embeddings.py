@@ -60,7 +60,7 @@ def shared_words(asked):
 
 first = passages[shared_words(question).argmax()]
 print(first.document_name, sorted(words(question) & words(first.content)))
-print(excerpt(first, question, 96))
+print(excerpt(first, most=96))
 
 answer = "Page somebody at night for symptoms that users feel"
 print(*{p.document_name for p in passages if answer in p.content}, words(question) & words(answer))
