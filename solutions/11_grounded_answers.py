@@ -218,7 +218,7 @@ for diversity in (0.0, 0.3, 0.7):
 # ## The window
 #
 # What a model reads and what it writes share one [context window](../labs/GLOSSARY.md#context-window), counted in [tokens](../labs/GLOSSARY.md#token). A small example:
-# the window has 1,000 tokens, 100 stay free because nobody counts exactly as the model does, and the answer may take 200. Instructions
+# the window has 1,000 tokens, 100 stay free because no count is exactly the model's, and the answer may take 200. Instructions
 # and question take 250. So the passages share 1000 − 100 − 200 − 250 = 450: the
 # [context budget](../labs/GLOSSARY.md#context-budget).
 #
@@ -462,7 +462,7 @@ print(len(LABELLED), "questions")
 
 # %% [markdown]
 # Two numbers for each way: the share of questions whose context holds the answer, and the [MRR](../labs/GLOSSARY.md#mrr), which tells
-# how far up it stands.
+# how far up it is.
 
 # %%
 from statistics import mean
@@ -496,10 +496,10 @@ lab.show.bars({name: recall for name, (recall, _) in card.items()}, "The answer 
 
 # %% [markdown]
 # Look at both numbers: what is added may bring an answer that was missing, push a good one down, or lose one. Words, lab 06's half, bring
-# most: no later step adds an answer. The list of files takes one place of five from the search, and answers stand lower than without
+# most: no later step adds an answer. The list of files takes one place of five from the search, and answers are lower than without
 # it. It earns its place where no chunk says where things are, as you saw, and questions of that kind are few here.
 # [Reranking](../labs/GLOSSARY.md#reranking) by MaxSim reads every passage again, with a model that was not trained for it; on the whole,
-# answers stand higher after it. Sixteen questions are few: a difference of one question is no difference (lab 12 says when it is).
+# answers are higher after it. Sixteen questions are few: a difference of one question is no difference (lab 12 says when it is).
 
 # %%
 recall, mrr = card["+ diversity"]
@@ -522,7 +522,7 @@ lab.score(recall_at_5=recall, mrr=mrr, note="hints, structure, diversity; over k
 # <details><summary>Answers</summary>
 #
 # 1. The score says which one matters least; the order and the numbers are what the model sees and what a reader looks up.
-# 2. A few passages each of the few that the search likes best. All 300 would fill the window and help nobody.
+# 2. A few passages each of the few that the search likes best. All 300 would fill the window, and most of them do not matter.
 # 3. No program here: the citation exists. A reader who follows it does, which is why the path is printed with it.
 #
 # </details>

@@ -304,7 +304,7 @@ lab.hint("12.5")  # run again for the next hint
 # result is so wide that it shows next to nothing.
 
 # %% [markdown]
-# Now judge. The rule is made beforehand: a change stays if its whole interval lies above 0.
+# Now judge. The rule is made beforehand: a change stays if its whole interval is above 0.
 #
 # > **Predict.** Which of these three changes stay?
 
@@ -486,7 +486,7 @@ lab.score(recall_at_5=measured.recall, mrr=measured.mrr, note=note)
 #
 # ## Three questions to test yourself
 #
-# 1. Two intervals overlap, yet the paired interval of the difference lies above 0. How can that be?
+# 1. Two intervals overlap, yet the paired interval of the difference is above 0. How can that be?
 # 2. A colleague tried thirty prompts on fifty questions, and the best gained 0.04. What do you ask?
 # 3. Your questions were written by a model that had read the chunk with the answer. What will the metrics say, and why?
 #

@@ -1,7 +1,8 @@
 """The token budget: passages and a window go in, a prompt that fits comes out, and what it took.
 
-What a model reads and what it writes share one window. Where both do not fit, servers cut the
-beginning of the prompt off without a word, which is where the instructions stand.
+What a model reads and what it writes share one window. Where both do not fit, hosted APIs answer
+with an error, and some local servers cut off the beginning of the prompt without one: the
+instructions.
 """
 
 from __future__ import annotations

@@ -173,12 +173,12 @@ CLAIMS = (
         ),
     ),
     Claim(
-        "and answers stand lower than without it",
+        "and answers are lower than without it",
         CARD,
         holds=lambda shown: _mrrs(shown)[3] < _mrrs(shown)[2],
     ),
     Claim(
-        "on the whole, answers stand higher after it",
+        "on the whole, answers are higher after it",
         CARD,
         holds=lambda shown: _mrrs(shown)[5] > _mrrs(shown)[4],
     ),
