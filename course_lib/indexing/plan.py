@@ -30,8 +30,8 @@ def make_plan(current: Mapping[Key, State], stored: Mapping[Key, State]) -> Plan
     Parameters
     ----------
     current
-        Key → state of what the source holds now. A state is anything that compares equal exactly
-        when nothing has to be done, such as a hash.
+        Key → state of what the source holds now. A state is anything, also None, that compares
+        equal exactly when nothing has to be done, such as a hash.
     stored
         Key → state as it was written last time.
 

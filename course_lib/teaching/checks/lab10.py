@@ -1,11 +1,12 @@
 """Lab 10, a fresh index: the plan, what has to be embedded, orphans, and the filtered search.
 
-What the learner's functions do to the X-Ray's own tables, in an empty schema, is judged.
+What the learner's functions do to the X-Ray's own tables, in an empty schema, is judged. A failed
+call is shown with the rows it met, in a transaction that is rolled back, so that it can be pasted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,9 @@ from course_lib.xray.tables import TABLES
 # The first check of a session also makes its database, and starts the server where none runs.
 TIME_LIMIT = 20
 LISTS = ("skip", "add", "change", "remove")
+AS_STORED = "SET enable_indexscan = off"
+"""Rows come in the order in which they were written, which an index would hide."""
+
 CATALOGUE = "SELECT language, name FROM xray_packages ORDER BY 1, 2"
 
 
@@ -36,25 +40,34 @@ CATALOGUE = "SELECT language, name FROM xray_packages ORDER BY 1, 2"
     ),
 )
 def check_make_plan(call: Probe) -> None:
-    """Take one key of each kind, all of one kind, nothing, and states that are false."""
-    _plans(call, {"a": 1, "b": 2, "c": 3}, {"a": 1, "b": 0, "d": 4},
-           Plan(["a"], ["c"], ["b"], ["d"]), "it is the statement's example")  # fmt: skip
+    """Take one key of each kind, other orders, nothing, and states of all kinds."""
     _plans(call, {"a": 1}, {"a": 1}, Plan(skip=["a"]), "nothing has changed")
     _plans(call, {"a": 2}, {"a": 1}, Plan(change=["a"]), "the same key, and another state")
+    _plans(call, {"a": 1}, {}, Plan(add=["a"]), "it was not stored")
+    _plans(call, {}, {"a": 1}, Plan(remove=["a"]), "it is gone")
+    _plans(call, {}, {}, Plan(), "nothing was stored, and nothing is there")
+    _plans(call, {"a": 1, "b": 2, "c": 3}, {"a": 1, "b": 0, "d": 4},
+           Plan(["a"], ["c"], ["b"], ["d"]), "it is the statement's example")  # fmt: skip
+    _plans(call, {"a": 1, "b": 2}, {"b": 2, "a": 1}, Plan(skip=["a", "b"]),
+           "both are as they were stored, in another order")  # fmt: skip
+    _plans(call, {"a": 1}, {"b": 1}, Plan(add=["a"], remove=["b"]),
+           "a and b are two keys, although their states are equal")  # fmt: skip
     _plans(call, {"a": "5f2c"}, {"a": "".join(("5f", "2c"))}, Plan(skip=["a"]),
            "the states are equal, if not the same object")  # fmt: skip
-    _plans(call, {"a": 1, "b": 1}, {}, Plan(add=["a", "b"]), "nothing was stored")
-    _plans(call, {}, {"a": 1, "b": 1}, Plan(remove=["a", "b"]), "nothing is there any more")
-    _plans(call, {}, {}, Plan(), "nothing was stored, and nothing is there")
+    _plans(call, {"a": 1}, {"a": "1"}, Plan(change=["a"]), "1 and '1' are not equal")
+    _plans(call, {"a": [1]}, {"a": [1]}, Plan(skip=["a"]),
+           "a state only has to be comparable; a list cannot be in a set")  # fmt: skip
     _plans(call, {"rich": ""}, {"rich": ""}, Plan(skip=["rich"]),
            "a lock file may give no version: an empty text is a state like any other")  # fmt: skip
-    _plans(call, {"rich": ""}, {"rich": "14.1.0"}, Plan(change=["rich"]),
-           "an empty text is another state than 14.1.0")  # fmt: skip
     _plans(call, {"rich": "14.1.0"}, {"rich": ""}, Plan(change=["rich"]),
            "it was stored, with an empty text for its state")  # fmt: skip
+    _plans(call, {"rich": None}, {}, Plan(add=["rich"]),
+           "it was not stored; its state now is None")  # fmt: skip
+    _plans(call, {"rich": None}, {"rich": None}, Plan(skip=["rich"]),
+           "it was stored, with None for its state")  # fmt: skip
     _plans(call, {("docs", "a.md"): "5f2c"}, {("docs", "b.md"): "5f2c"},
            Plan(add=[("docs", "a.md")], remove=[("docs", "b.md")]),
-           "keys are compared with keys, whatever their states")  # fmt: skip
+           "a key may be a pair: all of it counts")  # fmt: skip
 
 
 def _plans(
@@ -62,6 +75,8 @@ def _plans(
     because: str,
 ) -> None:  # fmt: skip
     case = call(current, stored)
+    if case.error:
+        case.gives(wanted, because=because)
     found = case.returns(Plan)
     for name in LISTS:
         got, expected = getattr(found, name), getattr(wanted, name)
@@ -83,27 +98,32 @@ def _plans(
     ),
 )
 def check_names_to_embed(call: Probe) -> None:
-    """Take each reason for a new vector alone, and then what needs none."""
-    texts = {"typer": "Commands", "rich": "Colours"}
-    both = {"rich": ("Colours", "mini"), "typer": ("Commands", "mini")}
-    call(texts, both, "mini").gives([], because="text and model are those of the vectors")
-    call(texts, {}, "mini").gives(["typer", "rich"], because="there are no vectors yet")
-    call(texts, {"rich": ("Colours", "mini")}, "mini").gives(
-        ["typer"], because="only one of them has a vector"
+    """Take each reason for a new vector alone, both at once, and what needs none."""
+    texts, one = {"rich": "Colours"}, ("Colours", "mini")
+    call(texts, {"rich": one}, "mini").gives([], because="the vector is of this text and model")
+    call(texts, {}, "mini").gives(["rich"], because="it has no vector yet")
+    call(texts, {"typer": one}, "mini").gives(
+        ["rich"], because="typer's vector is of the same text, but a vector belongs to a name"
     )
-    call(texts, {**both, "rich": ("Colors", "mini")}, "mini").gives(
+    call(texts, {"rich": ("Pictures", "mini")}, "mini").gives(
         ["rich"], because="the vector was made of another text"
     )
-    call(texts, {**both, "typer": ("Commands", "large")}, "mini").gives(
-        ["typer"], because="another model's vectors cannot be compared with this one's"
+    call(texts, {"rich": ("colours ", "mini")}, "mini").gives(
+        ["rich"], because="a text with another capital or blank is another text"
     )
-    call({}, both, "mini").gives([], because="what is not asked for needs no vector")
-    call({"httpx": "Client"}, both, "mini").gives(
-        ["httpx"], because="vectors of others are no matter"
+    call(texts, {"rich": ("Colours", "mini-2")}, "mini").gives(
+        ["rich"], because="the vector was made by another model, mini-2"
     )
-    call({"b": "Colours", "a": "Colours"}, both, "mini").gives(
-        ["b", "a"], because="a vector belongs to a name, in the order of `texts`"
+    call(texts, {"rich": ("Pictures", "mini-2")}, "mini").gives(
+        ["rich"], because="text and model are others; it is one name, and named once"
     )
+    call({}, {"rich": one}, "mini").gives([], because="`texts` does not ask for rich")
+    call({"typer": "Commands", **texts}, {}, "mini").gives(
+        ["typer", "rich"], because="the order is that of `texts`"
+    )
+    call(
+        {**texts, "typer": "Commands"}, {"typer": ("Commands", "mini"), "rich": one}, "mini"
+    ).gives([], because="both vectors are good, whatever their order")
 
 
 @exercise(
@@ -113,7 +133,7 @@ def check_names_to_embed(call: Probe) -> None:
     time_limit=TIME_LIMIT,
     library="course_lib.xray.catalogue",
     hints=(
-        "One DELETE is enough, and `RETURNING name` behind it gives what it deleted. Of the "
+        "One DELETE is enough, and `RETURNING name` after it gives what it deleted. Of the "
         "catalogue it may touch only rows with this language whose name is one of `names`: "
         "`name = ANY(%s)` takes a Python list.",
         "What is in use is kept by `NOT EXISTS (SELECT FROM xray_used AS used WHERE …)`, which "
@@ -126,83 +146,105 @@ def check_names_to_embed(call: Probe) -> None:
 def check_delete_orphans(call: Probe) -> None:
     """Drop packages that others use, that nobody uses, and that another language uses."""
     with call.scratch() as db:
-        _tables(db)
-        _catalogue(db, python=["bleach", "it's", "lonely", "pillow", "rich"], go=["pillow", "rich"])
-        _uses(db, "forecasting", "python", "pillow")
-        _uses(db, "forecasting", "go", "rich")
-        _deletes(call, db, ["bleach", "pillow"], ["bleach"], "another project uses pillow")
-        _remain(db, ["it's", "lonely", "pillow", "rich"],
-                "lonely is an orphan too, and was not asked about")  # fmt: skip
-        _deletes(call, db, [], [], "nothing was dropped")
-        _deletes(call, db, ["never seen"], [], "the catalogue has no such package")
-        _deletes(call, db, ["it's"], ["it's"], "names travel as parameters, whatever is in them")
-        _deletes(call, db, ["rich"], ["rich"],
-                 "only the package of this name in Go is in use")  # fmt: skip
-        _remain(db, ["lonely", "pillow"], "two are left of Python, and both of Go")
-        _deletes(call, db, {"lonely", "pillow"}, ["lonely"], "names may come as a set")
-    with call.scratch() as db:
-        _tables(db)
-        _catalogue(db, python=["a", "b", "c"], go=[])
+        db.execute(TABLES)
+        used = [("forecasting", "python", "pillow")]
+        _deletes(call, db, ["bleach", "pillow"], ["bleach", "pillow"], used, ["bleach"],
+                 "nobody uses bleach, and another project uses pillow")  # fmt: skip
+        _deletes(call, db, ["bleach", "lonely"], ["bleach"], [], ["bleach"],
+                 "lonely is an orphan too, but was not asked about")  # fmt: skip
+        _deletes(call, db, ["rich"], ["rich"], [], ["rich"],
+                 "Python's rich was let go, and not Go's", go=["rich"])  # fmt: skip
+        _deletes(call, db, ["rich"], ["rich"], [("forecasting", "go", "rich")], ["rich"],
+                 "only Go's package of this name is in use", go=["rich"])  # fmt: skip
+        _deletes(call, db, ["rich"], [], [], [], "no name was let go")
+        _deletes(call, db, ["rich"], ["never seen"], [], [], "the catalogue has no such package")
+        _deletes(call, db, ["it's"], ["it's"], [], ["it's"],
+                 "names are passed as parameters, whatever is in them")  # fmt: skip
+        _deletes(call, db, ["a_b", "A_B", "axb"], ["a_b"], [], ["a_b"],
+                 "A_B and axb are other names than a_b")  # fmt: skip
+        _deletes(call, db, ["bleach"], {"bleach"}, [], ["bleach"], "names may come as a set")
+        db.execute(AS_STORED)
+        _deletes(call, db, ["c", "a", "b"], ["b", "c", "a"], [], ["a", "b", "c"],
+                 "the names come back sorted; rows have no order", AS_STORED)  # fmt: skip
         _leaves_the_transaction_open(call, db)
-        _deletes(call, db, ["c", "a", "b"], ["a", "b", "c"], "nobody uses them; sorted")
+
+
+Uses = Sequence[tuple[str, str, str]]
+"""Project, language and name of packages that are used."""
 
 
 def _leaves_the_transaction_open(call: Probe, db: Scratch) -> None:
     """Inside a transaction of the caller's, whose rollback takes the deletion back."""
+    _fill(db, _catalogued({("python", "a"): None}), [])
     with db.connection.transaction(force_rollback=True):
         call(db.connection, "python", ["a"]).gives(["a"], because="nobody uses it")
-    _remain(db, ["a", "b", "c"], "its caller rolled back, and only whoever began may commit", go=())
-
-
-def _tables(db: Scratch) -> None:
-    db.execute(TABLES)
-
-
-def _catalogue(db: Scratch, **names: list[str]) -> None:
-    for language, some in names.items():
-        db.execute(
-            "INSERT INTO xray_packages (language, name) SELECT %s, unnest(%s::text[])",
-            [language, some],
-        )
-
-
-def _uses(db: Scratch, project: str, language: str, name: str, version: str = "1.0") -> None:
-    db.execute(
-        "INSERT INTO xray_report_packages (tenant_id, project, language, name, version) "
-        "VALUES ('local', %s, %s, %s, %s)",
-        [project, language, name, version],
+    label = "with conn.transaction(force_rollback=True): delete_orphans(conn, 'python', ['a'])"
+    left = db.execute(CATALOGUE).fetchall()
+    Case(call, label, value=left).holds(
+        left == [("python", "a")],
+        "after the caller's rollback, a is still in the catalogue",
+        got="it is gone for good",
+        because="the caller commits or rolls back, and not delete_orphans",
     )
 
 
 def _deletes(
-    call: Probe, db: Scratch, names: list[str] | set[str], expected: list[str], because: str
-) -> None:
-    try:
-        call(db.connection, "python", names).gives(expected, because=because)
-    finally:
-        if db.connection.info.transaction_status.name == "INERROR":
-            db.connection.rollback()
+    call: Probe, db: Scratch, python: Sequence[str], names: Collection[str], uses: Uses,
+    expected: list[str], because: str, setting: str = "", go: Sequence[str] = (),
+) -> None:  # fmt: skip
+    there = [("go", name) for name in go] + [("python", name) for name in python]
+    rows = _catalogued(dict.fromkeys(there))
+    _fill(db, rows, uses)
+    case = call(db.connection, "python", names)
+    case.label = _pasted(rows, uses, case.label, setting)
+    case.gives(expected, because=because)
+    left = [(language, name) for language, name in there if (language, name) not in
+            {("python", name) for name in expected}]  # fmt: skip
+    found = db.execute(CATALOGUE).fetchall()
+    Case(call, f"{case.label}; print(conn.execute({CATALOGUE!r}).fetchall())", value=found).gives(
+        sorted(left), because=because
+    )
 
 
-def _remain(
-    db: Scratch, python: list[str], because: str, go: tuple[str, ...] = ("pillow", "rich")
-) -> None:
-    rows = [("go", name) for name in go] + [("python", name) for name in python]
-    db.rows(CATALOGUE).give(rows, because=because)
+def _catalogued(packages: Mapping[tuple[str, str], Sequence[float] | None]) -> str:
+    """Return the statement that puts packages and their vectors into the catalogue."""
+    rows = [
+        f"('{language}', '{name.replace(chr(39), 2 * chr(39))}', "
+        + (f"'mini', '{list(vector)}')" if vector else "NULL, NULL)")
+        for (language, name), vector in packages.items()
+    ]
+    return f"INSERT INTO xray_packages (language, name, model, embedding) VALUES {', '.join(rows)}"
 
 
-PACKAGES: dict[tuple[str, str], list[float] | None] = {
-    ("python", "spotipy"): [3, 0, 0],
-    ("python", "plotly"): [2, 2, 0],
-    ("python", "alpha"): [0, 3, 3],
-    ("python", "beta"): [0, 1, 1],
-    ("python", "unknown"): None,
-    ("python", "spotify-of-others"): [9, 0, 0],
-    ("ruby", "rspotify"): [1, 0, 0],
-    ("ruby", "spotipy"): [5, 0, 0],
-}
-OURS = ("spotipy", "plotly", "alpha", "beta", "unknown")
-SIMILARITIES = {"spotipy": 1.0, "plotly": 0.5**0.5, "alpha": 0.0, "beta": 0.0}
+def _used(uses: Uses) -> str:
+    """Return the statement that says which packages are used."""
+    rows = [
+        f"('local', '{project}', '{language}', '{name}', '1.0')" for project, language, name in uses
+    ]
+    columns = "tenant_id, project, language, name, version"
+    return f"INSERT INTO xray_report_packages ({columns}) VALUES {', '.join(rows)}"
+
+
+def _fill(db: Scratch, catalogued: str, uses: Uses) -> None:
+    """Put these rows, and no others, into the tables."""
+    db.execute("DELETE FROM xray_report_packages")
+    db.execute("DELETE FROM xray_packages")
+    db.execute(catalogued)
+    if uses:
+        db.execute(_used(uses))
+
+
+def _pasted(catalogued: str, uses: Uses, called: str, setting: str = "") -> str:
+    """Return a call with the rows it met, as a line that leaves the lab's tables as they are."""
+    statements = [catalogued, *([_used(uses)] if uses else []), *([setting] if setting else [])]
+    parts = [
+        *(["import numpy as np"] if "np." in called else []),
+        "drop_tables(conn)",
+        "create_tables(conn)",
+        *(f'conn.execute("{statement}")' for statement in statements),
+        f"print({called})",
+    ]
+    return f"with conn.transaction(force_rollback=True): {'; '.join(parts)}"
 
 
 @exercise(
@@ -221,50 +263,64 @@ SIMILARITIES = {"spotipy": 1.0, "plotly": 0.5**0.5, "alpha": 0.0, "beta": 0.0}
     ),
 )
 def check_nearest_packages(call: Probe) -> None:
-    """Ask for a project whose nearest packages are not the nearest of all."""
+    """Take a package or two at a time, and what is near but not the project's."""
+    plain: Vectors = {("python", "plotly"): [1, 1, 0], ("python", "spotipy"): [1, 0, 0]}
+    half = 0.5**0.5
     with call.scratch() as db:
-        _tables(db)
-        for (language, name), vector in PACKAGES.items():
-            _catalogue(db, **{language: [name]})
-            if vector is not None:
-                db.execute(
-                    "UPDATE xray_packages SET model = 'mini', embedding = %s "
-                    "WHERE (language, name) = (%s, %s)",
-                    [np.array(vector, dtype=np.float32), language, name],
-                )
-        for name in OURS:
-            _uses(db, "rider-app", "python", name)
-        _uses(db, "rider-app", "ruby", "spotipy")
-        _uses(db, "rider-app", "ruby", "rspotify")
-        _uses(db, "others", "python", "spotify-of-others")
-        _uses(db, "others", "python", "plotly", "2.0")
-        ask = (db.connection, np.array([1, 0, 0], dtype=np.float32))
-        _finds(call(*ask, "rider-app", "python", 1), ["spotipy"],
-               "the nearest of all are other projects' and other languages'; and where "
-               "there is no vector, there is no distance to sort by")  # fmt: skip
-        _finds(call(*ask, "rider-app", "python", 4), ["spotipy", "plotly", "alpha", "beta"],
-               "four of its packages have a vector; of equal similarity, by name")  # fmt: skip
-        _finds(call(*ask, "rider-app", "python"), ["spotipy", "plotly", "alpha", "beta"],
-               "5 is the default, and a package without a vector cannot be compared")  # fmt: skip
-        _finds(call(*ask, "rider-app", "python", 2), ["spotipy", "plotly"], "two were asked for")
-        _finds(call(*ask, "rider-app", "ruby", 2), ["rspotify", "spotipy"],
-               "both point the same way; a name is unique within a language only")  # fmt: skip
-        _finds(call(*ask, "others", "python", 3), ["spotify-of-others", "plotly"],
-               "a project of two packages has two suggestions")  # fmt: skip
-        _finds(call(*ask, "nobody's", "python", 3), [], "a project that was never scanned")
+        db.execute(TABLES)
+        _finds(call, db, {("python", "spotipy"): [3, 0, 0]}, {"spotipy": 1.0},
+               "both vectors point the same way, so the cosine is 1")  # fmt: skip
+        _finds(call, db, plain, {"spotipy": 1.0, "plotly": half}, "the nearest comes first")
+        _finds(call, db, plain, {"spotipy": 1.0}, "one was asked for", k=1)
+        _finds(call, db, {("python", "b"): [1, 0, 0], ("python", "a"): [2, 0, 0]},
+               {"a": 1.0, "b": 1.0}, "of equal similarity, by name")  # fmt: skip
+        _finds(call, db, {("python", name): [1, 0, 0] for name in "abcdef"},
+               dict.fromkeys("abcde", 1.0), "without k it is 5")  # fmt: skip
+        _finds(call, db, plain, {"plotly": half}, "spotipy is nearer, but another project's: "
+               "the filter comes before the choice", theirs=["spotipy"], k=1)  # fmt: skip
+        _finds(call, db, {("ruby", "rspotify"): [1, 0, 0], ("python", "plotly"): [1, 1, 0]},
+               {"plotly": half}, "rspotify is a package of Ruby", k=1)  # fmt: skip
+        _finds(call, db, {("python", "spotipy"): [1, 1, 0], ("ruby", "spotipy"): [1, 0, 0]},
+               {"spotipy": half}, "Ruby's spotipy is another, with another vector")  # fmt: skip
+        _finds(call, db, {("python", "spotipy"): [1, 0, 0], ("python", "unknown"): None},
+               {"spotipy": 1.0}, "unknown has no vector")  # fmt: skip
+        _finds(call, db, {("python", "b"): [1, 0, 0], ("python", "a"): [1, 0.05, 0]},
+               {"b": 1.0, "a": 0.998752}, "b is nearer; only rounded, they are equal")  # fmt: skip
+        _finds(call, db, {("python", "opposite"): [-1, 0, 0]}, {"opposite": -1.0},
+               "it is far away, and still the nearest that the project has")  # fmt: skip
+        _finds(call, db, plain, {}, "no project has this name", project="nobody's")
+        _finds(
+            call, db, plain, {}, "Rider-App is another project than rider-app", project="Rider-App"
+        )
 
 
-def _finds(case: Case, names: list[str], because: str) -> None:
-    rows = case.returns(list)
-    is_pairs = all(isinstance(row, tuple | list) and len(row) == 2 for row in rows)
-    case.holds(is_pairs, "pairs of a name and a similarity", because=because)
-    found = [row[0] for row in rows]
-    case.holds(found == names, f"{names}", got=f"{found}", because=because)
-    for name, similarity in rows:
-        wanted = SIMILARITIES.get(name, 1.0)
+Vectors = Mapping[tuple[str, str], Sequence[float] | None]
+"""Language and name of packages, each with its vector or None."""
+
+
+def _finds(
+    call: Probe, db: Scratch, packages: Vectors, expected: Mapping[str, float], because: str, *,
+    theirs: Collection[str] = (), project: str = "rider-app", k: int | None = None,
+) -> None:  # fmt: skip
+    rows = _catalogued(packages)
+    uses = [
+        ("others" if name in theirs else "rider-app", language, name) for language, name in packages
+    ]
+    _fill(db, rows, uses)
+    vector = np.array([1, 0, 0], dtype=np.float32)
+    case = call(db.connection, vector, project, "python", *([] if k is None else [k]))
+    case.label = _pasted(rows, uses, case.label)
+    if case.error:
+        case.gives([*expected.items()], because=because)
+    found = case.returns(list)
+    is_pairs = all(isinstance(row, tuple | list) and len(row) == 2 for row in found)
+    case.holds(is_pairs, "pairs of a name and a similarity")
+    names = [row[0] for row in found]
+    case.holds(names == list(expected), f"{list(expected)}", got=f"{names}", because=because)
+    for name, similarity in found:
         case.holds(
-            isinstance(similarity, float) and abs(similarity - wanted) < 1e-6,
-            f"{name!r} with the similarity {wanted:.3f}",
+            isinstance(similarity, float) and abs(similarity - expected[name]) < 1e-6,
+            f"{name!r} with the similarity {expected[name]:.3f}",
             got=f"{name!r} with {similarity!r}",
-            because="the similarity is the cosine, which is 1 - the cosine distance",
+            because=f"{because}; the similarity is 1 - the cosine distance",
         )

@@ -64,6 +64,51 @@ def compares_objects(current, stored):
                 plan.remove)  # fmt: skip
 
 
+def compares_by_position(current, stored):
+    plan = _plan(current, stored)
+    if list(current) == list(stored):
+        return plan
+    pairs = list(zip(current.items(), stored.items(), strict=False))
+    same = [new[0] for new, old in pairs if new == old]
+    moved = [key for key in plan.skip if key not in same]
+    return Plan(same, plan.add, [*plan.change, *moved], plan.remove)
+
+
+def takes_sets_of_pairs(current, stored):
+    same = set(current.items()) & set(stored.items())
+    plan = _plan(current, stored)
+    return Plan([key for key, _ in same], plan.add, plan.change, plan.remove)
+
+
+def takes_none_for_not_stored(current, stored):
+    plan = Plan()
+    for key, state in current.items():
+        if stored.get(key) is None:
+            plan.add.append(key)
+        elif stored[key] == state:
+            plan.skip.append(key)
+        else:
+            plan.change.append(key)
+    plan.remove.extend(key for key in stored if key not in current)
+    return plan
+
+
+def finds_equal_what_was_not_stored(current, stored):
+    plan = Plan()
+    for key, state in current.items():
+        if stored.get(key) == state:
+            plan.skip.append(key)
+        else:
+            (plan.change if key in stored else plan.add).append(key)
+    plan.remove.extend(key for key in stored if key not in current)
+    return plan
+
+
+def compares_texts_of_states(current, stored):
+    return _plan({key: str(state) for key, state in current.items()},
+                 {key: str(state) for key, state in stored.items()})  # fmt: skip
+
+
 def returns_a_dictionary(current, stored):
     plan = _plan(current, stored)
     return {"skip": plan.skip, "add": plan.add, "change": plan.change, "remove": plan.remove}
@@ -95,6 +140,38 @@ def ignores_the_model(texts, made_of, model):
 
 def ignores_the_text(texts, made_of, model):
     return [name for name in texts if made_of.get(name, ("", ""))[1] != model]
+
+
+def ignores_case_and_blanks(texts, made_of, model):
+    def plain(text):
+        return text.strip().lower()
+
+    return [
+        name
+        for name, text in texts.items()
+        if name not in made_of
+        or plain(made_of[name][0]) != plain(text)
+        or made_of[name][1] != model
+    ]
+
+
+def looks_for_the_model_within_a_name(texts, made_of, model):
+    return [
+        name
+        for name, text in texts.items()
+        if name not in made_of or made_of[name][0] != text or model not in made_of[name][1]
+    ]
+
+
+def names_it_for_each_reason(texts, made_of, model):
+    found = []
+    for name, text in texts.items():
+        old_text, old_model = made_of.get(name, (None, model))
+        if old_text != text:
+            found.append(name)
+        if old_model != model:
+            found.append(name)
+    return found
 
 
 def looks_for_the_text_anywhere(texts, made_of, model):
@@ -151,6 +228,26 @@ def puts_names_into_the_statement(conn, language, names):
 def cannot_take_no_names(conn, language, names):
     marks = ", ".join(["%s"] * len(names))
     return _delete(conn, f"language = %s AND name IN ({marks}) AND {UNUSED}", [language, *names])
+
+
+def takes_names_for_patterns(conn, language, names):
+    return _delete(
+        conn, f"language = %s AND name ILIKE ANY(%s) AND {UNUSED}", [language, list(names)]
+    )
+
+
+def leaves_them_unsorted(conn, language, names):
+    rows = conn.execute(
+        "DELETE FROM xray_packages AS package WHERE language = %s AND name = ANY(%s) "
+        f"AND {UNUSED} RETURNING name",
+        [language, list(names)],
+    ).fetchall()
+    return [name for (name,) in rows]
+
+
+def returns_what_it_was_given(conn, language, names):
+    _right(conn, language, names)
+    return sorted(names)
 
 
 def returns_how_many(conn, language, names):
@@ -262,53 +359,93 @@ def returns_names_only(conn, vector, project, language, k=5):
     return [name for name, _ in _nearest(conn, _values(vector, project, language, k))]
 
 
+def takes_ten(conn, vector, project, language, k=10):
+    return _nearest(conn, _values(vector, project, language, k))
+
+
+def sorts_rounded_similarities(conn, vector, project, language, k=5):
+    order = "round((package.embedding <=> %(vector)s)::numeric, 2), mine.name"
+    return _nearest(conn, _values(vector, project, language, k), order=order)
+
+
+def leaves_out_the_opposite(conn, vector, project, language, k=5):
+    where = (
+        "mine.project = %(project)s AND mine.language = %(language)s "
+        "AND package.embedding <=> %(vector)s <= 1"
+    )
+    return _nearest(conn, _values(vector, project, language, k), where=where)
+
+
+def ignores_capitals(conn, vector, project, language, k=5):
+    where = (
+        "mine.project ILIKE %(project)s AND mine.language = %(language)s "
+        "AND package.embedding IS NOT NULL"
+    )
+    return _nearest(conn, _values(vector, project, language, k), where=where)
+
+
 def ignores_k(conn, vector, project, language, k=5):
     return _nearest(conn, _values(vector, project, language, 5))
 
 
 MUTANTS = {
     "10.1": {
-        compares_names_only: "skip=['a', 'b']",
-        adds_what_changed: "add=['b', 'c']",
-        removes_what_changed: "remove=['d', 'b']",
-        forgets_to_remove: "remove=[]",
+        compares_names_only: "the same key, and another state",
+        adds_what_changed: "the same key, and another state",
+        removes_what_changed: "the same key, and another state",
+        forgets_to_remove: "it is gone",
+        compares_by_position: "in another order",
+        takes_sets_of_pairs: "a list cannot be in a set",
         asks_whether_the_state_is_true: "an empty text is a state like any other",
-        compares_states_with_all_others: "keys are compared with keys",
+        takes_none_for_not_stored: "it was stored, with None for its state",
+        finds_equal_what_was_not_stored: "it was not stored; its state now is None",
+        compares_texts_of_states: "1 and '1' are not equal",
+        compares_states_with_all_others: "a and b are two keys",
         compares_objects: "if not the same object",
         returns_a_dictionary: "Plan",
     },
     "10.2": {
-        embeds_everything: "text and model are those of the vectors",
+        embeds_everything: "the vector is of this text and model",
         embeds_what_is_new: "the vector was made of another text",
-        ignores_the_model: "another model's vectors",
+        ignores_the_model: "the vector was made by another model",
         ignores_the_text: "the vector was made of another text",
+        ignores_case_and_blanks: "another capital or blank",
+        looks_for_the_model_within_a_name: "the vector was made by another model, mini-2",
+        names_it_for_each_reason: "it is one name, and named once",
         looks_for_the_text_anywhere: "a vector belongs to a name",
-        sorts_the_names: "there are no vectors yet",
+        sorts_the_names: "the order is that of `texts`",
     },
     "10.3": {
         deletes_all_of_them: "ForeignKeyViolation",
-        deletes_every_orphan: "another project uses pillow",
-        forgets_the_language: "another project uses pillow",
-        counts_uses_in_other_languages: "only the package of this name in Go",
+        deletes_every_orphan: "was not asked about",
+        forgets_the_language: "Python's rich was let go",
+        counts_uses_in_other_languages: "only Go's package of this name is in use",
         counts_any_use_of_the_language: "another project uses pillow",
-        puts_names_into_the_statement: "names travel as parameters",
+        puts_names_into_the_statement: "names are passed as parameters",
+        takes_names_for_patterns: "are other names than a_b",
         cannot_take_no_names: "SyntaxError",
+        leaves_them_unsorted: "the names come back sorted",
+        returns_what_it_was_given: "nobody uses bleach, and another project uses pillow",
         returns_how_many: "['bleach']",
-        leaves_tuples: "another project uses pillow",
-        commits_for_its_caller: "its caller rolled back",
+        leaves_tuples: "nobody uses bleach",
+        commits_for_its_caller: "the caller commits or rolls back",
     },
     "10.4": {
-        filters_what_was_found: "the nearest of all are other projects'",
-        takes_every_project: "the nearest of all are other projects'",
-        takes_every_language: "the nearest of all are other projects'",
-        joins_by_name_alone: "spotipy",
-        keeps_what_has_no_vector: "a package without a vector",
+        filters_what_was_found: "the filter comes before the choice",
+        takes_every_project: "the filter comes before the choice",
+        takes_every_language: "rspotify is a package of Ruby",
+        joins_by_name_alone: "Ruby's spotipy is another",
+        keeps_what_has_no_vector: "unknown has no vector",
         returns_the_distance: "1 - the cosine distance",
-        takes_the_euclidean_distance: "the nearest of all are other projects'",
-        sorts_by_name: "the nearest of all are other projects'",
-        puts_the_farthest_first: "the nearest of all are other projects'",
+        takes_the_euclidean_distance: "1 - the cosine distance",
+        sorts_by_name: "the nearest comes first",
+        puts_the_farthest_first: "the nearest comes first",
         leaves_equals_to_chance: "of equal similarity, by name",
+        sorts_rounded_similarities: "rounded, they are equal",
+        leaves_out_the_opposite: "still the nearest that the project has",
+        ignores_capitals: "Rider-App is another project",
         returns_names_only: "pairs of a name and a similarity",
-        ignores_k: "['spotipy']",
+        ignores_k: "one was asked for",
+        takes_ten: "without k it is 5",
     },
 }

@@ -1,0 +1,264 @@
+"""What lab 10 says about its outputs."""
+
+from __future__ import annotations
+
+import re
+
+from course_lib.teaching.claims import Claim, numbers
+
+FOLLOWS = re.compile(r"([\w ]+) from ([\d.]+) at 1 to ([\d.]+) at 50")
+
+
+def _after(shown: str, text: str) -> str:
+    """Return the rest of the line after a text, which has to be there."""
+    return shown[shown.index(text) + len(text) :].partition("\n")[0]
+
+
+def _quoted(shown: str) -> list[str]:
+    return re.findall(r"'([^']*)'", shown)
+
+
+def _sizes_and_shares(shown: str) -> list[tuple[float, float]]:
+    """Return, for each project and language, how many packages it has and the share found."""
+    sizes = re.findall(r"'([\w-]+ \w+)': (\d+)", shown)
+    return [(float(size), numbers(_after(shown, "first fifty:"), after=kind, upto=",")[0])
+            for kind, size in sizes]  # fmt: skip
+
+
+def _few_do_well(shown: str) -> bool:
+    found = _sizes_and_shares(shown)
+    few = [share for size, share in found if size <= 50]
+    many = [share for size, share in found if size > 50]
+    return bool(few) and min(few) == 1 and len(many) > 5 and max(many) < 0.6
+
+
+def _plan(shown: str) -> list[list[str]]:
+    """Return what the plan adds, changes and removes."""
+    return [_quoted(part) for part in re.findall(r"\[.*?\]", shown)]
+
+
+def _nights(shown: str) -> list[float]:
+    return numbers(shown, after="each night:")
+
+
+def _spent(shown: str) -> tuple[float, float]:
+    """Return how many texts are encoded: by everything every night, and by what changed."""
+    return numbers(shown, after="every night")[0], numbers(shown, after="what changed")[0]
+
+
+def _first(shown: str, way: str) -> tuple[float, float]:
+    """Return the share that a way finds with 1 suggestion, and with 50."""
+    ways = {name.strip(): (float(one), float(fifty)) for name, one, fifty in FOLLOWS.findall(shown)}
+    return ways[way]
+
+
+def _score(shown: str, way: str) -> tuple[float, float]:
+    """Return the percentage found, and how many packages are in the prompt."""
+    share, packages = numbers(shown, after=way)[:2]
+    return share, packages
+
+
+def _three_meetings(shown: str) -> list[tuple[str, str, str]]:
+    """Return of each meeting whether they met, what was lost and what was left over."""
+    lines = [line.partition(": ")[2] for line in shown.splitlines()]
+    return [(lines[at], lines[at + 1], lines[at + 2]) for at in range(0, len(lines), 3)]
+
+
+def _projects(shown: str, project: str) -> float:
+    """Return how many packages a project has in all languages."""
+    return sum(numbers(_after(shown, f"{project} {{"), upto="}"))
+
+
+def _brought(shown: str) -> bool:
+    described, embedded = numbers(shown, after="described:")
+    return _projects(shown, "rider-app") == embedded == 453 and embedded - described == 2
+
+
+def _shared(shown: str) -> bool:
+    rest = shown[shown.index("forecasting {") :]
+    return (
+        _projects(shown, "forecasting") == 498
+        and numbers(rest, after="embedded:") == [328]
+        and 498 - 328 == 170
+    )
+
+
+def _five_clients(shown: str) -> bool:
+    pairs = re.findall(r"\('(\w+)', '([^']+)'\)", shown)
+    return (
+        len({language for language, _ in pairs}) == len(pairs) == 5
+        and all(re.search("spotify|spotipy", name) for _, name in pairs)
+        and _quoted(_after(shown, "ours:")) == ["spotipy"]
+    )
+
+
+def _each_to_its_own(shown: str) -> bool:
+    pairs = [line.split(": ") for line in shown.splitlines()[:4]]
+    names = [name for _, name in pairs]
+    words = [set(re.findall(r"\w+", asked.lower())) for asked, _ in pairs]
+    return names == ["spotipy", "stripe", "pillow", "tenacity"] and not any(
+        name in own for name, own in zip(names, words, strict=True)
+    )
+
+
+def _night(shown: str, which: str) -> list[float]:
+    """Return how many chunks a night finds new, changed, as before and deleted."""
+    return numbers(shown, after=f"{which}: ")
+
+
+CLAIMS = (
+    Claim(
+        "All of them are too many for a prompt",
+        '("rider-app", "forecasting")',
+        holds=lambda shown: min(numbers(shown)[:2]) > 100,
+    ),
+    Claim(
+        "The client for Spotify is called spotipy, which comes after the fiftieth",
+        '("rider-app", "forecasting")',
+        holds=lambda shown: _after(shown, " to ") < "spotipy",
+    ),
+    Claim(
+        "Where a project has fewer than fifty packages, all are found; elsewhere the alphabet",
+        "first_fifty = score_suggestions(",
+        holds=_few_do_well,
+    ),
+    Claim(
+        "httpx is skipped, spotipy changed, polars added, pillow and bleach removed",
+        "plan = make_plan(today, rider)",
+        holds=lambda shown: _plan(shown) == [["polars"], ["spotipy"], ["bleach", "pillow"]],
+    ),
+    Claim(
+        "That is fewer than in both lock files together",
+        "LISTED = ",
+        holds=lambda shown: numbers(shown)[2] < numbers(shown)[0] + numbers(shown)[1],
+    ),
+    Claim(
+        "in the first everything is new, in the second nothing happens",
+        "nights = [embed(texts), embed(texts)]",
+        "LISTED = ",
+        holds=lambda shown, before: _nights(shown)[:2] == [numbers(before)[2], 0],
+    ),
+    Claim(
+        "Polars cost nothing, because forecasting had brought it in. Neither did spotipy",
+        "nights = [embed(texts), embed(texts)]",
+        holds=lambda shown: _nights(shown)[2] == 1,
+    ),
+    Claim(
+        "A naive job encodes both lock files every night",
+        "nights = [embed(texts), embed(texts)]",
+        holds=lambda shown: (
+            _spent(shown)[1] == sum(_nights(shown)) and _spent(shown)[0] > 3 * _spent(shown)[1]
+        ),
+    ),
+    Claim(
+        "The foreign key has prevented the loss, and bleach is still there",
+        "ForeignKeyViolation",
+        holds=lambda shown: (
+            "violates foreign key constraint" in shown
+            and _quoted(_after(shown, "in the catalogue:")) == ["bleach", "pillow"]
+        ),
+    ),
+    Claim(
+        "Pillow stays, because forecasting uses it",
+        'print("let go:"',
+        holds=lambda shown: (
+            _quoted(_after(shown, "deleted:")) == ["bleach"]
+            and _quoted(_after(shown, "in the catalogue:")) == ["pillow"]
+        ),
+    ),
+    Claim(
+        "A package in use was lost",
+        "DROP CONSTRAINT",
+        holds=lambda shown: _three_meetings(shown) == [("True", "['shared']", "[]")],
+    ),
+    Claim(
+        "Neither: each sees that the other still uses it",
+        'look(at_once(lab.connect, naive_sync, ("one", {"mine": "1"}), ("two", {"yours": "1"})))',
+        holds=lambda shown: _three_meetings(shown) == [("True", "[]", "['shared']")],
+    ),
+    Claim(
+        "They cannot meet any more",
+        "def careful_sync",
+        holds=lambda shown: _three_meetings(shown) == [("False", "[]", "[]")] * 2,
+    ),
+    Claim("rider-app brings 453 packages", "sync_project(conn, project, files", holds=_brought),
+    Claim(
+        "Of the 498 packages of forecasting, 170 are in rider-app as well",
+        "sync_project(conn, project, files",
+        holds=_shared,
+    ),
+    Claim(
+        "skips a language whose lock file's checksum is the same",
+        "sync_project(conn, project, files",
+        holds=lambda shown: (
+            _quoted(_after(shown, "again: unchanged")) == ["go", "javascript", "python", "ruby"]
+        ),
+    ),
+    Claim(
+        "Five clients for Spotify, in five languages",
+        "nearest = conn.execute(",
+        holds=_five_clients,
+    ),  # fmt: skip
+    Claim(
+        "Each instruction is most like the package that serves it",
+        "lab.show.heat_map(likeness",
+        holds=_each_to_its_own,
+    ),
+    Claim(
+        "the two share no word: the descriptions make the difference",
+        "curves = {way:",
+        holds=lambda shown: (
+            _first(shown, "name and description")[0] > 2 * _first(shown, "name alone")[0]
+        ),
+    ),
+    Claim(
+        "How many suggestions does your search need for what the first fifty find",
+        "curves = {way:",
+        holds=lambda shown: (
+            _first(shown, "name and description")[0] > _first(shown, "first by name")[1]
+        ),
+    ),
+    Claim(
+        "Far more is found, with a tenth of the packages in the prompt",
+        "best = score_suggestions(",
+        holds=lambda shown: (
+            _score(shown, "nearest 5")[0] > 1.8 * _score(shown, "first 50 by name")[0]
+            and 10 * _score(shown, "nearest 5")[1] == _score(shown, "first 50 by name")[1]
+        ),
+    ),
+    Claim(
+        "the description of geoalchemy2 names PostGIS",
+        "best = score_suggestions(",
+        holds=lambda shown: (
+            "PostGIS" in _after(shown, "is described as:")
+            and re.search(r"stations within 500 metres[^\n]*wants \('geoalchemy2',\)", shown)
+            and "metres" not in _after(shown, "is described as:")
+        ),
+    ),
+    Claim(
+        "without a model the first fifty come after all, marked as a fallback",
+        "prompt = generation_prompt(",
+        holds=lambda shown: (
+            numbers(shown, after="without a model:") == [50] and "there is no model" in shown
+        ),
+    ),
+    Claim(
+        "generation_prompt finds the comment above the cursor",
+        "prompt = generation_prompt(",
+        holds=lambda shown: "It has to do this:\nfetch top charts from Spotify\n" in shown,
+    ),
+    Claim(
+        "A page has about 24 chunks",
+        "done = ingest(pages",
+        holds=lambda shown: abs(_night(shown, "first")[0] / 5 - 24) < 1,
+    ),
+    Claim(
+        "One. The other chunks of the edited page stay as they are",
+        "done = ingest(pages",
+        holds=lambda shown: (
+            _night(shown, "nothing changed")[:2] == [0, 0]
+            and _night(shown, "one deleted")[:2] == [0, 1]
+            and sum(_night(shown, "one deleted")[1:]) == _night(shown, "first")[0]
+        ),
+    ),
+)
