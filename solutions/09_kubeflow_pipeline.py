@@ -682,4 +682,4 @@ lab.score(recall_at_5=found.recall, mrr=found.mrr, note="filled by the pipeline"
 # Give `split-in-shards` an empty list of shards and read what kfp says. Then make `read_folder` return the names of the shards, as
 # the library's `load_documents` does, so that the list is never empty.
 #
-# Next is lab 10, where an index is kept fresh: what to skip, what to add, what to remove.
+# Next is [lab 10](../labs/10_a_fresh_index.ipynb), where an index is kept fresh: what to skip, what to add, what to remove.

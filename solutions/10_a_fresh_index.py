@@ -573,8 +573,9 @@ print("without a model:", len(without.suggestions.packages), "packages,", withou
 import shutil
 
 from course_lib.indexing import ingest
+from course_lib.store import drop_schema
 
-conn.execute("DROP TABLE IF EXISTS document_chunks, documents")  # also where this cell is run again
+drop_schema(conn)  # so that you can run the cell again
 with TemporaryDirectory() as folder:
     pages = Path(shutil.copytree(lab.data_dir, Path(folder, "pages")))
     for night in ("first", "nothing changed", "one edited, one deleted"):
