@@ -1,5 +1,7 @@
 """Wrong versions that a learner of lab 05 would plausibly write."""
 
+import re
+
 INSERT = """
     INSERT INTO chunks (document_name, chunk_index, content, embedding)
     VALUES (%(document_name)s, %(chunk_index)s, %(content)s, %(embedding)s)
@@ -54,6 +56,15 @@ def allows_null(dimension=384):
     return _chunks(", PRIMARY KEY (document_name, chunk_index)", dimension, null="")
 
 
+def limits_the_text(dimension=384):
+    return _chunks(", PRIMARY KEY (document_name, chunk_index)", dimension, content="varchar(255)")
+
+
+def counts_to_32767(dimension=384):
+    right = _chunks(", PRIMARY KEY (document_name, chunk_index)", dimension)
+    return right.replace("integer", "smallint")
+
+
 def calls_it_chunk(dimension=384):
     return _chunks(", PRIMARY KEY (document_name, chunk_index)", dimension, name="chunk")
 
@@ -100,6 +111,17 @@ def compares_the_vector_alone():
         "DO UPDATE SET content = excluded.content, embedding = excluded.embedding "
         "WHERE chunks.embedding <> excluded.embedding"
     )
+
+
+def compares_directions():
+    return CONFLICT + (
+        "DO UPDATE SET content = excluded.content, embedding = excluded.embedding "
+        "WHERE chunks.content <> excluded.content OR chunks.embedding <=> excluded.embedding > 0"
+    )
+
+
+def counts_all_its_placeholders():
+    return re.sub(r"%\(\w+\)s", "%s", UPSERT)
 
 
 def always_writes():
@@ -164,6 +186,33 @@ def has_no_transaction(conn, document_name, contents, vectors):
 def deletes_first_without_transaction(conn, document_name, contents, vectors):
     deleted = _delete(conn, document_name, len(contents))
     return _write(conn, document_name, contents, vectors), deleted
+
+
+def deletes_after_the_transaction(conn, document_name, contents, vectors):
+    with conn.transaction():
+        written = _write(conn, document_name, contents, vectors)
+    return written, _delete(conn, document_name, len(contents))
+
+
+def deletes_by_pattern(conn, document_name, contents, vectors):
+    stale = DELETE.replace("document_name =", "document_name LIKE")
+    with conn.transaction():
+        written = _write(conn, document_name, contents, vectors)
+        return written, conn.execute(stale, (document_name, len(contents))).rowcount
+
+
+def deletes_in_any_case(conn, document_name, contents, vectors):
+    stale = DELETE.replace("document_name = %s", "lower(document_name) = lower(%s)")
+    with conn.transaction():
+        written = _write(conn, document_name, contents, vectors)
+        return written, conn.execute(stale, (document_name, len(contents))).rowcount
+
+
+def writes_the_name_into_the_statement(conn, document_name, contents, vectors):
+    with conn.transaction():
+        written = _write(conn, document_name, contents, vectors)
+        stale = f"DELETE FROM chunks WHERE document_name = '{document_name}' AND chunk_index >= "
+        return written, conn.execute(f"{stale}{len(contents)}").rowcount
 
 
 def has_a_transaction_a_piece(conn, document_name, contents, vectors):
@@ -276,11 +325,13 @@ def _pieces(
     key=", PRIMARY KEY (partition, document_name, chunk_index)",
     by="LIST (partition)",
     default=True,
+    null="NOT NULL",
+    content="NOT NULL",
 ):
     statements = [
         f"""CREATE TABLE pieces (
-            partition text NOT NULL, document_name text NOT NULL, chunk_index integer NOT NULL,
-            content text NOT NULL, embedding vector({dimension}) NOT NULL{key}
+            partition text {null}, document_name text {null}, chunk_index integer {null},
+            content text {content}, embedding vector({dimension}) NOT NULL{key}
         ) PARTITION BY {by}"""
     ]
     for name in partitions:
@@ -298,6 +349,15 @@ def leaves_the_partition_out_of_the_key(partitions, dimension=384):
 
 def has_no_key_at_all(partitions, dimension=384):
     return _pieces(partitions, dimension, key="")
+
+
+def takes_a_piece_without_text(partitions, dimension=384):
+    return _pieces(partitions, dimension, content="")
+
+
+def is_unique_where_nothing_is_null(partitions, dimension=384):
+    key = ", UNIQUE (partition, document_name, chunk_index)"
+    return _pieces(partitions, dimension, key=key, null="")
 
 
 def keys_partition_and_document(partitions, dimension=384):
@@ -357,7 +417,9 @@ MUTANTS = {
         keys_the_content_too: "a.md has a chunk 0 already",
         always_has_384: "expected 384 dimensions, not 3",
         takes_any_dimension: "two numbers are not three",
-        allows_null: "content must not be empty",
+        allows_null: "content may not be NULL",
+        limits_the_text: "integers and texts may be long",
+        counts_to_32767: "integers and texts may be long",
         calls_it_chunk: "a table named chunks",
         forgets_a_comma: "a statement that PostgreSQL accepts",
         has_an_index_of_text: "chunk_index is an integer",
@@ -369,16 +431,22 @@ MUTANTS = {
         forgets_the_vector: "the vector changed",
         compares_the_text_alone: "the vector changed",
         compares_the_vector_alone: "the text changed",
+        compares_directions: "a cosine does not see that",
+        counts_all_its_placeholders: "values are passed by name",
         always_writes: "the same row is there already",
         wants_both_to_differ: "the vector changed",
         keeps_the_old_row: "takes the place of the old one",
         conflicts_on_the_document_alone: "no unique or exclusion constraint",
-        updates_the_whole_document: "expected  rowcount 0",
-        counts_its_placeholders: "rowcount 1",
+        updates_the_whole_document: "the same row is there already",
+        counts_its_placeholders: "values are passed by name",
     },
     "5.3": {
         has_no_transaction: "the second vector was refused",
         deletes_first_without_transaction: "the second vector was refused",
+        deletes_after_the_transaction: "has to be taken back, too",
+        deletes_by_pattern: "a name is no pattern",
+        deletes_in_any_case: "case counts",
+        writes_the_name_into_the_statement: "values are parameters",
         has_a_transaction_a_piece: "the second vector was refused",
         never_deletes: "chunk 2 is stale",
         deletes_one_too_few: "chunk 2 is stale",
@@ -394,16 +462,18 @@ MUTANTS = {
     },
     "5.4": {
         leaves_the_partition_out_of_the_key: "partition",
-        has_no_key_at_all: "it is there already",
+        has_no_key_at_all: "has a chunk 0 of a.md already",
+        takes_a_piece_without_text: "content may not be NULL",
+        is_unique_where_nothing_is_null: "partition may not be NULL",
         keys_partition_and_document: "a document has more than one chunk",
         has_no_default: "a piece of partition 'something else'",
         has_a_default_only: "pieces_documentation",
         always_has_the_same_partitions: "the names are the caller's",
         is_not_partitioned: "pieces_default",
-        partitions_by_hash: "each row lies in the table of its partition",
-        partitions_by_document: "each row lies in the table of its partition",
+        partitions_by_hash: "each row is in the table of its partition",
+        partitions_by_document: "each row is in the table of its partition",
         forgets_the_quotes: "a statement that PostgreSQL accepts",
-        makes_tables_of_their_own: "each row lies in the table of its partition",
+        makes_tables_of_their_own: "each row is in the table of its partition",
         ignores_the_dimension: "expected 384 dimensions, not 3",
     },
 }

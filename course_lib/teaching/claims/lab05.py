@@ -1,0 +1,214 @@
+"""What lab 05 says about its outputs: doubles, orders, recall, rows written, plans, pages."""
+
+from __future__ import annotations
+
+import re
+
+from course_lib.teaching.claims import Claim, numbers
+
+SECOND_NIGHT = "# the second night"
+STALE = "# the third night"
+OPERATORS = 'for operator in ("<->"'
+NOTICE = "with notices_shown(conn)"
+EARLY = "Recall of IVFFlat"
+UNIQUE = "except psycopg.errors.UniqueViolation"
+NIGHTS = "rows written"
+HALF = "second[len(second) // 2]"
+REPLACED = 'print("repair:'
+PRUNED = "INSERT INTO pieces"
+KINDS = "CREATE TABLE kinds"
+WALKED = "CREATE INDEX kinds_hnsw"
+STORED = "Pages that an exact scan"
+ZERO = "[1,nan,2]"
+WRITTEN = "# two nights"
+SAME = "def search_in_memory"
+
+
+def _orders(shown: str) -> list[list[str]]:
+    """Return the names in the order of each operator."""
+    return [re.findall(r"([a-z ]+) -?\d", line.partition(" ")[2]) for line in shown.splitlines()]
+
+
+def _recall(shown: str, table: str, probes: int) -> float:
+    return numbers(shown, after=f"{table}, probes = {probes}")[0]
+
+
+def _gap(shown: str, probes: int) -> float:
+    return _recall(shown, "early", probes) / _recall(shown, "late", probes)
+
+
+def _estimates(shown: str, of: str) -> list[tuple[float, float]]:
+    """Return expected and found rows of the filters on a column, or on a field."""
+    lines = [line for line in shown.splitlines() if line.startswith(of)]
+    found = [re.findall(r"(\d+) (?:expected|found)", line) for line in lines]
+    return [(float(expected), float(rows)) for expected, rows in found]
+
+
+def _plans(shown: str) -> list[str]:
+    return [line for line in shown.splitlines() if "Query plan" in line]
+
+
+CLAIMS = (
+    Claim(
+        "so each night adds all chunks again",
+        SECOND_NIGHT,
+        holds=lambda shown: (
+            numbers(shown.splitlines()[-1]) == [238] and len(set(shown.splitlines()[:5])) < 4
+        ),
+    ),
+    Claim(
+        "The page no longer says this, and the search goes on quoting it",
+        STALE,
+        holds=lambda shown: shown.splitlines()[-1] == "is it in the page? False",
+    ),
+    Claim(
+        "the difference is (−2, −4, 0), so <-> is √20",
+        OPERATORS,
+        holds=lambda shown: numbers(shown, "slant")[0] == round(20**0.5, 2),
+    ),
+    Claim(
+        "The inner product is 3, so <#> is −3",
+        OPERATORS,
+        holds=lambda shown: numbers(shown.splitlines()[1], "slant")[0] == -3,
+    ),
+    Claim(
+        "so <=> is 1 − 0.6",
+        OPERATORS,
+        holds=lambda shown: numbers(shown.splitlines()[2], "slant")[0] == 0.4,
+    ),
+    Claim(
+        "Three operators, three orders",
+        OPERATORS,
+        holds=lambda shown: len({tuple(order) for order in _orders(shown)}) == 3,
+    ),
+    Claim(
+        "The inner product puts the longest vector first although it points elsewhere",
+        OPERATORS,
+        holds=lambda shown: _orders(shown)[1][0].strip() == "slant",
+    ),
+    Claim(
+        "The notice above said it",
+        NOTICE,
+        holds=lambda shown: shown.count("NOTICE") == 1 and "low recall" in shown,
+    ),
+    Claim(
+        "With nothing to learn from, pgvector makes its centres up at random",
+        EARLY,
+        holds=lambda shown: _gap(shown, 2) < 0.95,
+    ),
+    Claim(
+        "and there the gap is wider still",
+        EARLY,
+        holds=lambda shown: _gap(shown, 1) < _gap(shown, 2),
+    ),
+    Claim(
+        "An error is better than a silent double",
+        UNIQUE,
+        holds=lambda shown: "night 1: stored" in shown and "night 2: Key" in shown,
+    ),
+    Claim(
+        "Running it twice is now the same as running it once",
+        NIGHTS,
+        holds=lambda shown: (
+            numbers(shown, "night 1")[0] == numbers(shown, "night 1")[1] > 0
+            and numbers(shown, "night 2") == [0, numbers(shown, "night 1")[1]]
+        ),
+    ),
+    Claim(
+        "A page that is half old and half new",
+        HALF,
+        holds=lambda shown: (
+            0 < numbers(shown.splitlines()[-1])[1] < numbers(shown.splitlines()[-1])[0]
+        ),
+    ),
+    Claim(
+        "The repair wrote back what the failed loop had overwritten",
+        REPLACED,
+        HALF,
+        holds=lambda shown, half: (
+            numbers(shown, "repair:") == [numbers(half.splitlines()[-1])[1], 0]
+        ),
+    ),
+    Claim(
+        "the broken edition left no trace",
+        REPLACED,
+        HALF,
+        holds=lambda shown, half: (
+            numbers(shown, "the table:")[:2] == [numbers(half.splitlines()[-1])[0], 0]
+        ),
+    ),
+    Claim(
+        "the shorter page lost its last rows",
+        REPLACED,
+        STALE,
+        holds=lambda shown, stale: (
+            numbers(shown, "shorter page:")[1] > 0
+            and shown.splitlines()[-1] != stale.splitlines()[0]
+        ),
+    ),
+    Claim(
+        "left out all but one before it read a row",
+        PRUNED,
+        holds=lambda shown: (
+            [plan.count(" on pieces_") for plan in _plans(shown)] == [3, 1]
+            and "on pieces_documentation" in _plans(shown)[1]
+        ),
+    ),
+    Claim(
+        "PostgreSQL keeps statistics about columns",
+        KINDS,
+        holds=lambda shown: all(
+            expected == found for expected, found in _estimates(shown, "kind =")
+        ),
+    ),
+    Claim(
+        "it assumes a fixed share of the rows, whatever you ask for",
+        KINDS,
+        holds=lambda shown: (
+            len({expected for expected, _ in _estimates(shown, "metadata")}) == 1
+            and len({found for _, found in _estimates(shown, "metadata")}) == 3
+        ),
+    ),
+    Claim(
+        "With the right estimate it walks the index",
+        WALKED,
+        holds=lambda shown: "Index Scan using kinds_hnsw" in _plans(shown)[0],
+    ),
+    Claim(
+        "it believes that few rows will be left, reads the whole table and sorts",
+        WALKED,
+        holds=lambda shown: (
+            "Seq Scan on kinds" in _plans(shown)[1]
+            and "Sort" in _plans(shown)[1]
+            and numbers(_plans(shown)[1], "Seq Scan on kinds,")[0] * 50
+            < numbers(_plans(shown)[1], "Seq Scan on kinds,")[1]
+        ),
+    ),
+    Claim(
+        "Several times as many",
+        STORED,
+        holds=lambda shown: numbers(shown, "external")[0] > 2 * numbers(shown, "plain")[0],
+    ),
+    Claim(
+        "pgvector refuses NaN, as you saw. It takes zeros",
+        ZERO,
+        holds=lambda shown: "NaN not allowed" in shown and "[0,0,0]    is taken" in shown,
+    ),
+    Claim(
+        "It is even the first",
+        ZERO,
+        holds=lambda shown: shown.splitlines()[-1].startswith("[('blank', nan)"),
+    ),
+    Claim(
+        "write_chunks does what your replace_document does",
+        WRITTEN,
+        holds=lambda shown: (
+            [numbers(line) for line in shown.splitlines()] == [[119, 0, 0, 0], [0, 0, 119, 0]]
+        ),
+    ),
+    Claim(
+        "has to find what comparing in memory found",
+        SAME,
+        holds=lambda shown: numbers(shown, "order:")[0] >= numbers(shown, "order:")[1] - 1,
+    ),
+)
