@@ -201,8 +201,8 @@ for probes in (2, 1):
 lab.show.bars(recall, "Recall of IVFFlat, lists = 5, 5,000 rows")
 
 # %% [markdown]
-# Two probes, about the square root of `lists`, is what pgvector's documentation suggests to begin with. One is the default, and there
-# the gap is wider still. With nothing to learn from, pgvector makes its centres up at random, and they stay so however much data
+# Two probes, about the square root of `lists`, is what pgvector's documentation suggests to begin with. One is the default, and with
+# it both find less. With nothing to learn from, pgvector makes its centres up at random, and they stay so however much data
 # arrives. The notice above said it; most programs swallow it.
 
 # %% [markdown]

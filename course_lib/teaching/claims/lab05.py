@@ -94,12 +94,14 @@ CLAIMS = (
     Claim(
         "With nothing to learn from, pgvector makes its centres up at random",
         EARLY,
-        holds=lambda shown: _gap(shown, 2) < 0.95,
+        holds=lambda shown: _gap(shown, 1) < 0.95 and _gap(shown, 2) < 0.95,
     ),
     Claim(
-        "and there the gap is wider still",
+        "One is the default, and with it both find less",
         EARLY,
-        holds=lambda shown: _gap(shown, 1) < _gap(shown, 2),
+        holds=lambda shown: all(
+            _recall(shown, table, 1) < _recall(shown, table, 2) for table in ("early", "late")
+        ),
     ),
     Claim(
         "An error is better than a silent double",
