@@ -89,7 +89,9 @@ def _has_table(call: Probe, db: Scratch, statement: str, name: str) -> None:
     # Asked for with its schema: the lab has a table of this name in another one.
     row = db.execute("SELECT to_regclass(%s)", [f"{db.schema}.{name}"]).fetchone()
     if row == (None,):
-        call.fail(statement, got="no table of that name", expected=f"a table named {name}")
+        call.fail(
+            db.called(statement), got="no table of that name", expected=f"a table named {name}"
+        )
 
 
 @exercise(
@@ -342,7 +344,7 @@ def _reads(call: Probe, db: Scratch, statement: str, tables: list[str]) -> None:
     found = sorted(_relations(row[0][0]["Plan"]))
     if found != tables:
         call.fail(
-            f"EXPLAIN {statement}",
+            db.called(f"EXPLAIN {statement}"),
             got=f"a plan that reads {', '.join(found)}",
             expected=f"a plan that reads {', '.join(tables)} only",
             because="a search of one partition has no business in the others",

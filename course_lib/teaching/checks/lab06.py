@@ -68,10 +68,11 @@ def check_nearest(call: Probe) -> None:
         db.execute(INDEX)
         db.execute("ANALYZE document_chunks")
         db.execute(PREFER_INDEX)
-        plan = db.runs("EXPLAIN " + statement, {"query": EAST, "top_k": 5}).rows
+        values = {"query": EAST, "top_k": 5}
+        plan = db.runs("EXPLAIN " + statement, values).rows
         if "using graph" not in "\n".join(line for (line,) in plan):
             call.fail(
-                'conn.execute("EXPLAIN " + nearest_sql(), …)',
+                f'conn.execute("EXPLAIN " + nearest_sql(), {written(values)})',
                 got="a plan that reads the whole table: " + plan[-1][0].strip(),
                 expected="a plan that uses the HNSW index",
                 because="the index gives rows in the order of embedding <=> %(query)s, and ORDER "
@@ -89,7 +90,8 @@ NEAREST: tuple[tuple[list[Any], Any, int, list[Any], str], ...] = (
         EAST,
         3,
         [("same.md", 0, 1.0), ("long.md", 0, 12 / 13), ("close.md", 0, 0.6)],
-        "the cosine is the inner product by both lengths: 5 / 5, 12 / 13 and 0.6 / 1",
+        "by cosine same.md is the nearest, with 5 / 5; then long.md, with 12 / 13, and close.md, "
+        "with 0.6 / 1: how long a vector is does not count",
     ),
     (
         [LONG_ONE, CLOSE, SAME],
@@ -213,9 +215,13 @@ def _passes(
             raise
         call.fail(
             case.label, got=f"{type(error).__name__}: {str(error).splitlines()[0]}",
-            expected=f"a condition that lets {expected} pass", because=because,
+            expected=_passing(expected), because=because,
         )  # fmt: skip
-    case.holds(found == expected, f"that {expected} pass", got=f"{found} pass", because=because)
+    case.holds(found == expected, _passing(expected), got=_passing(found), because=because)
+
+
+def _passing(rows: list[str]) -> str:
+    return f"rows {', '.join(rows)} pass" if rows else "no row passes"
 
 
 def _resists(call: Probe, db: Scratch, filters: dict[str, Any]) -> None:
@@ -435,7 +441,7 @@ def _leaves_nothing_behind(call: Probe, db: Scratch) -> None:
     status = db.connection.info.transaction_status.name
     if row is None or tuple(row) != ("off", "on") or status != "IDLE":
         call.fail(
-            "search_filtered(…)",
+            call.called,
             got=f"a connection left in state {status}, with hnsw.iterative_scan = "
             f"{row[0] if row else '?'}",
             expected="a connection as it was before",
@@ -480,6 +486,6 @@ def _rows(case: Case) -> list[Any]:
     case.holds(
         names <= {COLUMNS},
         "rows of document_name, chunk_index, content and similarity_score",
-        got=f"rows of {', '.join(*names)}" if len(names) == 1 else "",
+        got=f"rows of {', '.join(*names)}" if len(names) == 1 and () not in names else "",
     )
     return found

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from course_lib.teaching.checks.values import TOLERANCE, difference, shown, written
+from course_lib.teaching.checks.values import TOLERANCE, difference, shown
 
 if TYPE_CHECKING:
     import psycopg
@@ -75,29 +75,34 @@ class Scratch:
             if error.diag.sqlstate is None:  # psycopg's own, about placeholders: said for all labs
                 raise
             self.probe.fail(
-                called or _stripped(statement),
+                called or self.called(statement),
                 got=f"{_place(error, statement)}{_message(error)}",
                 expected="a statement that PostgreSQL accepts",
                 because=because,
             )
-        return Rows(self.probe, called or _stripped(statement), rows)
+        return Rows(self.probe, called or self.called(statement), rows)
 
-    def rejects(self, statement: str, params: Any = None, *, because: str = "") -> None:
+    def rejects(self, statement: str, *, because: str = "") -> None:
         """Run a statement that the learner's tables have to refuse (a constraint, a dimension)."""
         import psycopg
 
         try:
-            self.connection.execute(statement.encode(), params)
+            self.connection.execute(statement.encode())
         except (psycopg.IntegrityError, psycopg.DataError):
             return
-        called = _stripped(statement)
-        if params:
-            called = f"conn.execute({called!r}, {written(params)})"
-        self.probe.fail(called, got="it was accepted", expected="an error", because=because)
+        self.probe.fail(
+            self.called(statement), got="it was accepted", expected="an error", because=because
+        )
 
-    def rows(self, statement: str, params: Any = None) -> Rows:
+    def rows(self, statement: str) -> Rows:
         """Return what a query of the check's own finds, to be judged with `Rows.give`."""
-        return self.runs(statement, params)
+        return self.runs(statement)
+
+    def called(self, statement: str) -> str:
+        """Return the learner's last call and a statement after it, for a message."""
+        lines = [line.rstrip() for line in statement.strip().splitlines()]
+        ran = "\n".join(lines) if len(lines) > 1 else f"conn.execute({lines[0]!r})"
+        return f"{self.probe.called}\n{ran}".strip()
 
 
 class Rows:
@@ -158,10 +163,6 @@ def scratch_schema(probe: Probe, connection: psycopg.Connection[Any]) -> Iterato
             connection.rollback()
             connection.execute("SET statement_timeout TO 0")
             connection.execute(sql.SQL("DROP SCHEMA IF EXISTS {} CASCADE").format(name))
-
-
-def _stripped(statement: str) -> str:
-    return "\n".join(line.rstrip() for line in statement.strip().splitlines())
 
 
 def _message(error: psycopg.Error) -> str:
