@@ -11,6 +11,7 @@ from typing import LiteralString
 
 import psycopg
 from psycopg import sql
+from psycopg.rows import tuple_row
 
 from course_lib.errors import SchemaMismatchError
 from course_lib.records import PARTITIONS
@@ -178,7 +179,7 @@ def _create_tables(conn: psycopg.Connection, vector_dim: int) -> None:
 
 def stored_dimension(conn: psycopg.Connection) -> int | None:
     """Return the dimension of the vectors in `document_chunks`, or None without such a table."""
-    row = conn.execute(STORED_DIMENSION).fetchone()
+    row = conn.cursor(row_factory=tuple_row).execute(STORED_DIMENSION).fetchone()
     return row[0] if row else None
 
 

@@ -15,6 +15,7 @@ from typing import Any, LiteralString, NamedTuple
 import numpy as np
 import psycopg
 from psycopg import sql
+from psycopg.rows import tuple_row
 
 from course_lib.errors import DatabaseError, InputError
 from course_lib.records import Chunk, Visibility
@@ -158,7 +159,7 @@ def write_chunks(
         return WriteReport()
     rows = make_rows(chunks, vectors, partition, visibility)
     try:
-        with conn.transaction(), conn.cursor() as cursor:
+        with conn.transaction(), conn.cursor(row_factory=tuple_row) as cursor:
             _check_dimension(stored_dimension(conn), vectors.shape[1])
             inserted, updated, deleted = _replace(cursor, rows, table_for(partition))
     except (psycopg.DataError, psycopg.errors.ProgramLimitExceeded) as error:
@@ -274,7 +275,7 @@ def delete_documents(conn: psycopg.Connection, source: Source, names: Sequence[s
 
 def stored_documents(conn: psycopg.Connection, source: Source) -> dict[str, tuple[str, ...]]:
     """Return name → (content hash, parser, settings, model) of what is indexed of a source."""
-    rows = conn.execute(
+    rows = conn.cursor(row_factory=tuple_row).execute(
         "SELECT document_name, content_hash, parser, settings, model FROM documents "
         "WHERE partition = %s AND tenant_id = %s AND repo_slug = %s AND branch = %s",
         source,

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import psycopg
 import pytest
+from psycopg.rows import dict_row, namedtuple_row
 
 from course_lib.errors import DatabaseError, InputError
 from course_lib.records import Chunk, content_hash
@@ -474,3 +475,12 @@ def test_a_place_that_no_row_can_have_is_refused(
     with pytest.raises(InputError, match=re.escape(says)):
         write_chunks(conn, [], vectors(0), **where)
     assert contents(conn) == []
+
+
+@pytest.mark.parametrize("rows", [dict_row, namedtuple_row])
+def test_chunks_are_written_whatever_rows_a_connection_gives(
+    conn: psycopg.Connection, rows: Any
+) -> None:
+    conn.row_factory = rows
+    assert write_chunks(conn, [chunk()], [[1, 0, 0, 0]]).inserted == 1
+    assert stored_documents(conn, Source("documentation", "local", "docs", "main")) == {}
