@@ -62,7 +62,7 @@ def start(
     number: Annotated[str, typer.Argument(metavar="LAB", help="A lab, such as 01.")],
 ) -> None:
     """Copy a lab and the others into `my/`, where you work; a copy that is there is not touched."""
-    from course_lib.teaching.start import start_lab
+    from course_lib.teaching.copies import start_lab
 
     path, is_new = start_lab(number)
     shown = path.relative_to(project_root())
@@ -76,7 +76,7 @@ def lab(
     browser: Annotated[bool, typer.Option(help="Open a browser.")] = True,
 ) -> None:
     """Open JupyterLab on your own copies in `my/`."""
-    from course_lib.teaching.start import open_jupyterlab
+    from course_lib.teaching.copies import open_jupyterlab
 
     raise typer.Exit(open_jupyterlab(port=port, browser=browser))
 

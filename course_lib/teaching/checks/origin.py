@@ -61,5 +61,7 @@ def named(error: BaseException) -> str:
     """Return an exception's type and the first line of its message."""
     if isinstance(error, RecursionError):
         return "RecursionError: the function calls itself without an end"
+    if type(error) is NameError:
+        return f"NameError: {error}: check its spelling, or run the cell that defines it"
     message = str(error).split("\n")[0]
     return f"{type(error).__name__}: {message[:300]}" if message else type(error).__name__

@@ -1,14 +1,15 @@
 """What a notebook shows beyond messages: a long call to unfold, and the way out of a NameError.
 
-`course lab` runs this file when a kernel starts (PYTHONSTARTUP), so that a cell in the middle that
-is run first, before `start()`, says what to do as well.
+Kernels that `course lab` starts have the way out from their first cell on (`startup.py`), so that a
+cell in the middle that is run first, before `start()`, says what to do as well.
 """
 
 from __future__ import annotations
 
-import sys
 from html import escape
 from typing import TYPE_CHECKING, Any
+
+from course_lib.teaching.lab.own import notebook_shell
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -23,7 +24,7 @@ WAY_OUT = (
 
 def help_with_missing_names() -> None:
     """Let a NameError say what to do; does nothing outside of a notebook."""
-    shell = _shell()
+    shell = notebook_shell()
     if shell is not None:
         shell.set_custom_exc((NameError,), _show_with_way_out)
 
@@ -32,7 +33,7 @@ def show_whole_call(failed: CheckFailed) -> None:
     """Show a call that is too long for the message, folded; does nothing outside of a notebook."""
     from course_lib.teaching.checks.outcomes import LONG
 
-    if _shell() is None or len(failed.called) <= LONG:
+    if notebook_shell() is None or len(failed.called) <= LONG:
         return
     from IPython.display import display
 
@@ -51,12 +52,5 @@ def _show_with_way_out(
     tb_offset: int | None = None,
 ) -> None:
     shell.showtraceback((kind, error, traceback), tb_offset=tb_offset)
-    print(WAY_OUT)
-
-
-def _shell() -> Any:
-    return sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
-
-
-if __name__ == "__main__":
-    help_with_missing_names()
+    if kind is NameError:  # and no local variable without a value
+        print(WAY_OUT)

@@ -7,10 +7,10 @@ leaves the version before it, so the check judges an answer that is no longer wr
 
 from __future__ import annotations
 
-import linecache
+import functools
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from course_lib.teaching.checks import Exercise
@@ -18,8 +18,16 @@ from course_lib.teaching.checks import Exercise
 MISSING: Any = object()
 """Stands for what a check was not given."""
 
+_HANDED_OUT: list[Any] = []
 
-def not_the_learners(exercise: Exercise, given: Any, handed_out: Sequence[Any]) -> str:
+
+def hand_out(course: Any) -> Any:
+    """Return the course's version of a function, and remember that it is the course's."""
+    _HANDED_OUT.append(course)
+    return course
+
+
+def not_the_learners(exercise: Exercise, given: Any) -> str:
     """Return why an object is not to be judged, as the headline of a message; empty if it is.
 
     Parameters
@@ -28,44 +36,65 @@ def not_the_learners(exercise: Exercise, given: Any, handed_out: Sequence[Any]) 
         Which exercise is being checked.
     given
         What the check was given.
-    handed_out
-        What `lab.use` returned as the course's version.
     """
     name = exercise.name.split(".")[0]
     if given is MISSING:
         return f'is checked with your {name}: lab.check("{exercise.id}", {exercise.name})'
-    module = getattr(given, "__module__", None) or ""
-    if any(given is one for one in handed_out) or module.startswith("course_lib."):
+    inner = given.func if isinstance(given, functools.partial) else given
+    module = getattr(inner, "__module__", None) or ""
+    if any(inner is one for one in _HANDED_OUT) or module.startswith("course_lib."):
         return f"was given the course's {name}: run the cell with your answer, then this one"
-    latest = _latest_cell(name)
-    if latest is not None and (source := _source_of(given)) and source != latest:
+    shell = notebook_shell()
+    if _watch is not None and name in _watch.stale and shell.user_ns.get(name) is given:
         return (
-            f"was given an older {name}: the cell that defines it was changed and then failed. "
-            "Mend its error, run it, then run this one"
+            f"was given an older {name}: its cell was run again and did not define it. "
+            "Look at the error there, run the cell, then this one"
         )
     return ""
 
 
-def _latest_cell(name: str) -> str | None:
-    """Return the last cell run in this kernel that defines a name; None outside of a notebook."""
-    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+def watch(names: Iterable[str]) -> None:
+    """Notice from now on which cells define these names; does nothing outside of a notebook."""
+    global _watch
+    shell = notebook_shell()
     if shell is None:
-        return None
-    definition = re.compile(rf"^(?:async )?(?:def|class) {re.escape(name)}\b", re.MULTILINE)
-    cells: list[str] = shell.user_ns.get("In", [])
-    return next((_plain(cell) for cell in reversed(cells) if definition.search(cell)), None)
+        return
+    if _watch is None:
+        _watch = _Watch(shell)
+        shell.events.register("post_run_cell", _watch.after_cell)
+    for name in names:
+        _watch.seen.setdefault(name.split(".")[0], MISSING)
 
 
-def _source_of(given: Any) -> str:
-    """Return the text of the cell that an object was defined in; empty where it has none."""
-    given = getattr(given, "python_func", given)  # a kfp component
-    members = vars(given).values() if isinstance(given, type) else ()
-    for one in (given, *members):
-        code = getattr(one, "__code__", None)
-        if code is not None:
-            return _plain("".join(linecache.getlines(code.co_filename)))
-    return ""
+def notebook_shell() -> Any:
+    """Return IPython's shell, or None outside of a notebook."""
+    return sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
 
 
-def _plain(cell: str) -> str:
-    return "\n".join(line.rstrip() for line in cell.strip().splitlines())
+class _Watch:
+    """Which cell gave each name its object, and whether that cell has since failed to.
+
+    Cells are told apart by the ids that JupyterLab sends along; without ids nothing is noticed.
+    """
+
+    def __init__(self, shell: Any) -> None:
+        self.shell = shell
+        self.seen: dict[str, Any] = {}
+        self.cells: dict[str, str | None] = {}
+        self.stale: set[str] = set()
+
+    def after_cell(self, result: Any) -> None:
+        cell = getattr(result.info, "cell_id", None)
+        for name, before in self.seen.items():
+            now = self.shell.user_ns.get(name, MISSING)
+            if now is not before:
+                self.seen[name], self.cells[name] = now, cell
+                self.stale.discard(name)
+            elif cell is not None and cell == self.cells.get(name):
+                # An import that is run again gives the same object, and is no fault.
+                speaks_of_it = re.search(rf"\b{re.escape(name)}\b", result.info.raw_cell)
+                if not (result.success and speaks_of_it):
+                    self.stale.add(name)
+
+
+_watch: _Watch | None = None

@@ -21,7 +21,7 @@ from course_lib.teaching.checks.outcomes import CheckFailed, NotAttempted
 from course_lib.teaching.lab.checking import run_check
 from course_lib.teaching.lab.hints import Hint, offer
 from course_lib.teaching.lab.notebook import help_with_missing_names, show_whole_call
-from course_lib.teaching.lab.own import MISSING, not_the_learners
+from course_lib.teaching.lab.own import MISSING, hand_out, not_the_learners, watch
 from course_lib.teaching.lab.reference import reference
 
 if TYPE_CHECKING:
@@ -78,6 +78,7 @@ def start(
     """
     help_with_missing_names()
     lab = Lab(lab_id, data_dir=data_dir, database_url=database_url, embedding_model=embedding_model)
+    watch(exercise.name for exercise in lab.exercises.values())
     print(f"Lab {lab.id} is ready. Its documents are in {_from_root(lab.data_dir)}.")
     return lab
 
@@ -115,7 +116,6 @@ class Lab:
         self._model_name = embedding_model or None
         self._database: FreshDatabase | None = None
         self._passed: dict[str, Any] = {}
-        self._handed_out: list[Any] = []
         self._hints: dict[str, int] = {}
 
     def __repr__(self) -> str:
@@ -144,7 +144,7 @@ class Lab:
         """
         exercise = self._exercise(exercise_id)
         self._passed.pop(exercise.name, None)
-        if fault := not_the_learners(exercise, given, self._handed_out):
+        if fault := not_the_learners(exercise, given):
             raise CheckFailed(exercise.id, fault)
         try:
             run_check(exercise, given, exercises=self.exercises, connect=self.connect)
@@ -191,13 +191,11 @@ class Lab:
             print(f"{name}: yours")
             return self._passed[name]
         print(f"{name}: the course's version, until {exercise.id} passes with yours")
-        given = reference(self.id, exercise)
-        self._handed_out.append(given)
-        return given
+        return hand_out(reference(self.id, exercise))
 
     def _exercise(self, exercise_id: str) -> Exercise:
         try:
-            return self.exercises[exercise_id]
+            return self.exercises[str(exercise_id)]
         except KeyError:
             ids = ", ".join(self.exercises) or "none"
             raise InputError(

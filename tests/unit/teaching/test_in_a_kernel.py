@@ -9,7 +9,7 @@ from jupyter_client.manager import start_new_kernel
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_notebook
 
-from course_lib.teaching.start import kernel_environment
+from course_lib.teaching.copies import kernel_environment
 
 CELLS = {
     "start": 'from course_lib.teaching import start\nlab = start("01")',
@@ -41,8 +41,8 @@ CELLS = {
         "def find_cut(*args):\n    return recursive.find_cut(*args)"
     ),
     "check what is right": 'lab.check("1.1", find_cut)',
-    "a change that fails": "def find_cut(*args, at=nowhere):\n    return 0",
-    "check the older one": 'lab.check("1.1", find_cut)',
+    "a name that is missing": "nowhere",
+    "a variable without a value": "def f():\n    x += 1\nf()",
     "hint": 'lab.hint("1.1")',
     "widget": (
         "from course_lib.loader.recursive import split_text\n"
@@ -83,28 +83,26 @@ def test_a_check_refuses_what_the_course_handed_out(outputs):
     assert said.startswith("1.1 was given the course's find_cut: run the cell with your answer")
 
 
-def test_a_check_refuses_an_answer_that_is_older_than_its_cell(outputs):
-    said = error_of(outputs["check the older one"]).evalue
-    assert said.startswith("1.1 was given an older find_cut: the cell that defines it was changed")
-
-
 def test_a_check_without_a_function_says_what_to_write(outputs):
     said = error_of(outputs["check nothing"]).evalue
     assert said == '1.1 is checked with your find_cut: lab.check("1.1", find_cut)'
 
 
 def test_a_missing_name_says_to_run_the_cells_from_the_top(outputs):
-    assert error_of(outputs["a change that fails"]).ename == "NameError"
-    (stream,) = [o for o in outputs["a change that fails"] if o.output_type == "stream"]
+    assert error_of(outputs["a name that is missing"]).ename == "NameError"
+    (stream,) = [o for o in outputs["a name that is missing"] if o.output_type == "stream"]
     assert "run the cells from the top" in stream.text
+    assert [o.output_type for o in outputs["a variable without a value"]] == ["error"]
 
 
 def test_a_kernel_that_starts_in_the_middle_says_to_run_the_cells_from_the_top(monkeypatch):
     for name, value in kernel_environment(os.environ).items():
         monkeypatch.setenv(name, value)
-    notebook = new_notebook(cells=[new_code_cell('lab.check("1.1", find_cut)')])
+    cells = ["sorted(name for name in vars() if name[0] != '_')", 'lab.check("1.1", find_cut)']
+    notebook = new_notebook(cells=[new_code_cell(source) for source in cells])
     NotebookClient(notebook, timeout=60, kernel_name="python3", allow_errors=True).execute()
-    shown = notebook.cells[0].outputs
+    names, shown = (cell.outputs for cell in notebook.cells)
+    assert names[0].data["text/plain"] == "['In', 'Out', 'exit', 'get_ipython', 'open', 'quit']"
     assert error_of(shown).evalue == "name 'lab' is not defined"
     assert any("run the cells from the top" in o.get("text", "") for o in shown)
 
@@ -164,32 +162,88 @@ def test_a_chart_is_a_picture_with_a_description(outputs):
     assert 'alt="Bar chart of Letters: a 1, b 2."' in result.data["text/html"]
 
 
-def test_the_slider_is_alive_where_the_request_comes_from_jupyterlab():
-    """JupyterLab sends the cell's id along; the static version follows the live one."""
-    manager, client = start_new_kernel(kernel_name="python3")
-    try:
+class Front:
+    """A kernel, asked as JupyterLab asks: with the id of each cell."""
+
+    def __init__(self) -> None:
+        self.manager, self.client = start_new_kernel(kernel_name="python3")
+
+    def run(self, cell_id: str, code: str) -> list[Any]:
+        """Run a cell and return the content of what it displayed and raised."""
         content = {
-            "code": f"{CELLS['start']}\n{CELLS['widget']}",
+            "code": code,
             "silent": False,
             "store_history": True,
             "user_expressions": {},
             "allow_stdin": False,
-            "stop_on_error": True,
+            "stop_on_error": False,
         }
-        request = client.session.msg("execute_request", content, metadata={"cellId": "a-cell"})
-        client.shell_channel.send(request)
-        shown: list[set[str]] = []
+        request = self.client.session.msg("execute_request", content, metadata={"cellId": cell_id})
+        self.client.shell_channel.send(request)
+        shown = []
         while True:
-            message = client.get_iopub_msg(timeout=60)
+            message = self.client.get_iopub_msg(timeout=60)
             if message["parent_header"].get("msg_id") != request["header"]["msg_id"]:
                 continue
-            if message["msg_type"] == "display_data":
-                shown.append(set(message["content"]["data"]))
+            if message["msg_type"] in ("display_data", "error", "stream"):
+                shown.append(message["content"])
             elif message["content"].get("execution_state") == "idle":
-                break
+                return shown
+
+    def check(self) -> str:
+        """Check 1.1 and return what that said."""
+        (said,) = self.run("check", 'lab.check("1.1", find_cut)')
+        return str(said.get("evalue") or said["text"])
+
+
+@pytest.fixture(scope="module")
+def front() -> Iterator[Front]:
+    opened = Front()
+    try:
+        opened.run("start", CELLS["start"])
+        yield opened
     finally:
-        client.stop_channels()
-        manager.shutdown_kernel(now=True)
-    live, static = shown
+        opened.client.stop_channels()
+        opened.manager.shutdown_kernel(now=True)
+
+
+FAILING = [
+    "def find_cut(*args, at=nowhere):\n    return 0",
+    "deff find_cut(*args):\n    return 0",
+    "def find_cut2(*args):\n    return 0",
+    "%%time\ndef find_cut(*args, at=nowhere): return 0",
+]
+RIGHT = [
+    "from functools import wraps\nfind_cut = wraps(print)(lambda *args: recursive.find_cut(*args))",
+    "if True:\n    def find_cut(*args): return recursive.find_cut(*args)",
+    "%%capture\nfind_cut = lambda *args: recursive.find_cut(*args)",
+]
+
+
+@pytest.mark.parametrize("change", FAILING)
+def test_a_check_refuses_an_answer_that_is_older_than_its_cell(front: Front, change: str) -> None:
+    front.run("answer", CELLS["right"])
+    assert front.check() == "✓ 1.1 passed (3 points)\n"
+    front.run("answer", change)
+    assert front.check().startswith("1.1 was given an older find_cut: its cell was run again")
+
+
+@pytest.mark.parametrize("answer", RIGHT)
+def test_a_right_answer_counts_however_it_is_defined(front: Front, answer: str) -> None:
+    front.run("answer", CELLS["stub"])
+    front.run("answer", answer)
+    front.run("scratch", "'''\ndef find_cut(old): ...\n'''")
+    assert front.check() == "✓ 1.1 passed (3 points)\n"
+
+
+def test_another_start_forgets_nothing_of_what_the_course_handed_out(front: Front) -> None:
+    front.run("start", f'lossless = lab.use("lossless")\n{CELLS["start"]}')
+    (said,) = front.run("check", 'lab.check("1.4", lossless)')
+    assert said["evalue"].startswith("1.4 was given the course's lossless")
+
+
+def test_the_slider_is_alive_where_the_request_comes_from_jupyterlab(front: Front) -> None:
+    """JupyterLab sends the cell's id along; the static version follows the live one."""
+    live, static = (set(one["data"]) for one in front.run("a-cell", CELLS["widget"]))
     assert "application/vnd.jupyter.widget-view+json" in live
     assert static == {"text/html", "text/plain"}

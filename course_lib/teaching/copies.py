@@ -109,5 +109,5 @@ def kernel_environment(given: Mapping[str, str]) -> dict[str, str]:
     return {
         **given,
         "PATH": os.pathsep.join([ours, given.get("PATH", "")]),
-        "PYTHONSTARTUP": str(Path(__file__).with_name("lab") / "notebook.py"),
+        "PYTHONSTARTUP": str(Path(__file__).with_name("lab") / "startup.py"),
     }

@@ -10,7 +10,7 @@ import pytest
 from course_lib.errors import InputError
 from course_lib.store.databases import FreshDatabase
 from course_lib.teaching.clean import clean
-from course_lib.teaching.start import start_lab
+from course_lib.teaching.copies import start_lab
 from tests.unit.command_line import Course
 
 ROOT = Path(__file__).resolve().parents[2]
