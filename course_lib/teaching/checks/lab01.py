@@ -6,6 +6,7 @@ from itertools import pairwise
 from random import Random
 from typing import Any
 
+from course_lib.loader.recursive import split_text
 from course_lib.records import Span
 from course_lib.teaching.checks.probe import Case, Probe, exercise
 
@@ -58,11 +59,17 @@ def check_find_cut(call: Probe) -> None:
     call(" abcdefgh", 0, 5).gives(1, because="a boundary at offset 0 is one, too")
     call("ab cdefghij", 0, 8, 2).gives(3, because="3 is after floor=2")
     call("ab cdefghij", 0, 8, 3).gives(8, because="the cut has to be after floor=3, not at it")
+    call("xx ab cdefghij", 3, 11, 5).gives(
+        6, because="floor=5 is an offset of the text, as limit is: it is not counted from start"
+    )
     call("a\n\nb cdefgh", 0, 9, 4).gives(
         5, because="the blank line ends before floor=4, and the space is the next in strength"
     )
     call("a,b;c,d", 0, 6, 0, (";", ",")).gives(4, because="the separators are the caller's")
     call("abcdefgh", 0, 4, 0, (" ",)).gives(4, because="the limit holds without '' in the list")
+    call("ab cdef", 0, 5, 0, ("", " ")).gives(
+        5, because="'' cuts at the limit, and here the caller has it before ' '"
+    )
     call("ab--cdefgh", 0, 8, 3, ("--",)).gives(
         4, because="'--' begins before floor=3, but the cut, at its end, is after it"
     )
@@ -139,10 +146,8 @@ def check_split_text(call: Probe) -> None:
         case = call(text, *sizes)
         keeps_the_laws(case, text, sizes[0], sizes[1])
         case.gives(spans, because=because)
-    call("the quick brown fox jumps", 16, 8, snap_to_words=True).gives(
-        [Span(0, 16, "the quick brown "), Span(10, 25, "brown fox jumps")],
-        because="with snap_to_words the overlap begins with a word",
-    )
+    for text, (size, overlap), spans, because in SNAPPED:
+        call(text, size, overlap, snap_to_words=True).gives(spans, because=because)
     call("", chunk_size=8, chunk_overlap=0).gives([], because="an empty text has no chunks")
     call("short").gives([Span(0, 5, "short")], because="a text that fits is one chunk")
     back = "a cut that moves back to the floor lets the next chunk begin where this one did"
@@ -150,11 +155,22 @@ def check_split_text(call: Probe) -> None:
         comes_to_an_end(call, text, size, overlap, because=back)
     random = Random(1)
     texts = ["".join(random.choices("ab. \r\n", k=random.randrange(14))) for _ in range(300)]
-    for text in (*texts, *(PROSE, WINDOWS) * 3):
+    for text in (*sorted(texts, key=len), *(PROSE, WINDOWS) * 3):
         size = random.randint(1, 6 if len(text) < 14 else 60)
         overlap = random.randrange(size)
         keeps_the_laws(call(text, size, overlap), text, size, overlap)
+        if size - overlap < 3 and "\r\n" in text:
+            continue  # here a CRLF pair may be cut or not: several answers are right
+        for snap in (False, True):
+            call(text, size, overlap, snap_to_words=snap).gives(
+                split_text(text, size, overlap, snap_to_words=snap),
+                because="a chunk ends where find_cut says, with the floor at start + chunk_overlap,"
+                " and out of a CRLF pair; the next begins where next_start says",
+            )
     is_linear(call)
+    call("", 0, 0).raises(
+        ValueError, mentions="chunk_size", because="an empty text does not make a size of 0 right"
+    )
     call("text", chunk_size=0).raises(
         ValueError, mentions="chunk_size", because="a chunk holds at least one character"
     )
@@ -168,6 +184,18 @@ def check_split_text(call: Probe) -> None:
 
 
 SPLITS: tuple[tuple[str, tuple[Any, ...], list[Span], str], ...] = (
+    (
+        "ab cd. e",
+        (8, 0),
+        [Span(0, 8, "ab cd. e")],
+        "the whole text fits, so it is one chunk and needs no cut",
+    ),
+    (
+        "abcdef gh",
+        (6, 0),
+        [Span(0, 6, "abcdef"), Span(6, 9, " gh")],
+        "what is left at 6 fits, so it is the last chunk and needs no cut",
+    ),
     (
         "ab cd. ef gh",
         (8, 0),
@@ -193,12 +221,6 @@ SPLITS: tuple[tuple[str, tuple[Any, ...], list[Span], str], ...] = (
         "offsets are counted: the same text stands in several places",
     ),
     (
-        "ab cd. e",
-        (8, 0),
-        [Span(0, 8, "ab cd. e")],
-        "what is left fits, so it is one chunk and needs no cut",
-    ),
-    (
         "ab cdefghij",
         (8, 3),
         [Span(0, 8, "ab cdefg"), Span(5, 11, "efghij")],
@@ -216,6 +238,12 @@ SPLITS: tuple[tuple[str, tuple[Any, ...], list[Span], str], ...] = (
         (4, 0, (";", ",")),
         [Span(0, 2, "a;"), Span(2, 6, "b,c,"), Span(6, 7, "d")],
         "the separators are the caller's",
+    ),
+    (
+        "ab cd;ef gh",
+        (4, 0, (";",)),
+        [Span(0, 4, "ab c"), Span(4, 6, "d;"), Span(6, 10, "ef g"), Span(10, 11, "h")],
+        "';' is the caller's only separator, so a space is no boundary",
     ),
     (
         "Grüße aus Köln",
@@ -236,6 +264,12 @@ SPLITS: tuple[tuple[str, tuple[Any, ...], list[Span], str], ...] = (
         "3 is inside a CRLF pair, and the size allows a cut at 4, so it moves forward",
     ),
     (
+        "a\rb\rcdefgh",
+        (6, 0, ("\r",)),
+        [Span(0, 4, "a\rb\r"), Span(4, 10, "cdefgh")],
+        "no line feed follows the '\\r' at 3: it is no CRLF pair, and the cut stays after it",
+    ),
+    (
         "ab\r\ncdefghi",
         (7, 4),
         [Span(0, 7, "ab\r\ncde"), Span(4, 11, "cdefghi")],
@@ -243,6 +277,28 @@ SPLITS: tuple[tuple[str, tuple[Any, ...], list[Span], str], ...] = (
     ),
 )
 """Text, arguments, spans, and why."""
+
+SNAPPED = (
+    (
+        "the quick brown fox jumps",
+        (16, 8),
+        [Span(0, 16, "the quick brown "), Span(10, 25, "brown fox jumps")],
+        "with snap_to_words the overlap begins with a word",
+    ),
+    (
+        "ab cd ef gh ij",
+        (7, 4),
+        [Span(0, 6, "ab cd "), Span(3, 9, "cd ef "), Span(6, 12, "ef gh "), Span(9, 14, "gh ij")],
+        "with snap_to_words every overlap begins with a word, not the first ones alone",
+    ),
+    (
+        "a\r\nb cd ef",
+        (8, 4),
+        [Span(0, 8, "a\r\nb cd "), Span(5, 10, "cd ef")],
+        "with snap_to_words the overlap begins with a word, in a text with CRLF, too",
+    ),
+)
+"""Text, sizes, spans with `snap_to_words`, and why."""
 
 
 @exercise(

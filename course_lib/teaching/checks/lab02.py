@@ -120,6 +120,16 @@ DOCUMENTS = (
         "`metadata` may be indented by four spaces: the first child says in which column all are",
     ),
     (
+        "spec:\n  replicas: 2\nmetadata:\n    name: web\n",
+        Identity(None, "web", None, None),
+        "`replicas` is a child of `spec`: the children of `metadata` have a column of their own",
+    ),
+    (
+        "metadata:\n  name: x\n  labels:\n    namespace: y\n",
+        Identity(None, "x", None, None),
+        "y is the `namespace` of `labels`, which is deeper than the children of `metadata`",
+    ),
+    (
         "kind: Role\nmetadata: # none\nroleRef:\n  name: x\n",
         Identity("Role", None, None, None),
         "`metadata` ends with the next key in column 0",
@@ -178,6 +188,11 @@ DOCUMENTS = (
         "kind: Pod\nmetadata:\n  name:\n",
         Identity("Pod", "", None, None),
         "the key is there, and its value is empty",
+    ),
+    (
+        "kind:\napiVersion:\n",
+        Identity("", None, None, ""),
+        "both keys are there, and `read_key` gives an empty value for each",
     ),
     (
         "\n# a comment\nkind: Pod\nmetadata:\n\n  # another\n  name: web\n",

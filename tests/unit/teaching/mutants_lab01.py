@@ -6,7 +6,7 @@ file like this one.
 """
 
 import re
-from itertools import pairwise
+from itertools import count, pairwise
 
 from course_lib.loader.recursive import (
     SEPARATORS,
@@ -100,11 +100,6 @@ def returns_nothing_without_a_boundary(text, start, limit, floor=0, separators=S
             return at + len(separator)
 
 
-def ignores_sentence_ends(text, start, limit, floor=0, separators=SEPARATORS):
-    kept = [separator for separator in separators if separator != ". "]
-    return find_cut(text, start, limit, floor, kept)
-
-
 def takes_sentence_ends_before_line_ends(text, start, limit, floor=0, separators=SEPARATORS):
     if tuple(separators) == SEPARATORS:
         separators = ("\n\n", ". ", "\n", " ", "")
@@ -136,6 +131,14 @@ def gives_up_where_the_strongest_is_before_the_floor(
         if at >= 0:
             return at + len(separator) if at + len(separator) > floor else limit
     return limit
+
+
+def counts_the_floor_from_the_start(text, start, limit, floor=0, separators=SEPARATORS):
+    return find_cut(text, start, limit, start + floor, separators)
+
+
+def skips_the_empty_separator(text, start, limit, floor=0, separators=SEPARATORS):
+    return find_cut(text, start, limit, floor, list(filter(None, separators)))
 
 
 # --- 1.2 next_start ---
@@ -199,39 +202,49 @@ def snaps_to_the_word_after_the_overlap(text, end, chunk_overlap, *, snap_to_wor
 # --- 1.3 split_text ---
 
 
-def cuts_by_size_alone(
-    text, chunk_size=512, chunk_overlap=64, separators=SEPARATORS, *, snap_to_words=False
+def _moved(text, end, limit, floor):
+    if keep_crlf(text, end) == end:
+        return end
+    return end + 1 if end < limit else max(end - 1, floor + 1)
+
+
+def _loop(
+    text,
+    chunk_size=512,
+    chunk_overlap=64,
+    separators=SEPARATORS,
+    *,
+    snap_to_words=False,
+    check=_check_arguments,
+    find=find_cut,
+    move=_moved,
+    begin=next_start,
 ):
-    step = chunk_size - chunk_overlap
-    pieces = [(i, text[i : i + chunk_size]) for i in range(0, len(text), step)]
-    return [Span(i, i + len(piece), piece) for i, piece in pieces]
-
-
-def _loop(text, size, overlap, separators=SEPARATORS, snap=False, floor=True, crlf=True):
+    """Split rightly, unless one of the steps is replaced by a wrong one."""
+    check(text, chunk_size, chunk_overlap, separators)
     spans, start = [], 0
-    while start < len(text):
-        limit = start + size
-        if limit >= len(text):
-            spans.append(Span(start, len(text), text[start:]))
-            break
-        end = find_cut(text, start, limit, start + overlap if floor else start, separators)
-        if crlf and keep_crlf(text, end) > end:
-            end = end + 1 if end < limit else max(end - 1, start + overlap + 1)
+    while start + chunk_size < len(text):
+        limit, floor = start + chunk_size, start + chunk_overlap
+        end = move(text, find(text, start, limit, floor, separators), limit, floor)
         spans.append(Span(start, end, text[start:end]))
-        start = next_start(text, end, overlap, snap_to_words=snap)
-    return spans
+        start = begin(text, end, chunk_overlap, snap_to_words=snap_to_words)
+    return spans + [Span(start, len(text), text[start:])] * bool(text)
 
 
-def checks_no_sizes(
-    text, chunk_size=512, chunk_overlap=64, separators=SEPARATORS, *, snap_to_words=False
-):
+def cuts_by_size_alone(*given, **named):
+    return _loop(*given, **named, find=lambda text, start, limit, *_: limit)
+
+
+def checks_no_sizes(text, chunk_size=512, chunk_overlap=64, *given, **named):
     size = max(chunk_size, 1)
-    return _loop(text, size, max(0, min(chunk_overlap, size - 1)), separators, snap_to_words)
+    return _loop(text, size, max(0, min(chunk_overlap, size - 1)), *given, **named)
 
 
-def never_ends(
-    text, chunk_size=512, chunk_overlap=64, separators=SEPARATORS, *, snap_to_words=False
-):
+def has_no_chunks_of_an_empty_text_whatever_the_sizes(text, *given, **named):
+    return [] if text == "" else _loop(text, *given, **named)
+
+
+def never_ends(text, chunk_size=512, chunk_overlap=64, separators=SEPARATORS, **named):
     spans, start = [], 0
     while start < len(text):
         limit = start + chunk_size
@@ -243,9 +256,7 @@ def never_ends(
     return spans
 
 
-def has_no_floor(
-    text, chunk_size=512, chunk_overlap=64, separators=SEPARATORS, *, snap_to_words=False
-):
+def has_no_floor(text, chunk_size=512, chunk_overlap=64, separators=SEPARATORS, **named):
     spans, start = [], 0
     while start < len(text) and len(spans) < 1000:
         limit = start + chunk_size
@@ -253,188 +264,167 @@ def has_no_floor(
         spans.append(Span(start, end, text[start:end]))
         if end == len(text):
             break
-        start = next_start(text, end, chunk_overlap, snap_to_words=snap_to_words)
+        start = next_start(text, end, chunk_overlap, **named)
     return spans
 
 
-def strips_its_chunks(
-    text, chunk_size=512, chunk_overlap=64, separators=SEPARATORS, *, snap_to_words=False
+def cuts_the_whole_text_and_the_remainder(
+    text, chunk_size=512, chunk_overlap=64, separators=SEPARATORS, **named
 ):
-    spans = _loop(text, chunk_size, chunk_overlap, separators, snap_to_words)
-    return [Span(span.start, span.end, span.text.strip()) for span in spans]
-
-
-def looks_its_offsets_up(
-    text, chunk_size=512, chunk_overlap=64, separators=SEPARATORS, *, snap_to_words=False
-):
-    spans = _loop(text, chunk_size, chunk_overlap, separators, snap_to_words)
-    starts = [text.find(span.text) for span in spans]
-    return [Span(at, at + len(s.text), s.text) for at, s in zip(starts, spans, strict=True)]
-
-
-def loses_the_tail(
-    text, chunk_size=512, chunk_overlap=64, separators=SEPARATORS, *, snap_to_words=False
-):
-    spans = _loop(text, chunk_size, chunk_overlap, separators, snap_to_words)
-    return [span for span in spans if len(span.text) > chunk_size // 3] or spans
-
-
-def cuts_crlf(
-    text, chunk_size=512, chunk_overlap=64, separators=SEPARATORS, *, snap_to_words=False
-):
-    return _loop(text, chunk_size, chunk_overlap, separators, snap_to_words, crlf=False)
-
-
-def steps_back_to_the_floor(
-    text, chunk_size=512, chunk_overlap=64, separators=SEPARATORS, *, snap_to_words=False
-):
-    _check_arguments(text, chunk_size, chunk_overlap, separators)
     spans, start = [], 0
-    while start + chunk_size < len(text):
-        limit = start + chunk_size
-        end = find_cut(text, start, limit, start + chunk_overlap, separators)
-        if keep_crlf(text, end) > end:
-            end += 1 if end < limit else -1
+    while start < len(text):
+        limit = min(start + chunk_size, len(text))
+        end = find_cut(text, start, limit, 0, separators)
         spans.append(Span(start, end, text[start:end]))
-        start = next_start(text, end, chunk_overlap, snap_to_words=snap_to_words)
-    return spans + [Span(start, len(text), text[start:])] * bool(text)
+        start = next_start(text, end, chunk_overlap, **named) if end < len(text) else end
+    return spans
 
 
-def returns_strings(
-    text, chunk_size=512, chunk_overlap=64, separators=SEPARATORS, *, snap_to_words=False
-):
-    return [span.text for span in _loop(text, chunk_size, chunk_overlap, separators)]
+def cuts_the_remainder(text, chunk_size=512, *given, **named):
+    if len(text) <= chunk_size:
+        return _loop(text, chunk_size, *given, **named)
+    return cuts_the_whole_text_and_the_remainder(text, chunk_size, *given, **named)
 
 
-def drops_the_caller_s_separators(
-    text, chunk_size=512, chunk_overlap=64, separators=SEPARATORS, *, snap_to_words=False
-):
-    return _loop(text, chunk_size, chunk_overlap, snap=snap_to_words)
-
-
-def drops_snap_to_words(
-    text, chunk_size=512, chunk_overlap=64, separators=SEPARATORS, *, snap_to_words=False
-):
-    return _loop(text, chunk_size, chunk_overlap, separators)
-
-
-def cuts_what_would_fit(
-    text, chunk_size=512, chunk_overlap=64, separators=SEPARATORS, *, snap_to_words=False
-):
-    spans = _loop(text + "\0", chunk_size, chunk_overlap, separators, snap_to_words)
-    kept = [span for span in spans if span.start < len(text)]
+def cuts_what_would_fit(text, *given, **named):
+    kept = [span for span in _loop(text + "\0", *given, **named) if span.start < len(text)]
     return [Span(start, min(end, len(text)), text[start:end]) for start, end, _ in kept]
 
 
-def cuts_the_remainder_again(
-    text, chunk_size=512, chunk_overlap=64, separators=SEPARATORS, *, snap_to_words=False
-):
-    spans = _loop(text, chunk_size, chunk_overlap, separators, snap_to_words)
+def cuts_the_remainder_again(text, chunk_size=512, chunk_overlap=64, *given, **named):
+    spans = _loop(text, chunk_size, chunk_overlap, *given, **named)
     while spans and (start := spans[-1].end - chunk_overlap) > spans[-1].start and chunk_overlap:
         spans.append(Span(start, len(text), text[start:]))
     return spans
 
 
-def cuts_the_remainder_for_ever(
-    text, chunk_size=512, chunk_overlap=64, separators=SEPARATORS, *, snap_to_words=False
-):
-    spans, start = [], 0
-    while start < len(text):
-        end = min(start + chunk_size, len(text))
-        if end < len(text):
-            end = find_cut(text, start, end, start + chunk_overlap, separators)
-        spans.append(Span(start, end, text[start:end]))
-        start = end - chunk_overlap
-    return spans
+def strips_its_chunks(*given, **named):
+    spans = _loop(*given, **named)
+    return [Span(span.start, span.end, span.text.strip()) for span in spans]
 
 
-def puts_the_floor_one_too_far(
-    text, chunk_size=512, chunk_overlap=64, separators=SEPARATORS, *, snap_to_words=False
-):
-    _check_arguments(text, chunk_size, chunk_overlap, separators)
-    spans, start = [], 0
-    while start + chunk_size < len(text):
-        limit = start + chunk_size
-        end = find_cut(text, start, limit, min(start + chunk_overlap + 1, limit - 1), separators)
-        if keep_crlf(text, end) > end:
-            end = end + 1 if end < limit else max(end - 1, start + chunk_overlap + 1)
-        spans.append(Span(start, end, text[start:end]))
-        start = next_start(text, end, chunk_overlap, snap_to_words=snap_to_words)
-    return spans + [Span(start, len(text), text[start:])] * bool(text)
+def looks_its_offsets_up(text, *given, **named):
+    spans = _loop(text, *given, **named)
+    starts = [text.find(span.text) for span in spans]
+    return [Span(at, at + len(s.text), s.text) for at, s in zip(starts, spans, strict=True)]
 
 
-def always_moves_a_cut_back(
-    text, chunk_size=512, chunk_overlap=64, separators=SEPARATORS, *, snap_to_words=False
-):
-    _check_arguments(text, chunk_size, chunk_overlap, separators)
-    spans, start = [], 0
-    while start + chunk_size < len(text):
-        floor = start + chunk_overlap
-        end = find_cut(text, start, start + chunk_size, floor, separators)
-        if keep_crlf(text, end) > end and end - 1 > floor:
-            end -= 1
-        spans.append(Span(start, end, text[start:end]))
-        start = next_start(text, end, chunk_overlap, snap_to_words=snap_to_words)
-    return spans + [Span(start, len(text), text[start:])] * bool(text)
+def loses_the_tail(text, chunk_size=512, *given, **named):
+    spans = _loop(text, chunk_size, *given, **named)
+    return [span for span in spans if len(span.text) > chunk_size // 3] or spans
 
 
-def starts_inside_a_pair(
-    text, chunk_size=512, chunk_overlap=64, separators=SEPARATORS, *, snap_to_words=False
-):
-    _check_arguments(text, chunk_size, chunk_overlap, separators)
-    spans, start = [], 0
-    while start + chunk_size < len(text):
-        limit, floor = start + chunk_size, start + chunk_overlap
-        end = find_cut(text, start, limit, floor, separators)
-        if keep_crlf(text, end) > end:
-            end = end + 1 if end < limit else max(end - 1, floor + 1)
-        spans.append(Span(start, end, text[start:end]))
-        start = end - chunk_overlap
-        if snap_to_words:
-            start = next_start(text, end, chunk_overlap, snap_to_words=True)
-    return spans + [Span(start, len(text), text[start:])] * bool(text)
+def returns_strings(*given, **named):
+    return [span.text for span in _loop(*given, **named)]
 
 
-def counts_bytes(
-    text, chunk_size=512, chunk_overlap=64, separators=SEPARATORS, *, snap_to_words=False
-):
-    spans = split_text(text, chunk_size, chunk_overlap, separators, snap_to_words=snap_to_words)
+def cuts_crlf(*given, **named):
+    return _loop(*given, **named, move=lambda text, end, *_: end)
+
+
+def steps_back_to_the_floor(*given, **named):
+    def move(text, end, limit, floor):
+        return end + (1 if end < limit else -1) if keep_crlf(text, end) > end else end
+
+    return _loop(*given, **named, move=move)
+
+
+def always_moves_a_cut_back(*given, **named):
+    def move(text, end, limit, floor):
+        return end - 1 if keep_crlf(text, end) > end and end - 1 > floor else end
+
+    return _loop(*given, **named, move=move)
+
+
+def moves_every_carriage_return_on(*given, **named):
+    def move(text, end, limit, floor):
+        alone = text[end - 1] == "\r" and end < limit
+        return end + 1 if alone else _moved(text, end, limit, floor)
+
+    return _loop(*given, **named, move=move)
+
+
+def puts_the_floor_one_too_far(*given, **named):
+    def find(text, start, limit, floor, separators):
+        return find_cut(text, start, limit, min(floor + 1, limit - 1), separators)
+
+    return _loop(*given, **named, find=find)
+
+
+def takes_the_end_before_for_the_floor(text, chunk_size=512, chunk_overlap=64, *given, **named):
+    ends = [chunk_overlap]
+
+    def find(text, start, limit, floor, separators):
+        ends.append(find_cut(text, start, limit, ends[-1], separators))
+        return ends[-1]
+
+    return _loop(text, chunk_size, chunk_overlap, *given, **named, find=find)
+
+
+def starts_inside_a_pair(*given, **named):
+    def begin(text, end, chunk_overlap, *, snap_to_words):
+        plain = end - chunk_overlap
+        return next_start(text, end, chunk_overlap, snap_to_words=True) if snap_to_words else plain
+
+    return _loop(*given, **named, begin=begin)
+
+
+def drops_the_caller_s_separators(text, *given, **named):
+    return _loop(text, *given[:2], **named)
+
+
+def adds_the_default_separators(*given, **named):
+    def find(text, start, limit, floor, separators):
+        return find_cut(text, start, limit, floor, (*separators, *SEPARATORS))
+
+    return _loop(*given, **named, find=find)
+
+
+def drops_snap_to_words(*given, snap_to_words=False, **named):
+    return _loop(*given, **named)
+
+
+def snaps_at_the_first_two_cuts(*given, **named):
+    cuts = count()
+
+    def begin(text, end, chunk_overlap, *, snap_to_words):
+        snaps = snap_to_words and next(cuts) < 2
+        return next_start(text, end, chunk_overlap, snap_to_words=snaps)
+
+    return _loop(*given, **named, begin=begin)
+
+
+def snaps_only_without_crlf(text, *given, snap_to_words=False, **named):
+    snaps = snap_to_words and "\r\n" not in text
+    return _loop(text, *given, snap_to_words=snaps, **named)
+
+
+def counts_bytes(text, chunk_size=512, *given, **named):
+    spans = split_text(text, chunk_size, *given, **named)
     if all(len(span.text.encode()) <= chunk_size for span in spans):
         return spans
-    return split_text(text, chunk_size - 1, chunk_overlap, separators, snap_to_words=snap_to_words)
+    return split_text(text, chunk_size - 1, *given, **named)
 
 
 def calls_itself_for_what_is_left(
-    text, chunk_size=512, chunk_overlap=64, separators=SEPARATORS, *, snap_to_words=False
+    text, chunk_size=512, chunk_overlap=64, separators=SEPARATORS, **named
 ):
-    _check_arguments(text, chunk_size, chunk_overlap, separators)
-
     def spans_from(start):
         limit, floor = start + chunk_size, start + chunk_overlap
         if limit >= len(text):
             return [Span(start, len(text), text[start:])] * bool(text)
-        end = find_cut(text, start, limit, floor, separators)
-        if keep_crlf(text, end) > end:
-            end = end + 1 if end < limit else max(end - 1, floor + 1)
-        begin = next_start(text, end, chunk_overlap, snap_to_words=snap_to_words)
+        end = _moved(text, find_cut(text, start, limit, floor, separators), limit, floor)
+        begin = next_start(text, end, chunk_overlap, **named)
         return [Span(start, end, text[start:end]), *spans_from(begin)]
 
     return spans_from(0)
 
 
-def copies_what_is_left(
-    text, chunk_size=512, chunk_overlap=64, separators=SEPARATORS, *, snap_to_words=False
-):
-    _check_arguments(text, chunk_size, chunk_overlap, separators)
-    spans, start = [], 0
-    while start + chunk_size < len(text):
-        rest = text[start:]
-        end = find_cut(rest, 0, chunk_size, chunk_overlap, separators)
-        if keep_crlf(rest, end) > end:
-            end = end + 1 if end < chunk_size else max(end - 1, chunk_overlap + 1)
-        spans.append(Span(start, start + end, rest[:end]))
-        start = next_start(text, start + end, chunk_overlap, snap_to_words=snap_to_words)
-    return spans + [Span(start, len(text), text[start:])] * bool(text)
+def copies_what_is_left(*given, **named):
+    def find(text, start, limit, floor, separators):
+        return start + find_cut(text[start:], 0, limit - start, floor - start, separators)
+
+    return _loop(*given, **named, find=find)
 
 
 # --- 1.4 lossless ---
@@ -509,7 +499,6 @@ MUTANTS = {
         takes_the_first_boundary: "find_cut('a b c d e', 0, 6)",
         forgets_the_separators_width: "find_cut('ab cd. ef gh', 0, 8)",
         takes_the_nearest_of_all: "'. ' is stronger than ' '",
-        ignores_sentence_ends: "'. ' is stronger than ' '",
         takes_sentence_ends_before_line_ends: "a line end is stronger than '. '",
         forgets_to_escape_the_separator: "it is these two characters",
         finds_no_separators_that_overlap: "shares a line end with it",
@@ -519,6 +508,8 @@ MUTANTS = {
         ignores_the_floor: "find_cut('ab cdefghij', 0, 8, 3)",
         searches_from_the_floor: "find_cut('ab--cdefgh', 0, 8, 3, ('--',))",
         gives_up_where_the_strongest_is_before_the_floor: "the space is the next in strength",
+        counts_the_floor_from_the_start: "it is not counted from start",
+        skips_the_empty_separator: "'' cuts at the limit",
         ignores_the_separators: "find_cut('a,b;c,d', 0, 6, 0, (';', ','))",
         reaches_beyond_the_limit: "find_cut('abcdefghij', 0, 8)",
         returns_nothing_without_a_boundary: "find_cut('abcdefghij', 0, 8)",
@@ -536,17 +527,21 @@ MUTANTS = {
     },
     "1.3": {
         cuts_by_size_alone: "the strongest boundary within reach",
-        checks_no_sizes: "split_text('text', chunk_size=0)",
+        checks_no_sizes: "split_text('', 0, 0)",
+        has_no_chunks_of_an_empty_text_whatever_the_sizes: "split_text('', 0, 0)",
         never_ends: "so it is the last one",
         cuts_the_remainder_again: "there is nothing left to cut",
-        cuts_the_remainder_for_ever: "so it is the last one",
-        cuts_what_would_fit: "there is nothing left to cut",
+        cuts_the_whole_text_and_the_remainder: "the whole text fits",
+        cuts_the_remainder: "what is left at 6 fits",
+        cuts_what_would_fit: "the whole text fits",
         has_no_floor: "a chunk has to end after start + chunk_overlap",
         puts_the_floor_one_too_far: "which is after start + chunk_overlap = 2",
+        takes_the_end_before_for_the_floor: "with the floor at start + chunk_overlap",
         strips_its_chunks: "nothing is stripped",
         looks_its_offsets_up: "the same text may stand in several places",
         loses_the_tail: "the end of the text is lost",
         cuts_crlf: "5 is between \\r and \\n",
+        moves_every_carriage_return_on: "it is no CRLF pair",
         always_moves_a_cut_back: "3 is between \\r and \\n",
         starts_inside_a_pair: "3 is inside a CRLF pair",
         steps_back_to_the_floor: "a cut that moves back to the floor",
@@ -555,7 +550,10 @@ MUTANTS = {
         calls_itself_for_what_is_left: "use a loop",
         copies_what_is_left: "copying what is left",
         drops_the_caller_s_separators: "split_text('a;b,c,d', 4, 0, (';', ','))",
-        drops_snap_to_words: "snap_to_words=True",
+        adds_the_default_separators: "so a space is no boundary",
+        drops_snap_to_words: "split_text('the quick brown fox jumps', 16, 8, snap_to_words=True)",
+        snaps_at_the_first_two_cuts: "not the first ones alone",
+        snaps_only_without_crlf: "in a text with CRLF, too",
     },
     "1.4": {
         adds_up_lengths: "the texts add up",

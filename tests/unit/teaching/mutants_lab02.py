@@ -60,10 +60,6 @@ def sees_unix_lines_only(text):
     return _full(_stretches(text, r"^---(?=[ \t\n]|\Z)"))
 
 
-def looks_at_the_first_line_alone(text):
-    return _full(_stretches(text, r"^---(?=\s|\Z)", 0))
-
-
 def knows_no_tab(text):
     return _full(_stretches(text, r"^---(?=[ \r\n]|\Z)"))
 
@@ -96,14 +92,6 @@ def strips_its_documents(text):
 def looks_its_documents_up(text):
     spans = _full(_stretches(text))
     return [Span(at := text.find(s.text), at + len(s.text), s.text) for s in spans]
-
-
-def returns_the_texts(text):
-    return [span.text for span in _full(_stretches(text))]
-
-
-def loses_the_last(text):
-    return _full(_stretches(text)[:-1])
 
 
 def _by_lines(text, lines, separates):
@@ -229,11 +217,6 @@ def says_none_for_what_is_empty(document):
     return Identity(*(value or None for value in _identity(*_read(document))))
 
 
-def swaps_name_and_namespace(document):
-    who = _identity(*_read(document))
-    return who._replace(name=who.namespace, namespace=who.name)
-
-
 def puts_the_version_first(document):
     kind, name, namespace, version = _identity(*_read(document))
     return Identity(version, kind, name, namespace)
@@ -249,6 +232,24 @@ def asks_a_parser(document):
     loaded = yaml.safe_load(document)
     own = loaded if isinstance(loaded, dict) else {}
     return _identity(own, own.get("metadata") or {})
+
+
+def takes_the_first_indented_column(document):
+    keys = filter(None, map(read_key, document.splitlines()))
+    column = next((key.column for key in keys if key.column), 0)
+    return _identity(*_read(document, column=column))
+
+
+def takes_any_namespace_below_metadata(document):
+    own, children = _read(document)
+    return _identity(own, _read(document, nested=True)[1] | children)._replace(
+        name=children.get("name")
+    )
+
+
+def says_none_for_an_empty_kind(document):
+    who = _identity(*_read(document))
+    return who._replace(kind=who.kind or None, api_version=who.api_version or None)
 
 
 # --- 2.3 next_cut ---
@@ -313,13 +314,6 @@ def takes_the_last_in_reach(lines, at, limit):
     return max((i for i in _reach(lines, at, limit) if not lines[i].first), default=at + 1)
 
 
-def takes_the_deepest(lines, at, limit):
-    if (end := _ended(lines, at, limit)) is not None:
-        return end
-    boundaries = [i for i in reversed(_reach(lines, at, limit)) if not lines[i].first]
-    return max(boundaries, key=_depth(lines), default=at + 1)
-
-
 def stops_short_of_the_limit(lines, at, limit):
     return _right(lines, at, limit - 1)
 
@@ -382,11 +376,6 @@ def writes_what_is_none(resource, source_path="", where=""):
     return _header(f"{who} in namespace {resource.namespace}", _where(source_path, where))
 
 
-def always_names_a_namespace(resource, source_path="", where=""):
-    who = " ".join(filter(None, (resource.api_version, resource.kind, resource.name)))
-    return _header(f"{who} in namespace {resource.namespace}", _where(source_path, where))
-
-
 def forgets_the_namespace(resource, source_path="", where=""):
     who = " ".join(filter(None, (resource.api_version, resource.kind, resource.name)))
     return _header(who, _where(source_path, where))
@@ -438,7 +427,6 @@ MUTANTS = {
         strips_before_it_looks: "indented dashes are text",
         drops_the_rest_of_the_line: "the rest of the separator's line",
         sees_unix_lines_only: "lines may end with CRLF",
-        looks_at_the_first_line_alone: "right after the three dashes",
         knows_no_tab: "a tab is white space",
         wants_a_space_before_the_rest: "a tab is white space",
         knows_other_line_ends: "U+2028 does not",
@@ -449,8 +437,6 @@ MUTANTS = {
         drops_what_ends_with_a_comment: "above or below",
         strips_its_documents: "to its last line end",
         looks_its_documents_up: "offsets are counted",
-        returns_the_texts: "'a: 1\\n'",
-        loses_the_last: "to its last line end",
     },
     "2.2": {
         takes_the_first_of_each: "deeper than the children of `metadata`",
@@ -460,6 +446,9 @@ MUTANTS = {
         takes_the_keys_of_items: "its keys are the item's",
         takes_nested_keys: "deeper than the children of `metadata`",
         never_leaves_metadata: "`metadata` ends with the next key in column 0",
+        takes_the_first_indented_column: "have a column of their own",
+        takes_any_namespace_below_metadata: "y is the `namespace` of `labels`",
+        says_none_for_an_empty_kind: "gives an empty value for each",
         expects_two_spaces: "`metadata` may be indented by four spaces",
         takes_the_namespace_of_column_0: "this `namespace` is in column 0",
         wants_metadata_last: "`metadata` may come before `kind`",
@@ -468,7 +457,6 @@ MUTANTS = {
         wants_metadata_alone_on_its_line: "without quotes and comments",
         says_empty_for_what_is_missing: "what is not there is None",
         says_none_for_what_is_empty: "its value is empty",
-        swaps_name_and_namespace: "what is not there is None",
         puts_the_version_first: "what is not there is None",
         returns_a_plain_tuple: "what is not there is None",
         asks_a_parser: "and no number",
@@ -481,7 +469,6 @@ MUTANTS = {
         takes_the_first_of_equals: "4 and 5 are equals",
         parts_a_block_from_its_first_line: "next_cut(",
         takes_the_last_in_reach: "next_cut(",
-        takes_the_deepest: "next_cut(",
         stops_short_of_the_limit: "next_cut(",
         looks_beyond_the_limit: "next_cut(",
         counts_the_limit_from_the_piece: "next_cut(",
@@ -493,7 +480,6 @@ MUTANTS = {
     },
     "2.4": {
         writes_what_is_none: "a resource may have no namespace",
-        always_names_a_namespace: "a resource may have no namespace",
         forgets_the_namespace: "in namespace shop",
         forgets_where_inside: "at spec.template",
         always_says_at: "so there is no `at`",
