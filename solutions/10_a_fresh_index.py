@@ -495,7 +495,8 @@ for each, row in zip(asked, likeness, strict=True):
 lab.show.heat_map(likeness, asked, names, title="Cosine similarity")
 
 # %% [markdown]
-# Each instruction is most like the package that serves it, although the two share no word: the descriptions make the difference.
+# Each instruction is most like the package that serves it, although it does not hold the package's name: the descriptions make the
+# difference.
 #
 # ## Measure
 #

@@ -141,8 +141,8 @@ at = page.index("## `types/`")
 print(page[at : at + 420])
 
 # %% [markdown]
-# Many files of `kfp.dsl` begin with a licence and a one-line docstring, and that line is what you see. The page is chunked by
-# folder and has its own kind, `structure`. A context without it, and one in which a place is kept for it:
+# Most of these files have one, and its first line is what you see. The page is chunked by folder and has its own kind,
+# `structure`. A context without it, and one in which a place is kept for it:
 
 # %%
 from course_lib.answers import retrieve_context
@@ -365,10 +365,10 @@ def between_markers(answer: str) -> str:
     r"""Return the file that stands between a line <<BEGIN_FILE>> and a line <<END_FILE>>.
 
     White space around the whole answer does not matter. Lines end with ``\n``. The file comes as it
-    is, to the character, with a line end after its last line; a marker inside a longer line is part
-    of it. Raises ValueError if a marker line is missing, if they are in the wrong order, if anything
-    stands before the first or after the last one, if a line between them is a marker, or if no line
-    stands between them.
+    is, to the character, with a line end after its last line; a marker inside a longer line, be it
+    only indented, is part of it. Raises ValueError if a marker line is missing, if they are in the
+    wrong order, if anything stands before the first or after the last one, if a line between them is
+    a marker, or if no line stands between them.
 
     Examples
     --------

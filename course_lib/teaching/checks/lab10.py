@@ -43,6 +43,8 @@ def check_make_plan(call: Probe) -> None:
     """Take one key of each kind, other orders, nothing, and states of all kinds."""
     _plans(call, {"a": 1}, {"a": 1}, Plan(skip=["a"]), "nothing has changed")
     _plans(call, {"a": 2}, {"a": 1}, Plan(change=["a"]), "the same key, and another state")
+    _plans(call, {"a": 1}, {"a": 2}, Plan(change=["a"]),
+           "a smaller state is another state, too")  # fmt: skip
     _plans(call, {"a": 1}, {}, Plan(add=["a"]), "it was not stored")
     _plans(call, {}, {"a": 1}, Plan(remove=["a"]), "it is gone")
     _plans(call, {}, {}, Plan(), "nothing was stored, and nothing is there")
@@ -55,8 +57,13 @@ def check_make_plan(call: Probe) -> None:
     _plans(call, {"a": "5f2c"}, {"a": "".join(("5f", "2c"))}, Plan(skip=["a"]),
            "the states are equal, if not the same object")  # fmt: skip
     _plans(call, {"a": 1}, {"a": "1"}, Plan(change=["a"]), "1 and '1' are not equal")
+    _plans(call, {"a": "A"}, {"a": "a"}, Plan(change=["a"]), "'A' and 'a' are not equal")
     _plans(call, {"a": [1]}, {"a": [1]}, Plan(skip=["a"]),
            "a state only has to be comparable; a list cannot be in a set")  # fmt: skip
+    _plans(call, {"a": {"x": 1, "y": 2}}, {"a": {"y": 2, "x": 1}}, Plan(skip=["a"]),
+           "dictionaries are equal in any order of their keys")  # fmt: skip
+    _plans(call, {"a": 1}, {"a": 1.0}, Plan(skip=["a"]),
+           "1 and 1.0 are equal, although their types differ")  # fmt: skip
     _plans(call, {"rich": ""}, {"rich": ""}, Plan(skip=["rich"]),
            "a lock file may give no version: an empty text is a state like any other")  # fmt: skip
     _plans(call, {"rich": "14.1.0"}, {"rich": ""}, Plan(change=["rich"]),

@@ -213,8 +213,8 @@ def check_citation_check(call: Probe) -> None:
     hints=(
         "`answer.strip().split('\\n')` gives the lines. The first has to be one marker, the last "
         "one the other.",
-        "Between them, `lines[1:-1]`, neither marker may occur in any line, and something has to "
-        "stand there.",
+        "Between them, `lines[1:-1]`, no line may be a marker, and there has to be at "
+        "least one line.",
         "Raise `ValueError(…)` in each case that is wrong. Last, join the lines, with a line end "
         "after each: `''.join(line + '\\n' for line in lines[1:-1])`.",
     ),
@@ -222,7 +222,16 @@ def check_citation_check(call: Probe) -> None:
 def check_markers(call: Probe) -> None:
     """Take what has the right form, to the character, and nothing else."""
     begin, end = "<<BEGIN_FILE>>", "<<END_FILE>>"
-    call(f"{begin}\nx = 1\n{end}").gives("x = 1\n", because="it stands between the markers")
+    call(f"{begin}\nx = 1\n{end}").gives(
+        "x = 1\n",
+        because="it stands between the markers, and each line ends with a line end, the last too",
+    )
+    call(f"  {begin}\nx\n{end}  ").gives(
+        "x\n", because="white space around the whole answer does not matter, spaces neither"
+    )
+    call(f"{begin}\n\n{end}").gives(
+        "\n", because="one line stands between the markers, a blank one: the file is that line"
+    )
     call(f"\n{begin}\n\n  x = 1\n\n{end}\n").gives(
         "\n  x = 1\n\n", because="every line in between belongs to the file, blank ones too"
     )
@@ -230,6 +239,7 @@ def check_markers(call: Probe) -> None:
     call(f"{begin}\na  \n{end}").gives(
         "a  \n", because=f"{as_it_is}: spaces at the end of a line belong to it"
     )
+    call(f"{begin}\n\tx\n{end}").gives("\tx\n", because=f"{as_it_is}: a tab is no spaces")
     call(f"{begin}\na\r\nb\n{end}").gives(
         "a\r\nb\n", because=f"{as_it_is}: a \\r before the line end belongs to it"
     )
@@ -241,6 +251,12 @@ def check_markers(call: Probe) -> None:
     )
     call(f"{begin}\nx = '{end}'\n{end}").gives(
         f"x = '{end}'\n", because="a marker inside a longer line is part of the file"
+    )
+    call(f"{begin}\n{end}!\n{end}").gives(
+        f"{end}!\n", because="a line that begins with a marker is a longer line: part of the file"
+    )
+    call(f"{begin}\n  {end}\n{end}").gives(
+        f"  {end}\n", because="an indented marker is a marker in a longer line: part of the file"
     )
     call("x = 1").raises(ValueError, because="there is no marker")
     call(f"{begin}\nx = 1\n").raises(
@@ -262,6 +278,9 @@ def check_markers(call: Probe) -> None:
     )
     call(f"{begin}\nx = 1{end}").raises(
         ValueError, because="the marker is no line of its own: the file's last line ends in it"
+    )
+    call(f"{begin}\nx\n  {end}").raises(
+        ValueError, because=f"the line {end} is missing: an indented one is a longer line"
     )
     call(f"{begin}\n{end}").raises(ValueError, because="no line stands between the markers")
     call(f"{begin}\nx\n{end}\ny\n{end}").raises(

@@ -27,7 +27,12 @@ UNEVEN = [0.13, 0.29, 0.37, 0.48, 0.61, 0.72, 0.88, 0.94]
 )
 def check_recall_at(call: Probe) -> None:
     """Go from the example by hand to repeated items, lists of gold, and nothing at all."""
-    call(["x", "b", "y", "a"], {"a", "b"}, 10).gives(1.0, because="both are found")
+    call(["a"], {"a"}, 2).gives(
+        1.0, because="all that is wanted is found; k has no part in the division"
+    )
+    call(["x", "b", "y", "a"], {"a", "b"}, 10).gives(
+        1.0, because="both are found; what else was found has no part in the division"
+    )
     call(["x", "b", "y", "a"], {"a", "b"}, 3).gives(
         0.5, because="one of the two is among the first three"
     )
@@ -40,9 +45,6 @@ def check_recall_at(call: Probe) -> None:
     call(["x", "y", "x", "a"], {"a"}, 3).gives(
         1.0, because="x takes up one place, also where something stands between"
     )
-    call(["a", "x", "y"], {"a"}, 3).gives(
-        1.0, because="all that is wanted is found; k has no part in the division"
-    )
     call(["a", "a"], {"a", "b", "c"}, 5).gives(1 / 3, because="one of three is found")
     call(["a", "b"], {"a", "b", "c"}, 2).gives(
         2 / 3, because="three are wanted, although only two of them could come first"
@@ -53,11 +55,18 @@ def check_recall_at(call: Probe) -> None:
     call(["old-notes.md"], {"notes.md"}, 5).gives(
         0.0, because="these are two files, though one name is a part of the other"
     )
+    call(["docs/README.md"], {"src/README.md"}, 5).gives(
+        0.0, because="these are two files, though both are called README.md in their folders"
+    )
     call(["A"], {"a"}, 5).gives(0.0, because="these are two names: small and capital letters count")
     call(["a", "b"], ["a", "a", "b"], 5).gives(1.0, because="a repeated gold item is one item")
+    call([f"x{n}" for n in range(9)] + ["a"], {"a"}).gives(
+        1.0, because="without k, ten items count: place 10 is one of them"
+    )
     call([f"x{n}" for n in range(10)] + ["a"], {"a"}).gives(
         0.0, because="without k, ten items count"
     )
+    _reads_once(call, {"a"}, 1.0)
     call(["a"], set(), 5).gives(0.0, because="nothing is wanted")
     call([], {"a"}, 5).gives(0.0, because="nothing is found")
 
@@ -100,6 +109,7 @@ def check_reciprocal_rank(call: Probe) -> None:
     call([f"x{n}" for n in range(10)] + ["a"], {"a"}).gives(
         0.0, because="without k, ten items count"
     )
+    _reads_once(call, {"a"}, 0.5)
     call([], {"a"}, 10).gives(0.0, because="nothing is found")
 
 
@@ -143,9 +153,13 @@ def check_ndcg_at(call: Probe) -> None:
         0.5, because="x takes up one place, also where something stands between"
     )
     call(["a", "a"], {"a": 1}, 10).gives(1.0, because="an item is worth its gain once")
+    call([f"x{n}" for n in range(9)] + ["a"], {"a": 1}).gives(
+        1 / math.log2(11), because="without k, ten items count: place 10 is one of them"
+    )
     call([f"x{n}" for n in range(10)] + ["a"], {"a": 1}).gives(
         0.0, because="without k, ten items count"
     )
+    _reads_once(call, {"a": 1}, second)
     call(["a"], {}, 10).gives(0.0, because="nothing is worth anything")
     call(["a"], {"a": 0}, 10).gives(0.0, because="a gain of 0 is none")
 
@@ -259,6 +273,17 @@ def check_paired_interval(call: Probe) -> None:
         ValueError, because="two questions on one side, one on the other: they are no pairs"
     )
     call([], []).raises(ValueError, because="without questions there is no difference")
+
+
+def _reads_once(call: Probe, wanted: object, expected: float) -> None:
+    """Give what was found as an iterator, which is all that the signature promises."""
+    case = call(iter(["x", "a"]), wanted, 5)
+    case.label = f"{call.exercise.name}(iter(['x', 'a']), {wanted}, 5)"
+    case.gives(
+        expected,
+        because="`found` is any Iterable, such as a generator: it may have no length, and can be "
+        "read once",
+    )
 
 
 def _one_set(case: Case) -> None:

@@ -92,13 +92,9 @@ def _five_clients(shown: str) -> bool:
     )
 
 
-def _each_to_its_own(shown: str) -> bool:
-    pairs = [line.split(": ") for line in shown.splitlines()[:4]]
-    names = [name for _, name in pairs]
-    words = [set(re.findall(r"\w+", asked.lower())) for asked, _ in pairs]
-    return names == ["spotipy", "stripe", "pillow", "tenacity"] and not any(
-        name in own for name, own in zip(names, words, strict=True)
-    )
+def _serving(shown: str) -> list[tuple[str, str]]:
+    """Return each instruction with the package that it is most like."""
+    return re.findall(r"^([^:\n]+): (\S+)$", shown, re.M)[:4]
 
 
 def _night(shown: str, which: str) -> list[float]:
@@ -202,10 +198,20 @@ CLAIMS = (
     Claim(
         "Each instruction is most like the package that serves it",
         "lab.show.heat_map(likeness",
-        holds=_each_to_its_own,
+        holds=lambda shown: (
+            [name for _, name in _serving(shown)] == ["spotipy", "stripe", "pillow", "tenacity"]
+        ),
     ),
     Claim(
-        "the two share no word: the descriptions make the difference",
+        "although it does not hold the package's name",
+        "lab.show.heat_map(likeness",
+        holds=lambda shown: (
+            len(_serving(shown)) == 4
+            and not any(name in instruction.lower() for instruction, name in _serving(shown))
+        ),
+    ),
+    Claim(
+        "the descriptions make the difference",
         "curves = {way:",
         holds=lambda shown: (
             _first(shown, "name and description")[0] > 2 * _first(shown, "name alone")[0]

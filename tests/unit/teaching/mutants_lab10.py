@@ -1,5 +1,7 @@
 """Wrong answers to lab 10 that a learner would plausibly write; see `mutants_lab01.py`."""
 
+import json
+
 from course_lib.indexing.plan import Plan
 
 # --- 10.1 make_plan ---
@@ -107,6 +109,41 @@ def finds_equal_what_was_not_stored(current, stored):
 def compares_texts_of_states(current, stored):
     return _plan({key: str(state) for key, state in current.items()},
                  {key: str(state) for key, state in stored.items()})  # fmt: skip
+
+
+def takes_smaller_states_for_old(current, stored):
+    plan = _plan(current, stored)
+    for key in [key for key in plan.change if repr(current[key]) < repr(stored[key])]:
+        plan.change.remove(key)
+        plan.skip.append(key)
+    return plan
+
+
+def compares_what_is_written(current, stored):
+    def written(states):
+        return {key: json.dumps(state, sort_keys=True) for key, state in states.items()}
+
+    return _plan(written(current), written(stored))
+
+
+def compares_reprs(current, stored):
+    return _plan({key: repr(state) for key, state in current.items()},
+                 {key: repr(state) for key, state in stored.items()})  # fmt: skip
+
+
+def compares_types(current, stored):
+    return _plan({key: (type(state), state) for key, state in current.items()},
+                 {key: (type(state), state) for key, state in stored.items()})  # fmt: skip
+
+
+def ignores_capitals_of_states(current, stored):
+    def lowered(states):
+        return {
+            key: state.casefold() if isinstance(state, str) else state
+            for key, state in states.items()
+        }
+
+    return _plan(lowered(current), lowered(stored))
 
 
 def returns_a_dictionary(current, stored):
@@ -402,6 +439,11 @@ MUTANTS = {
         compares_texts_of_states: "1 and '1' are not equal",
         compares_states_with_all_others: "a and b are two keys",
         compares_objects: "if not the same object",
+        takes_smaller_states_for_old: "a smaller state is another state",
+        compares_what_is_written: "1 and 1.0 are equal",
+        compares_types: "1 and 1.0 are equal",
+        compares_reprs: "in any order of their keys",
+        ignores_capitals_of_states: "'A' and 'a' are not equal",
         returns_a_dictionary: "Plan",
     },
     "10.2": {

@@ -310,7 +310,7 @@ def allows_words_around(answer):
     if BEGIN not in answer or END not in answer:
         raise ValueError("no markers")
     inner = answer.split(BEGIN + "\n")[1].split(END)[0]
-    if not inner.strip() or answer.count(END) > 1 or answer.count(BEGIN) > 1:
+    if not inner or answer.count(END) > 1 or answer.count(BEGIN) > 1:
         raise ValueError("no file")
     return inner
 
@@ -390,6 +390,47 @@ def finds_the_markers_anywhere(answer):
     return inner
 
 
+def forgets_the_last_line_end(answer):
+    return "\n".join(lines_between(answer))
+
+
+def strips_line_ends_around_the_answer(answer):
+    if answer.strip() != answer.strip("\n"):
+        raise ValueError("no markers")
+    return "".join(line + "\n" for line in lines_between(answer))
+
+
+def refuses_a_blank_file(answer):
+    inner = lines_between(answer)
+    if not "".join(inner).strip():
+        raise ValueError("no file")
+    return "".join(line + "\n" for line in inner)
+
+
+def takes_tabs_for_spaces(answer):
+    return "".join(line.expandtabs() + "\n" for line in lines_between(answer))
+
+
+def refuses_what_begins_with_a_marker(answer):
+    inner = lines_between(answer)
+    if any(line.startswith((BEGIN, END)) for line in inner):
+        raise ValueError("more than one file")
+    return "".join(line + "\n" for line in inner)
+
+
+def refuses_indented_markers(answer):
+    inner = lines_between(answer)
+    if {BEGIN, END} & {line.strip() for line in inner}:
+        raise ValueError("more than one file")
+    return "".join(line + "\n" for line in inner)
+
+
+def takes_an_indented_end(answer):
+    *lines, last = answer.strip().split("\n")
+    inner = lines_between("\n".join([*lines, last.strip()]))
+    return "".join(line + "\n" for line in inner)
+
+
 def lets_the_end_share_a_line(answer):
     lines = answer.strip().split("\n")
     if lines[0] != BEGIN or not lines[-1].endswith(END) or len(lines) < 2:
@@ -462,6 +503,13 @@ MUTANTS = {
         strips_line_ends: "spaces at the end",
         removes_code_fences: "code fences belong to it",
         finds_the_markers_anywhere: "more stands in its line",
+        forgets_the_last_line_end: "each line ends with a line end, the last too",
+        strips_line_ends_around_the_answer: "white space around the whole answer",
+        refuses_a_blank_file: "one line stands between the markers, a blank one",
+        takes_tabs_for_spaces: "a tab is no spaces",
+        refuses_what_begins_with_a_marker: "begins with a marker",
+        refuses_indented_markers: "an indented marker",
+        takes_an_indented_end: "an indented one is a longer line",
         lets_the_end_share_a_line: "the file's last line ends in it",
     },
 }

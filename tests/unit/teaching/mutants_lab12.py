@@ -53,6 +53,21 @@ def looks_for_parts_of_names(found, gold, k=10):
     return len(hits) / len(set(gold)) if gold else 0.0
 
 
+def compares_the_last_part_of_paths(found, gold, k=10):
+    wanted = {name.rpartition("/")[2] for name in gold}
+    hits = wanted & {item.rpartition("/")[2] for item in first_different(found, k)}
+    return len(hits) / len(wanted) if wanted else 0.0
+
+
+def takes_five_without_k(found, gold, k=5):
+    return len(set(gold) & set(first_different(found, k))) / len(set(gold)) if gold else 0.0
+
+
+def needs_a_list(found, gold, k=10):
+    first = first_different(found, min(k, len(found)))
+    return len(set(gold) & set(first)) / len(set(gold)) if gold else 0.0
+
+
 def takes_capitals_for_small_letters(found, gold, k=10):
     wanted = {name.lower() for name in gold}
     hits = wanted & {item.lower() for item in first_different(found, k)}
@@ -307,7 +322,10 @@ def leaves_out_what_did_not_change(before, after, confidence=0.95, resamples=200
 
 MUTANTS = {
     "12.1": {
-        divides_by_k: "both are found",
+        divides_by_k: "k has no part in the division",
+        compares_the_last_part_of_paths: "both are called README.md",
+        takes_five_without_k: "place 10 is one of them",
+        needs_a_list: "any Iterable",
         counts_repeated_items: "b counts once",
         cuts_before_it_makes_different: "x takes up one place",
         says_only_whether_it_was_found: "one of the two",
