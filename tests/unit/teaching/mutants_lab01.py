@@ -351,14 +351,11 @@ def puts_the_floor_one_too_far(*given, **named):
     return _loop(*given, **named, find=find)
 
 
-def takes_the_end_before_for_the_floor(text, chunk_size=512, chunk_overlap=64, *given, **named):
-    ends = [chunk_overlap]
-
+def raises_the_floor_where_there_is_crlf(*given, **named):
     def find(text, start, limit, floor, separators):
-        ends.append(find_cut(text, start, limit, ends[-1], separators))
-        return ends[-1]
+        return find_cut(text, start, limit, floor + ("\r\n" in text), separators)
 
-    return _loop(text, chunk_size, chunk_overlap, *given, **named, find=find)
+    return _loop(*given, **named, find=find)
 
 
 def starts_inside_a_pair(*given, **named):
@@ -536,7 +533,7 @@ MUTANTS = {
         cuts_what_would_fit: "the whole text fits",
         has_no_floor: "a chunk has to end after start + chunk_overlap",
         puts_the_floor_one_too_far: "which is after start + chunk_overlap = 2",
-        takes_the_end_before_for_the_floor: "with the floor at start + chunk_overlap",
+        raises_the_floor_where_there_is_crlf: "with the floor at start + chunk_overlap",
         strips_its_chunks: "nothing is stripped",
         looks_its_offsets_up: "the same text may stand in several places",
         loses_the_tail: "the end of the text is lost",
