@@ -312,9 +312,9 @@ def collect(parts: Input[list[Dataset]], chunks: Output[Dataset]) -> int:
     """Put the chunks of all parts into one file and return how many there are.
 
     Each part is a file at its `path`, of lines that end with a line feed. Its `metadata` hold
-    `documents` and `chunks`, as floats. All lines go to `chunks.path`, in the order of the parts,
-    also equal ones; what is there already is overwritten. `chunks.metadata` gets the sums of both
-    counts, as whole numbers.
+    `documents` and `chunks`, as floats. All lines go to `chunks.path` as they are, in the order of
+    the parts, also equal and empty ones; what is there already is overwritten. `chunks.metadata`
+    gets the sums of both counts, as whole numbers.
 
     If the `chunks` of any part is not the number of its lines, raise a `ValueError`.
 

@@ -384,6 +384,9 @@ def _judge(
     case = call(texts)
     if case.error is None:
         chunks, found = case.returns(tuple[list[Any], list[Any]])
+        from_zero = [(number - 1, code, field) for number, code, field in reports]
+        if found and difference(found, from_zero) is None:
+            because = "lines are counted from 1"
         if len(chunks) != len(taken) or difference(found, reports):
             call.fail(
                 case.label,

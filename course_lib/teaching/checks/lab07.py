@@ -194,10 +194,9 @@ def check_search_response(call: Probe) -> None:
         "metadata": NAMED,
         "citation_url": url,
     }
-    case = call("Why?", [cited], 1.0, 0.0).gives(
-        _response("Why?", [second], 1000.0, 0.0),
-        because="only the times are rounded",
-    )
+    case = call("Why?", [cited], 1.0, 0.0)
+    case.label = f"import numpy as np; {case.label}"  # the lab has not imported it yet
+    case.gives(_response("Why?", [second], 1000.0, 0.0), because="only the times are rounded")
     try:
         json.dumps(case.value)
     except TypeError as error:
@@ -207,8 +206,10 @@ def check_search_response(call: Probe) -> None:
             expected="text, numbers, lists, dictionaries and None of Python's own",
             because="an answer travels as JSON, and a similarity may be one of NumPy's numbers",
         )
-    call("Why?", [FOUND, replace(cited, similarity_score=0.7265625)], 1.0, 0.0).gives(
-        _response("Why?", [RESULT, second], 1000.0, 0.0), because="the order is the search's"
+    better: Body = {"chunk_id": "c8", "content": "Go.", "similarity_score": 0.75}
+    call("Why?", [FOUND, replace(FOUND, **better)], 1.0, 0.0).gives(
+        _response("Why?", [RESULT, {**RESULT, **better}], 1000.0, 0.0),
+        because="the order is the search's",
     )
 
 

@@ -155,9 +155,14 @@ def check_collect(call: Probe) -> None:
     )
     _collects(call, [(['"\u2028"'], 1, 1)],
               "only a line feed ends a line; U+2028 is a character inside of one")  # fmt: skip
+    _collects(call, [(["", "{}"], 2, 1)], "all lines go to the file, also an empty one")
+    _collects(call, [([" {} "], 1, 1)], "lines go to the file as they are, blanks too")
     ok, short, long = (["{}"], 1, 1), (["{}"], 2, 1), (["{}", "{}"], 1, 1)
     _refuses(call, [short], "a line is missing: the metadata say 2 chunks, the file has 1")
     _refuses(call, [long], "a line too many: the metadata say 1 chunk, the file has 2")
+    _refuses(call, [([], 2, 1)], "all lines are missing: the metadata say 2 chunks, the file has 0")
+    _refuses(call, [(["{}"], 0, 0)], "a line too many: the metadata say 0 chunks, the file has 1")
+    _refuses(call, [(["", "{}"], 1, 1)], "an empty line is a line too: the file has 2")
     _refuses(call, [ok, short], "the second part has 1 line and not 2")
     _refuses(call, [short, ok], "the first part has 1 line and not 2")
     _refuses(call, [long, short], "both parts are wrong, although the sums are equal: what one has "

@@ -107,7 +107,8 @@ def _stopped(stop: OutOfTime, probe: Probe) -> CheckFailed:
         f"{exercise.name} did not come to an end",
         called=str(probe.calling),
         got=f"{got}\n{where}" if where else got,
-        because="a loop whose condition never becomes false runs for ever",
+        because="the usual cause is a loop whose condition never becomes false, or a wait that "
+        "never ends",
     )
 
 

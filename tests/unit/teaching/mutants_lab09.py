@@ -1,8 +1,7 @@
 """Plausible wrong versions of lab 09's exercises, and what the check's message names."""
 
 import json
-import zlib
-from hashlib import md5, sha256
+from hashlib import sha256
 
 from kfp import dsl
 from kfp.dsl import Dataset
@@ -18,18 +17,6 @@ def hashes_with_a_secret(name, shards):
     if shards < 1:
         raise ValueError
     return hash(name) % shards
-
-
-def takes_crc32(name, shards):
-    return zlib.crc32(name.encode()) % shards
-
-
-def takes_md5(name, shards):
-    return int.from_bytes(md5(name.encode(), usedforsecurity=False).digest()[:8], "big") % shards
-
-
-def takes_the_eighth_byte_alone(name, shards):
-    return sha256(name.encode("utf-8")).digest()[7] % shards
 
 
 def takes_all_32_bytes(name, shards):
@@ -97,11 +84,6 @@ def takes_json_from_the_notebook(documents, chunks, shard):
         return [json.loads(line) for line in file]
 
 
-def takes_a_helper_from_the_notebook(documents, chunks, shard):
-    mine, lines = _split(documents, chunks, shard)
-    chunks.metadata.update(documents=mine, chunks=lines)
-
-
 def appends_to_the_file(documents, chunks, shard, split=_split):
     mine, lines = split(documents, chunks, shard, mode="a")
     chunks.metadata.update(documents=mine, chunks=lines)
@@ -124,13 +106,6 @@ def cuts_smaller(documents, chunks, shard, split=_split):
 
 def forgets_the_metadata(documents, chunks, shard, split=_split):
     split(documents, chunks, shard)
-
-
-def counts_characters(documents, chunks, shard, split=_split):
-    from pathlib import Path
-
-    mine, _ = split(documents, chunks, shard)
-    chunks.metadata.update(documents=mine, chunks=len(Path(chunks.path).read_text("utf-8")))
 
 
 def counts_all_documents(documents, chunks, shard, split=_split):
@@ -201,14 +176,18 @@ def returns_the_counts(documents, chunks, shard, split=_split):
 # --- 9.3 collect ---
 
 
-def _collect(parts, chunks, *, mode="w", is_checked=True, is_sorted=False):
+def _differ(own, count):
+    return len(own) != count
+
+
+def _collect(parts, chunks, *, mode="w", is_wrong=_differ, is_sorted=False, change=list):
     lines = []
     for part in parts:
         with open(part.path, encoding="utf-8") as file:
             own = file.readlines()
-        if is_checked and len(own) != part.metadata["chunks"]:
+        if is_wrong(own, part.metadata["chunks"]):
             raise ValueError(part.metadata)
-        lines += own
+        lines += change(own)
     with open(chunks.path, mode, encoding="utf-8") as file:
         file.writelines(sorted(lines) if is_sorted else lines)
     count = int(sum(part.metadata["documents"] for part in parts))
@@ -228,7 +207,7 @@ def hands_on_floats(parts, chunks, collect=_collect):
 
 
 def trusts_the_metadata(parts, chunks, collect=_collect):
-    return collect(parts, chunks, is_checked=False)
+    return collect(parts, chunks, is_wrong=lambda own, count: False)
 
 
 def compares_the_total(parts, chunks, collect=_collect):
@@ -237,7 +216,7 @@ def compares_the_total(parts, chunks, collect=_collect):
     found = sum(Path(part.path).read_text("utf-8").count("\n") for part in parts)
     if found != sum(part.metadata["chunks"] for part in parts):
         raise ValueError("incomplete")
-    return collect(parts, chunks, is_checked=False)
+    return collect(parts, chunks, is_wrong=lambda own, count: False)
 
 
 def compares_the_last_part(parts, chunks, collect=_collect):
@@ -247,7 +226,7 @@ def compares_the_last_part(parts, chunks, collect=_collect):
         found = Path(part.path).read_text("utf-8").count("\n")
     if found != part.metadata["chunks"]:
         raise ValueError("incomplete")
-    return collect(parts, chunks, is_checked=False)
+    return collect(parts, chunks, is_wrong=lambda own, count: False)
 
 
 def drops_equal_lines(parts, chunks, collect=_collect):
@@ -274,13 +253,28 @@ def writes_only_if_there_is_something(parts, chunks, collect=_collect):
     return total
 
 
-def notices_only_what_is_lost(parts, chunks, collect=_collect):
-    from pathlib import Path
+def passes_over_what_is_wholly_lost(parts, chunks, collect=_collect):
+    return collect(parts, chunks, is_wrong=lambda own, count: own and len(own) != count)
 
-    for part in parts:
-        if len(Path(part.path).read_text("utf-8").split("\n")) - 1 < part.metadata["chunks"]:
-            raise ValueError
-    return collect(parts, chunks, is_checked=False)
+
+def passes_over_a_count_of_zero(parts, chunks, collect=_collect):
+    return collect(parts, chunks, is_wrong=lambda own, count: count and len(own) != count)
+
+
+def counts_lines_with_text(parts, chunks, collect=_collect):
+    return collect(parts, chunks, is_wrong=lambda own, n: len([*filter(str.strip, own)]) != n)
+
+
+def drops_empty_lines(parts, chunks, collect=_collect):
+    return collect(parts, chunks, change=lambda own: [one for one in own if one.strip()])
+
+
+def strips_the_lines(parts, chunks, collect=_collect):
+    return collect(parts, chunks, change=lambda own: [f"{one.strip()}\n" for one in own])
+
+
+def notices_only_what_is_lost(parts, chunks, collect=_collect):
+    return collect(parts, chunks, is_wrong=lambda own, count: len(own) < count)
 
 
 def splits_at_every_separator(parts, chunks, collect=_collect):
@@ -319,6 +313,24 @@ def takes_a_function_from_the_notebook(parts, chunks):
 # --- 9.4 build_pipeline ---
 
 
+def _wired(read_folder, split_part, collect, *, folder=None, limit=2, retries=2, shard=None):
+    own_folder, own_shard = folder, shard
+
+    @dsl.pipeline(name="split-in-shards")
+    def split_in_shards(
+        folder: str,
+        shards: list[str] = ["0/3", "1/3", "2/3"],  # noqa: B006
+    ) -> Dataset:
+        read = read_folder(folder=own_folder or folder)
+        with dsl.ParallelFor(shards, parallelism=limit) as shard:
+            part = split_part(documents=read.output, shard=own_shard or shard)
+            if retries:
+                part.set_retry(retries)
+        return collect(parts=dsl.Collected(part.output)).outputs["chunks"]
+
+    return split_in_shards
+
+
 def returns_nothing(read_folder, split_part, collect):
     @dsl.pipeline(name="split-in-shards")
     def split_in_shards(folder: str, shards: list[str] = ["0/3", "1/3", "2/3"]):  # noqa: B006
@@ -353,14 +365,7 @@ def has_a_default_of_none(read_folder, split_part, collect):
 
 
 def reads_a_folder_of_its_own(read_folder, split_part, collect):
-    @dsl.pipeline(name="split-in-shards")
-    def split_in_shards(folder: str, shards: list[str] = ["0/3", "1/3", "2/3"]):  # noqa: B006
-        read = read_folder(folder="data/documents")
-        with dsl.ParallelFor(shards, parallelism=2) as shard:
-            part = split_part(documents=read.output, shard=shard).set_retry(2)
-        collect(parts=dsl.Collected(part.output))
-
-    return split_in_shards
+    return _wired(read_folder, split_part, collect, folder="data/documents")
 
 
 def splits_in_no_loop(read_folder, split_part, collect):
@@ -385,39 +390,15 @@ def reads_once_a_shard(read_folder, split_part, collect):
 
 
 def sets_no_limit(read_folder, split_part, collect):
-    @dsl.pipeline(name="split-in-shards")
-    def split_in_shards(folder: str, shards: list[str] = ["0/3", "1/3", "2/3"]):  # noqa: B006
-        read = read_folder(folder=folder)
-        with dsl.ParallelFor(shards) as shard:
-            part = split_part(documents=read.output, shard=shard).set_retry(2)
-        collect(parts=dsl.Collected(part.output))
-
-    return split_in_shards
+    return _wired(read_folder, split_part, collect, limit=None)
 
 
 def never_retries(read_folder, split_part, collect):
-    @dsl.pipeline(name="split-in-shards")
-    def split_in_shards(folder: str, shards: list[str] = ["0/3", "1/3", "2/3"]):  # noqa: B006
-        read = read_folder(folder=folder)
-        with dsl.ParallelFor(shards, parallelism=2) as shard:
-            part = split_part(documents=read.output, shard=shard)
-        collect(parts=dsl.Collected(part.output))
-
-    return split_in_shards
+    return _wired(read_folder, split_part, collect, retries=0)
 
 
 def splits_the_same_shard(read_folder, split_part, collect):
-    @dsl.pipeline(name="split-in-shards")
-    def split_in_shards(
-        folder: str,
-        shards: list[str] = ["0/3", "1/3", "2/3"],  # noqa: B006
-    ) -> Dataset:
-        read = read_folder(folder=folder)
-        with dsl.ParallelFor(shards, parallelism=2):
-            part = split_part(documents=read.output, shard="0/3").set_retry(2)
-        return collect(parts=dsl.Collected(part.output)).outputs["chunks"]
-
-    return split_in_shards
+    return _wired(read_folder, split_part, collect, shard="0/3")
 
 
 def has_no_output(read_folder, split_part, collect):
@@ -440,26 +421,13 @@ split_step = split_part
 
 
 def takes_a_component_from_the_notebook(read_folder, split_part, collect):
-    @dsl.pipeline(name="split-in-shards")
-    def split_in_shards(
-        folder: str,
-        shards: list[str] = ["0/3", "1/3", "2/3"],  # noqa: B006
-    ) -> Dataset:
-        read = read_folder(folder=folder)
-        with dsl.ParallelFor(shards, parallelism=2) as shard:
-            part = split_step(documents=read.output, shard=shard).set_retry(2)
-        return collect(parts=dsl.Collected(part.output)).outputs["chunks"]
-
-    return split_in_shards
+    return _wired(read_folder, split_step, collect)
 
 
 MUTANTS = {
     "9.1": {
         hashes_with_a_secret: "the first 8 bytes of the digest",
-        takes_crc32: "the first 8 bytes of the digest",
-        takes_md5: "the first 8 bytes of the digest",
         takes_all_32_bytes: "the first 8 bytes of the digest",
-        takes_the_eighth_byte_alone: "the first 8 bytes of the digest",
         reads_from_the_small_end: "the most significant first",
         takes_8_hexadecimal_digits: "the first 8 bytes of the digest",
         leaves_out_other_letters: "in UTF-8 the name is the bytes",
@@ -470,7 +438,6 @@ MUTANTS = {
     },
     "9.2": {
         takes_json_from_the_notebook: "takes json from the notebook",
-        takes_a_helper_from_the_notebook: "takes _split from the notebook",
         appends_to_the_file: "what a failed attempt left is overwritten",
         keeps_what_was_there_for_an_empty_shard: "overwritten, also by nothing",
         sorts_by_name: "the others follow in the order of the file",
@@ -479,7 +446,6 @@ MUTANTS = {
         writes_text_without_records: "which is a line of JSON",
         cuts_smaller: "a longer document gives two chunks",
         forgets_the_metadata: "chunks.metadata",
-        counts_characters: "'chunks': 1",
         counts_all_documents: "'documents': 2",
         leaves_out_empty_documents: "an empty document is one document of no chunk",
         counts_in_floats: "counts are whole numbers",
@@ -494,6 +460,11 @@ MUTANTS = {
         compares_the_last_part: "the first part has 1 line and not 2",
         notices_only_what_is_lost: "a line too many",
         splits_at_every_separator: "only a line feed ends a line",
+        passes_over_what_is_wholly_lost: "all lines are missing",
+        passes_over_a_count_of_zero: "the metadata say 0 chunks",
+        counts_lines_with_text: "also an empty one",
+        drops_empty_lines: "also an empty one",
+        strips_the_lines: "as they are, blanks too",
         drops_equal_lines: "two equal lines are two chunks",
         appends_to_what_is_there: "what a failed attempt left is overwritten",
         writes_only_if_there_is_something: "overwritten, also by nothing",
