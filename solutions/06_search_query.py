@@ -468,8 +468,8 @@ curves = {"iterative scan": walked, "exact way": [(most, recall(exactly, nearest
 lab.show.lines(curves, "A filter that keeps one row in a thousand", across="hnsw.max_scan_tuples", up="recall")
 
 # %% [markdown]
-# Where the limit ends the walk, rows are missing again, and no message says so. The walk that may go on to the end finds five, though
-# not always the nearest five, and reads more than a hundred times as many pages as the exact way, which looks at a dozen rows.
+# Where the limit ends the walk, rows are missing again, and no message says so. The walk that may go on to the end finds what the
+# exact way finds, or nearly, and reads more than a hundred times as many pages. The exact way looks at a dozen rows.
 #
 # Iterative scan is still on. Now a threshold, once *inside* the statement and once around it.
 #
@@ -583,8 +583,8 @@ with lab.connect(autocommit=True) as fresh:
 
 # %% [markdown]
 # After five runs PostgreSQL begins to consider a generic plan, one for any value. It assumes an average repository and walks the
-# graph, where our documents are one row in a hundred: most of their five are missing. `plan_cache_mode = force_custom_plan` forbids
-# such plans. The library gets the same by not preparing a statement that has a filter.
+# graph, where our documents are one row in a hundred: the last search does not get its five. `plan_cache_mode = force_custom_plan`
+# forbids such plans. The library gets the same by not preparing a statement that has a filter.
 #
 # Last, a query of zeros, which an encoder that failed quietly may hand you, against the four vectors from the beginning.
 #

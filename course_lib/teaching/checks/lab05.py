@@ -1,32 +1,30 @@
 """Lab 05, a table for vectors: identity, upsert, whole documents, partitions.
 
-What the learner's SQL does in an empty schema is judged, never how it is written.
+What the learner's SQL does in an empty schema is judged, never how it is written. A failed call of
+5.2 and 5.3 is shown with the rows it met, in a table that goes away, so that it can be pasted.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import psycopg
 
-from course_lib.teaching.checks.probe import Probe, exercise
+from course_lib.teaching.checks.probe import Case, Probe, exercise
 from course_lib.teaching.checks.scratch import Scratch
 from course_lib.teaching.checks.values import written
 
 # The first check of a session also makes its database, and starts the server where none runs.
 TIME_LIMIT = 20
-CHUNKS = """
-CREATE TABLE chunks (
-    document_name text NOT NULL,
-    chunk_index   integer NOT NULL,
-    content       text NOT NULL,
-    embedding     vector(3) NOT NULL,
-    PRIMARY KEY (document_name, chunk_index)
+CHUNKS = (
+    "TABLE chunks (document_name text, chunk_index int, content text, embedding vector(3), "
+    "PRIMARY KEY (document_name, chunk_index))"
 )
-"""
 INSERT = "INSERT INTO chunks (document_name, chunk_index, content, embedding) VALUES "
 ALL = "SELECT document_name, chunk_index, content, embedding::text FROM chunks ORDER BY 1, 2"
+ONE = ("a.md", 0, "one", "[1,2,3]")
 PLACES = "SELECT document_name, chunk_index, content FROM chunks ORDER BY 1, 2"
 PARTITIONS = ["documentation", "issues"]
 INTO_PIECES = (
@@ -110,41 +108,46 @@ def _has_table(call: Probe, db: Scratch, statement: str, name: str) -> None:
     ),
 )
 def check_upsert(call: Probe) -> None:
-    """Write a new row, the same again, another text, another vector."""
+    """Write a new row, the same again, and each change of text or vector alone."""
     statement = call().returns(str)
+    more = ("a.md", 1, "two", "[4,5,6]"), ("b.md", 0, "one", "[1,2,3]")
     with call.scratch() as db:
-        db.execute(CHUNKS)
-        _upsert(db, statement, ("a.md", 0, "one", [1, 2, 3]), 1, "the row is new")
-        _upsert(db, statement, ("a.md", 1, "two", [4, 5, 6]), 1, "a.md has no chunk 1 yet")
-        _upsert(db, statement, ("b.md", 0, "one", [1, 2, 3]), 1, "b.md has no chunk yet")
-        _upsert(db, statement, ("a.md", 0, "one", [1, 2, 3]), 0, "the same row is there already")
-        db.rows(ALL).give(
-            [("a.md", 0, "one", "[1,2,3]"), ("a.md", 1, "two", "[4,5,6]"),
-             ("b.md", 0, "one", "[1,2,3]")],
-            because="an ingest that is repeated changes nothing",
-        )  # fmt: skip
-        _upsert(db, statement, ("a.md", 0, "ONE", [7, 8, 9]), 1, "text and vector changed")
-        _upsert(db, statement, ("a.md", 1, "two", [6, 5, 4]), 1, "the vector changed")
-        _upsert(db, statement, ("b.md", 0, "1", [1, 2, 3]), 1, "the text changed")
-        far = "the vector changed: it is twice as long, and a cosine does not see that"
-        _upsert(db, statement, ("b.md", 0, "1", [2, 4, 6]), 1, far)
-        db.rows(ALL).give(
-            [("a.md", 0, "ONE", "[7,8,9]"), ("a.md", 1, "two", "[6,5,4]"),
-             ("b.md", 0, "1", "[2,4,6]")],
-            because="the new version takes the place of the old one, and of no other row",
-        )  # fmt: skip
+        db.execute(f"CREATE {CHUNKS}")
+        _upsert(db, statement, [], ONE, 1, "the row is new")
+        _upsert(db, statement, [ONE], more[0], 1, "a.md has no chunk 1 yet")
+        _upsert(db, statement, [ONE], more[1], 1, "b.md has no chunk yet")
+        _upsert(db, statement, [ONE, *more], ONE, 0, "the same row is there already")
+        for text, vector, because in (
+            ("ONE", "[7,8,9]", "text and vector changed"),
+            ("one", "[3,2,1]", "the vector changed"),
+            ("one", "[2,4,6]", "the vector is twice as long, and a cosine does not see that"),
+            ("one", "[1.001,2,3]", "the vector changed, if only by 0.001"),
+            ("1", "[1,2,3]", "the text changed"),
+            ("two", "[1,2,3]", "the text changed, though it is as long as before"),
+            ("one ", "[1,2,3]", "the text changed: a blank is a character like any other"),
+            ("ONE", "[1,2,3]", "the text changed: 'ONE' is not 'one'"),
+            ("%", "[1,2,3]", "the text changed: a text is no pattern"),
+        ):
+            _upsert(db, statement, [ONE, more[0]], ("a.md", 0, text, vector), 1, because)
 
 
-def _upsert(db: Scratch, statement: str, row: tuple[Any, ...], touched: int, because: str) -> None:
-    """Run the learner's statement for one row and expect it to touch so many."""
+Row = tuple[str, int, str, str]
+"""Document, index, text and vector of a chunk."""
+
+
+def _upsert(
+    db: Scratch, statement: str, there: list[Row], row: Row, touched: int, because: str
+) -> None:
+    """Run the learner's statement for one row and expect it to touch so many, and no other."""
     document_name, chunk_index, content, embedding = row
     values = {
         "document_name": document_name,
         "chunk_index": chunk_index,
         "content": content,
-        "embedding": np.array(embedding, dtype=np.float32),
+        "embedding": np.array(embedding.strip("[]").split(","), dtype=np.float32),
     }
-    called = f"conn.execute(upsert_sql(), {written(values)}).rowcount"
+    _fill(db, there)
+    called = _pasted(there, f"print(db.execute(upsert_sql(), {_short(values)}).rowcount)")
     try:
         rowcount = db.connection.execute(statement.encode(), values).rowcount
     except psycopg.Error as error:
@@ -153,6 +156,36 @@ def _upsert(db: Scratch, statement: str, row: tuple[Any, ...], touched: int, bec
         db.probe.fail(called, got=str(error).split("\n")[0], expected=str(touched), because=because)
     if rowcount != touched:
         db.probe.fail(called, got=str(rowcount), expected=str(touched), because=because)
+    others = [other for other in there if other[:2] != row[:2]]
+    because = "the new version takes the place of the old one, and of no other row"
+    _holds(db, called, sorted([row, *others]), because)
+
+
+def _fill(db: Scratch, there: list[Row]) -> None:
+    db.execute("DELETE FROM chunks")
+    if there:
+        db.execute(_inserted(there))
+
+
+def _inserted(there: list[Row]) -> str:
+    return f"INSERT INTO chunks VALUES {', '.join(map(str, there))}"
+
+
+def _short(value: object) -> str:
+    return written(value).replace(".0,", ",").replace(".0]", "]")
+
+
+def _pasted(there: list[Row], *lines: str, more: Sequence[str] = ()) -> str:
+    """Return lines that meet these rows in a lab's cell: in a table that goes away again."""
+    made = "; ".join([f"CREATE TEMP {CHUNKS}", *([_inserted(there)] if there else []), *more])
+    head = "with lab.connect(autocommit=True) as db:"
+    return "\n    ".join([head, f'db.execute("{made}")', *lines])
+
+
+def _holds(db: Scratch, called: str, rows: list[Row], because: str) -> None:
+    """Expect the table to hold these rows after a call."""
+    asked = f'{called}\n    print(db.execute("TABLE chunks ORDER BY 1, 2").fetchall())'
+    db.runs(ALL, called=asked).give(rows, because=because)
 
 
 @exercise(
@@ -170,92 +203,117 @@ def _upsert(db: Scratch, statement: str, row: tuple[Any, ...], touched: int, bec
     ),
 )
 def check_replace_document(call: Probe) -> None:
-    """Write a page twice, then shorter, then empty, and fail in the middle."""
-    good = np.eye(3, dtype=np.float32)
+    """Write a page that is new, the same, shorter or empty, and fail in the middle."""
+    zero, one, two = (("a.md", i, text, "[1,2,3]") for i, text in enumerate(("zero", "one", "two")))
     with call.scratch() as db:
-        db.execute(CHUNKS)
-        db.execute(INSERT + "('b.md', 0, 'of another', '[1,1,1]'), ('b.md', 5, 'page', '[1,1,1]')")
-        page = db.connection
-        call(page, "a.md", ["one", "two", "three"], good).gives(
-            (3, 0), because="three new rows, nothing to delete"
-        )
-        other = [("b.md", 0, "of another"), ("b.md", 5, "page")]
-        whole = [("a.md", 0, "one"), ("a.md", 1, "two"), ("a.md", 2, "three"), *other]
-        db.rows(PLACES).give(whole, because="piece i of the contents is chunk_index i")
-        db.rows("SELECT embedding::text FROM chunks WHERE content = 'two'").give(
-            [("[0,1,0]",)], because="piece i of the contents has vectors[i]"
-        )
-        call(page, "a.md", ["one", "two", "three"], good).gives(
-            (0, 0), because="the same document once more changes nothing"
-        )
-        db.rows(PLACES).give(whole, because="the same document once more changes nothing")
-        _fails_whole(call, db, good, whole)
-        call(page, "a.md", ["one", "2"], good[:2]).gives(
-            (1, 1), because="chunk 1 has another text, and chunk 2 is stale"
-        )
-        shorter = [("a.md", 0, "one"), ("a.md", 1, "2"), *other]
-        db.rows(PLACES).give(shorter, because="other documents keep their rows")
-        _fails_at_the_end(call, db, good, shorter)
-        _obeys_its_caller(call, db, good, shorter)
-        call(page, "a.md", [], good[:0]).gives((0, 2), because="an empty document has no chunks")
-        db.rows(PLACES).give(other, because="other documents keep their rows")
-        _takes_odd_names(call, db, good)
+        db.execute(f"CREATE {CHUNKS}")
+        _replaces(call, db, [], ["zero", "one"], (2, 0), [zero, one],
+                  "both rows are new, and piece i of the contents is chunk_index i")  # fmt: skip
+        others = [("b.md", 0, "zero", "[1,2,3]"), ("b.md", 5, "five", "[1,2,3]")]
+        _replaces(call, db, others, ["zero"], (1, 0), [zero, *others],
+                  "one new row, nothing to delete: other documents keep their rows")  # fmt: skip
+        _replaces(call, db, [zero, one], ["zero", "one"], (0, 0), [zero, one],
+                  "the same document once more changes nothing")  # fmt: skip
+        _places_vectors(call, db)
+        _fails_whole(call, db, [zero, one, two])
+        _replaces(call, db, [zero, ("a.md", 1, "1", "[1,2,3]"), two], ["zero", "one"], (1, 1),
+                  [zero, one], "chunk 1 has another text, and chunk 2 is stale")  # fmt: skip
+        _fails_at_the_end(call, db, [zero, one])
+        _obeys_its_caller(call, db, [zero, one])
+        _replaces(call, db, [zero, one], [], (0, 2), [], "an empty document has no chunks")
+        quoted = "it's 100 %"
+        _replaces(call, db, [], [quoted], (1, 0), [(quoted, 0, quoted, "[1,2,3]")],
+                  "quotes and % are characters like any other: values are parameters",
+                  name=quoted)  # fmt: skip
+        others = [("A_C.md", 0, "zero", "[1,2,3]"), ("abc.md", 0, "zero", "[1,2,3]")]
+        _replaces(call, db, others, [], (0, 0), others,
+                  "'abc.md' and 'A_C.md' are other documents: a name is no pattern, and case "
+                  "counts", name="a_c.md")  # fmt: skip
 
 
-def _fails_whole(call: Probe, db: Scratch, good: Any, before: list[Any]) -> None:
-    """Fail at the second piece: of the first nothing must be left, and nothing deleted."""
-    vectors = [good[0], good[1][:2]]  # two numbers, where the table wants three
-    failed = call(db.connection, "a.md", ["new", "bad"], vectors)
-    failed.raises(Exception, because="whoever called it has to hear of the failure")
+def _called(call: Probe, db: Scratch, name: str, contents: list[str], vectors: Any) -> Case:
+    """Return the call, with `db` for its connection, as `_pasted` calls it."""
+    case = call(db.connection, name, contents, vectors)
+    case.label = f"replace_document(db, {name!r}, {contents}, {_short(vectors)})"
+    return case
+
+
+def _alike(contents: list[str]) -> Any:
+    return np.array([[1, 2, 3]] * len(contents), dtype=np.float32)
+
+
+def _replaces(
+    call: Probe, db: Scratch, there: list[Row], contents: list[str], expected: tuple[int, int],
+    left: list[Row], because: str, *, name: str = "a.md", vectors: Any = None,
+) -> None:  # fmt: skip
+    """Expect these counts, and these rows, of a call that met those `there`."""
+    _fill(db, there)
+    case = _called(call, db, name, contents, _alike(contents) if vectors is None else vectors)
+    case.label = _pasted(there, f"print({case.label})")
+    case.gives(expected, because=because)
+    _has_ended(case, db)
+    _holds(db, case.label, left, because)
+
+
+def _places_vectors(call: Probe, db: Scratch) -> None:
+    vectors = np.eye(3, dtype=np.float32)[:2]
+    left = [("a.md", 0, "zero", "[1,0,0]"), ("a.md", 1, "one", "[0,1,0]")]
+    because = "piece i of the contents has vectors[i]"
+    _replaces(call, db, [], ["zero", "one"], (2, 0), left, because, vectors=vectors)
+
+
+def _has_ended(case: Case, db: Scratch) -> None:
     status = db.connection.info.transaction_status.name
     if status != "IDLE":
-        call.fail(
-            failed.label,
+        case.probe.fail(
+            f"{case.label}\n    print(db.info.transaction_status.name)",
             got=f"a connection in state {status}",
             expected="a connection that can be used again",
             because="a transaction that was begun has to end, also where it fails",
         )
-    db.rows(PLACES).give(
-        before, because="the second vector was refused, so nothing at all may have changed"
-    )
 
 
-def _fails_at_the_end(call: Probe, db: Scratch, good: Any, before: list[Any]) -> None:
+def _fails(
+    call: Probe, db: Scratch, there: list[Row], contents: list[str], vectors: Any, because: str,
+    more: Sequence[str] = (),
+) -> None:  # fmt: skip
+    """Expect an exception, and of what was done before it nothing to be left."""
+    case = _called(call, db, "a.md", contents, vectors)
+    tried = f"try: print({case.label})", "except Exception as e: print(e)"
+    case.label = _pasted(there, *tried, more=more)
+    case.raises(Exception, because=f"{because}, and whoever called it has to hear of the failure")
+    _has_ended(case, db)
+    _holds(db, case.label, there, f"{because}: what was done before it is taken back")
+
+
+def _fails_whole(call: Probe, db: Scratch, there: list[Row]) -> None:
+    """Fail at the second piece: of the first nothing must be left, and nothing deleted."""
+    _fill(db, there)
+    vectors = [np.array(row, dtype=np.float32) for row in ([3, 2, 1], [3, 2])]
+    because = "the second vector was refused, as it has two numbers"
+    _fails(call, db, there, ["new", "bad"], vectors, because)
+
+
+def _fails_at_the_end(call: Probe, db: Scratch, there: list[Row]) -> None:
     """Refuse the DELETE of the stale chunk, by a bookmark that refers to it."""
-    db.execute(
-        "CREATE TABLE bookmarks (document_name text, chunk_index integer, "
-        "FOREIGN KEY (document_name, chunk_index) REFERENCES chunks)"
-    )
-    db.execute("INSERT INTO bookmarks VALUES ('a.md', 1)")
+    _fill(db, there)
+    marks = "TABLE marks (n text, i int, FOREIGN KEY (n, i) REFERENCES chunks)"
+    mark = "INSERT INTO marks VALUES ('a.md', 1)"
+    db.execute(f"CREATE {marks}; {mark}")
+    more = f"CREATE TEMP {marks}", mark
     because = "another table refers to chunk 1, so PostgreSQL refuses the DELETE"
-    call(db.connection, "a.md", ["new"], good[:1]).raises(psycopg.Error, because=because)
-    db.rows(PLACES).give(
-        before, because=f"{because}, and what was written before it has to be taken back, too"
-    )
-    db.execute("DROP TABLE bookmarks")
+    _fails(call, db, there, ["x"], _alike(["x"]), because, more)
+    db.execute("DROP TABLE marks")
 
 
-def _takes_odd_names(call: Probe, db: Scratch, good: Any) -> None:
-    """Write texts and names that hold what is special in SQL."""
-    db.execute("TRUNCATE chunks")
-    quoted = "it's 100 %"
-    call(db.connection, quoted, [quoted], good[:1]).gives(
-        (1, 0), because="quotes and % are characters like any other: values are parameters"
-    )
-    db.rows(PLACES).give([(quoted, 0, quoted)], because="a text is stored as it is")
-    db.execute("TRUNCATE chunks")
-    db.execute(INSERT + "('abc.md', 0, 'other', '[1,1,1]'), ('A_C.md', 0, 'other', '[1,1,1]')")
-    call(db.connection, "a_c.md", [], good[:0]).gives(
-        (0, 0),
-        because="'abc.md' and 'A_C.md' are other documents: a name is no pattern, and case counts",
-    )
-
-
-def _obeys_its_caller(call: Probe, db: Scratch, good: Any, before: list[Any]) -> None:
+def _obeys_its_caller(call: Probe, db: Scratch, there: list[Row]) -> None:
     """Inside a transaction of the caller's, whose rollback takes everything back."""
+    _fill(db, there)
     try:
         with db.connection.transaction(force_rollback=True):
-            case = call(db.connection, "a.md", ["x"], good[:1])
+            case = _called(call, db, "a.md", ["x"], _alike(["x"]))
+            inside = f"with db.transaction(force_rollback=True): print({case.label})"
+            case.label = _pasted(there, inside)
             case.gives((1, 1), because="inside its caller's transaction it works all the same")
     except psycopg.Error as error:  # its transaction was ended for it
         call.fail(
@@ -264,7 +322,7 @@ def _obeys_its_caller(call: Probe, db: Scratch, good: Any, before: list[Any]) ->
             expected="a transaction that its caller can still end",
             because="only whoever began a transaction may commit it",
         )
-    db.rows(PLACES).give(before, because="its caller rolled back, so nothing of it may be left")
+    _holds(db, case.label, there, "its caller rolled back, so nothing of it may be left")
 
 
 @exercise(

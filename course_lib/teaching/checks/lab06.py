@@ -24,6 +24,7 @@ from course_lib.teaching.checks.searched import (
     directions,
     fill,
     scans,
+    told,
     watch,
 )
 from course_lib.teaching.checks.values import written
@@ -187,6 +188,8 @@ def check_conditions(call: Probe) -> None:
             _passes(call, db, {"partition": "issues", "kind": ["x", attack]}, [], because)
         for kind in ("NOTE", ["NOTE"]):
             _passes(call, db, {"kind": kind}, [], "'note' is not 'NOTE': the value itself is meant")
+        for kind in (" note", [" note"]):
+            _passes(call, db, {"kind": kind}, [], "a blank is a character like any other")
         for kind in ("n%", "not_", ["n%"]):
             _passes(call, db, {"kind": kind}, [], "% and _ are characters like any other")
         for attack in ("true OR kind", 'kind" = "kind" OR "kind'):
@@ -318,9 +321,9 @@ def check_search_filtered(call: Probe) -> None:
         db.connection.row_factory = namedtuple_row
         _few_rows(call, db, rows)
         _thresholds(call, db, rows)
-        _many_rows(call, db, notices)
+        _many_rows(call, db, rows, notices)
         _short_walks(call, db, rows)
-        _leaves_nothing_behind(call, db)
+        _leaves_nothing_behind(call, db, rows)
 
 
 def _few_rows(call: Probe, db: Scratch, rows: list[Any]) -> None:
@@ -333,6 +336,8 @@ def _few_rows(call: Probe, db: Scratch, rows: list[Any]) -> None:
     _did_not_walk(case, db, walks, "three rows pass, which is up to few=3")
     case = _finds(call, db, rows, rare, "three rows pass", top_k=2, few=2)
     _walked(case, db, walks, "three rows pass, more than few=2")
+    _finds(call, db, rows, rare, "three rows pass; few says how to look for them, not how many",
+           top_k=3, few=2)  # fmt: skip
     _finds(call, db, rows, rare, "only three rows pass", top_k=50)
     _finds(call, db, rows, {"kind": "none such"}, "no row passes", top_k=5)
     equal = "all three are equally near: equals come by chunk index"
@@ -349,7 +354,7 @@ def _thresholds(call: Probe, db: Scratch, rows: list[Any]) -> None:
     edge = "one row is 0.5 similar, which is at least 0.5; the other is 0.4996, which is not"
     _finds(call, db, rows, {"kind": "edge"}, edge, threshold=0.5)
     _, before, _ = scans(db)
-    case = call(db.connection, EAST, {}, 5, 0.999, 100)
+    case = _called(call, db, rows, {}, 5, 0.999, 100)
     found = _rows(case)
     case.holds(all(row[3] >= 0.999 for row in found), "rows that are at least 0.999 similar")
     if scans(db)[1] > before + 1:  # the one that counted
@@ -362,10 +367,10 @@ def _thresholds(call: Probe, db: Scratch, rows: list[Any]) -> None:
         )
 
 
-def _many_rows(call: Probe, db: Scratch, notices: list[str]) -> None:
+def _many_rows(call: Probe, db: Scratch, rows: list[Any], notices: list[str]) -> None:
     walks, _, read = scans(db)
     modes = watch(db.connection)
-    case = call(db.connection, EAST, {}, 5, -1.0, 100)
+    case = _called(call, db, rows, {}, 5, -1.0, 100)
     modes = list(modes)
     found = _rows(case)
     scores = [row[3] for row in found]
@@ -375,7 +380,7 @@ def _many_rows(call: Probe, db: Scratch, notices: list[str]) -> None:
         because="2,200 rows qualify",
     )
     _walked(case, db, walks, "2,200 rows qualify, more than few=100")
-    if scans(db)[2] - read >= len(crowd()):
+    if scans(db)[2] - read >= len(rows):
         call.fail(
             case.label,
             got="a count that read all 2,200 rows",
@@ -401,7 +406,7 @@ def _many_rows(call: Probe, db: Scratch, notices: list[str]) -> None:
 def _short_walks(call: Probe, db: Scratch, rows: list[Any]) -> None:
     far = {"kind": "far"}  # at the other end of the graph
     _, before, _ = scans(db)
-    case = call(db.connection, EAST, far, 5, -1.0, 100)
+    case = _called(call, db, rows, far, 5, -1.0, 100)
     case.holds(len(_rows(case)) == 5, "five rows", because="200 rows pass the filter")
     if scans(db)[1] > before + 1:  # the one that counted
         call.fail(
@@ -412,6 +417,8 @@ def _short_walks(call: Probe, db: Scratch, rows: list[Any]) -> None:
         )
     db.execute("SET hnsw.max_scan_tuples = 60")
     _finds(call, db, rows, far, "the walk gave up after 60 rows; 200 pass the filter")
+    two = "the walk gave up after 60 rows and came back with two; 202 pass the filter"
+    _finds(call, db, rows, {"kind": ["near", "far"]}, two)
     db.execute("RESET hnsw.max_scan_tuples")
 
 
@@ -433,20 +440,45 @@ def _walked(case: Case, db: Scratch, walks: int, because: str) -> None:
     )
 
 
-def _leaves_nothing_behind(call: Probe, db: Scratch) -> None:
+def _leaves_nothing_behind(call: Probe, db: Scratch, rows: list[Any]) -> None:
+    """Search, and fail in the walk, where the session has a setting of its own."""
+    three = np.array([1, 0, 0], dtype=np.float32)  # the table's vectors have four numbers
+    for query, ending in ((EAST, "a search"), (three, "a search that failed")):
+        for scan in ("off", "relaxed_order"):
+            db.execute(f"SET hnsw.iterative_scan = {scan}")
+            case = _called(call, db, rows, {}, 5, -1.0, 100, query=query)
+            case.label = f'conn.execute("SET hnsw.iterative_scan = {scan}"); {case.label}'
+            _left(case, db, (scan, "on", "IDLE"), ending)
+    db.execute("RESET hnsw.iterative_scan")
+
+
+def _left(case: Case, db: Scratch, expected: tuple[str, str, str], ending: str) -> None:
+    status = db.connection.info.transaction_status.name
+    if status == "INERROR":
+        db.connection.rollback()
     row = db.execute(
         "SELECT current_setting('hnsw.iterative_scan') AS scan, "
         "current_setting('enable_indexscan') AS index"
     ).fetchone()
-    status = db.connection.info.transaction_status.name
-    if row is None or tuple(row) != ("off", "on") or status != "IDLE":
-        call.fail(
-            call.called,
-            got=f"a connection left in state {status}, with hnsw.iterative_scan = "
-            f"{row[0] if row else '?'}",
-            expected="a connection as it was before",
-            because="settings apply to this search alone",
+    found = (*(row or ("?", "?")), status)
+    if found != expected:
+        says = "hnsw.iterative_scan = {}, enable_indexscan = {}, and the connection {}"
+        case.probe.fail(
+            case.label,
+            got=says.format(*found),
+            expected=says.format(*expected),
+            because=f"settings apply to this search alone: after {ending} they are as before",
         )
+
+
+def _called(
+    call: Probe, db: Scratch, rows: list[Any], filters: dict[str, Any], *args: Any,
+    query: Any = EAST, **kwargs: Any,
+) -> Case:  # fmt: skip
+    """Return the call; its label says what the table holds that it met."""
+    case = call(db.connection, query, filters, *args, **kwargs)
+    case.label = f"{case.label}\n{told(rows, filters)}"
+    return case
 
 
 def _finds(
@@ -464,7 +496,7 @@ def _finds(
     given: dict[str, float] = {"top_k": top_k, "few": few}
     if threshold is not None:
         given["threshold"] = threshold
-    case = call(db.connection, EAST, filters, **given)
+    case = _called(call, db, rows, filters, **given)
     found = [(row[0], row[1]) for row in _rows(case)]
     best = brute_force(rows, filters)[:top_k]
     least = 0.0 if threshold is None else threshold

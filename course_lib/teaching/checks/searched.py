@@ -29,7 +29,7 @@ EAST = np.array([1, 0, 0, 0], dtype=np.float32)
 
 def crowd() -> list[tuple[str, str, int, npt.NDArray[np.float32]]]:
     """Return 2,200 rows: many anywhere, 200 far from the query, and a few of each other kind."""
-    many = directions(1_989)
+    many = directions(1_987)
     angles = np.linspace(2.0, 3.0, 200)[:, None]  # from the query: 114 degrees and more
     aside = directions(200)[:, 1:]
     aside /= np.linalg.norm(aside, axis=1, keepdims=True)
@@ -38,13 +38,27 @@ def crowd() -> list[tuple[str, str, int, npt.NDArray[np.float32]]]:
     odd = np.array([[0, 0, 0, 0], [3, 0, 4, 0], [-3, 4, 0, 0]], dtype=np.float32)
     edge = np.array([[1, 1, 1, 1], [0.999, 1, 1, 1]], dtype=np.float32)  # 0.5, and 0.4996
     tied = np.array([[3, 4, 0, 0]] * 3, dtype=np.float32)
-    groups = {"many": many, "far": far, "rare": rare, "odd": odd, "edge": edge, "tied": tied}
+    near = np.array([[1, 0.01, 0, 0], [1, 0, 0.02, 0]], dtype=np.float32)
+    groups = {"many": many, "far": far, "near": near, "rare": rare, "odd": odd, "edge": edge}
     rows = [
         (kind, f"{kind}.md", index, vector.astype(np.float32))
-        for kind, vectors in groups.items()
+        for kind, vectors in (groups | {"tied": tied}).items()
         for index, vector in enumerate(vectors)
     ]
     return [rows[i] for i in np.random.default_rng(6).permutation(len(rows))]
+
+
+def told(rows: list[Any], filters: dict[str, Any]) -> str:
+    """Return as a comment what a hidden table holds, and which of its rows pass the filters."""
+    kinds = filters.get("kind", [])
+    parts = []
+    for kind in [kinds] if isinstance(kinds, str) else kinds:
+        found = sorted((index, vector) for each, _, index, vector in rows if each == kind)
+        vectors = ", ".join(f"[{', '.join(f'{x:g}' for x in vector)}]" for _, vector in found[:5])
+        where = "more than 90 degrees from the query" if len(found) > 5 else vectors or "none"
+        parts.append(f"{len(found)} of kind {kind!r}: {where}")
+    passing = "; ".join(parts) or "all pass"
+    return f"# in the check's own table of {len(rows):,} rows, with vectors of 4 numbers; {passing}"
 
 
 def directions(count: int) -> npt.NDArray[np.float32]:

@@ -121,7 +121,10 @@ CLAIMS = (
     Claim(
         "one word in common is enough",
         STRANGERS,
-        holds=lambda shown: all("train" in line for line in shown.splitlines()[:2]),
+        holds=lambda shown: (
+            len(shown.splitlines()) == 4
+            and ["train" in line for line in shown.splitlines()] == [True, True, False, False]
+        ),
     ),
     Claim(
         "Here no answer survives it",
@@ -221,10 +224,10 @@ CLAIMS = (
         holds=lambda shown: _curve(shown, "iterative scan")[0] < 0.3,
     ),
     Claim(
-        "finds five, though not always the nearest five",
+        "finds what the exact way finds, or nearly",
         LIMITED,
         holds=lambda shown: (
-            0.8 < _curve(shown, "iterative scan")[1] < 1 and _curve(shown, "exact way") == (1, 1)
+            _curve(shown, "iterative scan")[1] > 0.8 and _curve(shown, "exact way") == (1, 1)
         ),
     ),
     Claim(
@@ -249,10 +252,10 @@ CLAIMS = (
         ),
     ),
     Claim(
-        "most of their five are missing",
+        "the last search does not get its five",
         "prepared = ",
         holds=lambda shown: (
-            numbers(shown, "rows:")[:-1] == [5] * 11 and numbers(shown, "rows:")[-1] < 3
+            numbers(shown, "rows:")[:-1] == [5] * 11 and numbers(shown, "rows:")[-1] < 5
         ),
     ),
     Claim(

@@ -120,6 +120,36 @@ def compares_directions():
     )
 
 
+def _writes_where(condition):
+    return CONFLICT + (
+        "DO UPDATE SET content = excluded.content, embedding = excluded.embedding "
+        f"WHERE {condition} OR chunks.embedding <> excluded.embedding"
+    )
+
+
+def compares_lengths():
+    return _writes_where("length(chunks.content) <> length(excluded.content)")
+
+
+def compares_without_blanks():
+    return _writes_where("trim(chunks.content) <> trim(excluded.content)")
+
+
+def compares_the_text_as_a_pattern():
+    return _writes_where("chunks.content NOT LIKE excluded.content")
+
+
+def compares_the_text_in_any_case():
+    return _writes_where("chunks.content NOT ILIKE excluded.content")
+
+
+def overlooks_a_small_change():
+    return CONFLICT + (
+        "DO UPDATE SET content = excluded.content, embedding = excluded.embedding "
+        "WHERE chunks.content <> excluded.content OR chunks.embedding <-> excluded.embedding > 0.01"
+    )
+
+
 def counts_all_its_placeholders():
     return re.sub(r"%\(\w+\)s", "%s", UPSERT)
 
@@ -428,29 +458,34 @@ MUTANTS = {
     "5.2": {
         only_inserts: "duplicate key",
         does_nothing_on_conflict: "text and vector changed",
-        forgets_the_vector: "the vector changed",
+        forgets_the_vector: "takes the place of the old one",
         compares_the_text_alone: "the vector changed",
         compares_the_vector_alone: "the text changed",
         compares_directions: "a cosine does not see that",
+        compares_lengths: "though it is as long as before",
+        compares_without_blanks: "a blank is a character like any other",
+        compares_the_text_as_a_pattern: "a text is no pattern",
+        compares_the_text_in_any_case: "'ONE' is not 'one'",
+        overlooks_a_small_change: "if only by 0.001",
         counts_all_its_placeholders: "values are passed by name",
         always_writes: "the same row is there already",
         wants_both_to_differ: "the vector changed",
         keeps_the_old_row: "takes the place of the old one",
         conflicts_on_the_document_alone: "no unique or exclusion constraint",
-        updates_the_whole_document: "the same row is there already",
+        updates_the_whole_document: "and of no other row",
         counts_its_placeholders: "values are passed by name",
     },
     "5.3": {
         has_no_transaction: "the second vector was refused",
         deletes_first_without_transaction: "the second vector was refused",
-        deletes_after_the_transaction: "has to be taken back, too",
+        deletes_after_the_transaction: "PostgreSQL refuses the DELETE: what was done",
         deletes_by_pattern: "a name is no pattern",
         deletes_in_any_case: "case counts",
         writes_the_name_into_the_statement: "values are parameters",
         has_a_transaction_a_piece: "the second vector was refused",
         never_deletes: "chunk 2 is stale",
         deletes_one_too_few: "chunk 2 is stale",
-        deletes_of_every_document: "three new rows, nothing to delete",
+        deletes_of_every_document: "other documents keep their rows",
         deletes_all_and_writes_again: "once more changes nothing",
         swallows_the_error: "has to hear of the failure",
         leaves_its_transaction_open: "a connection that can be used again",
@@ -458,7 +493,7 @@ MUTANTS = {
         counts_the_pieces: "once more changes nothing",
         numbers_from_one: "piece i of the contents is chunk_index i",
         breaks_on_an_empty_document: "an empty document has no chunks",
-        returns_none: "three new rows, nothing to delete",
+        returns_none: "both rows are new",
     },
     "5.4": {
         leaves_the_partition_out_of_the_key: "partition",

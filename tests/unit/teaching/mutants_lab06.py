@@ -143,6 +143,10 @@ def compares_in_any_case(filters):
     return _like("{}::text ILIKE {}::text", filters)
 
 
+def compares_without_blanks(filters):
+    return _like("trim({}::text) = trim({}::text)", filters)
+
+
 def compares_patterns(filters):
     return _like("{}::text LIKE {}::text", filters)
 
@@ -293,6 +297,47 @@ def leaves_the_setting_behind(conn, query, filters, top_k=5, threshold=0.0, few=
     return _above(_search(conn, query, filters, top_k, few, before=before), threshold)
 
 
+def _sets_for_a_while(conn, query, filters, top_k, threshold, few, after):
+    before = ITERATIVE.replace("LOCAL ", "")
+    rows = _above(_search(conn, query, filters, top_k, few, before=before), threshold)
+    conn.execute(after)
+    return rows
+
+
+def resets_the_setting(conn, query, filters, top_k=5, threshold=0.0, few=10_000):
+    after = "RESET hnsw.iterative_scan"
+    return _sets_for_a_while(conn, query, filters, top_k, threshold, few, after)
+
+
+def switches_it_off_in_a_transaction(conn, query, filters, top_k=5, threshold=0.0, few=10_000):
+    after = "SET hnsw.iterative_scan = off"
+    with conn.transaction():
+        return _sets_for_a_while(conn, query, filters, top_k, threshold, few, after)
+
+
+def restores_it_where_nothing_fails(conn, query, filters, top_k=5, threshold=0.0, few=10_000):
+    now = conn.execute("SHOW hnsw.iterative_scan").fetchone()[0]
+    after = f"SET hnsw.iterative_scan = {now}"
+    return _sets_for_a_while(conn, query, filters, top_k, threshold, few, after)
+
+
+def looks_at_all_after_an_empty_walk(conn, query, filters, top_k=5, threshold=0.0, few=10_000):
+    with conn.transaction():
+        conn.execute(ITERATIVE)
+        rows = []
+        if _count(conn, filters, few) > few:
+            rows = _nearest(conn, filters, BY_INDEX, top_k, query)
+        if not rows:
+            rows = _nearest(conn, filters, BY_LOOKING, top_k, query)
+    return _above(rows, threshold)
+
+
+def gives_no_more_than_few(conn, query, filters, top_k=5, threshold=0.0, few=10_000):
+    with conn.transaction():
+        rows = _search(conn, query, filters, min(top_k, few), few, before=ITERATIVE)
+    return _above(rows, threshold)
+
+
 def puts_the_threshold_inside(conn, query, filters, top_k=5, threshold=0.0, few=10_000):
     with conn.transaction():
         return _search(conn, query, filters, top_k, few, INSIDE, ITERATIVE, threshold=threshold)
@@ -413,6 +458,7 @@ MUTANTS = {
         drops_empty_lists: "nothing is an element of an empty list",
         compares_with_none: "None means anything",
         compares_in_any_case: "'note' is not 'NOTE'",
+        compares_without_blanks: "a blank is a character like any other",
         compares_patterns: "% and _ are characters like any other",
         knows_no_lists: "a list lets pass what is one of its elements",
         joins_with_or: "a row has to pass both filters",
@@ -444,6 +490,11 @@ MUTANTS = {
         trusts_the_iterative_scan: "the walk gave up after 60 rows",
         forgets_the_iterative_scan: "that is what hnsw.iterative_scan is for",
         sets_it_outside_a_transaction: "outside a transaction SET LOCAL has no effect",
+        looks_at_all_after_an_empty_walk: "came back with two",
+        gives_no_more_than_few: "few says how to look for them",
+        resets_the_setting: "after a search they are as before",
+        switches_it_off_in_a_transaction: "after a search they are as before",
+        restores_it_where_nothing_fails: "after a search that failed they are as before",
         leaves_the_setting_behind: "settings apply to this search alone",
         puts_the_threshold_inside: "a vector of zeros, whose similarity is NaN",
         forgets_the_threshold: "a vector of zeros, whose similarity is NaN",
