@@ -45,7 +45,7 @@ def not_the_learners(exercise: Exercise, given: Any) -> str:
     if any(inner is one for one in _HANDED_OUT) or module.startswith("course_lib."):
         return f"was given the course's {name}: run the cell with your answer, then this one"
     shell = notebook_shell()
-    if _watch is not None and name in _watch.stale and shell.user_ns.get(name) is given:
+    if _watch is not None and _watch.is_stale(name) and shell.user_ns.get(name) is given:
         return (
             f"was given an older {name}: its cell was run again and did not define it. "
             "Look at the error there, run the cell, then this one"
@@ -63,7 +63,7 @@ def watch(names: Iterable[str]) -> None:
         _watch = _Watch(shell)
         shell.events.register("post_run_cell", _watch.after_cell)
     for name in names:
-        _watch.seen.setdefault(name.split(".")[0], MISSING)
+        _watch.add(name.split(".")[0])
 
 
 def notebook_shell() -> Any:
@@ -78,23 +78,29 @@ class _Watch:
     """
 
     def __init__(self, shell: Any) -> None:
-        self.shell = shell
-        self.seen: dict[str, Any] = {}
-        self.cells: dict[str, str | None] = {}
-        self.stale: set[str] = set()
+        self._shell = shell
+        self._objects: dict[str, Any] = {}
+        self._cells: dict[str, str | None] = {}
+        self._stale: set[str] = set()
+
+    def add(self, name: str) -> None:
+        self._objects.setdefault(name, MISSING)
+
+    def is_stale(self, name: str) -> bool:
+        return name in self._stale
 
     def after_cell(self, result: Any) -> None:
         cell = getattr(result.info, "cell_id", None)
-        for name, before in self.seen.items():
-            now = self.shell.user_ns.get(name, MISSING)
+        for name, before in self._objects.items():
+            now = self._shell.user_ns.get(name, MISSING)
             if now is not before:
-                self.seen[name], self.cells[name] = now, cell
-                self.stale.discard(name)
-            elif cell is not None and cell == self.cells.get(name):
+                self._objects[name], self._cells[name] = now, cell
+                self._stale.discard(name)
+            elif cell is not None and cell == self._cells.get(name):
                 # An import that is run again gives the same object, and is no fault.
                 speaks_of_it = re.search(rf"\b{re.escape(name)}\b", result.info.raw_cell)
                 if not (result.success and speaks_of_it):
-                    self.stale.add(name)
+                    self._stale.add(name)
 
 
 _watch: _Watch | None = None
