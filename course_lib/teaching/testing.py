@@ -21,7 +21,7 @@ from course_lib.settings import project_root
 
 CLASSROOM = "tests/unit/teaching"
 TWICE = "build/twice"
-NBVAL = ("--nbval-lax", "--nbval-cell-timeout", "600", "-p", "course_lib.teaching.claims.in_nbval")
+NBVAL = ("--nbval", "--nbval-cell-timeout", "600", "-p", "course_lib.teaching.claims.in_nbval")
 
 
 @dataclass(frozen=True)

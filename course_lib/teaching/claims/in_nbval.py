@@ -1,6 +1,6 @@
 """A plugin for pytest with nbval: after a notebook's last cell has run, its lab's claims must hold.
 
-`python -m pytest --nbval-lax -p course_lib.teaching.claims.in_nbval solutions`
+`python -m pytest --nbval -p course_lib.teaching.claims.in_nbval solutions`
 """
 
 from __future__ import annotations
