@@ -391,8 +391,8 @@ print("Windows        ", blank_line_ends(windows))
 print("its separators ", blank_line_ends(windows, ("\r\n\r\n", "\r\n", ". ", " ", "")))
 
 # %% [markdown]
-# `"\n\n"` does not occur in `"\r\n\r\n"`: on Windows text the strongest separator is never found, and nothing warns you. Where
-# such files come in, give their own separators.
+# `"\n\n"` does not occur in `"\r\n\r\n"`: on Windows text the strongest separator is never found, and nothing warns you. Where a
+# chunk ends at a blank line all the same, its line end was the last that fitted. Where such files come in, give their own separators.
 #
 # Two more texts without any separator: one letter again and again, and two letters. The first list holds the true starts, the
 # second what `find` takes for them.

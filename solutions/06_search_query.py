@@ -28,8 +28,9 @@ lab.show.pipeline("search")
 # ## Five, please
 #
 # Imagine a whole company in one table: [chunks](../labs/GLOSSARY.md#chunk) of our five documents, of a handbook and of a forum.
-# The last two are stand-ins, with nine comments to a page. Each of their [vectors](../labs/GLOSSARY.md#vector) is a real one, moved
-# in directions in which real texts differ, so that it looks like the vector of a text.
+# We have no handbook and no forum, so 12,000 rows are made up, with nine comments to a page (`doc-section`). Each gets the
+# [vector](../labs/GLOSSARY.md#vector) of a real chunk, changed a little. More than half of the comments and 12 of the pages are old: their
+# `namespace` is `archive`.
 
 # %% tags=["nbval-check-output"]
 from course_lib.loader import read_documents, split_document
@@ -74,7 +75,8 @@ for row in conn.execute("SELECT repo_slug, kind, count(*) FROM document_chunks G
     print(*row)
 
 # %% [markdown]
-# They are all in one partition, and its [HNSW](../labs/GLOSSARY.md#hnsw) index is one with pgvector's defaults.
+# They are all in one partition, with an [HNSW](../labs/GLOSSARY.md#hnsw) index that has pgvector's default settings. An index is
+# built with some chance, so that in this lab counts of rows and pages may differ a little from one run to the next.
 #
 # Now pages are wanted and no comments: `WHERE kind = 'doc-section'`. All the questions about our documents are asked, each for the
 # five nearest.
@@ -128,7 +130,7 @@ for name, distance in conn.execute("SELECT name, embedding <=> '[1,2,2]' FROM ti
 
 # %% [markdown]
 # The inner products are 18, 2, 14 and 0. So the distance of *c* is 1 − 14 / (3 · 5); *a* points the same way, and that it is twice as
-# long does not matter; *d* is perpendicular. People expect a score that is large for near, so results carry the
+# long does not matter; *d* is perpendicular. People expect a large score for what is near, so results carry the
 # [similarity](../labs/GLOSSARY.md#similarity-score), 1 − distance.
 #
 # ## Exercise 6.1: the plain query
@@ -184,7 +186,7 @@ lab.show.plan(conn.execute("EXPLAIN (ANALYZE) " + nearest_sql(), values).fetchal
 
 # %% [markdown]
 # To read a [plan](../labs/GLOSSARY.md#query-plan), begin with its innermost lines. The index scan gives rows by distance, and few of
-# them ever reach the sorts above it.
+# them leave it, because LIMIT stops it early. The other scans are those of the other partitions, which hold next to nothing.
 #
 # ## A threshold
 #
@@ -205,8 +207,9 @@ for similarity, text in sorted(zip(strange, strangers, strict=True), reverse=Tru
     print(f"{similarity:.2f}  {text}")
 
 # %% [markdown]
-# Models are *trained*, and one word in common is enough. Now every threshold from 0 to 0.7: how many strangers does it turn away,
-# and how many of our own questions keep their answer among the first five?
+# Our documents speak of *training* models, and one word in common is enough, although *train* means something else here. Now every
+# threshold from 0 to 0.7: how many strangers does it turn away, and how many of our own questions keep their answer among the first
+# five?
 
 # %%
 own = queries @ vectors.T
@@ -226,7 +229,7 @@ print(f"at {best}: {dict(keep)[best]:.0%} keep their answer, {dict(turn_away)[be
 lab.show.lines(curves, "What a threshold does", across="threshold", up="share")
 
 # %% [markdown]
-# "Take 0.7" is advice you will read. Here no answer survives it, right ones included: every model has a scale of its own. Even at the
+# "Take 0.7" is advice you will read. Here it turns away every answer, even the right ones: every model has a scale of its own. Even at the
 # best threshold both sides lose something. Set it low, and from your own questions.
 
 # %% [markdown]
@@ -338,7 +341,8 @@ def recall_at_k(found: list, exact: list, k: int) -> float:
     """Return which share of the exact scan's first k rows an index has found.
 
     `found` and `exact` hold rows, best first; only the first k of each count, and their order does
-    not matter. The exact scan may have fewer than k rows; if it has none, the recall is 1.
+    not matter. A row that comes twice counts once. The exact scan may have fewer than k rows; if it
+    has none, the recall is 1.
 
     Examples
     --------
@@ -390,10 +394,10 @@ def pages(statement, queries=queries):
 # divided by 1,000, as pgvector suggests. The truth comes from an [exact scan](../labs/GLOSSARY.md#exact-scan). In SQL, `+ 0` after the
 # distance is enough: no index is sorted by that.
 #
-# Times differ from machine to machine. What does not is how many pages of 8 kB a search reads: PostgreSQL counts them for you as
-# its *buffers*.
+# Times differ from machine to machine. The number of pages of 8 kB that a search reads hardly does: PostgreSQL counts them for you
+# as its *buffers*.
 #
-# > **Predict.** `ef_search` from 10 to 200, `probes` from 1 to 6. Which index finds more for as many pages?
+# > **Predict.** `ef_search` from 10 to 200, `probes` from 1 to 6. Which index finds more for the same number of pages?
 
 # %%
 conn.execute("SET max_parallel_workers_per_gather = 0")  # one process each: a fair comparison
@@ -417,8 +421,8 @@ lab.show.recall_latency(points, "The ten nearest of 12,000")
 
 # %% [markdown]
 # With `ef_search` at 40, HNSW finds more than IVFFlat with 3 probes, and reads fewer pages. Which one is quicker for the same recall on
-# your machine? That depends on the data and on the size of the table, too, so measure yours. Common to both: the first turns of a
-# knob are cheap, and the last per cent is dear.
+# your machine? That depends on the data and on the size of the table, too, so measure yours. Common to both: the first
+# steps cost little, and the last per cent costs a lot.
 #
 # ## Back to the failure
 #
@@ -435,7 +439,7 @@ for name, statement in {"sections": sections, "archived sections": archived}.ite
         print(f"{name:18} {mode:13} {np.mean(rows_found(statement)):.2f} of 5 rows  {pages(statement):6,.0f} pages")
 
 # %% [markdown]
-# All five, and for the sections it costs few pages more. For the archived ones the walk reads more pages than an exact scan. Here are
+# All five, and for the sections it costs only a few more pages. For the archived ones the walk reads more pages than an exact scan. Here are
 # four plans: without a filter, for sections, for archived sections, and for our own repository. Compare what was expected, what was
 # found, and how many rows the filter removed.
 
@@ -652,7 +656,8 @@ for each in [each for each in questions if each.id in ("q18", "q38", "q56")]:
     print(f"{each.question}\n  the answer by meaning: number {near}; by words: {said}; by both: {both}")
 
 # %% [markdown]
-# A search for words lifts one of the three to the top, and puts another further down, as its answer uses other words than the question.
+# A search for words lifts one of the three to the top, and puts the other two further down: their answers use other words than the
+# questions. Yet both together have all three among the first five.
 # The two scores cannot be added, because each has a scale of its own. The *places* can:
 # [reciprocal rank fusion](../labs/GLOSSARY.md#reciprocal-rank-fusion) gives every chunk 1 / (60 + place) from each ranking.
 # A chunk that is third by meaning and first by words gets 1/63 + 1/61, more than one that only one of them likes.

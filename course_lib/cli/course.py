@@ -66,8 +66,8 @@ def start(
 
     path, is_new = start_lab(number)
     shown = path.relative_to(project_root())
-    there = "is there already and stays as it is; to have the lab anew, rename or delete it first"
-    typer.echo(f"{shown} {'is ready' if is_new else there}")
+    there = "is there and stays as it is; to have the lab anew, rename or delete it first"
+    typer.echo(f"{shown} {'is ready, and so are the labs that it leads to' if is_new else there}")
     typer.echo("Open it with `make lab` (or `course lab`).")
 
 

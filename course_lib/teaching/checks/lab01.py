@@ -37,7 +37,8 @@ WINDOWS = PROSE.replace("\n", "\r\n")
 def check_find_cut(call: Probe) -> None:
     """Take one case a rule: strongest first, last of its kind, wholly within, after the floor."""
     call("ab cd. ef gh", 0, 8).gives(
-        7, because="the chunk ends after '. ', which begins at 5 and stays with its chunk"
+        7,
+        because="'. ' is the strongest separator in reach; it ends at 7 and stays with its chunk",
     )
     call("ab. cd ef gh", 0, 8).gives(
         4, because="'. ' is stronger than ' ', and it is these two characters: no other and a space"
@@ -370,6 +371,12 @@ def keeps_the_laws(case: Case, text: str, size: int, overlap: int) -> None:
             because="offsets are counted: the same text may stand in several places",
         )
     begin, end = (spans[0].start, spans[-1].end) if spans else (0, 0)
+    case.holds(
+        end <= len(text),
+        f"a last span that ends at {len(text)}",
+        got=f"it ends at {end}: {spans}",
+        because=f"the text has {len(text)} characters; what is left and fits is the last span",
+    )
     case.holds(
         begin == 0 and end == len(text),
         f"spans from 0 to {len(text)}",

@@ -17,8 +17,8 @@ LONG = 600
 """Characters of a call that a message shows; of a longer one it shows the beginning and the end."""
 
 GO_ON = (
-    "To go on without it: select the next cell, then Run > Run Selected Cell and All Below. "
-    "The lab takes the course's version."
+    "To go on without it: select the cell after the hint, then Run > Run Selected Cell and All "
+    "Below. The lab takes the course's version."
 )
 
 
