@@ -63,12 +63,12 @@ def torn_documents(conn: psycopg.Connection[Any], embedder: EmbeddingClient) -> 
     torn = []
     for *key, content, settings in conn.execute(f"SELECT {KEY}, content, settings FROM documents"):
         name = key[4]
-        sizes = dict(pair.split("=") for pair in settings.split())
+        # Those that its parser uses, which for a manifest are none.
+        sizes = {name: int(size) for name, size in (pair.split("=") for pair in settings.split())}
         chunks = registry.parse(
             Document(Path(name), name, content),
             TenantContext(tenant=key[1], repo=key[2], branch=key[3]),
-            chunk_size=int(sizes["chunk_size"]),
-            chunk_overlap=int(sizes["chunk_overlap"]),
+            **sizes,
         )
         vectors = embedder.encode([chunk.embedded_text for chunk in chunks])
         found = stored.pop(tuple(key), [])
