@@ -6,9 +6,9 @@ the tests do so after every execution. Whoever writes claims reads `lab06.py` as
 
     CLAIMS = (
         Claim(
-            "and nobody notices",
+            "some lists are just shorter",
             "counts = rows_found(sections)",
-            holds=lambda shown: numbers(shown, "5 rows") < [63],
+            holds=lambda shown: numbers(shown)[0] > 0,
         ),
     )
 """
