@@ -1,4 +1,4 @@
-"""The public surface: every name of `course_lib` that README, labs or `course --help` give to users.
+"""The public surface: each name of `course_lib` that README, labs or `course --help` give to users.
 
 The black-box tests import from here and from nowhere else in the project, so that everything that
 is not named here can be moved, renamed or rewritten without touching them.
