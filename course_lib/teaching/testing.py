@@ -1,7 +1,7 @@
 """`course test`: every check and test in one command, the same for a person and for CI.
 
-The steps run one after the other and all of them run, whatever fails; what each prints is shown as
-it is, and a table at the end says which failed and where the time went.
+What only reads the code runs first, two at a time; then pytest, once, with what took longest and
+what was skipped at its end. All of it runs, whatever fails; a table says where the time went.
 """
 
 from __future__ import annotations
@@ -12,31 +12,40 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from course_lib.settings import project_root
 
-CLASSROOM = "tests/unit/teaching"
 TWICE = "build/twice"
 NBVAL = ("--nbval", "--nbval-cell-timeout", "600", "-p", "course_lib.teaching.claims.in_nbval")
+SMALLEST = {
+    "ONEDNN_MAX_CPU_ISA": "AVX2",
+    "ATEN_CPU_CAPABILITY": "default",
+    "RAG_EMBED_BACKEND": "torch",
+}
+"""What makes any processor encode as the smallest would."""
+
+TESTS = {
+    "OMP_NUM_THREADS": "1",
+    "RAG_THREADS": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+    "JUPYTER_PREFER_ENV_PATH": "1",
+    "MPLBACKEND": "agg",
+    "PYTHONUTF8": "1",
+}
+"""The environment of tests: one thread a process, this environment's kernel, no window."""
+
+NO_SHELLCHECK = "shellcheck is not here, and the scripts were not read: apt install shellcheck"
 
 
 @dataclass(frozen=True)
 class Step:
-    """One command of a test run.
-
-    Parameters
-    ----------
-    name
-        What it is called in the table.
-    command
-        Program and arguments.
-    environment
-        Variables of this step alone.
-    """
+    """One command of a test run: what the table calls it, its words, and variables of its own."""
 
     name: str
     command: tuple[str, ...]
@@ -57,64 +66,98 @@ class Outcome:
         return f"{self.step.name:24} {self.seconds:7.1f} s  {state}"
 
 
-def lint_steps() -> list[Step]:
-    """Return the checks that read the code and run none of it."""
+def static_steps(root: Path) -> list[Step]:
+    """Return the checks that read the code and run none of it, the longest first."""
     python = sys.executable
     steps = [
+        Step("mypy", (python, "-m", "mypy")),
+        Step("notebooks are built", (_program("course"), "build", "--check")),
+        Step("import contracts", (_program("lint-imports"), "--no-logo")),
         Step("ruff check", (python, "-m", "ruff", "check", ".")),
         Step("ruff format", (python, "-m", "ruff", "format", "--check", ".")),
-        Step("mypy", (python, "-m", "mypy")),
-        Step("import contracts", (_program("lint-imports"), "--no-logo")),
     ]
-    shellcheck = shutil.which("shellcheck")
-    if shellcheck:
-        steps.append(Step("shellcheck", (shellcheck, *_shell_scripts(project_root()))))
+    if shellcheck := shutil.which("shellcheck"):
+        steps.append(Step("shellcheck", (shellcheck, *_shell_scripts(root))))
     return steps
 
 
-def short_steps(workers: int) -> list[Step]:
-    """Return the checks and tests of `course test`, which take some minutes."""
-    pytest = (sys.executable, "-m", "pytest", "-n", str(workers), "--dist", "loadfile")
-    unit = (
-        "-m",
-        "not long",
-        "--timeout",
-        "600",
-        "--cov",
-        "--cov-report=term:skip-covered",
-        "--ignore",
-        CLASSROOM,
-        "tests",
-    )
-    # A check's time limit raises an error wherever the code stands; where that is inside coverage,
-    # with its lock held, the process hangs for ever.
-    classroom = ("-m", "not long", "--timeout", "600", "--no-cov", CLASSROOM)
-    return [
-        *lint_steps(),
-        Step("notebooks are built", (_program("course"), "build", "--check")),
-        Step("tests", (*pytest, *unit)),
-        Step("tests of the classroom", (*pytest, *classroom)),
-        Step("solutions (nbval)", (*pytest, *NBVAL, "solutions")),
-    ]
+def pytest_step(
+    name: str, *words: str, timeout: int = 600, environment: Mapping[str, str] | None = None
+) -> Step:
+    """Return a run of pytest on all cores that ends with its slowest tests and what it skipped."""
+    workers = str(worker_count(os.cpu_count() or 1))
+    command = (sys.executable, "-m", "pytest", "-n", workers, "--dist", "loadfile")
+    shown = ("--timeout", str(timeout), "--durations", "10", "-r", "fEs")
+    return Step(name, (*command, *shown, *words), environment or {})
 
 
-def long_steps(workers: int) -> list[Step]:
-    """Return the tests that take many minutes: faults, load, a set-up from nothing.
+def run_tests(*, long: bool = False, root: Path | None = None) -> int:
+    """Run all steps, print the table, and return 0 where all of them passed.
 
-    Before them each solution is executed from nothing, twice in one kernel, as the smallest
-    processor would, and held to the outputs and claims of the committed one.
+    Parameters
+    ----------
+    long
+        The tests that take many minutes: faults, load, a set-up from nothing. Before them each
+        solution is executed from nothing, twice in one kernel, as the smallest processor would,
+        and held to the outputs and claims of the committed one.
+    root
+        The folder to test; None takes the one that this package belongs to.
     """
-    pytest = (sys.executable, "-m", "pytest", "-n", str(workers), "--dist", "loadfile")
-    smallest = {
-        "ONEDNN_MAX_CPU_ISA": "AVX2",
-        "ATEN_CPU_CAPABILITY": "default",
-        "RAG_EMBED_BACKEND": "torch",
-        "COURSE_STATE": str(project_root() / TWICE / "state"),
-    }
-    return [
-        Step("solutions, twice each", (*pytest, *NBVAL, TWICE), smallest),
-        Step("long tests", (*pytest, "-m", "long", "--timeout", "1800", "tests")),
-    ]
+    root = root or project_root()
+    run = partial(run_step, root=root)
+    if long:
+        fresh = {**SMALLEST, "COURSE_STATE": str(root / TWICE / "state")}
+        twice = pytest_step("solutions, twice each", *NBVAL, TWICE, environment=fresh)
+        with repeated_solutions(root):
+            outcomes = [run(twice)]
+        outcomes.append(run(pytest_step("long tests", "-m", "long", "tests", timeout=1800)))
+    else:
+        with ThreadPoolExecutor(2) as at_once:
+            outcomes = list(at_once.map(partial(run, quiet=True), static_steps(root)))
+        tests = pytest_step("tests and solutions", *NBVAL, "-m", "not long", "tests", "solutions")
+        outcomes.append(run(tests))
+        if not shutil.which("shellcheck"):
+            print(f"\nSKIPPED: {NO_SHELLCHECK}")
+    failed = sum(outcome.code != 0 for outcome in outcomes)
+    print("\n" + "\n".join(outcome.line() for outcome in outcomes))
+    print(f"\nsteps: {len(outcomes) - failed} passed, {failed} failed", flush=True)
+    return 1 if failed else 0
+
+
+def run_step(step: Step, root: Path, *, quiet: bool = False) -> Outcome:
+    """Run a step in `root` and return how it ended.
+
+    Parameters
+    ----------
+    step
+        What to run.
+    root
+        The current folder of the command.
+    quiet
+        Print what it says when it has ended, so that two of them can run at once.
+    """
+    heading = f"\n== {step.name}\n"
+    if not quiet:
+        print(heading, end="", flush=True)
+    variables = {**os.environ, **TESTS, **step.environment}
+    output = subprocess.PIPE if quiet else None
+    started = time.monotonic()
+    try:
+        done = subprocess.run(
+            step.command,
+            cwd=root,
+            env=variables,
+            check=False,
+            stdout=output,
+            stderr=subprocess.STDOUT if quiet else None,
+            encoding="utf-8",
+            errors="replace",
+        )
+        code, said = done.returncode, done.stdout or ""
+    except OSError as error:
+        code, said = 127, f"{step.command[0]} cannot be run: {error}. `make setup` installs it.\n"
+    print((heading if quiet else "") + said, end="", flush=True)
+    return Outcome(step, code, time.monotonic() - started)
 
 
 @contextmanager
@@ -137,41 +180,6 @@ def repeated_solutions(root: Path) -> Iterator[None]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def run_tests(*, long: bool = False, root: Path | None = None) -> int:
-    """Run all steps, print the table, and return 0 where all of them passed.
-
-    Parameters
-    ----------
-    long
-        The long tests instead.
-    root
-        The folder to test; None takes the one that this package belongs to.
-    """
-    workers = worker_count(os.cpu_count() or 1)
-    root = root or project_root()
-    steps = long_steps(workers) if long else short_steps(workers)
-    with repeated_solutions(root) if long else nullcontext():
-        outcomes = list(run_steps(steps, root, environment_for_tests(os.environ)))
-    failed = sum(outcome.code != 0 for outcome in outcomes)
-    print("\n" + "\n".join(outcome.line() for outcome in outcomes))
-    print(f"\nsteps: {len(outcomes) - failed} passed, {failed} failed", flush=True)
-    return 1 if failed else 0
-
-
-def run_steps(steps: Sequence[Step], root: Path, environment: dict[str, str]) -> Iterator[Outcome]:
-    """Run steps in `root`, one after the other, and yield how each ended."""
-    for step in steps:
-        print(f"\n== {step.name}", flush=True)
-        started = time.monotonic()
-        try:
-            variables = {**environment, **step.environment}
-            code = subprocess.run(step.command, cwd=root, env=variables, check=False).returncode
-        except OSError as error:
-            print(f"{step.command[0]} cannot be run: {error}. `make setup` installs it.")
-            code = 127
-        yield Outcome(step, code, time.monotonic() - started)
-
-
 def worker_count(cores: int) -> int:
     """Return how many test processes run at once; each may hold a model and a notebook.
 
@@ -181,19 +189,6 @@ def worker_count(cores: int) -> int:
     [1, 2, 4]
     """
     return max(1, min(cores, 4))
-
-
-def environment_for_tests(given: os._Environ[str] | dict[str, str]) -> dict[str, str]:
-    """Return the environment of the tests: one thread a process, this environment's kernel."""
-    return {
-        **given,
-        "OMP_NUM_THREADS": "1",
-        "RAG_THREADS": given.get("RAG_THREADS", "1"),
-        "TOKENIZERS_PARALLELISM": "false",
-        "JUPYTER_PREFER_ENV_PATH": "1",
-        "MPLBACKEND": given.get("MPLBACKEND", "agg"),
-        "PYTHONUTF8": "1",
-    }
 
 
 def _program(name: str) -> str:
