@@ -14,7 +14,6 @@ import typer.main
 import yaml
 
 from course_lib.cli.front_door import build_app
-from course_lib.installer.processes import clean_environment
 from course_lib.installer.pytorch import torch_pin
 from course_lib.teaching.lock import LEFT_OUT, compile_lock, read_pins, without
 from course_lib.teaching.testing import Step, run_step
