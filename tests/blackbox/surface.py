@@ -5,9 +5,13 @@ is not named here can be moved, renamed or rewritten without touching them.
 """
 
 from course_lib.embedder import EmbeddingClient as EmbeddingClient
+from course_lib.errors import InputError as InputError
+from course_lib.loader import Registry as Registry
 from course_lib.loader import read_documents as read_documents
 from course_lib.loader import split_document as split_document
 from course_lib.loader import split_text as split_text
+from course_lib.records import Document as Document
+from course_lib.records import TenantContext as TenantContext
 from course_lib.retriever import search as search
 from course_lib.settings import settings as settings
 from course_lib.store import connect as connect
