@@ -1,9 +1,8 @@
-"""`course serve` in a process of its own, and a relay to the database that a test can cut."""
+"""`course serve` in a process of its own."""
 
 from __future__ import annotations
 
 import contextlib
-import socket
 import subprocess
 import threading
 import time
@@ -14,7 +13,7 @@ import httpx
 
 from tests.blackbox.course import Course
 
-PATIENCE = 120.0
+PATIENCE = 60.0
 """Seconds after which something that does not happen is a failure."""
 
 
@@ -80,64 +79,3 @@ def until(holds: Callable[[], bool]) -> None:
     while not holds():
         assert time.monotonic() < deadline, "it did not come to hold"
         turn.wait(0.05)
-
-
-class Relay:
-    """Passes bytes between clients and a server, unless it is cut.
-
-    Parameters
-    ----------
-    host, port
-        Where the server listens.
-    """
-
-    def __init__(self, host: str, port: int) -> None:
-        self._server = (host, port)
-        self._open: set[socket.socket] = set()
-        self._is_cut = False
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.port: int = self._listener.getsockname()[1]
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def cut(self) -> None:
-        """End all connections; new ones are ended at once."""
-        self._is_cut = True
-        for end in list(self._open):
-            _close(end)
-
-    def mend(self) -> None:
-        """Pass bytes again."""
-        self._is_cut = False
-
-    def close(self) -> None:
-        """Cut it for good."""
-        self.cut()
-        _close(self._listener)
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                client, _ = self._listener.accept()
-            except OSError:
-                return
-            if self._is_cut:
-                _close(client)
-                continue
-            server = socket.create_connection(self._server)
-            self._open |= {client, server}
-            for pair in ((client, server), (server, client)):
-                threading.Thread(target=self._pass, args=pair, daemon=True).start()
-
-    def _pass(self, source: socket.socket, target: socket.socket) -> None:
-        with contextlib.suppress(OSError):
-            while data := source.recv(65_536):
-                target.sendall(data)
-        for end in (source, target):
-            _close(end)
-            self._open.discard(end)
-
-
-def _close(end: socket.socket) -> None:
-    with contextlib.suppress(OSError):
-        end.shutdown(socket.SHUT_RDWR)
-    end.close()
