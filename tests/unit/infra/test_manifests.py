@@ -4,42 +4,34 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import subprocess
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import psycopg.conninfo
 import pytest
 import yaml
 
 from course_lib import __version__
+from tests.unit.infra.tools import INFRA, ROOT, run_tool
 
-ROOT = Path(__file__).resolve().parents[3]
-INFRA = ROOT / "infra"
 BASE, KIND = INFRA / "k8s" / "base", INFRA / "k8s" / "overlays" / "kind"
-LAYERS = sorted(file.parent for file in (INFRA / "k8s").rglob("kustomization.yaml"))
+COMPOSE = INFRA / "docker-compose.yml"
 Resource = dict[str, Any]
 
-each_layer = pytest.mark.parametrize("folder", LAYERS, ids=lambda folder: folder.name)
+each_layer = pytest.mark.parametrize("folder", [BASE, KIND], ids=lambda folder: folder.name)
 
 
 @cache
 def built(folder: Path) -> list[Resource]:
-    program = shutil.which("kubectl")
-    if program is None:
-        pytest.skip("kubectl is not on PATH: kustomizations cannot be built")
-    done = subprocess.run(
-        [program, "kustomize", str(folder)], capture_output=True, check=False, encoding="utf-8"
-    )
-    assert done.returncode == 0, done.stderr
-    return [one for one in yaml.safe_load_all(done.stdout) if one]
+    text = run_tool("kubectl", "https://kubernetes.io/docs/tasks/tools/", "kustomize", folder)
+    return [one for one in yaml.safe_load_all(text) if one]
 
 
-def of_kind(folder: Path, kind: str) -> list[Resource]:
-    return [one for one in built(folder) if one["kind"] == kind]
+def of_kind(folder: Path, *kinds: str) -> list[Resource]:
+    return [one for one in built(folder) if one["kind"] in kinds]
 
 
 def named(folder: Path, kind: str, name: str) -> Resource:
@@ -47,84 +39,35 @@ def named(folder: Path, kind: str, name: str) -> Resource:
     return found
 
 
-def templates(folder: Path) -> Iterator[tuple[str, Resource]]:
-    """The pods that a layer makes: name → template."""
-    for one in built(folder):
-        if "template" in one.get("spec", {}):
-            yield one["metadata"]["name"], one["spec"]["template"]
+def workloads(folder: Path) -> Iterator[tuple[Resource, Resource, Resource]]:
+    """Each Deployment and StatefulSet, its pod's template, and the one container in it."""
+    for one in of_kind(folder, "Deployment", "StatefulSet"):
+        template = one["spec"]["template"]
+        (container,) = template["spec"]["containers"]
+        yield one, template, container
 
 
-def containers(template: Resource) -> list[Resource]:
-    spec = template["spec"]
-    return [*spec.get("initContainers", []), *spec["containers"]]
-
-
-def selects(selector: Resource, template: Resource) -> bool:
-    labels = template["metadata"]["labels"]
-    return bool((selector.get("matchLabels") or selector).items() <= labels.items())
-
-
-def ports(template: Resource) -> set[str]:
-    return {port["name"] for one in containers(template) for port in one.get("ports", [])}
-
-
-# What Kubernetes would say
-
-
-def test_there_is_a_base_and_an_overlay_for_kind() -> None:
-    assert {BASE, KIND} <= set(LAYERS)
+def selected(folder: Path, selector: Resource) -> list[Resource]:
+    wanted = selector.get("matchLabels", selector).items()
+    return [one for one, pod, _ in workloads(folder) if wanted <= pod["metadata"]["labels"].items()]
 
 
 @each_layer
 def test_kubernetes_knows_every_field_and_lacks_none(folder: Path) -> None:
     """Read as Kubernetes' own models, which want their required fields, and written again."""
-    for resource in built(folder):
-        version = resource["apiVersion"].rpartition("/")[2]
-        model = f"{version.capitalize()}{resource['kind']}"
-        assert read_and_written(resource, model) == resource, resource["metadata"]["name"]
-
-
-def read_and_written(resource: Resource, model: str) -> Any:
     from kubernetes import client  # type: ignore[import-untyped]
 
     api = client.ApiClient()
-    read = api.deserialize(SimpleNamespace(data=json.dumps(resource)), model)
-    return api.sanitize_for_serialization(read)
+    for resource in built(folder):
+        version = resource["apiVersion"].rpartition("/")[2]
+        model = f"{version.capitalize()}{resource['kind']}"
+        read = api.deserialize(SimpleNamespace(data=json.dumps(resource)), model)
+        assert api.sanitize_for_serialization(read) == resource, resource["metadata"]["name"]
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"selector": None}, "selector"),
-        ({"replica": 2}, "replica"),
-        ({"replicas": "two"}, "two"),
-    ],
-)
-def test_a_field_that_is_missing_or_wrong_is_found(change: Resource, said: str) -> None:
-    resource = named(BASE, "Deployment", "rag-retriever")
-    spec = {key: value for key, value in {**resource["spec"], **change}.items() if value}
-    wrong = {**resource, "spec": spec}
-    try:
-        assert read_and_written(wrong, "V1Deployment") != wrong
-    except ValueError as error:
-        assert said in str(error)
-
-
-def test_the_base_has_what_a_service_needs() -> None:
-    kinds = {(one["kind"], one["metadata"]["name"]) for one in built(BASE)}
-    assert {
-        ("Namespace", "rag"),
-        ("Deployment", "rag-retriever"),
-        ("Service", "rag-retriever"),
-        ("HorizontalPodAutoscaler", "rag-retriever"),
-        ("PodDisruptionBudget", "rag-retriever"),
-        ("NetworkPolicy", "rag-retriever"),
-        ("StatefulSet", "rag-postgres"),
-        ("Service", "rag-postgres"),
-        ("NetworkPolicy", "rag-postgres"),
-    } <= kinds
-    namespaced = [one for one in built(BASE) if one["kind"] != "Namespace"]
-    assert {one["metadata"]["namespace"] for one in namespaced} == {"rag"}
+def test_compose_knows_every_field() -> None:
+    words = ("--builtin-schema", "vendor.compose-spec", COMPOSE)
+    run_tool("check-jsonschema", "make setup", *words)
 
 
 # References
@@ -132,90 +75,60 @@ def test_the_base_has_what_a_service_needs() -> None:
 
 @each_layer
 def test_services_policies_and_budgets_select_pods_that_are_there(folder: Path) -> None:
-    pods = [template for _, template in templates(folder)]
-    for one in built(folder):
-        spec = one.get("spec", {})
-        if one["kind"] in {"Service", "PodDisruptionBudget"}:
-            chosen = [pod for pod in pods if selects(spec["selector"], pod)]
-            assert len(chosen) == 1, one["metadata"]["name"]
-            for port in spec.get("ports", []):
-                assert port["targetPort"] in ports(chosen[0])
-        if one["kind"] == "NetworkPolicy":
-            chosen = [pod for pod in pods if selects(spec["podSelector"], pod)]
-            assert chosen, one["metadata"]["name"]
-            for rule in spec.get("ingress", []):
-                for port in rule["ports"]:
-                    assert all(port["port"] in ports(pod) for pod in chosen)
-        if one["kind"] == "HorizontalPodAutoscaler":
-            target = spec["scaleTargetRef"]
-            found = named(folder, target["kind"], target["name"])
-            assert "replicas" not in found["spec"], "the autoscaler's count would be overwritten"
-            assert spec["minReplicas"] <= spec["maxReplicas"]
+    ports = {
+        one["metadata"]["name"]: {port["name"] for port in container["ports"]}
+        for one, _, container in workloads(folder)
+    }
+    for one in of_kind(folder, "Service", "PodDisruptionBudget"):
+        (chosen,) = selected(folder, one["spec"]["selector"])
+        wanted = {port["targetPort"] for port in one["spec"].get("ports", [])}
+        assert wanted <= ports[chosen["metadata"]["name"]]
+    for one in of_kind(folder, "NetworkPolicy"):
+        for pod in selected(folder, one["spec"]["podSelector"]):
+            for rule in one["spec"].get("ingress", []):
+                assert {port["port"] for port in rule["ports"]} <= ports[pod["metadata"]["name"]]
+    scaler = named(folder, "HorizontalPodAutoscaler", "rag-retriever")["spec"]
+    target = named(folder, scaler["scaleTargetRef"]["kind"], scaler["scaleTargetRef"]["name"])
+    assert "replicas" not in target["spec"], "the autoscaler's count would be overwritten"
+    assert scaler["minReplicas"] == (1 if folder == KIND else 2)
 
 
 @each_layer
-def test_a_workload_selects_its_own_pods_and_names_an_account_that_is_there(folder: Path) -> None:
+def test_a_workload_finds_its_pods_its_account_and_its_volumes(folder: Path) -> None:
     accounts = {one["metadata"]["name"] for one in of_kind(folder, "ServiceAccount")}
-    for one in built(folder):
-        if "template" in one.get("spec", {}):
-            assert selects(one["spec"]["selector"], one["spec"]["template"])
-            assert one["spec"]["template"]["spec"]["serviceAccountName"] in accounts
-
-
-@each_layer
-def test_every_mount_has_its_volume_and_every_config_map_is_there(folder: Path) -> None:
     maps = {one["metadata"]["name"] for one in of_kind(folder, "ConfigMap")}
-    for name, template in templates(folder):
-        claims = [
-            claim["metadata"]["name"]
-            for one in of_kind(folder, "StatefulSet")
-            if one["metadata"]["name"] == name
-            for claim in one["spec"]["volumeClaimTemplates"]
-        ]
-        volumes = template["spec"].get("volumes", [])
-        there = {*claims, *(volume["name"] for volume in volumes)}
-        mounted = {
-            mount["name"] for one in containers(template) for mount in one.get("volumeMounts", [])
-        }
-        assert mounted == there, name
+    for one, template, container in workloads(folder):
+        assert selected(folder, one["spec"]["selector"]) == [one]
+        assert template["spec"]["serviceAccountName"] in accounts
+        volumes = template["spec"]["volumes"]
+        claims = one["spec"].get("volumeClaimTemplates", [])
+        there = [*(claim["metadata"]["name"] for claim in claims), *(v["name"] for v in volumes)]
+        assert sorted(mount["name"] for mount in container["volumeMounts"]) == sorted(there)
         assert {v["configMap"]["name"] for v in volumes if "configMap" in v} <= maps
 
 
 @each_layer
-def test_only_clients_of_the_database_and_pipelines_reach_it(folder: Path) -> None:
-    (server,) = (pod for name, pod in templates(folder) if name == "rag-postgres")
-    rules = [
-        rule
-        for one in of_kind(folder, "NetworkPolicy")
-        if selects(one["spec"]["podSelector"], server)
-        for rule in one["spec"].get("ingress", [])
-    ]
-    senders = [sender for rule in rules for sender in rule["from"]]
-    assert all(rule["from"] and rule["ports"] for rule in rules)
-    expected: list[Resource] = [
+def test_only_clients_and_pipelines_reach_the_database_and_the_api_reaches_nothing_else(
+    folder: Path,
+) -> None:
+    def rules(workload: str, way: str) -> list[Resource]:
+        found = []
+        for one in of_kind(folder, "NetworkPolicy"):
+            chosen = selected(folder, one["spec"]["podSelector"])
+            if workload in [pod["metadata"]["name"] for pod in chosen]:
+                found += one["spec"].get(way, [])
+        return found
+
+    senders = [sender for rule in rules("rag-postgres", "ingress") for sender in rule["from"]]
+    pipelines = {"matchLabels": {"kubernetes.io/metadata.name": "kubeflow"}}
+    assert senders == [
         {"podSelector": {"matchLabels": {"rag/database-client": "true"}}},
+        *([{"namespaceSelector": pipelines}] if folder == KIND else []),
     ]
-    if folder == KIND:
-        label = {"kubernetes.io/metadata.name": "kubeflow"}
-        expected.append({"namespaceSelector": {"matchLabels": label}})
-    assert senders == expected
+    asked = rules("rag-retriever", "egress")
+    assert [[port["port"] for port in one["ports"]] for one in asked] == [["postgresql"], [53, 53]]
     denied = named(folder, "NetworkPolicy", "rag-deny-all")["spec"]
     assert denied == {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
-
-
-@each_layer
-def test_the_retriever_may_ask_the_database_and_the_name_server_alone(folder: Path) -> None:
-    (pod,) = (pod for name, pod in templates(folder) if name == "rag-retriever")
-    rules = [
-        rule
-        for one in of_kind(folder, "NetworkPolicy")
-        if selects(one["spec"]["podSelector"], pod)
-        for rule in one["spec"].get("egress", [])
-    ]
-    assert [[port["port"] for port in rule["ports"]] for rule in rules] == [
-        ["postgresql"],
-        [53, 53],
-    ]
 
 
 # Rights
@@ -223,116 +136,106 @@ def test_the_retriever_may_ask_the_database_and_the_name_server_alone(folder: Pa
 
 @each_layer
 def test_no_pod_has_more_rights_than_the_restricted_standard_allows(folder: Path) -> None:
-    for name, template in templates(folder):
-        spec = template["spec"]
+    for one, template, container in workloads(folder):
+        spec, name = template["spec"], one["metadata"]["name"]
         context = spec["securityContext"]
         assert context["runAsNonRoot"] is True and context["runAsUser"] > 0, name
         assert context["seccompProfile"] == {"type": "RuntimeDefault"}, name
         assert spec["automountServiceAccountToken"] is False, name
-        assert not {"hostNetwork", "hostPID", "hostIPC"} & spec.keys(), name
-        assert not any("hostPath" in volume for volume in spec.get("volumes", [])), name
-        for one in containers(template):
-            mine = one["securityContext"]
-            assert mine["allowPrivilegeEscalation"] is False, name
-            assert mine["readOnlyRootFilesystem"] is True, name
-            assert mine["capabilities"] == {"drop": ["ALL"]}, name
+        assert not {"hostNetwork", "hostPID", "hostIPC", "initContainers"} & spec.keys(), name
+        assert not any("hostPath" in volume for volume in spec["volumes"]), name
+        assert container["securityContext"] == {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        }
+        for bound in ("requests", "limits"):
+            assert container["resources"][bound].keys() == {"cpu", "memory"}, name
+        tag = container["image"].partition(":")[2]
+        assert tag and tag != "latest", name
     labels = named(folder, "Namespace", "rag")["metadata"]["labels"]
     assert labels["pod-security.kubernetes.io/enforce"] == "restricted"
 
 
 @each_layer
-def test_every_container_has_requests_limits_and_an_image_of_a_version(folder: Path) -> None:
-    for name, template in templates(folder):
-        for one in containers(template):
-            assert {"cpu", "memory"} == one["resources"]["requests"].keys(), name
-            assert {"cpu", "memory"} == one["resources"]["limits"].keys(), name
-            tag = one["image"].partition(":")[2]
-            assert tag and tag != "latest", one["image"]
-
-
-@each_layer
 def test_no_secret_is_in_a_manifest(folder: Path) -> None:
     assert of_kind(folder, "Secret") == []
-    for name, template in templates(folder):
-        for one in containers(template):
-            for variable in one["env"]:
-                if re.search("PASSWORD|SECRET|TOKEN|KEY|URL", variable["name"]):
-                    value = variable.get("value", "/run/secrets/")
-                    assert "valueFrom" in variable or value.startswith("/run/secrets/"), name
+    for _, _, container in workloads(folder):
+        for variable in container["env"]:
+            if re.search("PASSWORD|SECRET|TOKEN|KEY|URL", variable["name"]):
+                value = variable.get("value", "/run/secrets/")
+                assert "valueFrom" in variable or value.startswith("/run/secrets/"), variable
     for file in folder.rglob("*"):
         assert "postgresql://" not in file.read_text(encoding="utf-8"), file
 
 
-# The retriever and its image
-
-
-@each_layer
-def test_the_probes_ask_health_for_life_and_ready_for_requests(folder: Path) -> None:
-    (pod,) = (pod for name, pod in templates(folder) if name == "rag-retriever")
-    (one,) = containers(pod)
-    probes = ("startupProbe", "livenessProbe", "readinessProbe")
-    asked = {probe: one[probe]["httpGet"] for probe in probes}
-    assert {probe: get["path"] for probe, get in asked.items()} == {
-        "startupProbe": "/health",
-        "livenessProbe": "/health",
-        "readinessProbe": "/ready",
-    }
-    assert {get["port"] for get in asked.values()} == {"http"}
-    # In-flight requests end within the grace, and the pause before it, of a pod that goes.
-    assert pod["spec"]["terminationGracePeriodSeconds"] >= 5 + 20 + 5
+# The retriever, its image, and the other ways to run it
 
 
 @each_layer
 def test_the_retriever_s_pod_fits_its_image(folder: Path) -> None:
     text = (INFRA / "docker" / "retriever.Dockerfile").read_text(encoding="utf-8")
-    (pod,) = (pod for name, pod in templates(folder) if name == "rag-retriever")
-    (one,) = containers(pod)
+    template = named(folder, "Deployment", "rag-retriever")["spec"]["template"]
+    (one,) = template["spec"]["containers"]
+    asked = {
+        probe: one[probe]["httpGet"]["path"]
+        for probe in ("startupProbe", "livenessProbe", "readinessProbe")
+    }
+    assert list(asked.values()) == ["/health", "/health", "/ready"]
+    # In-flight requests end within the grace, and the pause before it, of a pod that goes.
+    assert template["spec"]["terminationGracePeriodSeconds"] >= 5 + 20 + 5
     assert one["image"] == f"rag-retriever:{__version__}"
     assert "command" not in one and "args" not in one, "the image's entry point serves"
     assert f"EXPOSE {one['ports'][0]['containerPort']}" in text
-    user = pod["spec"]["securityContext"]["runAsUser"]
+    user = template["spec"]["securityContext"]["runAsUser"]
     assert f"USER {user}:{user}" in text
-    writable = {volume["name"] for volume in pod["spec"]["volumes"] if "emptyDir" in volume}
-    paths = {mount["mountPath"] for mount in one["volumeMounts"] if mount["name"] in writable}
     state = re.search(r"COURSE_STATE=(\S+)", text)
-    assert state and paths == {state[1], "/tmp"}
+    writable = {v["name"] for v in template["spec"]["volumes"] if "emptyDir" in v}
+    mounts = {mount["mountPath"]: mount for mount in one["volumeMounts"]}
+    assert state
+    assert {path for path in mounts if mounts[path]["name"] in writable} == {state[1], "/tmp"}
     # All replicas derive the roles' passwords from one secret; see store.databases.state_secret.
-    (secret,) = (mount for mount in one["volumeMounts"] if mount["name"] == "secret")
-    assert secret["mountPath"] == f"{state[1]}/secret" and secret["readOnly"] is True
+    assert mounts[f"{state[1]}/secret"]["readOnly"] is True
 
 
-# kind
+def test_docker_starts_the_database_alone_and_shows_it_to_this_machine_alone() -> None:
+    services = yaml.safe_load(COMPOSE.read_text(encoding="utf-8"))["services"]
+    postgres, retriever = services["postgres"], services["retriever"]
+    assert [name for name, one in services.items() if not one.get("profiles")] == ["postgres"]
+    published = [port for one in services.values() for port in one["ports"]]
+    assert published == ["127.0.0.1:5432:5432", "127.0.0.1:8000:8000"]
+    given = postgres["environment"]
+    url = psycopg.conninfo.conninfo_to_dict(retriever["environment"]["DATABASE_URL"])
+    assert (url["host"], url["port"]) == ("postgres", "5432")
+    assert [url[name] for name in ("user", "password", "dbname")] == list(given.values())
+    assert retriever["depends_on"] == {"postgres": {"condition": "service_healthy"}}
+    assert (retriever["read_only"], retriever["cap_drop"]) == (True, ["ALL"])
+    assert retriever["image"] == f"rag-retriever:{__version__}"
+    assert (INFRA / retriever["build"]["context"] / retriever["build"]["dockerfile"]).is_file()
+    assert "./init.sql:/docker-entrypoint-initdb.d/init.sql:ro" in postgres["volumes"]
+    # The same database as in the cluster.
+    manifest = (BASE / "postgres.yaml").read_text(encoding="utf-8")
+    assert f"image: {postgres['image']}\n" in manifest
 
 
-def test_the_cluster_and_its_overlay_fit_together() -> None:
+def test_the_cluster_its_overlay_and_the_pipelines_fit_together() -> None:
     config = yaml.safe_load((INFRA / "kind-config.yaml").read_text(encoding="utf-8"))
-    assert (config["kind"], config["apiVersion"]) == ("Cluster", "kind.x-k8s.io/v1alpha4")
-    assert config["name"] == "rag-kubeflow"
     (node,) = config["nodes"]
     assert re.fullmatch(r"kindest/node:v1\.\d+\.\d+@sha256:[0-9a-f]{64}", node["image"])
     (mapping,) = node["extraPortMappings"]
     service = named(KIND, "Service", "rag-retriever")["spec"]
-    assert service["type"] == "NodePort"
-    assert [port["nodePort"] for port in service["ports"]] == [mapping["containerPort"]]
-    assert mapping["listenAddress"] == "127.0.0.1" and mapping["hostPort"] == 8000
+    assert service["type"] == "NodePort" and mapping["listenAddress"] == "127.0.0.1"
+    assert service["ports"][0]["nodePort"] == mapping["containerPort"]
     (mount,) = node["extraMounts"]
     volume = named(KIND, "PersistentVolume", "rag-documents")["spec"]
-    assert volume["hostPath"]["path"] == mount["containerPath"]
-    assert (ROOT / mount["hostPath"] / "documents").is_dir() and mount["readOnly"] is True
-
-
-def test_the_claim_of_the_pipelines_and_its_volume_name_each_other() -> None:
-    volume = named(KIND, "PersistentVolume", "rag-documents")["spec"]
+    assert volume["hostPath"]["path"] == mount["containerPath"] and mount["readOnly"] is True
+    assert (ROOT / mount["hostPath"] / "documents").is_dir()
     claim = named(KIND, "PersistentVolumeClaim", "rag-documents")
     assert claim["metadata"]["namespace"] == volume["claimRef"]["namespace"] == "kubeflow"
-    assert volume["claimRef"]["name"] == claim["metadata"]["name"]
-    assert claim["spec"]["volumeName"] == "rag-documents"
+    assert claim["spec"]["volumeName"] == volume["claimRef"]["name"] == "rag-documents"
     assert claim["spec"]["storageClassName"] == volume["storageClassName"] == ""
+    # Several steps read at once, perhaps on several nodes; none writes.
     assert claim["spec"]["accessModes"] == volume["accessModes"] == ["ReadOnlyMany"]
-    asked = claim["spec"]["resources"]["requests"]["storage"]
-    assert asked == volume["capacity"]["storage"]
-
-
-def test_on_a_laptop_one_retriever_is_enough() -> None:
-    assert named(KIND, "HorizontalPodAutoscaler", "rag-retriever")["spec"]["minReplicas"] == 1
-    assert named(BASE, "HorizontalPodAutoscaler", "rag-retriever")["spec"]["minReplicas"] == 2
+    pipeline = (INFRA / "pipelines" / "docs_pipeline.yaml").read_text(encoding="utf-8")
+    asked = next(yaml.safe_load_all(pipeline))["root"]["inputDefinitions"]["parameters"]
+    assert asked["documents_claim"]["defaultValue"] == claim["metadata"]["name"]

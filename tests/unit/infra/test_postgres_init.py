@@ -13,32 +13,25 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from course_lib.store import create_schema, service_url
 from course_lib.store.connections import url_for
 from course_lib.store.server import Server, ensure_server, remove_server
+from tests.unit.infra.tools import INFRA
 
-ROOT = Path(__file__).resolve().parents[3]
-SCRIPT = ROOT / "infra" / "k8s" / "base" / "postgres-init.sh"
+SCRIPT = INFRA / "k8s" / "base" / "postgres-init.sh"
 PASSWORD = 'it\'s "quoted"; \\q $HOME'
 BASH = shutil.which("bash") if sys.platform != "win32" else None
 
 pytestmark = pytest.mark.skipif(BASH is None, reason="there is no bash")
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def server() -> Iterator[Server]:
     folder = Path(tempfile.mkdtemp(prefix="course-test-"))
     folder.chmod(0o755)
     yield ensure_server(folder / "state")
     remove_server(folder / "state")
     shutil.rmtree(folder)
-
-
-@pytest.fixture(scope="module")
-def url(server: Server) -> str:
-    """The URL of the role and the database that the script has made."""
-    done = init(server)
-    assert done.returncode == 0, done.stderr
-    return url_for(server.url(), "rag", "rag", PASSWORD)
 
 
 def init(server: Server) -> subprocess.CompletedProcess[str]:
@@ -60,48 +53,31 @@ def init(server: Server) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_role_owns_its_database_and_is_no_superuser(url: str) -> None:
-    with psycopg.connect(url) as conn:
+def test_the_role_owns_its_database_is_no_superuser_and_its_reader_cannot_write(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The script, and then what two replicas with one secret file do when they start."""
+    done = init(server)
+    assert done.returncode == 0, done.stderr
+    url = url_for(server.url(), "rag", "rag", PASSWORD)
+    readers = []
+    with psycopg.connect(url, autocommit=True) as conn:
         rights = conn.execute(
             "SELECT rolsuper, rolbypassrls, rolcreatedb, rolcreaterole "
             "FROM pg_roles WHERE rolname = current_user"
         ).fetchone()
         assert rights == (False, False, False, True)
-        extension = conn.execute("SELECT 1 FROM pg_extension WHERE extname = 'vector'").fetchone()
-        assert extension == (1,)
-
-
-def test_a_run_that_cannot_succeed_fails_and_shows_no_password(server: Server, url: str) -> None:
-    again = init(server)
-    assert again.returncode != 0 and 'role "rag" already exists' in again.stderr
-    assert PASSWORD not in again.stdout + again.stderr
-
-
-def test_replicas_with_one_secret_file_read_with_one_password(url: str, tmp_path: Path) -> None:
-    """What a retriever does when it starts, twice, each with a state folder of its own."""
-    code = """
-from course_lib.store import connect, create_schema, service_url
-with connect(autocommit=True) as conn:
-    create_schema(conn)
-print(service_url("reader"))
-"""
-    said = []
-    for replica in ("one", "two"):
-        state = tmp_path / replica
-        state.mkdir()
-        (state / "secret").write_text("0123456789abcdef", encoding="utf-8")
-        done = subprocess.run(
-            [sys.executable, "-c", code],
-            cwd=ROOT,
-            env={**os.environ, "COURSE_STATE": str(state), "DATABASE_URL": url},
-            capture_output=True,
-            encoding="utf-8",
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        said.append(done.stdout.strip())
-    assert said[0] == said[1]
-    with psycopg.connect(said[0]) as conn:
+        for replica in ("one", "two"):
+            (tmp_path / replica).mkdir()
+            (tmp_path / replica / "secret").write_text("0123456789abcdef", encoding="utf-8")
+            monkeypatch.setenv("COURSE_STATE", str(tmp_path / replica))
+            create_schema(conn)
+            readers.append(service_url("reader", url=url))
+    assert readers[0] == readers[1]
+    with psycopg.connect(readers[0]) as conn:
         assert conn.execute("SELECT count(*) FROM document_chunks").fetchone() == (0,)
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
             conn.execute("DELETE FROM document_chunks")
+    again = init(server)
+    assert again.returncode != 0 and 'role "rag" already exists' in again.stderr
+    assert PASSWORD not in again.stdout + again.stderr
