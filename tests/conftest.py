@@ -1,4 +1,4 @@
-"""What most tests share: a database of their own, a connection to it, and the real model."""
+"""What most tests share: a schema of their own, a connection to it, and the real model."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from course_lib.embedder import EmbeddingClient
-from course_lib.store import connect, fresh_database
+from course_lib.store import fresh_database
 from course_lib.store.databases import FreshDatabase
+from tests.schemas import OwnSchema, own_schema
 
 if TYPE_CHECKING:
     from course_lib.teaching.github_server import GitHubServer
@@ -21,17 +22,31 @@ settings.register_profile("course", deadline=None, suppress_health_check=[Health
 settings.load_profile("course")
 
 
-@pytest.fixture
-def database() -> Iterator[FreshDatabase]:
-    """An empty database with pgvector, for one test."""
+@pytest.fixture(scope="session")
+def worker_database() -> Iterator[FreshDatabase]:
+    """The one database of this worker, in which tests have their schemas."""
     with fresh_database("test") as fresh:
         yield fresh
 
 
 @pytest.fixture
-def conn(database: FreshDatabase) -> Iterator[psycopg.Connection]:
-    """A connection to the test's own database, with autocommit."""
-    with connect(database.url, autocommit=True) as connection:
+def own_database() -> Iterator[FreshDatabase]:
+    """An empty database with pgvector, for a test of databases, roles, tenants or owners."""
+    with fresh_database("own") as fresh:
+        yield fresh
+
+
+@pytest.fixture
+def database(worker_database: FreshDatabase) -> Iterator[OwnSchema]:
+    """An empty schema of this test's own."""
+    with own_schema(worker_database) as made:
+        yield made
+
+
+@pytest.fixture
+def conn(database: OwnSchema) -> Iterator[psycopg.Connection]:
+    """A connection to the test's own schema, with autocommit."""
+    with database.connect() as connection:
         yield connection
 
 

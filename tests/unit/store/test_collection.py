@@ -30,9 +30,9 @@ Open = Callable[[str | None], psycopg.Connection]
 
 
 @pytest.fixture
-def collection(database: FreshDatabase, monkeypatch: pytest.MonkeyPatch) -> Open:
+def collection(own_database: FreshDatabase, monkeypatch: pytest.MonkeyPatch) -> Open:
     """Connect to a collection as commands do."""
-    monkeypatch.setenv("DATABASE_URL", database.url)
+    monkeypatch.setenv("DATABASE_URL", own_database.url)
 
     def connection(name: str | None) -> psycopg.Connection:
         monkeypatch.setenv("RAG_COLLECTION", name or "")

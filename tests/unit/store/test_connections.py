@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
 import socket
 import subprocess
-import tempfile
-from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import psycopg
@@ -15,27 +11,12 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from course_lib.errors import DatabaseError
-from course_lib.settings import settings
 from course_lib.store import connections
 from course_lib.store.connections import connect, hide_password, psql_command, url_for
 from course_lib.store.databases import default_url
-from course_lib.store.server import ensure_server, remove_server, stop_server
+from course_lib.store.server import ensure_server, stop_server
 
-
-@pytest.fixture(scope="module", autouse=True)
-def server() -> Iterator[Path]:
-    """A server of this module's own, which `connect()` takes as the embedded one."""
-    folder = Path(tempfile.mkdtemp(prefix="course-test-"))
-    folder.chmod(0o755)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("COURSE_STATE", str(folder / "state"))
-        for name in ("DATABASE_URL", "COURSE_DB_PORT", "PGPASSWORD"):
-            patch.delenv(name, raising=False)
-        settings.cache_clear()
-        yield folder / "state"
-        remove_server(folder / "state")
-    settings.cache_clear()
-    shutil.rmtree(folder)
+pytestmark = pytest.mark.usefixtures("embedded")
 
 
 def changed(url: str, **parts: str | int) -> str:
@@ -49,17 +30,6 @@ def test_without_a_url_it_is_the_database_course_as_a_role_that_is_no_superuser(
             " current_setting('application_name') FROM pg_roles WHERE rolname = current_user"
         ).fetchone()
     assert row == ("course", "course", False, False, False, "course")
-
-
-def test_database_url_replaces_the_embedded_server(monkeypatch: pytest.MonkeyPatch) -> None:
-    given = changed(default_url(), application_name="given")
-    monkeypatch.setenv("DATABASE_URL", given)
-    settings.cache_clear()
-    try:
-        assert default_url() == given
-    finally:
-        monkeypatch.undo()
-        settings.cache_clear()
 
 
 def test_vectors_travel_in_binary_in_both_directions() -> None:
@@ -106,12 +76,6 @@ def test_what_the_server_refuses_is_said(parts: dict[str, str], message: str) ->
     assert str(password) not in str(caught.value)
 
 
-def test_a_url_that_is_none_is_said_to_be_none() -> None:
-    with pytest.raises(DatabaseError, match="is not a connection URL") as caught:
-        connect("postgresql://ada:s3cret@localhost:5432/db?nonsense=1")
-    assert "s3cret" not in str(caught.value)
-
-
 def test_a_database_without_the_extension_gets_a_hint_that_works() -> None:
     admin = ensure_server().url()
     with psycopg.connect(admin, autocommit=True) as conn:
@@ -135,12 +99,6 @@ def test_an_old_server_is_refused(
     monkeypatch.setattr(connections, name, needed)
     with pytest.raises(DatabaseError, match=message):
         connect(changed(default_url(), application_name=name))
-
-
-def test_versions_are_asked_for_once_for_each_url(monkeypatch: pytest.MonkeyPatch) -> None:
-    connect().close()
-    monkeypatch.setattr(connections, "OLDEST_POSTGRES", 99)
-    connect().close()
 
 
 def test_a_url_of_the_embedded_server_starts_it_again_where_it_was_stopped() -> None:
