@@ -70,6 +70,12 @@ def crlf_tight() -> str:
     return "ab\r\n" * 300
 
 
+@nasty("docs/crlf-at-size.txt")
+def crlf_at_size() -> str:
+    """A chunk's size ends between CR and LF, and there is no other place to cut."""
+    return "x" * 511 + "\r\n" + "y" * 446 + "\r\n" + "z" * 600
+
+
 @nasty("docs/cr-only.txt")
 def cr_only() -> str:
     """Line ends of an old Macintosh: one line for the splitter."""
@@ -277,6 +283,15 @@ def not_an_issue() -> str:
 def structure() -> str:
     """Named like the page that `course structure` writes, by somebody's own hand."""
     return "# Structure\n\n- `src/`: the code\n- `docs/`: the pages\n"
+
+
+@nasty("deep/STRUCTURE.md")
+def structure_long() -> str:
+    """A long page of structure with headings: its pieces bear the folder that they are of."""
+    lines = "".join(
+        f"- `file-{number}.py`: what it is for, in some words\n" for number in range(90)
+    )
+    return f"# Structure\n\n## `src/`\n\n{lines}\n## `docs/`\n\n- `{'x' * 2100}`\n"
 
 
 # Names

@@ -226,3 +226,84 @@ def toml() -> str:
 def binary() -> bytes:
     """An image that bears the name of a program."""
     return b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
+
+
+@nasty("code/comments.py")
+def comments() -> str:
+    """Comments alone, more than a piece; no statement."""
+    return "".join(f"# line {number} of nothing but comments\n" for number in range(30))
+
+
+@nasty("code/inner.py")
+def inner() -> str:
+    """A long function made of decorated inner functions and a class."""
+    parts = "".join(
+        f"    @wraps(f{n})\n    @other\n    def inner_{n}(a):\n        '''\n    no end here\n"
+        f"        '''\n        return a + {n}\n\n"
+        for n in range(8)
+    )
+    return f"def outer(f):\n{parts}    class Local(Base):\n        x = 1\n    return Local\n"
+
+
+@nasty("code/long-class.py")
+def long_class() -> str:
+    """A class of fields alone, and a block with a body, both larger than a piece."""
+    fields = "".join(f"    field_{n}: int = {n}  # the {n}th\n" for n in range(40))
+    block = "".join(f"    print('step {n} of the block')\n" for n in range(40))
+    return f"class Fields(Base[int], metaclass=M):\n{fields}\n\nif __name__ == '__main__':\n{block}"
+
+
+@nasty("code/long-signature.py")
+def long_signature() -> str:
+    """A signature that is longer than a piece, and a name that is."""
+    arguments = "".join(f"    argument_{n}: dict[str, int] = {{}},\n" for n in range(30))
+    return f"def wide(\n{arguments}) -> None:\n    pass\n\n\ndef {'n' * 600}(): pass\n"
+
+
+@nasty("code/long-comment.py")
+def long_comment() -> str:
+    """A comment above a definition that makes it too large, and is a piece of its own."""
+    comment = "".join(f"# {number}: why this is as it is\n" for number in range(20))
+    return f"{comment}def small():\n    return 1\n"
+
+
+@nasty("code/not-go.go")
+def not_go() -> str:
+    """Text before the package clause that is no Go."""
+    return "Dear reader,\nthis is no Go.\npackage a\n\nfunc f() {}\n"
+
+
+@nasty("code/text.go")
+def go_text() -> str:
+    """No declaration at all."""
+    return "Nothing in here is Go.\n" * 3
+
+
+@nasty("code/long-types.go")
+def go_long_types() -> str:
+    """A struct and a type on one line that are longer than a piece."""
+    fields = "".join(f'\tField{n} string `json:"field{n}"`\n' for n in range(30))
+    return f'package a\n\ntype Long struct {{\n{fields}}}\n\nvar x = "{"y" * 700}"\n'
+
+
+@nasty("code/comments.sh")
+def shell_comments() -> str:
+    """Comments and a shebang alone."""
+    return "#!/bin/sh\n# nothing\n\n# to do\n"
+
+
+@nasty("code/open.sh")
+def shell_open() -> str:
+    """A function and a heredoc that are never closed."""
+    return "open() {\n  echo 1\n\nother() {\n  cat <<END\n}\nlast() { :; }\n"
+
+
+@nasty("code/branches.sh")
+def shell_branches() -> str:
+    """Branches, loops and pipes over several lines, which are no places to cut."""
+    return (
+        "if true; then\n\n  a() {\n    :\n  }\n\nelif b; then\n  c\nelse\n\n  d\nfi\n\n"
+        "for x in 1 2; do\n\n  echo $x\n\ndone | sort |\n\n  uniq\n\nX=1 \\\n  Y=2\n\n"
+        "while read -r l\ndo\n"
+        '  echo "a\n\nb" <<E\n$(cat)\nE\ndone < f\n'
+    )

