@@ -1,4 +1,4 @@
-"""Requests made up from the OpenAPI description: hundreds of them, and never our mistake."""
+"""Requests made up from the OpenAPI description: many of them, and never our mistake."""
 
 import pytest
 import schemathesis
@@ -29,10 +29,6 @@ def description(service: Running) -> schemathesis.schemas.BaseSchema:
     return schemathesis.openapi.from_url(f"{service.url}/openapi.json")
 
 
-def test_the_description_has_every_operation(description: schemathesis.schemas.BaseSchema) -> None:
-    assert {one.ok().label for one in description.get_all_operations()} == OPERATIONS
-
-
 @pytest.mark.parametrize("label", sorted(OPERATIONS))
 def test_no_request_is_answered_with_our_mistake(
     description: schemathesis.schemas.BaseSchema, index: Index, label: str
@@ -41,7 +37,7 @@ def test_no_request_is_answered_with_our_mistake(
     operation = next(one for one in found if one.label == label)
 
     @given(case=operation.as_strategy())
-    @settings(max_examples=40, derandomize=True)
+    @settings(max_examples=20, derandomize=True)
     def ask(case: schemathesis.Case) -> None:
         response = case.call(headers={"X-API-Key": index.beta}, timeout=60)
         case.validate_response(response, checks=CHECKS)

@@ -66,14 +66,10 @@ def test_a_passage_comes_once_and_names_its_other_branches(service: Running) -> 
         assert (cats["document_name"], ships["document_name"]) == ("cats.md", "ships.md")
         branches = {cats["metadata"]["branch"], *cats["metadata"]["also_in"]}
         assert branches == {"v1.9", "v1.10", "v2"}
+    page = service.client.get("/", params={"q": CAT["query"], "repo": "docs"}).text
+    assert "docs @ v1.10 · the same in v1.9, v2" in page and page.count("<article") == 2
     (alone, _) = search(service.client, branch="v2").json()["results"]
     assert alone["metadata"]["branch"] == "v2" and "also_in" not in alone["metadata"]
-
-
-def test_the_page_says_where_else_a_passage_is(service: Running) -> None:
-    html = service.client.get("/", params={"q": CAT["query"], "repo": "docs"}).text
-    assert "docs @ v1.10 · the same in v1.9, v2" in html
-    assert html.count("<article") == 2
 
 
 def test_an_index_of_another_model_is_refused_by_its_name(

@@ -1,14 +1,13 @@
-"""What happens around a service: limits, keys, a database that goes away, a signal, a crowd."""
+"""What happens inside a service: a database that goes away, a crowd, a model that is slow."""
 
 import asyncio
-import json
 import shutil
-import signal
 import socket
 import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +17,13 @@ import pytest
 
 from course_lib.embedder import EmbeddingClient
 from course_lib.errors import InputError
-from course_lib.indexing import ingest
 from course_lib.service import ServiceConfig, create_app, new_key
 from course_lib.service.config import key_digest, read_keys
-from course_lib.settings import project_root
-from course_lib.store import connect, ensure_server, stop_server
+from course_lib.service.run import listen
+from course_lib.store import ensure_server, stop_server
 from course_lib.store.server import remove_server
 from tests.service.conftest import Index
-from tests.service.running import command, running, until
+from tests.service.running import running, until
 
 QUESTION = {"query": "How is drift measured?", "top_k": 3}
 
@@ -40,33 +38,6 @@ def state() -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
-def test_a_client_that_asks_too_often_is_told_when_to_come_back(
-    index: Index, embedder: EmbeddingClient
-) -> None:
-    app = create_app(index.config(rate_limit="3/minute"), embedder=embedder)
-    with running(app) as service:
-        statuses = [service.client.post("/search", json=QUESTION).status_code for _ in range(4)]
-        assert statuses == [200, 200, 200, 429]
-        answer = service.client.post("/search", json=QUESTION)
-        assert answer.headers["content-type"] == "application/problem+json"
-        assert 0 < int(answer.headers["retry-after"]) <= 61
-        # A key is a client of its own, and a made-up one is none.
-        mine, forged = {"X-API-Key": index.acme}, {"X-API-Key": "made-up"}
-        assert service.client.post("/search", json=QUESTION, headers=mine).status_code == 200
-        assert service.client.post("/search", json=QUESTION, headers=forged).status_code == 429
-        assert service.client.get("/health").status_code == 200
-
-
-def test_reading_can_be_made_to_need_a_key(index: Index, embedder: EmbeddingClient) -> None:
-    with running(create_app(index.config(key_required=True), embedder=embedder)) as service:
-        assert service.client.post("/search", json=QUESTION).status_code == 401
-        assert service.client.get("/documents/stats").status_code == 401
-        assert service.client.get("/", params={"q": "drift"}).status_code == 401
-        assert service.client.get("/ready").status_code == 200
-        key = {"Authorization": f"Bearer {index.acme}"}
-        assert service.client.post("/search", json=QUESTION, headers=key).status_code == 200
-
-
 def test_keys_are_kept_as_digests() -> None:
     key = new_key("acme")
     keys = read_keys((f"acme:{key_digest(key)}",))
@@ -79,46 +50,13 @@ def test_keys_are_kept_as_digests() -> None:
         assert key not in str(caught.value)
 
 
-@pytest.mark.parametrize("limit", ["many", "0", "-1/minute", "5/fortnight"])
-def test_a_rate_limit_that_cannot_be_read_is_told_at_the_start(limit: str) -> None:
-    with pytest.raises(InputError, match="rate limit"):
-        ServiceConfig(rate_limit=limit)
-
-
-def test_it_starts_without_a_database_and_finds_it_when_it_comes(
+def test_a_service_finds_its_database_late_and_a_restart_under_load_costs_errors_only_meanwhile(
     state: Path, embedder: EmbeddingClient
 ) -> None:
     server = ensure_server(state)
-    with connect_superuser(server.url()) as conn:
+    with psycopg.connect(server.url(), autocommit=True) as conn:
         conn.execute("CREATE EXTENSION IF NOT EXISTS vector")
     stop_server(state)
-    app = create_app(ServiceConfig(database_url=server.url()), embedder=embedder)
-    with running(app, wait=False) as service:
-        until(lambda: service.client.get("/ready").json()["model"] == "ready")
-        answer = service.client.get("/ready")
-        assert answer.status_code == 503 and answer.json()["database"] != "ready"
-        refused = service.client.post("/search", json=QUESTION)
-        assert refused.status_code == 503 and refused.headers["retry-after"]
-        assert "password" not in refused.text and str(server.port) not in refused.text
-        assert service.client.get("/health").status_code == 200
-        ensure_server(state)
-        until(lambda: service.client.get("/ready").status_code == 200)
-        assert service.client.post("/search", json=QUESTION).json()["results"] == []
-
-
-def connect_superuser(url: str) -> psycopg.Connection[Any]:
-    return psycopg.connect(url, autocommit=True)
-
-
-def test_a_restart_under_load_costs_errors_only_while_it_is_away(
-    state: Path, embedder: EmbeddingClient
-) -> None:
-    server = ensure_server(state)
-    with connect_superuser(server.url()) as conn:
-        conn.execute("CREATE EXTENSION IF NOT EXISTS vector")
-    with connect(server.url(), autocommit=True) as conn:
-        source = project_root() / "data" / "documents"
-        ingest(source, conn=conn, embedder=embedder, repo="documents", tenant="local")
     app = create_app(ServiceConfig(database_url=server.url()), embedder=embedder)
     answers: list[tuple[float, int]] = []
     stop = threading.Event()
@@ -129,22 +67,30 @@ def test_a_restart_under_load_costs_errors_only_while_it_is_away(
                 asked = time.monotonic()
                 answers.append((asked, client.post("/search", json=QUESTION).status_code))
 
-    with running(app) as service:
-        threads = [threading.Thread(target=load, args=(service.url,)) for _ in range(8)]
-        for thread in threads:
-            thread.start()
-        until(lambda: len(answers) > 20)
-        away = time.monotonic()
-        stop_server(state)
-        until(lambda: service.client.get("/ready").status_code == 503)
+    with running(app, wait=False) as service, ThreadPoolExecutor(8) as crowd:
+
+        def ready() -> bool:
+            return service.client.get("/ready").status_code == 200
+
+        until(lambda: service.client.get("/ready").json()["model"] == "ready")
+        refused = service.client.post("/search", json=QUESTION)
+        assert refused.status_code == 503 and not ready()
+        assert "password" not in refused.text and str(server.port) not in refused.text
         ensure_server(state)
-        until(lambda: service.client.get("/ready").status_code == 200)
-        back = time.monotonic()
-        so_far = len(answers)
-        until(lambda: len(answers) > so_far + 40)
-        stop.set()
-        for thread in threads:
-            thread.join()
+        until(ready)
+        clients = [crowd.submit(load, service.url) for _ in range(8)]
+        try:
+            until(lambda: len(answers) > 20)
+            away = time.monotonic()
+            stop_server(state)
+            until(lambda: not ready())
+            ensure_server(state)
+            until(ready)
+            back, so_far = time.monotonic(), len(answers)
+            until(lambda: len(answers) > so_far + 40)
+        finally:
+            stop.set()
+        assert [client.result(60) for client in clients] == [None] * 8
     assert {status for _, status in answers} == {200, 503}
     # By when it was asked; what is under way when the database goes may be lost.
     early = {status for asked, status in answers[:20] if asked < away}
@@ -152,41 +98,50 @@ def test_a_restart_under_load_costs_errors_only_while_it_is_away(
     assert early == {200} and late and set(late) == {200}
 
 
-def test_the_command_serves_and_ends_what_is_under_way(index: Index) -> None:
-    with command(index.url) as service, httpx.Client(base_url=service.url, timeout=60) as client:
-        answers: list[int] = []
+class Slow:
+    """A model that encodes nothing until it is let go."""
 
-        def ask() -> None:
-            texts = {"texts": [f"a longer text, number {n} " * 60 for n in range(32)]}
-            answers.append(client.post("/embeddings", json=texts).status_code)
+    def __init__(self, embedder: EmbeddingClient) -> None:
+        self.embedder, self.asked, self.go = embedder, threading.Event(), threading.Event()
+        self.model_name, self.dimension = embedder.model_name, embedder.dimension
 
-        asking = threading.Thread(target=ask)
-        asking.start()
-        # The one for the metrics is under way itself.
-        both = "course_requests_in_flight 2.0"
-        until(lambda: bool(answers) or both in httpx.get(f"{service.url}/metrics").text)
-        service.process.send_signal(signal.SIGTERM)
-        asking.join()
-        assert answers == [200]
-        assert service.process.wait(60) in (0, -signal.SIGTERM)
-        service.reader.join(60)
-        lines = [json.loads(line) for line in service.lines if line.startswith("{")]
-        [line] = [line for line in lines if line["path"] == "/embeddings"]
-        assert line["status"] == 200 and line["tenant"] == "local" and line["ms"] > 0
+    def encode(self, texts: Any, batch_size: int = 32) -> Any:
+        self.asked.set()
+        assert self.go.wait(60)
+        return self.embedder.encode(texts, batch_size)
+
+    encode_tokens = encode
 
 
-def test_a_taken_port_is_named(index: Index) -> None:
-    from course_lib.service.run import listen
+def test_questions_that_arrive_together_are_encoded_together_and_others_are_answered_meanwhile(
+    index: Index, embedder: EmbeddingClient
+) -> None:
+    model = Slow(embedder)
+    model.go.set()
+    app = create_app(index.config(), embedder=model)
+    with running(app) as service, ThreadPoolExecutor(10) as crowd:
+        encoder = app.state.context.encoder
+        before = encoder.batches, encoder.texts
+        model.go.clear()
+        model.asked.clear()
 
-    with listen("127.0.0.1", 0) as taken:
-        port = taken.getsockname()[1]
-        with pytest.raises(InputError, match=f"port {port} .* is taken"):
-            listen("127.0.0.1", port)
+        def ask(number: int) -> int:
+            texts = {"texts": [f"question {number}"]}
+            return httpx.post(f"{service.url}/embeddings", json=texts, timeout=60).status_code
+
+        try:
+            asked = [crowd.submit(ask, 0)]
+            until(model.asked.is_set)
+            asked += [crowd.submit(ask, number) for number in range(1, 10)]
+            until(lambda: encoder._queue.qsize() == 9)
+            assert service.client.get("/health").status_code == 200
+        finally:
+            model.go.set()
+        assert [one.result(60) for one in asked] == [200] * 10
+        assert (encoder.batches - before[0], encoder.texts - before[1]) == (2, 10)
 
 
 def test_accepted_connections_send_at_once() -> None:
-    from course_lib.service.run import listen
-
     async def accepted() -> int:
         ready: asyncio.Future[int] = asyncio.get_running_loop().create_future()
 
@@ -204,25 +159,3 @@ def test_accepted_connections_send_at_once() -> None:
                     writer.close()
 
     assert asyncio.run(accepted()) != 0
-
-
-def test_questions_that_arrive_together_are_encoded_together(
-    index: Index, embedder: EmbeddingClient
-) -> None:
-    app = create_app(index.config(), embedder=EmbeddingClient())
-    with running(app) as service:
-
-        def ask(number: int) -> None:
-            for turn in range(5):
-                query = {"query": f"What is drift, number {number} and {turn}?"}
-                assert (
-                    httpx.post(f"{service.url}/search", json=query, timeout=60).status_code == 200
-                )
-
-        crowd = [threading.Thread(target=ask, args=(number,)) for number in range(20)]
-        for thread in crowd:
-            thread.start()
-        for thread in crowd:
-            thread.join()
-        encoder = app.state.context.encoder
-        assert encoder.texts == 100 and encoder.batches < 100

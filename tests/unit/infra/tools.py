@@ -9,15 +9,17 @@ from pathlib import Path
 
 import pytest
 
+from tests.needs import PACKAGES
+
 ROOT = Path(__file__).resolve().parents[3]
 INFRA = ROOT / "infra"
 
 
-def run_tool(name: str, how: str, *words: str | Path) -> str:
+def run_tool(name: str, *words: str | Path) -> str:
     """Run a tool of this environment or machine, make sure that it has no complaint; its output."""
     program = shutil.which(name, path=str(Path(sys.executable).parent)) or shutil.which(name)
     if program is None:
-        pytest.skip(f"{name} is not here: {how}")
+        pytest.skip(f"{name} is not here: {PACKAGES.get(name, 'make setup')}")
     done = subprocess.run(
         [program, *map(str, words)], capture_output=True, encoding="utf-8", check=False
     )
