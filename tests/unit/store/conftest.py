@@ -53,7 +53,7 @@ def tables(worker_database: FreshDatabase) -> Iterator[OwnSchema]:
 
 
 @pytest.fixture
-def rows(tables: OwnSchema) -> Iterator[psycopg.Connection]:
+def emptied(tables: OwnSchema) -> Iterator[psycopg.Connection]:
     """A connection to the file's tables without rows."""
     with connect(tables.url, autocommit=True) as conn:
         conn.execute("DELETE FROM document_chunks")

@@ -10,17 +10,13 @@ import psycopg
 import pytest
 
 from course_lib.errors import DatabaseError, InputError, SchemaMismatchError
-from course_lib.loader import check_lines, write_jsonl
-from course_lib.loader.contract import Rejection
 from course_lib.records import Chunk
 from course_lib.store import (
     Source,
     SourceDocument,
     backup_lines,
-    connect,
     create_schema,
     drop_schema,
-    fresh_database,
     restore,
     write_chunks,
     write_documents,
@@ -28,24 +24,18 @@ from course_lib.store import (
 from course_lib.store.databases import FreshDatabase
 from course_lib.store.schema import stored_dimension
 from course_lib.store.tenancy import set_visibility
+from tests.schemas import OwnSchema, own_schema
 
 DIMENSION = 5
 
 
 @pytest.fixture(scope="module")
-def database() -> Iterator[FreshDatabase]:
-    with fresh_database("backup") as fresh:
-        yield fresh
-
-
-@pytest.fixture
-def conn(database: FreshDatabase) -> Iterator[psycopg.Connection]:
-    """A database with 1,203 chunks of three documents, and odd values among them."""
-    with connect(database.url, autocommit=True) as connection:
-        drop_schema(connection)
+def index(worker_database: FreshDatabase) -> Iterator[OwnSchema]:
+    """33 chunks of three documents, and odd values among them."""
+    with own_schema(worker_database) as made, made.connect() as connection:
         create_schema(connection, DIMENSION)
         random = np.random.default_rng(3)
-        for tenant, count in (("acme", 1200), ("beta", 2), ("odd", 1)):
+        for tenant, count in (("acme", 30), ("beta", 2), ("odd", 1)):
             text = "quotes \" ' \\ \\n\n\t🐘 {} %s $1" if tenant == "odd" else "text"
             source = Source("documentation" if tenant == "acme" else "my own", tenant, "r", "main")
             document = SourceDocument("a.md", text, "hash", "p 1.0.0", "", "the-model", "c0ffee")
@@ -55,6 +45,19 @@ def conn(database: FreshDatabase) -> Iterator[psycopg.Connection]:
             chunks = [chunk(tenant, f"{text} {number}") for number in range(count)]
             write_chunks(connection, chunks, vectors, partition=source.partition)
         set_visibility(connection, "beta", "r", "public")
+        yield made
+
+
+@pytest.fixture(scope="module")
+def lines(index: OwnSchema) -> list[str]:
+    """Return the lines of the index's backup."""
+    with index.connect() as conn:
+        return list(backup_lines(conn))
+
+
+@pytest.fixture
+def conn(index: OwnSchema) -> Iterator[psycopg.Connection]:
+    with index.connect() as connection:
         yield connection
 
 
@@ -87,80 +90,73 @@ def everything(conn: psycopg.Connection) -> list[Any]:
 
 
 @pytest.fixture
-def backup(conn: psycopg.Connection, tmp_path: Path) -> Path:
+def backup(lines: list[str], tmp_path: Path) -> Path:
     path = tmp_path / "backup.jsonl"
-    assert write_jsonl(path, backup_lines(conn)) == 1 + 3 + 1203
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return path
 
 
-def test_every_row_comes_back_as_it_was(conn: psycopg.Connection, backup: Path) -> None:
-    before = everything(conn)
-    drop_schema(conn)
-    report = restore(conn, backup, model="the-model")
-    assert (report.documents, report.chunks) == (3, 1203)
-    assert everything(conn) == before
-    assert stored_dimension(conn) == DIMENSION
-    index = conn.execute("SELECT to_regclass('document_chunks_default_embedding_hnsw')").fetchone()
-    assert index != (None,)
-    restore(conn, backup, model="the-model")
-    assert everything(conn) == before
-
-
-def test_restored_documents_are_replaced_and_others_stay(
-    conn: psycopg.Connection, backup: Path
+def test_every_row_comes_back_as_it_was_and_later_ones_stay(
+    conn: psycopg.Connection, backup: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("course_lib.store.backup.BATCH", 7)
     before = everything(conn)
     vectors = np.ones((1, DIMENSION), np.float32)
     write_chunks(conn, [chunk("acme", "newer")], vectors)
     later = Source("issues", "acme", "r")
     write_documents(conn, later, [SourceDocument("b", "", "", "", "", "the-model")])
-    restore(conn, backup, model="the-model")
+    report = restore(conn, backup, model="the-model")
+    assert (report.documents, report.chunks) == (3, 33)
     assert [row for row in everything(conn) if not row[0].startswith("(issues")] == before
     assert len(everything(conn)) == len(before) + 1
+    drop_schema(conn)
+    restore(conn, backup, model="the-model")
+    assert everything(conn) == before
+    assert stored_dimension(conn) == DIMENSION
+    index = conn.execute("SELECT to_regclass('document_chunks_default_embedding_hnsw')").fetchone()
+    assert index != (None,)
 
 
-def test_another_model_or_dimension_is_refused(conn: psycopg.Connection, backup: Path) -> None:
+def test_another_model_or_dimension_is_refused(
+    conn: psycopg.Connection, backup: Path, database: OwnSchema
+) -> None:
     before = everything(conn)
     with pytest.raises(SchemaMismatchError, match="vectors of the model the-model") as caught:
         restore(conn, backup, model="another")
     assert "RAG_EMBED_MODEL" in caught.value.hint
     assert everything(conn) == before
-    drop_schema(conn)
-    create_schema(conn, DIMENSION + 1)
-    with pytest.raises(SchemaMismatchError, match="6 dimensions, the model gives 5"):
-        restore(conn, backup, model="the-model")
-    assert everything(conn) == []
+    with database.connect() as other:
+        create_schema(other, DIMENSION + 1)
+        with pytest.raises(SchemaMismatchError, match="6 dimensions, the model gives 5"):
+            restore(other, backup, model="the-model")
+        assert everything(other) == []
 
 
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        (lambda lines: lines[:-1], "holds 3 documents and 1202 chunks, its header promises 3 and"),
-        (lambda lines: lines[1:], "does not begin with the header"),
-        (lambda lines: [], "record 1"),
-        (lambda lines: [*lines[:-1], lines[-1][:50]], "record 1207"),
-        (lambda lines: [*lines[:-1], lines[-1].replace("row", "\udcff", 1)], "record 1207"),
-        (lambda lines: [*lines[:-1], "[]"], "is no backup-record-v1 record"),
-        (lambda lines: [*lines[:-1], lines[-1].replace("backup-record-v1", "v2")], "record 1207"),
-        (lambda lines: [*lines[:-1], _edit(lines[-1], embedding=[1, 2])], "does not fit"),
-        (lambda lines: [*lines[:-1], _edit(lines[-1], colour="red")], "colour"),
-        (lambda lines: [*lines[:-1], _edit(lines[-1], visibility="odd")], "does not fit"),
-        (lambda lines: [*lines[:-1], _edit(lines[-1], content=None)], "does not fit"),
-        (lambda lines: [*lines[:-1], '{"schemaVersion":"backup-record-v1"}'], "row of no table"),
-    ],
-)
-def test_a_broken_backup_changes_nothing(
-    conn: psycopg.Connection, backup: Path, change: Any, reason: str
-) -> None:
-    lines = backup.read_text(encoding="utf-8").split("\n")[:-1]
-    # "\udcff" stands for the byte 0xff, which is no UTF-8.
-    backup.write_bytes("\n".join(change(lines)).encode("utf-8", "surrogateescape"))
+def test_a_broken_backup_changes_nothing(conn: psycopg.Connection, backup: Path) -> None:
     conn.execute("DELETE FROM documents WHERE tenant_id = 'beta'")
     before = everything(conn)
-    with pytest.raises(InputError) as caught:
-        restore(conn, backup, model="the-model")
-    assert reason in str(caught.value)
-    assert everything(conn) == before
+    lines = backup.read_text(encoding="utf-8").split("\n")[:-1]
+    start, last = lines[:-1], lines[-1]
+    for broken, reason in [
+        (start, "holds 3 documents and 32 chunks, its header promises 3 and"),
+        (lines[1:], "does not begin with the header"),
+        ([], "record 1"),
+        ([*start, last[:50]], "record 37"),
+        # "\udcff" stands for the byte 0xff, which is no UTF-8.
+        ([*start, last.replace("row", "\udcff", 1)], "record 37"),
+        ([*start, "[]"], "is no backup-record-v1 record"),
+        ([*start, last.replace("backup-record-v1", "v2")], "record 37"),
+        ([*start, _edit(last, embedding=[1, 2])], "does not fit"),
+        ([*start, _edit(last, colour="red")], "colour"),
+        ([*start, _edit(last, visibility="odd")], "does not fit"),
+        ([*start, _edit(last, content=None)], "does not fit"),
+        ([*start, '{"schemaVersion":"backup-record-v1"}'], "row of no table"),
+    ]:
+        backup.write_bytes("\n".join(broken).encode("utf-8", "surrogateescape"))
+        with pytest.raises(InputError) as caught:
+            restore(conn, backup, model="the-model")
+        assert reason in str(caught.value)
+        assert everything(conn) == before
 
 
 def _edit(line: str, **values: Any) -> str:
@@ -169,18 +165,11 @@ def _edit(line: str, **values: Any) -> str:
     return json.dumps(record)
 
 
-def test_a_backups_records_are_no_parsed_chunks(backup: Path) -> None:
-    assert all(isinstance(judged, Rejection) for judged in check_lines(backup))
-
-
-def test_a_file_that_is_missing_is_named(conn: psycopg.Connection, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="none cannot be read"):
-        restore(conn, tmp_path / "none", model="the-model")
-
-
-def test_a_backup_of_nothing_is_refused(conn: psycopg.Connection) -> None:
-    drop_schema(conn)
-    with pytest.raises(DatabaseError, match="no index"):
-        list(backup_lines(conn))
-    with conn.transaction(), pytest.raises(DatabaseError, match="transaction of its own"):
-        list(backup_lines(conn))
+def test_what_cannot_be_backed_up_or_read_is_an_error(database: OwnSchema, tmp_path: Path) -> None:
+    with database.connect() as conn:
+        with pytest.raises(InputError, match="none cannot be read"):
+            restore(conn, tmp_path / "none", model="the-model")
+        with pytest.raises(DatabaseError, match="no index"):
+            list(backup_lines(conn))
+        with conn.transaction(), pytest.raises(DatabaseError, match="transaction of its own"):
+            list(backup_lines(conn))

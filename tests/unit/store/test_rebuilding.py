@@ -11,35 +11,37 @@ from course_lib.store import (
     build_vector_indexes,
     connect,
     create_schema,
-    drop_schema,
-    fresh_database,
     rebuilding,
 )
-from course_lib.store.collection import in_collection
 from course_lib.store.databases import FreshDatabase
 from course_lib.store.rebuilding import vector_index_rebuilt
 from course_lib.store.roles import service_url
+from tests.schemas import OwnSchema, own_schema
 
 ROWS = 20
 
 
+def fill(conn: psycopg.Connection) -> None:
+    conn.execute(
+        "INSERT INTO document_chunks (partition, tenant_id, repo_slug, document_name,"
+        " chunk_index, kind, name, content, content_hash, embedding)"
+        " SELECT 'issues', 'local', 'heron', 'a.md', n, 'issue', 'a', 'text', 'hash',"
+        " ARRAY[n, 1, 1]::vector FROM generate_series(1, %s) AS n",
+        [ROWS],
+    )
+
+
 @pytest.fixture(scope="module")
-def database() -> Iterator[FreshDatabase]:
-    with fresh_database("rebuilding") as fresh, connect(fresh.url, autocommit=True) as conn:
+def database(worker_database: FreshDatabase) -> Iterator[OwnSchema]:
+    with own_schema(worker_database) as fresh, fresh.connect() as conn:
         create_schema(conn, 3)
-        conn.execute(
-            "INSERT INTO document_chunks (partition, tenant_id, repo_slug, document_name,"
-            " chunk_index, kind, name, content, content_hash, embedding)"
-            " SELECT 'issues', 'local', 'heron', 'a.md', n, 'issue', 'a', 'text', 'hash',"
-            " ARRAY[n, 1, 1]::vector FROM generate_series(1, %s) AS n",
-            [ROWS],
-        )
+        fill(conn)
         build_vector_indexes(conn, m=8)
         yield fresh
 
 
 @pytest.fixture
-def conn(database: FreshDatabase, monkeypatch: pytest.MonkeyPatch) -> Iterator[psycopg.Connection]:
+def conn(database: OwnSchema, monkeypatch: pytest.MonkeyPatch) -> Iterator[psycopg.Connection]:
     monkeypatch.setattr(rebuilding, "FEWEST_ROWS", 2)
     with connect(database.url, autocommit=True) as connection:
         yield connection
@@ -47,7 +49,10 @@ def conn(database: FreshDatabase, monkeypatch: pytest.MonkeyPatch) -> Iterator[p
 
 
 def indexes(conn: psycopg.Connection) -> list[str]:
-    found = conn.execute("SELECT indexdef FROM pg_indexes WHERE indexdef LIKE '%hnsw%'")
+    found = conn.execute(
+        "SELECT indexdef FROM pg_indexes WHERE indexdef LIKE '%hnsw%'"
+        " AND schemaname = current_schema()"
+    )
     return [row[0] for row in found]
 
 
@@ -80,7 +85,7 @@ def test_in_a_transaction_that_is_open_the_index_stays(conn: psycopg.Connection)
 
 
 def test_whoever_uses_the_table_is_not_waited_for_long(
-    conn: psycopg.Connection, database: FreshDatabase, monkeypatch: pytest.MonkeyPatch
+    conn: psycopg.Connection, database: OwnSchema, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rebuilding, "PATIENCE", "50ms")
     before = indexes(conn)
@@ -93,7 +98,7 @@ def test_whoever_uses_the_table_is_not_waited_for_long(
 
 
 def test_who_owns_nothing_leaves_the_index_alone(
-    conn: psycopg.Connection, database: FreshDatabase
+    conn: psycopg.Connection, database: OwnSchema
 ) -> None:
     before = indexes(conn)
     with connect(service_url("writer", url=database.url), autocommit=True) as writer:
@@ -111,7 +116,7 @@ def test_after_a_failure_the_next_ingest_builds_the_index(conn: psycopg.Connecti
 
 
 def test_an_index_that_somebody_built_meanwhile_is_not_built_again(
-    conn: psycopg.Connection, database: FreshDatabase
+    conn: psycopg.Connection, database: OwnSchema
 ) -> None:
     with vector_index_rebuilt(conn, "issues", ROWS), connect(database.url) as other:
         build_vector_indexes(other, m=4)
@@ -121,7 +126,7 @@ def test_an_index_that_somebody_built_meanwhile_is_not_built_again(
 
 
 def test_of_two_at_once_one_takes_it_away_and_both_go_on(
-    conn: psycopg.Connection, database: FreshDatabase
+    conn: psycopg.Connection, database: OwnSchema
 ) -> None:
     before = indexes(conn)
     both_have_counted = Barrier(2)
@@ -139,22 +144,15 @@ def test_of_two_at_once_one_takes_it_away_and_both_go_on(
 
 
 def test_in_a_collection_it_comes_back_although_another_one_has_an_index_of_that_name(
-    conn: psycopg.Connection, database: FreshDatabase
+    conn: psycopg.Connection, worker_database: FreshDatabase
 ) -> None:
-    with connect(in_collection(database.url, "mine"), autocommit=True) as mine:
-        create_schema(mine, 3)
-        mine.execute(
-            "INSERT INTO document_chunks (partition, tenant_id, repo_slug, document_name,"
-            " chunk_index, kind, name, content, content_hash, embedding)"
-            " SELECT 'issues', 'local', 'heron', 'a.md', n, 'issue', 'a', 'text', 'hash',"
-            " ARRAY[n, 1, 1]::vector FROM generate_series(1, %s) AS n",
-            [ROWS],
-        )
-        build_vector_indexes(mine, m=6)
-        before = sorted(indexes(mine))
-        assert len(before) == 2
-        with vector_index_rebuilt(mine, "issues", ROWS) as is_away:
+    others = indexes(conn)
+    with own_schema(worker_database) as mine, mine.connect() as own:
+        create_schema(own, 3)
+        fill(own)
+        build_vector_indexes(own, m=6)
+        before = indexes(own)
+        with vector_index_rebuilt(own, "issues", ROWS) as is_away:
             assert is_away
-            assert indexes(mine) == [index for index in before if "m='8'" in index]
-        assert sorted(indexes(mine)) == before
-        drop_schema(mine)
+            assert (indexes(own), indexes(conn)) == ([], others)
+        assert (indexes(own), indexes(conn)) == (before, others)

@@ -1,6 +1,5 @@
 """The vector indexes on a real PostgreSQL: built where rows are, once, as large as they need."""
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import psycopg
@@ -12,44 +11,21 @@ from course_lib.store import (
     build_vector_indexes,
     connect,
     create_schema,
-    drop_schema,
-    fresh_database,
     vector_indexes,
 )
-from course_lib.store.collection import in_collection
 from course_lib.store.databases import FreshDatabase
 from course_lib.store.vector_indexes import LARGE, SMALL, Graph, graph_for
+from tests.schemas import OwnSchema, own_schema
 from tests.unit.chunks import write_many
 
 INDEX = "document_chunks_issues_embedding_hnsw"
-
-
-@pytest.fixture(scope="module")
-def database() -> Iterator[FreshDatabase]:
-    with fresh_database("indexes") as fresh:
-        yield fresh
-
-
-@pytest.fixture
-def conn(database: FreshDatabase) -> Iterator[psycopg.Connection]:
-    """A connection to a database without tables."""
-    with connect(database.url, autocommit=True) as connection:
-        drop_schema(connection)
-        yield connection
-
-
-def tables(conn: psycopg.Connection) -> set[str]:
-    return {
-        row[0]
-        for row in conn.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
-    }
 
 
 def graphs(conn: psycopg.Connection) -> dict[str, Graph]:
     """Return the vector indexes by name, and what each was built with."""
     rows = conn.execute(
         "SELECT relname, reloptions FROM pg_class JOIN pg_am ON pg_am.oid = relam "
-        "WHERE amname = 'hnsw' AND relkind = 'i'"
+        "WHERE amname = 'hnsw' AND relkind = 'i' AND relnamespace = current_schema()::regnamespace"
     ).fetchall()
     return {
         name: Graph(*(int(option.partition("=")[2]) for option in options))
@@ -78,39 +54,12 @@ def test_an_index_is_built_where_there_are_rows_and_only_once(conn: psycopg.Conn
     assert build_vector_indexes(conn) == []
     definitions = conn.execute(
         "SELECT indexdef FROM pg_indexes WHERE indexdef LIKE '%hnsw%'"
+        " AND schemaname = current_schema()"
     ).fetchall()
     assert len(definitions) == 2
     assert all("hnsw (embedding vector_cosine_ops)" in row[0] for row in definitions)
     write_many(conn, 3, "documentation")
     assert build_vector_indexes(conn) == ["document_chunks_documentation"]
-
-
-def test_four_at_once_build_one_index(conn: psycopg.Connection, database: FreshDatabase) -> None:
-    create_schema(conn, 3)
-    write_many(conn, 3, "issues", 50)
-
-    def build(_: int) -> list[str]:
-        with connect(database.url) as own:
-            return build_vector_indexes(own)
-
-    with ThreadPoolExecutor(4) as pool:
-        assert sorted(pool.map(build, range(4))) == [[], [], [], ["document_chunks_issues"]]
-
-
-def test_what_pgvector_cannot_index_is_searched_without_an_index(conn: psycopg.Connection) -> None:
-    create_schema(conn, 4001)
-    write_many(conn, 4001, "documentation")
-    assert build_vector_indexes(conn) == []
-
-
-def test_building_is_committed_on_a_connection_without_autocommit(
-    conn: psycopg.Connection, database: FreshDatabase
-) -> None:
-    with connect(database.url) as own:
-        create_schema(own, 3)
-        write_many(own, 3, "issues")
-        build_vector_indexes(own)
-        assert own.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
 
 
 def test_many_rows_get_the_large_graph_and_what_was_asked_for_is_built(
@@ -146,7 +95,7 @@ def test_a_partition_that_has_outgrown_its_graph_gets_a_large_one_once(
 
 
 def test_an_index_in_use_stays_until_the_next_time(
-    outgrown: psycopg.Connection, database: FreshDatabase
+    outgrown: psycopg.Connection, database: OwnSchema
 ) -> None:
     with connect(database.url) as reader:
         reader.execute("SELECT count(*) FROM document_chunks")  # and its transaction goes on
@@ -158,7 +107,7 @@ def test_an_index_in_use_stays_until_the_next_time(
 
 
 def test_one_who_has_written_and_one_who_replaces_do_not_wait_for_each_other(
-    outgrown: psycopg.Connection, database: FreshDatabase
+    outgrown: psycopg.Connection, database: OwnSchema
 ) -> None:
     with connect(database.url) as writer:
         write_many(writer, 3, "issues", 210)
@@ -170,25 +119,14 @@ def test_one_who_has_written_and_one_who_replaces_do_not_wait_for_each_other(
 
 
 def test_an_index_of_another_collection_is_left_alone(
-    conn: psycopg.Connection, database: FreshDatabase, monkeypatch: pytest.MonkeyPatch
+    outgrown: psycopg.Connection, worker_database: FreshDatabase
 ) -> None:
-    monkeypatch.setattr(vector_indexes, "LARGE_FROM", 100)
-    with connect(in_collection(database.url, "mine"), autocommit=True) as mine:
-        for each, count in ((conn, 50), (mine, 50)):
-            drop_schema(each)
-            create_schema(each, 3)
-            write_many(each, 3, "issues", count)
-            build_vector_indexes(each)
-        write_many(mine, 3, "issues", 200)
-        schemas = (
-            "SELECT relnamespace::regnamespace::text, reloptions[1] FROM pg_class "
-            "WHERE relname = %s ORDER BY 1 DESC"
-        )
-        before = conn.execute(schemas, [INDEX]).fetchall()
-        assert [options for _, options in before] == ["m=16", "m=16"]
-        assert build_vector_indexes(mine) == ["document_chunks_issues"]
-        assert [options for _, options in conn.execute(schemas, [INDEX])] == ["m=16", "m=24"]
-        drop_schema(mine)
+    with own_schema(worker_database) as mine, mine.connect() as other:
+        create_schema(other, 3)
+        write_many(other, 3, "issues", 50)
+        build_vector_indexes(other)
+        assert build_vector_indexes(outgrown) == ["document_chunks_issues"]
+        assert (graphs(outgrown), graphs(other)) == ({INDEX: LARGE}, {INDEX: SMALL})
 
 
 @pytest.mark.parametrize("graph", [{"m": 0}, {"m": 101}, {"m": 40, "ef_construction": 64}])
@@ -200,7 +138,7 @@ def test_a_graph_that_pgvector_cannot_build_is_refused(
 
 
 def test_four_at_once_replace_an_index_once(
-    outgrown: psycopg.Connection, database: FreshDatabase
+    outgrown: psycopg.Connection, database: OwnSchema
 ) -> None:
     def build(_: int) -> list[str]:
         with connect(database.url, autocommit=True) as own:

@@ -1,6 +1,5 @@
 """The index of words on a real PostgreSQL: identifiers, old tables, and what the function gives."""
 
-from collections.abc import Iterator
 from typing import Any, LiteralString
 
 import psycopg
@@ -12,27 +11,24 @@ from course_lib.store import (
     build_vector_indexes,
     connect,
     create_schema,
-    fresh_database,
     service_url,
 )
 from course_lib.store import words as store_words
-from course_lib.store.databases import FreshDatabase, administration_of
+from course_lib.store.collection import in_collection
+from course_lib.store.databases import administration_of
 from course_lib.store.words import COMMON, MOST_WORDS
+from tests.schemas import OwnSchema
 from tests.unit.chunks import write
 
 
-@pytest.fixture(scope="module")
-def database() -> Iterator[FreshDatabase]:
-    with fresh_database("words") as fresh:
-        yield fresh
+@pytest.fixture
+def conn(emptied: psycopg.Connection) -> psycopg.Connection:
+    return emptied
 
 
 @pytest.fixture
-def conn(database: FreshDatabase) -> Iterator[psycopg.Connection]:
-    with connect(database.url, autocommit=True) as connection:
-        create_schema(connection, 3)
-        connection.execute("TRUNCATE document_chunks")
-        yield connection
+def database(tables: OwnSchema) -> OwnSchema:
+    return tables
 
 
 def words_of(conn: psycopg.Connection, text: str) -> set[str]:
@@ -88,15 +84,11 @@ def test_words_stand_in_the_name_the_kind_the_path_and_the_header(conn: psycopg.
     assert find(conn, "metadata chunkIndex charStart") == []
 
 
-@pytest.mark.parametrize("asked", ["kubeflow-pipelines", "KubeflowPipelines", "kubeflow_pipelines"])
-@pytest.mark.parametrize(
-    "written", ["kubeflow-pipelines", "KubeflowPipelines", "kubeflowpipelines"]
-)
-def test_an_identifier_is_found_however_its_parts_are_joined(
-    conn: psycopg.Connection, asked: str, written: str
-) -> None:
-    write(conn, f"see {written} there", "nothing of it")
-    assert find(conn, f"What is {asked}?") == [f"see {written} there"]
+def test_an_identifier_is_found_however_its_parts_are_joined(conn: psycopg.Connection) -> None:
+    written = ["see kubeflow-pipelines", "see KubeflowPipelines", "see kubeflowpipelines"]
+    write(conn, *written, "nothing of it")
+    for asked in ("kubeflow-pipelines", "KubeflowPipelines", "kubeflow_pipelines"):
+        assert sorted(find(conn, f"What is {asked}?")) == sorted(written)
 
 
 def test_more_and_rarer_words_come_first(conn: psycopg.Connection) -> None:
@@ -131,22 +123,21 @@ def test_of_a_long_question_the_longest_words_are_looked_up(conn: psycopg.Connec
     assert find(conn, f"tiny {filler} considerable") == ["considerable"]
 
 
-@pytest.mark.parametrize(
-    "asked",
-    ["'", "''", '"', "\\", "a\\'b", "a & b | !c <-> (d) e:*AB", "%s {} $1 %", ":*", "<->", "-" * 99]
-    + ["x" * 10_000, "wörd " * 400, "😀", "\t\n", "E'\\x41'", "$$ $q$"],
-)
-def test_nothing_that_is_asked_is_a_syntax_error(conn: psycopg.Connection, asked: str) -> None:
+def test_nothing_that_is_asked_is_a_syntax_error(conn: psycopg.Connection) -> None:
     write(conn, "one two")
-    assert find(conn, asked) in ([], ["one two"])
-    assert find(conn, f"{asked} two") == ["one two"]
+    for asked in (
+        *("'", "''", '"', "\\", "a\\'b", "a & b | !c <-> (d) e:*AB", "%s {} $1 %", ":*", "<->"),
+        *("-" * 99, "x" * 10_000, "wörd " * 400, "😀", "\t\n", "E'\\x41'", "$$ $q$"),
+    ):
+        assert find(conn, asked) in ([], ["one two"])
+        assert find(conn, f"{asked} two") == ["one two"]
 
 
 def test_a_chunk_of_any_length_is_stored_and_found_by_its_beginning(
     conn: psycopg.Connection,
 ) -> None:
-    start = "beginning " + " ".join(f"w{number}" for number in range(400_000))
-    write(conn, start, "x" * 3_000_000)
+    start = "beginning " + " ".join(f"w{number}" for number in range(200_000))
+    write(conn, start, "x" * 2_000_000)
     assert find(conn, "beginning") == [start]
 
 
@@ -160,7 +151,8 @@ def test_old_tables_get_their_words_and_keep_their_rows(conn: psycopg.Connection
     assert build_vector_indexes(conn) == []
     row = conn.execute(
         "SELECT count(*) FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid "
-        "WHERE relname LIKE '%search_text%' AND relkind = 'i' AND indisvalid"
+        "WHERE relname LIKE '%search_text%' AND relkind = 'i' AND indisvalid "
+        "AND relnamespace = current_schema()::regnamespace"
     ).fetchone()
     assert row == (6,)
 
@@ -181,7 +173,7 @@ def test_creating_it_again_writes_no_table_anew(conn: psycopg.Connection) -> Non
     def files() -> list[Any]:
         return conn.execute(
             "SELECT relname, relfilenode FROM pg_class WHERE relname LIKE 'document_chunks%' "
-            "ORDER BY 1"
+            "AND relnamespace = current_schema()::regnamespace ORDER BY 1"
         ).fetchall()
 
     before = files()
@@ -197,7 +189,7 @@ COUNT: LiteralString = (
 
 
 def test_the_function_shows_a_tenant_what_the_policies_show_it(
-    conn: psycopg.Connection, database: FreshDatabase
+    conn: psycopg.Connection, database: OwnSchema
 ) -> None:
     write(conn, "secret of ours")
     write(conn, "secret of theirs", tenant_id="theirs")
@@ -215,7 +207,7 @@ def test_the_function_shows_a_tenant_what_the_policies_show_it(
 
 
 def test_an_owner_who_became_a_service_is_shown_what_that_may_see(
-    conn: psycopg.Connection, database: FreshDatabase
+    conn: psycopg.Connection, database: OwnSchema
 ) -> None:
     write(conn, "secret")
     service_url("reader", url=database.url)
@@ -235,11 +227,11 @@ def test_an_owner_who_became_a_service_is_shown_what_that_may_see(
 
 
 def test_the_function_has_the_rights_of_the_tables_owner_and_no_more(
-    conn: psycopg.Connection, database: FreshDatabase
+    conn: psycopg.Connection, database: OwnSchema
 ) -> None:
     write(conn, "secret")
     admin, _ = administration_of(database.url, database.name)
-    with connect(admin, autocommit=True) as superuser:
+    with connect(in_collection(admin, database.schema), autocommit=True) as superuser:
         superuser.execute(
             "DROP FUNCTION chunks_with_words"
             "(text, integer, text[], text, text, text, text, text, text)"
@@ -247,14 +239,14 @@ def test_the_function_has_the_rights_of_the_tables_owner_and_no_more(
         create_schema(superuser, 3)
     row = conn.execute(
         "SELECT pg_get_userbyid(proowner) = current_user, prosecdef FROM pg_proc "
-        "WHERE proname = 'chunks_with_words'"
+        "WHERE proname = 'chunks_with_words' AND pronamespace = current_schema()::regnamespace"
     ).fetchone()
     assert row == (True, True)
     assert find(conn, "secret") == ["secret"]
 
 
 def test_who_may_not_read_the_table_may_not_ask_for_its_words(
-    conn: psycopg.Connection, database: FreshDatabase
+    conn: psycopg.Connection, database: OwnSchema
 ) -> None:
     write(conn, "secret")
     url = service_url("reader", url=database.url)
