@@ -14,13 +14,16 @@ from course_lib.pipeline.local import run_locally
 from course_lib.service import create_app
 from course_lib.service.config import ServiceConfig
 from course_lib.settings import project_root, settings
-from course_lib.store.databases import FreshDatabase
+from tests.schemas import OwnSchema
 from tests.service.running import running
 
 if TYPE_CHECKING:
     from course_lib.teaching.github_server import GitHubServer
 
-pytestmark = pytest.mark.skipif(not shutil.which("sh"), reason="kfp starts steps by sh")
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(not shutil.which("sh"), reason="kfp starts steps by sh"),
+]
 
 QUESTIONS = {
     "What does the abbreviation CACE stand for?": ("documentation", "what-is-mlops.md"),
@@ -34,7 +37,7 @@ QUESTIONS = {
 
 def test_the_compiled_pipeline_fills_the_database_and_search_finds_it(
     tmp_path: Path,
-    database: FreshDatabase,
+    database: OwnSchema,
     conn: psycopg.Connection,
     github: GitHubServer,
     monkeypatch: pytest.MonkeyPatch,

@@ -1,13 +1,9 @@
-"""Storing shards: the same index as an ingest, done twice, at once, and after a death half-way."""
+"""Storing shards: what stays, what goes, two at once, and after a failure half-way."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,17 +11,15 @@ import psycopg
 import pytest
 
 from course_lib.embedder import EmbeddingClient
-from course_lib.errors import InputError
-from course_lib.indexing import ingest
-from course_lib.indexing.repository import ingest_repository
+from course_lib.errors import DatabaseError, InputError
+from course_lib.indexing import ingest, update
 from course_lib.pipeline import sources
-from course_lib.pipeline.corpus import shard_names, write_corpus
+from course_lib.pipeline.corpus import write_corpus
 from course_lib.pipeline.splitting import split_shard
 from course_lib.pipeline.storing import Stored, build_index, database, store_shard
-from course_lib.store import connect, create_schema, fresh_database
-from course_lib.store.databases import FreshDatabase
+from course_lib.store import connect, create_schema
 from tests.pipeline.conftest import split, stored
-from tests.service.running import until
+from tests.schemas import OwnSchema
 
 if TYPE_CHECKING:
     from course_lib.teaching.github_server import GitHubServer
@@ -38,54 +32,6 @@ def store_all(
     # As Kubeflow hands them over: numbers in lists are floats.
     floats = [{name: float(value) for name, value in one.items()} for one in counts]
     return build_index(conn, floats)
-
-
-def without_time(rows: list[tuple[object, ...]]) -> list[tuple[object, ...]]:
-    return [row[:-1] for row in rows]
-
-
-def test_shards_give_the_same_index_as_an_ingest(
-    folder: Path, tmp_path: Path, conn: psycopg.Connection, embedder: EmbeddingClient
-) -> None:
-    total = store_all(split(folder, tmp_path, 3), conn, embedder)
-    assert total.documents == 6 and total.chunks == total.inserted == len(stored(conn))
-    assert isinstance(total.chunks, int)
-    with fresh_database("test") as other, connect(other.url, autocommit=True) as reference:
-        ingest(
-            folder,
-            conn=reference,
-            embedder=embedder,
-            repo="mill",
-            chunk_size=80,
-            chunk_overlap=0,
-        )
-        assert without_time(stored(conn)) == without_time(stored(reference))
-    # And an ingest of the same folder finds nothing to do.
-    report = ingest(
-        folder, conn=conn, embedder=embedder, repo="mill", chunk_size=80, chunk_overlap=0
-    )
-    assert (report.inserted, report.updated, report.deleted) == (0, 0, 0)
-
-
-def test_doing_it_twice_changes_nothing(
-    folder: Path, tmp_path: Path, conn: psycopg.Connection, embedder: EmbeddingClient
-) -> None:
-    shards = split(folder, tmp_path, 2)
-    store_all(shards, conn, embedder)
-    before = stored(conn)
-    again = store_all(shards, conn, embedder)
-    assert stored(conn) == before, "not even the time of the last change"
-    assert (again.inserted, again.updated, again.deleted, again.encoded) == (0, 0, 0, 0)
-    assert again.unchanged == again.chunks == len(before)
-
-
-def test_another_number_of_shards_changes_nothing_either(
-    folder: Path, tmp_path: Path, conn: psycopg.Connection, embedder: EmbeddingClient
-) -> None:
-    store_all(split(folder, tmp_path, 2), conn, embedder)
-    before = stored(conn)
-    store_all(split(folder, tmp_path, 5), conn, embedder)
-    assert stored(conn) == before
 
 
 def test_what_is_gone_leaves_the_index_and_what_cannot_be_read_stays(
@@ -115,7 +61,7 @@ def test_the_index_is_built_once_after_the_shards(
 
 
 def test_shards_are_encoded_at_the_same_time_and_an_ingest_waits_for_them(
-    folder: Path, tmp_path: Path, database: FreshDatabase, embedder: EmbeddingClient
+    folder: Path, tmp_path: Path, database: OwnSchema, embedder: EmbeddingClient
 ) -> None:
     class Stopped(EmbeddingClient):
         reached, go_on = threading.Event(), threading.Event()
@@ -150,76 +96,38 @@ def test_shards_are_encoded_at_the_same_time_and_an_ingest_waits_for_them(
         ingesting.result(60)
 
 
-def test_a_shard_that_is_killed_half_way_is_completed_by_running_it_again(
-    folder: Path, tmp_path: Path, database: FreshDatabase, embedder: EmbeddingClient
+def test_a_shard_that_fails_half_way_is_completed_by_running_it_again(
+    folder: Path,
+    tmp_path: Path,
+    conn: psycopg.Connection,
+    embedder: EmbeddingClient,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    code = """
-import sys
-from course_lib.embedder import EmbeddingClient
-from course_lib.indexing import update
-from course_lib.pipeline.storing import database, store_shard
-update.BATCH_CHUNKS = 1  # a transaction a document
-with database() as conn:
-    store_shard(*sys.argv[1:], conn=conn, embedder=EmbeddingClient())
-"""
+    monkeypatch.setattr(update, "BATCH_CHUNKS", 1)  # a transaction a document
+    create_schema(conn)
+    conn.execute(REFUSE)
     ((rows, chunks),) = split(folder, tmp_path, 1)
-    with connect(database.url, autocommit=True) as conn, _Stop(conn, "millstone.md") as stop:
-        victim = subprocess.Popen(
-            [sys.executable, "-c", code, str(rows), str(chunks)],
-            env={**os.environ, "DATABASE_URL": database.url},
-        )
-        try:
-            until(stop.is_reached)
-        finally:
-            victim.kill()
-            victim.wait(60)
-        stop.release()
-        half = stored(conn)
-        names = {row[3] for row in half}
-        assert 0 < len(names) < 6, "it died in the middle"
-        done = store_shard(rows, chunks, conn=conn, embedder=embedder)
-        assert 0 < done.encoded < done.chunks, "what was stored is not encoded again"
-        whole = stored(conn)
+    with pytest.raises(DatabaseError, match="the disk is full"):
+        store_shard(rows, chunks, conn=conn, embedder=embedder)
+    conn.execute("DROP FUNCTION refuse CASCADE")
+    half = stored(conn)
+    names = {row[3] for row in half}
+    assert 0 < len(names) < 6, "it failed in the middle"
+    done = store_shard(rows, chunks, conn=conn, embedder=embedder)
+    assert 0 < done.encoded < done.chunks, "what was stored is not encoded again"
+    whole = stored(conn)
     assert len({row[3] for row in whole}) == 6 and len(whole) == done.chunks
     assert len({row[3:5] for row in whole}) == len(whole), "nothing is there twice"
     assert {row for row in whole if row[3] in names} == set(half), "what was whole stays"
 
 
-def test_a_repository_in_shards_gives_the_same_index_as_ingest_repository(
-    tmp_path: Path,
-    conn: psycopg.Connection,
-    embedder: EmbeddingClient,
-    github: GitHubServer,
-) -> None:
-    from course_lib.teaching.github_server import sample_repository
-
-    github.add(sample_repository())
-    endings = [".py", ".md"]
-    for ref in ("v1.0.0", "main"):
-        documents = tmp_path / f"{ref}.jsonl"
-        commit = sources.pin_commit("heron/platform", ref)
-        corpus = sources.github_code(
-            "heron/platform", ref, endings, commit=commit, dest=tmp_path / "code"
-        )
-        # Both revisions under one name, so that files change, go and stay.
-        corpus = replace(corpus, origin=replace(corpus.origin, branch="main"))
-        write_corpus(documents, corpus)
-        for name in shard_names(2):
-            split_shard(documents, name, tmp_path / "chunks", tmp_path / "rows")
-            store_shard(tmp_path / "rows", tmp_path / "chunks", conn=conn, embedder=embedder)
-    with fresh_database("test") as other, connect(other.url, autocommit=True) as reference:
-        ingest_repository(
-            "heron/platform",
-            "main",
-            endings,
-            conn=reference,
-            embedder=embedder,
-            dest=tmp_path / "reference",
-        )
-        # A hash knows the commit that a file was first stored with, and a vector, in its last
-        # digit, the texts that it was encoded with.
-        mine, theirs = ([(*row[:6], *row[7:9]) for row in stored(one)] for one in (conn, reference))
-        assert mine == theirs
+REFUSE = """
+CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    IF NEW.document_name = 'millstone.md' THEN RAISE EXCEPTION 'the disk is full'; END IF;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER refuse BEFORE INSERT ON document_chunks FOR EACH ROW EXECUTE FUNCTION refuse();
+"""
 
 
 def test_issues_since_some_day_leave_the_others_in_the_index(
@@ -256,43 +164,3 @@ def test_a_step_without_a_database_says_where_it_comes_from(
     with pytest.raises(InputError, match="no DATABASE_URL") as caught:
         database()
     assert "rag-database" in caught.value.hint
-
-
-class _Stop:
-    """Holds whoever stores a chunk of one document, in the middle of its transaction."""
-
-    KEY = 4711
-
-    def __init__(self, conn: psycopg.Connection, name: str) -> None:
-        self._conn = conn
-        create_schema(conn)
-        conn.execute(
-            f"""
-            CREATE FUNCTION stop() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-                IF NEW.document_name = '{name}' THEN
-                    PERFORM pg_advisory_xact_lock({self.KEY});
-                END IF;
-                RETURN NEW;
-            END $$;
-            CREATE TRIGGER stop BEFORE INSERT ON document_chunks
-                FOR EACH ROW EXECUTE FUNCTION stop();
-            """
-        )
-
-    def __enter__(self) -> _Stop:
-        self._conn.execute(f"SELECT pg_advisory_lock({self.KEY})")
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._conn.execute("SELECT pg_advisory_unlock_all()")
-
-    def is_reached(self) -> bool:
-        row = self._conn.execute(
-            "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = %s "
-            "AND NOT granted",
-            [self.KEY],
-        ).fetchone()
-        return row is not None and row[0] > 0
-
-    def release(self) -> None:
-        self._conn.execute(f"SELECT pg_advisory_unlock({self.KEY})")
