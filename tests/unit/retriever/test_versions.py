@@ -14,7 +14,8 @@ from course_lib.indexing import ingest
 from course_lib.records import SearchResult
 from course_lib.retriever import retrieve
 from course_lib.retriever.versions import WIDEST, find_versions, named, one_of_each
-from course_lib.store import connect, fresh_database
+from course_lib.store.databases import FreshDatabase
+from tests.schemas import own_schema
 
 BRANCHES = [f"v1.{number}" for number in range(6)]
 QUESTION = "What does a cat do?"
@@ -30,11 +31,13 @@ def result(branch: str, text: str = "same", **others: Any) -> SearchResult:
 
 @pytest.fixture(scope="module")
 def conn(
-    embedder: EmbeddingClient, tmp_path_factory: pytest.TempPathFactory
+    embedder: EmbeddingClient,
+    tmp_path_factory: pytest.TempPathFactory,
+    worker_database: FreshDatabase,
 ) -> Iterator[psycopg.Connection]:
     """Six branches of three documents, of which one differs in the last branch."""
     folder = tmp_path_factory.mktemp("docs")
-    with fresh_database("versions") as fresh, connect(fresh.url, autocommit=True) as found:
+    with own_schema(worker_database) as made, made.connect() as found:
         for branch in BRANCHES:
             texts = {"cats": "A cat purrs.", "dogs": "A dog barks.", "ships": "A frigate sails."}
             if branch == BRANCHES[-1]:
@@ -97,16 +100,6 @@ def test_as_many_passages_come_back_as_were_asked_for(
     assert sorted(names) == [("cats.md", 5), ("dogs.md", 0), ("dogs.md", 4), ("ships.md", 5)]
     last = next(one for one in found if one.also_in == () and "at a cat" in one.result.content)
     assert last.result.branch == BRANCHES[-1]
-
-
-def test_a_branch_that_is_asked_for_has_no_others(
-    conn: psycopg.Connection, embedder: EmbeddingClient
-) -> None:
-    def look(count: int) -> list[SearchResult]:
-        return retrieve(conn, embedder, QUESTION, top_k=count, branch="v1.3")
-
-    found = find_versions(look, 3)
-    assert {(one.result.branch, one.also_in) for one in found} == {("v1.3", ())}
 
 
 def test_a_context_is_not_filled_with_versions_of_one_passage(
