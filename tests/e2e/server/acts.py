@@ -1,4 +1,4 @@
-"""What the tests of the embedded server do to it: start it elsewhere, kill it, ask it something."""
+"""What is done to the embedded server: started elsewhere, killed, asked; and waiting for it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import psycopg
@@ -16,6 +18,14 @@ from course_lib.store import postmaster
 from course_lib.store.server import Server
 
 START = "import sys; from pathlib import Path; from course_lib.store.server import ensure_server\n"
+
+
+def until(holds: Callable[[], bool]) -> None:
+    """Wait until something holds."""
+    turn, deadline = threading.Event(), time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < deadline, "it did not come to hold"
+        turn.wait(0.005)
 
 
 def postmaster_pid(server: Server) -> int:
@@ -27,15 +37,23 @@ def postmaster_pid(server: Server) -> int:
 def kill_postmaster(server: Server) -> int:
     pid = postmaster_pid(server)
     os.kill(pid, signal.SIGKILL)
-    deadline = time.monotonic() + 10
-    while postmaster.is_postmaster_of(pid, server.pgdata) and time.monotonic() < deadline:
-        time.sleep(0.005)  # the signal arrives a little later
+    until(lambda: not postmaster.is_postmaster_of(pid, server.pgdata))
     return pid
 
 
 def answers(server: Server) -> bool:
     with psycopg.connect(server.url()) as conn:
         return conn.execute("SELECT 1").fetchone() == (1,)
+
+
+def keep_a_row(server: Server) -> None:
+    with psycopg.connect(server.url()) as conn:
+        conn.execute("CREATE TABLE kept AS SELECT 7 AS n")
+
+
+def has_the_row(server: Server) -> bool:
+    with psycopg.connect(server.url()) as conn:
+        return conn.execute("SELECT n FROM kept").fetchall() == [(7,)]
 
 
 def run_start(state: Path, *, before: str = "", **options: object) -> str:
