@@ -12,6 +12,7 @@ from course_lib.loader import split_document as split_document
 from course_lib.loader import split_text as split_text
 from course_lib.records import Document as Document
 from course_lib.records import TenantContext as TenantContext
+from course_lib.retriever import retrieve as retrieve
 from course_lib.retriever import search as search
 from course_lib.settings import settings as settings
 from course_lib.store import connect as connect
