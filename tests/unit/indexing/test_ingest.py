@@ -1,6 +1,5 @@
 """Ingest over a real PostgreSQL: what changes, what does not, and what is never lost."""
 
-import json
 import os
 import shutil
 import sys
@@ -9,16 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import psycopg
 import pytest
 
-from course_lib.embedder import EmbeddingClient
-from course_lib.errors import DatabaseError, InputError, SchemaMismatchError
+from course_lib.errors import DatabaseError, SchemaMismatchError
 from course_lib.indexing import IngestReport, ingest
 from course_lib.records import Skipped
-from course_lib.retriever import search
-from course_lib.settings import project_root
 from course_lib.store import connect
 from course_lib.store.databases import FreshDatabase
 
@@ -60,76 +55,6 @@ def names(conn: psycopg.Connection) -> set[str]:
     return {row[0] for row in rows}
 
 
-def test_the_first_run_inserts_and_the_second_does_nothing(
-    conn: psycopg.Connection, client: Any, folder: Path, stored: Stored
-) -> None:
-    assert counts(run(folder, conn, client)) == (3, 6, 6, 0, 0, 0)
-    before = stored(conn)
-    assert len(client.texts) == 5  # two of the six are alike, and one of them is enough
-    client.was_asked_for_its_dimension = False
-    assert counts(run(folder, conn, client)) == (3, 6, 0, 0, 6, 0)
-    assert len(client.texts) == 5
-    assert not client.was_asked_for_its_dimension  # which would have loaded the model
-    assert stored(conn) == before
-
-
-def test_a_changed_document_alone_is_encoded(
-    conn: psycopg.Connection, client: Any, folder: Path
-) -> None:
-    run(folder, conn, client)
-    client.texts.clear()
-    (folder / "b.txt").write_text("delta epsilon zeta. " * 2 + "new.", encoding="utf-8")
-    assert counts(run(folder, conn, client)) == (3, 6, 0, 1, 5, 0)
-    assert client.texts == ["new."]
-
-
-def test_a_document_that_shrinks_leaves_no_stale_chunk(
-    conn: psycopg.Connection, client: Any, folder: Path
-) -> None:
-    run(folder, conn, client)
-    (folder / "a.md").write_text("# A\n\nbrief", encoding="utf-8")
-    assert counts(run(folder, conn, client)) == (3, 4, 0, 1, 3, 2)
-
-
-def test_a_document_that_was_emptied_has_no_chunks_and_is_not_looked_at_again(
-    conn: psycopg.Connection, client: Any, folder: Path
-) -> None:
-    run(folder, conn, client)
-    (folder / "a.md").write_text(" \n", encoding="utf-8")
-    assert counts(run(folder, conn, client)) == (3, 3, 0, 0, 3, 3)
-    client.was_asked_for_its_dimension = False
-    assert counts(run(folder, conn, client)) == (3, 3, 0, 0, 3, 0)
-    assert not client.was_asked_for_its_dimension
-
-
-def test_a_document_that_is_gone_leaves_the_index(
-    conn: psycopg.Connection, client: Any, folder: Path
-) -> None:
-    run(folder, conn, client)
-    (folder / "b.txt").unlink()
-    assert counts(run(folder, conn, client)) == (2, 4, 0, 0, 4, 2)
-    assert names(conn) == {"a.md", "sub/c.md"}
-
-
-def test_a_document_that_was_renamed_moves(
-    conn: psycopg.Connection, client: Any, folder: Path
-) -> None:
-    run(folder, conn, client)
-    (folder / "b.txt").rename(folder / "sub" / "b.txt")
-    assert counts(run(folder, conn, client)) == (3, 6, 2, 0, 4, 2)
-    assert names(conn) == {"a.md", "sub/b.txt", "sub/c.md"}
-
-
-def test_a_heading_that_is_renamed_changes_the_names_of_its_pieces(
-    conn: psycopg.Connection, client: Any, folder: Path
-) -> None:
-    run(folder, conn, client)
-    (folder / "a.md").write_text("# Z\n\n" + "alpha beta gamma. " * 4, encoding="utf-8")
-    assert run(folder, conn, client).updated == 3
-    found = conn.execute("SELECT DISTINCT name FROM document_chunks WHERE document_name = 'a.md'")
-    assert found.fetchall() == [("Z",)]
-
-
 def test_other_sizes_encode_what_changed_and_another_model_everything(
     conn: psycopg.Connection, client: Any, other_model: Any, folder: Path
 ) -> None:
@@ -167,26 +92,6 @@ def test_a_model_of_another_dimension_is_refused_and_nothing_is_changed(
     with pytest.raises(SchemaMismatchError, match="8 dimensions, the model gives 9"):
         run(folder, conn, larger_model)
     assert stored(conn) == before
-
-
-def test_other_sources_are_not_touched(
-    conn: psycopg.Connection, client: Any, folder: Path, tmp_path: Path
-) -> None:
-    variants = [
-        {},
-        {"partition": "issues"},
-        {"partition": "my own"},
-        {"repo": "other"},
-        {"branch": "main"},
-        {"tenant": "other"},
-    ]
-    for options in variants:
-        assert run(folder, conn, client, **options).inserted == 6
-    (folder / "b.txt").unlink()
-    for options in variants:
-        assert counts(run(folder, conn, client, **options)) == (2, 4, 0, 0, 4, 2)
-    row = conn.execute("SELECT count(*) FROM document_chunks").fetchone()
-    assert row == (4 * len(variants),)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="names of this kind cannot be made there")
@@ -227,76 +132,6 @@ def test_a_folder_that_cannot_be_looked_into_keeps_its_rows(
             (folder / "sub").chmod(0o755)
     assert report.skipped == (Skipped("sub/", "cannot be read: Permission denied"),)
     assert counts(report) == (2, 6, 0, 0, 6, 0)
-
-
-def test_one_file_says_nothing_about_others(
-    conn: psycopg.Connection, client: Any, folder: Path
-) -> None:
-    run(folder, conn, client)
-    (folder / "a.md").write_text("# A\n\nbrief", encoding="utf-8")
-    report = run(folder / "a.md", conn, client)
-    assert (report.documents, report.updated, report.deleted) == (1, 1, 2)
-    assert names(conn) == {"a.md", "b.txt", "sub/c.md"}
-
-
-def test_a_folder_without_documents_is_an_error_and_nothing_is_changed(
-    conn: psycopg.Connection, client: Any, folder: Path, tmp_path: Path, stored: Stored
-) -> None:
-    run(folder, conn, client)
-    before = stored(conn)
-    (tmp_path / "empty").mkdir()
-    for path in (tmp_path / "empty", tmp_path / "missing"):
-        with pytest.raises(InputError):
-            run(path, conn, client)
-    assert stored(conn) == before
-
-
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        ({"chunk_size": 0}, "chunk_size must be at least 1, not 0"),
-        ({"chunk_overlap": 40}, "chunk_overlap must be between 0 and chunk_size - 1 = 39, not 40"),
-        ({"tenant": "Not Kebab"}, "tenant_id: String should match"),
-        ({"repo": ""}, "repo_slug: String should have at least 1 character"),
-    ],
-)
-def test_wrong_settings_are_an_error_before_anything_is_changed(
-    conn: psycopg.Connection,
-    client: Any,
-    folder: Path,
-    options: dict[str, Any],
-    says: str,
-    stored: Stored,
-) -> None:
-    run(folder, conn, client)
-    before = stored(conn)
-    (folder / "b.txt").unlink()
-    with pytest.raises(InputError, match=says):
-        run(folder, conn, client, **options)
-    assert stored(conn) == before
-
-
-def test_the_report_has_the_fields_that_others_read(
-    conn: psycopg.Connection, client: Any, folder: Path
-) -> None:
-    (folder / "bad ü.md").write_bytes(b"\xff")
-    report = json.loads(run(folder, conn, client).to_json())
-    assert list(report) == [
-        *("documents", "chunks", "inserted", "updated", "unchanged", "deleted"),
-        *("seconds", "chunks_per_second", "skipped"),
-    ]
-    assert report["skipped"] == [
-        {"name": "bad ü.md", "reason": "is not UTF-8: byte 0xff at offset 0"}
-    ]
-    assert report["seconds"] >= 0
-    assert report["chunks_per_second"] > 0
-
-
-def test_progress_is_silent_where_there_is_no_terminal(
-    conn: psycopg.Connection, client: Any, folder: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    run(folder, conn, client, progress=True)
-    assert capfd.readouterr() == ("", "")
 
 
 def test_each_partition_that_got_rows_gets_its_index(
@@ -359,29 +194,3 @@ def test_text_with_quotes_and_symbols_comes_back(
     run(tmp_path, conn, client, chunk_size=512)
     assert conn.execute("SELECT content FROM documents").fetchone() == (text,)
     assert conn.execute("SELECT content FROM document_chunks").fetchone() == (text,)
-
-
-def test_the_real_model_finds_what_was_ingested(
-    conn: psycopg.Connection, embedder: EmbeddingClient, tmp_path: Path
-) -> None:
-    (tmp_path / "cats.md").write_text("# Cats\n\nA cat purrs when it is stroked.", encoding="utf-8")
-    (tmp_path / "ships.md").write_text("# Ships\n\nA frigate has three masts.", encoding="utf-8")
-    report = ingest(tmp_path, conn=conn, embedder=embedder)
-    assert (report.documents, report.inserted) == (2, 2)
-    query = embedder.encode(["Which animal makes a purring sound?"])[0]
-    results = search(conn, query)
-    assert [result.document_name for result in results][0] == "cats.md"
-    assert np.isclose(
-        results[0].similarity_score,
-        float(query @ embedder.encode(["# Cats\n\nA cat purrs when it is stroked."])[0]),
-        atol=1e-5,
-    )
-
-
-def test_the_courses_own_documents_go_in_whole(conn: psycopg.Connection, client: Any) -> None:
-    report = run(
-        project_root() / "data" / "documents", conn, client, chunk_size=512, chunk_overlap=64
-    )
-    assert report.documents == 5
-    assert report.inserted == report.chunks > 50
-    assert report.skipped == ()

@@ -1,6 +1,5 @@
 """A repository in the index: one revision, spread by kind, cited, and nothing that is gone."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -97,47 +96,6 @@ def test_a_kind_is_told_by_the_name(path: str, partition: str) -> None:
     assert partition_of(path) == partition
 
 
-def test_every_chunk_says_its_repository_branch_commit_and_where_its_lines_are(
-    conn: psycopg.Connection, client: Any, repository: Repository, dest: Path
-) -> None:
-    commit = run(conn, client, dest, "v1").commit
-    found = rows(conn, "document_name, chunk_index, repo_slug, branch, commit_sha, citation_url")
-    page = f"https://github.example/heron/platform/blob/{commit}"
-    place = ("heron/platform", "v1", commit)
-    assert found == [
-        ("apps/a.yaml", 0, *place, f"{page}/apps/a.yaml#L1-L6"),
-        ("apps/b.yaml", 0, *place, f"{page}/apps/b.yaml#L1-L4"),
-        ("code/c.py", 0, *place, f"{page}/code/c.py#L1-L2"),
-        ("code/c.py", 1, *place, f"{page}/code/c.py#L5-L6"),
-        ("docs/d.md", 0, *place, f"{page}/docs/d.md?plain=1#L1-L3"),
-    ]
-    cited = rows(conn, "document_name, commit_sha, citation_url", "documents")
-    assert cited[0] == ("apps/a.yaml", commit, f"{page}/apps/a.yaml")
-    result = search(conn, client.encode(["x"])[0], top_k=1, threshold=-1, branch="v1")[0]
-    assert result.citation_url is not None and commit in result.citation_url
-
-
-def test_a_second_run_downloads_encodes_and_writes_nothing(
-    conn: psycopg.Connection,
-    client: Any,
-    github: GitHubServer,
-    repository: Repository,
-    dest: Path,
-    stored: Any,
-) -> None:
-    run(conn, client, dest)
-    before, encoded = stored(conn), len(client.texts)
-    versions = rows(conn, "xmin::text, ctid::text")
-    github.seen.clear()
-    client.was_asked_for_its_dimension = False
-    report = run(conn, client, dest)
-    assert [one.status for one in github.seen] == [304]
-    assert len(client.texts) == encoded and not client.was_asked_for_its_dimension
-    assert (report.fetched, report.reused) == (0, 4)
-    assert all(part[:2] == (0, 0) and part[3] == 0 for part in totals(report).values())
-    assert stored(conn) == before and rows(conn, "xmin::text, ctid::text") == versions
-
-
 def test_versions_under_one_name_share_what_was_downloaded(
     conn: psycopg.Connection,
     client: Any,
@@ -152,25 +110,6 @@ def test_versions_under_one_name_share_what_was_downloaded(
     second = ingest_repository("heron/platform", "main", ALL, max_wait=5, patience=QUICK, **options)
     assert (first.fetched, first.reused) == (4, 0)
     assert (second.fetched, second.reused) == (1, 3)
-
-
-def test_what_is_deleted_or_renamed_upstream_leaves_the_index(
-    conn: psycopg.Connection, client: Any, repository: Repository, dest: Path
-) -> None:
-    run(conn, client, dest)
-    repository.commit({"apps/new.yaml": FILES["apps/a.yaml"], "code/c.py": FILES["code/c.py"]})
-    report = run(conn, client, dest)
-    assert {row[0] for row in rows(conn, "document_name")} == {"apps/new.yaml", "code/c.py"}
-    assert {row[0] for row in rows(conn, "document_name", "documents")} == {
-        "apps/new.yaml",
-        "code/c.py",
-    }
-    assert totals(report) == {
-        "code_manifests": (1, 0, 0, 2),
-        "code_pipelines": (0, 0, 2, 0),
-        "documentation": (0, 0, 0, 1),
-    }
-    assert report.fetched == 0  # the same contents under other names
 
 
 def test_what_did_not_change_is_not_encoded_and_gets_the_new_commit(
@@ -210,76 +149,12 @@ def test_where_all_rows_get_a_new_commit_the_vector_index_is_built_anew_once(
     assert len(found) == len(rows(conn, "id"))
 
 
-def test_versions_live_side_by_side_and_are_told_apart_by_their_branch(
-    conn: psycopg.Connection, client: Any, repository: Repository, dest: Path
-) -> None:
-    run(conn, client, dest, "v1")
-    repository.commit({"docs/d.md": b"# Title\n\nNew words.\n"})
-    run(conn, client, dest, "main")
-    query = client.encode(["# Title\n\nNew words.\n"])[0]
-    everywhere = search(conn, query, top_k=10, threshold=-1)
-    assert {result.branch for result in everywhere} == {"v1", "main"}
-    old = search(conn, query, top_k=10, threshold=-1, branch="v1")
-    assert {result.branch for result in old} == {"v1"} and len(old) == 5
-    docs = search(conn, query, top_k=10, threshold=-1, partitions=["documentation", "issues"])
-    assert [result.branch for result in docs] == ["main", "v1"]
-    assert docs[0].content == "# Title\n\nNew words.\n"
-
-
-def test_a_version_may_be_called_something_else(
-    conn: psycopg.Connection, client: Any, repository: Repository, dest: Path
-) -> None:
-    run(conn, client, dest, repository.refs["tags/v1"], branch="v1.9")
-    assert {row[0] for row in rows(conn, "branch")} == {"v1.9"}
-
-
-def test_one_partition_for_all_leaves_the_others_alone(
-    conn: psycopg.Connection, client: Any, repository: Repository, dest: Path
-) -> None:
-    run(conn, client, dest, partition="code_manifests", extensions=[".yaml"])
-    run(conn, client, dest, partition="code_notebooks", extensions=[".py"])
-    assert sorted(set(rows(conn, "partition, document_name"))) == [
-        ("code_manifests", "apps/a.yaml"),
-        ("code_manifests", "apps/b.yaml"),
-        ("code_notebooks", "code/c.py"),
-    ]
-    run(conn, client, dest)
-    assert {row[0] for row in rows(conn, "partition")} == {
-        "code_manifests",
-        "code_pipelines",
-        "documentation",
-    }
-
-
 def test_another_selection_is_what_the_index_holds(
     conn: psycopg.Connection, client: Any, repository: Repository, dest: Path
 ) -> None:
     run(conn, client, dest)
     run(conn, client, dest, paths=["apps"])
     assert {row[0] for row in rows(conn, "document_name")} == {"apps/a.yaml", "apps/b.yaml"}
-
-
-def test_other_repositories_and_tenants_are_not_touched(
-    conn: psycopg.Connection, client: Any, github: GitHubServer, repository: Repository, dest: Path
-) -> None:
-    other = Repository("heron/other")
-    other.commit(FILES)
-    github.add(other)
-    run(conn, client, dest)
-    run(conn, client, dest, tenant="acme")
-    ingest_repository(
-        *("heron/other", "main", ALL), conn=conn, embedder=client, dest=dest.with_name("other")
-    )
-    repository.commit({"docs/d.md": FILES["docs/d.md"]})
-    run(conn, client, dest)
-    counted = conn.execute(
-        "SELECT tenant_id, repo_slug, count(*) FROM document_chunks GROUP BY 1, 2 ORDER BY 1, 2"
-    ).fetchall()
-    assert counted == [
-        ("acme", "heron/platform", 5),
-        ("local", "heron/other", 5),
-        ("local", "heron/platform", 1),
-    ]
 
 
 @pytest.mark.parametrize(
@@ -354,49 +229,7 @@ def test_a_file_that_cannot_be_had_is_an_error_or_keeps_its_rows(
     )
 
 
-def test_files_that_hold_nothing_to_index_are_said(
-    conn: psycopg.Connection, client: Any, repository: Repository, dest: Path
-) -> None:
-    repository.commit({**FILES, "picture.md": b"\x89PNG\0"})
-    said: list[str] = []
-    report = run(conn, client, dest, say=said.append)
-    reason = "has a NUL byte at offset 4: not a text, or not in UTF-8"
-    assert said == [f"left out: picture.md {reason}"]
-    assert [(file.name, file.reason) for file in report.skipped] == [("picture.md", reason)]
-    assert json.loads(report.to_json())["skipped"][0]["name"] == "picture.md"
-
-
-def test_a_file_that_is_no_text_any_more_leaves_the_index(
-    conn: psycopg.Connection, client: Any, repository: Repository, dest: Path
-) -> None:
-    run(conn, client, dest)
-    repository.commit({**FILES, "docs/d.md": b"\0"})
-    run(conn, client, dest)
-    assert "docs/d.md" not in {row[0] for row in rows(conn, "document_name", "documents")}
-
-
 # --- issues ---
-
-
-def test_issues_fill_their_partition_in_the_same_run(
-    conn: psycopg.Connection, client: Any, repository: Repository, dest: Path
-) -> None:
-    repository.issues = sample_repository().issues
-    report = run(conn, client, dest, issues=True)
-    assert set(report.partitions) == {
-        *("code_manifests", "code_pipelines", "documentation", "issues")
-    }
-    assert report.partitions["issues"].documents == 11
-    found = rows(conn, "document_name, kind, branch, citation_url, name")
-    issues = [row for row in found if row[0].startswith("issues/")]
-    assert {row[1] for row in issues} == {"issue", "issue-comment"}
-    assert {row[2] for row in issues} == {""}
-    first = [row for row in issues if row[0] == "issues/1.issue.md"]
-    page = "https://github.example/heron/platform/issues/1"
-    assert first[0][3] == page and first[0][4].startswith("#1 Pods of the forecast API")
-    assert first[1][3].startswith(f"{page}#issuecomment-")
-    again = run(conn, client, dest, issues=True).partitions["issues"]
-    assert (again.inserted, again.updated, again.deleted) == (0, 0, 0)
 
 
 def test_an_issue_that_changed_is_indexed_anew_and_one_that_is_gone_leaves(

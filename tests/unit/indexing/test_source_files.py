@@ -1,6 +1,5 @@
 """Other people's content: three kinds of input, refusals one by one, and nothing encoded twice."""
 
-import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -9,17 +8,10 @@ import numpy as np
 import psycopg
 import pytest
 
-from course_lib.errors import DatabaseError, InputError
-from course_lib.indexing import TenantReport, ingest_source_files, ingest_tenant_file
+from course_lib.errors import DatabaseError
+from course_lib.indexing import TenantReport, ingest_source_files
 from course_lib.indexing.embedding import encode_whole, windows
-from course_lib.loader import Registry, check_lines, write_jsonl
-from course_lib.loader.contract import (
-    EMBEDDING_REJECTED,
-    FILE_INVALID,
-    INVALID,
-    PARSER_NOT_REGISTERED,
-    Rejection,
-)
+from course_lib.loader import Registry
 from course_lib.records import Chunk, Document, TenantContext
 from course_lib.store import as_tenant, connect, create_schema, service_url
 from course_lib.store.databases import FreshDatabase
@@ -92,43 +84,6 @@ def test_three_kinds_of_input_land_as_the_tenants(conn: Any, client: Any) -> Non
         *("doc-section", "raw-text", "raw-text"),
     )
     assert (done.report.documents, done.report.inserted) == (8, 9)
-
-
-def test_what_is_broken_is_refused_alone(conn: Any, client: Any) -> None:
-    done = send(
-        [
-            {"sourcePath": "a.md", "content": "# Fine"},
-            {"sourcePath": "b.md", "content": "x", "parserId": "nobody"},
-            {"sourcePath": "../c.md", "content": "x"},
-            {"sourcePath": "d.md"},
-            {"sourcePath": "e.md", "content": 3},
-            {"sourcePath": "f.md", "content": "nul \0"},
-            {
-                "sourcePath": "g.yaml",
-                "parsedChunks": [record("g.yaml"), record("other"), record("g.yaml", embedding=[])],
-            },
-            record(kind=""),
-            "nonsense",
-            record("h.yaml", customMeta={"chunkIndex": 1}),
-            record("h.yaml", "twice", customMeta={"chunkIndex": 1}),
-        ],
-        conn,
-        client,
-    )
-    assert refusals(done) == [
-        (PARSER_NOT_REGISTERED, "files[1] (b.md)", "parserId"),
-        (FILE_INVALID, "files[2]", "sourcePath"),
-        (FILE_INVALID, "files[3]", "content"),
-        (FILE_INVALID, "files[4]", "content"),
-        (FILE_INVALID, "files[5]", "content"),
-        (INVALID, "files[6].parsedChunks[1]", "sourcePath"),
-        (EMBEDDING_REJECTED, "files[6].parsedChunks[2]", "embedding"),
-        (INVALID, "files[7]", "kind"),
-        (INVALID, "files[8]", "record"),
-        (INVALID, "files[10]", "customMeta.chunkIndex"),
-    ]
-    assert [row[3] for row in rows(conn)] == ["a.md", "g.yaml", "h.yaml"]
-    assert json.loads(done.to_json())["rejections"][0]["code"] == PARSER_NOT_REGISTERED
 
 
 def test_unchanged_records_cost_no_encoding(conn: Any, client: Any) -> None:
@@ -222,80 +177,6 @@ def test_the_services_writer_ingests_for_its_tenant_alone(
         with pytest.raises(DatabaseError, match="permission denied"):
             send([record(content="newer")], reader, client)
     assert len(rows(conn)) == 4
-
-
-def lines(path: Path, records: Iterable[Any]) -> Path:
-    write_jsonl(path, (one if isinstance(one, str) else json.dumps(one) for one in records))
-    return path
-
-
-def test_a_file_of_records_is_indexed_whatever_their_order(
-    conn: Any, client: Any, tmp_path: Path
-) -> None:
-    records = [record(f"{n % 3}.yaml", f"n: {n}") for n in range(9)]
-    broken = [record(kind=""), "{", "", record(embedding=[1])]
-    file = lines(tmp_path / "a.jsonl", [*records[:4], *broken, *records[4:]])
-    options: dict[str, Any] = {"conn": conn, "embedder": client}
-    done = ingest_tenant_file(file, ACME, **options)
-    assert refusals(done) == [
-        (INVALID, "line 5", "kind"),
-        (INVALID, "line 6", "record"),
-        (EMBEDDING_REJECTED, "line 8", "embedding"),
-    ]
-    assert [(row[0], row[3], row[4], row[5]) for row in rows(conn)] == [
-        ("acme", f"{n % 3}.yaml", n // 3, f"n: {n}") for n in (0, 3, 6, 1, 4, 7, 2, 5, 8)
-    ]
-    assert ingest_tenant_file(file, ACME, **options).report.unchanged == 9
-    assert len(client.texts) == 9
-
-
-def test_validate_and_ingest_refuse_the_same_lines_and_take_the_others(
-    conn: Any, client: Any, tmp_path: Path
-) -> None:
-    good = [json.dumps(record(f"{number}.yaml")).encode() for number in range(2)]
-    given = [
-        b"\xef\xbb\xbf" + good[0],  # a byte order mark, as programs on Windows write it
-        b" \t",
-        good[0].replace(b"Pod", b"P\xffd"),
-        "\u3000".encode(),
-        json.dumps(record(kind="")).encode(),
-        good[0].decode().encode("utf-16-le"),
-        good[1],
-    ]
-    file = tmp_path / "a.jsonl"
-    file.write_bytes(b"\n".join(given))
-    done = ingest_tenant_file(file, ACME, conn=conn, embedder=client)
-    assert refusals(done) == [
-        (INVALID, "line 3", "record"),
-        (INVALID, "line 4", "record"),
-        (INVALID, "line 5", "kind"),
-        (INVALID, "line 6", "record"),
-    ]
-    assert [row[3] for row in rows(conn)] == ["0.yaml", "1.yaml"]
-    judged = list(check_lines(file))
-    assert [one for one in judged if isinstance(one, Rejection)] == list(done.rejections)
-
-
-def test_documents_that_a_file_does_not_mention_stay_unless_pruned(
-    conn: Any, client: Any, tmp_path: Path
-) -> None:
-    options: dict[str, Any] = {"conn": conn, "embedder": client}
-    ingest_tenant_file(lines(tmp_path / "1", [record("a"), record("b")]), ACME, **options)
-    said: list[str] = []
-    for records, prune, names in (
-        ([record("b")], False, ["a", "b"]),
-        ([record("b"), record(kind="")], True, ["a", "b"]),
-        ([record("b")], True, ["b"]),
-    ):
-        file = lines(tmp_path / "2", records)
-        ingest_tenant_file(file, ACME, prune=prune, say=said.append, **options)
-        assert [row[3] for row in rows(conn)] == names
-    assert said == ["records were refused, so documents that are not in the file stay"]
-
-
-def test_a_file_that_is_missing_is_named(conn: Any, client: Any, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="none cannot be read"):
-        ingest_tenant_file(tmp_path / "none", ACME, conn=conn, embedder=client)
 
 
 def test_no_word_of_a_long_text_is_lost(client: Any) -> None:

@@ -1,6 +1,5 @@
 """The two halves with files in between: the same rows as in one go, and broken lines by number."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,6 @@ import pytest
 
 from course_lib.errors import InputError
 from course_lib.indexing import embed_directory, ingest, load_directory
-from course_lib.loader import read_chunks
 from course_lib.settings import project_root
 from course_lib.store import connect, fresh_database
 
@@ -28,40 +26,6 @@ def test_both_halves_give_the_rows_of_the_whole(
         whole = ingest(DOCUMENTS, conn=own, embedder=client, repo="docs", **sizes)
         assert stored(conn) == stored(own)
     assert (halves.documents, halves.chunks, halves.inserted) == (5, whole.chunks, whole.inserted)
-
-
-def test_each_half_finds_the_index_up_to_date_after_the_other(
-    conn: psycopg.Connection, client: Any, tmp_path: Path
-) -> None:
-    load_directory(DOCUMENTS, tmp_path)
-    first = embed_directory(tmp_path, conn=conn, embedder=client)
-    encoded = len(client.texts)
-    assert embed_directory(tmp_path, conn=conn, embedder=client).unchanged == first.inserted
-    assert ingest(DOCUMENTS, conn=conn, embedder=client).unchanged == first.inserted
-    assert len(client.texts) == encoded == first.chunks
-
-
-def test_what_was_loaded_can_be_looked_at(tmp_path: Path) -> None:
-    report = load_directory(DOCUMENTS, tmp_path / "new" / "folder", repo="docs", tenant="me")
-    chunks = list(read_chunks(tmp_path / "new" / "folder" / "chunks.jsonl"))
-    assert len(chunks) == report.chunks
-    assert {(chunk.tenant_id, chunk.repo_slug) for chunk in chunks} == {("me", "docs")}
-    lines = (
-        (tmp_path / "new" / "folder" / "documents.jsonl").read_text(encoding="utf-8").splitlines()
-    )
-    documents = [json.loads(line) for line in lines]
-    assert [row["name"] for row in documents] == sorted(p.name for p in DOCUMENTS.glob("*.md"))
-    for row in documents:
-        assert row["content"].encode() == (DOCUMENTS / row["name"]).read_bytes()
-
-
-def test_loading_nothing_leaves_no_file(tmp_path: Path) -> None:
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(InputError, match="no document of a registered format"):
-        load_directory(tmp_path / "empty", tmp_path / "out")
-    with pytest.raises(InputError, match="chunk_overlap"):
-        load_directory(DOCUMENTS, tmp_path / "out", chunk_size=10)
-    assert not (tmp_path / "out").exists()
 
 
 @pytest.fixture
@@ -103,17 +67,6 @@ def test_a_broken_file_is_an_error_that_says_where_and_changes_nothing(
     has_tables = conn.execute("SELECT to_regclass('documents') IS NOT NULL").fetchone()
     if has_tables == (True,):
         assert conn.execute("SELECT count(*) FROM documents").fetchone() == (0,)
-
-
-def test_a_missing_or_empty_file_is_an_error_that_names_it(
-    conn: psycopg.Connection, client: Any, loaded: Path
-) -> None:
-    (loaded / "chunks.jsonl").unlink()
-    with pytest.raises(InputError, match=r"chunks\.jsonl cannot be read"):
-        embed_directory(loaded, conn=conn, embedder=client)
-    (loaded / "documents.jsonl").write_text("\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"documents\.jsonl is empty"):
-        embed_directory(loaded, conn=conn, embedder=client)
 
 
 def test_a_document_without_chunks_loses_those_it_had(

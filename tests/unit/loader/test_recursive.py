@@ -1,19 +1,15 @@
 """The splitter: its laws on any text, cases worked by hand, and how much of a text it looks at."""
 
-import ast
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, SupportsIndex
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-import course_lib.loader.recursive as module
-from course_lib.loader import find_cut, next_start, read_documents, split_text
+from course_lib.loader import find_cut, next_start, split_text
 from course_lib.loader.recursive import SEPARATORS, keep_crlf
 from course_lib.records import Span
-from course_lib.settings import project_root
 
 ALPHABETS = ["\r\n. ab", "\r\n", "\n", "ab", "a. ", "é\U0001f600 \u2028\n"]
 texts = st.one_of(
@@ -111,15 +107,6 @@ def test_a_case_worked_by_hand() -> None:
     assert split_text("ab cd. ef gh", 8, 3) == [Span(0, 7, "ab cd. "), Span(4, 12, "d. ef gh")]
 
 
-def test_a_short_text_is_one_span_and_an_empty_one_none() -> None:
-    assert split_text("short") == [Span(0, 5, "short")]
-    assert split_text("") == []
-
-
-def test_a_text_of_exactly_the_size_is_one_span() -> None:
-    assert split_text("a b c d ", 8, 2) == [Span(0, 8, "a b c d ")]
-
-
 def test_a_crlf_pair_goes_to_one_side() -> None:
     assert [span.text for span in split_text("abc\r\ndef", 4, 0, ("",))] == ["abc", "\r\nde", "f"]
     # The cut behind "\r" moves on over the line feed where there is room, and back where not.
@@ -141,15 +128,6 @@ def test_separators_longer_than_the_window_are_no_boundary() -> None:
         "ARATO",
         "Ryy",
     ]
-
-
-@pytest.mark.parametrize(
-    "text", ["x" * 10**7, "A line of text.\n\n" * 600_000], ids=["none", "many"]
-)
-def test_ten_megabytes_are_split(text: str) -> None:
-    spans = split_text(text)
-    assert spans[-1].end == len(text)
-    assert all(left.end - right.start == 64 for left, right in pairwise(spans))
 
 
 class Watched(str):
@@ -206,16 +184,6 @@ def test_cuts_are_few_on_any_text(text: str, size: int) -> None:
     assert len(spans) <= (len(SEPARATORS) + 1) * (len(text) // window + 1)
 
 
-def test_real_documents_share_the_overlap_and_lose_nothing() -> None:
-    for document in read_documents(project_root() / "data" / "documents"):
-        spans = split_text(document.content)
-        text = spans[0].text + "".join(
-            right.text[left.end - right.start :] for left, right in pairwise(spans)
-        )
-        assert text == document.content
-        assert all(left.end - right.start == 64 for left, right in pairwise(spans))
-
-
 @pytest.mark.parametrize(
     ("arguments", "error", "says"),
     [
@@ -239,11 +207,6 @@ def test_a_wrong_argument_is_named(
 ) -> None:
     with pytest.raises(error, match=says):
         split_text(**{"text": "text", **arguments})
-
-
-def test_wrong_sizes_are_refused_for_an_empty_text_too() -> None:
-    with pytest.raises(ValueError, match="chunk_size"):
-        split_text("", chunk_size=0)
 
 
 @given(texts, st.integers(0, 60), st.integers(1, 40), st.integers(0, 40), separators)
@@ -279,16 +242,3 @@ def test_the_next_start_worked_by_hand(
 
 def test_a_crlf_pair_at_the_very_beginning_is_kept() -> None:
     assert [keep_crlf("\r\n\r\n", offset) for offset in range(5)] == [0, 2, 2, 4, 4]
-
-
-def test_the_final_version_is_short() -> None:
-    tree = ast.parse(Path(str(module.__file__)).read_text(encoding="utf-8"))
-    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
-    lines: set[int] = set()
-    for function in functions:
-        if function.name == "_check_arguments":
-            continue
-        body = function.body[1:] if ast.get_docstring(function) else function.body
-        lines |= {function.lineno, *(n for b in body for n in range(b.lineno, b.end_lineno or 0))}
-        lines |= {node.end_lineno or 0 for node in body}
-    assert len(lines) <= 50

@@ -1,7 +1,5 @@
 """The registry: which parser a file gets, whose code runs, and what happens when it breaks."""
 
-import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,20 +8,17 @@ from typing import Any
 import pytest
 
 from course_lib.errors import InputError
-from course_lib.loader import Registry, check_records, read_documents
+from course_lib.loader import Registry, read_documents
 from course_lib.loader.contract import (
     FILE_INVALID,
     INVALID,
-    PARSER_FAILED,
-    PARSER_NOT_REGISTERED,
     FileRejectedError,
-    Rejection,
     check_record,
 )
 from course_lib.loader.parsers import BUILT_IN
 from course_lib.loader.registry import stamp
 from course_lib.records import Chunk, Document, TenantContext
-from course_lib.settings import Settings, project_root
+from course_lib.settings import project_root
 
 ACME = TenantContext(tenant="acme", repo="platform")
 TOML = "data/parsers/toml_sections.py:TomlParser"
@@ -75,37 +70,6 @@ class Legacy:
         return self.pieces
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "parser"),
-    [
-        ("a.md", "x", "markdown"),
-        ("deep/b.TXT", "x", "markdown"),
-        ("a.unknown", "x", "raw-text"),
-        ("Makefile", "all:\n", "raw-text"),
-        ("x.lines", "x", "lines"),
-        ("sub/LinesFile", "x", "lines"),
-        ("md", "x", "raw-text"),
-    ],
-)
-def test_a_file_gets_the_parser_of_its_name_or_extension(
-    name: str, content: str, parser: str
-) -> None:
-    registry = Registry()
-    registry.register_parser(Lines())
-    assert registry.parser_for(document(name, content)).id == parser
-
-
-@pytest.mark.parametrize(
-    "first", ["#!/usr/bin/env python3", "#!/usr/bin/python", "#! /usr/bin/env -S python3 -u"]
-)
-def test_a_file_without_extension_is_known_by_its_first_line(first: str) -> None:
-    registry = Registry()
-    registry.register_parser(Lines(), extensions=[".py"], names=[])
-    assert registry.parser_for(document("bin/tool", f"{first}\nx")).id == "lines"
-    assert registry.parser_for(document("bin/tool", f"# {first}\nx")).id == "raw-text"
-    assert registry.parser_for(document("tool.conf", f"{first}\nx")).id == "raw-text"
-
-
 def test_the_longest_ending_wins_and_of_equals_the_latest() -> None:
     registry = Registry()
     registry.register_parser(Lines(), parser_id="all", extensions=[".md"])
@@ -114,58 +78,10 @@ def test_the_longest_ending_wins_and_of_equals_the_latest() -> None:
     assert registry.parser_for(document("a.guide.md")).id == "guides"
 
 
-def test_a_parser_that_is_not_registered_is_an_error_with_its_code() -> None:
-    with pytest.raises(FileRejectedError, match="'nobody' is not registered") as caught:
-        Registry().parse(document("a.md"), ACME, parser_id="nobody")
-    assert (caught.value.code, caught.value.field) == (PARSER_NOT_REGISTERED, "parserId")
-    assert "markdown" in caught.value.hint
-    assert str(caught.value.rejection("a.md")).startswith(f"a.md: {PARSER_NOT_REGISTERED}: parser")
-
-
-def test_built_in_parsers_can_be_switched_off() -> None:
-    registry = Registry(use_default_parsers=False)
-    assert registry.parsers() == []
-    with pytest.raises(FileRejectedError, match="raw-text"):
-        registry.parse(document("a.md"), ACME)
-
-
-def test_raw_text_is_split_and_nothing_is_lost() -> None:
-    text = "".join(f"line {number} of a log\n" for number in range(200))
-    chunks = Registry().parse(document("app.log", text), ACME, chunk_size=100, chunk_overlap=0)
-    assert "".join(chunk.content for chunk in chunks) == text
-    assert {(chunk.kind, chunk.name, chunk.parser_id) for chunk in chunks} == {
-        ("raw-text", "app.log", "raw-text")
-    }
-    assert max(len(chunk.content) for chunk in chunks) <= 100
-    assert len(Registry().parse(document("app.log", "short"), ACME)) == 1
-
-
-def test_every_chunk_belongs_to_the_tenant_of_the_context() -> None:
-    registry = Registry()
-    registry.register_parser(Lines())
-    context = TenantContext(tenant="acme", repo="platform", branch="v2")
-    for name in ("a.md", "a.lines", "a.xyz"):
-        (chunk,) = registry.parse(document(name), context)
-        assert (chunk.tenant_id, chunk.repo_slug) == ("acme", "platform")
-        assert chunk.custom_meta["branch"] == "v2"
-
-
 def test_a_record_keeps_the_branch_it_names() -> None:
     chunk = Lines().chunk("a", "x").model_copy(update={"custom_meta": {"branch": "own"}})
     stamped = stamp(chunk, TenantContext(tenant="acme", repo="r", branch="main"))
     assert stamped.custom_meta == {"branch": "own"}
-
-
-def test_a_parser_that_breaks_is_named_with_its_reason() -> None:
-    class Breaks(Lines):
-        def parse_file(self, file: Document, tenant_context: TenantContext) -> list[Chunk]:
-            raise KeyError("missing table")
-
-    registry = Registry()
-    registry.register_parser(Breaks)
-    with pytest.raises(FileRejectedError, match=r"broke on a.lines: KeyError") as caught:
-        registry.parse(document("a.lines"), ACME)
-    assert caught.value.code == PARSER_FAILED
 
 
 @pytest.mark.parametrize(
@@ -302,31 +218,6 @@ def test_sources_are_registered_and_read(tmp_path: Path) -> None:
         registry.register_source(object())  # type: ignore[arg-type]
 
 
-def test_custom_parsers_come_from_import_paths() -> None:
-    registry = Registry(custom_parsers=[TOML])
-    assert [one.origin for one in registry.parsers()] == ["built in"] * len(BUILT_IN) + [TOML]
-    assert registry.parser("toml-sections").origin == TOML
-    assert ".toml" in registry.extensions()
-
-
-@pytest.mark.parametrize(
-    "path",
-    ["nowhere.at.all:Parser", "data/parsers/none.py:P", f"{TOML}X", "no colon", ":x", "json:"],
-)
-def test_an_import_path_that_leads_nowhere_is_explained(path: str) -> None:
-    with pytest.raises(InputError, match="cannot be imported") as caught:
-        Registry(custom_parsers=[path])
-    assert "RAG_CUSTOM_PARSERS" in caught.value.hint
-
-
-def test_the_settings_name_parsers_with_commas_between(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RAG_CUSTOM_PARSERS", f" {TOML} , other:Parser,")
-    monkeypatch.setenv("RAG_USE_DEFAULT_PARSERS", "false")
-    found = Settings()
-    assert found.custom_parsers == (TOML, "other:Parser")
-    assert found.use_default_parsers is False
-
-
 def test_the_worked_parser_finds_the_tables() -> None:
     folder = project_root() / "data" / "parsers"
     (file,) = read_documents(folder, (".toml",))
@@ -341,33 +232,3 @@ def test_the_worked_parser_finds_the_tables() -> None:
     ]
     assert "".join(one.content for one in chunks) == file.content
     assert "[this is no table]" in chunks[2].content
-
-
-def test_a_large_table_is_split_under_its_header() -> None:
-    text = "[big]\n" + "".join(f'key_{number} = "{"v" * 40}"\n' for number in range(50))
-    chunks = Registry(custom_parsers=[TOML]).parse(document("a.toml", text), ACME)
-    assert len(chunks) > 3
-    assert "".join(one.content for one in chunks) == text
-    assert {one.name for one in chunks} == {"big"}
-    for chunk in chunks[1:]:
-        assert chunk.embedded_text == f"[big]\n{chunk.content}"
-        assert len(chunk.embedded_text) <= 512
-
-
-def test_the_worked_parser_gives_the_same_chunks_on_either_side() -> None:
-    folder = project_root() / "data" / "parsers"
-    done = subprocess.run(
-        [sys.executable, str(folder / "toml_sections.py"), str(folder), "--tenant", "a-claim"],
-        capture_output=True,
-        encoding="utf-8",
-        check=True,
-    )
-    sent, rejections = check_records(done.stdout.splitlines())
-    assert rejections == []
-    assert {chunk.tenant_id for chunk in sent} == {"a-claim"}
-    registry = Registry(custom_parsers=[TOML])
-    here = [
-        chunk for file in read_documents(folder, (".toml",)) for chunk in registry.parse(file, ACME)
-    ]
-    assert [stamp(chunk, ACME) for chunk in sent] == here
-    assert not any(isinstance(check_record(chunk.to_json()), Rejection) for chunk in here)

@@ -8,7 +8,6 @@ from typing import Any
 import psycopg
 import pytest
 
-from course_lib.errors import InputError
 from course_lib.xray import LockFiles, TableDescriber, generation_prompt, sync_project
 
 Conn = psycopg.Connection[Any]
@@ -36,16 +35,6 @@ def test_the_prompt_carries_the_packages_that_the_comment_is_about(
     assert made.text.endswith("import json\n\n# Fetch the top charts from Spotify\n")
 
 
-def test_without_a_model_the_prompt_carries_the_first_packages(
-    filled: Conn, tmp_path: Path
-) -> None:
-    file = tmp_path / "charts.py"
-    file.write_text("# Anything\n", encoding="utf-8")
-    made = generation_prompt(file, 2, conn=filled, embedder=None, project="app")
-    assert made.suggestions.is_fallback
-    assert [one.name for one in made.suggestions.packages] == ["rich", "spotipy", "stripe"]
-
-
 def test_a_shell_script_has_an_instruction_and_no_packages(
     filled: Conn, client: Any, tmp_path: Path
 ) -> None:
@@ -63,23 +52,3 @@ def test_a_long_file_is_carried_from_near_the_cursor(
     file.write_text("\n".join([*lines, "# Plot them", ""]), encoding="utf-8")
     made = generation_prompt(file, 201, conn=filled, embedder=client, project="app")
     assert "line_199 =" in made.text and "line_100 =" not in made.text
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "line", "message"),
-    [
-        ("a.py", b"x = 1\n", 2, "no comment above"),
-        ("a.py", b"# Do it\n", 9, "no line 9"),
-        ("a.txt", b"# Do it\n", 2, "language of a.txt is not known"),
-        ("a.py", b"# \xff\n", 2, "cannot be read"),
-    ],
-)
-def test_what_cannot_be_asked_is_explained(
-    filled: Conn, tmp_path: Path, name: str, text: bytes, line: int, message: str
-) -> None:
-    file = tmp_path / name
-    file.write_bytes(text)
-    with pytest.raises(InputError, match=message):
-        generation_prompt(file, line, conn=filled, embedder=None, project="app")
-    with pytest.raises(InputError, match="cannot be read"):
-        generation_prompt(tmp_path / "none.py", 1, conn=filled, embedder=None, project="app")

@@ -22,7 +22,6 @@ from course_lib.xray import (
     sync_packages,
     sync_project,
 )
-from course_lib.xray.measure import read_instructions, score_suggestions
 from course_lib.xray.suggestions import FALLBACK, first_packages
 
 Conn = psycopg.Connection[Any]
@@ -127,31 +126,3 @@ def test_arguments_that_make_no_sense_are_refused(conn: Conn, client: Any) -> No
         suggest(conn, client, " \n", project="p", language="python")
     with pytest.raises(InputError, match="k is 0"):
         suggest(conn, client, "x", project="p", language="python", k=0)
-
-
-def test_chosen_packages_beat_the_first_fifty_on_the_labelled_instructions(
-    conn: Conn, client: Any
-) -> None:
-    for project in ("rider-app", "forecasting"):
-        sync_project(
-            conn,
-            project,
-            find_lock_files(project_root() / "data" / "lockfiles" / project),
-            embedder=client,
-            describer=offline_describer(),
-        )
-    instructions = read_instructions()
-
-    def first(one: Any) -> list[str]:
-        return names(first_packages(conn, project=one.project, language=one.language))
-
-    def chosen(one: Any) -> list[str]:
-        return names(
-            suggest(conn, client, one.instruction, project=one.project, language=one.language)
-        )
-
-    fifty = score_suggestions(first, instructions)
-    five = score_suggestions(chosen, instructions)
-    assert five.suggested == 5 and fifty.suggested == pytest.approx(50, abs=1)
-    assert five.recall > 0.75 and fifty.recall < 0.5
-    assert len(five.missed) < len(instructions) / 4

@@ -9,8 +9,7 @@ import psycopg
 import pytest
 
 from course_lib.embedder import EmbeddingClient
-from course_lib.errors import DatabaseError, InputError
-from course_lib.records import Skipped
+from course_lib.errors import DatabaseError
 from course_lib.store import connect
 from course_lib.store.databases import FreshDatabase
 from course_lib.xray import (
@@ -49,25 +48,6 @@ def test_a_first_sync_stores_describes_and_embeds(
     assert json.loads(done.to_json())["languages"][0]["added"] == ["rich", "typer"]
 
 
-class Unparsed(LockFiles):
-    """Lock files that must not be parsed."""
-
-    def packages(self, language: str) -> dict[str, str]:
-        raise AssertionError(f"{language} was parsed")
-
-
-def test_unchanged_lock_files_end_it_at_once(conn: Conn, client: Any, told: Any) -> None:
-    files = python("rich==14.1.0")
-    sync_project(conn, "app", files, embedder=client, describer=told())
-    client.texts.clear()
-    knows = told(rich="Colours")
-    again = sync_project(conn, "app", Unparsed(files.texts), embedder=client, describer=knows)
-    assert [one.unchanged for one in again.languages] == [True]
-    assert (knows.asked, client.texts) == ([], [])
-    with pytest.raises(AssertionError, match="python was parsed"):
-        sync_project(conn, "other", Unparsed(files.texts))
-
-
 def test_a_new_version_updates_its_row_and_is_embedded_again_only_if_its_text_changed(
     conn: Conn, client: Any, told: Any, report: Any
 ) -> None:
@@ -98,50 +78,12 @@ def test_what_the_catalogue_knows_is_neither_asked_for_nor_embedded_again(
     assert done.filled.embedded == 1
 
 
-def test_a_removed_package_stays_in_the_catalogue_while_another_project_uses_it(
-    conn: Conn, catalogue: Any, report: Any
-) -> None:
-    sync_project(conn, "one", python("shared==1", "mine==1", "kept==1"))
-    sync_project(conn, "two", python("shared==1"))
-    done = sync_project(conn, "one", python("kept==1")).languages[0]
-    assert (done.skipped, done.removed, done.orphans) == (1, ("mine", "shared"), ("mine",))
-    assert set(catalogue(conn)) == {"shared", "kept"}
-    assert set(report(conn, "two")) == {"shared"}
-    assert forget_project(conn, "two")[0].orphans == ("shared",)
-
-
 def test_a_package_of_the_same_name_in_another_language_is_another_package(conn: Conn) -> None:
     go = "module a\ngo 1.24\nrequire redis v1\n"
     sync_project(conn, "one", LockFiles({"requirements.txt": "redis==1", "go.mod": go}))
     sync_project(conn, "two", LockFiles({"go.mod": go}))
     done = forget_project(conn, "one")
     assert {one.language: one.orphans for one in done} == {"python": ("redis",), "go": ()}
-
-
-def test_a_language_whose_lock_files_are_gone_is_removed(conn: Conn, report: Any) -> None:
-    go = "module a\ngo 1.24\nrequire example.com/x v1\n"
-    sync_project(conn, "app", LockFiles({"requirements.txt": "rich==1", "go.mod": go}))
-    done = sync_project(conn, "app", python("rich==1"))
-    assert {one.language: (one.unchanged, one.removed) for one in done.languages} == {
-        "go": (False, ("example.com/x",)),
-        "python": (True, ()),
-    }
-    # And it does not come up a second time.
-    assert len(sync_project(conn, "app", python("rich==1")).languages) == 1
-
-
-def test_a_broken_lock_file_leaves_its_language_as_it_is(conn: Conn, report: Any) -> None:
-    go = "module a\ngo 1.24\nrequire example.com/x v1\n"
-    sync_project(conn, "app", LockFiles({"requirements.txt": "rich==1", "go.mod": go}))
-    broken = LockFiles({"requirements.txt": "typer==1", "go.mod": "<<<<<<< HEAD"})
-    done = {one.language: one for one in sync_project(conn, "app", broken).languages}
-    assert "go.mod is no go.mod" in done["go"].broken
-    assert done["python"].added == ("typer",)
-    assert set(report(conn, "app")) == {"typer", "example.com/x"}
-    # The checksum was not remembered: the mended file is read although it is the old one.
-    gone = LockFiles({"requirements.txt": "typer==1"}, (Skipped("go.mod", "is not UTF-8"),))
-    assert sync_project(conn, "app", gone).languages[0].broken == "go.mod is not UTF-8"
-    assert set(report(conn, "app")) == {"typer", "example.com/x"}
 
 
 def test_without_a_model_packages_are_stored_and_backfilled_later(
@@ -182,13 +124,6 @@ def test_another_model_makes_its_own_vectors(
     assert {model for _, model in catalogue(conn).values()} == {"another model"}
 
 
-def test_many_packages_are_embedded_in_batches_and_none_twice(conn: Conn, client: Any) -> None:
-    packages = {f"package-{number:04}": "1" for number in range(600)}
-    sync_packages(conn, "app", "python", packages)
-    assert backfill(conn, embedder=client).embedded == 600
-    assert len(client.texts) == len(set(client.texts)) == 600
-
-
 def test_a_description_that_changes_while_it_is_encoded_is_not_overwritten(
     conn: Conn, xray_database: FreshDatabase, client: Any, told: Any, catalogue: Any
 ) -> None:
@@ -223,21 +158,6 @@ def test_the_database_itself_refuses_to_lose_a_package_in_use(conn: Conn) -> Non
     sync_packages(conn, "one", "python", {"used": "1"})
     with pytest.raises(psycopg.errors.ForeignKeyViolation):
         conn.execute("DELETE FROM xray_packages")
-
-
-def test_projects_need_a_name_and_lock_files(conn: Conn) -> None:
-    with pytest.raises(InputError, match="name is empty"):
-        sync_project(conn, " ", python("rich==1"))
-    with pytest.raises(InputError, match="there is no lock file"):
-        sync_project(conn, "app", LockFiles({"README.md": "Hello"}))
-
-
-def test_names_that_look_like_sql_are_names(conn: Conn, report: Any) -> None:
-    name = "x'); DROP TABLE xray_packages; --%s"
-    sync_packages(conn, name, "python", {name: name, "ümläut\\": "1"})
-    assert set(report(conn, name)) == {name, "ümläut\\"}
-    forget_project(conn, name)
-    assert report(conn, name) == {}
 
 
 def test_a_sync_within_a_transaction_of_the_callers_goes_and_comes_with_it(
