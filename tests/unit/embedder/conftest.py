@@ -10,8 +10,6 @@ from course_lib.embedder import EmbeddingClient
 from course_lib.embedder.bert import Bert, read_bert
 from course_lib.embedder.weights import DEFAULT_MODEL, model_directory
 
-BACKENDS = ("torch", "openvino", "onnx")
-
 
 @pytest.fixture(scope="session")
 def client_of() -> Callable[[str], EmbeddingClient]:
@@ -26,7 +24,7 @@ def client_of() -> Callable[[str], EmbeddingClient]:
     return get
 
 
-@pytest.fixture(params=BACKENDS)
+@pytest.fixture(params=["openvino", "onnx", pytest.param("torch", marks=pytest.mark.long)])
 def client(request: pytest.FixtureRequest, client_of: Any) -> EmbeddingClient:
     """Each backend in turn."""
     return client_of(request.param)
@@ -34,7 +32,7 @@ def client(request: pytest.FixtureRequest, client_of: Any) -> EmbeddingClient:
 
 @pytest.fixture(scope="session")
 def reference() -> Any:
-    """Sentence-transformers itself, without any of our code."""
+    """Sentence-transformers itself, without any of our code; it takes seconds to import."""
     from sentence_transformers import SentenceTransformer
 
     return SentenceTransformer(str(model_directory(DEFAULT_MODEL)), device="cpu")

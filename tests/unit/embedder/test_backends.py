@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,7 @@ import pytest
 
 from course_lib.embedder import EmbeddingClient
 from course_lib.embedder.bert_backend import BertBackend
-from course_lib.embedder.trial import top_ten
-from course_lib.loader import read_documents, split_document
-from course_lib.settings import project_root
+from course_lib.embedder.trial import AGREEMENT, top_ten
 
 LEAST_COSINE = {"torch": 0.999999, "onnx-f32": 0.999999, "openvino-f32": 0.999999}
 ODD_TEXTS = [
@@ -27,21 +26,14 @@ ODD_TEXTS = [
     "x" * 101 + " " + "y" * 100,
     "word " * 254,
     "word " * 255,
-    "word " * 5000,
+    "word " * 1000,
     "kubectl apply -f https://example.org/a_b-c.yaml # 3.14e-10",
 ]
 
 
-def chunks() -> list[str]:
-    """Every chunk of the course's documents."""
-    documents = read_documents(project_root() / "data" / "documents")
-    return [chunk.content for document in documents for chunk in split_document(document)]
-
-
-def questions() -> list[str]:
-    path = project_root() / "data" / "questions" / "documents.jsonl"
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return [json.loads(line)["question"] for line in lines]
+def agreement() -> dict[str, Any]:
+    """Chunks of the course's documents, questions on them, and the reference's ten best."""
+    return json.loads(AGREEMENT.read_text(encoding="utf-8"))  # type: ignore[no-any-return]
 
 
 def cosines(left: Any, right: Any) -> Any:
@@ -53,46 +45,65 @@ def least_cosine(client: EmbeddingClient) -> float:
     return LEAST_COSINE.get(client.backend.name, 0.9998)
 
 
+def kept(mine: list[list[int]], theirs: list[list[int]]) -> float:
+    pairs = zip(mine, theirs, strict=True)
+    return float(np.mean([len(set(one) & set(other)) / 10 for one, other in pairs]))
+
+
+# --- against the reference ---
+
+
 @pytest.fixture(scope="module")
 def of_real_texts(reference: Any) -> tuple[Any, Any]:
     """The reference's vectors of the chunks and of the questions."""
-    return (
-        reference.encode(chunks(), normalize_embeddings=True),
-        reference.encode(questions(), normalize_embeddings=True),
-    )
+    content = agreement()
+    return tuple(
+        reference.encode(content[name], normalize_embeddings=True)
+        for name in ("passages", "questions")
+    )  # type: ignore[return-value]
 
 
-def test_vectors_and_rankings_of_real_chunks_are_the_references(
-    client: EmbeddingClient, of_real_texts: tuple[Any, Any]
+@pytest.mark.long
+def test_vectors_and_rankings_are_the_references_and_so_is_the_built_in_ranking(
+    client: EmbeddingClient, of_real_texts: tuple[Any, Any], reference: Any
 ) -> None:
-    passages, asked = chunks(), questions()
-    assert len(passages) > 100 and len(asked) > 50
+    content = agreement()
+    assert len(content["passages"]) > 100 and len(content["questions"]) > 50
     expected, expected_asked = of_real_texts
-
-    found, found_asked = client.encode(passages), client.encode(asked)
-
+    theirs = top_ten(expected_asked, expected)
+    # Another processor rounds otherwise: one pair in a thousand may swap at the tenth place.
+    assert kept(theirs, content["top10"]) >= 0.999
+    found, found_asked = client.encode(content["passages"]), client.encode(content["questions"])
     assert cosines(found, expected).min() > least_cosine(client)
     assert cosines(found_asked, expected_asked).min() > least_cosine(client)
-    pairs = zip(top_ten(found_asked, found), top_ten(expected_asked, expected), strict=True)
-    kept = np.mean([len(set(mine) & set(theirs)) / 10 for mine, theirs in pairs])
-    assert kept >= 0.99
+    assert kept(top_ten(found_asked, found), theirs) >= 0.99
+    odd = reference.encode(ODD_TEXTS, normalize_embeddings=True)
+    assert cosines(client.encode(ODD_TEXTS), odd).min() > least_cosine(client)
 
 
-@pytest.mark.parametrize("backend", ["openvino", "onnx"])
-def test_word_pieces_are_those_of_sentence_transformers(
-    backend: str, client_of: Any, reference: Any
-) -> None:
-    fast = client_of(backend).backend
-    texts = [*ODD_TEXTS, *chunks()]
+@pytest.mark.long
+def test_word_pieces_are_those_of_sentence_transformers(client_of: Any, reference: Any) -> None:
+    texts = [*ODD_TEXTS, *agreement()["passages"]]
     expected = [reference.tokenizer(t, truncation=True, max_length=256)["input_ids"] for t in texts]
-    assert fast.prepare(texts) == expected
+    for backend in ("openvino", "onnx"):
+        assert client_of(backend).backend.prepare(texts) == expected
 
 
-def test_odd_texts_get_the_references_vectors(client: EmbeddingClient, reference: Any) -> None:
-    expected = reference.encode(ODD_TEXTS, normalize_embeddings=True)
-    found = client.encode(ODD_TEXTS)
-    assert cosines(found, expected).min() > least_cosine(client)
+# --- against each other ---
+
+
+def test_two_backends_agree_on_odd_texts_and_real_ones(client_of: Any) -> None:
+    texts = [*ODD_TEXTS, *agreement()["passages"][:4]]
+    openvino, onnx = client_of("openvino"), client_of("onnx")
+    found, other = openvino.encode(texts), onnx.encode(texts)
+    assert cosines(found, other).min() > least_cosine(openvino)
     np.testing.assert_allclose(np.linalg.norm(found, axis=1), 1, atol=1e-5)
+    # The model tells texts apart: what is asked for is nearer than anything else.
+    asked = openvino.encode(["How is a feature computed for training and serving?", "cats purr"])
+    near = openvino.encode(
+        ["one definition of a feature for training and serving", "a purring cat"]
+    )
+    assert (asked @ near.T).argmax(axis=1).tolist() == [0, 1]
 
 
 def test_empty_strings_and_no_strings_are_encoded(client: EmbeddingClient) -> None:
@@ -104,13 +115,12 @@ def test_empty_strings_and_no_strings_are_encoded(client: EmbeddingClient) -> No
     assert client.encode_tokens([""])[0].shape == (0, 384)
 
 
-def test_a_string_of_a_megabyte_is_read_to_the_256th_word_piece(client: EmbeddingClient) -> None:
-    huge = "retrieval " * 100_000
-    assert len(huge) == 1_000_000
-    vectors = client.encode([huge, "retrieval " * 254, "x" * 1_000_000, "?" * 1_000_000])
+def test_a_huge_string_is_read_to_the_256th_word_piece(client: EmbeddingClient) -> None:
+    huge = "retrieval " * 5_000
+    vectors = client.encode([huge, "retrieval " * 254, "x" * 50_000, "?" * 50_000])
     assert np.isfinite(vectors).all()
     assert vectors[0] @ vectors[1] > least_cosine(client)
-    assert client.count_tokens(huge) == 100_002
+    assert client.count_tokens(huge) == 5_002
 
 
 def test_a_lone_surrogate_counts_as_a_question_mark(client: EmbeddingClient) -> None:
@@ -119,22 +129,17 @@ def test_a_lone_surrogate_counts_as_a_question_mark(client: EmbeddingClient) -> 
     assert client.count_tokens("\udfff") == 3
 
 
-@pytest.mark.parametrize(
-    "backend", [pytest.param("torch", marks=pytest.mark.long), "openvino", "onnx"]
-)
-def test_ten_thousand_texts_at_once_come_back_in_order(backend: str, client_of: Any) -> None:
-    client = client_of(backend)
-    texts = [f"{number % 97}" for number in range(10_000)]
-    vectors = client.encode(texts, batch_size=256)
-    assert vectors.shape == (10_000, 384)
-    few = client.encode(texts[:97])
-    assert cosines(vectors, few[np.arange(10_000) % 97]).min() > least_cosine(client)
-
-
-def test_batch_size_changes_no_vector_beyond_rounding(client: EmbeddingClient) -> None:
-    texts = [*chunks()[:5], "short"]
-    one, many = client.encode(texts, batch_size=1), client.encode(texts, batch_size=6)
-    assert cosines(one, many).min() > least_cosine(client)
+def test_many_texts_come_back_in_order_in_batches_of_any_size_from_threads_at_once(
+    client: EmbeddingClient,
+) -> None:
+    texts = [f"{number % 29} {'word ' * (number % 7)}" for number in range(120)]
+    vectors = client.encode(texts, batch_size=64)
+    assert vectors.shape == (120, 384)
+    ones = np.concatenate([client.encode([text]) for text in texts[:29]])
+    assert cosines(vectors[:29], ones).min() > least_cosine(client)
+    with ThreadPoolExecutor(4) as pool:
+        for found in pool.map(lambda size: client.encode(texts[:40], batch_size=size), (1, 3, 8)):
+            assert cosines(found, vectors[:40]).min() > least_cosine(client)
 
 
 def test_token_vectors_belong_to_the_word_pieces_of_the_text(
@@ -143,7 +148,7 @@ def test_token_vectors_belong_to_the_word_pieces_of_the_text(
     texts = ["a feature store", "drift", "word " * 400, "the end [SEP]"]
     found = client.encode_tokens(texts)
     assert [len(rows) for rows in found] == [3, 1, 254, 3]
-    expected = client_of("torch").encode_tokens(texts)
+    expected = client_of("onnx").encode_tokens(texts)
     for mine, theirs in zip(found, expected, strict=True):
         assert mine.dtype == np.float32
         np.testing.assert_allclose(np.linalg.norm(mine, axis=1), 1, atol=1e-5)
@@ -157,24 +162,15 @@ def test_sizes_are_known_without_loading_the_model(bert: Any) -> None:
 
 
 def test_threads_are_a_setting(bert: Any, state: Any) -> None:
+    onnx = BertBackend(bert, "onnx-f32", threads=1, in_memory=True).load()
+    assert onnx._session.get_session_options().intra_op_num_threads == 1  # type: ignore[attr-defined]
     openvino = BertBackend(bert, "openvino-f32", threads=1, in_memory=True).load()
     compiled = openvino._request.get_compiled_model()  # type: ignore[attr-defined]
     assert compiled.get_property("INFERENCE_NUM_THREADS") == 1
-    onnx = BertBackend(bert, "onnx-f32", threads=1, in_memory=True).load()
-    assert onnx._session.get_session_options().intra_op_num_threads == 1  # type: ignore[attr-defined]
 
 
-def test_several_threads_may_encode_at_once(client: EmbeddingClient) -> None:
-    from concurrent.futures import ThreadPoolExecutor
-
-    texts = [f"text number {number}" for number in range(8)]
-    expected = client.encode(texts)
-    with ThreadPoolExecutor(4) as pool:
-        for found in pool.map(lambda _: client.encode(texts), range(8)):
-            assert cosines(found, expected).min() > least_cosine(client)
-
-
-@pytest.mark.parametrize(("backend", "turns"), [("openvino", 60), ("onnx", 10)])
+@pytest.mark.long
+@pytest.mark.parametrize(("backend", "turns"), [("openvino", 12), ("onnx", 5)])
 def test_batches_of_every_shape_run_in_two_sessions_of_one_process(
     backend: str, turns: int
 ) -> None:

@@ -50,7 +50,7 @@ class Answer(BaseHTTPRequestHandler):
 @pytest.fixture
 def server() -> Iterator[Hub]:
     with Hub() as hub:
-        thread = Thread(target=hub.serve_forever)
+        thread = Thread(target=hub.serve_forever, args=(0.01,))
         thread.start()
         yield hub
         hub.shutdown()
@@ -91,7 +91,7 @@ def test_a_short_name_is_looked_up_as_sentence_transformers_does(
     ]
 
 
-def test_a_hub_that_is_down_for_a_moment_is_not_asked_again(
+def test_a_hub_that_is_down_is_not_asked_again_and_one_that_has_the_model_is_no_error(
     server: Hub, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use(server.url, monkeypatch)
@@ -99,23 +99,19 @@ def test_a_hub_that_is_down_for_a_moment_is_not_asked_again(
     with pytest.raises(ModelError, match="503"):
         hub.ask_hub("nobody/nothing")
     assert len(server.asked) == 1
-
-
-def test_a_model_that_the_hub_has_is_no_error(server: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
-    use(server.url, monkeypatch)
     server.status, server.code = 404, "EntryNotFound"
     hub.ask_hub("somebody/something")
 
 
 def test_a_hub_that_never_answers_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hub, "PATIENCE", 0.2)
+    monkeypatch.setattr(hub, "PATIENCE", 0.02)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         use(f"http://127.0.0.1:{silent.getsockname()[1]}", monkeypatch)
         with pytest.raises(ModelError, match="does not answer"):
             hub.ask_hub("nothing")
 
 
-@pytest.mark.parametrize("name", ["a/b/c", "x y", "", "a/..", "-"])
+@pytest.mark.parametrize("name", ["a/b/c", "x y", ""])
 def test_what_is_no_name_is_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     use("http://127.0.0.1:9", monkeypatch)
     assert not hub.was_fetched(name)
@@ -149,6 +145,7 @@ def test_an_unreachable_hub_costs_one_quiet_attempt_and_no_torch(tmp_path: Path)
     assert done.stderr == ""
 
 
+@pytest.mark.long
 def test_a_model_that_was_fetched_earlier_needs_no_hub(tmp_path: Path, bert: Bert) -> None:
     repository = tmp_path / "hub" / "models--somebody--something"
     commit = "0" * 40

@@ -161,22 +161,19 @@ def test_a_busy_server_is_asked_again(client: EmbeddingClient, server: Server) -
     assert len(server.asked) == 4
 
 
-@pytest.mark.parametrize(
-    ("status", "what"),
-    [
+def test_each_refusal_says_what_to_do_and_never_the_key(
+    client: EmbeddingClient, server: Server
+) -> None:
+    for status, what in (
         (429, "too busy, or the account's limit"),
         (401, "refuses the key"),
         (403, "refuses the key"),
         (404, "has no model 'text-embedding-3-large'"),
         (400, r"status 400 \(some_code\)"),
-    ],
-)
-def test_each_refusal_says_what_to_do_and_never_the_key(
-    client: EmbeddingClient, server: Server, status: int, what: str
-) -> None:
-    server.first = [busy(status, "some_code")] * 10
-    error = failed(client)
-    assert re.search(what, str(error.args[0])) and error.hint
+    ):
+        server.first = [busy(status, "some_code")] * 10
+        error = failed(client)
+        assert re.search(what, str(error.args[0])) and error.hint
 
 
 def test_a_server_that_is_not_there_is_named(
@@ -188,22 +185,19 @@ def test_a_server_that_is_not_there_is_named(
     assert "cannot be reached" in str(failed(EmbeddingClient()))
 
 
-@pytest.mark.parametrize(
-    ("change", "what"),
-    [
+def test_what_is_no_vector_of_that_length_is_refused(
+    client: EmbeddingClient, server: Server
+) -> None:
+    changes: list[tuple[Callable[[list[dict[str, Any]]], object], str]] = [
         (lambda rows: rows.pop(), "no list of vectors"),
         (lambda rows: rows.append(rows[0]), "gave 2 vectors for 1 texts"),
         (lambda rows: rows[0].update(embedding=[0.5] * 768), "768 dimensions, 1024 were asked"),
         (lambda rows: rows[0].update(embedding=[0.0] * 1024), "no direction"),
         (lambda rows: rows[0].update(embedding=["x"] * 1024), "no list of vectors"),
-    ],
-)
-def test_what_is_no_vector_of_that_length_is_refused(
-    client: EmbeddingClient, server: Server, change: Callable[[list[dict[str, Any]]], object],
-    what: str,
-) -> None:  # fmt: skip
-    server.change = change
-    assert what in str(failed(client))
+    ]
+    for change, what in changes:
+        server.change = change
+        assert what in str(failed(client))
 
 
 def test_without_a_key_nothing_is_sent(
