@@ -1,10 +1,10 @@
-"""`course …` as a person calls it: a process of its own, and how it ended."""
+"""`course …` as a person calls it, and how it ended."""
 
-import os
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
+
+from tests.blackbox import course
 
 
 @dataclass
@@ -16,20 +16,15 @@ class Course:
     def __call__(
         self, *arguments: str | Path, **environment: str
     ) -> subprocess.CompletedProcess[str]:
-        """Run `course …` and return how it ended; a traceback is never right."""
-        done = subprocess.run(
-            [sys.executable, "-c", "from course_lib.cli import main; main()", *map(str, arguments)],
-            env=os.environ
-            | {"COLUMNS": "120", "PYTHONIOENCODING": "utf-8"}
-            | self.environment
-            | environment,
-            capture_output=True,
-            encoding="utf-8",
-            timeout=120,
-            check=False,
-        )
-        assert "Traceback" not in done.stderr, done.stderr
-        return done
+        """Run `course …` and return how it ended; a traceback is never right.
+
+        It runs in this process; in one of its own where PYTHONPATH names other code.
+        """
+        call = course.Course(self.environment)
+        is_other_code = "PYTHONPATH" in self.environment | environment
+        done = (call.in_a_process if is_other_code else call)(*arguments, **environment)
+        assert "Traceback" not in done.err, done.err
+        return subprocess.CompletedProcess(list(arguments), done.code, done.out, done.err)
 
     def fails(self, *arguments: str | Path, **environment: str) -> str:
         """Run it, expect the exit code 1 and nothing on stdout, and return what it said."""

@@ -1,28 +1,17 @@
 """The command line with a database of its own, and a folder for it to read."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from course_lib.store import connect, drop_schema, fresh_database
-from course_lib.store.databases import FreshDatabase
+from tests.schemas import OwnSchema
 from tests.unit.command_line import Course
 
 
-@pytest.fixture(scope="module")
-def index() -> Iterator[FreshDatabase]:
-    """A database for the command lines of one file of tests."""
-    with fresh_database("cli") as fresh:
-        yield fresh
-
-
 @pytest.fixture
-def course(index: FreshDatabase) -> Course:
+def course(database: OwnSchema) -> Course:
     """The command line, and its database without tables."""
-    with connect(index.url, autocommit=True) as conn:
-        drop_schema(conn)
-    return Course({"DATABASE_URL": index.url})
+    return Course({"DATABASE_URL": database.url})
 
 
 @pytest.fixture

@@ -44,17 +44,6 @@ def test_the_example_says_the_defaults(tmp_path: Path, monkeypatch: pytest.Monke
     assert Settings() == unset
 
 
-def test_the_environment_goes_before_the_file_and_the_list_says_which(
-    course: Course, tmp_path: Path
-) -> None:
-    (tmp_path / ".env").write_text("RAG_TOP_K=3\nrag_chunk_size=300\n", encoding="utf-8")
-    rows = listed(course, RAG_TOP_K="4")
-    assert (rows["RAG_TOP_K"]["value"], rows["RAG_TOP_K"]["origin"]) == ("4", "environment")
-    assert (rows["RAG_CHUNK_SIZE"]["value"], rows["RAG_CHUNK_SIZE"]["origin"]) == ("300", ".env")
-    assert rows["RAG_TENANT"]["origin"] == "default"
-    assert rows["COURSE_ROOT"]["origin"] == "environment"
-
-
 def test_no_secret_is_listed(course: Course) -> None:
     url = "postgresql://ada:hidden-one@localhost/course"
     environment = {
@@ -80,10 +69,6 @@ def test_a_narrow_terminal_breaks_no_value(course: Course) -> None:
     assert "RAG_TOP_K=6" in lines and "GITHUB_TOKEN unset" in lines
     about = [line for line in lines if line.startswith("    ")]
     assert about and max(map(len, about)) <= 40
-
-
-def test_a_wrong_value_is_named(course: Course) -> None:
-    assert "RAG_TOP_K" in course.fails("settings", RAG_TOP_K="many")
 
 
 def test_every_setting_has_a_name_of_its_own_and_a_description(
