@@ -128,6 +128,8 @@ def create_schema(conn: psycopg.Connection, vector_dim: int = 384) -> None:
                 f"the model gives {vector_dim}",
                 hint=ways_out(),
             )
+        else:
+            see_own_tables_only(conn)  # another process may have made them since we connected
         if owns_tables(conn):
             # Tables of an earlier version of the course get what they lack.
             protect_tables(conn)

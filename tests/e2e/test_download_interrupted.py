@@ -25,7 +25,7 @@ from course_lib.store.databases import FreshDatabase
 from course_lib.teaching.github_server import GitHubServer, Repository, environment, faults
 from course_lib.teaching.github_server.answers import Answer
 
-PROGRAM = Path(__file__).with_name("slow_github.py")
+PROGRAM = Path(__file__).parents[1] / "faults" / "slow_course.py"
 FILES = 30
 PATIENCE = 60
 QUICK = Patience(attempts=3, first=0.01, secondary=0.05)
@@ -141,19 +141,6 @@ def test_a_download_that_is_killed_is_continued_by_the_next_run(bench: Bench) ->
 
 
 @pytest.mark.long
-def test_an_ingest_that_is_killed_is_completed_by_the_next_run(bench: Bench) -> None:
-    process = bench.start(held=True)
-    wait_until(lambda: 0 < bench.documents() < FILES)
-    process.kill()
-    process.communicate(timeout=PATIENCE)
-    assert 0 < len(bench.rows()) < 3 * FILES
-    report = bench.complete()
-    assert report["fetched"] == 0
-    assert len(bench.rows()) == 3 * FILES
-    assert {row[2] for row in bench.rows()} == {report["commit"]}
-
-
-@pytest.mark.long
 def test_an_update_that_is_killed_ends_with_one_commit(
     bench: Bench, repository: Repository
 ) -> None:
@@ -201,6 +188,7 @@ def test_two_runs_into_the_same_destination_do_the_work_once(bench: Bench) -> No
     assert len(bench.rows()) == 3 * FILES
 
 
+@pytest.mark.long
 def test_whoever_waits_for_a_destination_goes_on_when_the_first_is_killed(bench: Bench) -> None:
     released = held_back(bench)
     first = bench.start()
@@ -217,6 +205,7 @@ def test_whoever_waits_for_a_destination_goes_on_when_the_first_is_killed(bench:
     assert len(bench.rows()) == 3 * FILES
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
 @pytest.mark.parametrize("when", ["waiting", "downloading"])
 def test_ctrl_c_ends_it_at_once_and_without_a_traceback(bench: Bench, when: str) -> None:
@@ -238,24 +227,6 @@ def test_ctrl_c_ends_it_at_once_and_without_a_traceback(bench: Bench, when: str)
     bench.github.set_limit(5000)
     bench.github.heal()
     assert bench.complete()["reused"] > 0
-
-
-def test_a_limit_is_waited_for_with_a_word_and_not_beyond_max_wait(bench: Bench) -> None:
-    bench.github.set_limit(10, window=600)
-    process = bench.start("--max-wait", "5")
-    out, err = process.communicate(timeout=PATIENCE)
-    assert (process.returncode, out) == (1, "")
-    assert "error: the hourly limit is used up: GitHub answers again in" in err
-    assert "Come back then" in err
-    there = bench.downloaded()
-    # Ten requests: the commit, the tree and eight files, of which the last may be under way still.
-    assert 4 < there <= 8
-    bench.github.set_limit(12, window=2)
-    process = bench.start("--max-wait", "60")
-    out, err = process.communicate(timeout=PATIENCE)
-    assert process.returncode == 0, err
-    assert "the hourly limit is used up: waiting" in err
-    assert json.loads(out)["fetched"] == FILES - there
 
 
 # --- what lies on the way ---

@@ -18,7 +18,7 @@ from course_lib.store import connect, fresh_database
 from course_lib.store.databases import FreshDatabase
 from course_lib.store.server import ensure_server, remove_server
 
-COURSE = Path(__file__).with_name("slow_course.py")
+COURSE = Path(__file__).parents[1] / "faults" / "slow_course.py"
 DOCUMENTS = 30
 PATIENCE = 60
 
@@ -112,8 +112,9 @@ class Bench:
 
 
 @pytest.fixture
-def bench(database: FreshDatabase, folder: Path, tmp_path: Path) -> Iterator[Bench]:
-    bench = Bench(folder, {"DATABASE_URL": database.url}, database.url, tmp_path / "gate")
+def bench(own_database: FreshDatabase, folder: Path, tmp_path: Path) -> Iterator[Bench]:
+    url = own_database.url
+    bench = Bench(folder, {"DATABASE_URL": url}, url, tmp_path / "gate")
     yield bench
     end(bench)
 
@@ -173,6 +174,7 @@ def test_a_connection_that_is_ended_by_the_server(
     the_next_run_completes_it(bench, undisturbed)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
 @pytest.mark.skipif("DATABASE_URL" in os.environ, reason="kills the server, which is not ours then")
 def test_a_postmaster_that_is_killed(
@@ -215,6 +217,7 @@ def wait_for_database(url: str, name: str) -> None:
             time.sleep(0.05)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
 def test_ctrl_c(bench: Bench, undisturbed: list[tuple[Any, ...]]) -> None:
     process = bench.start(held=True)
@@ -248,15 +251,7 @@ def test_ctrl_c_while_waiting_for_another_ingest(
     assert bench.rows() == undisturbed
 
 
-def test_an_ingest_that_is_killed(bench: Bench, undisturbed: list[tuple[Any, ...]]) -> None:
-    process = bench.start(held=True)
-    bench.wait_for_the_middle()
-    process.kill()
-    process.communicate(timeout=PATIENCE)
-    nothing_is_half_written(bench)
-    the_next_run_completes_it(bench, undisturbed)
-
-
+@pytest.mark.long
 def test_a_killed_update_leaves_each_document_in_one_version(bench: Bench, tmp_path: Path) -> None:
     changing = tmp_path / "docs"
     changing.mkdir()
@@ -288,35 +283,7 @@ def test_a_killed_update_leaves_each_document_in_one_version(bench: Bench, tmp_p
     assert all(len(places) == 4 for places in bench.documents().values())
 
 
-def test_two_at_once_do_the_work_once(bench: Bench, undisturbed: list[tuple[Any, ...]]) -> None:
-    first = bench.start(held=True)
-    bench.wait_for_the_middle()
-    second = bench.start()
-    assert second.stderr is not None
-    assert "another ingest of the same source is running" in second.stderr.readline()
-    bench.release()
-    reports = []
-    for process in (first, second):
-        out, err = process.communicate(timeout=PATIENCE)
-        assert (process.returncode, err) == (0, "")
-        reports.append(json.loads(out))
-    assert [report["inserted"] for report in reports] == [3 * DOCUMENTS, 0]
-    assert [report["unchanged"] for report in reports] == [0, 3 * DOCUMENTS]
-    assert bench.rows() == undisturbed
-
-
-def test_three_from_the_very_start_do_the_work_once(
-    bench: Bench, undisturbed: list[tuple[Any, ...]]
-) -> None:
-    reports = []
-    for process in [bench.start() for _ in range(3)]:
-        out, err = process.communicate(timeout=PATIENCE)
-        assert process.returncode == 0, err
-        reports.append(json.loads(out))
-    assert sorted(report["inserted"] for report in reports) == [0, 0, 3 * DOCUMENTS]
-    assert bench.rows() == undisturbed
-
-
+@pytest.mark.long
 def test_whoever_waits_takes_over_when_the_first_is_killed(
     bench: Bench, undisturbed: list[tuple[Any, ...]]
 ) -> None:
