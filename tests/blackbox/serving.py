@@ -13,7 +13,7 @@ import httpx
 
 from tests.blackbox.course import Course
 
-PATIENCE = 60.0
+PATIENCE = 180.0
 """Seconds after which something that does not happen is a failure."""
 
 
