@@ -13,11 +13,12 @@ from course_lib.store import (
     SourceDocument,
     connect,
     create_schema,
-    fresh_database,
     write_chunks,
     write_documents,
 )
+from course_lib.store.databases import FreshDatabase
 from tests.language_models import language_model, ollama, ollama_window, openai, refused_url
+from tests.schemas import own_schema
 from tests.unit.chunks import make_chunk
 from tests.unit.command_line import Course
 
@@ -26,7 +27,7 @@ QUESTION = "What does a cat do when it is stroked?"
 
 
 @pytest.fixture(scope="module")
-def ingested(embedder: EmbeddingClient) -> Iterator[Course]:
+def ingested(embedder: EmbeddingClient, worker_database: FreshDatabase) -> Iterator[Course]:
     """The command line with an index: two files, and a record that came from elsewhere."""
     chunks = [
         make_chunk("# Cats\n\nA cat purrs when it is stroked.", source_path="cats.md",
@@ -39,12 +40,12 @@ def ingested(embedder: EmbeddingClient) -> Iterator[Course]:
     chunks = [chunk.model_copy(update={"tenant_id": "local"}) for chunk in chunks]
     names = ["cats.md", "ships.md", "tapirs.md"]
     rows = [SourceDocument(name, "", "0", "test", "", embedder.model_name) for name in names]
-    with fresh_database("ask") as fresh:
-        with connect(fresh.url, autocommit=True) as conn:
+    with own_schema(worker_database) as made:
+        with made.connect() as conn:
             create_schema(conn)
             write_documents(conn, Source("documentation", "local", "docs"), rows)
             write_chunks(conn, chunks, embedder.encode([chunk.content for chunk in chunks]))
-        yield Course({"DATABASE_URL": fresh.url})
+        yield Course({"DATABASE_URL": made.url})
 
 
 def test_a_question_is_answered_with_its_source(ingested: Course) -> None:

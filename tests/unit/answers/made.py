@@ -14,7 +14,8 @@ from course_lib.answers.passages import Origin
 from course_lib.embedder import EmbeddingClient
 from course_lib.indexing import ingest
 from course_lib.records import SearchResult
-from course_lib.store import connect, fresh_database
+from course_lib.store.databases import FreshDatabase
+from tests.schemas import own_schema
 
 
 def make_result(
@@ -52,12 +53,16 @@ def make_passage(
 
 @contextmanager
 def index_of(
-    files: Mapping[str, str], folder: Path, embedder: EmbeddingClient, **how: Any
+    files: Mapping[str, str],
+    folder: Path,
+    embedder: EmbeddingClient,
+    database: FreshDatabase,
+    **how: Any,
 ) -> Iterator[psycopg.Connection]:
-    """Write files, ingest them into a database of their own, and give a connection to it."""
+    """Write files, ingest them into a schema of their own, and give a connection to it."""
     for name, text in files.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
-    with fresh_database("answers") as fresh, connect(fresh.url, autocommit=True) as conn:
+    with own_schema(database) as made, made.connect() as conn:
         ingest(folder, conn=conn, embedder=embedder, **how)
         yield conn

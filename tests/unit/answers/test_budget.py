@@ -37,7 +37,7 @@ def no_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     tokens_module._counter.cache_clear()
 
 
-@pytest.mark.parametrize("model", ["", "gpt-4o", "llama3", "../etc", "a b", "no/such/name/at/all"])
+@pytest.mark.parametrize("model", ["", "gpt-4o", "../etc"])
 def test_without_any_data_there_is_an_estimate_that_says_so(model: str) -> None:
     assert tokenizer_name(model) == "an estimate: 3 bytes a token"
     assert count_tokens("abcdefg", model) == 3
@@ -99,15 +99,11 @@ def test_a_damaged_tokenizer_is_none(tmp_path: Path, caplog: pytest.LogCaptureFi
     ("model", "window"),
     [
         ("gpt-4o-mini", 128_000),
-        ("gpt-4o-2024-08-06", 128_000),
         ("gpt-4", 8_192),
-        ("gpt-4-0613", 8_192),
         ("GPT-4.1-nano", 1_047_576),
-        ("llama3", 8_192),
         ("llama3:8b-instruct", 8_192),
         ("llama3.1:70b", 131_072),
         ("registry.local/library/qwen2.5-coder:7b", 32_768),
-        ("my-own", 8_192),
         ("", 8_192),
     ],
 )

@@ -54,6 +54,7 @@ RESULTS = [
 ]
 
 
+@pytest.mark.long
 def test_a_cross_encoder_gives_the_order(
     cross_encoders: dict[int, Path], embedder: EmbeddingClient
 ) -> None:
@@ -68,6 +69,7 @@ def test_a_cross_encoder_gives_the_order(
     assert [one.document_name for one in found] == ["abc"[at] + ".md" for at in expected]
 
 
+@pytest.mark.long
 def test_a_cross_encoder_orders_the_union_of_a_context(
     cross_encoders: dict[int, Path], conn: psycopg.Connection, embedder: EmbeddingClient
 ) -> None:
@@ -91,6 +93,7 @@ def test_a_cross_encoder_orders_the_union_of_a_context(
     assert scores == pytest.approx(sorted(scores, reverse=True), abs=1e-4)
 
 
+@pytest.mark.long
 def test_what_gives_no_single_score_is_refused(
     cross_encoders: dict[int, Path], embedder: EmbeddingClient
 ) -> None:
@@ -99,6 +102,7 @@ def test_what_gives_no_single_score_is_refused(
     assert "one label" in caught.value.hint
 
 
+@pytest.mark.long
 def test_a_folder_without_a_model_is_refused(tmp_path: Path, embedder: EmbeddingClient) -> None:
     (tmp_path / "config.json").write_text(json.dumps({}), encoding="utf-8")
     with pytest.raises(ModelError, match="could not be loaded") as caught:
