@@ -114,12 +114,6 @@ def openai(*pieces: str, reason: str = "stop", **how: Any) -> Reply:
     return Reply([*lines, *([b"data: [DONE]\n\n"] if is_whole else [])], **how)
 
 
-def openai_error(status: int, code: str, message: str = "", **headers: str) -> Reply:
-    """Return a refusal in OpenAI's way."""
-    error = {"error": {"message": message, "type": "some_error", "code": code}}
-    return Reply([json.dumps(error).encode()], status, headers)
-
-
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 

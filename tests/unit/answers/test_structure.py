@@ -15,7 +15,6 @@ from course_lib.indexing import ingest
 from course_lib.loader import default_registry
 from course_lib.loader.structure_page import parse_structure
 from course_lib.records import Document, TenantContext
-from tests.unit.command_line import Course
 
 LICENCE = "Copyright 2024 Somebody\n{0} Licensed under the Apache License, Version 2.0"
 
@@ -156,16 +155,3 @@ def test_a_question_about_the_whole_finds_the_page(
     [structure] = [one for one in context.passages if one.origin == "structure"]
     assert structure.path == "STRUCTURE.md" and context.has_structure
     assert "tax.py" in structure.text
-
-
-def test_the_command_writes_the_page_or_prints_it(repository: Path, tmp_path: Path) -> None:
-    course = Course({"DATABASE_URL": ""})
-    printed = course("structure", repository, "--out", "-", "--name", "Fine shop").stdout
-    assert printed.startswith("# Structure of Fine shop\n")
-    assert (repository / "STRUCTURE.md").read_bytes() == b"# Old page\n"
-    assert course("structure", repository).returncode == 0
-    page = (repository / "STRUCTURE.md").read_bytes().decode()
-    assert page == structure_text(repository)
-    elsewhere = course("structure", repository, RAG_STRUCTURE_PATH="docs/STRUCTURE.md")
-    assert (repository / "docs" / "STRUCTURE.md").exists(), elsewhere.stderr
-    assert "not a folder" in course.fails("structure", tmp_path / "nowhere")
