@@ -78,6 +78,8 @@ class Course:
         with (
             self._alone(environment),
             patch.object(sys, "argv", ["course", *map(str, words)]),
+            # Under `python -m pytest` the program would call itself by that name.
+            patch.object(sys.modules["__main__"], "__package__", None),
             patch.object(sys, "stdin", io.StringIO(stdin)),
             redirect_stdout(out),
             redirect_stderr(err),

@@ -11,7 +11,6 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import pytest
 
@@ -29,9 +28,7 @@ GROUPS = ("db", "pipeline", "xray")
 
 def shown(*words: str) -> list[str]:
     """Return a command's help in a terminal of 120 columns, without its frames and columns."""
-    # Under `python -m pytest` the program would call itself by that name.
-    with patch.object(sys.modules["__main__"], "__package__", None):
-        text = NOWHERE(*words, "--help").ok()
+    text = NOWHERE(*words, "--help").ok()
     lines = (" ".join(re.sub("[│╭╮╰╯─]+", " ", line).split()) for line in text.splitlines())
     boxes = [bool(re.match("╭─ ", line)) for line in text.splitlines()]
     return [f"[{line}]" if box else line for line, box in zip(lines, boxes, strict=True) if line]
