@@ -51,8 +51,8 @@ def test_the_questions_over_the_real_corpora_are_well_formed() -> None:
 @pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="needs signals and forks")
 def test_a_short_session_of_faults_finds_none() -> None:
-    """`course faults`, with two kills, two seconds of traffic and 100 bad inputs."""
-    sizes = ("--kills", "2", "--seconds", "2", "--inputs", "100", "--seed", "20261122")
+    """`course faults`, with two kills, two seconds of traffic and 50 bad inputs."""
+    sizes = ("--kills", "2", "--seconds", "2", "--inputs", "50", "--seed", "20261122")
     command = [str(Path(sys.executable).with_name("course")), "faults", *sizes, "--no-history"]
     done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False, cwd=ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
