@@ -38,7 +38,6 @@ NOT_FOR_A_SEARCH = {
     "typer",
     "yaml",
 }
-NOT_FOR_HELP = NOT_FOR_A_SEARCH - {"pydantic", "rich", "typer"} | {"numpy", "openvino", "psycopg"}
 
 LISTS_MODULES = """
 import atexit, sys
@@ -71,10 +70,6 @@ def test_a_search_imports_only_what_it_needs(course: Course, folder: Path) -> No
     imported = modules_after("search", "a purring animal", **course.environment)
     assert {"numpy", "psycopg", "tokenizers"} <= imported
     assert sorted(imported & NOT_FOR_A_SEARCH) == []
-
-
-def test_the_help_of_all_imports_nothing_heavy() -> None:
-    assert not modules_after("--help") & NOT_FOR_HELP
 
 
 def test_every_command_is_found_by_its_first_word() -> None:

@@ -62,19 +62,6 @@ def paths(context: Context, *origins: str) -> list[str]:
     return [one.path for one in context.passages if one.origin in origins or not origins]
 
 
-def test_search_fills_what_names_and_structure_leave(
-    index: psycopg.Connection, embedder: EmbeddingClient
-) -> None:
-    context = ask(index, embedder, top_k=4)
-    assert [one.index for one in context.passages] == [1, 2, 3, 4]
-    assert [one.origin for one in context.passages] == ["structure", "search", "search", "search"]
-    assert context.passages[0].result.content == "undo.md: taking releases back"
-    assert context.has_structure
-    assert (context.hints, context.unknown_hints, context.reranker) == ((), (), "")
-    scores = [one.score for one in context.passages]
-    assert scores == sorted(scores, reverse=True)
-
-
 def test_copies_are_left_out(index: psycopg.Connection, embedder: EmbeddingClient) -> None:
     found = paths(ask(index, embedder, top_k=20))
     assert len({"undo.md", "undo_again.md"} & set(found)) == 1
@@ -125,23 +112,6 @@ def test_a_name_that_too_many_files_have_means_those_that_are_found(
     # Each name that is written gets a file before any gets a second one.
     assert len(found) == 2
     assert "cats.md" in found
-
-
-def test_a_name_that_nothing_has_is_told(
-    index: psycopg.Connection, embedder: EmbeddingClient
-) -> None:
-    context = ask(index, embedder, "What is in ships.md?")
-    assert (context.hints, context.unknown_hints) == ((), ("ships.md",))
-    assert paths(context, "search")
-
-
-def test_slots_are_kept_for_the_structure(
-    index: psycopg.Connection, embedder: EmbeddingClient
-) -> None:
-    assert paths(ask(index, embedder, structure_max_chunks=2), "structure") == ["STRUCTURE.md"] * 2
-    none = ask(index, embedder, structure_max_chunks=0, top_k=20)
-    assert "STRUCTURE.md" not in paths(none)
-    assert not none.has_structure
 
 
 def test_what_is_kept_out_is_nowhere(index: psycopg.Connection, embedder: EmbeddingClient) -> None:
@@ -203,10 +173,3 @@ def test_without_an_index_it_says_so_and_an_empty_one_gives_nothing(
         ask(conn, embedder)
     create_schema(conn)
     assert ask(conn, embedder, "cats.md").passages == ()
-
-
-def test_whatever_is_asked_something_comes_back(
-    index: psycopg.Connection, embedder: EmbeddingClient
-) -> None:
-    for question in ("the of", "'\"", "\0", "😀 x.md", "\ud800", "x" * 5_000):
-        assert ask(index, embedder, question).passages

@@ -10,7 +10,6 @@ from course_lib.answers.context import retrieve_context
 from course_lib.answers.first_lines import MOST_CHARACTERS, first_line
 from course_lib.answers.structure import structure_text
 from course_lib.embedder import EmbeddingClient
-from course_lib.errors import InputError
 from course_lib.indexing import ingest
 from course_lib.loader import default_registry
 from course_lib.loader.structure_page import parse_structure
@@ -75,26 +74,6 @@ def repository(tmp_path: Path) -> Path:
     return root
 
 
-def test_the_page_has_counts_a_tree_and_a_line_a_file(repository: Path) -> None:
-    page = structure_text(repository)
-    assert page == structure_text(repository)
-    assert page.splitlines()[:3] == [
-        "# Structure of shop",
-        "",
-        "5 files in 3 folders, 5 lines: 3 Python, 1 Markdown, 1 other.",
-    ]
-    tree = page.split("## Folders\n\n")[1].split("\n\n")[0].splitlines()
-    assert tree == [
-        "- `./` (2 files): A shop",
-        "- `shop/` (2 files): Sells things.",
-        "  - `shop/deep/` (0 files)",
-        "    - `shop/deep/down/` (1 file)",
-    ]
-    assert "- `cart.py`: Adds up what somebody buys. (2 lines)\n" in page
-    assert "- `picture.png` (5 bytes)\n" in page
-    assert "Hidden" not in page and "Not ours" not in page and "Old page" not in page
-
-
 def test_git_says_which_files_there_are(repository: Path) -> None:
     for arguments in (["init", "-q"], ["add", "shop"]):
         subprocess.run(["git", "-C", str(repository), *arguments], check=True)
@@ -113,13 +92,6 @@ def test_a_name_cannot_begin_a_line_of_its_own(tmp_path: Path) -> None:
     except OSError:
         pytest.skip("this system has no such names")
     assert "\n## `evil" not in structure_text(tmp_path)
-
-
-def test_without_a_folder_or_files_it_says_so(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="is not a folder"):
-        structure_text(tmp_path / "nowhere")
-    with pytest.raises(InputError, match="no files"):
-        structure_text(tmp_path)
 
 
 def test_each_folder_is_a_chunk_of_the_kind_structure(repository: Path) -> None:

@@ -5,12 +5,9 @@ from __future__ import annotations
 import io
 from dataclasses import replace
 
-import pytest
 from rich.console import Console
 
-from course_lib.errors import InputError
 from course_lib.evaluation import Question, Run
-from course_lib.evaluation.pairs import check_comparable
 from course_lib.evaluation.report import print_comparison, print_run
 from course_lib.evaluation.runs import Answer
 
@@ -50,24 +47,6 @@ def test_a_comparison_of_few_questions_has_no_interval_and_is_undecided() -> Non
     assert few.endswith("undecided") and same.endswith("undecided") and "[" not in few + same
     old, new = run("old", many=[2] * 9 + [1]), run("new", many=[1] * 10)
     assert printed(print_comparison, old, new).rstrip().endswith("worse: 0; better")
-
-
-def test_questions_that_only_one_of_two_runs_asked_are_told() -> None:
-    old = run("old", docs=[1, 2, 4, 3, 5], code=[1, 1])
-    new = run("new", manifests=[1], docs=[1, 1, 1, 1])
-    told = printed(print_comparison, old, new)
-    assert "docs: mrr@10 0.521 → 1.000: +0.479 [" in told
-    assert "left out, since only the kept run asked them: docs (1), code (2)" in told
-    assert "left out, since only this run asked them: manifests (1)" in told
-    assert "code:" not in told and "manifests:" not in told
-    assert "left out" not in printed(print_comparison, old, old)
-
-
-def test_a_run_of_other_questions_is_refused() -> None:
-    old, other = run("old", docs=[1]), run("new", code=[1])
-    with pytest.raises(InputError, match="asked none of these questions"):
-        check_comparable(old, [answer.question for answer in other.answers])
-    check_comparable(old, [answer.question for answer in old.answers])
 
 
 def test_a_label_that_was_mended_is_no_change_of_the_search() -> None:

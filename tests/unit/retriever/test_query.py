@@ -291,31 +291,6 @@ def test_equals_are_ordered_by_document_and_place_and_zero_vectors_never_come(
         assert given.tolist() == [scale, scale, 0]
 
 
-def test_a_result_says_where_it_comes_from(conn: psycopg.Connection) -> None:
-    meta = {"branch": "b", "namespace": "n", "citationUrl": "u", "chunkIndex": 4, "charStart": 1}
-    add(conn, "full.md", [0, 0, 2], "issues", custom_meta=meta)
-    [result] = search(conn, np.array([0, 0, 1.0]), threshold=0.5)
-    assert result == SearchResult(
-        chunk_id=result.chunk_id,
-        document_name="full.md",
-        chunk_index=4,
-        content="full.md",
-        similarity_score=1.0,
-        score=1.0,
-        partition="issues",
-        repo_slug="docs",
-        branch="b",
-        kind="doc-section",
-        name="Heading",
-        namespace="n",
-        citation_url="u",
-        metadata={"charStart": 1, "parserId": "test", "parserVersion": "1.0.0", "lineStart": 3},
-    )
-    assert conn.execute(
-        "SELECT id::text FROM document_chunks WHERE document_name = 'full.md'"
-    ).fetchone() == (result.chunk_id,)
-
-
 def test_nothing_to_search_and_a_connection_that_was_ended_are_told(
     conn: psycopg.Connection, database: OwnSchema
 ) -> None:

@@ -12,7 +12,7 @@ import pytest
 from psycopg.rows import dict_row, namedtuple_row
 
 from course_lib.errors import DatabaseError, InputError
-from course_lib.records import Chunk, content_hash
+from course_lib.records import Chunk
 from course_lib.store import (
     Source,
     SourceDocument,
@@ -107,23 +107,6 @@ def test_a_changed_field_is_an_update(conn: psycopg.Connection) -> None:
         assert write_chunks(conn, [chunk(**change)], vectors(1)) == WriteReport(unchanged=1)
 
 
-def test_the_id_and_the_day_of_creation_stay_and_the_day_of_change_moves(
-    conn: psycopg.Connection,
-) -> None:
-    def row() -> tuple[Any, ...]:
-        found = conn.execute("SELECT id, created_at, updated_at FROM document_chunks").fetchone()
-        assert found is not None
-        return found
-
-    write(conn, "a")
-    first = row()
-    write(conn, "a")
-    assert row() == first
-    write(conn, "b")
-    assert row()[:2] == first[:2]
-    assert row()[2] > first[2]
-
-
 def test_tenants_repositories_branches_and_partitions_do_not_touch_each_other(
     conn: psycopg.Connection,
 ) -> None:
@@ -143,42 +126,6 @@ def test_tenants_repositories_branches_and_partitions_do_not_touch_each_other(
         report = write_chunks(conn, [chunk("one", **fields)], vectors(1), partition=partition)
         assert report == WriteReport(unchanged=1, deleted=1)
     assert contents(conn) == ["one"] * len(variants)
-
-
-def test_what_has_a_column_goes_there_and_the_rest_into_the_metadata(
-    conn: psycopg.Connection,
-) -> None:
-    meta = {
-        "branch": "main",
-        "chunkIndex": 7,
-        "commitSha": "abc",
-        "namespace": "prod",
-        "citationUrl": "https://example.org/a",
-        "charStart": 3,
-    }
-    record = chunk(line_start=1, line_end=2, class_name="C", extends="D", custom_meta=meta)
-    write_chunks(conn, [record], vectors(1))
-    assert conn.execute(
-        "SELECT branch, chunk_index, commit_sha, namespace, citation_url, content_hash, metadata"
-        " FROM document_chunks"
-    ).fetchone() == (
-        "main",
-        7,
-        "abc",
-        "prod",
-        "https://example.org/a",
-        content_hash(record),
-        {
-            "charStart": 3,
-            "parserId": "test",
-            "parserVersion": "1.0.0",
-            "lineStart": 1,
-            "lineEnd": 2,
-            "className": "C",
-            "extends": "D",
-        },
-    )
-    assert record.custom_meta == meta
 
 
 def test_any_text_comes_back_as_it_went_in(conn: psycopg.Connection) -> None:
@@ -211,11 +158,6 @@ def test_lists_and_double_precision_are_vectors_too(conn: psycopg.Connection) ->
     assert write_chunks(conn, [chunk()], [[1, 0, 0]]).inserted == 1  # type: ignore[arg-type]
     double: Any = np.eye(1, 3, dtype=np.float64)
     assert write_chunks(conn, [chunk()], double) == WriteReport(unchanged=1)
-
-
-def test_nothing_is_written_for_no_chunks(conn: psycopg.Connection) -> None:
-    assert write_chunks(conn, [], np.empty((0, DIMENSION), np.float32)) == WriteReport()
-    assert write_chunks(conn, [], []) == WriteReport()  # type: ignore[arg-type]
 
 
 def refused(conn: psycopg.Connection, records: list[Chunk], rows: Any, says: str) -> None:
@@ -279,15 +221,6 @@ def test_without_tables_the_error_says_what_to_call(worker_database: FreshDataba
     assert "create_schema" in caught.value.hint
 
 
-def test_it_is_committed_at_once_on_any_idle_connection(
-    conn: psycopg.Connection, database: OwnSchema
-) -> None:
-    own = connect(database.url, autocommit=False)
-    write_chunks(own, [chunk()], vectors(1))
-    own.close()
-    assert contents(conn) == ["text"]
-
-
 def test_it_belongs_to_an_open_transaction(conn: psycopg.Connection, database: OwnSchema) -> None:
     with connect(database.url) as own:
         own.execute("SELECT 1")
@@ -296,35 +229,6 @@ def test_it_belongs_to_an_open_transaction(conn: psycopg.Connection, database: O
         assert contents(own) == ["again"]
         own.rollback()
     assert contents(conn) == []
-
-
-def test_a_connection_that_is_killed_in_the_middle_leaves_what_was_there(
-    conn: psycopg.Connection, database: OwnSchema
-) -> None:
-    write(conn, "old", "old too")
-    victim = connect(database.url, autocommit=True)
-    pid = victim.info.backend_pid
-    # Holding the last row stops the writer between its deletion and its last statement.
-    with connect(database.url) as blocker:
-        blocker.execute("SELECT FROM document_chunks WHERE chunk_index = 1 FOR UPDATE")
-        failure: list[BaseException] = []
-
-        def work() -> None:
-            try:
-                write(victim, *(f"new {index}" for index in range(100)))
-            except psycopg.OperationalError as error:
-                failure.append(error)
-
-        thread = threading.Thread(target=work)
-        thread.start()
-        waiting = "SELECT 1 FROM pg_stat_activity WHERE pid = %s AND wait_event_type = 'Lock'"
-        while not conn.execute(waiting, [pid]).fetchone():
-            assert thread.is_alive()
-        conn.execute("SELECT pg_terminate_backend(%s)", [pid])
-        thread.join()
-    victim.close()
-    assert len(failure) == 1
-    assert contents(conn) == ["old", "old too"]
 
 
 def test_two_writers_of_one_document_leave_one_version_whole(
@@ -351,17 +255,6 @@ def test_two_writers_of_one_document_leave_one_version_whole(
         thread.join()
     assert failures == []
     assert seen <= {(), *map(tuple, versions.values())}
-
-
-def test_a_hash_is_of_the_fields_that_are_named_and_of_the_owner() -> None:
-    assert content_hash(chunk("a")) == content_hash(chunk("a", name="Other"))
-    assert content_hash(chunk("a")) != content_hash(chunk("b"))
-    assert content_hash(chunk("a")) != content_hash(chunk("a", tenant_id="other"))
-    assert content_hash(chunk("a")) != content_hash(chunk("a", repo_slug="other"))
-    both = ["content", "name"]
-    assert content_hash(chunk("ab", name="c", hash_inputs=both)) != content_hash(
-        chunk("a", name="bc", hash_inputs=both)
-    )
 
 
 def test_document_rows_are_read_back_updated_and_deleted(conn: psycopg.Connection) -> None:
