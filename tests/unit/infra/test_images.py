@@ -135,7 +135,7 @@ SEARCH = "settings.py errors.py records loader embedder store indexing retriever
 PARTS = {
     "loader": [*LOADER, "pipeline/splitting.py"],
     "embedder": [*LOADER, *SEARCH, "pipeline/storing.py", "pipeline/reporting.py", "evaluation"],
-    "retriever": [*SEARCH, "service"],
+    "retriever": [*SEARCH, "service", "xray"],
 }
 
 
