@@ -14,7 +14,7 @@ from course_lib.embedder import EmbeddingClient
 from course_lib.errors import InputError
 from course_lib.indexing import ingest
 from course_lib.settings import state_dir
-from tests.language_models import LanguageModel, language_model, ollama, ollama_window
+from tests.blackbox.language_models import CHAT, SHOW, Models, models, ollama, window
 from tests.schemas import OwnSchema
 from tests.unit.command_line import Course
 
@@ -27,14 +27,14 @@ def answer(text: str) -> str:
 
 
 @pytest.fixture
-def model() -> Iterator[LanguageModel]:
+def model() -> Iterator[Models]:
     """A model that gives the file back as it should be."""
-    with language_model(chat=ollama(*answer(AFTER)), show=ollama_window(8192)) as server:
+    with models({CHAT: ollama(*answer(AFTER)), SHOW: window(8192)}) as server:
         yield server
 
 
-def says(model: LanguageModel, text: str) -> None:
-    model.replies["/api/chat"] = [ollama(text)]
+def says(model: Models, text: str) -> None:
+    model.replies[CHAT] = [ollama(text)]
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def repository(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def course(repository: Path, model: LanguageModel, tmp_path: Path) -> Course:
+def course(repository: Path, model: Models, tmp_path: Path) -> Course:
     """The command line with that model and repository; the index is asked where a test says so."""
     return Course(
         {
@@ -86,7 +86,7 @@ def test_the_diff_is_shown_and_nothing_written_until_it_is_asked_for(
 
 
 def test_what_git_could_not_bring_back_is_not_overwritten_but_by_force(
-    course: Course, repository: Path, model: LanguageModel
+    course: Course, repository: Path, model: Models
 ) -> None:
     file = repository / "area.py"
     file.write_bytes(BEFORE.encode() + b"# mine\n")
@@ -98,7 +98,7 @@ def test_what_git_could_not_bring_back_is_not_overwritten_but_by_force(
 
 
 def test_an_answer_that_no_longer_parses_leaves_the_file(
-    course: Course, repository: Path, model: LanguageModel
+    course: Course, repository: Path, model: Models
 ) -> None:
     says(model, answer("def area(radius:\n"))
     said = course.fails("edit", repository / "area.py", *EDIT, "--rewrite", "--force")
@@ -124,7 +124,7 @@ def test_a_generator_that_only_quotes_says_which_can_write(
 
 
 def test_the_index_is_in_the_prompt_and_the_file_only_once(
-    course: Course, repository: Path, model: LanguageModel, database: OwnSchema,
+    course: Course, repository: Path, model: Models, database: OwnSchema,
     embedder: EmbeddingClient,
 ) -> None:  # fmt: skip
     with database.connect() as conn:
@@ -136,13 +136,13 @@ def test_the_index_is_in_the_prompt_and_the_file_only_once(
         "edit", repository / "area.py", "--edit", "write r out", DATABASE_URL=database.url
     )
     assert done.returncode == 0, done.stderr
-    said = model.asked[-1].body["messages"][1]["content"]
+    said = model.asked[-1][2]["messages"][1]["content"]
     assert said.count("return 3.14") == 1
     assert "PASSAGE 1: length.py" in said and "return 6.28" in said
 
 
 def test_a_file_too_long_for_an_answer_is_refused_before_the_model_is_asked(
-    tmp_path: Path, model: LanguageModel
+    tmp_path: Path, model: Models
 ) -> None:
     (tmp_path / "long.md").write_text("word " * 9_000, encoding="utf-8")
     original = read_original(tmp_path / "long.md", tmp_path)
@@ -151,6 +151,6 @@ def test_a_file_too_long_for_an_answer_is_refused_before_the_model_is_asked(
         propose(original, "shorten it", generator)
     with pytest.raises(InputError, match="does not fit"):
         propose(original, "shorten it", generator, max_output=100_000)
-    assert not [asked for asked in model.asked if asked.path == "/api/chat"]
+    assert not [asked for asked in model.asked if asked[0] == "/api/chat"]
     with pytest.raises(EditError, match="nothing is to be changed"):
         propose(original, "  ", generator)

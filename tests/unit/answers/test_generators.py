@@ -18,16 +18,20 @@ from course_lib.answers.generators.ollama import Ollama
 from course_lib.answers.generators.openai_compatible import OpenAICompatible
 from course_lib.errors import InputError
 from course_lib.settings import Settings
-from tests.language_models import (
-    LanguageModel,
+from tests.blackbox.language_models import (
+    CHAT,
+    COMPLETIONS,
+    SHOW,
+    Models,
     Reply,
-    language_model,
+    models,
+    nobody,
     ollama,
     openai,
-    refused_url,
 )
 
 KEY = "sk-very-secret-key-4711"
+EVENTS = {"Content-Type": "text/event-stream"}
 
 Make = Callable[[str], Any]
 
@@ -43,7 +47,7 @@ def to_openai(url: str, **how: Any) -> OpenAICompatible:
 
 BOTH = pytest.mark.parametrize(
     ("make", "path", "reply"),
-    [(to_ollama, "chat", ollama), (to_openai, "completions", openai)],
+    [(to_ollama, CHAT, ollama), (to_openai, COMPLETIONS, openai)],
     ids=["ollama", "openai"],
 )
 
@@ -70,7 +74,7 @@ def fails(chosen: Any) -> tuple[list[str], GenerationError]:
 
 @BOTH
 def test_the_first_piece_comes_before_the_last_is_made(make: Make, path: str, reply: Any) -> None:
-    with language_model(**{path: reply("first", then="hang")}) as server:
+    with models({path: reply("first", end="hangs")}) as server:
         pieces = make(server.url).stream(request())
         assert next(pieces) == "first"
         pieces.close()
@@ -84,21 +88,23 @@ def test_a_stream_that_ends_without_its_end_is_an_answer_that_broke_off(
     make: Make, path: str, reply: Any
 ) -> None:
     whole = reply("Drift ", "is slow.")
-    cut = Reply(whole.pieces[: -2 if path == "completions" else -1])
-    with language_model(**{path: cut}) as server:
+    cut = Reply(whole.pieces[: -2 if path == COMPLETIONS else -1], headers=whole.headers)
+    with models({path: cut}) as server:
         pieces, error = fails(make(server.url))
     assert pieces == ["Drift ", "is slow."]
     assert "broke off" in error.args[0]
 
 
 def test_an_error_in_the_middle_of_an_answer_is_no_end() -> None:
-    middle = [*ollama("Drift ", then="cut").pieces, b'{"error": "out of\\u001b[2J memory"}\n']
-    with language_model(chat=Reply(middle)) as server:
+    middle = [*ollama("Drift ", end="cut").pieces, b'{"error": "out of\\u001b[2J memory"}\n']
+    with models({CHAT: Reply(middle)}) as server:
         pieces, error = fails(to_ollama(server.url))
     assert (pieces, error.args[0]) == (["Drift "], "m broke off: out of?[2J memory")
     said = f"Incorrect API key provided: {KEY}"
     event = f'data: {{"error": {{"message": "{said}", "code": "server_error"}}}}\n\n'.encode()
-    with language_model(completions=Reply([*openai("Drift ", then="cut").pieces, event])) as server:
+    with models(
+        {COMPLETIONS: Reply([*openai("Drift ", end="cut").pieces, event], headers=EVENTS)}
+    ) as server:
         pieces, error = fails(to_openai(server.url))
     assert pieces == ["Drift "]
     assert "server_error" in error.args[0]
@@ -110,30 +116,30 @@ def test_an_error_in_the_middle_of_an_answer_is_no_end() -> None:
 def test_a_window_that_ollama_does_not_say_is_taken_from_the_name() -> None:
     odd = b'{"model_info": {"a.context_length": "x"}}'
     bodies = [Reply([body]) for body in (b"{}", b"[]", b"<html>", odd)]
-    with language_model(show=bodies) as server:
+    with models({SHOW: bodies}) as server:
         for _ in bodies:
             assert Ollama(server.url, "llama3:8b").window == 8_192
 
 
 def test_a_model_that_ollama_lacks_is_noticed_with_its_window() -> None:
-    with language_model() as server, pytest.raises(GenerationError, match="has no model 'm'"):
+    with models({}) as server, pytest.raises(GenerationError, match="has no model 'm'"):
         _ = to_ollama(server.url).window
     with pytest.raises(GenerationError, match="there is no Ollama at"):
-        _ = to_ollama(refused_url()).window
+        _ = to_ollama(nobody()).window
 
 
 # --- keys and addresses ---
 
 
 def test_openai_itself_needs_a_key_and_others_do_not() -> None:
-    with language_model(completions=openai("x")) as server:
+    with models({COMPLETIONS: openai("x")}) as server:
         for key in (None, "", " \n"):
             with pytest.raises(GenerationError, match="OPENAI_API_KEY is not set") as caught:
                 OpenAICompatible(api_key=key)
             assert "--backend extractive" in caught.value.hint
             assert list(to_openai(server.url, api_key=key).stream(request())) == ["x"]
         list(to_openai(server.url, api_key=f"{KEY}\r\n").stream(request()))
-        assert server.asked[-1].headers["authorization"] == f"Bearer {KEY}"
+        assert server.asked[-1][1]["authorization"] == f"Bearer {KEY}"
     for key in (f"{KEY}\nx", f"{KEY} x", f"{KEY}é", f"{KEY}\x00"):
         with pytest.raises(GenerationError, match="characters that no key has") as caught:
             OpenAICompatible(api_key=key)
@@ -142,11 +148,11 @@ def test_openai_itself_needs_a_key_and_others_do_not() -> None:
 
 def test_a_key_is_in_no_log_and_no_repr(caplog: pytest.LogCaptureFixture) -> None:
     settings = Settings(OPENAI_API_KEY=KEY, RAG_GENERATOR="openai")
-    with language_model(completions=openai("x")) as server, caplog.at_level(logging.DEBUG):
+    with models({COMPLETIONS: openai("x")}) as server, caplog.at_level(logging.DEBUG):
         chosen = generator(Settings(OPENAI_API_KEY=KEY, OPENAI_BASE_URL=f"{server.url}/v1"),
                            backend="openai")  # fmt: skip
         list(chosen.stream(request()))
-    assert server.asked[0].headers["authorization"] == f"Bearer {KEY}"
+    assert server.asked[0][1]["authorization"] == f"Bearer {KEY}"
     assert caplog.text
     assert KEY not in caplog.text + repr(settings) + str(settings) + repr(chosen)
 
@@ -158,12 +164,12 @@ def test_what_is_no_address_is_refused() -> None:
 
 
 def test_a_login_in_an_address_is_used_and_not_shown(caplog: pytest.LogCaptureFixture) -> None:
-    with language_model(chat=ollama("x")) as server, caplog.at_level(logging.DEBUG):
+    with models({CHAT: ollama("x")}) as server, caplog.at_level(logging.DEBUG):
         url = server.url.replace("//", f"//ada:{KEY}@")
         assert list(to_ollama(url).stream(request())) == ["x"]
     login = base64.b64encode(f"ada:{KEY}".encode()).decode()
-    assert server.asked[0].headers["authorization"] == f"Basic {login}"
-    fails(to_ollama(refused_url().replace("//", f"//ada:{KEY}@")))
+    assert server.asked[0][1]["authorization"] == f"Basic {login}"
+    fails(to_ollama(nobody().replace("//", f"//ada:{KEY}@")))
     with pytest.raises(GenerationError, match="holds a login") as caught:
         to_openai(url)
     assert caplog.text
@@ -192,8 +198,8 @@ def test_the_margins_are_those_of_the_servers() -> None:
 def test_a_server_is_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
     """No proxy leads to one's own machine."""
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
-        monkeypatch.setenv(name, refused_url())
-    server: LanguageModel
-    with language_model(chat=ollama("x"), completions=openai("y")) as server:
+        monkeypatch.setenv(name, nobody())
+    server: Models
+    with models({CHAT: ollama("x"), COMPLETIONS: openai("y")}) as server:
         assert list(to_ollama(server.url).stream(request())) == ["x"]
         assert list(to_openai(server.url).stream(request())) == ["y"]

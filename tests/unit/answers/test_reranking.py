@@ -13,7 +13,7 @@ from course_lib.answers.reranking import rerank
 from course_lib.embedder import EmbeddingClient
 from course_lib.errors import ModelError
 from course_lib.store import Source, SourceDocument, create_schema, write_chunks, write_documents
-from tests.language_models import refused_url
+from tests.blackbox.language_models import nobody
 from tests.unit.answers.made import make_result
 from tests.unit.chunks import make_chunk
 
@@ -115,7 +115,7 @@ def test_a_hub_that_does_not_answer_is_asked_once(
 ) -> None:
     from huggingface_hub import constants
 
-    monkeypatch.setattr(constants, "ENDPOINT", refused_url())
+    monkeypatch.setattr(constants, "ENDPOINT", nobody())
     monkeypatch.setattr(
         constants, "HUGGINGFACE_CO_URL_TEMPLATE",
         constants.ENDPOINT + "/{repo_id}/resolve/{revision}/{filename}",

@@ -16,7 +16,7 @@ from course_lib.embedder import EmbeddingClient, VectorCache
 from course_lib.embedder.openai_backend import MOST_TEXTS, OpenAIBackend
 from course_lib.errors import ModelError
 from course_lib.settings import settings
-from tests.language_models import refused_url
+from tests.blackbox.language_models import nobody
 
 KEY = "sk-very-secret-key"
 Answer = tuple[int, dict[str, Any], dict[str, str]]
@@ -180,7 +180,7 @@ def test_a_server_that_is_not_there_is_named(
     client: EmbeddingClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("course_lib.embedder.openai_backend.RETRIES", 0)
-    monkeypatch.setenv("OPENAI_BASE_URL", refused_url() + "/v1")
+    monkeypatch.setenv("OPENAI_BASE_URL", nobody() + "/v1")
     settings.cache_clear()
     assert "cannot be reached" in str(failed(EmbeddingClient()))
 
