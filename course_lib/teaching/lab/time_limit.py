@@ -88,21 +88,28 @@ class _Watch:
 
 
 def _with_alarm(watch: _Watch, work: Callable[[], T]) -> T:
-    # The signal comes again and again, faster once the time is over: code may swallow the exception
-    # with a bare `except:`. It is never raised in this frame, so that what is set is put back.
-    own = sys._getframe()
+    # The alarm is set anew each time that it rang, sooner once the time is over: code may swallow
+    # the exception with a bare `except:`. It never repeats by itself, and raises neither in this
+    # frame, nor in the handler, nor after the work: a second alarm that rang on the way out of here
+    # would leave the timer running, and end the whole process.
+    own, at_work = sys._getframe(), True
 
     def on_alarm(signum: int, frame: FrameType | None) -> None:
-        if frame is not own and watch.is_over():
-            signal.setitimer(signal.ITIMER_REAL, HURRY, HURRY)
+        if not at_work:
+            return
+        is_ours = frame is own or (frame is not None and frame.f_code is on_alarm.__code__)
+        over = not is_ours and watch.is_over()
+        signal.setitimer(signal.ITIMER_REAL, HURRY if over else TICK)
+        if over:
             raise OutOfTime
 
     begun = time.monotonic()
     handler = signal.signal(signal.SIGALRM, on_alarm)
-    remaining, interval = signal.setitimer(signal.ITIMER_REAL, TICK, TICK)
+    remaining, interval = signal.setitimer(signal.ITIMER_REAL, TICK)
     try:
         return work()
     finally:
+        at_work = False
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, handler)
         if remaining:  # somebody else's timer was running, pytest-timeout's for one
