@@ -60,21 +60,6 @@ def test_tiktoken_counts_where_its_data_is(no_data: Path, monkeypatch: pytest.Mo
     assert count_tokens("<|endoftext|>", "gpt-4o-mini") == 13
 
 
-def test_damaged_data_of_tiktoken_is_no_data(
-    no_data: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    address = "https://openaipublic.blob.core.windows.net/encodings/o200k_base.tiktoken"
-    (no_data / hashlib.sha1(address.encode()).hexdigest()).write_bytes(b"damaged")
-    monkeypatch.setattr("tiktoken.registry.ENCODINGS", {})
-
-    def no_network(address: str) -> bytes:
-        raise OSError("no network")
-
-    monkeypatch.setattr("tiktoken.load.read_file", no_network)
-    assert tokenizer_name("gpt-4o").startswith("an estimate")
-    assert "the data of tiktoken for gpt-4o is not used: no network" in caplog.text
-
-
 def test_a_models_own_tokenizer_counts_where_it_is(tmp_path: Path) -> None:
     tokenizer = Tokenizer(models.WordLevel({"drift": 0, "?": 1}, unk_token="?"))
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()

@@ -146,15 +146,6 @@ def test_what_was_encoded_is_not_sent_again(client: EmbeddingClient, server: Ser
     assert len(server.asked) == 1
 
 
-def test_vectors_of_other_lengths_are_not_taken_from_the_cache(
-    client: EmbeddingClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    client.encode(["a"])
-    monkeypatch.setenv("RAG_VECTOR_DIM", "3072")
-    settings.cache_clear()
-    assert EmbeddingClient(cache=client.cache or False).encode(["a"]).shape == (1, 3072)
-
-
 def test_a_busy_server_is_asked_again(client: EmbeddingClient, server: Server) -> None:
     server.first = [busy(), busy(503, "overloaded"), busy()]
     assert client.encode(["text"]).shape == (1, 1024)
@@ -214,12 +205,6 @@ def test_more_texts_than_a_request_takes_go_in_several(server: Server) -> None:
     backend = OpenAIBackend("m", 2, KEY, server.url)
     assert backend.encode(["x"] * (MOST_TEXTS + 1)).shape == (MOST_TEXTS + 1, 2)
     assert [len(asked["input"]) for asked in server.asked] == [MOST_TEXTS, 1]
-
-
-def test_words_have_no_vectors_of_their_own(client: EmbeddingClient) -> None:
-    with pytest.raises(ModelError, match="one vector a text"):
-        client.encode_tokens(["text"])
-    assert client.count_tokens("é") >= 2
 
 
 def test_sbert_is_another_word_for_auto(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -112,17 +112,6 @@ def test_the_index_finds_most_of_it(big: psycopg.Connection, corpus: Corpus) -> 
     assert shared >= 160
 
 
-def test_a_filter_that_keeps_one_row_in_a_thousand_gives_all_it_should(
-    big: psycopg.Connection, corpus: Corpus, query: Vectors
-) -> None:
-    rare = np.array(corpus.kinds) == "rare"
-    for exact in (None, False, True):
-        results = search(big, query, top_k=20, threshold=-1, kind="rare", exact=exact)
-        assert len(results) == 20
-        if exact is not False:
-            assert rows_of(results) == corpus.best(query, rare)[:20]
-
-
 def test_where_the_walk_gives_up_the_rest_is_looked_at(
     big: psycopg.Connection, corpus: Corpus
 ) -> None:

@@ -113,31 +113,6 @@ def test_an_empty_collection_does_not_answer_from_a_neighbours_index(collection:
         assert found(conn, 4) == []
 
 
-def test_dropping_a_collections_tables_touches_no_others(collection: Open) -> None:
-    with collection(None) as conn:
-        fill(conn, "public", 3)
-    with collection("other") as conn:
-        fill(conn, "other", 3)
-        drop_schema(conn)
-        drop_schema(conn)
-        assert stored_dimension(conn) is None
-    with collection(None) as conn:
-        assert found(conn, 3, question="public") == ["public 0"]
-
-
-def test_a_connection_without_autocommit_sees_the_same(collection: Open) -> None:
-    with collection(None) as conn:
-        fill(conn, "public", 3)
-    collection("fresh").close()
-    with connect() as conn:
-        assert stored_dimension(conn) is None
-        conn.rollback()
-        assert stored_dimension(conn) is None
-        create_schema(conn, 5)
-        conn.commit()
-        assert stored_dimension(conn) == 5
-
-
 def test_the_services_reader_reads_its_collection(collection: Open) -> None:
     with collection(None) as conn:
         fill(conn, "public", 3)

@@ -14,7 +14,7 @@ import psycopg
 import pytest
 
 from course_lib.errors import ServerError
-from course_lib.store import cluster, postmaster
+from course_lib.store import postmaster
 from course_lib.store.binaries import find_binaries
 from course_lib.store.cluster import configuration
 from course_lib.store.faults import start_error
@@ -168,14 +168,6 @@ def test_processes_that_ask_at_once_share_one_server(tmp_path: Path) -> None:
         remove_server(folder)
 
 
-def test_a_pid_file_without_sense_claims_nothing(tmp_path: Path) -> None:
-    assert postmaster.read_pid_file(tmp_path) is None
-    for text in ("", "not a number\n", "12\n/data\n1\nport\n"):
-        (tmp_path / "postmaster.pid").write_text(text, encoding="utf-8")
-        assert postmaster.read_pid_file(tmp_path) is None
-    assert not postmaster.is_postmaster_of(os.getpid(), Path.cwd())
-
-
 def test_urls_and_configuration_quote_what_they_cannot_hold() -> None:
     server = Server(5433, None, "a/b@c", Path("pgdata"), "18.4", Path("bin"))
     assert server.url("my db") == "postgresql://postgres:a%2Fb%40c@127.0.0.1:5433/my%20db"
@@ -184,21 +176,6 @@ def test_urls_and_configuration_quote_what_they_cannot_hold() -> None:
     if sys.platform != "win32":
         assert "unix_socket_directories = '\"/a, ''b\\\\c\"\"\"'" in text
         assert "dynamic_shared_memory_type = 'mmap'" in text
-
-
-def test_the_cache_is_an_eighth_of_what_the_container_may_take(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    whole = cluster.machine_memory()
-    limit, none, missing = (tmp_path / name for name in ("limit", "none", "missing"))
-    none.write_text("max\n", encoding="ascii")
-    for bytes_of_limit, found in ((3 << 30, 3 << 30), (1 << 62, whole)):
-        limit.write_text(f"{bytes_of_limit}\n", encoding="ascii")
-        monkeypatch.setattr(cluster, "CONTAINER_LIMITS", (missing, none, limit))
-        assert cluster.machine_memory() == min(found, whole)
-    # Far less than PostgreSQL's own default would be no cache, and all of the memory a burden.
-    sizes = [cluster.cache_size(size << 20) >> 20 for size in (512, 3 << 10, 1 << 20)]
-    assert sizes == [128, 384, 1024]
 
 
 def test_a_failed_start_shows_the_last_lines_and_names_a_full_disk() -> None:
