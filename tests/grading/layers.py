@@ -1,6 +1,6 @@
 """The grader's layers: what each is, how it is switched off, and what then gets through.
 
-A layer is switched off in a copy of the library by an edit of its source; `hold` grades a
+A layer is switched off in a copy of the library by an edit of its source; `graded` grades a
 submission with that copy in a process of its own. Every submission here is harmless where its layer
 is gone: the limits that it tries are small.
 """
@@ -12,7 +12,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -380,18 +380,23 @@ LAYERS = (
 )  # fmt: skip
 
 
-def graded(layer: Layer, folder: Path, edits: tuple[Edit, ...] = ()) -> Told:
-    """Grade a layer's submissions with the library, or with an edited copy of it."""
+def alike(layer: Layer) -> tuple[Any, ...]:
+    """Return what layers have in common whose submissions can be graded in one run."""
+    return (layer.before, layer.lab, tuple(layer.limits.items()))
+
+
+def graded(layers: Sequence[Layer], folder: Path, edits: tuple[Edit, ...] = ()) -> dict[str, Told]:
+    """Grade the submissions of layers that are alike, with the library or an edited copy of it.
+
+    Returns
+    -------
+    dict of str to dict
+        What was told of each layer's submissions, by the layer's name.
+    """
     root = project_root()
     if edits:
         root = folder / "library"
-        ignored = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(project_root() / "course_lib", root / "course_lib", ignore=ignored)
-        (root / "solutions").mkdir()
-        if layer.lab:
-            for path in (project_root() / "solutions").glob(f"{layer.lab}_*"):
-                shutil.copy(path, root / "solutions")
-            shutil.copytree(project_root() / "data", root / "data")
+        _copy_library(root, layers[0].lab)
         for name, old, new in edits:
             path = root / name
             text = path.read_text(encoding="utf-8")
@@ -403,51 +408,67 @@ def graded(layer: Layer, folder: Path, edits: tuple[Edit, ...] = ()) -> Told:
         "COURSE_ROOT": str(root),
         "COURSE_STATE": str(folder / "state"),
     }
+    names = [layer.name for layer in layers]
     done = subprocess.run(
-        [sys.executable, "-m", "tests.grading.layers", layer.name, str(folder)],
+        [sys.executable, "-m", "tests.grading.layers", str(folder), *names],
         env=environment, cwd=folder, capture_output=True, encoding="utf-8", timeout=600,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    told: Told = json.loads(done.stdout)
+    told: dict[str, Told] = json.loads(done.stdout)
     return told
 
 
-def main() -> None:
-    """Grade the submissions of the layer that is named, with the library that is imported."""
+def _copy_library(root: Path, lab: str) -> None:
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(project_root() / "course_lib", root / "course_lib", ignore=ignored)
+    (root / "solutions").mkdir()
+    if lab:
+        for path in (project_root() / "solutions").glob(f"{lab}_*"):
+            shutil.copy(path, root / "solutions")
+        shutil.copytree(project_root() / "data", root / "data")
+
+
+def main(folder: Path, names: Sequence[str]) -> None:
+    """Grade the submissions of the layers that are named, with the library that is imported."""
     from course_lib.teaching.grade import Limits, Order, find_fence, grade_all, read_master
     from course_lib.teaching.grade.errors import GradeError
     from course_lib.teaching.grade.release import released
     from tests.grading.classroom import hand_in, learners, master_notebook, write_master
 
-    layer = next(one for one in LAYERS if one.name == sys.argv[1])
-    folder = Path(sys.argv[2])
+    layers = [one for one in LAYERS if one.name in names]
+    lab = layers[0].lab
     handed_in = folder / "in"
     handed_in.mkdir()
     path = write_master(folder)
-    if layer.lab:
-        path = next((project_root() / "solutions").glob(f"{layer.lab}_*.ipynb"))
-    master = read_master(path, lab=layer.lab)
-    sheet = master.notebook if layer.lab else released(master_notebook())
-    stubs = {cell.grade_id: cell.stub for cell in master.answers} if layer.lab else {}
-    for name, answers in zip("abc", layer.submissions, strict=False):
-        hand_in(handed_in, name, learners(sheet, {**stubs, **answers, **layer.checks}))
-    limits = Limits(**{"cell": 5.0, "budget": 20.0, **layer.limits})  # type: ignore[arg-type]
+    if lab:
+        path = next((project_root() / "solutions").glob(f"{lab}_*.ipynb"))
+    master = read_master(path, lab=lab)
+    sheet = master.notebook if lab else released(master_notebook())
+    stubs = {cell.grade_id: cell.stub for cell in master.answers} if lab else {}
+    who: dict[str, tuple[str, str]] = {}
+    for number, layer in enumerate(layers):
+        for letter, answers in zip("abc", layer.submissions, strict=False):
+            learner = f"{number:02}-{letter}"
+            who[learner] = layer.name, letter
+            notebook = learners(sheet, {**stubs, **answers, **layer.checks})
+            hand_in(handed_in, learner, notebook)
+    limits = Limits(**{"cell": 5.0, "budget": 20.0, **layers[0].limits})  # type: ignore[arg-type]
     try:
         book = grade_all(Order(handed_in, folder / "out", master, find_fence(), limits, jobs=1))
     except GradeError as error:
-        print(json.dumps({"refused": str(error)}))
+        print(json.dumps({name: {"refused": str(error)} for name in names}))
         return
-    grades = {
-        one.learner: {
+    told: dict[str, Told] = {name: {"grades": {}} for name in names}
+    for one in book.grades:
+        name, letter = who[one.learner]
+        told[name]["grades"][letter] = {
             "points": {mark.grade_id: mark.points for mark in one.marks},
             "said": {mark.grade_id: mark.said for mark in one.marks},
             "state": {mark.grade_id: mark.state for mark in one.marks},
             "flags": one.flags,
         }
-        for one in book.grades
-    }
-    print(json.dumps({"grades": grades}))
+    print(json.dumps(told))
 
 
 if __name__ == "__main__":
-    main()
+    main(Path(sys.argv[1]), sys.argv[2:])
