@@ -1,7 +1,7 @@
 """An ingest without the model: vectors from a hash, and a count of what was encoded."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,8 +9,6 @@ import psycopg
 import pytest
 
 from course_lib.embedder import EmbeddingClient
-from course_lib.store import connect, drop_schema, fresh_database
-from course_lib.store.databases import FreshDatabase
 
 DIMENSION = 8
 
@@ -46,20 +44,6 @@ class CountingClient(EmbeddingClient):
             row[:] = np.random.default_rng(list(seed)).normal(size=self.numbers)
             row /= np.linalg.norm(row)
         return rows
-
-
-@pytest.fixture(scope="module")
-def database() -> Iterator[FreshDatabase]:
-    with fresh_database("indexing") as fresh:
-        yield fresh
-
-
-@pytest.fixture
-def conn(database: FreshDatabase) -> Iterator[psycopg.Connection]:
-    """A connection to a database without tables."""
-    with connect(database.url, autocommit=True) as connection:
-        drop_schema(connection)
-        yield connection
 
 
 @pytest.fixture

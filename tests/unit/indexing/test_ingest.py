@@ -15,7 +15,7 @@ from course_lib.errors import DatabaseError, SchemaMismatchError
 from course_lib.indexing import IngestReport, ingest
 from course_lib.records import Skipped
 from course_lib.store import connect
-from course_lib.store.databases import FreshDatabase
+from tests.schemas import OwnSchema
 
 Stored = Callable[[psycopg.Connection], list[tuple[Any, ...]]]
 
@@ -146,7 +146,7 @@ def test_each_partition_that_got_rows_gets_its_index(
 
 
 def test_a_connection_without_autocommit_commits_batch_by_batch(
-    database: FreshDatabase, conn: psycopg.Connection, client: Any, folder: Path
+    database: OwnSchema, conn: psycopg.Connection, client: Any, folder: Path
 ) -> None:
     own = connect(database.url, autocommit=False)
     assert run(folder, own, client).inserted == 6
@@ -155,7 +155,7 @@ def test_a_connection_without_autocommit_commits_batch_by_batch(
 
 
 def test_a_connection_is_free_afterwards_and_after_an_error(
-    database: FreshDatabase, conn: psycopg.Connection, client: Any, other_model: Any, folder: Path
+    database: OwnSchema, conn: psycopg.Connection, client: Any, other_model: Any, folder: Path
 ) -> None:
     def locks() -> int:
         row = conn.execute(
@@ -177,7 +177,7 @@ def test_a_connection_is_free_afterwards_and_after_an_error(
 
 
 def test_what_the_database_refuses_is_an_error_with_its_reason(
-    database: FreshDatabase, conn: psycopg.Connection, client: Any, folder: Path
+    database: OwnSchema, conn: psycopg.Connection, client: Any, folder: Path
 ) -> None:
     run(folder, conn, client)
     conn.execute("SET default_transaction_read_only = on")

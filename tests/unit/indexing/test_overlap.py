@@ -11,7 +11,7 @@ import pytest
 from course_lib.indexing import overlap, update
 from course_lib.indexing.overlap import overlapped
 from course_lib.store import connect
-from course_lib.store.databases import FreshDatabase
+from tests.schemas import OwnSchema
 from tests.unit.indexing.conftest import CountingClient
 
 LIMIT = 60
@@ -116,7 +116,7 @@ def test_a_write_that_does_not_end_is_made_to(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_ctrl_c_ends_an_update_whose_write_waits_for_somebody(
-    database: FreshDatabase,
+    database: OwnSchema,
     conn: psycopg.Connection,
     client: CountingClient,
     monkeypatch: pytest.MonkeyPatch,

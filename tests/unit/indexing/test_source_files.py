@@ -158,11 +158,13 @@ def test_visibility_is_the_repositorys_and_changes_without_encoding(conn: Any, c
 
 
 def test_the_services_writer_ingests_for_its_tenant_alone(
-    conn: Any, client: Any, database: FreshDatabase
+    client: Any, own_database: FreshDatabase
 ) -> None:
-    create_schema(conn, client.dimension)
+    url = own_database.url
+    with connect(url, autocommit=True) as owner:
+        create_schema(owner, client.dimension)
     beta = TenantContext(tenant="beta", repo="platform")
-    with connect(service_url("writer", url=database.url), autocommit=True) as writer:
+    with connect(service_url("writer", url=url), autocommit=True) as writer:
         for tenant in (ACME, beta):
             done = send(
                 [record(), {"sourcePath": "b.md", "content": "y"}], writer, client, tenant=tenant
@@ -173,10 +175,11 @@ def test_the_services_writer_ingests_for_its_tenant_alone(
             assert [row[5] for row in rows(writer)] == ["kind: Pod", "y"]
         with as_tenant(writer, "acme"):
             assert [row[5] for row in rows(writer)] == ["new", "y"]
-    with connect(service_url("reader", url=database.url), autocommit=True) as reader:
+    with connect(service_url("reader", url=url), autocommit=True) as reader:
         with pytest.raises(DatabaseError, match="permission denied"):
             send([record(content="newer")], reader, client)
-    assert len(rows(conn)) == 4
+    with connect(url) as owner:
+        assert len(rows(owner)) == 4
 
 
 def test_no_word_of_a_long_text_is_lost(client: Any) -> None:

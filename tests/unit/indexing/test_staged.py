@@ -10,19 +10,24 @@ import pytest
 from course_lib.errors import InputError
 from course_lib.indexing import embed_directory, ingest, load_directory
 from course_lib.settings import project_root
-from course_lib.store import connect, fresh_database
+from course_lib.store.databases import FreshDatabase
+from tests.schemas import own_schema
 
 DOCUMENTS = project_root() / "data" / "documents"
 Stored = Callable[[psycopg.Connection], list[tuple[Any, ...]]]
 
 
 def test_both_halves_give_the_rows_of_the_whole(
-    conn: psycopg.Connection, client: Any, tmp_path: Path, stored: Stored
+    conn: psycopg.Connection,
+    client: Any,
+    tmp_path: Path,
+    stored: Stored,
+    worker_database: FreshDatabase,
 ) -> None:
     sizes: dict[str, Any] = {"chunk_size": 300, "chunk_overlap": 40}
     load_directory(DOCUMENTS, tmp_path, repo="docs", **sizes)
     halves = embed_directory(tmp_path, conn=conn, embedder=client)
-    with fresh_database("whole") as other, connect(other.url, autocommit=True) as own:
+    with own_schema(worker_database) as other, other.connect() as own:
         whole = ingest(DOCUMENTS, conn=own, embedder=client, repo="docs", **sizes)
         assert stored(conn) == stored(own)
     assert (halves.documents, halves.chunks, halves.inserted) == (5, whole.chunks, whole.inserted)

@@ -11,10 +11,9 @@ import psycopg
 import pytest
 
 from course_lib.embedder import EmbeddingClient
-from course_lib.store import connect, fresh_database
-from course_lib.store.databases import FreshDatabase
-from course_lib.xray import Package, create_tables, drop_tables
+from course_lib.xray import Package, create_tables
 from course_lib.xray.descriptions import Descriptions
+from tests.schemas import OwnSchema
 
 
 class CountingClient(EmbeddingClient):
@@ -48,18 +47,10 @@ class Told:
         yield {one: self.descriptions[one.name] for one in known}
 
 
-@pytest.fixture(scope="module")
-def xray_database() -> Iterator[FreshDatabase]:
-    with fresh_database("xray") as fresh:
-        yield fresh
-
-
 @pytest.fixture
-def bare(xray_database: FreshDatabase) -> Iterator[psycopg.Connection[Any]]:
-    """A connection to a database without the tables."""
-    with connect(xray_database.url, autocommit=True) as connection:
-        drop_tables(connection)
-        connection.execute("DROP TABLE IF EXISTS xray_reports")
+def bare(database: OwnSchema) -> Iterator[psycopg.Connection[Any]]:
+    """A connection to a schema without the tables."""
+    with database.connect() as connection:
         yield connection
 
 

@@ -11,11 +11,10 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from course_lib.errors import DatabaseError
-from course_lib.store import connect
-from course_lib.store.databases import FreshDatabase
 from course_lib.xray import LockFiles, MigrationReport, backfill, migrate_reports, sync_project
 from course_lib.xray.migration import OLD_TABLE
 from course_lib.xray.tables import has_tables
+from tests.schemas import OwnSchema
 
 Conn = psycopg.Connection[Any]
 
@@ -129,23 +128,17 @@ def test_an_error_in_the_middle_leaves_everything_as_it_was(old: Conn) -> None:
 
 
 def test_a_writer_of_old_reports_is_waited_for_and_its_report_is_not_lost(
-    old: Conn, xray_database: FreshDatabase, report: Any
+    old: Conn, database: OwnSchema, report: Any
 ) -> None:
-    written = threading.Event()
-    with connect(xray_database.url) as writer:
+    with database.connect(autocommit=False) as writer, database.connect() as conn:
         add(writer, "late", "python", lib("late", "1"))
-
-        def migrate() -> None:
-            with connect(xray_database.url, autocommit=True) as conn:
-                migrate_reports(conn)
-                written.set()
-
-        thread = threading.Thread(target=migrate)
+        thread = threading.Thread(target=migrate_reports, args=[conn])
         thread.start()
-        assert not written.wait(0.5)
+        waits = "SELECT 1 FROM pg_locks WHERE NOT granted AND pid = %s"
+        while not old.execute(waits, [conn.info.backend_pid]).fetchone():
+            assert thread.is_alive()
         writer.commit()
-    thread.join(30)
-    assert written.is_set()
+        thread.join(30)
     assert report(old, "late") == {"late": ("1", None)}
 
 

@@ -11,7 +11,6 @@ import pytest
 from course_lib.embedder import EmbeddingClient
 from course_lib.errors import DatabaseError
 from course_lib.store import connect
-from course_lib.store.databases import FreshDatabase
 from course_lib.xray import (
     LockFiles,
     Package,
@@ -22,6 +21,7 @@ from course_lib.xray import (
 )
 from course_lib.xray.catalogue import delete_orphans
 from course_lib.xray.tables import alone_in
+from tests.schemas import OwnSchema
 
 Conn = psycopg.Connection[Any]
 
@@ -125,13 +125,13 @@ def test_another_model_makes_its_own_vectors(
 
 
 def test_a_description_that_changes_while_it_is_encoded_is_not_overwritten(
-    conn: Conn, xray_database: FreshDatabase, client: Any, told: Any, catalogue: Any
+    conn: Conn, database: OwnSchema, client: Any, told: Any, catalogue: Any
 ) -> None:
     sync_project(conn, "app", python("rich==1"), describer=told(rich="Before"))
     encode = client.encode
 
     def change_meanwhile(texts: Any, *rest: Any) -> Any:
-        with connect(xray_database.url, autocommit=True) as other:
+        with connect(database.url, autocommit=True) as other:
             other.execute("UPDATE xray_packages SET description = 'After'")
         return encode(texts, *rest)
 
@@ -171,14 +171,14 @@ def test_a_sync_within_a_transaction_of_the_callers_goes_and_comes_with_it(
 
 
 def test_a_stricter_isolation_level_of_the_connection_does_no_harm(
-    conn: Conn, xray_database: FreshDatabase, report: Any
+    conn: Conn, database: OwnSchema, report: Any
 ) -> None:
     for level in (psycopg.IsolationLevel.REPEATABLE_READ, psycopg.IsolationLevel.SERIALIZABLE):
-        with connect(xray_database.url) as strict:
+        with connect(database.url) as strict:
             strict.isolation_level = level
             sync_project(strict, level.name, python("rich==1"))
         assert set(report(conn, level.name)) == {"rich"}
-    with connect(xray_database.url) as strict:
+    with connect(database.url) as strict:
         strict.isolation_level = psycopg.IsolationLevel.SERIALIZABLE
         # In a transaction that has a snapshot, the lock would not show what others wrote.
         with pytest.raises(DatabaseError, match="SET TRANSACTION ISOLATION LEVEL"):
@@ -188,8 +188,8 @@ def test_a_stricter_isolation_level_of_the_connection_does_no_harm(
 
 
 def test_a_connection_without_autocommit_needs_no_commit_of_the_callers(
-    conn: Conn, xray_database: FreshDatabase, report: Any, client: Any, told: Any
+    conn: Conn, database: OwnSchema, report: Any, client: Any, told: Any
 ) -> None:
-    with connect(xray_database.url) as other:
+    with connect(database.url) as other:
         sync_project(other, "app", python("rich==1"), embedder=client, describer=told(rich="C"))
         assert report(conn, "app") == {"rich": ("1", "C")}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import psycopg
@@ -9,7 +10,7 @@ import pytest
 from psycopg.errors import InsufficientPrivilege
 
 from course_lib.errors import DatabaseError
-from course_lib.store import as_tenant, connect, service_url
+from course_lib.store import as_tenant, connect, fresh_database, service_url
 from course_lib.store.databases import FreshDatabase
 from course_lib.xray import (
     LockFiles,
@@ -26,17 +27,31 @@ Conn = psycopg.Connection[Any]
 FILES = LockFiles({"requirements.txt": "rich==1\ntyper==1"})
 
 
+@pytest.fixture(scope="module")
+def roles() -> Iterator[FreshDatabase]:
+    """A database whose roles are these tests' own."""
+    with fresh_database("xray") as fresh:
+        yield fresh
+
+
 @pytest.fixture
-def writer(conn: Conn, xray_database: FreshDatabase) -> Any:
-    url = service_url("writer", url=xray_database.url)
+def bare(roles: FreshDatabase) -> Iterator[Conn]:
+    with connect(roles.url, autocommit=True) as connection:
+        drop_tables(connection)
+        yield connection
+
+
+@pytest.fixture
+def writer(conn: Conn, roles: FreshDatabase) -> Any:
+    url = service_url("writer", url=roles.url)
     create_tables(conn)  # lets the role at the tables, which are older than it
     with connect(url, autocommit=True) as connection:
         yield connection
 
 
 @pytest.fixture
-def reader(conn: Conn, xray_database: FreshDatabase) -> Any:
-    url = service_url("reader", url=xray_database.url)
+def reader(conn: Conn, roles: FreshDatabase) -> Any:
+    url = service_url("reader", url=roles.url)
     create_tables(conn)
     with connect(url, autocommit=True) as connection:
         yield connection
