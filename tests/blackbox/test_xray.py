@@ -16,10 +16,10 @@ import pytest
 
 from tests.blackbox.course import Course
 from tests.blackbox.golden import hold_golden, read_golden, write_golden, writing
+from tests.blackbox.language_models import CHAT, SHOW, models, ollama, window
 from tests.blackbox.places import Place
 from tests.blackbox.serving import serving
 from tests.blackbox.surface import fresh_database
-from tests.language_models import language_model, ollama, ollama_window
 
 PROJECTS = ("rider-app", "forecasting")
 SPOTIFY = "fetch top charts from Spotify"
@@ -378,11 +378,11 @@ def test_the_comment_above_a_line_becomes_a_prompt_with_the_packages_that_it_nee
     made = course("xray", "prompt", file, "4", "-p", "app").ok()
     hold_golden("xray/prompt", [{"lines": made.splitlines()}])
     reply = ollama("import spotipy\n", "charts = spotipy.Spotify()\n")
-    with language_model(chat=reply, show=ollama_window(5_000)) as server:
+    with models({CHAT: reply, SHOW: window(5_000)}) as server:
         words = ("xray", "prompt", file, "4", "-p", "app", "--backend", "ollama", "--model", "m")
         code = course(*words, OLLAMA_URL=server.url).ok()
     assert code == "import spotipy\ncharts = spotipy.Spotify()\n\n"
-    (sent,) = [asked.body for asked in server.asked if asked.path == "/api/chat"]
+    (sent,) = [body for path, _, body in server.asked if path == CHAT]
     assert sent["messages"][-1]["content"] == made
     assert (
         "none is asked" in course("xray", "prompt", file, "2", "-p", "app", "--model", "m").error()
