@@ -1,6 +1,7 @@
 """Runs of the grader that several tests look at."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,11 @@ def has_fence() -> bool:
         return False
 
 
+needs_fence = pytest.mark.skipif(
+    not has_fence(), reason="bubblewrap is not here, or cannot work: apt install bubblewrap"
+)
+
+
 def any_fence() -> Fence:
     """Return the machine's fence; these submissions are our own and harmless without one."""
     try:
@@ -28,22 +34,25 @@ def any_fence() -> Fence:
         return find_fence(sandbox=False)
 
 
+def grade_class(
+    folder: Path,
+    submissions: Mapping[str, Mapping[str, str]],
+    notebook: Any = None,
+    **options: Any,
+) -> Gradebook:
+    """Grade answers by learner, with the master of `classroom`, in a folder."""
+    notebook = notebook or master_notebook()
+    handed_in = folder / "handed-in"
+    handed_in.mkdir(exist_ok=True)
+    sheet = released(notebook)
+    for name, answers in submissions.items():
+        hand_in(handed_in, name, learners(sheet, answers))
+    master = read_master(write_master(folder, notebook))
+    order = Order(handed_in, folder / "out", master, any_fence(), **{"jobs": 1, **options})
+    return grade_all(order)
+
+
 @pytest.fixture
 def graded(tmp_path: Path) -> Callable[..., Gradebook]:
-    """Grade answers by learner, with the master of `classroom`."""
-
-    def grade(
-        submissions: Mapping[str, Mapping[str, str]], notebook: Any = None, **options: Any
-    ) -> Gradebook:
-        notebook = notebook or master_notebook()
-        handed_in = tmp_path / "handed-in"
-        handed_in.mkdir(exist_ok=True)
-        sheet = released(notebook)
-        for name, answers in submissions.items():
-            hand_in(handed_in, name, learners(sheet, answers))
-        hidden = options.pop("hidden", None)
-        master = read_master(write_master(tmp_path, notebook), hidden=hidden)
-        order = Order(handed_in, tmp_path / "out", master, any_fence(), **{"jobs": 1, **options})
-        return grade_all(order)
-
-    return grade
+    """Grade answers in a folder of this test's own."""
+    return partial(grade_class, tmp_path)

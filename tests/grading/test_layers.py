@@ -7,13 +7,10 @@ from functools import cache
 import pytest
 
 from course_lib.settings import project_root
-from tests.grading.conftest import has_fence
+from tests.grading.conftest import needs_fence
 from tests.grading.layers import LAYERS, Layer, Told, alike, graded
 
 each = pytest.mark.parametrize("layer", LAYERS, ids=lambda layer: layer.name.replace(" ", "-"))
-needs_fence = pytest.mark.skipif(
-    not has_fence(), reason="bubblewrap is not here, or cannot work: apt install bubblewrap"
-)
 
 
 def test_each_edit_that_switches_a_layer_off_finds_its_place_once() -> None:
