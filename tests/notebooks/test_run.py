@@ -65,11 +65,17 @@ def test_each_lab_gets_a_status_a_page_and_its_scorecard_and_one_failure_stops_n
     assert "    ValueError: last line" in told
 
 
-def test_a_lab_that_shows_something_else_than_it_says_is_a_failed_run(built) -> None:
+def test_a_lab_that_breaks_its_word_and_one_whose_kernel_dies_are_failed_runs(built) -> None:
     built.claims["01"] = [Claim("they stay doubled", "double(21)", holds=lambda it: it == "43.0")]
+    built.change(
+        "solutions/02_counting.ipynb",
+        'lab.check(\\"2.1\\", Counter().up)',
+        "import os; os._exit(1)",
+    )
     first, second = run_labs(project=built.project)
-    assert (first.status, second.status) == ("failed", "passed")
+    assert (first.status, second.status) == ("failed", "failed")
     assert "they stay doubled" in first.error["message"] and "42.0" in first.error["message"]
+    assert "DeadKernelError" in second.error["message"]
     with pytest.raises(BuildError, match="does not show what it says"):
         built.change("solutions/01_doubling.py", "double(21)", "double(21) + 0")
         build_labs(["01"], project=built.project)
@@ -101,13 +107,6 @@ def test_a_lab_gets_the_parameters_that_it_declares_and_no_password_is_written(
     assert "PostgreSQL at localhost:5432/rag" in index
 
 
-def test_a_kernel_that_dies_fails_its_lab_only(built) -> None:
-    built.change(SOLUTION_01, "double(21)", "import os; os._exit(1)")
-    first, second = run_labs(project=built.project)
-    assert first.status == "failed" and "DeadKernelError" in first.error["message"]
-    assert second.status == "passed"
-
-
 def test_a_page_of_a_lab_loads_nothing_from_anywhere(built) -> None:
     notebook = nbformat.read(built.root / SOLUTION_01, as_version=4)
     notebook.cells.append(
@@ -130,18 +129,13 @@ def test_what_a_notebook_says_cannot_break_the_index() -> None:
     assert "1 min 01 s" in page and "http" not in page
 
 
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
+def test_a_parameter_that_cannot_be_used_is_refused_before_anything_runs(built) -> None:
+    for parameters, message in (
         ({"colour": "red"}, "no parameter 'colour'"),
         ({"data_dir": "nowhere"}, "nowhere is no folder"),
-    ],
-)
-def test_a_parameter_that_cannot_be_used_is_refused_before_anything_runs(
-    built, parameters, message
-) -> None:
-    with pytest.raises(InputError, match=message):
-        run_labs(parameters=parameters, project=built.project)
+    ):
+        with pytest.raises(InputError, match=message):
+            run_labs(parameters=parameters, project=built.project)
     assert not (built.root / "build" / "run" / "01.ipynb").exists()
 
 
