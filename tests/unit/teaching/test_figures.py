@@ -10,7 +10,6 @@ from course_lib.loader.recursive import split_text
 from course_lib.records import Span
 from course_lib.teaching.lab import figures
 from course_lib.teaching.lab.figures.plans import read_plan
-from course_lib.teaching.lab.figures.sliders import has_widgets
 from course_lib.teaching.lab.figures.vectors import plane
 from course_lib.teaching.lab.manifests import lines_of
 from course_lib.teaching.lab.serving import Seen
@@ -70,8 +69,9 @@ ALL = {
 
 
 @pytest.mark.parametrize("make", ALL.values(), ids=ALL)
-def test_a_figure_describes_itself_and_escapes_what_it_shows(make: Any):
+def test_a_figure_describes_itself_escapes_what_it_shows_and_is_the_same_each_time(make: Any):
     figure = make()
+    assert make().html == figure.html
     assert len(figure.alt) > 20 and figure.alt.endswith(".")
     assert "<script" not in figure.html and "<f>" not in figure.html and "<a>" not in figure.html
     assert figure._repr_mimebundle_() == {
@@ -84,11 +84,6 @@ def test_a_figure_describes_itself_and_escapes_what_it_shows(make: Any):
         assert 'aria-label="' in figure.html
     # JupyterLab takes these away from a notebook that it does not trust.
     assert not re.search(r"<style|<svg|var\(--| on\w+=", figure.html)
-
-
-@pytest.mark.parametrize("make", ALL.values(), ids=ALL)
-def test_a_figure_is_the_same_each_time(make: Any):
-    assert make().html == make().html
 
 
 def test_cuts_are_told_apart_by_sign_and_counted():
@@ -118,11 +113,6 @@ def test_a_long_text_is_shortened_and_counted_whole():
     figure = figures.cuts(text, split_text(text, 100, 0))
     assert "7,000 characters more" in figure.html
     assert "99 cuts" in figure.alt
-
-
-def test_the_pipeline_refuses_a_stage_that_is_not_there():
-    with pytest.raises(InputError, match="'nowhere' is no stage"):
-        figures.pipeline(here="nowhere")
 
 
 def test_the_map_keeps_distances_of_what_lies_in_a_plane():
@@ -181,7 +171,3 @@ def test_the_live_slider_redraws_when_it_is_moved():
     assert panel.value != before
     size.value, overlap.value = 50, 60
     assert "does not fit into chunks of 50" in panel.value
-
-
-def test_outside_a_notebook_there_are_no_widgets():
-    assert has_widgets() is False

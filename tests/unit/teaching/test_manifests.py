@@ -26,23 +26,22 @@ MANIFESTS = {
 ITEMS = "spec:\n  list:\n  - name: a\n    b: |\n      c: 1\n  # above\n  - name: d\n"
 
 
-@pytest.mark.parametrize(
-    ("line", "key"),
-    [
-        ("kind: Role\r\n", Key(0, "kind", "Role")),
-        ("  a.b/c: 'x: # y' # z", Key(2, "a.b/c", "x: # y")),
-        ("name: {{ .name }}-x", Key(0, "name", "{{ .name }}-x")),
-        ("name: a#b", Key(0, "name", "a#b")),
-        ("name: # nothing", Key(0, "name", "")),
-        ("name:x", None),
-        ("  - name: x", None),
-        ('"kind": Role', None),
-        ("", None),
-        ("just text: no, two words before it", None),
-    ],
-)
-def test_a_key_is_a_word_with_a_colon_and_what_stands_behind_it(line: str, key: Key | None):
-    assert read_key(line) == key
+KEYS = {
+    "kind: Role\r\n": Key(0, "kind", "Role"),
+    "  a.b/c: 'x: # y' # z": Key(2, "a.b/c", "x: # y"),
+    "name: {{ .name }}-x": Key(0, "name", "{{ .name }}-x"),
+    "name: a#b": Key(0, "name", "a#b"),
+    "name: # nothing": Key(0, "name", ""),
+    "name:x": None,
+    "  - name: x": None,
+    '"kind": Role': None,
+    "": None,
+    "just text: no, two words before it": None,
+}
+
+
+def test_a_key_is_a_word_with_a_colon_and_what_comes_after_it():
+    assert {line: read_key(line) for line in KEYS} == KEYS
 
 
 def test_a_line_knows_its_depth_and_whether_it_is_the_first_of_its_block():
@@ -63,10 +62,9 @@ def test_the_first_line_begins_where_the_resource_does_and_text_without_keys_is_
     assert lines_of("no keys\n", 0, 8) == [Line(0, 0, False, ""), Line(8, -1, False, "")]
 
 
-@pytest.mark.parametrize("name", MANIFESTS)
-def test_a_shared_path_is_no_longer_than_the_path_of_its_first_line(name: str):
-    text = MANIFESTS[name]
-    for document in find_documents(text):
+def test_a_shared_path_is_no_longer_than_the_path_of_its_first_line():
+    texts = [(text, document) for text in MANIFESTS.values() for document in find_documents(text)]
+    for text, document in texts:
         lines = lines_of(text, document.start, document.end)[:-1]
         for begin in range(len(lines)):
             for end in (begin + 1, begin + 2, begin + 7):

@@ -7,7 +7,6 @@ import time
 from pathlib import Path
 
 import httpx
-import psycopg
 import pytest
 from fastapi import FastAPI
 
@@ -16,7 +15,6 @@ from course_lib.teaching.checks.awaiting import run_awaitable
 from course_lib.teaching.lab import serving, stoppable
 from course_lib.teaching.lab.figures import timeline
 from course_lib.teaching.lab.serving import Seen, Watch, crowd, serve, until_ready
-from course_lib.teaching.lab.stoppable import StoppableDatabase
 
 
 def small_app() -> FastAPI:
@@ -43,13 +41,6 @@ def test_an_app_is_served_until_its_client_is_closed():
     with pytest.raises(httpx.ConnectError):
         httpx.get(f"{api.url}/ready")
     api.close()
-
-
-def test_two_apps_are_served_side_by_side():
-    with serve(small_app()) as one, serve(small_app()) as other:
-        assert one.url != other.url
-        assert one.post("/search", json={"number": 1}).json() == 2
-        assert other.post("/search", json={"number": 2}).json() == 4
 
 
 def test_an_app_that_raises_says_nothing_on_standard_error(capfd: pytest.CaptureFixture[str]):
@@ -84,11 +75,6 @@ def test_every_request_of_a_crowd_is_sent_once():
     assert len(times) == 25 and min(times) > 0
 
 
-def test_a_crowd_that_is_refused_is_told():
-    with serve(small_app()) as api, pytest.raises(CourseError, match="answered with 422"):
-        crowd(api, [{"number": "x"}], clients=2)
-
-
 def test_a_watch_sees_what_changes():
     app = small_app()
     with serve(app) as api:
@@ -109,22 +95,6 @@ def test_what_never_becomes_ready_is_told(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(serving, "PATIENCE", 0.2)
     with serve(small_app()) as api, pytest.raises(CourseError, match="/nothing"):
         until_ready(api, "/nothing")
-
-
-def test_a_database_comes_back_with_its_rows_at_its_address():
-    database = StoppableDatabase()
-    try:
-        with psycopg.connect(database.url, autocommit=True) as conn:
-            conn.execute("CREATE TABLE kept AS SELECT 7 AS number")
-        database.stop()
-        with pytest.raises(psycopg.OperationalError):
-            psycopg.connect(database.url)
-        database.start()
-        with psycopg.connect(database.url) as conn:
-            assert conn.execute("SELECT number FROM kept").fetchone() == (7,)
-    finally:
-        database.remove()
-    assert not database._folder.exists()
 
 
 def test_what_an_ended_kernel_left_is_swept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

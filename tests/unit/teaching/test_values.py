@@ -1,5 +1,4 @@
 import numpy as np
-import pytest
 
 from course_lib.records import Span
 from course_lib.teaching.checks.values import difference, mismatch, shown, written
@@ -20,53 +19,53 @@ class BadRepr:
 VECTOR = np.array([0.6, 0.8], dtype=np.float32)
 
 
-@pytest.mark.parametrize(
-    ("got", "expected"),
-    [
-        (1, 1),
-        (np.int64(7), 7),
-        (np.float32(0.1), 0.1),
-        (np.bool_(True), True),
-        (1, 1.0),
-        ([Span(0, 1, "a")], [Span(0, 1, "a")]),
-        ({"a": [1, {2}]}, {"a": [1, {2}]}),
-        (VECTOR + np.float32(1e-7), VECTOR),
-        (VECTOR.astype(np.float64), VECTOR),
-        (float("nan"), float("nan")),
-    ],
-)
-def test_what_is_the_same_has_no_difference(got: object, expected: object):
-    assert difference(got, expected) is None
+SAME = [
+    (1, 1),
+    (np.int64(7), 7),
+    (np.float32(0.1), 0.1),
+    (np.bool_(True), True),
+    (1, 1.0),
+    ([Span(0, 1, "a")], [Span(0, 1, "a")]),
+    ({"a": [1, {2}]}, {"a": [1, {2}]}),
+    (VECTOR + np.float32(1e-7), VECTOR),
+    (VECTOR.astype(np.float64), VECTOR),
+    (float("nan"), float("nan")),
+]
 
 
-@pytest.mark.parametrize(
-    ("got", "expected"),
-    [
-        (EqualToEverything(), 1),
-        (EqualToEverything(), [Span(0, 1, "a")]),
-        ([EqualToEverything()], [1]),
-        ({"a": EqualToEverything()}, {"a": "b"}),
-        (EqualToEverything(), VECTOR),
-        (EqualToEverything(), 0.5),
-        (EqualToEverything(), None),
-        (True, 1),
-        (1, True),
-        ("1", 1),
-        ((1, 2), [1, 2]),
-        ((0, 1, "a"), Span(0, 1, "a")),
-        ({1, 3}, {2}),
-        ({1.0}, {1}),
-        ([1, 2], [1, 2, 3]),
-        ({"a": 1, "b": 2}, {"a": 1}),
-        ([0.6, 0.8], VECTOR),
-        (VECTOR[:1], VECTOR),
-        (VECTOR * 2, VECTOR),
-        (VECTOR.astype(int), VECTOR),
-        (None, False),
-    ],
-)
-def test_what_differs_in_value_or_type_is_found(got: object, expected: object):
-    assert difference(got, expected) is not None
+def test_what_is_the_same_has_no_difference():
+    for got, expected in SAME:
+        assert difference(got, expected) is None, (got, expected)
+
+
+DIFFERENT = [
+    (EqualToEverything(), 1),
+    (EqualToEverything(), [Span(0, 1, "a")]),
+    ([EqualToEverything()], [1]),
+    ({"a": EqualToEverything()}, {"a": "b"}),
+    (EqualToEverything(), VECTOR),
+    (EqualToEverything(), 0.5),
+    (EqualToEverything(), None),
+    (True, 1),
+    (1, True),
+    ("1", 1),
+    ((1, 2), [1, 2]),
+    ((0, 1, "a"), Span(0, 1, "a")),
+    ({1, 3}, {2}),
+    ({1.0}, {1}),
+    ([1, 2], [1, 2, 3]),
+    ({"a": 1, "b": 2}, {"a": 1}),
+    ([0.6, 0.8], VECTOR),
+    (VECTOR[:1], VECTOR),
+    (VECTOR * 2, VECTOR),
+    (VECTOR.astype(int), VECTOR),
+    (None, False),
+]
+
+
+def test_what_differs_in_value_or_type_is_found():
+    for got, expected in DIFFERENT:
+        assert difference(got, expected) is not None, (got, expected)
 
 
 def test_the_place_of_a_difference_is_named():
@@ -75,50 +74,50 @@ def test_the_place_of_a_difference_is_named():
     assert difference(got, expected) == ("[3].end", "9", "8")
 
 
-@pytest.mark.parametrize(
-    ("value", "wanted", "says"),
-    [
-        ([1, "2"], list[int], "[1] is '2' (str), not int"),
-        ((1,), list[int], "it is (1,) (tuple), not list[int]"),
-        ([Span("0", 1, "a")], list[Span], "[0].start is '0' (str), not int"),  # type: ignore[arg-type]
-        ([EqualToEverything()], list[Span], "not Span"),
-        ({"a": 1}, dict[str, str], "['a'] is 1 (int), not str"),
-        (3, str | None, "not str | None"),
-        (True, int, "it is True (bool), not int"),
-    ],
-)
-def test_a_value_of_another_type_is_described(value: object, wanted: object, says: str):
-    assert says in str(mismatch(value, wanted))
+WRONG_TYPES = [
+    ([1, "2"], list[int], "[1] is '2' (str), not int"),
+    ((1,), list[int], "it is (1,) (tuple), not list[int]"),
+    ([Span("0", 1, "a")], list[Span], "[0].start is '0' (str), not int"),  # type: ignore[arg-type]
+    ([EqualToEverything()], list[Span], "not Span"),
+    ({"a": 1}, dict[str, str], "['a'] is 1 (int), not str"),
+    (3, str | None, "not str | None"),
+    (True, int, "it is True (bool), not int"),
+]
 
 
-@pytest.mark.parametrize(
-    ("value", "wanted"),
-    [
-        ([Span(0, 1, "a")], list[Span]),
-        ((1, 2, 3), tuple[int, ...]),
-        (None, str | None),
-        (np.int64(3), int),
-        (VECTOR, np.ndarray),
-    ],
-)
-def test_a_value_of_the_type_is_none_the_less_found_right(value: object, wanted: object):
-    assert mismatch(value, wanted) is None
+def test_a_value_of_another_type_is_described():
+    for value, wanted, says in WRONG_TYPES:
+        assert says in str(mismatch(value, wanted)), (value, wanted)
+
+
+RIGHT_TYPES = [
+    ([Span(0, 1, "a")], list[Span]),
+    ((1, 2, 3), tuple[int, ...]),
+    (None, str | None),
+    (np.int64(3), int),
+    (VECTOR, np.ndarray),
+]
+
+
+def test_a_value_of_the_type_is_none_the_less_found_right():
+    for value, wanted in RIGHT_TYPES:
+        assert mismatch(value, wanted) is None, (value, wanted)
 
 
 def test_a_repr_that_raises_is_no_trouble():
     assert shown(BadRepr()) == "<a BadRepr whose repr raises RuntimeError>"
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        "a 'quoted'\r\n text \u2028 of many characters" * 50,
-        [Span(0, 1, "é")] * 20,
-        {"a": (1,), "b": {2, 3}, "c": [None, b"x", ()], "d": set()},
-    ],
-)
-def test_what_is_written_can_be_pasted(value: object):
-    assert eval(written(value), {"Span": Span}) == value
+WRITTEN = [
+    "a 'quoted'\r\n text \u2028 of many characters" * 50,
+    [Span(0, 1, "é")] * 20,
+    {"a": (1,), "b": {2, 3}, "c": [None, b"x", ()], "d": set()},
+]
+
+
+def test_what_is_written_can_be_pasted():
+    for value in WRITTEN:
+        assert eval(written(value), {"Span": Span}) == value
 
 
 def test_an_array_is_written_with_its_type():
