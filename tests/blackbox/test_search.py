@@ -197,14 +197,17 @@ def test_as_many_come_as_are_asked_for_wherever_that_many_qualify(
             for setting in ("enable_seqscan = off", "enable_sort = off", "enable_bitmapscan = off"):
                 conn.execute(f"SET {setting}".encode())
             conn.execute("SET hnsw.max_scan_tuples = 1")
+        ef_search = None if walk == "as it is" else 1
         own = Library(conn, library.embedder)
         for where in narrow:
             given = " AND ".join(f"{COLUMNS.get(name, name)} = %s" for name in where) or "true"
             there = filled.one(
                 f"SELECT count(*) FROM document_chunks WHERE {given}", *where.values()
             )
-            for top_k in (1, 2, 5, 10, 50) if walk == "as it is" else (5, 50):
-                found = own.search(mode=mode, top_k=top_k, threshold=-1, **where)
+            for top_k in (1, 2, 5, 10, 50) if walk == "as it is" else (5, 300):
+                found = own.search(
+                    mode=mode, top_k=top_k, threshold=-1, ef_search=ef_search, **where
+                )
                 assert len(found) == min(top_k, there), (where, top_k)
 
 
