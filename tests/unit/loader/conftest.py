@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -22,6 +25,36 @@ FILES = {
     "common/d.py": b"print()\n",
     "Dockerfile": b"FROM scratch\n",
 }
+
+
+@dataclass
+class Clock:
+    """A clock that only waits move, and they take no time."""
+
+    now: float = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def time(self) -> float:
+        return time.time()
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The clock by which downloads wait, from now on."""
+    from course_lib.loader.github import waiting
+
+    made = Clock()
+
+    class Event(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            made.now += timeout or 0.0
+            return self.is_set()
+
+    monkeypatch.setattr(waiting, "time", made)
+    monkeypatch.setattr(waiting, "threading", SimpleNamespace(Lock=threading.Lock, Event=Event))
+    return made
 
 
 @pytest.fixture
