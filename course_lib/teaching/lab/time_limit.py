@@ -111,7 +111,13 @@ def _with_alarm(watch: _Watch, work: Callable[[], T]) -> T:
     finally:
         at_work = False
         signal.setitimer(signal.ITIMER_REAL, 0)
+        # One that rang already may wait for another thread to take it; under the old handler, which
+        # is the system's in a kernel, it would end the process.
+        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM})
+        if signal.SIGALRM in signal.sigpending():
+            signal.sigwait({signal.SIGALRM})
         signal.signal(signal.SIGALRM, handler)
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         if remaining:  # somebody else's timer was running, pytest-timeout's for one
             left = max(remaining - (time.monotonic() - begun), 0.001)
             signal.setitimer(signal.ITIMER_REAL, left, interval)
