@@ -111,23 +111,3 @@ def test_unformatted_code_is_split_by_its_braces() -> None:
         ("block", "z"),
         ("function", "b"),
     ]
-
-
-def test_broken_code_keeps_its_functions() -> None:
-    text = (
-        "<<<<<<< HEAD\npackage p\nfunc a() {\n\tif x {\n\nfunc b() {\n\ts := `never\n\n"
-        "func c() {\n}\nvar /* x\n"
-    )
-    spans = split_code(text, "go")
-    assert [s.name for s in spans if s.kind == "function"] == ["a", "b", "c"]
-    assert spans[0].text == "<<<<<<< HEAD"
-
-
-def test_quotes_and_comments_in_lines_hide_nothing() -> None:
-    text = 'func a() {\n\tx := \'`\' // it\'s `\n\ty := "/* {" + "\\"`"\n}\n\nfunc b() {\n}\n'
-    assert [s.name for s in split_code(text, "go")] == ["a", "b"]
-
-
-def test_crlf_is_a_line_end() -> None:
-    spans = split_code(SOURCE.replace("\n", "\r\n"), "go")
-    assert [s.name for s in spans] == ["p", "A", "text", "T", "Get", "Map", "Len", "One"]

@@ -51,7 +51,7 @@ def check_laws(text: str, spans: list[CodeSpan], size: int) -> None:
 
 
 @pytest.mark.parametrize("language", sorted(LANGUAGES))
-@settings(max_examples=200)
+@settings(max_examples=120)
 @given(text=sources, pair=sizes)
 @example(
     text="class A:\n" + "".join(f"  def f{i}(self):\n    x\n\n" for i in range(9)), pair=(40, 9)

@@ -1,11 +1,8 @@
 """Kustomizations: what they link to."""
 
-from pathlib import Path
-
 import pytest
 
-from course_lib.loader.kustomize import Kustomization, parse_kustomization, read_kustomization
-from course_lib.records import Document
+from course_lib.loader.kustomize import Kustomization, read_kustomization
 
 OVERLAY = """\
 resources:
@@ -25,10 +22,6 @@ images:
   newTag: '2'
 - name: db
 """
-
-
-def document(name: str, content: str) -> Document:
-    return Document(Path(name), name, content)
 
 
 def test_a_kustomization_names_its_links() -> None:
@@ -56,11 +49,3 @@ def test_a_kustomization_names_its_links() -> None:
 def test_what_lies_elsewhere_is_no_path(url: str) -> None:
     found = read_kustomization(f"resources:\n- {url}\n- local.com\n", "kustomization.yaml")
     assert (found.remote, found.bases) == ((url,), ("local.com",))
-
-
-def test_records_of_a_kustomization_hold_its_links() -> None:
-    [record] = parse_kustomization(document("base/kustomization.yaml", "resources: [web.yaml]\n"))
-    assert (record.kind, record.name, record.parser_id) == ("Kustomization", "base", "kustomize")
-    assert record.custom_meta["kustomize"] == {"resources": ["base/web.yaml"]}
-    [record] = parse_kustomization(document("broken/kustomization.yaml", "resources: [\n"))
-    assert record.custom_meta["kustomize"] == {}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from course_lib.errors import InputError
-from course_lib.loader import Registry, read_documents
+from course_lib.loader import Registry
 from course_lib.loader.contract import (
     FILE_INVALID,
     INVALID,
@@ -18,10 +18,8 @@ from course_lib.loader.contract import (
 from course_lib.loader.parsers import BUILT_IN
 from course_lib.loader.registry import stamp
 from course_lib.records import Chunk, Document, TenantContext
-from course_lib.settings import project_root
 
 ACME = TenantContext(tenant="acme", repo="platform")
-TOML = "data/parsers/toml_sections.py:TomlParser"
 
 
 def document(name: str, content: str = "some text") -> Document:
@@ -68,14 +66,6 @@ class Legacy:
     ) -> Sequence[Any]:
         self.called = (content, source_path, type, list(hierarchy))
         return self.pieces
-
-
-def test_the_longest_ending_wins_and_of_equals_the_latest() -> None:
-    registry = Registry()
-    registry.register_parser(Lines(), parser_id="all", extensions=[".md"])
-    registry.register_parser(Lines(), parser_id="guides", extensions=[".guide.md"])
-    assert registry.parser_for(document("a.md")).id == "all"
-    assert registry.parser_for(document("a.guide.md")).id == "guides"
 
 
 def test_a_record_keeps_the_branch_it_names() -> None:
@@ -171,21 +161,6 @@ def test_a_legacy_piece_that_is_no_record_is_refused() -> None:
     assert (caught.value.code, caught.value.field) == (INVALID, "chunks[1]")
 
 
-@pytest.mark.parametrize(
-    ("parser", "reason"),
-    [
-        (object(), "declares `id` and `version`"),
-        (type("NoVersion", (), {"id": "a"}), "declares `id` and `version`"),
-        (type("Odd", (Lines,), {"version": "one"}), "has the version 'one'"),
-        (type("Idle", (), {"id": "a", "version": "1.0.0"}), "neither parse_file nor parse"),
-    ],
-)
-def test_what_is_no_parser_is_refused(parser: Any, reason: str) -> None:
-    with pytest.raises(InputError) as caught:
-        Registry().register_parser(parser)
-    assert reason in str(caught.value)
-
-
 def test_a_parser_may_be_registered_under_another_id_and_replace_one() -> None:
     registry = Registry()
     registry.register_parser(Lines(), parser_id="markdown", extensions=[".md"])
@@ -216,19 +191,3 @@ def test_sources_are_registered_and_read(tmp_path: Path) -> None:
         registry.source("nowhere")
     with pytest.raises(InputError, match="is no source"):
         registry.register_source(object())  # type: ignore[arg-type]
-
-
-def test_the_worked_parser_finds_the_tables() -> None:
-    folder = project_root() / "data" / "parsers"
-    (file,) = read_documents(folder, (".toml",))
-    chunks = Registry(custom_parsers=[TOML]).parse(file, ACME)
-    assert [(one.name, one.line_start, one.line_end) for one in chunks] == [
-        ("example.toml", 1, 3),
-        ("server", 5, 9),
-        ("storage", 11, 17),
-        ("models", 19, 21),
-        ("models", 23, 25),
-        ("models.alerts", 27, 29),
-    ]
-    assert "".join(one.content for one in chunks) == file.content
-    assert "[this is no table]" in chunks[2].content

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import socket
-import time
 from typing import Any
 
 import psycopg
@@ -115,9 +114,7 @@ def test_a_server_that_says_nothing_is_given_up(server: Any) -> None:
         return 200, {}, "{}"
 
     server.script = [hang]
-    begin = time.monotonic()
     run = Run(server.url, timeout=0.2, attempts=2).describe(PACKAGES)
-    assert time.monotonic() - begin < 15
     assert "did not answer in 2 attempts: ReadTimeout" in run.stopped
     assert len(server.requests) == 2
 

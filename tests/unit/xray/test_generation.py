@@ -20,21 +20,6 @@ def filled(conn: Conn, client: Any) -> Conn:
     return conn
 
 
-def test_the_prompt_carries_the_packages_that_the_comment_is_about(
-    filled: Conn, client: Any, tmp_path: Path
-) -> None:
-    file = tmp_path / "charts.py"
-    file.write_text(
-        "import json\n\n# Fetch the top charts from Spotify\n\nbelow = 1\n", encoding="utf-8"
-    )
-    made = generation_prompt(file, 4, conn=filled, embedder=client, project="app", k=1)
-    assert (made.instruction, made.language) == ("Fetch the top charts from Spotify", "python")
-    assert [one.name for one in made.suggestions.packages] == ["spotipy"]
-    assert "- spotipy 2.25.1: Client for Spotify's Web API" in made.text
-    assert "stripe" not in made.text
-    assert made.text.endswith("import json\n\n# Fetch the top charts from Spotify\n")
-
-
 def test_a_shell_script_has_an_instruction_and_no_packages(
     filled: Conn, client: Any, tmp_path: Path
 ) -> None:

@@ -8,7 +8,7 @@ import re
 import tomllib
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from packaging.pylock import Pylock
 
@@ -78,6 +78,7 @@ names = st.from_regex(r"[a-z][a-z0-9]{0,8}(-[a-z0-9]{1,4})?", fullmatch=True)
 versions = st.from_regex(r"[0-9]{1,3}(\.[0-9]{1,3}){0,3}", fullmatch=True)
 
 
+@settings(max_examples=40)
 @given(st.dictionaries(names, versions, max_size=8), st.booleans())
 def test_what_pip_compile_writes_is_read_back(packages: dict[str, str], hashed: bool) -> None:
     end = " \\\n    --hash=sha256:00 \\\n    --hash=sha256:11\n    # via app\n" if hashed else "\n"

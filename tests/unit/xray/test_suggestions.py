@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
-import numpy as np
 import psycopg
 import pytest
 
-from course_lib.embedder import EmbeddingClient
 from course_lib.errors import InputError
 from course_lib.settings import project_root
 from course_lib.xray import (
@@ -22,7 +19,7 @@ from course_lib.xray import (
     sync_packages,
     sync_project,
 )
-from course_lib.xray.suggestions import FALLBACK, first_packages
+from course_lib.xray.suggestions import first_packages
 
 Conn = psycopg.Connection[Any]
 
@@ -42,33 +39,6 @@ def filled(conn: Conn, client: Any) -> Conn:
 
 
 GO = "module a\ngo 1.24\nrequire github.com/zmb3/spotify/v2 v2.4.3\n"
-
-
-def test_the_nearest_packages_come_from_the_project_and_language_alone(
-    filled: Conn, client: Any
-) -> None:
-    ask = "fetch top charts from Spotify"
-    assert names(suggest(filled, client, ask, project="two", language="python", k=1)) == ["spotipy"]
-    assert names(suggest(filled, client, ask, project="two", language="go")) == [
-        "github.com/zmb3/spotify/v2"
-    ]
-    one = suggest(filled, client, ask, project="one", language="python", k=9)
-    assert set(names(one)) == {"rich", "redis", "stripe"}
-    assert not one.is_fallback
-    assert suggest(filled, client, ask, project="one", language="ruby").packages == ()
-
-
-def test_a_suggestion_says_what_the_package_does_and_how_near_it_is(
-    filled: Conn, client: Any
-) -> None:
-    [found] = suggest(
-        filled, client, "print coloured text", project="two", language="python", k=1
-    ).packages
-    assert (found.name, found.version) == ("rich", "13.0.0")
-    assert found.description is not None and "terminal" in found.description
-    text = "rich: " + found.description
-    expected = np.dot(*client.encode(["print coloured text", text]))
-    assert found.similarity == pytest.approx(expected, abs=1e-5)
 
 
 def test_the_nearest_are_those_of_a_plain_computation(conn: Conn, client: Any) -> None:
@@ -91,22 +61,9 @@ def test_the_nearest_are_those_of_a_plain_computation(conn: Conn, client: Any) -
         assert names(found) == [packages[at].name for at in best]
 
 
-def test_without_vectors_the_first_fifty_by_name_come_and_are_marked(
+def test_only_vectors_of_the_model_that_asks_count(
     conn: Conn, client: Any, other_model: Any
 ) -> None:
-    packages = {f"p{number:03}": "1" for number in range(80, 0, -1)}
-    sync_packages(conn, "app", "python", packages)
-    expected = [f"p{number:03}" for number in range(1, FALLBACK + 1)]
-    for model, reason in (
-        (None, "there is no model"),
-        (EmbeddingClient("/nowhere/model"), "there is no model: "),
-        (client, "no package of the project has a vector of the model all-MiniLM-L6-v2"),
-    ):
-        found = suggest(conn, model, "anything", project="app", language="python", k=3)
-        assert found.is_fallback and found.fallback.startswith(reason)
-        assert names(found) == expected
-        assert {one.similarity for one in found.packages} == {None}
-        assert json.loads(found.to_json())["fallback"] == found.fallback
     sync_project(conn, "two", LockFiles({"requirements.txt": "rich==1"}), embedder=other_model)
     assert suggest(conn, client, "x", project="two", language="python").is_fallback
     assert not suggest(conn, other_model, "x", project="two", language="python").is_fallback

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import psycopg
 import pytest
 
-from course_lib.embedder import EmbeddingClient
 from course_lib.errors import DatabaseError
 from course_lib.store import connect
 from course_lib.xray import (
@@ -28,24 +26,6 @@ Conn = psycopg.Connection[Any]
 
 def python(*lines: str) -> LockFiles:
     return LockFiles({"requirements.txt": "\n".join(lines)})
-
-
-def test_a_first_sync_stores_describes_and_embeds(
-    bare: Conn, client: Any, told: Any, catalogue: Any, report: Any
-) -> None:
-    knows = told(rich="Colours in the terminal", typer="Commands")
-    done = sync_project(
-        bare, "app", python("rich==14.1.0", "typer==0.16.0"), embedder=client, describer=knows
-    )
-    assert [one.added for one in done.languages] == [("rich", "typer")]
-    assert (done.filled.described, done.filled.embedded, done.filled.stopped) == (2, 2, "")
-    assert report(bare, "app") == {
-        "rich": ("14.1.0", "Colours in the terminal"),
-        "typer": ("0.16.0", "Commands"),
-    }
-    assert client.texts == ["rich: Colours in the terminal", "typer: Commands"]
-    assert catalogue(bare)["rich"] == ("Colours in the terminal", client.model_name)
-    assert json.loads(done.to_json())["languages"][0]["added"] == ["rich", "typer"]
 
 
 def test_a_new_version_updates_its_row_and_is_embedded_again_only_if_its_text_changed(
@@ -84,36 +64,6 @@ def test_a_package_of_the_same_name_in_another_language_is_another_package(conn:
     sync_project(conn, "two", LockFiles({"go.mod": go}))
     done = forget_project(conn, "one")
     assert {one.language: one.orphans for one in done} == {"python": ("redis",), "go": ()}
-
-
-def test_without_a_model_packages_are_stored_and_backfilled_later(
-    conn: Conn, client: Any, told: Any, catalogue: Any
-) -> None:
-    missing = EmbeddingClient("/nowhere/model")
-    done = sync_project(conn, "app", python("rich==1"), embedder=missing, describer=told(rich="C"))
-    assert done.filled.stopped.startswith("no vectors: ")
-    assert catalogue(conn) == {"rich": ("C", None)}
-    assert sync_project(conn, "two", python("typer==1")).filled.stopped == ""
-    filled = backfill(conn, embedder=client, describer=told(typer="Commands"))
-    assert (filled.described, filled.embedded, filled.waiting, filled.stopped) == (1, 2, 0, "")
-    assert set(catalogue(conn).values()) == {
-        ("C", client.model_name),
-        ("Commands", client.model_name),
-    }
-    client.texts.clear()
-    assert backfill(conn, embedder=client, describer=told()).embedded == 0
-    assert client.texts == []
-
-
-def test_a_package_without_a_description_is_found_by_its_name_until_it_has_one(
-    conn: Conn, client: Any, told: Any, catalogue: Any
-) -> None:
-    done = sync_project(conn, "app", python("rich==1"), embedder=client, describer=told())
-    assert client.texts == ["rich"]
-    assert (done.filled.waiting, done.filled.embedded) == (1, 1)
-    filled = backfill(conn, embedder=client, describer=told(rich="Colours"))
-    assert client.texts == ["rich", "rich: Colours"]
-    assert (filled.described, filled.embedded, filled.waiting) == (1, 1, 0)
 
 
 def test_another_model_makes_its_own_vectors(
