@@ -68,21 +68,11 @@ def test_the_five_documents_are_there_and_no_others() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_document_has_800_to_1500_words(name: str) -> None:
-    assert 800 <= len(read(DOCUMENTS / name).split()) <= 1500
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_document_is_clean_utf8_with_lf_endings(name: str) -> None:
+def test_a_document_is_clean_and_instructive_to_split(name: str) -> None:
     text = read(DOCUMENTS / name)
-    assert "\r" not in text and "\ufffd" not in text and "\x00" not in text
-    assert not text.startswith("\ufeff")
+    assert 800 <= len(text.split()) <= 1500
+    assert not set("\r\ufffd\x00\ufeff") & set(text)
     assert text.endswith("\n") and not text.endswith("\n\n")
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_document_is_instructive_to_split(name: str) -> None:
-    text = read(DOCUMENTS / name)
     lengths = [len(paragraph) for paragraph in prose_paragraphs(text)]
     assert max(lengths) > 600, "one paragraph should be longer than a chunk"
     assert min(lengths) < 120, "one paragraph should be very short"
@@ -90,10 +80,6 @@ def test_a_document_is_instructive_to_split(name: str) -> None:
     assert text.count("```") in (2, 4), "a block of code or two, each closed"
     assert re.search(r"^\|(-+\|)+$", text.replace(" ", ""), flags=re.MULTILINE), "a table"
     assert re.search(r"^(-|\d\.) ", text, flags=re.MULTILINE), "a list"
-
-
-def test_the_document_on_releases_speaks_of_rollback() -> None:
-    assert "rollback" in read(DOCUMENTS / "ci-cd-for-ml.md").lower()
 
 
 def test_the_code_of_the_stability_index_gives_the_values_of_the_text() -> None:
