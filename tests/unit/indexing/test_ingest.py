@@ -67,22 +67,6 @@ def test_other_sizes_encode_what_changed_and_another_model_everything(
     assert len(other_model.texts) == 3
 
 
-def test_sizes_mark_only_what_is_split_by_them_for_a_new_index(
-    conn: psycopg.Connection, client: Any, tmp_path: Path
-) -> None:
-    for name in ("a.md", "a.py", "a.yaml", "kustomization.yaml"):
-        (tmp_path / name).write_text("kind: Pod\n", encoding="utf-8")
-    states = []
-    for size in (512, 300):
-        run(tmp_path, conn, client, chunk_size=size)
-        states.append(
-            dict(conn.execute("SELECT document_name, settings FROM documents").fetchall())
-        )
-    before, after = states
-    assert {name for name in before if before[name] != after[name]} == {"a.md", "a.py"}
-    assert before["a.yaml"] == ""
-
-
 def test_a_model_of_another_dimension_is_refused_and_nothing_is_changed(
     conn: psycopg.Connection, client: Any, larger_model: Any, folder: Path, stored: Stored
 ) -> None:
@@ -92,24 +76,6 @@ def test_a_model_of_another_dimension_is_refused_and_nothing_is_changed(
     with pytest.raises(SchemaMismatchError, match="8 dimensions, the model gives 9"):
         run(folder, conn, larger_model)
     assert stored(conn) == before
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="names of this kind cannot be made there")
-def test_what_cannot_be_read_now_keeps_its_rows(
-    conn: psycopg.Connection, client: Any, folder: Path
-) -> None:
-    run(folder, conn, client)
-    (folder / "a.md").write_bytes(b"\xff\xfe")
-    (folder / "picture.md").write_bytes(b"\x89PNG\0")
-    said: list[str] = []
-    report = run(folder, conn, client, say=said.append)
-    assert counts(report) == (2, 6, 0, 0, 6, 0)
-    assert report.skipped == (
-        Skipped("a.md", "is not UTF-8: byte 0xff at offset 0"),
-        Skipped("picture.md", "has a NUL byte at offset 4: not a text, or not in UTF-8"),
-    )
-    assert said == [f"left out: {file.name} {file.reason}" for file in report.skipped]
-    assert names(conn) == {"a.md", "b.txt", "sub/c.md"}
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="has no such permission bits")

@@ -1,6 +1,5 @@
 """The two halves with files in between: the same rows as in one go, and broken lines by number."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -8,29 +7,7 @@ import psycopg
 import pytest
 
 from course_lib.errors import InputError
-from course_lib.indexing import embed_directory, ingest, load_directory
-from course_lib.settings import project_root
-from course_lib.store.databases import FreshDatabase
-from tests.schemas import own_schema
-
-DOCUMENTS = project_root() / "data" / "documents"
-Stored = Callable[[psycopg.Connection], list[tuple[Any, ...]]]
-
-
-def test_both_halves_give_the_rows_of_the_whole(
-    conn: psycopg.Connection,
-    client: Any,
-    tmp_path: Path,
-    stored: Stored,
-    worker_database: FreshDatabase,
-) -> None:
-    sizes: dict[str, Any] = {"chunk_size": 300, "chunk_overlap": 40}
-    load_directory(DOCUMENTS, tmp_path, repo="docs", **sizes)
-    halves = embed_directory(tmp_path, conn=conn, embedder=client)
-    with own_schema(worker_database) as other, other.connect() as own:
-        whole = ingest(DOCUMENTS, conn=own, embedder=client, repo="docs", **sizes)
-        assert stored(conn) == stored(own)
-    assert (halves.documents, halves.chunks, halves.inserted) == (5, whole.chunks, whole.inserted)
+from course_lib.indexing import embed_directory, load_directory
 
 
 @pytest.fixture
@@ -72,13 +49,3 @@ def test_a_broken_file_is_an_error_that_says_where_and_changes_nothing(
     has_tables = conn.execute("SELECT to_regclass('documents') IS NOT NULL").fetchone()
     if has_tables == (True,):
         assert conn.execute("SELECT count(*) FROM documents").fetchone() == (0,)
-
-
-def test_a_document_without_chunks_loses_those_it_had(
-    conn: psycopg.Connection, client: Any, loaded: Path, tmp_path: Path
-) -> None:
-    embed_directory(loaded, conn=conn, embedder=client)
-    (tmp_path / "docs" / "a.md").write_text("", encoding="utf-8")
-    load_directory(tmp_path / "docs", loaded)
-    report = embed_directory(loaded, conn=conn, embedder=client)
-    assert (report.documents, report.chunks, report.deleted) == (2, 1, 1)

@@ -9,10 +9,6 @@ import pytest
 
 from course_lib.errors import InputError
 from course_lib.loader.github import download_github_code
-from course_lib.loader.github.errors import (
-    IncompleteDownloadError,
-    RateLimitError,
-)
 from course_lib.loader.github.tree import blob_sha
 from course_lib.teaching.github_server import (
     GitHubServer,
@@ -121,31 +117,6 @@ def test_a_file_that_changes_between_listing_and_download_is_seen(
     assert github.count("/blobs/") == 1
 
 
-def test_a_file_that_is_never_what_was_listed_is_an_error(
-    github: GitHubServer, repository: Repository, checkout: Any
-) -> None:
-    github.fail("contents/apps/a|blobs", faults.changed_content(), times=math.inf)
-    with pytest.raises(IncompleteDownloadError, match=r"apps/a\.yaml is not what was listed") as e:
-        checkout.download()
-    assert e.value.failed[0].reason.startswith("is not what was listed: its SHA-1 is ")
-    assert "apps/a.yaml" not in checkout.there()
-    github.heal()
-    found = checkout.download()
-    assert (found.fetched, checkout.there()) == (1, checkout.yaml)
-
-
-def test_what_could_not_be_had_is_listed_where_the_caller_allows_it(
-    github: GitHubServer, repository: Repository, checkout: Any
-) -> None:
-    github.fail("contents/apps/a|blobs", faults.status(502), times=math.inf)
-    found = checkout.download(partial=True)
-    assert [file.name for file in found.failed] == ["apps/a.yaml"]
-    assert "answered 502" in found.failed[0].reason
-    assert set(found.files) == set(checkout.there()) == set(checkout.yaml) - {"apps/a.yaml"}
-    github.heal()
-    assert checkout.download(partial=True).failed == ()
-
-
 def test_a_server_that_has_stopped_to_answer_ends_it(
     github: GitHubServer, repository: Repository, checkout: Any
 ) -> None:
@@ -156,20 +127,6 @@ def test_a_server_that_has_stopped_to_answer_ends_it(
     assert checkout.asked() < 100
 
 
-def test_a_limit_that_takes_too_long_keeps_what_was_had_and_the_next_run_continues(
-    github: GitHubServer, repository: Repository, checkout: Any
-) -> None:
-    github.set_limit(3, window=3600)
-    with pytest.raises(RateLimitError):
-        checkout.download(concurrency=1)
-    assert len(checkout.there()) == 2
-    github.set_limit(5000)
-    asked = checkout.asked()
-    found = checkout.download()
-    assert checkout.there() == checkout.yaml
-    assert found.fetched == checkout.asked() - asked == 3
-
-
 def test_few_requests_are_made_at_once(
     github: GitHubServer, repository: Repository, checkout: Any
 ) -> None:
@@ -177,10 +134,3 @@ def test_few_requests_are_made_at_once(
     github.fail("contents", faults.delay(0.02), times=math.inf)
     checkout.download()
     assert 2 <= github.most_at_once <= 4
-
-
-def test_no_file_of_the_destination_holds_the_token(repository: Repository, checkout: Any) -> None:
-    found = checkout.download(token="ghp_0123456789secret")
-    for path in checkout.dest.rglob("*"):
-        assert not path.is_file() or b"secret" not in path.read_bytes()
-    assert "secret" not in repr(found)

@@ -19,7 +19,6 @@ from course_lib.loader.github.errors import (
     GitHubError,
     GoneError,
     NotFoundError,
-    RateLimitError,
     UnreachableError,
 )
 from course_lib.loader.github.waiting import Patience, Wait
@@ -129,16 +128,6 @@ def test_a_secondary_limit_is_waited_for(
     assert clock.now == pytest.approx(retry_after or 0.05)
 
 
-def test_a_wait_beyond_max_wait_is_an_error_that_says_when_to_come_back(
-    client: GitHubClient, github: GitHubServer
-) -> None:
-    github.set_limit(1, window=3600)
-    client.json(COMMIT)
-    with pytest.raises(RateLimitError, match=r"answers again in 36\d\d s, at \d\d:\d\d:\d\d"):
-        client.json(COMMIT)
-    assert statuses(github) == [200]
-
-
 def test_a_secondary_limit_that_does_not_end_is_an_error(
     client: GitHubClient, github: GitHubServer, waits: list[Wait]
 ) -> None:
@@ -171,17 +160,6 @@ def test_what_will_not_pass_is_told_apart_and_not_tried_again(
     assert type(caught.value) is error
     assert caught.value.hint
     assert len(github.seen) == 1
-
-
-def test_a_token_that_is_refused_is_told_apart_from_rights_that_do_not_suffice(
-    client: GitHubClient, github: GitHubServer, repository: Repository
-) -> None:
-    repository.denied = True
-    with pytest.raises(AccessError, match=r"is denied \(403\)"):
-        client.json(COMMIT)
-    github.tokens = frozenset({"another"})
-    with pytest.raises(AccessError, match=r"does not accept the token \(401\)"):
-        client.json(COMMIT)
 
 
 def test_a_page_in_html_is_no_answer(client: GitHubClient, github: GitHubServer) -> None:
@@ -221,13 +199,6 @@ def test_a_redirect_that_comes_back_takes_the_token_up_again(
         ("raw", False),
         ("api", True),
     ]
-
-
-def test_a_redirect_in_a_circle_ends(client: GitHubClient, github: GitHubServer) -> None:
-    github.fail("commits", faults.redirect(f"{github.url}/{COMMIT}"), times=math.inf)
-    with pytest.raises(AnswerError, match="from one address to the next and to no end"):
-        client.json(COMMIT)
-    assert len(github.seen) == 6
 
 
 @pytest.mark.parametrize("target", ["file:///etc/passwd", "ftp://127.0.0.1/x"])

@@ -6,11 +6,7 @@ from typing import Any
 
 import pytest
 
-from course_lib.loader.github import download_github_code
 from course_lib.loader.github.errors import (
-    AccessError,
-    BlockedError,
-    EmptyRepositoryError,
     IncompleteDownloadError,
     NotFoundError,
 )
@@ -40,13 +36,6 @@ def test_a_ref_is_resolved_first_and_its_commit_is_used_for_everything(
     assert contents and all(path.endswith(f"?ref={commit}") for path in contents)
 
 
-def test_a_branch_with_a_slash_and_a_hash_are_refs(repository: Repository, checkout: Any) -> None:
-    commit = repository.commit(checkout.files, branch="feature/x")
-    assert checkout.download("feature/x").commit == commit
-    assert checkout.download(commit[:9]).commit == commit
-    assert checkout.download(commit).commit == commit
-
-
 def test_a_branch_that_moves_during_the_download_changes_nothing(
     github: GitHubServer, repository: Repository, checkout: Any
 ) -> None:
@@ -73,17 +62,6 @@ def test_the_way_to_a_file_depends_on_its_size(
         "huge.yaml": b"#" * 3000,
         "link.yaml": contents["small.yaml"],
     }
-
-
-def test_a_file_over_the_limit_is_an_error_and_not_an_empty_file(
-    repository: Repository, monkeypatch: pytest.MonkeyPatch, checkout: Any
-) -> None:
-    monkeypatch.setattr("course_lib.loader.github.api.MOST_RAW", 1000)
-    repository.commit({"a.yaml": b"a", "b.yaml": b"b" * 1001})
-    with pytest.raises(IncompleteDownloadError, match="1 of 2 files") as caught:
-        checkout.download()
-    assert caught.value.failed == (Skipped("b.yaml", "has 0 MB; GitHub gives 100 MB at most"),)
-    assert checkout.there() == {"a.yaml": b"a"}
 
 
 def test_a_file_of_which_the_server_gives_no_base64_comes_raw(
@@ -146,34 +124,6 @@ def test_a_folder_of_over_a_thousand_entries_is_whole(
 # --- what is not there ---
 
 
-@pytest.mark.parametrize(
-    ("repo", "ref", "paths", "extensions", "says", "hint"),
-    [
-        ("heron/nothing", "main", (), (".yaml",), "no repository heron/nothing", "private"),
-        ("heron/platform", "v9", (), (".yaml",), "no branch, tag or commit v9", "branch is main"),
-        (
-            *("heron/platform", "main", ("apps", "gone"), (".yaml",)),
-            *("has no gone at main", "Dockerfile, README.md, apps, common"),
-        ),
-        ("heron/platform", "main", (), (".rs",), "at main ends in .rs", "4 .yaml"),
-        ("heron/platform", "main", ("apps",), (".py",), "below apps ends in .py", "There are"),
-    ],
-)
-def test_what_is_not_there_is_an_error_and_never_zero_files(
-    repository: Repository,
-    repo: str,
-    ref: str,
-    paths: tuple[str, ...],
-    extensions: tuple[str, ...],
-    says: str,
-    hint: str,
-    checkout: Any,
-) -> None:
-    with pytest.raises(NotFoundError, match=says) as caught:
-        download_github_code(repo, ref, extensions, paths, dest=checkout.dest)
-    assert hint in caught.value.hint
-
-
 def test_a_listing_that_fails_is_an_error_and_what_was_there_stays(
     github: GitHubServer, repository: Repository, checkout: Any
 ) -> None:
@@ -183,27 +133,6 @@ def test_a_listing_that_fails_is_an_error_and_what_was_there_stays(
     with pytest.raises(NotFoundError):
         checkout.download()
     assert checkout.there() == checkout.yaml
-
-
-def test_an_empty_repository_and_a_blocked_one_are_told_apart(
-    github: GitHubServer, repository: Repository, checkout: Any
-) -> None:
-    repository.blocked = "dmca"
-    with pytest.raises(BlockedError, match="for legal reasons"):
-        checkout.download()
-    github.add(Repository("heron/platform"))
-    with pytest.raises(EmptyRepositoryError, match="no commit yet"):
-        checkout.download()
-    assert len(github.seen) == 2
-
-
-def test_rights_that_do_not_suffice_end_it_at_once(
-    github: GitHubServer, repository: Repository, checkout: Any
-) -> None:
-    repository.denied = True
-    with pytest.raises(AccessError, match="403"):
-        checkout.download()
-    assert len(github.seen) == 1
 
 
 # --- what is left out ---

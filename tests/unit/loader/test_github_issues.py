@@ -8,7 +8,6 @@ import pytest
 
 from course_lib.errors import InputError
 from course_lib.loader import check_records
-from course_lib.loader.github.errors import GoneError
 from course_lib.loader.github.issue_records import issue_document, parse_issue
 from course_lib.loader.github.issues import (
     Comment,
@@ -77,18 +76,6 @@ def test_an_issue_with_over_a_hundred_comments_has_them_all(
     assert github.count("/issues/1/comments") == 3
 
 
-def test_only_what_changed_since_a_time_is_asked_for(
-    github: GitHubServer, repository: Repository
-) -> None:
-    repository.issues = [made(number, comments=1) for number in range(1, 28)]
-    found = download(date(2026, 1, 26))
-    assert [issue.number for issue in found.issues] == [25, 26, 27]
-    assert found.since == "2026-01-26T00:00:00Z"
-    # All comments of what changed, also those from before.
-    assert github.count("comments") == 3
-    assert [len(issue.comments) for issue in found.issues] == [1, 1, 1]
-
-
 def test_an_issue_that_changes_while_we_read_is_not_lost(
     github: GitHubServer, repository: Repository
 ) -> None:
@@ -116,15 +103,6 @@ def test_comments_that_do_not_add_up_are_asked_for_again(
     github.fail(r"issues\?", late)
     assert [len(issue.comments) for issue in download().issues] == [1, 1]
     assert github.count("/issues/1/comments") == 1
-
-
-def test_a_repository_without_issues_is_told_from_one_that_has_them_switched_off(
-    repository: Repository,
-) -> None:
-    assert download().issues == ()
-    repository.issues = None
-    with pytest.raises(GoneError, match="has its issues switched off"):
-        download()
 
 
 def test_what_has_no_author_and_no_body_comes_too(repository: Repository) -> None:
