@@ -1,0 +1,124 @@
+"""An ingest that is killed in the middle, and ingests at the same time: nothing is lost or twice.
+
+Where it is in the middle is no matter of luck: a row that the test has written, and not yet
+committed, holds the ingest up at its last batch.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from operator import itemgetter
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from tests.blackbox.places import Place, new_place
+from tests.blackbox.serving import until
+from tests.blackbox.snapshots import Snapshot, marks, of, snapshot
+
+NOTES = 300
+"""Of one chunk each: more than two batches."""
+LAST = f"{NOTES - 1:03}.md"
+SAME = """
+    INSERT INTO documents (partition, tenant_id, repo_slug, branch, document_name, content,
+        content_hash, parser, settings, model)
+    SELECT partition, tenant_id, repo_slug, branch, %s, 'Not mine.', 'x', parser, settings, model
+    FROM documents WHERE repo_slug = 'notes' LIMIT 1
+"""
+WAITING = """
+    SELECT count(*) FROM pg_locks JOIN pg_stat_activity USING (pid)
+    WHERE NOT granted AND datname = current_database() AND locktype = ANY(%s)
+"""
+NUMBER = "SELECT count(*) FROM document_chunks"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of many notes."""
+    folder = tmp_path_factory.mktemp("many") / "notes"
+    folder.mkdir()
+    for number in range(NOTES):
+        text = f"# Note {number}\n\nOn the number {number}.\n"
+        (folder / f"{number:03}.md").write_text(text, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def expected(database_url: str, folder: Path) -> Snapshot:
+    """The rows of an index that was built in peace."""
+    with new_place(database_url) as quiet:
+        quiet.course("ingest", folder).ok()
+        return snapshot(quiet)
+
+
+@pytest.fixture
+def begun(place: Place, folder: Path) -> Place:
+    """An index of the first note, into which all others are to come."""
+    place.course("ingest", folder / "000.md", "--repo", "notes").ok()
+    return place
+
+
+def waits(place: Place, *kinds: str) -> bool:
+    """Tell whether a session waits for a lock of such a kind."""
+    return bool(place.one(WAITING, list(kinds)) > 0)
+
+
+@contextmanager
+def holding(place: Place, running: subprocess.Popen[str]) -> Iterator[None]:
+    """Hold a started ingest, or its twin, up at its last batch until the end of the block."""
+    with psycopg.connect(place.url) as conn:
+        conn.execute(SAME, [LAST])
+        until(lambda: waits(place, "transactionid") or running.poll() is not None)
+        assert running.poll() is None, running.communicate()
+        yield
+        conn.rollback()
+
+
+def test_an_ingest_that_was_killed_is_completed_by_running_it_again(
+    begun: Place, folder: Path, expected: Snapshot
+) -> None:
+    """What was written until then is whole, stays, and is not encoded or written again."""
+    with begun.course.process("ingest", folder) as running, holding(begun, running):
+        running.kill()
+        running.wait()
+        there = begun.one(NUMBER)
+        assert 128 <= there < NOTES
+        half, before = snapshot(begun), marks(begun)
+        names = {row["document_name"] for row in half["documents"]}
+        assert half == {
+            table: [row for row in rows if row["document_name"] in names]
+            for table, rows in expected.items()
+        }
+    report = begun.course("ingest", folder, "--json").json()
+    assert (report["inserted"], report["unchanged"]) == (NOTES - there, there)
+    assert snapshot(begun) == expected
+    assert before.items() <= marks(begun).items()
+
+
+def test_two_at_once_do_the_work_once_and_another_source_does_not_wait(
+    begun: Place, folder: Path, expected: Snapshot
+) -> None:
+    """The second waits, says so, and finds everything done; other sources go on meanwhile."""
+    words = ("ingest", folder, "--json")
+    with begun.course.process(*words) as first, begun.course.process(*words) as second:
+        with holding(begun, first):
+            until(lambda: waits(begun, "advisory"))
+            assert (first.poll(), second.poll()) == (None, None)
+            other = begun.course("ingest", folder / "001.md", "--repo", "other").ok()
+            assert other.startswith("1 document, 1 chunk: 1 inserted")
+        told = [process.communicate(timeout=120) for process in (first, second)]
+    assert (first.returncode, second.returncode) == (0, 0), told
+    reports = sorted((json.loads(out) for out, _ in told), key=itemgetter("inserted"))
+    assert [(one["inserted"], one["unchanged"]) for one in reports] == [
+        (0, NOTES),
+        (NOTES - 1, 1),
+    ]
+    waited = "another ingest of the same source is running: waiting for it to end\n"
+    assert sorted(err for _, err in told) == ["", waited]
+    found = snapshot(begun)
+    assert of(found, repo_slug="notes") == expected
+    assert len(of(found, repo_slug="other")["chunks"]) == 1
