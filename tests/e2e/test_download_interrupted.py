@@ -328,13 +328,18 @@ def test_every_file_is_whole_although_each_fails_once(
 def test_nothing_that_is_written_or_said_holds_the_token(bench: Bench) -> None:
     os.environ["GITHUB_TOKEN"] = "ghp_0123456789secret"  # the fixture `github` takes it back
     said = []
-    for fault in (None, faults.status(401), faults.status(500), faults.html_page()):
+    for fault in (None, faults.status(401), faults.status(500, 0), faults.html_page()):
         if fault:
             bench.github.fail("commits", fault, times=99)
         out, err = bench.start("--max-wait", "1").communicate(timeout=PATIENCE)
         said += [out, err]
         bench.github.heal()
     assert any(one.has_token for one in bench.github.seen)
+    with connect(bench.database.url) as conn:
+        for query in ("SELECT d::text FROM documents d", "SELECT c::text FROM document_chunks c"):
+            stored = [text for (text,) in conn.execute(query.encode()).fetchall()]
+            assert len(stored) >= FILES
+            said += stored
     said += [path.read_text(encoding="utf-8") for path in bench.dest.rglob("*") if path.is_file()]
     said += [one.path for one in bench.github.seen]
     assert len(said) > FILES
