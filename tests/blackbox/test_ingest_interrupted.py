@@ -108,8 +108,10 @@ def test_two_at_once_do_the_work_once_and_another_source_does_not_wait(
         with holding(begun, first):
             until(lambda: waits(begun, "advisory"))
             assert (first.poll(), second.poll()) == (None, None)
-            other = begun.course("ingest", folder / "001.md", "--repo", "other").ok()
-            assert other.startswith("1 document, 1 chunk: 1 inserted")
+            alone = ("ingest", folder / "001.md", "--repo", "other")
+            with begun.course.process(*alone) as other:
+                said, _ = other.communicate(timeout=60)
+            assert said.startswith("1 document, 1 chunk: 1 inserted")
         told = [process.communicate(timeout=120) for process in (first, second)]
     assert (first.returncode, second.returncode) == (0, 0), told
     reports = sorted((json.loads(out) for out, _ in told), key=itemgetter("inserted"))
