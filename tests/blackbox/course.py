@@ -22,6 +22,8 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import psutil
+
 from tests.blackbox.surface import settings
 
 PLAIN = {"COLUMNS": "120", "NO_COLOR": "1", "PYTHONIOENCODING": "utf-8", "TERM": "dumb"}
@@ -32,6 +34,11 @@ FROM_OUTSIDE = (
     *("OPENAI_API_KEY", "OPENAI_BASE_URL", "OLLAMA_URL", "DATABASE_URL"),
 )
 """Variables of the developer's own that no test may see."""
+
+MODELS = 1 << 30
+"""Bytes by which commands may make this process grow before it looks for what can go."""
+
+_least_memory = psutil.Process().memory_info().rss
 
 
 @dataclass(frozen=True)
@@ -130,7 +137,22 @@ class Course:
             finally:
                 gc.set_threshold(*threshold)
                 gc.unfreeze()
+                _forget_models()
         settings.cache_clear()
+
+
+def _forget_models() -> None:
+    """Let go of the models that commands loaded, of 100 MB each, once they are many.
+
+    A command freezes what it leaves behind, since its process ends; this one goes on.
+    """
+    global _least_memory
+    used = psutil.Process().memory_info().rss
+    if used > _least_memory + MODELS:
+        gc.collect()
+        used = psutil.Process().memory_info().rss
+        _least_memory = used
+    _least_memory = min(_least_memory, used)
 
 
 def _entry_point() -> Any:
