@@ -124,3 +124,63 @@ def test_two_at_once_do_the_work_once_and_another_source_does_not_wait(
     found = snapshot(begun)
     assert of(found, repo_slug="notes") == expected
     assert len(of(found, repo_slug="other")["chunks"]) == 1
+
+
+PARTS = {"first.txt": 130, "second.txt": 2}
+"""Document → its lines, each a chunk; 128 or more are written by themselves."""
+SMALL = ("--chunk-size", "16", "--chunk-overlap", "0")
+ROW = "SELECT 1 FROM documents WHERE document_name = 'second.txt' FOR UPDATE"
+LOST = """
+    SELECT pg_terminate_backend(pid) FROM pg_locks JOIN pg_stat_activity USING (pid)
+    WHERE NOT granted AND datname = current_database() AND locktype = 'transactionid'
+"""
+
+
+def say(folder: Path, word: str) -> None:
+    """Let all lines of two documents say a word."""
+    folder.mkdir(exist_ok=True)
+    for name, count in PARTS.items():
+        text = "".join(f"{word} of {line:03}\n\n" for line in range(count))
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+def said(place: Place) -> dict[str, str]:
+    """Return document → the word that it says, after making sure that its chunks say the same."""
+    found: dict[str, str] = {}
+    for row in place.rows("SELECT document_name, content FROM documents"):
+        name, word = row["document_name"], row["content"].split()[0]
+        texts = place.rows("SELECT content FROM document_chunks WHERE document_name = %s", name)
+        assert [text["content"].split()[0] for text in texts] == [word] * PARTS[name], name
+        found[name] = word
+    return found
+
+
+def test_an_update_that_is_stopped_leaves_each_document_old_or_new(
+    place: Place, database_url: str, tmp_path: Path
+) -> None:
+    """Killed, or left by the database, which is said; the next run does the rest."""
+    folder, words = tmp_path / "parts", ("ingest", tmp_path / "parts", *SMALL)
+    say(folder, "Rain")
+    place.course(*words).ok()
+    for before, word in (("Rain", "Snow"), ("Snow", "Hail")):
+        say(folder, word)
+        with place.course.process(*words) as running, psycopg.connect(place.url) as conn:
+            conn.execute(ROW)
+            until(lambda: waits(place, "transactionid") or running.poll() is not None)
+            if word == "Snow":
+                running.kill()
+            else:
+                assert place.one(LOST)
+            _, err = running.communicate(timeout=120)
+        assert said(place) == {"first.txt": word, "second.txt": before}
+        report = place.course(*words, "--json").json()
+        assert (report["updated"], report["unchanged"]) == (2, 130)
+        assert said(place) == dict.fromkeys(PARTS, word)
+    assert (running.returncode, err) == (
+        1,
+        "error: the database went away after 1 of 2 documents were written\n"
+        "Nothing half-written was left. Run the same command again to complete the rest.\n",
+    )
+    with new_place(database_url) as quiet:
+        quiet.course(*words).ok()
+        assert snapshot(place) == snapshot(quiet)
