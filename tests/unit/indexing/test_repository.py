@@ -6,6 +6,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from course_lib.errors import InputError
 from course_lib.indexing.repository import (
     RepositoryReport,
     ingest_repository,
@@ -143,3 +144,12 @@ def test_issues_that_cannot_be_had_leave_the_whole_index_as_it_was(
     with pytest.raises(GitHubError):
         run(conn, client, dest, issues=True)
     assert stored(conn) == before
+
+
+def test_wrong_settings_are_told_before_anything_is_asked(
+    conn: psycopg.Connection, client: Any, github: GitHubServer, repository: Repository, dest: Path
+) -> None:
+    for options in ({"chunk_size": 0}, {"tenant": "Not Kebab"}):
+        with pytest.raises(InputError):
+            run(conn, client, dest, **options)
+    assert github.seen == []

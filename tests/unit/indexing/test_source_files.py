@@ -12,11 +12,13 @@ from course_lib.errors import DatabaseError
 from course_lib.indexing import TenantReport, ingest_source_files
 from course_lib.indexing.embedding import encode_whole, windows
 from course_lib.loader import Registry
+from course_lib.loader.contract import FILE_INVALID, INVALID, PARSER_NOT_REGISTERED
 from course_lib.records import Chunk, Document, TenantContext
 from course_lib.store import as_tenant, connect, create_schema, service_url
 from course_lib.store.databases import FreshDatabase
 
 ACME = TenantContext(tenant="acme", repo="platform")
+ONE = {"chunkIndex": 1}
 
 
 def record(path: str = "a.yaml", content: str = "kind: Pod", **changes: Any) -> dict[str, Any]:
@@ -201,3 +203,33 @@ def test_no_text_that_is_embedded_is_truncated(conn: Any, client: Any) -> None:
     assert len(client.texts) > 1
     assert max(map(client.count_tokens, client.texts)) <= client.max_seq_length
     assert rows(conn)[0][5] == long
+
+
+def test_what_is_broken_is_refused_alone(conn: Any, client: Any) -> None:
+    done = send(
+        [
+            {"sourcePath": "a.md", "content": "# Fine"},
+            {"sourcePath": "b.md", "content": "x", "parserId": "nobody"},
+            {"sourcePath": "c.md"},
+            {"sourcePath": "d.md", "content": 3},
+            {"sourcePath": "e.md", "content": "nul \0"},
+            {"sourcePath": "f.yaml", "parsedChunks": [record("f.yaml"), record("other")]},
+            "nonsense",
+            record("g.yaml", customMeta={"chunkIndex": 1}),
+            record("g.yaml", "twice", customMeta={"chunkIndex": 1}),
+            {"sourcePath": "h.yaml", "parsedChunks": [record("h.yaml", customMeta=ONE)] * 2},
+        ],
+        conn,
+        client,
+    )
+    assert [(one.code, one.record, one.field) for one in done.rejections] == [
+        (PARSER_NOT_REGISTERED, "files[1] (b.md)", "parserId"),
+        (FILE_INVALID, "files[2]", "content"),
+        (FILE_INVALID, "files[3]", "content"),
+        (FILE_INVALID, "files[4]", "content"),
+        (INVALID, "files[5].parsedChunks[1]", "sourcePath"),
+        (INVALID, "files[6]", "record"),
+        (INVALID, "files[8]", "customMeta.chunkIndex"),
+        (INVALID, "files[9].parsedChunks[1]", "customMeta.chunkIndex"),
+    ]
+    assert [row[3] for row in rows(conn)] == ["a.md", "f.yaml", "g.yaml", "h.yaml"]

@@ -49,3 +49,14 @@ def test_a_broken_file_is_an_error_that_says_where_and_changes_nothing(
     has_tables = conn.execute("SELECT to_regclass('documents') IS NOT NULL").fetchone()
     if has_tables == (True,):
         assert conn.execute("SELECT count(*) FROM documents").fetchone() == (0,)
+
+
+def test_a_missing_or_empty_file_is_an_error_that_names_it(
+    conn: psycopg.Connection, client: Any, loaded: Path
+) -> None:
+    (loaded / "chunks.jsonl").unlink()
+    with pytest.raises(InputError, match=r"chunks\.jsonl cannot be read"):
+        embed_directory(loaded, conn=conn, embedder=client)
+    (loaded / "documents.jsonl").write_text("\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"documents\.jsonl is empty"):
+        embed_directory(loaded, conn=conn, embedder=client)

@@ -111,3 +111,8 @@ def test_unformatted_code_is_split_by_its_braces() -> None:
         ("block", "z"),
         ("function", "b"),
     ]
+
+
+def test_quotes_and_comments_in_lines_hide_nothing() -> None:
+    text = 'func a() {\n\tx := \'`\' // it\'s `\n\ty := "/* {" + "\\"`"\n}\n\nfunc b() {\n}\n'
+    assert [s.name for s in split_code(text, "go")] == ["a", "b"]

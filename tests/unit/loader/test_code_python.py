@@ -211,3 +211,20 @@ def check_methods(node: ast.ClassDef, spans: list[CodeSpan]) -> None:
     [first, *_] = [s for s in spans if s.kind == "class" and s.class_name == node.name]
     bases = ", ".join(ast.unparse(base) for base in node.bases)
     assert (first.extends or "").replace('"', "'") == bases
+
+
+def test_comments_that_make_a_definition_too_large_are_a_piece_of_their_own() -> None:
+    text = "# long comment\n" * 5 + "@a\ndef f():\n    return 1\n"
+    spans = split_code(text, "python", 40, 0)
+    assert (spans[-1].kind, spans[-1].text) == ("function", "@a\ndef f():\n    return 1")
+    assert {(s.kind, s.name) for s in spans[:-1]} == {("block", "f")}
+
+
+def test_what_looks_like_a_definition_in_a_string_is_none() -> None:
+    text = (
+        'a = """\ndef no():\n    pass\n"""\nb = \'\'\'\nclass No:\n    x = """\n\'\'\'\n'
+        "c = 'it is \"\"\" quoted'\nd = \"\\\n\\\ndef no(): pass\"  # '''\n"
+        'def yes():\n    r"""\ndef no():\n\\"""\n    """\n    return 1\n'
+    )
+    assert names(text) == [("block", "a"), ("function", "yes")]
+    assert split_code(text, "python")[-1].text.endswith("return 1")

@@ -122,3 +122,9 @@ def test_parts_of_a_heredoc_are_under_its_command() -> None:
 def test_a_shift_is_no_heredoc() -> None:
     text = "x=$((a<<b))\n\ny=$(( 1 << 2 ))\n\ncat <<< word\n\nz=1\n"
     assert [s.name for s in split_code(text, "shell")] == ["x", "y", "cat <<< word", "z"]
+
+
+def test_functions_that_are_never_closed_end_at_the_next() -> None:
+    text = "a() {\n  if x; then\n\nb() {\n  echo\n}\necho 'never closed\n\nc() {\n  echo\n}\n"
+    spans = split_code(text, "shell")
+    assert [s.name for s in spans if s.kind == "function"] == ["a", "b", "c"]

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from course_lib.errors import InputError
 from course_lib.loader.code import LANGUAGES, CodeSpan, parse_code, split_code
 from course_lib.records import Chunk, Document
 
@@ -139,3 +140,29 @@ def test_records_hold_what_the_spans_hold() -> None:
     assert (last.source_path, last.repo_slug) == ("src/a.py", "r")
     assert "header" not in chunks[0].custom_meta
     assert [Chunk.model_validate_json(chunk.to_json()) for chunk in chunks] == chunks
+
+
+PIECES = [
+    '"""\\', "'''", '"\\"', "'", '"', "`", "/*", "(", "[{", "x = (\n", "class A(\n",
+    "class A[(:\n", "def f(\n", "def f(a='\n", "@a(\n", "#\n", "# c\n\n", "\n", " ", "\n ",
+    "\t\n", "\\\n", "<<A\n", "<<A <<B\n", "$(<<A", "f() {\n", "f() {\n}\n", "if x\n\n",
+    "func f(", "var (\n", "type T (", "//\n", "/* */\n", "import a\n", "x = 1\n",
+    "class A:\n x\n", "if x:\n  def f():\n    y\n", "\\\"", "def f():\n def g():\n",
+    "else:\n", "\r\n", "\r", "}\n", "\f\n", "a" * 50 + "\n",
+]  # fmt: skip
+
+
+@pytest.mark.long
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("language", sorted(LANGUAGES))
+def test_no_text_takes_time_that_grows_with_its_square(language: str) -> None:
+    # Linear work is done in a tenth of a second; with a square of 10**10 steps the limit ends it.
+    for piece in PIECES:
+        for span in split_code(piece * (100_000 // len(piece)), language):
+            assert len(span.header) + len(span.text) <= 512, piece
+
+
+def test_an_unknown_extension_is_an_error_that_says_what_to_do() -> None:
+    with pytest.raises(InputError, match=r"a\.rs has an extension") as caught:
+        parse_code(document("a.rs", "fn main() {}"))
+    assert "language=" in caught.value.hint

@@ -2,14 +2,18 @@
 
 from typing import Any
 
+import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from course_lib.loader.contract import (
+    SCHEMA_PATH,
     Rejection,
     check_record,
     content_hash,
+    json_schema,
+    schema_text,
 )
 from course_lib.records import Chunk, TenantContext
 
@@ -101,3 +105,9 @@ def test_the_order_of_keys_is_no_part_of_the_hash(meta: dict[str, Any]) -> None:
 def test_a_tenant_context_is_checked(values: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(values))):
         TenantContext(**{"tenant": "acme", "repo": "platform", **values})
+
+
+def test_the_committed_schema_is_the_one_of_the_model() -> None:
+    assert SCHEMA_PATH.read_text(encoding="utf-8") == schema_text()
+    jsonschema.Draft202012Validator.check_schema(json_schema())
+    jsonschema.validate(GOOD, json_schema())

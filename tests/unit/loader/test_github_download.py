@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from course_lib.errors import InputError
 from course_lib.loader.github.errors import (
     IncompleteDownloadError,
     NotFoundError,
@@ -246,3 +247,15 @@ def test_names_that_differ_in_case_alone_are_not_mixed_up(
     found = checkout.download(partial=True)
     assert found.failed == (Skipped("a.yaml", "has the same name as A.yaml on this file system"),)
     assert checkout.there() == {"A.yaml": b"upper"}
+
+
+def test_a_commit_that_is_there_and_a_wrong_call_ask_nothing(
+    github: GitHubServer, repository: Repository, checkout: Any
+) -> None:
+    commit = repository.refs["heads/main"]
+    checkout.download(commit)
+    asked = len(github.seen)
+    assert checkout.download(commit).fetched == 0
+    with pytest.raises(InputError, match="concurrency is 0"):
+        checkout.download(concurrency=0)
+    assert len(github.seen) == asked

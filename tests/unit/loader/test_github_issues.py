@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from course_lib.errors import InputError
-from course_lib.loader import check_records
+from course_lib.loader import Registry, check_records
+from course_lib.loader.github.errors import NotFoundError
 from course_lib.loader.github.issue_records import issue_document, parse_issue
 from course_lib.loader.github.issues import (
     Comment,
@@ -16,9 +17,10 @@ from course_lib.loader.github.issues import (
     download_github_issues,
     iso_time,
 )
+from course_lib.loader.github.sources import GitHubCode
 from course_lib.loader.github.waiting import Patience
-from course_lib.records import Document
-from course_lib.teaching.github_server import GitHubServer, Repository, faults
+from course_lib.records import Document, Skipped
+from course_lib.teaching.github_server import GitHubServer, Repository, faults, pointer
 
 QUICK = Patience(attempts=3, first=0.01, secondary=0.05)
 
@@ -199,3 +201,32 @@ def test_a_server_that_fails_for_good_is_an_error_and_no_short_list(
     github.fail("issues", faults.status(500), times=math.inf, after=1)
     with pytest.raises(Exception, match="answered 500"):
         download()
+
+
+def test_both_sources_are_registered_and_read(
+    github: GitHubServer, repository: Repository, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COURSE_STATE", str(tmp_path))
+    repository.commit({"docs/a.md": b"# A", "b.md": b"# B", "c.md": pointer("c", 10**7)}, tag="v1")
+    repository.issues = [made(1, comments=1), made(2)]
+    registry = Registry()
+    assert list(registry.sources()) == ["directory", "github", "github-issues"]
+    skipped: list[Skipped] = []
+    code = registry.source("github")
+    found = code.read("heron/platform@v1", extensions=(".md",), on_skip=skipped.append)
+    assert [document.name for document in found] == ["b.md", "docs/a.md"]
+    assert [file.name for file in skipped] == ["c.md"]
+    found = code.read("heron/platform@v1:docs", extensions=registry.extensions())
+    assert [document.name for document in found] == ["docs/a.md"]
+    issues = registry.source("github-issues")
+    assert len(issues.read("heron/platform", extensions=())) == 2
+    assert len(issues.read("heron/platform@2026-01-03", extensions=())) == 1
+    with pytest.raises(InputError, match="says no version"):
+        GitHubCode().read("heron/platform", extensions=(".md",))
+
+
+def test_a_repository_that_is_not_there_is_no_repository_without_issues(
+    repository: Repository,
+) -> None:
+    with pytest.raises(NotFoundError, match="there is no repository heron/nothing"):
+        download_github_issues("heron/nothing", max_wait=5, patience=QUICK)

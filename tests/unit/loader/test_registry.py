@@ -191,3 +191,13 @@ def test_sources_are_registered_and_read(tmp_path: Path) -> None:
         registry.source("nowhere")
     with pytest.raises(InputError, match="is no source"):
         registry.register_source(object())  # type: ignore[arg-type]
+
+
+def test_every_chunk_belongs_to_the_tenant_of_the_context() -> None:
+    registry = Registry()
+    registry.register_parser(Lines())
+    context = TenantContext(tenant="acme", repo="platform", branch="v2")
+    for name in ("a.md", "a.lines", "a.xyz"):
+        (chunk,) = registry.parse(document(name), context)
+        assert (chunk.tenant_id, chunk.repo_slug) == ("acme", "platform")
+        assert chunk.custom_meta["branch"] == "v2"

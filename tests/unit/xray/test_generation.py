@@ -8,6 +8,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from course_lib.errors import InputError
 from course_lib.xray import LockFiles, TableDescriber, generation_prompt, sync_project
 
 Conn = psycopg.Connection[Any]
@@ -37,3 +38,23 @@ def test_a_long_file_is_carried_from_near_the_cursor(
     file.write_text("\n".join([*lines, "# Plot them", ""]), encoding="utf-8")
     made = generation_prompt(file, 201, conn=filled, embedder=client, project="app")
     assert "line_199 =" in made.text and "line_100 =" not in made.text
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "line", "message"),
+    [
+        ("a.py", b"x = 1\n", 2, "no comment above"),
+        ("a.py", b"# Do it\n", 9, "no line 9"),
+        ("a.txt", b"# Do it\n", 2, "language of a.txt is not known"),
+        ("a.py", b"# \xff\n", 2, "cannot be read"),
+    ],
+)
+def test_what_cannot_be_asked_is_explained(
+    filled: Conn, tmp_path: Path, name: str, text: bytes, line: int, message: str
+) -> None:
+    file = tmp_path / name
+    file.write_bytes(text)
+    with pytest.raises(InputError, match=message):
+        generation_prompt(file, line, conn=filled, embedder=None, project="app")
+    with pytest.raises(InputError, match="cannot be read"):
+        generation_prompt(tmp_path / "none.py", 1, conn=filled, embedder=None, project="app")

@@ -88,3 +88,11 @@ def test_a_checksum_changes_with_a_languages_own_files_only() -> None:
     assert other.checksum("go") == before.checksum("go")
     moved = LockFiles({"api/requirements.txt": "x==1"})
     assert moved.checksum("python") != before.checksum("python")
+
+
+@pytest.mark.parametrize("name", [r"\u0000", r"\ud800", "a" * 501])
+def test_names_that_no_table_can_hold_are_a_broken_file(name: str) -> None:
+    packages = f'{{"node_modules/{name}": {{"version": "1"}}}}'
+    lock = f'{{"lockfileVersion": 3, "packages": {packages}}}'
+    with pytest.raises(InputError, match=r"package-lock.json is no .* that can be read"):
+        LockFiles({"package-lock.json": lock}).packages("javascript")
