@@ -54,7 +54,7 @@ def hub(place: Place, tmp_path: Path) -> Iterator[Hub]:
 
 
 def unhashed(found: Snapshot) -> Snapshot:
-    """Return a snapshot without the hashes of chunks, which are made of commit and link as well."""
+    """Return a snapshot without the hashes of chunks, some of which are made of the commit."""
     return {**found, "chunks": [row | {"content_hash": ""} for row in found["chunks"]]}
 
 
@@ -141,6 +141,13 @@ def test_what_is_downloaded_is_indexed_as_a_folder_of_the_same_files_is(
     with new_place(database_url) as quiet:
         quiet.course("ingest", folder, "--repo", REPO, "--branch", "b").ok()
         expected = snapshot(quiet)
+    hashes = [
+        {(row["document_name"], row["content_hash"]) for row in each["chunks"]}
+        for each in (snapshot(hub.place), expected)
+    ]
+    # The hash of code and manifests is made of their metadata as well, the commit included.
+    changed = {name for name, _ in hashes[0] ^ hashes[1]}
+    assert changed == {"apps/pods.yaml", "tools/add.py", "tools/run.sh"}
     found, expected = unhashed(snapshot(hub.place)), unhashed(expected)
     for row in (row for each in (found, expected) for rows in each.values() for row in rows):
         row.update(commit_sha=None, citation_url=None)
