@@ -193,7 +193,7 @@ def test_sources_are_apart_by_repository_branch_partition_and_tenant(
         assert renamed(own, **fields) == renamed(alone, **fields), fields
         for row in own["chunks"]:
             hashes.setdefault(row["document_name"], set()).add(row["content_hash"])
-    # A chunk's hash is made of tenant and repository; that of code and manifests of the branch, too.
+    # A hash is made of tenant and repository; that of code and manifests of the branch as well.
     counts = {name: (3 if name.endswith((".md", ".txt")) else 4) for name in hashes}
     chunks = {name: len(of(alone, document_name=name)["chunks"]) for name in hashes}
     assert {name: len(found) for name, found in hashes.items()} == {
