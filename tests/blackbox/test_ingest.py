@@ -6,7 +6,9 @@ Each time the rows are those of an index that was built in peace from the folder
 from __future__ import annotations
 
 import math
+import os
 import re
+import sys
 from collections.abc import Iterator
 from operator import mul
 from pathlib import Path
@@ -165,6 +167,33 @@ def test_what_cannot_be_read_now_keeps_its_rows_until_it_can_be(
     assert snapshot(place) == peace(quiet, folder) == but(before, "notes.txt")
     kept = {key: one for key, one in marks(place).items() if key[5] == "guide.md"}
     assert kept == {key: one for key, one in mark.items() if key[5] == "guide.md"}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs links and permissions")
+def test_what_the_system_refuses_is_named_and_keeps_its_rows(place: Place, folder: Path) -> None:
+    """A link to nowhere or to the outside, and a folder and a file without permission."""
+    ingest(place, folder)
+    before = marks(place)
+    expected = []
+    outside = write(folder.parent / "outside", **{"a.md": "Not of this folder."}) / "a.md"
+    for name, target, reason in (
+        ("guide.md", outside, "is a link that leads out of the directory"),
+        ("notes.txt", "nowhere", "cannot be read: No such file or directory"),
+    ):
+        (folder / name).unlink()
+        (folder / name).symlink_to(target)
+        expected.append({"name": name, "reason": reason})
+    # To the superuser, under whom tests may run, nothing is refused.
+    closed = [folder / "deep", folder / "code" / "tool.py"] if os.geteuid() else []
+    for path in closed:
+        path.chmod(0)
+    told = ingest(place, folder)
+    for path in closed:
+        path.chmod(0o700)
+        name = path.relative_to(folder).as_posix() + ("/" if path.is_dir() else "")
+        expected.append({"name": name, "reason": "cannot be read: Permission denied"})
+    assert sorted(told["skipped"], key=str) == sorted(expected, key=str)
+    assert marks(place) == before
 
 
 def test_sources_are_apart_by_repository_branch_partition_and_tenant(
