@@ -312,7 +312,8 @@ def test_what_github_refuses_is_told_and_changes_nothing(hub: Hub) -> None:
         ((REPO, "--since", "yesterday", "--issues"), {}),
         ((REPO, "--since", "2026-01-01"), {}),
         (("--max-wait", "-1"), {}),
-        (("not-a-name",), {}),
+        (("heron/sh op",), {}),
+        (("heron/..",), {}),
         ((REPO,), token),
         ((REPO,), {"GITHUB_API_URL": "ftp://example.com"}),
     )
