@@ -1,7 +1,7 @@
 """`course test`: every check and test in one command, the same for a person and for CI.
 
-What only reads the code runs first, two at a time; then pytest, once, with what took longest and
-what was skipped at its end. All of it runs, whatever fails; a table says where the time went.
+What only reads the code runs first, two at a time; then pytest, which ends with what took longest
+and what was skipped. All of it runs, whatever fails; a table says where the time went.
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ from functools import partial
 from pathlib import Path
 
 from course_lib.settings import project_root
+
+CLASSROOM = "tests/unit/teaching"
+"""Checks have time limits, whose alarms have ended processes that had run many other tests."""
 
 TWICE = "build/twice"
 NBVAL = ("--nbval", "--nbval-cell-timeout", "600", "-p", "course_lib.teaching.claims.in_nbval")
@@ -114,8 +117,10 @@ def run_tests(*, long: bool = False, root: Path | None = None) -> int:
     else:
         with ThreadPoolExecutor(2) as at_once:
             outcomes = list(at_once.map(partial(run, quiet=True), static_steps(root)))
-        tests = pytest_step("tests and solutions", *NBVAL, "-m", "not long", "tests", "solutions")
-        outcomes.append(run(tests))
+        quick = ("-m", "not long")
+        outcomes.append(run(pytest_step("tests of the classroom", *quick, CLASSROOM)))
+        others = ("--ignore", CLASSROOM, "tests", "solutions")
+        outcomes.append(run(pytest_step("tests and solutions", *NBVAL, *quick, *others)))
         if not shutil.which("shellcheck"):
             print(f"\nSKIPPED: {NO_SHELLCHECK}")
     failed = sum(outcome.code != 0 for outcome in outcomes)
