@@ -45,7 +45,6 @@ from course_lib.store import drop_schema as drop_schema
 from course_lib.store import fresh_database as fresh_database
 from course_lib.store import write_chunks as write_chunks
 from course_lib.teaching.github_server import GitHubServer as GitHubServer
-from course_lib.teaching.github_server import PrimaryLimit as PrimaryLimit
 from course_lib.teaching.github_server import Repository as Repository
 from course_lib.teaching.github_server import Sizes as Sizes
 from course_lib.teaching.github_server import faults as faults
