@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,10 @@ from tests.schemas import OwnSchema, own_schema
 
 if TYPE_CHECKING:
     from course_lib.teaching.github_server import GitHubServer
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell script's background jobs ignore Ctrl-C, and so would every command that a test starts.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # No timing is asserted: on a machine that is busy, examples take long without a fault of theirs.
 settings.register_profile("course", deadline=None, suppress_health_check=[HealthCheck.too_slow])
