@@ -261,7 +261,7 @@ for floor in (0, 3):
 # - what is left of the text is the last chunk as soon as it fits, and needs no cut;
 # - a cut inside a CRLF pair moves by one: forward, or backward where that would exceed the size, but never back to the floor;
 # - a text may be as long as a book: use a loop (Python soon stops a function that calls itself), and copy no more than the chunks;
-# - `_check_arguments(text, chunk_size, chunk_overlap, separators)` is imported for you and raises the errors; call it first.
+# - `check_arguments(text, chunk_size, chunk_overlap, separators)` is imported for you and raises the errors; call it first.
 #
 # ```
 # split_text("ab cd. ef gh", 8, 0)  →  [Span(0, 7, "ab cd. "), Span(7, 12, "ef gh")]
@@ -278,8 +278,8 @@ lab.check("1.3", split_text)
 lab.hint("1.3")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# All it remembers is where the present chunk starts. Where there is no CRLF to look out for and no word to snap to, the next
-# start is a plain subtraction. The last line makes a `Span` of each pair of numbers: no character is copied before.
+# All it remembers is where the present chunk starts; the functions that you have written do the rest. A chunk's characters are copied
+# once, when its `Span` is made.
 
 # %%
 split_text = lab.use("split_text")

@@ -1,42 +1,87 @@
 """Source code to chunks: a Python, Go or shell file goes in, its definitions come out.
 
-A definition that fits the size stays whole. One that does not is split along what it is made of (a
-class by its methods) or at blank lines, and every piece carries as its header the signatures of
+A definition that fits the size stays whole. One that does not is split along the definitions in it
+(a class by its methods) or at blank lines, and every piece carries as its header the signatures of
 what it was cut out of, so that no piece loses its context.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
+from typing import NamedTuple
+
+from tree_sitter import Node
 
 from course_lib.errors import InputError
-from course_lib.loader.code_outline import Outline
-from course_lib.loader.code_spans import CodeSpan, split_units
-from course_lib.loader.go_code import GoOutline
-from course_lib.loader.python_code import PythonOutline
-from course_lib.loader.recursive import split_text
-from course_lib.loader.shell_code import ShellOutline
+from course_lib.loader.languages import (
+    LANGUAGES,
+    bases_of,
+    definition_of,
+    find_definitions,
+    language_of,
+    name_of,
+    parse_source,
+    receiver_of,
+    split_definitions,
+)
+from course_lib.loader.recursive import check_arguments, find_cut, next_start
 from course_lib.records import Chunk, Document
 
-__all__ = ["EXTENSIONS", "LANGUAGES", "CodeSpan", "parse_code", "split_code"]
+PARSER_VERSION = "2.0.0"
+SEPARATORS = ("\n\n", "\n\r\n", "\n", " ", "")
+"""Where a piece that is too large is cut: blank lines, line ends, words, anywhere."""
 
-PARSER_VERSION = "1.0.0"
-LANGUAGES: dict[str, Callable[[str, int], Outline]] = {
-    "go": GoOutline,
-    "python": PythonOutline,
-    "shell": ShellOutline,
-}
-"""Language, which is also the parser's id → what finds the units of a text."""
-EXTENSIONS = {
-    ".bash": "shell",
-    ".go": "go",
-    ".ksh": "shell",
-    ".py": "python",
-    ".pyi": "python",
-    ".sh": "shell",
-}
-"""File name extension → language."""
+_DEEPEST = 8
+"""Definitions in definitions are opened down to this level."""
+
+_LONGEST_NAME = 60
+_BLANK_LINES = re.compile(r"(?:[^\S\n]*\n)*+")
+_ASSIGNMENT = re.compile(
+    r"(?:(?:export|readonly|local|declare|typeset)\s+(?:-\w+\s+)*)?"
+    r"([A-Za-z_][\w.]*)[ \t]*(?::[^=\n]+)?\+?=(?!=)"
+)
+
+
+@dataclass(frozen=True)
+class CodeSpan:
+    """A piece of a source file: ``text == source[start:end]``.
+
+    Attributes
+    ----------
+    start, end, text
+        Offsets in characters, and what is between them.
+    kind
+        ``function``, ``class``, ``method``, ``type``, ``module`` (docstring, imports, package
+        clause) or ``block``.
+    name
+        The name of the definition, the first name that a block assigns or declares, or its first
+        line; empty for a file's docstring and imports.
+    class_name
+        Of a class and what is in it: the class, ``Outer.Inner`` where they are nested; of a Go
+        method the type of its receiver.
+    extends
+        The base classes of a class, as written and joined by commas.
+    line_start, line_end
+        The first and the last line, from 1.
+    header
+        The signatures of what the piece was cut out of, each with its line end; empty for what is
+        whole at the top level. ``header + text`` is what gets embedded, and fits the size.
+    """
+
+    start: int
+    end: int
+    text: str
+    kind: str
+    name: str
+    class_name: str | None
+    extends: str | None
+    line_start: int
+    line_end: int
+    header: str
 
 
 def split_code(
@@ -47,30 +92,25 @@ def split_code(
     Parameters
     ----------
     text
-        The source; it need not be valid.
+        The source; it need not be valid. Where it breaks the grammar, it is first split at the
+        lines that look like definitions, so that one mistake harms one definition.
     language
-        ``"python"``, ``"go"`` or ``"shell"``.
+        A key of `LANGUAGES`, such as ``"python"``.
     chunk_size
         Most characters in a span and its header together.
     chunk_overlap
-        Most characters that neighbouring parts of one definition share: whole lines where a line
-        begins in the overlap, whole words otherwise. Definitions share nothing.
+        Most characters that neighbouring parts of one definition share; where a line begins in the
+        overlap, whole lines. Definitions share nothing.
 
     Returns
     -------
     list of CodeSpan
-        In order: starts and ends increase. Every character that is not white space lies in a span.
+        In order: starts and ends increase. Every character that is not white space is in a span.
 
     Raises
     ------
     TypeError, ValueError
         As `split_text`, and for a language that is not known.
-
-    Notes
-    -----
-    A definition with its decorators and the comments above it is one span where it fits. Where only
-    the comments make it too large, they are a span of their own. A class that is too large gives
-    its head, its methods, and what stands between them. The time is linear in the text.
 
     Examples
     --------
@@ -81,13 +121,21 @@ def split_code(
     ('class', 'A', 'A', 3, '')
     ('method', 'f', 'A', 6, 'class A(B):\n')
     """
-    split_text("", chunk_size, chunk_overlap)  # for its checks
-    if not isinstance(text, str):
-        raise TypeError(f"text must be a string, not {type(text).__name__}")
+    check_arguments(text, chunk_size, chunk_overlap)
     if language not in LANGUAGES:
         raise ValueError(f"language must be one of {', '.join(LANGUAGES)}, not {language!r}")
-    outline = LANGUAGES[language](text, chunk_size)
-    return split_units(text, outline, chunk_size, chunk_overlap)
+    root = parse_source(text, language)
+    if root is None or root.has_error:
+        pieces = split_definitions(text, LANGUAGES[language].starts)
+        if len(pieces) > 1:
+            spans, lines = [], 0
+            for _, piece in pieces:
+                inner = split_code(piece.text, language, chunk_size, chunk_overlap)
+                spans += [_moved(span, piece.start, lines) for span in inner]
+                lines += piece.text.count("\n")
+            return spans
+    splitter = _Splitter(text, language, chunk_size, chunk_overlap)
+    return [span for unit in splitter.units(root) for span in splitter.split(unit)]
 
 
 def parse_code(
@@ -107,7 +155,7 @@ def parse_code(
     document
         What `read_documents` gave.
     language
-        As in `split_code`; by default what the file name's extension says (see `EXTENSIONS`).
+        As in `split_code`; by default what the file name's extension says.
     chunk_size, chunk_overlap
         As in `split_code`.
     tenant_id, repo_slug, branch
@@ -135,12 +183,13 @@ def parse_code(
     >>> [(piece.kind, piece.name, piece.line_start, piece.line_end) for piece in parse_code(file)]
     [('module', 'a.py', 1, 1), ('function', 'f', 4, 5)]
     """
-    language = language or EXTENSIONS.get(PurePosixPath(document.name).suffix.lower())
+    language = language or language_of(document.name)
     if language is None:
         raise InputError(
             f"{document.name} has an extension that tells no language",
             hint=f"Give language=, one of {', '.join(LANGUAGES)}.",
         )
+    spans = split_code(document.content, language, chunk_size, chunk_overlap)
     return [
         Chunk(
             tenant_id=tenant_id,
@@ -173,7 +222,207 @@ def parse_code(
                 "charEnd": span.end,
             },
         )
-        for index, span in enumerate(
-            split_code(document.content, language, chunk_size, chunk_overlap)
-        )
+        for index, span in enumerate(spans)
     ]
+
+
+class _Unit(NamedTuple):
+    """Whole lines of a source: a definition with the comments above it, or what is between two.
+
+    `first` is its first line, from 0, `after` the line after its last, and `core` its first line
+    without the comments above it. The definitions inside are looked for in `node`.
+    """
+
+    first: int
+    after: int
+    core: int
+    kind: str = "block"
+    name: str = ""
+    class_name: str | None = None
+    extends: str | None = None
+    node: Node | None = None
+
+
+class _Splitter:
+    """Makes the spans of one text; `_starts` holds the offsets of its lines."""
+
+    def __init__(self, text: str, language: str, size: int, overlap: int) -> None:
+        self._text = text
+        self._language = LANGUAGES[language]
+        self._size, self._overlap = size, overlap
+        self._starts = [0, *(match.end() for match in re.finditer("\n", text)), len(text)]
+
+    def units(self, root: Node | None) -> list[_Unit]:
+        """Return a file's imports, its definitions, and what is between them."""
+        whole = _Unit(0, len(self._starts) - 1, 0)
+        if root is None:
+            return [whole]
+        types, imports = self._language.definitions, 0
+        found: list[_Unit] = []
+        for node in root.named_children:
+            if not found and self._language.is_preamble(node):
+                imports = node.end_point.row + 1
+            elif node.type in types or find_definitions(node, types):
+                found.append(self._unit(node, whole))
+        if root.has_error:  # all of it looks like one definition
+            names = [name for name, _ in split_definitions(self._text, self._language.starts)]
+            one = found[0] if found else whole._replace(name=max(names, default=""))
+            return [one._replace(first=0, after=whole.after, node=root)]
+        imports = min([imports, *(unit.first for unit in found)])
+        return self._side_by_side([_Unit(0, imports, 0, "module"), *found], whole)
+
+    def split(self, unit: _Unit, above: tuple[str, ...] = ()) -> Iterator[CodeSpan]:
+        """Yield the spans of a unit; `above` are the signatures of what it is in."""
+        start, end = self._place(unit.first, unit.after)
+        if unit.kind != "module" and not unit.name:
+            unit = unit._replace(name=_name_of_block(self._text[start:end]))
+        if end - start <= self._size:
+            if start < end:
+                yield self._span(start, end, unit, _header(above, self._size - (end - start)))
+            return
+        body, _ = self._place(unit.core, unit.after)
+        if start < body and end - body <= self._size:
+            comments = _Unit(unit.first, unit.core, unit.first, class_name=unit.class_name)
+            yield from self.split(comments, above)
+            yield from self.split(unit._replace(first=unit.core), above)
+            return
+        below = (*above, self._signature(unit))
+        inner = self._inside(unit) if len(above) < _DEEPEST else []
+        for one in inner:
+            yield from self.split(one, above if one.first == unit.first else below)
+        if not inner:
+            most = (self._size - self._overlap) // 2  # at least half of each part is text
+            header, next_header = _header(above, most), _header(below, most)
+            room = self._size - max(len(header), len(next_header))
+            for begin, stop in _parts(self._text, start, end, room, self._overlap):
+                yield self._span(begin, stop, unit, header if begin == start else next_header)
+
+    def _inside(self, unit: _Unit) -> list[_Unit]:
+        """Return the definitions in a unit, and what is between them; nothing without any."""
+        if unit.node is None:
+            return []
+        found = find_definitions(definition_of(unit.node), self._language.definitions)
+        units = [self._unit(node, unit) for node in found]
+        return self._side_by_side(units, unit) if units else []
+
+    def _side_by_side(self, found: list[_Unit], around: _Unit) -> list[_Unit]:
+        """Return units that share no line, and between them the rest of the unit around them."""
+        units: list[_Unit] = []
+        at = around.first
+        for unit in found:
+            if unit.after <= at:  # all of it is on the last line of the one before
+                continue
+            if at < unit.first:
+                core = max(at, around.core)
+                units.append(around._replace(first=at, after=unit.first, core=core, node=None))
+            units.append(unit._replace(first=max(unit.first, at), core=max(unit.core, at)))
+            at = unit.after
+        if units and at == around.after - 1:  # the line that closes what is around
+            units[-1] = units[-1]._replace(after=around.after)
+        elif at < around.after:
+            units.append(around._replace(first=at, core=at, node=None))
+        return units
+
+    def _unit(self, node: Node, around: _Unit) -> _Unit:
+        """Return the unit of a definition, or of a statement with definitions in it."""
+        definition = definition_of(node)
+        kind = self._language.definitions.get(definition.type)
+        name = name_of(definition) if kind else ""
+        class_name, extends = around.class_name, None
+        if kind == "class":
+            class_name = f"{class_name}.{name}" if class_name else name
+            extends = bases_of(definition)
+        elif kind == "method":
+            class_name = receiver_of(definition)
+        elif kind == "function" and around.kind == "class":
+            kind = "method"
+        first, core = self._with_comments(node), node.start_point.row
+        after = node.end_point.row + (1 if node.end_point.column else 0)
+        return _Unit(first, after, core, kind or "block", name, class_name, extends, node)
+
+    def _with_comments(self, node: Node) -> int:
+        """Return the first of the comment lines directly above a node, or the node's own line."""
+        first = node.start_point.row
+        above = node.prev_named_sibling or (node.parent and node.parent.prev_named_sibling)
+        while above is not None and above.type == "comment" and above.end_point.row == first - 1:
+            row, column = above.start_point
+            if self._text[self._starts[row] : self._starts[row] + column].strip():
+                break  # it is on the line of a statement
+            first, above = row, above.prev_named_sibling
+        return first
+
+    def _signature(self, unit: _Unit) -> str:
+        """Return the lines that introduce a unit: all those before its body."""
+        first = last = unit.core
+        if unit.node is not None:
+            definition = definition_of(unit.node)
+            first = last = definition.start_point.row
+            if body := definition.child_by_field_name("body"):
+                before = (
+                    child for child in definition.children if child.end_byte <= body.start_byte
+                )
+                last = max(child.end_point.row for child in before if child.type != "comment")
+        lines = self._text[self._starts[first] : self._starts[last + 1]].rstrip()
+        return lines + "\n"
+
+    def _place(self, first: int, after: int) -> tuple[int, int]:
+        """Return the offsets of some lines, without the blank ones around them."""
+        start, end = self._starts[first], self._starts[after]
+        return _without_blank_lines(self._text, start, end)
+
+    def _span(self, start: int, end: int, unit: _Unit, header: str) -> CodeSpan:
+        text = self._text[start:end]
+        line = bisect_right(self._starts, start, hi=len(self._starts) - 1)
+        return CodeSpan(
+            start, end, text, unit.kind, unit.name, unit.class_name, unit.extends,
+            line, line + text.count("\n"), header,
+        )  # fmt: skip
+
+
+def _header(signatures: tuple[str, ...], room: int) -> str:
+    """Return the signatures above a piece: all, or the last one, or its first line, as fits."""
+    last = signatures[-1] if signatures else ""
+    shorter = ("".join(signatures), last, last.partition("\n")[0] + "\n")
+    return next((header for header in shorter if len(header) <= room), "")
+
+
+def _parts(text: str, start: int, end: int, room: int, overlap: int) -> Iterator[tuple[int, int]]:
+    """Yield places of at most `room` characters that cover a range, cut at blank lines or below.
+
+    The next part begins with a line where one begins in the overlap.
+    """
+    done = start
+    while (start := _BLANK_LINES.match(text, start, end).end()) < end:  # type: ignore[union-attr]
+        is_last = end - start <= room
+        cut = end if is_last else find_cut(text, start, start + room, start + overlap, SEPARATORS)
+        begin, stop = _without_blank_lines(text, start, cut)
+        if begin < stop and done < stop:
+            yield begin, stop
+            done = stop
+        line = text.find("\n", max(cut - overlap - 1, 0), cut - 1) + 1
+        start = end if is_last else line or next_start(text, cut, overlap, snap_to_words=True)
+
+
+def _without_blank_lines(text: str, start: int, end: int) -> tuple[int, int]:
+    begin = _BLANK_LINES.match(text, start, end).end()  # type: ignore[union-attr]  # it may be empty
+    return begin, begin + len(text[begin:end].rstrip())
+
+
+def _name_of_block(text: str) -> str:
+    """Return the first name that a block assigns, or its first line, without comments above."""
+    lines = [line.strip("\ufeff \t\r\f\v") for line in text.split("\n")]
+    line = next((line for line in lines if line and not line.startswith(("#", "//"))), lines[0])
+    if assigned := _ASSIGNMENT.match(line):
+        return assigned[1]
+    return line if len(line) <= _LONGEST_NAME else line[: _LONGEST_NAME - 1].rstrip() + "…"
+
+
+def _moved(span: CodeSpan, start: int, lines: int) -> CodeSpan:
+    """Return a span of a piece as one of the text that the piece was cut out of."""
+    return replace(
+        span,
+        start=span.start + start,
+        end=span.end + start,
+        line_start=span.line_start + lines,
+        line_end=span.line_end + lines,
+    )

@@ -46,6 +46,7 @@ __all__ = [
     "EMBEDDING_REJECTED",
     "FILE_INVALID",
     "INVALID",
+    "NO_VECTORS",
     "PARSER_FAILED",
     "PARSER_NOT_REGISTERED",
     "FileRejectedError",
@@ -57,8 +58,13 @@ __all__ = [
     "check_records",
     "content_hash",
     "json_schema",
+    "missing_version",
+    "problems_of",
     "read_chunks",
+    "read_object",
+    "reason_of",
     "schema_text",
+    "unstorable",
 ]
 
 
@@ -107,6 +113,12 @@ class Rejection:
         return {"code": self.code, "record": self.record, "problems": problems}
 
 
+NO_VECTORS = Problem(
+    "embedding", "vectors are made here; a record with its own is a backup (`course restore`)"
+)
+"""What is wrong with a record that brings a vector along."""
+
+
 class FileRejectedError(InputError):
     """A file that cannot be parsed; the files beside it can.
 
@@ -132,19 +144,27 @@ class FileRejectedError(InputError):
 def check_record(
     record: str | bytes | Mapping[str, Any], where: str = "record"
 ) -> Chunk | Rejection:
-    """Judge one record.
+    """Judge one record: return it as a `Chunk`, or say what is wrong with it.
+
+    Nothing is raised, so that one bad record does not cost its siblings.
 
     Parameters
     ----------
     record
         A JSON object, as text or as its values.
     where
-        What to call it in a report.
+        What to call it in a report, such as ``"line 7"``.
 
     Returns
     -------
     Chunk or Rejection
-        Types are taken as they are: ``"3"`` is no line number, and ``true`` neither.
+        A record that has an `embedding` is rejected with the code `EMBEDDING_REJECTED` and the
+        problem `NO_VECTORS`, whatever else is wrong with it. All others are rejected with `INVALID`
+        and all problems that were found, in this order: what `missing_version` says of the values,
+        what `problems_of` says of pydantic's `ValidationError`, and, where there was none, what
+        `unstorable` says of the chunk. Any other error is one problem of the field ``"record"``,
+        with the reason that `reason_of` gives. Types are taken as they are (``strict=True``):
+        ``"3"`` is no line number, and ``true`` neither; names are those in JSON.
 
     Examples
     --------
@@ -154,35 +174,56 @@ def check_record(
     >>> print(check_record("[]", "line 8"))
     line 8: KB_PARSED_CHUNK_INVALID: record: must be a JSON object, not an array
     """
-    if isinstance(record, str | bytes):
-        try:
-            # Given bytes, `json.loads` would guess the encoding.
-            text = record.decode("utf-8") if isinstance(record, bytes) else record
-            record = json.loads(text, object_pairs_hook=_object, parse_constant=_no_number)
-        except (ValueError, RecursionError) as error:
-            problem = "is nested too deep" if isinstance(error, RecursionError) else _reason(error)
-            return Rejection(INVALID, where, (Problem("record", problem),))
-    if not isinstance(record, Mapping):
-        problem = f"must be a JSON object, not {_json_type(record)}"
-        return Rejection(INVALID, where, (Problem("record", problem),))
-    if "embedding" in record:
-        problem = "vectors are made here; a record with its own is a backup (`course restore`)"
-        return Rejection(EMBEDDING_REJECTED, where, (Problem("embedding", problem),))
-    missing = () if "schemaVersion" in record else (Problem("schemaVersion", "Field required"),)
+    problems: list[Problem] = []
     try:
-        # By their names in JSON alone: `source_path` is one in Python.
-        chunk = Chunk.model_validate(dict(record), strict=True, by_alias=True, by_name=False)
+        values = read_object(record)
+        if "embedding" in values:
+            return Rejection(EMBEDDING_REJECTED, where, (NO_VECTORS,))
+        problems += missing_version(values)
+        chunk = Chunk.model_validate(values, strict=True, by_alias=True, by_name=False)
+        problems += unstorable(chunk)
     except ValidationError as error:
-        return Rejection(INVALID, where, (*missing, *_problems(error)))
-    except RecursionError:
-        return Rejection(INVALID, where, (Problem("record", "is nested too deep"),))
-    if missing:
-        return Rejection(INVALID, where, missing)
-    return check_chunk(chunk, where)
+        problems += problems_of(error)
+    except (ValueError, RecursionError) as error:
+        problems.append(Problem("record", reason_of(error)))
+    return Rejection(INVALID, where, tuple(problems)) if problems else chunk
 
 
 def check_chunk(chunk: Chunk, where: str = "record") -> Chunk | Rejection:
-    """Judge what the record's types do not say: that it can be hashed and stored.
+    """Judge a chunk that was made in this process; see `unstorable`."""
+    problems = tuple(unstorable(chunk))
+    return Rejection(INVALID, where, problems) if problems else chunk
+
+
+def read_object(record: str | bytes | Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of a JSON object.
+
+    Raises
+    ------
+    ValueError
+        If the record is no JSON, or no object, or has the same key twice.
+
+    Examples
+    --------
+    >>> read_object('{"kind": "function"}')
+    {'kind': 'function'}
+    """
+    if isinstance(record, bytes):
+        record = record.decode("utf-8")  # given bytes, `json.loads` would guess the encoding
+    if isinstance(record, str):
+        record = json.loads(record, object_pairs_hook=_object, parse_constant=_no_number)
+    if not isinstance(record, Mapping):
+        raise ValueError(f"must be a JSON object, not {_json_type(record)}")
+    return dict(record)
+
+
+def missing_version(values: Mapping[str, Any]) -> list[Problem]:
+    """Return the problem of a record that does not say which version of the contract it keeps."""
+    return [] if "schemaVersion" in values else [Problem("schemaVersion", "Field required")]
+
+
+def unstorable(chunk: Chunk) -> list[Problem]:
+    """Return what the record's types do not say: why it cannot be hashed or stored.
 
     Its strings hold no NUL, its numbers are finite, `hashInputs` names fields that there are, and
     what the server takes out of `customMeta` (the place in the document, `branch`, `namespace`,
@@ -195,8 +236,31 @@ def check_chunk(chunk: Chunk, where: str = "record") -> Chunk | Rejection:
     ]
     for field, info in Chunk.model_fields.items():
         problems += _unstorable(str(info.alias), getattr(chunk, field))
-    problems += _server_fields(chunk)
-    return Rejection(INVALID, where, tuple(problems)) if problems else chunk
+    return [*problems, *_server_fields(chunk)]
+
+
+def problems_of(error: ValidationError) -> list[Problem]:
+    """Return what pydantic found wrong with a record, one problem a field."""
+    found: dict[str, str] = {}
+    for item in error.errors(include_url=False, include_context=False, include_input=False):
+        path = item["loc"][:2] if item["loc"][:1] == ("customMeta",) else item["loc"]
+        message = str(item["msg"]).removeprefix("Value error, ")
+        field = ".".join(map(str, path)) or "record"
+        if message.startswith("line_end"):
+            field = "line_end"
+        found.setdefault(field, message)
+    return [Problem(field, message) for field, message in found.items()]
+
+
+def reason_of(error: ValueError | RecursionError) -> str:
+    """Return why a text is no record, without the text."""
+    if isinstance(error, RecursionError):
+        return "is nested too deep"
+    if isinstance(error, json.JSONDecodeError):
+        return f"is no JSON: {error.msg} at column {error.colno}"
+    if isinstance(error, UnicodeDecodeError):
+        return f"is not UTF-8: byte 0x{error.object[error.start]:02x} at offset {error.start}"
+    return str(error)
 
 
 def check_records(
@@ -287,18 +351,6 @@ def file_hash(chunks: Iterable[Chunk]) -> str:
     return digest.hexdigest()
 
 
-def _problems(error: ValidationError) -> tuple[Problem, ...]:
-    found: dict[str, str] = {}
-    for item in error.errors(include_url=False, include_context=False, include_input=False):
-        path = item["loc"][:2] if item["loc"][:1] == ("customMeta",) else item["loc"]
-        message = str(item["msg"]).removeprefix("Value error, ")
-        field = ".".join(map(str, path)) or "record"
-        if message.startswith("line_end"):
-            field = "line_end"
-        found.setdefault(field, message)
-    return tuple(Problem(field, message) for field, message in found.items())
-
-
 def _unstorable(field: str, value: object) -> Iterator[Problem]:
     """Yield what PostgreSQL would not take."""
     if isinstance(value, str):
@@ -348,14 +400,6 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_number(name: str) -> Any:
     raise ValueError(f"holds {name}, which is no JSON number")
-
-
-def _reason(error: ValueError) -> str:
-    if isinstance(error, json.JSONDecodeError):
-        return f"is no JSON: {error.msg} at column {error.colno}"
-    if isinstance(error, UnicodeDecodeError):
-        return f"is not UTF-8: byte 0x{error.object[error.start]:02x} at offset {error.start}"
-    return str(error)
 
 
 def _json_type(value: object) -> str:

@@ -51,8 +51,7 @@ def find_cut(
     """
     for separator in separators:
         width = len(separator)
-        first = floor + 1 - width
-        at = text.rfind(separator, first if first > start else start, limit)
+        at = text.rfind(separator, max(start, floor + 1 - width), limit)
         if at >= 0:
             return at + width
     return limit
@@ -66,7 +65,8 @@ def keep_crlf(text: str, offset: int) -> int:
     >>> keep_crlf("ab\r\ncd", 3)
     4
     """
-    return offset + (text[offset - 1 : offset + 1] == "\r\n" and offset > 0)
+    is_inside = offset > 0 and text[offset - 1 : offset + 1] == "\r\n"
+    return offset + 1 if is_inside else offset
 
 
 def next_start(text: str, end: int, chunk_overlap: int, *, snap_to_words: bool = False) -> int:
@@ -143,28 +143,38 @@ def split_text(
     >>> [span.text for span in split_text("ab cd. ef gh", chunk_size=8, chunk_overlap=3)]
     ['ab cd. ', 'd. ef gh']
     """
-    _check_arguments(text, chunk_size, chunk_overlap, separators)
-    has_pairs = "\r\n" in text and chunk_size - chunk_overlap >= 3
-    cuts: list[tuple[int, int]] = []
-    start, length = 0, len(text)
-    while start + chunk_size < length:
+    check_arguments(text, chunk_size, chunk_overlap, separators)
+    spans, start = [], 0
+    while start + chunk_size < len(text):
         limit, floor = start + chunk_size, start + chunk_overlap
         end = find_cut(text, start, limit, floor, separators)
-        if has_pairs and keep_crlf(text, end) > end:
-            end += 1 if end < limit else -1
-        cuts.append((start, end))
-        start = end - chunk_overlap
-        if has_pairs or snap_to_words:
-            start = next_start(text, end, chunk_overlap, snap_to_words=snap_to_words)
+        if keep_crlf(text, end) > end:
+            end = end + 1 if end < limit else max(end - 1, floor + 1)
+        spans.append(Span(start, end, text[start:end]))
+        start = next_start(text, end, chunk_overlap, snap_to_words=snap_to_words)
     if text:
-        cuts.append((start, length))
-    # Span(...) by a shorter way: a NamedTuple's own constructor is a Python function around this.
-    return [tuple.__new__(Span, (start, end, text[start:end])) for start, end in cuts]
+        spans.append(Span(start, len(text), text[start:]))
+    return spans
 
 
-def _check_arguments(
-    text: object, chunk_size: object, chunk_overlap: object, separators: object
+def check_arguments(
+    text: object, chunk_size: object, chunk_overlap: object, separators: object = SEPARATORS
 ) -> None:
+    """Refuse what no text can be split with.
+
+    Raises
+    ------
+    TypeError
+        If `text` or a separator is not a string, or a size is not an integer.
+    ValueError
+        If `chunk_size` is below 1, `chunk_overlap` is negative or not smaller than `chunk_size`.
+
+    Examples
+    --------
+    >>> check_arguments("", 8, 8)
+    Traceback (most recent call last):
+    ValueError: chunk_overlap must be between 0 and chunk_size - 1 = 7, not 8
+    """
     if not isinstance(text, str):
         raise TypeError(f"text must be a string, not {type(text).__name__}")
     for name, value in (("chunk_size", chunk_size), ("chunk_overlap", chunk_overlap)):

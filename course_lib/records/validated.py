@@ -115,12 +115,22 @@ class Chunk(BaseModel):
 
 
 def content_hash(chunk: Chunk) -> str:
-    """Return the SHA-256 of the fields that the chunk names in `hash_inputs`, in hexadecimal.
+    """Return the SHA-256 of what a record's `hash_inputs` name, in hexadecimal.
 
-    Tenant and repository come first, so that equal texts of two tenants have unequal hashes. A
-    value that is no string counts as canonical JSON (keys in order, no blanks), a missing one as
-    nothing. Each is preceded by its length: no two lists of values run together into the same
-    bytes.
+    The values are those of ``tenantId``, ``repoSlug`` and the named fields, in this order; the
+    names are those in JSON, as in `chunk.to_json()`. A value that is no string counts as its
+    `canonical` JSON. A field that is unset, and so not in the JSON, counts as an empty text. Each
+    value is encoded as UTF-8 and preceded by the number of its bytes and a colon.
+
+    Parameters
+    ----------
+    chunk
+        A Chunk.
+
+    Returns
+    -------
+    str
+        64 hexadecimal digits.
 
     Examples
     --------
@@ -129,24 +139,27 @@ def content_hash(chunk: Chunk) -> str:
     ...     content="Hello.", hash_inputs=["content"], parser_id="markdown",
     ...     parser_version="1.0.0", kind="doc-section", name="Greeting",
     ... )
-    >>> content_hash(chunk)[:12], len(content_hash(chunk))
-    ('bcdad4faf802', 64)
+    >>> content_hash(chunk) == hashlib.sha256(b"5:local4:docs6:Hello.").hexdigest()
+    True
     """
+    record = json.loads(chunk.to_json())
     digest = hashlib.sha256()
-    values = (getattr(chunk, _FIELD_OF.get(name, ""), None) for name in chunk.hash_inputs)
-    for value in (chunk.tenant_id, chunk.repo_slug, *values):
-        raw = (value if isinstance(value, str) else _canonical(value)).encode("utf-8")
+    for name in ["tenantId", "repoSlug", *chunk.hash_inputs]:
+        value = record.get(name, "")
+        raw = (value if isinstance(value, str) else canonical(value)).encode()
         digest.update(f"{len(raw)}:".encode() + raw)
     return digest.hexdigest()
 
 
-def _canonical(value: object) -> str:
-    if value is None:
-        return ""
+def canonical(value: object) -> str:
+    """Return a value as JSON that is the same for equal values: keys in order, no blanks.
+
+    Examples
+    --------
+    >>> canonical({"b": 1, "a": "ü"})
+    '{"a":"ü","b":1}'
+    """
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-
-
-_FIELD_OF = {str(info.alias): field for field, info in Chunk.model_fields.items()}
 
 
 class TenantContext(BaseModel):

@@ -26,7 +26,7 @@ from tests.bench.measure import Row, Timed, cpu, take_turns
 from tests.bench.peers import Peer
 
 SIZE, OVERLAP = 512, 64
-TOP_LEVEL_WHOLE, ALL_WHOLE = 0.98, 0.85
+TOP_LEVEL_WHOLE, ALL_WHOLE = 0.99, 0.99
 FEWEST_CHARACTERS, MOST_CHARACTERS = 500_000, 6_000_000
 _HEREDOC = re.compile(r"(?<=<<)-?[ \t]*['\"]?(\w+)['\"]?[^\n]*\n(?:.*\n)*?[ \t]*\1$", re.MULTILINE)
 _SHELL_FUNCTION = re.compile(
@@ -110,7 +110,7 @@ def _compare(
                 theirs=characters / seconds[what] / 1e6,
                 unit="MB/CPU-s",
                 ratio=seconds[what] / seconds["ours"],
-                goal=1.0 if what == "with offsets" else None,
+                goal=None,
                 note="ours gives offsets, lines and names",
             )
         )

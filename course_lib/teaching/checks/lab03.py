@@ -1,21 +1,25 @@
-"""Lab 03, code splitters and the chunk contract: mask, split, judge, hash, and a parser."""
+"""Lab 03, code splitters and the chunk contract: split, find, judge, hash, and a parser."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from course_lib.loader.contract import Rejection
+from course_lib.loader.languages import LANGUAGES, parse_source
 from course_lib.records import Chunk, Document, Span, TenantContext
-from course_lib.teaching.checks.probe import Probe, exercise
-from course_lib.teaching.checks.values import difference, shown
+from course_lib.teaching.checks.probe import Case, Probe, exercise
+from course_lib.teaching.checks.values import shown
 
 INVALID = "KB_PARSED_CHUNK_INVALID"
 REJECTED = "KB_PARSED_CHUNK_EMBEDDING_REJECTED"
 HASH_INPUTS = ["content", "name", "sourcePath", "parserId", "parserVersion"]
 
 RECORD: dict[str, Any] = {
+    "schemaVersion": "1.0.0",
     "tenantId": "acme",
     "repoSlug": "docs",
     "rootKind": "external-source",
@@ -32,72 +36,19 @@ RECORD: dict[str, Any] = {
 
 @exercise(
     "3.1",
-    function="mask",
-    points=2,
-    time_limit=2,
-    hints=(
-        "`re.sub(pattern, replacement, text, flags=re.DOTALL)` takes a function as its "
-        "replacement: it is called with each match and returns what comes in its place.",
-        "Whatever matches is one token. `token[0]` is its text, and `token['long']` is None where "
-        "it is a comment or a short string. Those go back as they are.",
-        'For a long literal return as many "x" as it has characters: `"x" * len(token[0])`.',
-    ),
-)
-def check_mask(call: Probe) -> None:
-    """Hide long literals, whatever is in them, and nothing else."""
-    call("a `b` c", "go").gives("a xxx c", because="a raw string is a long literal")
-    call("a `b\nc\n` d\n", "go").gives(
-        "a xxxxxx d\n", because="its line ends are hidden too; the length stays"
-    )
-    call("a `é` c", "go").gives("a xxx c", because="é is one character, and so becomes one x")
-    call("a `b` c `d\n` e", "go").gives("a xxx c xxxx e", because="there are two of them")
-    call('say("hi") // a `comment`\n', "go").gives(
-        'say("hi") // a `comment`\n', because="comments and short strings stay as they are"
-    )
-    call("`a` // `a`\n", "go").gives(
-        "xxx // `a`\n", because="the second `a` is in a comment, which stays as it is"
-    )
-    call("/* a\n*/ b", "go").gives(
-        "xxxxxxx b", because="what is between /* and */ takes part in the group `long`, too"
-    )
-    call('a = """b\n"""\nd', "python").gives(
-        f"a = {'x' * 8}\nd", because="what is between three quotes is text"
-    )
-    call("a = '''it's \"\"\" here'''\nb", "python").gives(
-        f"a = {'x' * 19}\nb", because="what was opened first has to be closed first"
-    )
-    call('# not """ open\ndef a():\n    """Say."""\n', "python").gives(
-        f'# not """ open\ndef a():\n    {"x" * 10}\n',
-        because="quotes in a comment open nothing, and the docstring is a literal",
-    )
-    call('a = """never closed\ndef b():\n', "python").gives(
-        'a = """never closed\ndef b():\n', because="what is never closed is no literal"
-    )
-    call("cat <<END\n\na\nEND\nb\n", "shell").gives(
-        f"cat {'x' * 12}\nb\n", because="a heredoc goes from << to its last word"
-    )
-    call("echo 'a\nb' c\n", "shell").gives(
-        "echo xxxxx c\n", because="single quotes hold line ends in a shell: the group is `long`"
-    )
-    call("", "go").gives("", because="there is nothing to hide")
-
-
-@exercise(
-    "3.2",
     function="split_definitions",
     points=3,
-    waits_for=("3.1",),
     time_limit=3,
     hints=(
-        "Mask first. `re.finditer(STARTS[language], masked, re.MULTILINE)` gives the definitions: "
-        '`match.start()` is where the line begins, `match["name"]` what is defined.',
+        "`re.finditer(starts, text, re.MULTILINE)` gives the definitions: `match.start()` is where "
+        'the line begins, `match["name"]` what is defined.',
         "Moving up: the line above the one at `start` begins at "
-        '`masked.rfind("\\n", 0, start - 1) + 1`. Go on while `start > 0` and '
-        "`masked.startswith(ABOVE, above)`, with `start = above`.",
+        '`text.rfind("\\n", 0, start - 1) + 1`. Go on while `start > 0` and '
+        "`text.startswith(ABOVE, above)`, with `start = above`.",
         'Collect start → name in a dict that begins as `{0: ""}`; a definition that starts at 0 '
         "then takes the place of the empty name.",
-        "Each piece ends where the next one starts, and the last at `len(text)`. Cut the texts out "
-        "of `text`, not out of `masked`, and leave out a piece whose start is its end.",
+        "Each piece ends where the next one starts, and the last at `len(text)`. Leave out a piece "
+        "whose start is its end.",
     ),
 )
 def check_split_definitions(call: Probe) -> None:
@@ -126,102 +77,139 @@ def check_split_definitions(call: Probe) -> None:
            "a blank line stands between: that comment is not directly above")  # fmt: skip
     _split(call, "python", [("a", "def a():\n    pass\n    # The end of a.\n"), yes],
            "the line above begins with blanks, and so with none of ABOVE")  # fmt: skip
-    _split(call, "python", [("", 'PAGE = """\ndef no():\n"""\n'), no],
-           "what is in a string is text")  # fmt: skip
-    _split(call, "python", [("", 'PAGE = """\n# last"""\n'), no],
-           "what looks like a comment above is the end of a string")  # fmt: skip
     method = ("B", "// B does.\nfunc (c *C) B() {\n}\n\n")
-    _split(call, "go", [("", "package a\n\n"), method, ("x", "var x = `\nfunc no() {\n`\n")],
-           "in Go comments begin with //, and a raw string is text")  # fmt: skip
+    _split(call, "go", [("", "package a\n\n"), method], "in Go comments begin with //")
     _split(call, "go", [("a", "var a = 1\n"), ("", "const (\n\tb = 2\n)\n")],
            "a definition without a name is one, too: its group `name` is ''")  # fmt: skip
-    _split(call, "shell", [("", "set -e\n"), ("a", "a() {\ncat <<END\n\nb() {\n}\nEND\n}\n\na\n")],
-           "a heredoc is text, and a piece goes on until the next one begins")  # fmt: skip
-    _split(call, "proto", [("", 'syntax = "proto3";\n'), ("Ask", "message Ask {\n}\n")],
-           "STARTS and TOKENS know proto as well")  # fmt: skip
+    _split(call, "shell", [("", "set -e\n"), ("a", "a() {\n  b\n}\n\na\n")],
+           "a piece goes on until the next one begins")  # fmt: skip
     _split(call, "python", [("", "x = 'é'\n"), yes], "offsets count characters, and é is one")
     _split(call, "python", [("", "import os\r\n"), ("a", "# Says.\r\ndef a():\r\n    pass\r\n")],
            "the offsets are those of the text, where each line ends in two characters")  # fmt: skip
 
 
 @exercise(
+    "3.2",
+    function="find_definitions",
+    points=2,
+    time_limit=3,
+    hints=(
+        "`node.named_children` is the list of the nodes directly below. One whose `type` is in "
+        "`types` is a definition: take it, and do not look into it.",
+        "What is no definition may have one further below: look at its `named_children` as well. "
+        "Do not call the function itself for that: 10,000 brackets in each other are too deep.",
+        "Keep the nodes still to be looked at in a list, the next one last: it begins as "
+        "`node.named_children[::-1]`. `pop()` the last; what is below it comes on top, reversed.",
+    ),
+)
+def check_find_definitions(call: Probe) -> None:
+    """Begin with the left margin, go on with what is further in, end with order and depth."""
+    python = LANGUAGES["python"].definitions
+    _find(call, "python", "", python, [], "an empty file has none")
+    _find(call, "python", "x = 1\n", python, [], "there is no definition in it")
+    _find(call, "python", "def a(): pass\n", python, ["def a()"], "a function is a definition")
+    _find(call, "python", "def a(): pass\nclass B: pass\ndef c(): pass\n", python,
+          ["def a()", "class B", "def c()"], "all three are, in the order of the text")  # fmt: skip
+    _find(call, "python", "class A:\n    def b(self): pass\n", python,
+          ["class A"], "b is in A: only the outermost ones are asked for")  # fmt: skip
+    _find(call, "python", "def a():\n    def b(): pass\n    return b\n", python,
+          ["def a()"], "b is in a: only the outermost ones are asked for")  # fmt: skip
+    _find(call, "python", "if x:\n    def a(): pass\nelse:\n    def b(): pass\ndef c(): pass\n",
+          python, ["def a()", "def b()", "def c()"],
+          "a and b are further in, and in no other definition")  # fmt: skip
+    _find(call, "python", "@cached\ndef a(): pass\n", python,
+          ["@cached"], "what holds the decorator and its function is the definition")  # fmt: skip
+    _find(call, "python", 'x = """\ndef a(): pass\n"""\n', python, [], "what is in quotes is text")
+    _find(call, "python", "def a(): pass\nclass B: pass\n", {"class_definition": "class"},
+          ["class B"], "types asks for classes alone")  # fmt: skip
+    _find(call, "go", "package a\n\ntype T struct{}\n\nfunc (t T) B() {}\n",
+          LANGUAGES["go"].definitions, ["type T", "func (t"], "Go has other types")  # fmt: skip
+    deep = "x = " + "(" * 10_000 + "1" + ")" * 10_000 + "\ndef a(): pass\n"
+    case = call(parse_source(deep, "python"), python)
+    case.label = 'find_definitions(root of "x = ((((… 10,000 brackets", types)'
+    found = [node.start_point.row for node in case.returns(list[Any])]
+    if found != [1]:
+        call.fail(case.label, got=f"definitions in the lines {found}", expected="one in line 1",
+                  because="the tree is very deep")  # fmt: skip
+    inner = parse_source("class A:\n    def b(self): pass\n", "python")
+    assert inner is not None
+    case = call(inner.named_children[0], python)
+    case.label = 'find_definitions(node of "class A:\\n    def b(self): pass\\n", types)'
+    _same_nodes(call, case, ["def b("], "the node itself is not among the results")
+
+
+@exercise(
     "3.3",
-    function="judge",
+    function="check_record",
     points=2,
     time_limit=2,
     hints=(
-        "One `try` for each line, inside the loop: what goes wrong with a line must not end it.",
-        "`json.loads(line)` may give something that is no dict, and `in` works on a string too: "
-        'ask `isinstance(record, dict) and "embedding" in record`.',
-        "pydantic raises `ValidationError`. The first problem is `error.errors()[0]`, and its "
-        "`['loc']` is a tuple whose first element is the field; it is empty where the record as a "
-        "whole is wrong.",
-        "What is no JSON raises `json.JSONDecodeError`. That and `ValidationError` are both a "
-        "`ValueError`, so catch `ValidationError` first.",
+        "One `try` around all of it: whatever goes wrong becomes a `Rejection`, and nothing is "
+        "raised. Collect the problems in a list.",
+        "`values = read_object(record)` first. Then the vector, before anything else is judged: "
+        '`if "embedding" in values: return Rejection(EMBEDDING_REJECTED, where, (NO_VECTORS,))`.',
+        "`chunk = Chunk.model_validate(values, strict=True, by_alias=True, by_name=False)`. After "
+        "it, `unstorable(chunk)` gives further problems.",
+        "`ValidationError` is a `ValueError`, so catch it first, with `problems_of(error)`. For "
+        '`(ValueError, RecursionError)` the problem is `Problem("record", reason_of(error))`.',
     ),
 )
-def check_judge(call: Probe) -> None:
-    """Break a record in each way, and look at what becomes of its siblings."""
-    _judge(call, [], [], "there are no lines")
-    _judge(call, [{}], [], "it keeps the contract, and becomes a Chunk")
-    _judge(call, [{"name": "b"}, {"name": "a"}], [], "both are taken, in their order")
-    _judge(call, [{}, {}], [], "two equal records are two records")
-    _judge(call, ["oops"], [(1, INVALID, "record")], "it is no JSON")
-    _judge(call, ["{", {}], [(1, INVALID, "record")], "one bad line does not cost its siblings")
-    _judge(call, [""], [(1, INVALID, "record")], "an empty line is a line, and it is no JSON")
+def check_check_record(call: Probe) -> None:
+    """Break a record in each way."""
+    _judge(call, {}, "it keeps the contract, and becomes a Chunk")
+    _judge(call, {"name": "b"}, "it keeps the contract, and becomes a Chunk")
+    _judge(call, "oops", "it is no JSON", INVALID, ["record"])
+    _judge(call, "", "an empty line is a line, and it is no JSON", INVALID, ["record"])
     for line in ("[]", "3", "null", '"an embedding"'):
-        _judge(call, [line], [(1, INVALID, "record")], "it is JSON, and no object")
-    for change, field, because in (
-        ({"name": None}, "name", "name must be a string"),
-        ({"line_strat": 3}, "line_strat", "an unknown field is a misspelt one"),
-        ({"sourcePath": "../a.py"}, "sourcePath", "a path must not lead upwards"),
-        ({"hashInputs": ["name"]}, "hashInputs", "the content has to be part of the hash"),
-        (
-            {"hashInputs": ["content", ""]},
-            "hashInputs",
-            "the field is the first element of `loc`; the second says where in it",
-        ),
-        ({"line_start": "3"}, "line_start", "types are taken as they are: '3' is no number"),
-        ({"line_start": True}, "line_start", "types are taken as they are: true is no number"),
-        ({"line_start": 9, "line_end": 3}, "record", "`loc` is empty: it is no single field"),
-        ({"kind": ...}, "kind", "kind is missing"),
+        _judge(call, line, "it is JSON, and no object", INVALID, ["record"])
+    for change, fields, because in (
+        ({"name": None}, ["name"], "name must be a string"),
+        ({"line_strat": 3}, ["line_strat"], "an unknown field is a misspelt one"),
+        ({"sourcePath": "../a.py"}, ["sourcePath"], "a path must not lead upwards"),
+        ({"hashInputs": ["name"]}, ["hashInputs"], "the content has to be part of the hash"),
+        ({"line_start": "3"}, ["line_start"], "types are taken as they are: '3' is no number"),
+        ({"line_start": True}, ["line_start"], "types are taken as they are: true is no number"),
+        ({"line_start": 9, "line_end": 3}, ["line_end"], "the last line is before the first"),
+        ({"kind": ...}, ["kind"], "kind is missing"),
         (
             {"name": None, "kind": None},
-            "kind",
-            "two fields are wrong, and pydantic complains of kind first",
+            ["kind", "name"],
+            "two fields are wrong, and both are named",
+        ),
+        (
+            {"schemaVersion": ..., "kind": ...},
+            ["schemaVersion", "kind"],
+            "it does not say which version it keeps, and that comes first",
         ),
         (
             {"sourcePath": ..., "source_path": "a.py"},
-            "sourcePath",
+            ["sourcePath", "source_path"],
             "in JSON the field is called sourcePath",
         ),
+        ({"content": "a\0b"}, ["content"], "PostgreSQL cannot store a NUL character"),
+        ({"hashInputs": ["content", "nmae"]}, ["hashInputs.1"], "no field is called nmae"),
     ):
-        _judge(call, [change], [(1, INVALID, field)], because)
+        _judge(call, change, because, INVALID, fields)
     vector = {"embedding": [0.1]}
-    _judge(call, [vector], [(1, REJECTED, "embedding")], "a record must not bring its own vector")
+    _judge(call, vector, "a record must not bring its own vector", REJECTED, ["embedding"])
     _judge(
         call,
-        [{"embedding": None}],
-        [(1, REJECTED, "embedding")],
+        {"embedding": None},
         "the record has an `embedding`, whatever its value is",
+        REJECTED,
+        ["embedding"],
     )
     _judge(
         call,
-        [vector | {"kind": ...}],
-        [(1, REJECTED, "embedding")],
+        vector | {"kind": ...},
         "kind is missing as well, but the code is about the embedding whatever else is wrong",
+        REJECTED,
+        ["embedding"],
     )
     _judge(
         call,
-        [{"content": "embedding", "customMeta": {"embedding": "old"}}],
-        [],
+        {"content": "embedding", "customMeta": {"embedding": "old"}},
         "the word stands in the content and in customMeta; the record has no field of that name",
-    )
-    _judge(
-        call,
-        ["{", vector, {}, "{"],
-        [(1, INVALID, "record"), (2, REJECTED, "embedding"), (4, INVALID, "record")],
-        "lines are counted from 1, the good ones too, and reports are in the order of the lines",
     )
 
 
@@ -281,10 +269,10 @@ def check_content_hash(call: Probe) -> None:
     "3.5",
     function="parse_proto",
     points=2,
-    waits_for=("3.2",),
+    waits_for=("3.1",),
     time_limit=3,
     hints=(
-        '`split_definitions(file.content, "proto")` gives name and span of each piece. Skip those '
+        "`split_definitions(file.content, PROTO)` gives name and span of each piece. Skip those "
         "without a letter (`not span.text.strip()`), and number the rest by `len(chunks)`.",
         "The line on which an offset lies is the number of line ends before it, plus 1: "
         '`file.content.count("\\n", 0, span.start) + 1`.',
@@ -331,11 +319,6 @@ def check_parse_proto(call: Probe) -> None:
     )
     _parse(
         call,
-        [("ask.proto", "/*\nmessage Old {\n}\n*/\n", (1, 4)), ("Ask", ask, (5, 6))],
-        "a message in a comment is none",
-    )
-    _parse(
-        call,
         [("", "\n\n", (0, 0)), ("Level", level, (3, 4))],
         "a piece of white space gives no record, and the numbers begin at 0 all the same",
     )
@@ -358,43 +341,67 @@ def _split(call: Probe, language: str, parts: list[tuple[str, str]], because: st
     for name, text in parts:
         spans.append((name, Span(at, at + len(text), text)))
         at += len(text)
-    call("".join(text for _, text in parts), language).gives(spans, because=because)
+    text = "".join(text for _, text in parts)
+    case = call(text, LANGUAGES[language].starts)
+    case.label = f'split_definitions({text!r}, LANGUAGES["{language}"].starts)'
+    case.gives(spans, because=because)
+
+
+def _find(
+    call: Probe,
+    language: str,
+    text: str,
+    types: Mapping[str, str],
+    beginnings: list[str],
+    because: str,
+) -> None:
+    """Expect the definitions of a text to be nodes whose texts begin like this."""
+    case = call(parse_source(text, language), types)
+    case.label = f'find_definitions(parse_source({text!r}, "{language}"), {dict(types)!r})'
+    _same_nodes(call, case, beginnings, because)
+
+
+def _same_nodes(call: Probe, case: Case, beginnings: list[str], because: str) -> None:
+    found = [node.text.decode() for node in case.returns(list[Any])]
+    pairs = zip(found, beginnings, strict=False)
+    if len(found) != len(beginnings) or not all(one.startswith(text) for one, text in pairs):
+        call.fail(
+            case.label,
+            got=f"nodes with the texts {shown(found)}",
+            expected=f"nodes that begin with {shown(beginnings)}",
+            because=because,
+        )
 
 
 def _judge(
     call: Probe,
-    lines: list[str | dict[str, Any]],
-    reports: list[tuple[int, str, str]],
+    record: str | dict[str, Any],
     because: str,
+    code: str = "",
+    fields: Sequence[str] = (),
 ) -> None:
-    """Expect these reports on these lines, and everything else to be taken.
+    """Expect a chunk, or a rejection with this code and these fields.
 
-    A line is a text, or says what differs from a good record (`...`: the field is not there).
+    The record is a text, or says what differs from a good one (`...`: the field is not there).
     """
-    bad = {number for number, _, _ in reports}
-    texts, taken = [], []
-    for number, line in enumerate(lines, start=1):
-        if isinstance(line, str):
-            texts.append(line)
-            continue
-        record = {key: value for key, value in (RECORD | line).items() if value is not ...}
-        texts.append(json.dumps(record))
-        if number not in bad:
-            taken.append(Chunk.model_validate(record))
-    case = call(texts)
-    if case.error is None:
-        chunks, found = case.returns(tuple[list[Any], list[Any]])
-        from_zero = [(number - 1, code, field) for number, code, field in reports]
-        if found and difference(found, from_zero) is None:
-            because = "lines are counted from 1"
-        if len(chunks) != len(taken) or difference(found, reports):
-            call.fail(
-                case.label,
-                got=f"{len(chunks)} taken, reports {shown(found)}",
-                expected=f"{len(taken)} taken, reports {shown(reports)}",
-                because=because,
-            )
-    case.gives((taken, reports), because=because)
+    text = record if isinstance(record, str) else ""
+    if not isinstance(record, str):
+        values = {key: value for key, value in (RECORD | record).items() if value is not ...}
+        text = json.dumps(values)
+    case = call(text, "line 7")
+    if not code:
+        case.gives(Chunk.model_validate(values), because=because)
+        return
+    found = case.value
+    got, expected = shown(found), _rejection(code, "line 7", list(fields))
+    if isinstance(found, Rejection):
+        got = _rejection(found.code, found.record, [problem.field for problem in found.problems])
+    if got != expected:
+        call.fail(case.label, got=got, expected=expected, because=because)
+
+
+def _rejection(code: str, record: str, fields: list[str]) -> str:
+    return f"a Rejection with the code {code}, of {record!r}, with problems of {shown(fields)}"
 
 
 def _hash(call: Probe, change: dict[str, Any], hashed: bytes, because: str) -> None:

@@ -19,9 +19,14 @@ def _mostly_text(shown: str) -> bool:
     return {*in_truth} < {*by_the_rule} and len(in_truth) < len(by_the_rule) / 2
 
 
-def _no_boundaries(shown: str) -> bool:
-    go_rule, go_split, shell_rule, shell_split = _lists(shown)
-    return {"fake", "Fake", "pretend"} == {*go_rule, *shell_rule} - {*go_split, *shell_split}
+def _inventions(shown: str) -> bool:
+    go, shell = _lists(shown)[:2]
+    return {"fake", "Fake"} <= {*go} and "pretend" in shell
+
+
+def _no_inventions(shown: str) -> bool:
+    found = [str(name) for found in _lists(shown) for name in found]
+    return len(found) > 5 and not any("fake" in name.lower() or "pretend" in name for name in found)
 
 
 def _under_headers(shown: str) -> bool:
@@ -40,8 +45,8 @@ def _kept(shown: str, splitter: str) -> Sequence[float]:
 
 
 def _loses_inner_ones(shown: str) -> bool:
-    everywhere, at_margin = _kept(shown, "yours")
-    return 100 - everywhere > 5 * (100 - at_margin)
+    everywhere, at_margin = _kept(shown, "by lines")
+    return 100 - everywhere > 5 * (100 - at_margin) and _kept(shown, "split_code")[0] > 99
 
 
 def _blank_lines_go_far(shown: str) -> bool:
@@ -71,7 +76,7 @@ def _costs_its_own_file(shown: str) -> bool:
 
 def _recall(shown: str) -> list[float]:
     """Return the recall of each splitter; the first cuts every 512 characters."""
-    names = ("every 512", "recursive", "yours", "split_code")
+    names = ("every 512", "recursive", "by lines", "split_code")
     return [numbers(shown, after=f"\n{name}")[0] for name in names]
 
 
@@ -106,19 +111,38 @@ CLAIMS = (
         "tiny = 'import os",
         holds=_mostly_text,
     ),
-    Claim("neither is a boundary now", 'lab.use("split_definitions")', holds=_no_boundaries),
+    Claim("do not exist", 'lab.use("split_definitions")', holds=_inventions),
+    Claim("two are in a string of Go", 'lab.use("split_definitions")', holds=_inventions),
     Claim(
-        "gives each part a header: the lines that introduce what it was cut out of",
+        "The string is one node, and the decorator is in one node with its function",
+        "for source in (tiny,",
+        holds=lambda shown: (
+            shown.split("valid")[0].count("expression_statement") == 1
+            and "decorated_definition" in shown
+        ),
+    ),
+    Claim(
+        "In the broken file b is found all the same",
+        "for source in (tiny,",
+        holds=lambda shown: "4-5  function_definition" in shown.split("valid")[1],
+    ),
+    Claim(
+        "What is in strings and heredocs is text now",
+        'lab.use("find_definitions")',
+        holds=_no_inventions,
+    ),
+    Claim(
+        "Each part gets a header: the lines that introduce what it was cut out of",
         "from course_lib.loader import split_code",
         holds=_under_headers,
     ),
     Claim(
-        "A few regular expressions keep nearly every definition at the margin whole",
+        "A regular expression keeps nearly every definition at the margin whole",
         "shares = {name: kept_whole",
-        holds=lambda shown: _kept(shown, "yours")[1] > 98,
+        holds=lambda shown: _kept(shown, "by lines")[1] > 98,
     ),
     Claim(
-        "what you still lose is inside of large classes and functions",
+        "what it still loses is inside of large classes and functions, and the parser keeps those",
         "shares = {name: kept_whole",
         holds=_loses_inner_ones,
     ),
@@ -138,8 +162,8 @@ CLAIMS = (
         holds=lambda shown: _lists(shown)[-1] == [52, 52],
     ),
     Claim(
-        "The try stands inside the loop: that is all there is to saving the siblings",
-        'judge = lab.use("judge")',
+        "Whatever goes wrong comes back as a value",
+        'check_record = lab.use("check_record")',
         holds=lambda shown: "2 taken, and 4 refused" in shown,
     ),
     Claim(
@@ -176,7 +200,7 @@ CLAIMS = (
     Claim(
         "the file is refused with a code of its own",
         "registry, heron = Registry()",
-        'judge = lab.use("judge")',
+        'check_record = lab.use("check_record")',
         holds=_refused_with_its_own_code,
     ),
     Claim(
@@ -190,14 +214,13 @@ CLAIMS = (
         holds=lambda shown: "the same either way: True []" in shown,
     ),
     Claim(
-        "so yours leaves it to the piece before; the library counts brackets",
+        "so a split by lines leaves the decorator to the piece before. split_code does the same",
         "draft = ",
-        holds=lambda shown: (
-            _lists(shown)[0][:2] == [("", "@task("), ("train", "def train(rows):")]
-            and _lists(shown)[1][0] == ("train", "@task(")
-        ),
+        holds=lambda shown: shown.count("'@task('), ('train', 'def train(rows):')") == 2,
     ),
-    Claim("cannot read a file that is not finished", "draft = ", holds=lambda s: "closed" in s),
+    Claim(
+        "cannot read a file that is not finished at all", "draft = ", holds=lambda s: "closed" in s
+    ),
     Claim(
         "a broken parser costs its own file, never the others",
         "draft = ",

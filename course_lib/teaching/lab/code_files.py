@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import accumulate
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from course_lib.loader.code import EXTENSIONS
+from course_lib.loader.languages import language_of
 from course_lib.records import Span, embedded_text
 
 if TYPE_CHECKING:
@@ -63,17 +63,6 @@ class Found:
     chunk_index: int
     content: str
     similarity_score: float
-
-
-def language_of(name: str) -> str:
-    """Return the language of a file by its extension.
-
-    Examples
-    --------
-    >>> language_of("operator/explain.go")
-    'go'
-    """
-    return EXTENSIONS[PurePosixPath(name).suffix]
 
 
 def definitions(text: str) -> list[Definition]:
@@ -164,7 +153,7 @@ def search_over(
     pieces = [
         (name, index, piece)
         for name, text in files.items()
-        for index, piece in enumerate(split(text, language_of(name)))
+        for index, piece in enumerate(split(text, language_of(name) or ""))
     ]
     vectors = encode([embedded_text(one.text, _header(one)) for _, _, one in pieces])
 

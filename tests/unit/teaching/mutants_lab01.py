@@ -10,7 +10,7 @@ from itertools import count, pairwise
 
 from course_lib.loader.recursive import (
     SEPARATORS,
-    _check_arguments,
+    check_arguments,
     find_cut,
     keep_crlf,
     next_start,
@@ -215,7 +215,7 @@ def _loop(
     separators=SEPARATORS,
     *,
     snap_to_words=False,
-    check=_check_arguments,
+    check=check_arguments,
     find=find_cut,
     move=_moved,
     begin=next_start,

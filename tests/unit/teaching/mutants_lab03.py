@@ -9,240 +9,271 @@ from itertools import pairwise
 
 from pydantic import ValidationError
 
-from course_lib.records import Chunk, Span
-from course_lib.teaching.checks import load
-from course_lib.teaching.lab.reference import reference
+from course_lib.loader.contract import (
+    EMBEDDING_REJECTED,
+    INVALID,
+    NO_VECTORS,
+    Problem,
+    Rejection,
+    missing_version,
+    problems_of,
+    read_object,
+    reason_of,
+    unstorable,
+)
+from course_lib.loader.languages import ABOVE, find_definitions, split_definitions
+from course_lib.records import Chunk, Span, content_hash
 
-EXERCISES = load("03")
-mask = reference("03", EXERCISES["3.1"])
-split_definitions = reference("03", EXERCISES["3.2"])
-content_hash = reference("03", EXERCISES["3.4"])
-TOKENS = mask.__globals__["TOKENS"]
-STARTS, ABOVE = (split_definitions.__globals__[name] for name in ("STARTS", "ABOVE"))
-INVALID, REJECTED = "KB_PARSED_CHUNK_INVALID", "KB_PARSED_CHUNK_EMBEDDING_REJECTED"
+PROTO = r"^(?:message|enum|service) (?P<name>\w+)"
 
-# --- 3.1 mask ---
-
-
-def _mask(text, language, hide, count=0):
-    def hidden(token):
-        return token[0] if token["long"] is None else hide(token[0])
-
-    return re.sub(TOKENS[language], hidden, text, flags=re.DOTALL, count=count)
-
-
-def cuts_the_literals_out(text, language):
-    return _mask(text, language, lambda literal: "")
-
-
-def keeps_the_line_ends(text, language):
-    return _mask(text, language, lambda literal: re.sub(r"[^\n]", "x", literal))
-
-
-def keeps_the_quotes(text, language):
-    return _mask(
-        text, language, lambda literal: literal[0] + "x" * len(literal[1:-1]) + literal[-1]
-    )
-
-
-def hides_the_first_alone(text, language):
-    return _mask(text, language, lambda literal: "x" * len(literal), count=1)
-
-
-def hides_comments_too(text, language):
-    return re.sub(TOKENS[language], lambda token: "x" * len(token[0]), text, flags=re.DOTALL)
-
-
-def counts_bytes(text, language):
-    return _mask(text, language, lambda literal: "x" * len(literal.encode()))
-
-
-def replaces_equal_texts_too(text, language):
-    for token in re.finditer(TOKENS[language], text, re.DOTALL):
-        if token["long"]:
-            text = text.replace(token["long"], "x" * len(token["long"]))
-    return text
-
-
-def goes_by_the_opening(text, language):
-    def hidden(token):
-        opens = token[0].startswith(("`", '"""', "'''", "<<"))
-        return "x" * len(token[0]) if opens else token[0]
-
-    return re.sub(TOKENS[language], hidden, text, flags=re.DOTALL)
-
-
-# --- 3.2 split_definitions ---
+# --- 3.1 split_definitions ---
 
 
 def _cut(text, names):
     return [(names[a], Span(a, b, text[a:b])) for a, b in pairwise([*sorted(names), len(text)])]
 
 
-def _split(text, language, *, masked=None, climbed=None, climb=99, belongs=None, empty=False):
-    masked = mask(text, language) if masked is None else masked
-    climbed = masked if climbed is None else climbed
+def _split(text, starts, *, climb=99, belongs=None, empty=False):
     belongs = belongs or (lambda line: line.startswith(ABOVE))
     names = {0: ""}
-    for match in re.finditer(STARTS[language], masked, re.MULTILINE):
+    for match in re.finditer(starts, text, re.MULTILINE):
         start = match.start()
         for _ in range(climb):
-            line = climbed.rfind("\n", 0, max(start - 1, 0)) + 1
-            if start == 0 or not belongs(climbed[line:start]):
+            line = text.rfind("\n", 0, max(start - 1, 0)) + 1
+            if start == 0 or not belongs(text[line:start]):
                 break
             start = line
         names[start] = match["name"]
     return [pair for pair in _cut(text, names) if pair[1].text or empty]
 
 
-def searches_the_text_itself(text, language):
-    return _split(text, language, masked=text)
+def searches_the_first_line_alone(text, starts):
+    names = {0: ""} | {match.start(): match["name"] for match in re.finditer(starts, text)}
+    return [pair for pair in _cut(text, names) if pair[1].text]
 
 
-def cuts_the_masked_text(text, language):
-    return _cut(
-        mask(text, language), {s.start: name for name, s in split_definitions(text, language)}
-    )
+def leaves_comments_behind(text, starts):
+    return _split(text, starts, climb=0)
 
 
-def climbs_in_the_text_itself(text, language):
-    return _split(text, language, climbed=text)
+def climbs_one_line(text, starts):
+    return _split(text, starts, climb=1)
 
 
-def leaves_comments_behind(text, language):
-    return _split(text, language, climb=0)
+def climbs_over_blank_lines(text, starts):
+    return _split(text, starts, belongs=lambda line: line.startswith((*ABOVE, "\n")))
 
 
-def climbs_one_line(text, language):
-    return _split(text, language, climb=1)
+def gives_empty_pieces(text, starts):
+    return _split(text, starts, empty=True)
 
 
-def climbs_over_blank_lines(text, language):
-    return _split(text, language, belongs=lambda line: line.startswith((*ABOVE, "\n")))
+def drops_what_comes_first(text, starts):
+    return [pair for pair in split_definitions(text, starts) if pair[0]]
 
 
-def gives_empty_pieces(text, language):
-    return _split(text, language, empty=True)
-
-
-def drops_what_comes_first(text, language):
-    return [pair for pair in split_definitions(text, language) if pair[0]]
-
-
-def strips_its_pieces(text, language):
-    pieces = [(name, span.start, span.text.rstrip()) for name, span in _split(text, language)]
+def strips_its_pieces(text, starts):
+    pieces = [(name, span.start, span.text.rstrip()) for name, span in _split(text, starts)]
     return [(name, Span(at, at + len(own), own)) for name, at, own in pieces]
 
 
-def takes_indented_definitions(text, language):
-    masked = re.sub(r"^ +(?=def)", lambda blanks: "", mask(text, language), flags=re.MULTILINE)
-    return _split(text, language, masked=masked)
+def takes_indented_definitions(text, starts):
+    return _split(text, starts.replace("^", "^ *", 1))
 
 
-def takes_indented_comments(text, language):
-    return _split(text, language, belongs=lambda line: line.lstrip().startswith(ABOVE))
+def takes_indented_comments(text, starts):
+    return _split(text, starts, belongs=lambda line: line.lstrip().startswith(ABOVE))
 
 
-def passes_over_nameless_definitions(text, language):
-    named = {span.start: name for name, span in split_definitions(text, language) if name}
+def passes_over_nameless_definitions(text, starts):
+    named = {span.start: name for name, span in split_definitions(text, starts) if name}
     return [pair for pair in _cut(text, {0: ""} | named) if pair[1].text]
 
 
-def looks_its_pieces_up(text, language):
-    pieces = [(name, span.text) for name, span in split_definitions(text, language)]
+def looks_its_pieces_up(text, starts):
+    pieces = [(name, span.text) for name, span in split_definitions(text, starts)]
     return [(name, Span(at := text.find(own), at + len(own), own)) for name, own in pieces]
 
 
-def gives_every_line_a_line_end(text, language):
-    return split_definitions("".join(f"{line}\n" for line in text.splitlines()), language)
+def gives_every_line_a_line_end(text, starts):
+    return split_definitions("".join(f"{line}\n" for line in text.splitlines()), starts)
 
 
-# --- 3.3 judge ---
+def counts_bytes(text, starts):
+    pieces, at = [], 0
+    for name, span in split_definitions(text, starts):
+        size = len(span.text.encode())
+        pieces.append((name, Span(at, at + size, span.text)))
+        at += size
+    return pieces
 
 
-def _chunk(record):
-    return Chunk.model_validate(record, strict=True, by_alias=True, by_name=False)
+# --- 3.2 find_definitions ---
 
 
-def _judge(lines, take=_chunk, start=1, has_vector=None, field=None, which=0):
-    has_vector = has_vector or (lambda record: isinstance(record, dict) and "embedding" in record)
-    field = field or (lambda place: place[0] if place else "record")
-    chunks, reports = [], []
-    for number, line in enumerate(lines, start):
-        try:
-            record = json.loads(line)
-            if has_vector(record):
-                reports.append((number, REJECTED, "embedding"))
-                continue
-            chunks.append(take(record))
-        except ValidationError as error:
-            reports.append((number, INVALID, field(error.errors()[which]["loc"])))
-        except ValueError:
-            reports.append((number, INVALID, "record"))
-    return chunks, reports
+def looks_at_the_children_alone(node, types):
+    return [child for child in node.named_children if child.type in types]
 
 
-def stops_at_the_first_bad_line(lines):
-    chunks, reports = [], []
+def looks_into_definitions_too(node, types):
+    found, waiting = [], node.named_children[::-1]
+    while waiting:
+        node = waiting.pop()
+        found += [node] * (node.type in types)
+        waiting += node.named_children[::-1]
+    return found
+
+
+def calls_itself(node, types):
+    found = []
+    for child in node.named_children:
+        found += [child] if child.type in types else calls_itself(child, types)
+    return found
+
+
+def forgets_the_order(node, types):
+    found, waiting = [], list(node.named_children)
+    while waiting:
+        node = waiting.pop()
+        if node.type in types:
+            found.append(node)
+        else:
+            waiting += node.named_children
+    return found
+
+
+def goes_level_by_level(node, types):
+    found, waiting = [], list(node.named_children)
+    while waiting:
+        node = waiting.pop(0)
+        if node.type in types:
+            found.append(node)
+        else:
+            waiting += node.named_children
+    return found
+
+
+def stops_at_the_first(node, types):
+    return find_definitions(node, types)[:1]
+
+
+def takes_the_node_itself(node, types):
+    return [node] if node.type in types else find_definitions(node, types)
+
+
+def knows_python_alone(node, types):
+    own = {"function_definition", "class_definition", "decorated_definition"}
+    return find_definitions(node, own & {*types})
+
+
+def takes_every_type_that_sounds_so(node, types):
+    found = looks_into_definitions_too(node, {"function_definition", "class_definition"})
+    return found
+
+
+def returns_their_types(node, types):
+    return [one.type for one in find_definitions(node, types)]
+
+
+# --- 3.3 check_record ---
+
+
+def _validated(values):
+    return Chunk.model_validate(values, strict=True, by_alias=True, by_name=False)
+
+
+def _check(
+    record,
+    where,
+    *,
+    read=read_object,
+    has_vector=lambda values: "embedding" in values,
+    missing=missing_version,
+    take=_validated,
+    storable=unstorable,
+    of_error=problems_of,
+):
+    problems = []
     try:
-        for line in lines:
-            chunks.append(_chunk(json.loads(line)))
-    except ValueError:
-        reports.append((len(chunks) + 1, INVALID, "record"))
-    return chunks, reports
+        values = read(record)
+        if has_vector(values):
+            return Rejection(EMBEDDING_REJECTED, where, (NO_VECTORS,))
+        problems += missing(values)
+        chunk = take(values)
+        problems += storable(chunk)
+    except ValidationError as error:
+        problems += of_error(error)
+    except (ValueError, RecursionError) as error:
+        problems.append(Problem("record", reason_of(error)))
+    return Rejection(INVALID, where, tuple(problems)) if problems else chunk
 
 
-def takes_numbers_as_strings(lines):
-    return _judge(lines, take=Chunk.model_validate)
+def raises_what_pydantic_raises(record, where="record"):
+    return _validated(read_object(record))
 
 
-def takes_the_names_of_python(lines):
-    return _judge(lines, take=lambda record: Chunk.model_validate(record, strict=True))
+def reads_whatever_json_holds(record, where="record"):
+    return _check(record, where, read=json.loads, missing=lambda values: [])
 
 
-def has_one_code_for_all(lines):
-    return _judge(lines, has_vector=lambda record: False)
+def takes_numbers_as_strings(record, where="record"):
+    return _check(record, where, take=Chunk.model_validate)
 
 
-def looks_into_strings(lines):
-    return _judge(lines, has_vector=lambda record: "embedding" in (record or ()))
+def takes_the_names_of_python(record, where="record"):
+    return _check(record, where, take=lambda v: Chunk.model_validate(v, strict=True))
 
 
-def takes_an_empty_embedding(lines):
-    return _judge(lines, has_vector=lambda r: isinstance(r, dict) and r.get("embedding"))
+def has_one_code_for_all(record, where="record"):
+    return _check(record, where, has_vector=lambda values: False)
 
 
-def counts_from_zero(lines):
-    return _judge(lines, start=0)
+def takes_an_empty_embedding(record, where="record"):
+    return _check(record, where, has_vector=lambda values: values.get("embedding"))
 
 
-def gives_the_whole_place(lines):
-    return _judge(lines, field=lambda place: ".".join(map(str, place)) or "record")
+def looks_for_the_word(record, where="record"):
+    return _check(record, where, has_vector=lambda values: '"embedding":' in json.dumps(values))
 
 
-def stumbles_over_an_empty_place(lines):
-    return _judge(lines, field=lambda place: place[0])
+def judges_the_vector_last(record, where="record"):
+    judged = _check(record, where, has_vector=lambda values: False)
+    fields = [problem.field for problem in getattr(judged, "problems", ())]
+    alone = fields == ["embedding"]
+    return Rejection(EMBEDDING_REJECTED, where, (NO_VECTORS,)) if alone else judged
 
 
-def catches_the_wide_error_first(lines):
-    return _judge(lines, field=lambda place: "record")
+def forgets_which_record(record, where="record"):
+    return _check(record, "record")
 
 
-def returns_the_records(lines):
-    chunks, reports = _judge(lines)
-    return [json.loads(chunk.to_json()) for chunk in chunks], reports
+def names_one_problem(record, where="record"):
+    return _check(record, where, of_error=lambda error: problems_of(error)[:1])
 
 
-def leaves_blank_lines_out(lines):
-    return _judge([line for line in lines if line.strip()])
+def takes_the_last_problem(record, where="record"):
+    return _check(record, where, of_error=lambda error: problems_of(error)[-1:])
 
 
-def looks_for_the_word(lines):
-    return _judge(lines, has_vector=lambda record: '"embedding":' in json.dumps(record))
+def catches_the_wide_error_first(record, where="record"):
+    return _check(record, where, of_error=lambda error: [Problem("record", "is wrong")])
 
 
-def takes_the_last_error(lines):
-    return _judge(lines, which=-1)
+def forgets_the_version(record, where="record"):
+    return _check(record, where, missing=lambda values: [])
+
+
+def takes_what_cannot_be_stored(record, where="record"):
+    return _check(record, where, storable=lambda chunk: [])
+
+
+def returns_the_values(record, where="record"):
+    judged = _check(record, where)
+    return judged if isinstance(judged, Rejection) else read_object(record)
+
+
+def passes_over_blank_lines(record, where="record"):
+    return _check(record, where) if record.strip() else None
 
 
 # --- 3.4 content_hash ---
@@ -333,7 +364,7 @@ def sorts_the_outer_keys_alone(chunk):
 
 def _parse(file, tenant_context, change=lambda values: {}, pieces=None):
     chunks = []
-    for name, span in pieces or split_definitions(file.content, "proto"):
+    for name, span in pieces or split_definitions(file.content, PROTO):
         if not span.text.strip():
             continue
         line = file.content.count("\n", 0, span.start) + 1
@@ -379,19 +410,14 @@ def strips_the_content(file, tenant_context):
     return _parse(file, tenant_context, lambda values: {"content": values["content"].strip()})
 
 
-def finds_messages_in_comments(file, tenant_context):
-    pieces = _split(file.content, "proto", masked=file.content)
-    return _parse(file, tenant_context, pieces=pieces)
-
-
 def keeps_white_space(file, tenant_context):
-    blank = [pair for pair in split_definitions(file.content, "proto") if pair[1].text.isspace()]
+    blank = [pair for pair in split_definitions(file.content, PROTO) if pair[1].text.isspace()]
     return [None for _ in blank] + _parse(file, tenant_context)
 
 
 def numbers_white_space_too(file, tenant_context):
     chunks = []
-    for index, (name, span) in enumerate(split_definitions(file.content, "proto")):
+    for index, (name, span) in enumerate(split_definitions(file.content, PROTO)):
         chunks += _parse(
             file,
             tenant_context,
@@ -431,19 +457,7 @@ def gives_dictionaries(file, tenant_context):
 
 MUTANTS = {
     "3.1": {
-        cuts_the_literals_out: "mask('a `b` c', 'go')",
-        keeps_the_line_ends: "its line ends are hidden too",
-        keeps_the_quotes: "got       'a `x` c'",
-        hides_the_first_alone: "there are two of them",
-        hides_comments_too: "comments and short strings stay",
-        counts_bytes: "é is one character",
-        replaces_equal_texts_too: "the second `a` is in a comment",
-        goes_by_the_opening: "between /* and */",
-    },
-    "3.2": {
-        searches_the_text_itself: "what is in a string is text",
-        cuts_the_masked_text: "what is in a string is text",
-        climbs_in_the_text_itself: "what looks like a comment above",
+        searches_the_first_line_alone: "the piece before it, named ''",
         leaves_comments_behind: "a comment directly above",
         climbs_one_line: "so does the line above that",
         climbs_over_blank_lines: "ends where the next one begins, after the blank lines",
@@ -455,22 +469,37 @@ MUTANTS = {
         looks_its_pieces_up: "and the same text",
         gives_every_line_a_line_end: "the last piece ends with the text",
         takes_indented_definitions: "an indented definition",
+        counts_bytes: "é is one",
+    },
+    "3.2": {
+        looks_at_the_children_alone: "a and b are further in",
+        looks_into_definitions_too: "only the outermost ones",
+        calls_itself: "RecursionError",
+        forgets_the_order: "in the order of the text",
+        goes_level_by_level: "a and b are further in",
+        stops_at_the_first: "all three are",
+        takes_the_node_itself: "the node itself is not among the results",
+        knows_python_alone: "Go has other types",
+        takes_every_type_that_sounds_so: "only the outermost ones",
+        returns_their_types: "str",
     },
     "3.3": {
-        stops_at_the_first_bad_line: "one bad line does not cost its siblings",
+        raises_what_pydantic_raises: "JSONDecodeError",
+        reads_whatever_json_holds: "TypeError",
         takes_numbers_as_strings: "types are taken as they are",
         takes_the_names_of_python: "in JSON the field is called sourcePath",
         has_one_code_for_all: "must not bring its own vector",
-        looks_into_strings: "it is JSON, and no object",
         takes_an_empty_embedding: "whatever its value is",
-        counts_from_zero: "because   lines are counted from 1",
-        gives_the_whole_place: "the field is the first element of `loc`",
-        stumbles_over_an_empty_place: "IndexError",
-        catches_the_wide_error_first: "name must be a string",
-        returns_the_records: "and becomes a Chunk",
-        leaves_blank_lines_out: "an empty line is a line",
         looks_for_the_word: "the word stands in the content",
-        takes_the_last_error: "complains of kind first",
+        judges_the_vector_last: "whatever else is wrong",
+        forgets_which_record: "'line 7'",
+        names_one_problem: "both are named",
+        takes_the_last_problem: "both are named",
+        catches_the_wide_error_first: "name must be a string",
+        forgets_the_version: "which version it keeps",
+        takes_what_cannot_be_stored: "cannot store a NUL",
+        returns_the_values: "and becomes a Chunk",
+        passes_over_blank_lines: "an empty line is a line",
     },
     "3.4": {
         writes_no_lengths: "4:acme4:docs6:Hello.",
@@ -494,7 +523,6 @@ MUTANTS = {
         counts_lines_within_the_piece: "lines are counted through the whole file",
         numbers_every_chunk_zero: "[1].custom_meta",
         strips_the_content: "[0].content",
-        finds_messages_in_comments: "a message in a comment is none",
         keeps_white_space: "a piece of white space gives no record",
         numbers_white_space_too: "the numbers begin at 0",
         gives_dictionaries: "expected  [Chunk(",

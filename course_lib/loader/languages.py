@@ -1,0 +1,246 @@
+"""The programming languages that `split_code` knows: a row of a table for each.
+
+To add one, add a row. Without a grammar a language is split at the lines that begin a definition;
+with one (a wheel of tree-sitter), its definitions are found wherever they are.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib import import_module
+from pathlib import PurePosixPath
+from typing import Any
+
+import tree_sitter
+
+from course_lib.records import Span
+
+TIMEOUT_SECONDS = 2.0
+"""The longest time to parse a short text; a megabyte takes a fifth of a second as a rule."""
+
+_BLOCK = 1 << 16
+
+ABOVE = ("#", "@", "//")
+"""What a line directly above a definition begins with if it belongs to it: comments, decorators."""
+
+
+@dataclass(frozen=True)
+class Language:
+    """What the splitter has to know of a language.
+
+    Attributes
+    ----------
+    extensions
+        The files that are written in it.
+    starts
+        A regular expression for a line that begins a definition, with its group `name`.
+    grammar
+        A module with a tree-sitter grammar; empty where there is none.
+    definitions
+        The nodes of the grammar that are definitions, and the kind that each is called.
+    preamble
+        The nodes that may come before everything else: imports and the like.
+    """
+
+    extensions: tuple[str, ...]
+    starts: str
+    grammar: str = ""
+    definitions: Mapping[str, str] = field(default_factory=dict)
+    preamble: frozenset[str] = frozenset()
+
+    def is_preamble(self, node: tree_sitter.Node) -> bool:
+        """Return whether a node is an import or the like, or a string that documents the file."""
+        if node.type == "expression_statement":
+            return all(child.type == "string" for child in node.named_children)
+        return node.type in self.preamble
+
+
+LANGUAGES: dict[str, Language] = {
+    "python": Language(
+        extensions=(".py", ".pyi"),
+        starts=r"^(?:async )?(?:def|class) (?P<name>\w+)",
+        grammar="tree_sitter_python",
+        definitions={
+            "class_definition": "class",
+            "decorated_definition": "decorated",
+            "function_definition": "function",
+        },
+        preamble=frozenset(
+            {"import_statement", "import_from_statement", "future_import_statement"}
+        ),
+    ),
+    "go": Language(
+        extensions=(".go",),
+        starts=r"^(?:func(?: \([^)]*\))?|type|var|const) (?P<name>\w*)",
+        grammar="tree_sitter_go",
+        definitions={
+            "const_declaration": "block",
+            "function_declaration": "function",
+            "method_declaration": "method",
+            "type_declaration": "type",
+            "var_declaration": "block",
+        },
+        preamble=frozenset({"package_clause", "import_declaration"}),
+    ),
+    "shell": Language(
+        extensions=(".sh", ".bash", ".ksh"),
+        starts=r"^(?:function )?(?P<name>[\w-]+) *(?:\(\) *)?\{",
+        grammar="tree_sitter_bash",
+        definitions={"function_definition": "function"},
+    ),
+}
+"""Language, which is also the id of its parser → what is known of it."""
+
+
+def language_of(path: str) -> str | None:
+    """Return the language of a file by its extension; None where no language has it.
+
+    Examples
+    --------
+    >>> language_of("operator/main.go"), language_of("README.md")
+    ('go', None)
+    """
+    extension = PurePosixPath(path).suffix.lower()
+    known = (name for name, language in LANGUAGES.items() if extension in language.extensions)
+    return next(known, None)
+
+
+def parse_source(text: str, language: str) -> tree_sitter.Node | None:
+    r"""Return the root of a text's syntax tree; None where there is no grammar, or no end.
+
+    A tree comes out of any text: where the text breaks the grammar it has nodes of type ``ERROR``,
+    and its root's `has_error` is true. To find the best place for such nodes can take very long;
+    it is given up after `TIMEOUT_SECONDS` for each megabyte.
+
+    Examples
+    --------
+    >>> root = parse_source("import os\n\ndef f(): pass\n", "python")
+    >>> [child.type for child in root.children]
+    ['import_statement', 'function_definition']
+    """
+    parser = _parser(LANGUAGES[language].grammar)
+    if parser is None:
+        return None
+    raw = text.encode("utf-8", "replace")
+    deadline = time.monotonic() + TIMEOUT_SECONDS * (1 + len(raw) / 1e6)
+    try:
+        return parser.parse(
+            lambda offset, _: raw[offset : offset + _BLOCK],
+            progress_callback=lambda offset, has_error: time.monotonic() > deadline,
+        ).root_node
+    except ValueError:  # "Parsing failed": the callback said so
+        parser.reset()
+        return None
+
+
+@lru_cache
+def _parser(grammar: str) -> tree_sitter.Parser | None:
+    if not grammar:
+        return None
+    module: Any = import_module(grammar)
+    return tree_sitter.Parser(tree_sitter.Language(module.language()))
+
+
+def split_definitions(text: str, starts: str) -> list[tuple[str, Span]]:
+    r"""Return the pieces of a source file: what comes before the first definition, then one each.
+
+    Parameters
+    ----------
+    text
+        A source file.
+    starts
+        A regular expression for the beginning of a line that begins a definition. Its group
+        ``name`` is what is defined.
+
+    Returns
+    -------
+    list of (str, Span)
+        Name and place of each piece, in order and side by side. A piece begins with its definition
+        or with the lines directly above that begin with one of `ABOVE`; it ends where the next one
+        begins. The piece before the first definition has the name ""; an empty piece is left out.
+
+    Examples
+    --------
+    >>> source = "import os\n\n# Says yes.\n@cached\ndef yes():\n    pass\n"
+    >>> [(name, span.start) for name, span in split_definitions(source, r"^def (?P<name>\w+)")]
+    [('', 0), ('yes', 11)]
+    """
+    names = {0: ""}
+    for match in re.finditer(starts, text, re.MULTILINE):
+        start = match.start()
+        while start > 0:
+            above = text.rfind("\n", 0, start - 1) + 1
+            if not text.startswith(ABOVE, above):
+                break
+            start = above
+        names[start] = match["name"]
+    ends = [*names, len(text)][1:]
+    spans = [Span(start, end, text[start:end]) for start, end in zip(names, ends, strict=True)]
+    return [(name, span) for name, span in zip(names.values(), spans, strict=True) if span.text]
+
+
+def find_definitions(node: tree_sitter.Node, types: Mapping[str, str]) -> list[tree_sitter.Node]:
+    r"""Return the outermost definitions below a node, in the order of the text.
+
+    Parameters
+    ----------
+    node
+        A node of a syntax tree. It is not among the results, even where it is a definition.
+    types
+        The types of nodes that are definitions (its keys).
+
+    Examples
+    --------
+    >>> source = "if x:\n    def f(): pass\nclass A:\n    def g(self): pass\n"
+    >>> root = parse_source(source, "python")
+    >>> found = find_definitions(root, LANGUAGES["python"].definitions)
+    >>> [one.type for one in found]
+    ['function_definition', 'class_definition']
+    """
+    found, waiting = [], node.named_children[::-1]
+    while waiting:
+        node = waiting.pop()
+        if node.type in types:
+            found.append(node)
+        else:
+            waiting += node.named_children[::-1]
+    return found
+
+
+def definition_of(node: tree_sitter.Node) -> tree_sitter.Node:
+    """Return what decorators stand above, or the node itself."""
+    return node.child_by_field_name("definition") or node
+
+
+def name_of(node: tree_sitter.Node) -> str:
+    """Return what a definition defines: its name, or else that of the first thing in it."""
+    inner: tree_sitter.Node | None = node
+    while inner is not None:
+        if name := inner.child_by_field_name("name"):
+            return _text(name)
+        inner = next((child for child in inner.named_children if child.type != "comment"), None)
+    return ""
+
+
+def bases_of(node: tree_sitter.Node) -> str | None:
+    """Return the base classes of a Python class as they are written, without keyword arguments."""
+    given = node.child_by_field_name("superclasses")
+    left_out = ("keyword_argument", "dictionary_splat", "list_splat", "comment")
+    children = [] if given is None else given.named_children
+    bases = [" ".join(_text(one).split()) for one in children if one.type not in left_out]
+    return ", ".join(bases) or None
+
+
+def receiver_of(node: tree_sitter.Node) -> str | None:
+    """Return the type that a Go method belongs to, without its pointer and type parameters."""
+    receiver = node.child_by_field_name("receiver")
+    found = re.search(r"(\w+)\s*(?:\[.*\])?,?\s*\)$", _text(receiver)) if receiver else None
+    return found[1] if found else None
+
+
+def _text(node: tree_sitter.Node) -> str:
+    return (node.text or b"").decode("utf-8", "replace")

@@ -1,0 +1,481 @@
+"""The code splitter: its laws, cases worked by hand, and Python's own parser as the judge."""
+
+import ast
+import asyncio
+import email
+import json
+import unittest
+import warnings
+from itertools import accumulate, pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from course_lib.errors import InputError
+from course_lib.loader import languages
+from course_lib.loader.code import LANGUAGES, CodeSpan, parse_code, split_code
+from course_lib.records import Chunk, Document
+
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+KINDS = {"function", "class", "method", "type", "module", "block"}
+WORDS = [
+    "\n", "\n", "\n\n", "\r\n", "    ", "\t", " ", "def f(", "):", "class A", "(B)", "async ",
+    "@d", "#", "//", "/*", "*/", "`", '"""', "'''", '"', "'", "\\", "func F", "func (r *T) M(",
+    "type T struct {", "var x = ", "const (", "import ", "package p", "{", "}", "(", ")", "[",
+    "]", "f() {", "function g {", "<<EOF", "<<-'X'", "EOF\n", "X\n", "if x", "fi", "else:", "$(",
+    "x = 1", "word", "é\U0001f600", "\ufeff", "\x00", "\f", "\u2028", ": ", "return",
+]  # fmt: skip
+sources = st.one_of(
+    st.text(max_size=80),
+    st.lists(st.sampled_from(WORDS), max_size=60).map("".join),
+    st.builds(
+        lambda words, times: "".join(words) * times,
+        st.lists(st.sampled_from(WORDS), max_size=6),
+        st.integers(0, 40),
+    ),
+)
+sizes = st.one_of(
+    st.integers(1, 80).flatmap(lambda size: st.tuples(st.just(size), st.integers(0, size - 1))),
+    st.just((512, 64)),
+)
+
+
+def check_laws(text: str, spans: list[CodeSpan], size: int) -> None:
+    covered = bytearray(len(text))
+    for span in spans:
+        assert text[span.start : span.end] == span.text
+        assert span.text.strip()
+        assert len(span.header) + len(span.text) <= size
+        assert span.kind in KINDS
+        assert span.line_start == text.count("\n", 0, span.start) + 1
+        assert span.line_end == text.count("\n", 0, span.end) + 1
+        assert not span.header or span.header.endswith("\n")
+        covered[span.start : span.end] = b"\1" * (span.end - span.start)
+    for left, right in pairwise(spans):
+        assert left.start < right.start
+        assert left.end < right.end
+    assert all(covered[at] for at, character in enumerate(text) if not character.isspace())
+
+
+def test_definitions_nested_deep_are_no_error() -> None:
+    for line in ("class A:", "def f():", "if x:"):
+        text = "".join(" " * depth + line + "\n" for depth in range(200))
+        check_laws(text, split_code(text, "python"), 512)
+
+
+@pytest.mark.parametrize("language", sorted(LANGUAGES))
+@settings(max_examples=120)
+@given(text=sources, pair=sizes)
+@example(
+    text="class A:\n" + "".join(f"  def f{i}(self):\n    x\n\n" for i in range(9)), pair=(40, 9)
+)
+@example(text="class A:" * 3 + "\n", pair=(1, 0))
+@example(text="f() {\n" + "  cat <<EOF\n\n\nEOF\n" * 9 + "}\n", pair=(30, 10))
+def test_the_laws_hold_for_every_text(language: str, text: str, pair: tuple[int, int]) -> None:
+    size, overlap = pair
+    spans = split_code(text, language, size, overlap)
+    assert all(type(span) is CodeSpan for span in spans)
+    check_laws(text, spans, size)
+
+
+def test_an_empty_text_and_one_of_white_space_give_nothing() -> None:
+    for language in LANGUAGES:
+        for text in ("", "\n", " \t\r\n\n", "\f\n\u2028"):
+            assert split_code(text, language) == []
+
+
+def test_parts_of_what_is_too_large_share_whole_lines() -> None:
+    text = "def f(a):\n" + "".join(f"    call_number_{i:03d}(a)\n" for i in range(60))
+    spans = split_code(text, "python", 300, 60)
+    for left, right in pairwise(spans):
+        shared = text[right.start : left.end]
+        assert shared.count("call_number") == 2
+        assert text[right.start - 1] == "\n"
+    assert {span.header for span in spans[1:]} == {"def f(a):\n"}
+    assert spans[0].header == ""
+
+
+def test_parts_end_at_blank_lines_where_there_are_any() -> None:
+    block = "".join(f"    call_number_{i:03d}()\n" for i in range(5))
+    for line_end in ("\n", "\r\n"):
+        text = ("def f():\n" + "\n".join([block] * 6)).replace("\n", line_end)
+        for span in split_code(text, "python", 300, 0)[:-1]:
+            assert text[span.end :].startswith(line_end * 2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        ((1, "python"), TypeError),
+        (("", "cobol"), ValueError),
+        (("", "python", 0), ValueError),
+        (("", "python", 10, 10), ValueError),
+        (("", "python", "10"), TypeError),
+    ],
+)
+def test_wrong_arguments_are_errors(arguments: tuple[object, ...], error: type[Exception]) -> None:
+    with pytest.raises(error):
+        split_code(*arguments)  # type: ignore[arg-type]
+
+
+def document(name: str, content: str) -> Document:
+    return Document(Path(name), name, content)
+
+
+def test_records_hold_what_the_spans_hold() -> None:
+    text = "import os\n\n\nclass A(B):\n    x = 1\n\n    def f(self):\n        return os.sep\n"
+    chunks = parse_code(
+        document("src/a.py", text), chunk_size=60, chunk_overlap=0, repo_slug="r", branch="main"
+    )
+    assert [(c.kind, c.name, c.class_name, c.extends) for c in chunks] == [
+        ("module", "a.py", None, None),
+        ("class", "A", "A", "B"),
+        ("method", "f", "A", None),
+    ]
+    last = chunks[-1]
+    assert last.custom_meta == {
+        "branch": "main",
+        "header": "class A(B):\n",
+        "chunkIndex": 2,
+        "charStart": text.index("    def"),
+        "charEnd": len(text) - 1,
+    }
+    assert (last.line_start, last.line_end) == (7, 8)
+    assert last.content == "    def f(self):\n        return os.sep"
+    assert (last.parser_id, last.parser_version) == ("python", "2.0.0")
+    assert (last.source_path, last.repo_slug) == ("src/a.py", "r")
+    assert "header" not in chunks[0].custom_meta
+    assert [Chunk.model_validate_json(chunk.to_json()) for chunk in chunks] == chunks
+
+
+def test_an_unknown_extension_is_an_error_that_says_what_to_do() -> None:
+    with pytest.raises(InputError, match=r"a\.rs has an extension") as caught:
+        parse_code(document("a.rs", "fn main() {}"))
+    assert "language=" in caught.value.hint
+
+
+def shape(text: str, size: int = 512, language: str = "python") -> list[tuple[str, str, str]]:
+    return [(s.kind, s.name, s.text) for s in split_code(text, language, size, 0)]
+
+
+def names(text: str, size: int = 512, language: str = "python") -> list[tuple[str, str]]:
+    return [(kind, name) for kind, name, _ in shape(text, size, language)]
+
+
+def test_docstring_and_imports_are_one_piece_and_definitions_one_each() -> None:
+    text = (
+        '#!/usr/bin/env python\n"""Doc."""\n\nimport os\nfrom a import (\n    b,\n)\n\n'
+        "X = 1\n\n\ndef f():\n    pass\n\n\nclass A:\n    pass\n"
+    )
+    assert shape(text) == [
+        (
+            "module",
+            "",
+            '#!/usr/bin/env python\n"""Doc."""\n\nimport os\nfrom a import (\n    b,\n)',
+        ),
+        ("block", "X", "X = 1"),
+        ("function", "f", "def f():\n    pass"),
+        ("class", "A", "class A:\n    pass"),
+    ]
+
+
+def test_decorators_and_comments_directly_above_stay_with_their_definition() -> None:
+    text = (
+        "def a():\n    pass\n\n# Not about b.\n\nx = 1  # about x\n@one\n"
+        "@two(\n    1,\n)\n# really\nasync def b():\n    pass\n# c\n@three\nclass C:\n    pass\n"
+    )
+    assert shape(text) == [
+        ("function", "a", "def a():\n    pass"),
+        ("block", "x", "# Not about b.\n\nx = 1  # about x"),
+        ("function", "b", "@one\n@two(\n    1,\n)\n# really\nasync def b():\n    pass"),
+        ("class", "C", "# c\n@three\nclass C:\n    pass"),
+    ]
+
+
+def test_a_class_that_is_too_large_is_split_by_method_under_its_signature() -> None:
+    method = "    # About.\n    @property\n    def m{}(self):\n        return {}\n\n"
+    text = (
+        'class A(\n    B, c.D[int, str], metaclass=M\n):\n    """Doc."""\n\n    x = 1\n\n'
+        + method.format(1, 1)
+        + "    y = 2\n    z = 3\n\n"
+        + method.format(2, 2)
+        + "    class Inner:\n        def deep(self):\n            return 'some text'\n\n"
+        + "        def deeper(self):\n            return 'more text to fill this'\n"
+    )
+    spans = split_code(text, "python", 120, 0)
+    head = "class A(\n    B, c.D[int, str], metaclass=M\n):\n"
+    assert [(s.kind, s.name, s.class_name, s.extends, s.header) for s in spans] == [
+        ("class", "A", "A", "B, c.D[int, str]", ""),
+        ("method", "m1", "A", None, head),
+        ("class", "A", "A", "B, c.D[int, str]", head),
+        ("method", "m2", "A", None, head),
+        ("class", "Inner", "A.Inner", None, head),
+        ("method", "deep", "A.Inner", None, head + "    class Inner:\n"),
+        ("method", "deeper", "A.Inner", None, "    class Inner:\n"),  # there is no room for more
+    ]
+
+
+def test_definitions_in_a_condition_are_pieces_where_it_is_too_large() -> None:
+    text = (
+        "if sys.platform == 'win32':\n    def f():\n        return 'one thing'\n\n"
+        "    def g():\n        return 'other'\nelse:\n    def f():\n        return 'elsewhere'\n"
+    )
+    assert names(text) == [("block", "if sys.platform == 'win32':")]
+    assert [name for _, name in names(text, 80)] == [
+        "if sys.platform == 'win32':", "f", "g", "if sys.platform == 'win32':", "f",
+    ]  # fmt: skip
+
+
+def test_what_is_wrong_with_one_definition_harms_no_other() -> None:
+    text = (
+        "import os\n\n\ndef a():\n    return (\n\n\nclass B:\n    def c(self):\n        pass\n\n\n"
+        "def d(:\n    {{ name }}\n\n\nasync def e():\n    pass\n"
+    )
+    assert names(text) == [
+        ("module", ""),
+        ("block", "a"),
+        ("class", "B"),
+        ("function", "d"),
+        ("function", "e"),
+    ]
+
+
+def test_what_takes_too_long_to_parse_is_split_by_its_looks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(languages, "TIMEOUT_SECONDS", 0.0)
+    text = "import os\n\n" + "".join(f"def f{i}():\n    return [{i}]\n\n\n" for i in range(3_000))
+    spans = split_code(text, "python")
+    check_laws(text, spans, 512)
+    assert len(spans) == 3_001
+
+
+@pytest.mark.parametrize("indent", ["\t", "  ", "        "])
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_python_2_tabs_and_crlf_are_split_like_any_other(indent: str, line_end: str) -> None:
+    text = (
+        "import os\nclass A:\n>def f(self):\n>>print 'x', `y`\n>>exec 'a' in b\n"
+        ">def g(self, (a, b)):\n>>raise E, 'x'\ndef h():\n>pass\n"
+    )
+    text = text.replace(">", indent).replace("\n", line_end)
+    assert names(text, 60 + 6 * len(indent)) == [
+        ("module", ""),
+        ("class", "A"),
+        ("method", "f"),
+        ("method", "g"),
+        ("function", "h"),
+    ]
+
+
+def test_what_looks_like_a_definition_in_a_string_is_none() -> None:
+    text = (
+        'a = """\ndef no():\n    pass\n"""\nb = \'\'\'\nclass No:\n    x = """\n\'\'\'\n'
+        "c = 'it is \"\"\" quoted'\nd = \"\\\n\\\ndef no(): pass\"  # '''\n"
+        'def yes():\n    r"""\ndef no():\n\\"""\n    """\n    return 1\n'
+    )
+    assert names(text) == [("block", "a"), ("function", "yes")]
+    assert split_code(text, "python")[-1].text.endswith("return 1")
+
+
+def definitions(text: str) -> list[tuple[Definition, int, int, bool]]:
+    """Return what Python's own parser finds, each from its first decorator, and if at the top."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        tree = ast.parse(text)
+    lines = text.split("\n")
+    starts = [0, *accumulate(len(line) + 1 for line in lines)]
+    found: list[tuple[Definition, int, int, bool]] = []
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            first = min([node.lineno, *(item.lineno for item in node.decorator_list)]) - 1
+            last = (node.end_lineno or 1) - 1
+            behind = len(lines[last].encode()[: node.end_col_offset].decode())
+            start = starts[first] + node.col_offset
+            found.append((node, start, starts[last] + behind, node in tree.body))
+    return found
+
+
+def test_real_packages_agree_with_pythons_own_parser() -> None:
+    folders = [Path(str(module.__file__)).parent for module in (asyncio, email, json, unittest)]
+    count = whole = top = top_whole = 0
+    for path in (path for folder in folders for path in sorted(folder.rglob("*.py"))):
+        text = path.read_text(encoding="utf-8")
+        spans = split_code(text, "python", 512, 64)
+        for node, start, end, at_top in definitions(text):
+            holder = next((s for s in spans if s.start <= start and end <= s.end), None)
+            if at_top:
+                # Every definition has a span of its own kind and name that begins with it.
+                own = next(s for s in spans if s.start <= start < s.end and s.name == node.name)
+                assert own.kind == ("class" if isinstance(node, ast.ClassDef) else "function")
+                assert not text[own.start : start].strip() or own.text.startswith("#")
+            if end - start <= 512:
+                count += 1
+                whole += holder is not None
+                top += at_top
+                top_whole += at_top and holder is not None
+                if at_top and holder:
+                    # Nothing but the comments above it is in the span.
+                    assert text[end : holder.end].lstrip(" \t")[:1] in {"", "#", ";", "\n"}
+            elif isinstance(node, ast.ClassDef) and at_top:
+                check_methods(node, [s for s in spans if start < s.end <= end])
+    assert count > 1000 and top > 100
+    assert top_whole == top
+    assert whole >= 0.99 * count
+
+
+def check_methods(node: ast.ClassDef, spans: list[CodeSpan]) -> None:
+    """Hold the pieces of a large class against what the parser says of it."""
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+    found = {s.name for s in spans if s.kind == "method" and s.class_name == node.name}
+    assert found == {item.name for item in node.body if isinstance(item, functions)}
+    [first, *_] = [s for s in spans if s.kind == "class" and s.class_name == node.name]
+    bases = ", ".join(ast.unparse(base) for base in node.bases)
+    assert (first.extends or "").replace('"', "'") == bases
+
+
+def test_comments_that_make_a_definition_too_large_are_a_piece_of_their_own() -> None:
+    text = "# long comment\n" * 5 + "@a\ndef f():\n    return 1\n"
+    *above, last = shape(text, 40)
+    assert last == ("function", "f", "@a\ndef f():\n    return 1")
+    assert {kind for kind, _, _ in above} == {"block"}
+
+
+GO = """// Copyright.
+
+//go:build linux
+
+// Package p does.
+package p
+
+import (
+\t"fmt"
+)
+
+/*
+#include <x.h>
+*/
+import "C"
+
+// Limits of it.
+const (
+\t// A is one.
+\tA = iota
+\tB
+)
+
+var text = `
+func no() {
+}
+type No struct{}
+`
+
+// T holds.
+//
+// And more.
+type T struct {
+\ta int
+}
+
+/* Get gets,
+   func no() {
+*/
+func (t *T) Get(f func(a int) string) (int, error) {
+\tvar x = '{'
+\ttype local struct{}
+\treturn t.a, nil
+}
+
+func Map[K any](m map[K]int) []K { return nil }
+func (List[T]) Len() int { return 0 }
+
+type (
+\tOne int
+\tTwo string
+)
+"""
+
+
+def test_each_declaration_of_go_is_a_piece_with_its_comments() -> None:
+    spans = split_code(GO, "go")
+    assert [(s.kind, s.name, s.class_name) for s in spans] == [
+        ("module", "", None),
+        ("block", "A", None),
+        ("block", "text", None),
+        ("type", "T", None),
+        ("method", "Get", "T"),
+        ("function", "Map", None),
+        ("method", "Len", "List"),
+        ("type", "One", None),
+    ]
+    assert spans[4].text.startswith("/* Get gets,")
+
+
+SHELL = """#!/usr/bin/env bash
+# Deploys it.
+
+set -euo pipefail
+NAME=x
+
+# Say it.
+log() {
+  echo "$*" >&2
+
+  echo '}'
+}
+function build {
+  cat <<-EOF
+	a
+
+	}
+	EOF
+  sed 's/#{/}/' <<< "$x"
+}
+
+one() { echo 1; }
+two () (
+  cd x
+)
+
+for f in *; do
+  log "$f"
+
+  build
+done
+
+cat > file <<'END' && echo "it's"
+no() {
+
+  $x
+}
+END
+
+awk '
+BEGIN { x = 1 }
+
+function no() {
+}
+'
+
+export PATH="$(cat <<EOF
+a "quoted" b
+
+it's
+EOF
+)"
+
+main "$@"  # it's the end
+"""
+
+
+def test_functions_of_a_script_are_pieces_and_the_rest_is_packed() -> None:
+    assert names(SHELL, language="shell") == [
+        ("block", "set -euo pipefail"),
+        ("function", "log"),
+        ("function", "build"),
+        ("function", "one"),
+        ("function", "two"),
+        ("block", "for f in *; do"),
+    ]
