@@ -110,7 +110,7 @@ def split_text(
         Most characters in a span.
     chunk_overlap
         Characters that neighbouring spans share; one fewer where the overlap would begin inside a
-        CRLF pair that need not be cut (see Notes).
+        CRLF pair.
     separators
         From the strongest boundary to the weakest. Where none lies in reach, the cut is at the
         size, with or without ``""`` in the list.

@@ -60,7 +60,7 @@ def test_the_laws_hold_for_every_text(
             assert not inside_crlf(text, right.start)
         if snap_to_words:
             assert shared <= overlap
-        elif size - overlap >= 3 and inside_crlf(text, left.end - overlap):
+        elif overlap and inside_crlf(text, left.end - overlap):
             assert shared == overlap - 1
         else:
             assert shared == overlap
