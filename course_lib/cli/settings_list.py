@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from pydantic_settings import BaseSettings
 
 from course_lib.settings import Settings, project_root, settings
 
@@ -105,19 +106,24 @@ def setting_rows() -> list[Row]:
         If a setting has a value that cannot be used.
     """
     now = settings()
-    rows = []
-    for item in fields(Settings):
-        name, is_secret = item.metadata["alias"], item.metadata["secret"]
-        rows.append(
-            Row(
-                name,
-                _written(item.default),
-                _shown(name, getattr(now, item.name), is_secret),
-                now.origins.get(name, "default"),
-                item.metadata["description"],
-            )
+    rows = [
+        Row(
+            str(item.alias),
+            _written(item.default),
+            _shown(str(item.alias), getattr(now, name), is_secret=not item.repr),
+            _origin(now, name, {str(item.alias)}),
+            str(item.description),
         )
+        for name, item in Settings.model_fields.items()
+    ]
     return [*rows, *_github_rows(), *_place_rows()]
+
+
+def _origin(given: BaseSettings, name: str, aliases: set[str]) -> str:
+    """Return where a field's value comes from; `aliases` are its names in the environment."""
+    if name not in given.model_fields_set:
+        return "default"
+    return "environment" if aliases & {key.upper() for key in os.environ} else ".env"
 
 
 def example_text() -> str:
@@ -133,8 +139,7 @@ def example_text() -> str:
     from course_lib.loader.github.settings import GitHubSettings
 
     declared = [
-        (item.metadata["alias"], item.default, item.metadata["description"])
-        for item in fields(Settings)
+        (str(item.alias), item.default, item.description) for item in Settings.model_fields.values()
     ]
     for github in GitHubSettings.model_fields.values():
         default = github.default if isinstance(github.default, str) else None
@@ -169,16 +174,11 @@ def _github_rows() -> Iterator[Row]:
         alias = item.alias or _TOKEN
         value = getattr(given, name)
         is_secret = not isinstance(value, str)
-        origin = "default"
-        if name in given.model_fields_set:
-            names = {alias, *_OTHER_NAMES.get(alias, ())}
-            in_environment = names & {key.upper() for key in os.environ}
-            origin = "environment" if in_environment else ".env"
         yield Row(
             alias,
             "" if is_secret else str(item.default),
             _shown(alias, value.get_secret_value() if is_secret else value, is_secret),
-            origin,
+            _origin(given, name, {alias, *_OTHER_NAMES.get(alias, ())}),
             str(item.description),
         )
 

@@ -241,7 +241,7 @@ class EmbeddingClient:
 
 def _model_of(backend: BackendName) -> str:
     """Return the model that the settings name; a server has none of the course's own."""
-    if backend == "openai" and "RAG_EMBED_MODEL" not in settings().origins:
+    if backend == "openai" and "embed_model" not in settings().model_fields_set:
         from course_lib.embedder.openai_backend import DEFAULT_MODEL
 
         return DEFAULT_MODEL

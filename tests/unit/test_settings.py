@@ -1,7 +1,5 @@
 """Settings: where they come from, which comes first, and what is said about a wrong one."""
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -75,18 +73,3 @@ def test_a_file_that_is_not_utf8_is_named(root: Path) -> None:
     (root / ".env").write_bytes(b"RAG_TENANT=caf\xe9\n")
     with pytest.raises(InputError, match=r"\.env is not UTF-8"):
         settings()
-
-
-def test_where_nothing_can_be_wrong_nothing_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DATABASE_URL", "x")
-    monkeypatch.setenv("COURSE_STATE", "x")
-    program = """
-import sys
-from course_lib.records import SearchResult, Span
-from course_lib.settings import settings
-settings()
-assert not {"pydantic", "pydantic_settings", "dotenv"} & set(sys.modules)
-from course_lib.records import Chunk
-assert "pydantic" in sys.modules
-"""
-    subprocess.run([sys.executable, "-c", program], check=True)
