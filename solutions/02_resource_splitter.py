@@ -285,8 +285,8 @@ lab.show.bars(times, "From text to identities", "ms")
 
 # %% [markdown]
 # Which was quickest on your machine? PyYAML has done more by then: it has all the values. If identities are all you want, you do
-# not need them. `split_resources` ("both") asks the parser about a few documents, and gives your function no more than the head of
-# all others: the longer the file, the more that saves.
+# not need them. `split_resources` ("both") looks for the head first, asks the parser about a few documents, and gives your function
+# no more than the head of all others. Looking twice takes time, and in long files it saves more than it takes.
 #
 # ## Too long for one piece
 #
@@ -371,7 +371,7 @@ lab.check("2.3", next_cut)
 lab.hint("2.3")
 
 # %% [markdown] tags=["solution"]
-# `min` returns the first of equals, so going through the lines backwards gives the last. `takewhile` stops at the first line out of
+# `min` returns the first of equals, so going through the lines backwards gives the last. The loop breaks at the first line out of
 # reach, since a file may have thousands. The line at the end needs no case of its own: nothing is shallower than −1, so rule 1 ends
 # the last piece there.
 
@@ -556,8 +556,9 @@ for number, files in ((1, documents), (4, four)):
 
 # %% [markdown]
 # Did you expect that? With one definition the policy *costs* recall: the questions about the depths of the schema have no answer
-# any more. And four whole schemas find no less than four without. What the policy surely buys is an index of less than half the
-# size. So it is a trade: with one definition you may well keep the schema (`full_schemas=True`), with dozens measure again.
+# any more. With four, whole schemas find no more than without: their pieces stand in the way of others. What the policy surely buys
+# is an index of less than half the size. So it is a trade: with one definition you may well keep the schema (`full_schemas=True`),
+# with dozens measure again.
 #
 # ## Measure: found, and with its owner?
 #

@@ -183,7 +183,8 @@ class _Cutter:
     def _part(self, piece: ResourcePiece, start: int, room: int) -> ResourcePiece:
         end = piece.end
         if end - start > room:
-            end = find_cut(self.text, start, start + room, start)
+            # No cut in the first half: a key would be left without its value.
+            end = find_cut(self.text, start, start + room, start + room // 2)
         return self._piece(start, min(keep_crlf(self.text, end), piece.end), piece.path)
 
     def _header(self, path: str) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
 from os.path import commonprefix
 from typing import NamedTuple
 
@@ -148,7 +147,7 @@ def next_cut(lines: Sequence[Line], at: int, limit: int) -> int:
     Parameters
     ----------
     lines
-        Of type Line (each has `start`, `depth`, `first` and `path`), in the order of the text. The
+        `Line` records (each has `start`, `depth`, `first` and `path`), in the order of the text. The
         last one is the end of the resource and has depth -1.
     at
         The number of the line with which the piece begins; never that of the last one.
@@ -161,9 +160,12 @@ def next_cut(lines: Sequence[Line], at: int, limit: int) -> int:
         The number of a line after `at`. It starts at `limit` or before, unless there is none that
         does, or none of them may be cut at: then it is `at + 1`.
     """
-    within = list(takewhile(lambda i: lines[i].start <= limit, range(at + 1, len(lines))))
-    for i in within:
+    boundaries = []
+    for i in range(at + 1, len(lines)):
+        if lines[i].start > limit:
+            break
         if lines[i].depth < lines[at].depth:
             return i
-    boundaries = [i for i in reversed(within) if not lines[i].first]
-    return min(boundaries, key=lambda i: lines[i].depth, default=at + 1)
+        if not lines[i].first:
+            boundaries.append(i)
+    return min(reversed(boundaries), key=lambda i: lines[i].depth, default=at + 1)

@@ -123,7 +123,7 @@ def _read(document, *, column=None, resets=True, nested=False, spot="metadata"):
         if key is None:
             continue
         if key.column == 0:
-            own.setdefault(key.name, key.value)
+            own[key.name] = key.value
             if resets or key.name == spot:
                 inside, first = key.name, 0
         elif inside == spot:
