@@ -6,7 +6,7 @@
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
-# | find the resources of a YAML file, and say who they are, without a parser · cut a large one along its indentation · give each piece a header, and say what it is worth | `loader/kubernetes.py`, `loader/resource_chunks.py` | 55 min | a little `re` |
+# | find the resources of a YAML file, and say who they are, without a parser · cut a large one along its indentation · give each piece a header, and say what it is worth | `loader/kubernetes.py`, `loader/resource_identity.py`, `loader/yaml_lines.py`, `loader/resource_chunks.py` | 55 min | a little `re` |
 
 # %% tags=["parameters"]
 data_dir = "data/manifests"
@@ -132,40 +132,8 @@ print("the referee:", sum(part is not None for part in yaml.safe_load_all(stream
 # split_stream("---\n# nothing\n--- {b: 2}")  →  [Span(17, 24, " {b: 2}")]
 # ```
 
-
 # %% exercise="2.1"
-def split_stream(text):
-    """Return the documents of a YAML stream that are not empty.
-
-    Parameters
-    ----------
-    text
-        One file. Its lines end with a line feed, or with CRLF; no other character ends a line.
-
-    Returns
-    -------
-    list of Span
-        In order. What is before the first separator is a document, and so is what is after the last
-        one. Left out are those in which every line is blank or a comment (its first character that
-        is no white space is a `#`).
-
-    Examples
-    --------
-    >>> split_stream("")
-    []
-    """
-    ### BEGIN SOLUTION
-    marks = list(re.finditer(r"^---(?=\s|\Z)", text, re.MULTILINE))
-    begins = [0, *(mark.end() for mark in marks)]
-    ends = [*(mark.start() for mark in marks), len(text)]
-    spans = []
-    for begin, end in zip(begins, ends, strict=True):
-        lines = [line.strip() for line in text[begin:end].split("\n")]
-        if any(line and not line.startswith("#") for line in lines):
-            spans.append(Span(begin, end, text[begin:end]))
-    return spans
-    ### END SOLUTION
-
+from course_lib.loader.kubernetes import split_stream
 
 # %%
 lab.check("2.1", split_stream)
@@ -199,7 +167,7 @@ for name in sorted(documents.keys() - refused):
 
 
 # %% tags=["nbval-check-output"]
-from course_lib.teaching.lab.manifests import parsed_identity, read_key
+from course_lib.teaching.lab.manifests import parsed_identity
 
 
 def first(key, document):
@@ -223,7 +191,8 @@ for key in ("name", "namespace"):
 #
 # Write `read_identity` for documents in YAML's usual style, one key a line. Only two places count: keys in column 0, and the direct
 # children of a `metadata:` in column 0. These all begin in one column, that of the first of them; what is deeper belongs to one of
-# *them*. And `metadata:` ends with the next key in column 0.
+# *them*. And `metadata:` ends with the next key in column 0. Of a key that comes twice, as in the branches of a template, the first
+# counts.
 #
 # `read_key` is imported for you. It gives None for a line that opens no key: an item, a comment, text.
 #
@@ -241,48 +210,7 @@ for key in ("name", "namespace"):
 # ```
 
 # %% exercise="2.2"
-from course_lib.loader.resource_identity import Identity
-
-
-def read_identity(document):
-    r"""Return who a resource says it is, by looking at its lines.
-
-    Parameters
-    ----------
-    document
-        The text of one document. Its keys may come in any order, and `metadata` may be indented by
-        any number of spaces.
-
-    Returns
-    -------
-    Identity
-        Its fields are `kind`, `name`, `namespace` and `api_version`, in this order: the values as
-        `read_key` gives them, None for what is not there. `kind` and `apiVersion` are keys in
-        column 0, `name` and `namespace` are direct children of a `metadata` in column 0.
-
-    Examples
-    --------
-    >>> read_identity("namespace: shop\nmetadata:\n    name: web\n")
-    Identity(kind=None, name='web', namespace=None, api_version=None)
-    """
-    ### BEGIN SOLUTION
-    own, children = {}, {}
-    inside, column = "", 0
-    for line in document.splitlines():
-        key = read_key(line)
-        if key is None:
-            continue
-        if key.column == 0:
-            own[key.name] = key.value
-            inside, column = key.name, 0
-        elif inside == "metadata":
-            column = column or key.column
-            if key.column == column:
-                children[key.name] = key.value
-    names = children.get("name"), children.get("namespace")
-    return Identity(own.get("kind"), *names, own.get("apiVersion"))
-    ### END SOLUTION
-
+from course_lib.loader.resource_identity import read_identity
 
 # %%
 lab.check("2.2", read_identity)
@@ -302,8 +230,20 @@ for name, own, who in differ:
     print(f"  {name}: {own[:2]}, and it is {who[:2]}")
 
 # %% [markdown]
-# What is left is JSON, quoted keys, a name in a [block scalar](../labs/GLOSSARY.md#block-scalar): YAML has many ways to write one
-# thing. The course's `split_resources` hands those few to a parser, and takes a `List` apart. Now those that the referee refuses:
+# What is left is braces, as in JSON, and a name in a [block scalar](../labs/GLOSSARY.md#block-scalar): YAML has many ways to write
+# one thing. How can a program know that your function is wrong about a document? It asks whether every line, to the end of the
+# `metadata`, is blank, a comment, or a key with a simple value. `usual_head` gives these lines, or None where one is anything else.
+
+# %% tags=["nbval-check-output"]
+from course_lib.loader.resource_identity import usual_head
+
+unsure = [(name, text) for name, text, _ in read if usual_head(text) is None]
+missed = [name for name, text, who in read if read_identity(text) != who and usual_head(text)]
+print(f"unsure about {len(unsure)} of {len(read)} documents; wrong about the others: {len(missed)}")
+
+# %% [markdown]
+# `split_resources`, with which `course split` and `course ingest` begin, calls your two functions, and a parser for the few
+# documents without a usual head. It also takes a `List` apart. And where the parser refuses? Then your function is asked again:
 #
 # > **Predict.** `odd/broken.yaml` holds four documents, one with the scars of a merge. How many identities do you get?
 
@@ -316,7 +256,7 @@ for name in refused:
 # %% [markdown]
 # All four, and the templates too. You never asked whether the file is right, only where the name is.
 #
-# And what does it cost? A parser builds everything; you look at a few lines.
+# And what does it cost? A parser builds everything; you look at lines.
 #
 # > **Predict.** How many times as fast as PyYAML's parser, which is written in C, is your Python?
 
@@ -338,14 +278,15 @@ def yours(content):
 
 times = {}
 for what, files in {"all files": documents, "the longest file": ["crds/trainingruns.yaml"]}.items():
-    for who, work in {"PyYAML": parse, "yours": yours, "the course's": split_resources}.items():
+    for who, work in {"PyYAML": parse, "yours": yours, "both": split_resources}.items():
         best = [min(seconds(work, documents[name]) for _ in range(5)) for name in files]
         times[f"{what}, {who}"] = 1_000 * sum(best)
 lab.show.bars(times, "From text to identities", "ms")
 
 # %% [markdown]
 # Which was quickest on your machine? PyYAML has done more by then: it has all the values. If identities are all you want, you do
-# not need them. And the course's version looks at even fewer lines than yours: those in column 0, and those of `metadata`.
+# not need them. `split_resources` ("both") looks for the head first, asks the parser about a few documents, and gives your function
+# no more than the head of all others. Looking twice takes time, and in long files it saves more than it takes.
 #
 # ## Too long for one piece
 #
@@ -372,7 +313,7 @@ lab.show.histogram([count for count, _ in counts], "2,000 characters", "word pie
 # twice its column, and one more for a list item, since items may be right below their key in the same column.
 
 # %%
-from course_lib.teaching.lab.manifests import Line, lines_of, shared_path
+from course_lib.loader.yaml_lines import Line, lines_of, shared_path
 
 small = """\
 spec:
@@ -420,36 +361,8 @@ lab.show.outline(small, lines)
 # next_cut(lines, 5, 69 + 20)   →  6    rule 3: line 6 is a first
 # ```
 
-
 # %% exercise="2.3"
-def next_cut(lines, at, limit):
-    """Return the number of the line before which a piece of a resource ends.
-
-    Parameters
-    ----------
-    lines
-        A list of Line (each has `start`, `depth`, `first` and `path`), in the order of the text. The
-        last one is the end of the resource and has depth -1.
-    at
-        The number of the line with which the piece begins; never that of the last one.
-    limit
-        The largest offset at which the piece may end.
-
-    Returns
-    -------
-    int
-        The number of a line after `at`. It starts at `limit` or before, unless there is none that
-        does, or none of them may be cut at: then it is `at + 1`.
-    """
-    ### BEGIN SOLUTION
-    within = [i for i in range(at + 1, len(lines)) if lines[i].start <= limit]
-    for i in within:
-        if lines[i].depth < lines[at].depth:
-            return i
-    boundaries = [i for i in reversed(within) if not lines[i].first]
-    return min(boundaries, key=lambda i: lines[i].depth, default=at + 1)
-    ### END SOLUTION
-
+from course_lib.loader.yaml_lines import next_cut
 
 # %%
 lab.check("2.3", next_cut)
@@ -458,8 +371,9 @@ lab.check("2.3", next_cut)
 lab.hint("2.3")
 
 # %% [markdown] tags=["solution"]
-# `min` returns the first of equals, so going through the lines backwards gives the last. The line at the end needs no case of its
-# own: nothing is shallower than −1, so rule 1 ends the last piece there.
+# `min` returns the first of equals, so going through the lines backwards gives the last. The loop breaks at the first line out of
+# reach, since a file may have thousands. The line at the end needs no case of its own: nothing is shallower than −1, so rule 1 ends
+# the last piece there.
 
 # %%
 next_cut = lab.use("next_cut")
@@ -509,28 +423,29 @@ lab.hint("2.4")
 # the header leaves. The way out: all lines of a piece share a path, and that path is never longer than the path of its first line.
 
 # %%
+from course_lib.loader.kubernetes import ResourceSpan
 from course_lib.loader.resource_chunks import ResourcePiece
 
 make_header = lab.use("make_header")
 
 
 def cut_document(name, text, span, most=700):
-    who, lines = read_identity(span.text), lines_of(text, span.start, span.end)
-    at = 0
+    resource = ResourceSpan(who := read_identity(span.text), span.start, span.end, span.start)
+    at, lines = 0, lines_of(text, span.start, span.end)
     while at < len(lines) - 1:
         start = lines[at].start
         room = most - len(make_header(who, name, lines[at].path))
         after = next_cut(lines, at, start + room)
         end, path = lines[after].start, shared_path(lines[at:after])
         header = make_header(who, name, path)
-        yield ResourcePiece(header + text[start:end], header, start, end, path, who)
+        yield ResourcePiece(header + text[start:end], header, start, end, path, resource)
         at = after
 
 
 name = "platform/base/forecast-api.yaml"
 pieces = [piece for span in split_stream(text) for piece in cut_document(name, text, span)]
-labels = [f"{piece.resource.kind} {piece.path}".strip() for piece in pieces]
-kinds = [piece.resource.kind for piece in pieces]
+kinds = [piece.resource.identity.kind for piece in pieces]
+labels = [f"{kind} {piece.path}".strip() for kind, piece in zip(kinds, pieces, strict=True)]
 lab.show.pieces(text, pieces, labels, groups=kinds, mark="memory: 3Gi")
 
 # %% [markdown]
@@ -641,8 +556,9 @@ for number, files in ((1, documents), (4, four)):
 
 # %% [markdown]
 # Did you expect that? With one definition the policy *costs* recall: the questions about the depths of the schema have no answer
-# any more. And four whole schemas find no less than four without. What the policy surely buys is an index of less than half the
-# size. So it is a trade: with one definition you may well keep the schema (`full_schemas=True`), with dozens measure again.
+# any more. With four, whole schemas find no more than without: their pieces stand in the way of others. What the policy surely buys
+# is an index of less than half the size. So it is a trade: with one definition you may well keep the schema (`full_schemas=True`),
+# with dozens measure again.
 #
 # ## Measure: found, and with its owner?
 #
@@ -668,7 +584,7 @@ splits = {
     ],
     "yours, no header": [passage(name, content, content) for name, content, _ in yours],
     "yours": [passage(*one) for one in yours],
-    "the course's": course_pieces(documents),
+    "course split": course_pieces(documents),
 }
 
 # %%
@@ -679,14 +595,17 @@ for what, passages in splits.items():
     row = f"{what:18} {len(passages):4} {measured[what].recall:9.2f}  {measured[what].mrr:4.2f}"
     print(f"{row}  {owned(passages):3} of {len(questions)}")
 
-own, other = measured["yours"], measured["the course's"]
-note = f"manifests: your pieces under headers (recall of the course's: {other.recall:.2f})"
+own, other = measured["yours"], measured["course split"]
+note = f"manifests: your pieces under headers (recall of course split: {other.recall:.2f})"
 lab.score(recall_at_5=own.recall, mrr=own.mrr, note=note)
 
 # %% [markdown]
 # Good cuts alone make it *worse*: the smaller the piece, the less it says about itself. It is the header that turns this around.
-# The course's version also opens Lists and knows flow style, and it leaves out the schema and its questions. (Labs 00 and 01 search
-# the Markdown documents, with other questions: their rows cannot be compared with this one.)
+#
+# `course split` is made of the same four functions: its `chunk_resources` has the loop that you saw in `cut_document`. It also opens
+# Lists, asks a parser about flow style, cuts a line that is too long, and leaves out the schema and its questions. And it joins
+# small neighbours into one piece, where no block ends between them: fewer pieces are encoded in less time. (Labs 00 and 01 search the
+# Markdown documents, with other questions: their rows cannot be compared with this one.)
 #
 # ## Three gigabytes, once more
 #
@@ -743,7 +662,7 @@ print(f"\n{searches['yours'](question)[0].text}")
 # Let a path say `containers[predictor]` in place of `containers[0]`, wherever an item has a `name`. Question 3 then has a better
 # answer. Do recall@5 and MRR move as well?
 #
-# To cut a file of your own with the course's version: `course split FILE.yaml`.
+# To cut a file of your own: `course split FILE.yaml`.
 #
 # **Next.** YAML shows by its indentation what belongs together, and so does code: [lab 03](../labs/03_code_splitters.ipynb). Or go
 # on to the vectors: [lab 04](../labs/04_embeddings.ipynb).

@@ -1,4 +1,4 @@
-"""What is kept of a custom resource definition: its text goes in, the ranges to index come out.
+"""What is kept of a custom resource definition: its lines go in, the lines to index come out.
 
 Nineteen twentieths of the manifests of a real platform are OpenAPI schemas, which repeat the same
 words thousands of times and would drown everything else. Kept are the head, the names, the versions
@@ -9,22 +9,35 @@ document and can be had on request.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from itertools import pairwise
 
-_SCHEMA = "openAPIV3Schema:"
-_REST = re.compile(r"[ \t]*(?:#[^\n]*)?\r?\n")
-_FIRST = re.compile(r"\n( +)(?=[^ \r\n#])")
-_EVERYWHERE = frozenset({"apiVersion", "kind", "metadata"})
-"""Properties that every schema has, with the same descriptions."""
+from course_lib.loader.yaml_lines import Line
+
+_IN_SCHEMA = re.compile(r"openAPIV3Schema[.\[].*")
+_DESCRIBED = re.compile(r"openAPIV3Schema(\.properties\.(?!apiVersion|kind|metadata)[\w$-]+)?")
+"""What may keep its description: apiVersion, kind and metadata have the same in each schema."""
 
 
-def without_schemas(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    r"""Return the ranges of a definition that are kept, in order.
+def without_schemas(lines: Sequence[Line]) -> list[list[Line]]:
+    r"""Return the lines of a definition that are kept, in runs without a gap.
 
     Of each ``openAPIV3Schema`` these are its own description and those of its properties (`spec`,
     `status` …).
 
+    Parameters
+    ----------
+    lines
+        What `lines_of` gave.
+
+    Returns
+    -------
+    list of list of Line
+        Each ends with a line that says where the run ends, with depth -1.
+
     Examples
     --------
+    >>> from course_lib.loader.yaml_lines import lines_of
     >>> crd = '''spec:
     ...   schema:
     ...     openAPIV3Schema:
@@ -36,7 +49,8 @@ def without_schemas(text: str, start: int, end: int) -> list[tuple[int, int]]:
     ...             a: {}
     ...   served: true
     ... '''
-    >>> print("".join(crd[start:end] for start, end in without_schemas(crd, 0, len(crd))), end="")
+    >>> runs = without_schemas(lines_of(crd, 0, len(crd)))
+    >>> print("".join(crd[run[0].start : run[-1].start] for run in runs), end="")
     spec:
       schema:
         openAPIV3Schema:
@@ -45,68 +59,22 @@ def without_schemas(text: str, start: int, end: int) -> list[tuple[int, int]]:
               description: What is wanted.
       served: true
     """
-    ranges: list[tuple[int, int]] = []
-    kept = start
-    at = start - 1
-    while (at := text.find(_SCHEMA, at + 1, end)) >= 0:
-        column = at - text.rfind("\n", 0, at) - 1
-        rest = _REST.match(text, at + len(_SCHEMA), end)
-        if at < kept or rest is None or not text[at - column : at].isspace():
-            continue
-        first = rest.end()
-        behind = re.compile(rf"\n {{0,{column}}}(?=[^ \r\n])").search(text, first - 1, end)
-        stop = behind.start() + 1 if behind else end
-        if stop <= first:
-            continue
-        _keep(ranges, kept, first)
-        for begin, finish in _descriptions(text, first, stop):
-            _keep(ranges, begin, finish)
-        kept = stop
-    _keep(ranges, kept, end)
-    return ranges
+    runs: list[list[Line]] = [[]]
+    for line, after in pairwise(lines):
+        if _is_kept(line.path, after.path):
+            runs[-1].append(line)
+        elif runs[-1]:
+            runs[-1].append(Line(line.start, -1, False, ""))
+            runs.append([])
+    return [*runs[:-1], [*runs[-1], lines[-1]]] if runs[-1] else runs[:-1]
 
 
-def _descriptions(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """Return the ranges of the descriptions of a schema and of its properties."""
-    found = []
-    for key, at, stop in _children(text, start, end):
-        if key == "description":
-            found.append((at, stop))
-        elif key == "properties":
-            for name, begin, finish in _children(text, _next_line(text, at, stop), stop):
-                if name not in _EVERYWHERE:
-                    found += _description(text, begin, finish)
-    return found
-
-
-def _description(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """Return the range of a property's description, with the property's name if that is above."""
-    first = _next_line(text, start, end)
-    for key, at, stop in _children(text, first, end):
-        if key == "description":
-            return [(start if at == first else at, stop)]
-    return []
-
-
-def _children(text: str, start: int, end: int) -> list[tuple[str, int, int]]:
-    """Return key, start and end of each block directly below a line that ends before `start`."""
-    child = _FIRST.search(text, start - 1, end)
-    if child is None:
-        return []
-    lines = re.compile(rf"\n {{{len(child[1])}}}([^ \r\n#:]+)")
-    found = [(match[1], match.start() + 1) for match in lines.finditer(text, start - 1, end)]
-    stops = [at for _, at in found[1:]] + [end] * bool(found)
-    return [(key, at, stop) for (key, at), stop in zip(found, stops, strict=True)]
-
-
-def _next_line(text: str, start: int, end: int) -> int:
-    newline = text.find("\n", start, end)
-    return newline + 1 if newline >= 0 else end
-
-
-def _keep(ranges: list[tuple[int, int]], start: int, end: int) -> None:
-    """Add a range; one that continues the last makes that longer."""
-    if ranges and ranges[-1][1] == start:
-        ranges[-1] = (ranges[-1][0], end)
-    elif start < end:
-        ranges.append((start, end))
+def _is_kept(path: str, following: str) -> bool:
+    """Tell whether the line with this path is kept, given the path of the line after it."""
+    schema = _IN_SCHEMA.search(path)
+    if schema is None:
+        return True
+    owner, found, _ = schema[0].partition(".description")
+    # The name of a property is kept with its description.
+    described = bool(found) or following.startswith(f"{path}.description")
+    return described and _DESCRIBED.fullmatch(owner) is not None

@@ -1,58 +1,96 @@
 """Kubernetes manifests: a YAML stream goes in, one span for each resource comes out.
 
-A span says who the resource is and where it lies, and copies nothing. Most documents are read by
-looking at the lines that begin at column 0; a parser is asked only about the odd ones.
+A span says who the resource is and where it is, and copies nothing. Most documents are read by
+their lines. A parser is asked about the unusual ones, and what no parser accepts (a Helm template,
+a broken file) is read by its lines again.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
-from course_lib.loader.resource_identity import (
-    Identity,
-    is_template,
-    read_node,
-    read_plainly,
-    read_roughly,
-)
-from course_lib.loader.yaml_documents import YamlDocument, find_documents
+from course_lib.loader.resource_identity import Identity, read_identity, read_key, usual_head
 from course_lib.loader.yaml_nodes import Node, parse_nodes
+from course_lib.records import Span
 
 
 @dataclass(frozen=True, slots=True)
 class ResourceSpan:
-    """A resource, and where it lies in the text.
+    """A resource, and where it is in the text.
 
     Attributes
     ----------
-    kind, name, namespace, api_version
-        As written (``name: 123`` is ``"123"``, a key without a value ``""``); None where the
-        document has no such key or its value is no scalar. `name` and `namespace` are those of
-        `metadata`.
+    identity
+        Who it is. A value is None where the document has no such key or it is no scalar.
     start, end
         ``text[start:end]`` are its lines, with the comments above it.
-    line_start, line_end
-        Its first and last line, counted from 1.
     body
-        Where the resource itself begins: behind comments, and in a List behind the item's dash.
+        Where the resource itself begins: at `start`, or in a List after the item's dash.
     """
 
-    kind: str | None
-    name: str | None
-    namespace: str | None
-    api_version: str | None
+    identity: Identity
     start: int
     end: int
-    line_start: int
-    line_end: int
     body: int
+
+
+_Found = tuple[Identity, int, int]
+"""Who a resource is, its start and its body; it ends where the next one starts."""
+
+
+def split_stream(text: str) -> list[Span]:
+    """Return the documents of a YAML stream that are not empty.
+
+    Parameters
+    ----------
+    text
+        One file. Its lines end with a line feed, or with CRLF; no other character ends a line.
+
+    Returns
+    -------
+    list of Span
+        In order. What is before the first separator is a document, and so is what is after the last
+        one. Left out are those in which every line is blank or a comment (its first character that
+        is no white space is a `#`).
+
+    Examples
+    --------
+    >>> split_stream("")
+    []
+    """
+    marks = list(re.finditer(r"^---(?=\s|\Z)", text, re.MULTILINE))
+    begins = [0, *(mark.end() for mark in marks)]
+    ends = [*(mark.start() for mark in marks), len(text)]
+    spans = []
+    for begin, end in zip(begins, ends, strict=True):
+        lines = [line.strip() for line in text[begin:end].split("\n")]
+        if any(line and not line.startswith("#") for line in lines):
+            spans.append(Span(begin, end, text[begin:end]))
+    return spans
+
+
+def usual_breaks(text: str) -> str:
+    r"""Return a text of the same length whose lines and documents end in the usual way.
+
+    YAML also ends lines with a carriage return alone, NEL, LS and PS, and documents with ``...``.
+    It has directives, too (``%YAML``, ``%TAG``). Line feeds, ``---`` and comments take their place.
+
+    Examples
+    --------
+    >>> usual_breaks("%YAML 1.1\r---\rkind: A\r...\r")
+    '#YAML 1.1\n---\nkind: A\n---\n'
+    """
+    text = re.sub("\r(?!\n)|[\x85\u2028\u2029]", "\n", text)
+    text = re.sub(r"^\.\.\.(?=\s|\Z)", "---", text, flags=re.MULTILINE)
+    return re.sub(r"^%(?=(?:YAML|TAG)[ \t])", "#", text, flags=re.MULTILINE)
 
 
 def split_resources(text: str) -> list[ResourceSpan]:
     r"""Find the resources of a YAML stream.
 
     Every document that is not empty gives a span, whatever it holds. A ``kind: List`` gives one for
-    each of its items instead: the lines of the List itself belong to the item behind them (those at
+    each of its items instead: the lines of the List itself belong to the item after them (those at
     its end to the last), so that no line is lost. Nothing is raised for text that is no YAML.
 
     Parameters
@@ -63,94 +101,108 @@ def split_resources(text: str) -> list[ResourceSpan]:
     Returns
     -------
     list of ResourceSpan
-        In order, not overlapping.
+        In order, not overlapping, without blank lines around them.
 
     Examples
     --------
     >>> stream = "kind: A\nmetadata: {name: one}\n---\n# two\nkind: B\nmetadata:\n  name: two\n"
-    >>> [(span.kind, span.name, span.line_start, span.line_end) for span in split_resources(stream)]
-    [('A', 'one', 1, 2), ('B', 'two', 4, 7)]
+    >>> [(span.identity.name, span.start, span.end) for span in split_resources(stream)]
+    [('one', 0, 30), ('two', 34, 70)]
     """
+    usual = usual_breaks(text.removeprefix("\ufeff"))
+    mark = len(text) - len(usual)
     spans: list[ResourceSpan] = []
-    line, counted = 1, 0
-    for document in find_documents(text):
-        for identity, start, end, body in identify(text, document):
-            if start > counted:
-                line += _breaks(text, counted, start, document.unusual)
-            behind = line + _breaks(text, start, end, document.unusual)
-            # The last line's own break, if it has one, ends it and begins no other.
-            last = behind - 1 if text[end - 1] in _BREAKS and behind > line else behind
-            spans.append(ResourceSpan(*identity, start, end, line, last, body))
-            line, counted = behind, end
+    for document in split_stream(usual):
+        first, end = _without_blank_lines(usual, document)
+        found = _resources_in(usual[first:end])
+        starts = [first, *(first + start for _, start, _ in found[1:]), end]
+        for (identity, _, body), start, stop in zip(found, starts, starts[1:], strict=False):
+            spans.append(ResourceSpan(identity, mark + start, mark + stop, mark + first + body))
     return spans
 
 
-def identify(text: str, document: YamlDocument) -> list[tuple[Identity, int, int, int]]:
-    """Return the identity, start, end and body of each resource in one document of a stream."""
-    identity = None if document.unusual else read_plainly(text, document)
-    if identity is not None:
-        return [(identity, document.start, document.end, document.content)]
-    source = text[document.source : document.end]
+_LEAD = re.compile(r"(?<=---)[ \t]+(?=\S)|(?:\s*\n)?")
+
+
+def _without_blank_lines(text: str, document: Span) -> tuple[int, int]:
+    """Return where the lines of a document begin and end; one may begin on its separator's line."""
+    lead = _LEAD.match(text, document.start, document.end)
+    last = document.start + len(document.text.rstrip())
+    return lead.end() if lead else document.start, text.find("\n", last) + 1 or document.end
+
+
+def _resources_in(document: str) -> list[_Found]:
+    """Return the resources of one document."""
+    head = usual_head(document)
+    if head is not None:
+        identity = read_identity(head)
+        if identity.kind != "List" and "" not in identity:
+            return [(identity, 0, 0)]
     try:
-        root = None if is_template(text, document) else parse_nodes(source)
+        root = parse_nodes(document)
         if root is not None:
-            identity = read_node(root, source)
-            if identity.kind != "List":
-                return [(identity, document.start, document.end, document.content)]
-            items = _items(root, source) or [(identity, 0, document.content - document.source)]
-            return _partition(document, document.source, items)
+            return _items(root, document) or [(_identity(root, document), 0, 0)]
     except ValueError:
         pass
-    rough = read_roughly(text[document.content : document.end])
-    return _partition(document, document.content, [(who, at, at) for who, at in rough])
+    return _branches(document)
 
 
-def _items(root: Node, source: str) -> list[tuple[Identity, int, int]]:
-    """Return the identity, the first offset and the body of each item, Lists in Lists opened."""
-    found: list[tuple[Identity, int, int]] = []
+def _identity(root: Node, text: str) -> Identity:
+    """Return what a parsed document says; a `ValueError` where a value is a Helm expression."""
+    entries = root.entries()
+    children = entries["metadata"].entries() if "metadata" in entries else {}
+    nodes = [entries.get("kind"), children.get("name"), children.get("namespace")]
+    nodes.append(entries.get("apiVersion"))
+    if any(node and node.kind == "mapping" and text.startswith("{{", node.start) for node in nodes):
+        raise ValueError("a template, which happens to be a mapping in a mapping")
+    return Identity(*(node.value if node and node.kind == "scalar" else None for node in nodes))
+
+
+def _items(root: Node, source: str) -> list[_Found]:
+    """Return the items of a List, Lists in Lists opened; none where an item is an alias."""
+    found: list[_Found] = []
     waiting = [root]
     last = -1
     while waiting:
         node = waiting.pop()
         if node.start <= last:
-            return []  # an alias to what stands elsewhere, or to what it stands in
+            return []  # an alias to what is elsewhere, or to what it is in
         last = node.start
-        identity = read_node(node, source)
+        identity = _identity(node, source)
         items = node.entries().get("items") if identity.kind == "List" else None
         if items is not None and items.kind == "sequence" and items.children:
             waiting += reversed(items.children)
             continue
-        found.append((identity, _item_start(source, node.start), node.start))
+        line = source.rfind("\n", 0, node.start) + 1
+        start = line if set(source[line : node.start]) <= set(" -") else node.start
+        found.append((identity, start, node.start))
     return found
 
 
-def _item_start(source: str, body: int) -> int:
-    """Return where the line of an item's dash begins, or the item where there is none."""
-    at = body
-    while at and source[at - 1] in " -":
-        at -= 1
-    dashed = source[at:body].lstrip().startswith("-")
-    return at if dashed and (at == 0 or source[at - 1] in "\r\n\x85\u2028\u2029") else body
+def _branches(document: str) -> list[_Found]:
+    """Return the resources of a text that no parser accepts, read line by line.
 
-
-def _partition(
-    document: YamlDocument, offset: int, items: list[tuple[Identity, int, int]]
-) -> list[tuple[Identity, int, int, int]]:
-    """Share a document out: what lies between two items belongs to the second one."""
-    starts = [document.start, *(offset + start for _, start, _ in items[1:])]
-    ends = [*starts[1:], document.end]
-    return [
-        (identity, start, end, offset + body)
-        for (identity, _, body), start, end in zip(items, starts, ends, strict=True)
-    ]
-
-
-_BREAKS = "\r\n\x85\u2028\u2029"
-
-
-def _breaks(text: str, start: int, end: int, unusual: bool) -> int:
-    count = text.count("\n", start, end)
-    if unusual:
-        count += text.count("\r", start, end) - text.count("\r\n", start, end)
-        count += sum(text.count(mark, start, end) for mark in "\x85\u2028\u2029")
-    return count
+    The least indented keys are a resource's own. Where `apiVersion` or `kind` comes again after
+    other keys, another resource begins (a branch of a template, or a separator is missing), with
+    the comments and template lines right above it.
+    """
+    lines = document.split("\n")
+    keys = filter(None, map(read_key, lines))
+    column = min((key.column for key in keys), default=0)
+    starts, seen, at, above = [0], set[str](), 0, 0
+    for line in lines:
+        key = read_key(line[column:])
+        if key and key.column == 0:
+            again = key.name in ("apiVersion", "kind") and "kind" in seen
+            if again and seen - {"apiVersion", "kind"}:
+                starts.append(above)
+                seen = set()
+            seen.add(key.name)
+        at += len(line) + 1
+        above = above if line.lstrip().startswith(("#", "{{")) else at
+    found: list[_Found] = []
+    for start, end in zip(starts, [*starts[1:], len(document)], strict=True):
+        own = "\n".join(line[column:] for line in document[start:end].split("\n"))
+        values = (value and value.lstrip("\"'") for value in read_identity(own))
+        found.append((Identity(*values), start, start))
+    return found

@@ -6,17 +6,19 @@ A record's content is an exact piece of the file; the header that is embedded wi
 
 from __future__ import annotations
 
-from bisect import bisect_right
+import re
+from bisect import bisect_left
 from collections.abc import Callable
 
 from pydantic import JsonValue
 
+from course_lib.loader.kubernetes import usual_breaks
 from course_lib.loader.resource_chunks import chunk_resources
 from course_lib.loader.word_pieces import fits_model
 from course_lib.records import Chunk, Document
 
 PARSER_ID = "kubernetes"
-PARSER_VERSION = "1.0.0"
+PARSER_VERSION = "2.0.0"
 CHUNK_CHARS = 700
 """Most characters of a record's header and content together."""
 
@@ -71,17 +73,16 @@ def parse_kubernetes(
     pieces = chunk_resources(
         text, max_chars, source_path=document.name, full_schemas=full_schemas, fits=fits
     )
-    line_starts = _line_starts(text) if len(pieces) > 1 else []
+    line_ends = [match.start() for match in re.finditer("\n", usual_breaks(text))]
     chunks: list[Chunk] = []
     for piece in pieces:
-        resource = piece.resource
+        identity = piece.resource.identity
         known: dict[str, JsonValue] = {
             "branch": branch,
-            "namespace": resource.namespace,
-            "apiVersion": resource.api_version,
+            "namespace": identity.namespace,
+            "apiVersion": identity.api_version,
             "path": piece.path,
         }
-        whole = not line_starts or (piece.start, piece.end) == (resource.start, resource.end)
         chunks.append(
             Chunk(
                 tenant_id=tenant_id,
@@ -93,18 +94,18 @@ def parse_kubernetes(
                 hash_inputs=["content", "customMeta", "sourcePath", "parserId", "parserVersion"],
                 parser_id=parser_id,
                 parser_version=PARSER_VERSION,
-                kind=_one_line(resource.kind) or "yaml",
-                name=_one_line(resource.name) or document.name.rsplit("/", 1)[-1],
-                line_start=resource.line_start if whole else _line(line_starts, piece.start),
-                line_end=resource.line_end if whole else _line(line_starts, piece.end - 1),
+                kind=_one_line(identity.kind) or "yaml",
+                name=_one_line(identity.name) or document.name.rsplit("/", 1)[-1],
+                line_start=bisect_left(line_ends, piece.start) + 1,
+                line_end=bisect_left(line_ends, piece.end - 1) + 1,
                 custom_meta={
                     **{name: value for name, value in known.items() if value},
                     "header": piece.header,
                     "chunkIndex": len(chunks),
                     "charStart": piece.start,
                     "charEnd": piece.end,
-                    "resourceStart": resource.start,
-                    "resourceEnd": resource.end,
+                    "resourceStart": piece.resource.start,
+                    "resourceEnd": piece.resource.end,
                 },
             )
         )
@@ -113,14 +114,3 @@ def parse_kubernetes(
 
 def _one_line(value: str | None) -> str:
     return " ".join((value or "").split())
-
-
-def _line_starts(text: str) -> list[int]:
-    starts, at = [0], 0
-    while (at := text.find("\n", at) + 1) > 0:
-        starts.append(at)
-    return starts
-
-
-def _line(starts: list[int], offset: int) -> int:
-    return bisect_right(starts, offset)

@@ -14,12 +14,11 @@ from typing import cast
 
 from pydantic import JsonValue
 
-from course_lib.loader.kubernetes_records import CHUNK_CHARS, parse_kubernetes
+from course_lib.loader.kubernetes_records import CHUNK_CHARS, PARSER_VERSION, parse_kubernetes
 from course_lib.loader.yaml_nodes import Node, parse_nodes
 from course_lib.records import Chunk, Document
 
 PARSER_ID = "kustomize"
-PARSER_VERSION = "1.0.0"
 
 _REMOTE = re.compile(
     r"[a-z+]+://|git@|[\w-]+(?:\.[\w-]+)*\.(?:com|org|io|net)[:/]|.*\?(?:ref|version)="

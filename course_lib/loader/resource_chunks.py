@@ -1,19 +1,20 @@
 """Resources to pieces: a manifest goes in, pieces that fit a size come out, each under a header.
 
 `limits: {cpu: 100m}` says nothing without its owner. A piece of a large resource therefore begins
-with a header that says whose it is and where inside the resource it lies.
+with a header that says whose it is and where inside the resource it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import posixpath
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from os.path import commonprefix
 
 from course_lib.loader.crd_policy import without_schemas
 from course_lib.loader.kubernetes import ResourceSpan, split_resources
 from course_lib.loader.recursive import find_cut, keep_crlf
-from course_lib.loader.yaml_outline import Entry, outline, path
+from course_lib.loader.resource_identity import Identity
+from course_lib.loader.yaml_lines import Line, lines_of, next_cut, shared_path
 
 MIN_CHARS = 100
 _LONGEST_PATH = 120
@@ -30,7 +31,7 @@ class ResourcePiece:
     header
         The first lines of `text`, as YAML comments.
     start, end
-        Where the piece lies in the source: ``text == header + source[start:end]``.
+        Where the piece is in the source: ``text == header + source[start:end]``.
     path
         Where inside the resource: ``spec.template.spec.containers[0]``; "" for all of it.
     resource
@@ -45,14 +46,14 @@ class ResourcePiece:
     resource: ResourceSpan
 
 
-def make_header(resource: ResourceSpan, source_path: str = "", where: str = "") -> str:
+def make_header(resource: Identity, source_path: str = "", where: str = "") -> str:
     r"""Return the two lines that say whose piece it is.
 
     What a resource does not have (a name, a namespace) is left out, and a line of nothing as well.
 
     Examples
     --------
-    >>> web = ResourceSpan("Deployment", "web", "shop", "apps/v1", 0, 9, 1, 1, 0)
+    >>> web = Identity("Deployment", "web", "shop", "apps/v1")
     >>> print(make_header(web, "base/web.yaml", "spec.template"), end="")
     # apps/v1 Deployment web in namespace shop
     # base/web.yaml at spec.template
@@ -116,151 +117,96 @@ def chunk_resources(
         raise ValueError(f"max_chars must be at least {MIN_CHARS}, not {max_chars}")
     pieces: list[ResourcePiece] = []
     for resource in split_resources(text):
-        ranges = [(resource.start, resource.end)]
-        if resource.kind == "CustomResourceDefinition" and not full_schemas:
-            ranges = without_schemas(text, resource.start, resource.end)
-        cutter = _Cutter(text, resource, max_chars, source_path, fits)
-        pieces += cutter.pieces(ranges)
-    return pieces
+        pieces += _Cutter(text, resource, max_chars, source_path, fits).pieces(full_schemas)
+    return [piece for piece in pieces if text[piece.start : piece.end].strip()]
 
 
+@dataclass(frozen=True)
 class _Cutter:
-    """Cuts one resource; `_entries` is its outline."""
+    """Cuts one resource."""
 
-    def __init__(
-        self,
-        text: str,
-        resource: ResourceSpan,
-        max_chars: int,
-        source_path: str,
-        fits: Callable[[str], bool] | None,
-    ) -> None:
-        self._text, self._resource, self._max_chars = text, resource, max_chars
-        self._source_path, self._fits_also = source_path, fits
-        self._entries: list[Entry] = []
+    text: str
+    resource: ResourceSpan
+    max_chars: int
+    source_path: str
+    fits_also: Callable[[str], bool] | None
 
-    def pieces(self, ranges: list[tuple[int, int]]) -> Iterator[ResourcePiece]:
-        resource = self._resource
-        if ranges == [(resource.start, resource.end)] and self._fits(*ranges[0], ""):
-            yield self._piece(*ranges[0], "")
+    def pieces(self, full_schemas: bool) -> Iterator[ResourcePiece]:
+        """Yield the whole resource where it fits, or else its pieces."""
+        whole = self._piece(self.resource.start, self.resource.end, "")
+        has_schemas = self.resource.identity.kind == "CustomResourceDefinition"
+        if self._fits(whole) and (full_schemas or not has_schemas):
+            yield whole
             return
-        self._entries = outline(self._text, ranges, resource.body)
-        first = 0
-        for start, end in ranges:
-            behind = first
-            while behind < len(self._entries) and self._entries[behind].start < end:
-                behind += 1
-            cuts = list(self._cut(start, end, first, behind))
-            for cut in _joined(cuts, self._fits, (self._max_chars + 3) // 4):
-                if self._text[cut[0] : cut[1]].strip():
-                    yield self._piece(*cut)
-            first = behind
+        lines = lines_of(self.text, self.resource.body, self.resource.end)
+        lines[0] = lines[0]._replace(start=self.resource.start)
+        for run in without_schemas(lines) if has_schemas and not full_schemas else [lines]:
+            yield from self._cut(run)
 
-    def _cut(self, start: int, end: int, first: int, behind: int) -> Iterator[tuple[int, int, str]]:
-        """Yield start, end and path of the pieces of a range whose entries are first … behind."""
-        if first == behind:
-            where = path(self._entries, first - 1) if first else ""
-            yield from self._cut_text(start, end, where)
-            return
-        begin, group, last = start, first, first  # gathered: from this offset, these siblings
-        at = first
-        while at < behind:
-            after = self._behind(at, behind)
-            stop = self._entries[after].start if after < behind else end
-            if self._fits(begin, stop, self._where(group, at)):
-                last, at = at, after
-                continue
-            own, where = self._entries[at].start, path(self._entries, at)
-            if group < at:
-                yield begin, own, self._where(group, last)
-                begin, group = own, at
-                continue
-            if begin < own and self._fits(own, stop, where):  # only the lines above are too much
-                yield from self._cut_text(begin, own, path(self._entries, self._entries[at].parent))
-                begin = own
-                continue
-            if after > at + 1:
-                yield from self._cut(begin, stop, at + 1, after)
-            else:
-                yield from self._cut_text(begin, stop, where)
-            begin, group, at = stop, after, after
-        if group < behind:
-            yield begin, end, self._where(group, last)
+    def _cut(self, lines: Sequence[Line]) -> Iterator[ResourcePiece]:
+        """Yield the pieces of some lines; the last one of these is their end."""
+        at = 0
+        while at < len(lines) - 1:
+            after = self._end(lines, at)
+            piece = self._piece_of(lines, at, after)
+            # Small neighbours become one piece, but never beyond the block in which it begins.
+            while self._fits(piece) and lines[after].depth >= lines[at].depth:
+                further = self._end(lines, after)
+                longer = self._piece_of(lines, at, further)
+                if not self._fits(longer):
+                    break
+                piece, after = longer, further
+            yield from [piece] if self._fits(piece) else self._cut_text(piece)
+            at = after
 
-    def _behind(self, index: int, behind: int) -> int:
-        """Return the index of the next entry that is not inside this one."""
-        level = self._entries[index].level
-        index += 1
-        while index < behind and self._entries[index].level > level:
-            index += 1
-        return index
+    def _end(self, lines: Sequence[Line], at: int) -> int:
+        """Return the number of the line before which a piece that begins with line `at` ends."""
+        # No path that the lines of a piece share is longer than that of its first line.
+        room = self.max_chars - len(self._header(lines[at].path))
+        after = next_cut(lines, at, lines[at].start + room)
+        while after > at + 1 and not self._fits(self._piece_of(lines, at, after)):
+            after = next_cut(lines, at, lines[after].start - 1)
+        return after
 
-    def _where(self, first: int, last: int) -> str:
-        """Return the path of some siblings: their own, a range of items, or their parent's."""
-        entries = self._entries
-        if first == last:
-            return path(entries, first)
-        above = path(entries, entries[first].parent)
-        start, stop = entries[first].label, entries[last].label
-        same = entries[first].parent == entries[last].parent
-        if same and start[1:-1].isdigit() and stop[1:-1].isdigit():
-            return f"{above}[{start[1:-1]}-{stop[1:-1]}]"
-        return above
+    def _cut_text(self, piece: ResourcePiece) -> Iterator[ResourcePiece]:
+        """Yield the parts of a line that is too long for a piece, cut where lines or words end."""
+        start = piece.start
+        while start < piece.end:
+            room = self.max_chars - len(piece.header)
+            part = self._part(piece, start, room)
+            while not self._fits(part) and part.end > start + 1:
+                room = max(min(room, part.end - start) * 3 // 4, 1)
+                part = self._part(piece, start, room)
+            yield part
+            start = part.end
 
-    def _cut_text(self, start: int, end: int, where: str) -> Iterator[tuple[int, int, str]]:
-        """Yield pieces of a text without structure, cut where lines or words end."""
-        while start < end:
-            stop = end
-            room = max(self._max_chars - len(self._header(where)), 1)
-            while not self._fits(start, stop, where) and stop - start > 1:
-                limit = min(start + room, end)
-                stop = limit if limit == end else find_cut(self._text, start, limit, start)
-                stop = min(keep_crlf(self._text, stop), end)
-                room = max(min(room, stop - start) * 3 // 4, 1)
-            yield start, stop, where
-            start = stop
+    def _part(self, piece: ResourcePiece, start: int, room: int) -> ResourcePiece:
+        end = piece.end
+        if end - start > room:
+            # No cut in the first half: a key would be left without its value.
+            end = find_cut(self.text, start, start + room, start + room // 2)
+        return self._piece(start, min(keep_crlf(self.text, end), piece.end), piece.path)
 
-    def _header(self, where: str) -> str:
+    def _header(self, path: str) -> str:
         """Return the header, shortened where it would leave no room for the piece."""
-        most = self._max_chars // 2
-        where = _end_of_path(where)
-        header = make_header(self._resource, self._source_path, where)
+        most = self.max_chars // 2
+        identity, path = self.resource.identity, _end_of_path(path)
+        header = make_header(identity, self.source_path, path)
         if len(header) > most:
-            folder, _, name = self._source_path.rpartition("/")
-            header = make_header(self._resource, name if folder else "", where)
+            header = make_header(identity, posixpath.basename(self.source_path), path)
         return header if len(header) <= most else header[: most - 1] + "\n"
 
-    def _fits(self, start: int, end: int, where: str) -> bool:
-        if end - start > self._max_chars:
-            return False
-        header = self._header(where)
-        if len(header) + end - start > self._max_chars:
-            return False
-        return self._fits_also is None or self._fits_also(header + self._text[start:end])
+    def _piece_of(self, lines: Sequence[Line], at: int, after: int) -> ResourcePiece:
+        return self._piece(lines[at].start, lines[after].start, shared_path(lines[at:after]))
 
-    def _piece(self, start: int, end: int, where: str) -> ResourcePiece:
-        header = self._header(where)
-        return ResourcePiece(
-            header + self._text[start:end], header, start, end, where, self._resource
-        )
+    def _piece(self, start: int, end: int, path: str) -> ResourcePiece:
+        header = self._header(path)
+        text = header + self.text[start:end]
+        return ResourcePiece(text, header, start, end, path, self.resource)
 
-
-def _joined(
-    cuts: list[tuple[int, int, str]], fits: Callable[[int, int, str], bool], small: int
-) -> Iterator[tuple[int, int, str]]:
-    """Yield the cuts with small neighbours put together, under the path that both share."""
-    held: tuple[int, int, str] | None = None
-    for start, end, where in cuts:
-        if held and held[1] == start and min(end - start, held[1] - held[0]) < small:
-            shared = where if where == held[2] else _shared(held[2], where)
-            if fits(held[0], end, shared):
-                held = (held[0], end, shared)
-                continue
-        if held:
-            yield held
-        held = (start, end, where)
-    if held:
-        yield held
+    def _fits(self, piece: ResourcePiece) -> bool:
+        short = len(piece.text) <= self.max_chars
+        return short and (self.fits_also is None or self.fits_also(piece.text))
 
 
 def _end_of_path(where: str) -> str:
@@ -276,11 +222,3 @@ def _end_of_path(where: str) -> str:
     end = where[-_LONGEST_PATH:]
     first = min((at for at in map(end.find, ".[") if at >= 0), default=0)
     return f"…{end[first:]}"
-
-
-def _shared(one: str, other: str) -> str:
-    """Return the path above both: ``spec`` for ``spec.a[0]`` and ``spec.b``."""
-    common = commonprefix((one, other))
-    if all(label[len(common) : len(common) + 1] in ("", ".", "[") for label in (one, other)):
-        return common
-    return common[: max(common.rfind("."), common.rfind("["), 0)]

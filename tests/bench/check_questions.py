@@ -102,8 +102,9 @@ def corpus_problems(questions: list[Question], docs: Path, manifests: Path) -> l
         name = path.relative_to(manifests).as_posix()
         text = path.read_bytes().decode("utf-8")
         pieces[name] = [
-            (span.kind or "", span.name or "", _essence(text[span.start : span.end]))
+            (who.kind or "", who.name or "", _essence(text[span.start : span.end]))
             for span in split_resources(text)
+            for who in [span.identity]
         ]
         for *_, essence in pieces[name]:
             copies[essence].add(name)

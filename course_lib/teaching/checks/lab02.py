@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from course_lib.loader.kubernetes import ResourceSpan
 from course_lib.loader.resource_identity import Identity
+from course_lib.loader.yaml_lines import Line, lines_of
 from course_lib.records import Span
 from course_lib.teaching.checks.probe import Case, Probe, exercise
-from course_lib.teaching.lab.manifests import Line, lines_of
-
-LIBRARY = "course_lib.loader.resource_chunks"
 
 SMALL = """\
 spec:
@@ -28,6 +25,7 @@ LINES = lines_of(SMALL, 0, len(SMALL))
     "2.1",
     function="split_stream",
     points=2,
+    library="course_lib.loader.kubernetes",
     time_limit=2,
     hints=(
         "Find the separators first: `re.finditer` with `re.MULTILINE` gives their matches, and `^` "
@@ -80,6 +78,7 @@ STREAMS: tuple[tuple[str, list[tuple[int, int]], str], ...] = (
     "2.2",
     function="read_identity",
     points=3,
+    library="course_lib.loader.resource_identity",
     time_limit=2,
     hints=(
         "Go through `document.splitlines()`, call `read_key` on each, and skip the lines for which "
@@ -210,6 +209,11 @@ DOCUMENTS = (
         "a template is read as it is written",
     ),
     ("just text\n", Identity(None, None, None, None), "there are no keys in it"),
+    (
+        "{{ if .x }}\nkind: A\n{{ else }}\nkind: B\n{{ end }}\nmetadata:\n  name: x\n  name: y\n",
+        Identity("A", "x", None, None),
+        "of a key that comes twice, as in the branches of a template, the first counts",
+    ),
 )
 """A document, who it is, and why."""
 
@@ -218,6 +222,7 @@ DOCUMENTS = (
     "2.3",
     function="next_cut",
     points=3,
+    library="course_lib.loader.yaml_lines",
     time_limit=2,
     hints=(
         "Begin with the numbers of the lines in reach: those after `at`, up to and with the last "
@@ -280,7 +285,7 @@ CUTS = (
     "2.4",
     function="make_header",
     points=2,
-    library=LIBRARY,
+    library="course_lib.loader.resource_chunks",
     time_limit=2,
     hints=(
         "Put the words of the first line into a list and join those that are there: "
@@ -293,7 +298,7 @@ CUTS = (
 )
 def check_make_header(call: Probe) -> None:
     """Leave out one part after the other."""
-    web = ResourceSpan("Deployment", "web", "shop", "apps/v1", 0, 9, 1, 1, 0)
+    web = Identity("Deployment", "web", "shop", "apps/v1")
     call(web, "base/web.yaml", "spec.template").gives(
         "# apps/v1 Deployment web in namespace shop\n# base/web.yaml at spec.template\n",
         because="two lines, each a comment with its line end",
@@ -309,23 +314,23 @@ def check_make_header(call: Probe) -> None:
         "# apps/v1 Deployment web in namespace shop\n# at spec.template\n",
         because="there is no path, so no space before `at`",
     )
-    call(ResourceSpan("Deployment", "web", None, "apps/v1", 0, 9, 1, 1, 0), "a.yaml").gives(
+    call(Identity("Deployment", "web", None, "apps/v1"), "a.yaml").gives(
         "# apps/v1 Deployment web\n# a.yaml\n", because="a resource may have no namespace"
     )
-    call(ResourceSpan("Role", None, "shop", None, 0, 9, 1, 1, 0), "a.yaml").gives(
+    call(Identity("Role", None, "shop", None), "a.yaml").gives(
         "# Role in namespace shop\n# a.yaml\n", because="a resource may have no name"
     )
-    call(ResourceSpan("Kustomization", "", "", "v1", 0, 9, 1, 1, 0), "a.yaml").gives(
+    call(Identity("Kustomization", "", "", "v1"), "a.yaml").gives(
         "# v1 Kustomization\n# a.yaml\n", because="an empty name is no name"
     )
-    call(ResourceSpan(None, None, "shop", None, 0, 9, 1, 1, 0), "a.yaml").gives(
+    call(Identity(None, None, "shop", None), "a.yaml").gives(
         "# in namespace shop\n# a.yaml\n", because="there is no word before `in`, so no space"
     )
-    call(ResourceSpan(None, None, None, None, 0, 9, 1, 1, 0), "a.yaml", "jobs[2]").gives(
+    call(Identity(None, None, None, None), "a.yaml", "jobs[2]").gives(
         "# a.yaml at jobs[2]\n", because="a line of nothing is left out, here the first"
     )
-    call(ResourceSpan(None, None, None, None, 0, 9, 1, 1, 0)).gives("", because="nothing is known")
-    call(ResourceSpan("Job", "two\n\tlines", None, "v1", 0, 9, 1, 1, 0), "a  b.yaml").gives(
+    call(Identity(None, None, None, None)).gives("", because="nothing is known")
+    call(Identity("Job", "two\n\tlines", None, "v1"), "a  b.yaml").gives(
         "# v1 Job two lines\n# a b.yaml\n", because="any run of white space becomes one space"
     )
 

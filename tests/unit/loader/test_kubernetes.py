@@ -1,13 +1,17 @@
 """Boundaries and identity, by hand: the cases in which a splitter goes wrong."""
 
+from pathlib import Path
+
 import pytest
 
 from course_lib.loader.kubernetes import ResourceSpan, split_resources
+from course_lib.loader.kubernetes_records import parse_kubernetes
 from course_lib.loader.resource_chunks import chunk_resources
+from course_lib.records import Document
 
 
 def kinds(text: str) -> list[str | None]:
-    return [span.kind for span in split_resources(text)]
+    return [span.identity.kind for span in split_resources(text)]
 
 
 def only(text: str) -> ResourceSpan:
@@ -95,14 +99,13 @@ def test_documents_begin_where_yaml_says(text: str, found: list[str | None]) -> 
         ("kind: [A]\nmetadata: {name: {a: b}}\n", (None, None, None)),
         ("kind: A\r\nmetadata:\r\n  name: n\r\n  namespace: s\r\n", ("A", "n", "s")),
         ("kind: A\nmetadata:\n  name: 日本\n", ("A", "日本", None)),
-        ("%TAG !e! tag:e,2000:\n---\nkind: !e!x A\n", ("A", None, None)),
     ],
 )
 def test_identity_is_what_the_parser_says(
     text: str, who: tuple[str | None, str | None, str | None]
 ) -> None:
     span = only(text)
-    assert (span.kind, span.name, span.namespace) == who
+    assert span.identity[:3] == who
 
 
 @pytest.mark.parametrize(
@@ -114,7 +117,9 @@ def test_identity_is_what_the_parser_says(
          ("A", "n")),
         ("kind: A\n\tmetadata: x\n", ("A", None)),
         ("kind: A\nmetadata:\n  name: \"n\nspec: [\n", ("A", "n")),
-        ('{"kind": "A",\n "metadata": {\n', (None, None)),
+        ('{"kind": "A",\n "metadata": {\n', ("A", None)),
+        ("%TAG !e! tag:e,2000:\n---\nkind: !e!x A\n", ("!e!x A", None)),
+        ("  {{- if .a }}\n  kind: A\n  metadata:\n    name: n\n  {{- end }}\n", ("A", "n")),
         ('{\n  "kind": "A",\n  "metadata": {\n    "name": "n",\n', ("A", "n")),
         ("spec:\n  kind: X\nfoo: 'a' b\n", (None, None)),
         ("kind: A\nmetadata: *nowhere\n", ("A", None)),
@@ -126,7 +131,7 @@ def test_what_no_parser_accepts_is_read_as_a_person_would(
     text: str, who: tuple[str | None, str | None]
 ) -> None:
     span = only(text)
-    assert (span.kind, span.name) == who
+    assert span.identity[:2] == who
 
 
 def test_each_branch_of_a_template_is_a_resource_of_its_own() -> None:
@@ -135,13 +140,13 @@ def test_each_branch_of_a_template_is_a_resource_of_its_own() -> None:
         "apiVersion: v1\nkind: B\nmetadata:\n  name: two\n{{- end }}\n"
     )
     spans = split_resources(text)
-    assert [(span.kind, span.name) for span in spans] == [("A", "one"), ("B", "two")]
+    assert [span.identity[:2] for span in spans] == [("A", "one"), ("B", "two")]
     assert "".join(text[span.start : span.end] for span in spans) == text
 
 
 def test_a_kind_chosen_by_a_template_is_one_resource() -> None:
     text = "{{ if .a }}\nkind: A\n{{ else }}\nkind: B\n{{ end }}\nmetadata:\n  name: n\n"
-    assert [(span.kind, span.name) for span in split_resources(text)] == [("A", "n")]
+    assert [span.identity[:2] for span in split_resources(text)] == [("A", "n")]
 
 
 def test_one_bad_document_leaves_the_good_ones_alone() -> None:
@@ -161,7 +166,7 @@ def test_one_bad_document_leaves_the_good_ones_alone() -> None:
 )
 def test_a_list_is_expanded_and_loses_nothing(text: str) -> None:
     spans = split_resources(text)
-    assert [(span.kind, span.name) for span in spans] == [("A", "a"), ("B", None)]
+    assert [span.identity[:2] for span in spans] == [("A", "a"), ("B", None)]
     assert "".join(text[span.start : span.end] for span in spans) == text
     assert all(text[span.body :].lstrip('{"').startswith("kind") for span in spans)
 
@@ -179,16 +184,23 @@ def test_a_list_without_items_of_its_own_stays_a_list(text: str) -> None:
     assert kinds(text) == ["List"]
 
 
-def test_spans_name_their_lines_and_take_the_comments_above() -> None:
+def test_spans_take_the_comments_above_and_on_the_separators_line() -> None:
     text = "# licence\n\nkind: A\n\n---\n\n# about b\nkind: B\n# end\n\n--- {kind: C}\n"
-    spans = split_resources(text)
-    assert [text[span.start : span.end] for span in spans] == [
+    text += "--- # d\nkind: D"
+    assert [text[span.start : span.end] for span in split_resources(text)] == [
         "# licence\n\nkind: A\n",
         "# about b\nkind: B\n# end\n",
         "{kind: C}\n",
+        "# d\nkind: D",
     ]
-    assert [(span.line_start, span.line_end) for span in spans] == [(1, 3), (7, 9), (11, 11)]
-    assert [text[span.body] for span in spans] == ["k", "k", "{"]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r", "\x85", "\u2028"])
+def test_records_name_their_lines(end: str) -> None:
+    text = "# licence\n\nkind: A\n\n---\n\n# about b\nkind: B\n# end\n\n--- {kind: C}\n"
+    document = Document(Path("a.yaml"), "a.yaml", text.replace("\n", end))
+    records = parse_kubernetes(document)
+    assert [(one.line_start, one.line_end) for one in records] == [(1, 3), (7, 9), (11, 11)]
 
 
 HOSTILE = {

@@ -106,7 +106,7 @@ def test_text_in_a_block_scalar_is_no_key() -> None:
 def test_items_of_a_list_have_paths_of_their_own() -> None:
     item = "- kind: A\n  metadata:\n    name: a\n  spec:\n" + "    key: some value here\n" * 8
     pieces = chunk_resources("kind: List\nitems:\n" + item + item, 160)
-    assert {piece.resource.kind for piece in pieces} == {"A"}
+    assert {piece.resource.identity.kind for piece in pieces} == {"A"}
     assert all(not piece.path.startswith(("items", "[")) for piece in pieces)
     assert any(piece.path.startswith("spec") for piece in pieces)
 

@@ -2,9 +2,8 @@
 
 import re
 
-from course_lib.loader.resource_identity import Identity
+from course_lib.loader.resource_identity import Identity, read_key
 from course_lib.records import Span
-from course_lib.teaching.lab.manifests import read_key
 
 # --- 2.1 split_stream ---
 
@@ -252,6 +251,20 @@ def says_none_for_an_empty_kind(document):
     return who._replace(kind=who.kind or None, api_version=who.api_version or None)
 
 
+def takes_the_last_of_two(document):
+    own, children, inside, first = {}, {}, "", 0
+    for line in document.splitlines():
+        key = read_key(line)
+        if key and key.column == 0:
+            own[key.name] = key.value
+            inside, first = key.name, 0
+        elif key and inside == "metadata":
+            first = first or key.column
+            if key.column == first:
+                children[key.name] = key.value
+    return _identity(own, children)
+
+
 # --- 2.3 next_cut ---
 
 
@@ -460,6 +473,7 @@ MUTANTS = {
         puts_the_version_first: "what is not there is None",
         returns_a_plain_tuple: "what is not there is None",
         asks_a_parser: "and no number",
+        takes_the_last_of_two: "the first counts",
     },
     "2.3": {
         never_ends_with_the_block: "the block is over",

@@ -7,11 +7,11 @@ import pytest
 
 from course_lib.errors import InputError
 from course_lib.loader.recursive import split_text
+from course_lib.loader.yaml_lines import lines_of
 from course_lib.records import Span
 from course_lib.teaching.lab import figures
 from course_lib.teaching.lab.figures.plans import read_plan
 from course_lib.teaching.lab.figures.vectors import plane
-from course_lib.teaching.lab.manifests import lines_of
 from course_lib.teaching.lab.serving import Seen
 
 EVIL = "<script>alert('x')</script> & \"quotes\" "

@@ -5,19 +5,13 @@ import re
 import pytest
 
 from course_lib.errors import InputError
-from course_lib.loader.kubernetes import split_resources
-from course_lib.loader.yaml_documents import find_documents
+from course_lib.loader.kubernetes import split_resources, split_stream
+from course_lib.loader.resource_identity import Key, read_key
+from course_lib.loader.yaml_lines import Line, lines_of, shared_path
 from course_lib.records import Span
 from course_lib.settings import project_root
 from course_lib.teaching.lab import figures
-from course_lib.teaching.lab.manifests import (
-    Key,
-    Line,
-    lines_of,
-    parsed_identity,
-    read_key,
-    shared_path,
-)
+from course_lib.teaching.lab.manifests import parsed_identity
 
 MANIFESTS = {
     path.name: path.read_bytes().decode("utf-8")
@@ -34,7 +28,9 @@ KEYS = {
     "name: # nothing": Key(0, "name", ""),
     "name:x": None,
     "  - name: x": None,
-    '"kind": Role': None,
+    "\"kind\": 'Role',": Key(0, "kind", "Role"),
+    "name: 'it''s'": Key(0, "name", "'it''s'"),
+    'name: "two': Key(0, "name", '"two'),
     "": None,
     "just text: no, two words before it": None,
 }
@@ -63,7 +59,7 @@ def test_the_first_line_begins_where_the_resource_does_and_text_without_keys_is_
 
 
 def test_a_shared_path_is_no_longer_than_the_path_of_its_first_line():
-    texts = [(text, document) for text in MANIFESTS.values() for document in find_documents(text)]
+    texts = [(text, document) for text in MANIFESTS.values() for document in split_stream(text)]
     for text, document in texts:
         lines = lines_of(text, document.start, document.end)[:-1]
         for begin in range(len(lines)):
@@ -90,13 +86,13 @@ def test_the_referee_agrees_with_the_course_and_refuses_what_is_no_yaml():
     refused = 0
     for name, text in MANIFESTS.items():
         spans = split_resources(text)
-        for document in find_documents(text):
-            who = parsed_identity(text[document.start : document.end])
+        for document in split_stream(text):
+            who = parsed_identity(document.text)
             refused += who is None
             if who is None or who.kind == "List":
                 continue
-            [span] = [span for span in spans if span.start == document.start]
-            assert (span.kind, span.name, span.namespace, span.api_version) == who, name
+            [span] = [one for one in spans if document.start <= one.start < document.end]
+            assert span.identity == who, name
     assert refused >= 5
     assert parsed_identity("- just\n- a list\n") == (None, None, None, None)
 

@@ -9,9 +9,9 @@ from itertools import pairwise
 from course_lib.errors import InputError
 from course_lib.loader.kubernetes import ResourceSpan
 from course_lib.loader.resource_chunks import ResourcePiece
+from course_lib.loader.yaml_lines import Line
 from course_lib.records import Span
 from course_lib.teaching.lab.figures.base import FAINT, INK, Figure, boxed, colour
-from course_lib.teaching.lab.manifests import Line
 
 PRE = (
     f"white-space: pre; overflow-x: auto; color: {INK}; background-color: #ffffff; "

@@ -1,0 +1,171 @@
+"""The lines of a resource, and where to cut it: a text goes in, lines with depths come out.
+
+Indentation alone is enough for that, so templates and broken files have lines as well. Block
+scalars and quoted strings that take several lines are text: nothing in them counts as a key.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from os.path import commonprefix
+from typing import NamedTuple
+
+from course_lib.loader.resource_identity import read_key
+
+_DASH = re.compile(r"-(?:\s+|$)")
+_BLOCK_SCALAR = re.compile(r"(?:[&!]\S*\s+)*[|>][-+0-9]*\s*(?:#.*)?")
+_OPEN_STRING = re.compile(r"""(?!"(?:[^"\\]|\\.)*"|'(?:[^']|'')*')["'].*""")
+_SIMPLE_NAME = re.compile(r"[\w$-]+", re.ASCII)
+_MOST_LEVELS = 80
+
+
+class Line(NamedTuple):
+    """A line of a manifest that opens a key or a list item.
+
+    Attributes
+    ----------
+    start
+        The offset at which it begins, with the comments above it.
+    depth
+        Twice its column, and one more for a list item; -1 for the end of the text.
+    first
+        Whether it is the first one inside the block that the line above opens.
+    path
+        Where it is in the resource: ``spec.containers[0].image``.
+    """
+
+    start: int
+    depth: int
+    first: bool
+    path: str
+
+
+@dataclass
+class _Block:
+    """A key or an item that is still open, and how many items it has so far."""
+
+    depth: int
+    path: str
+    items: int = 0
+
+
+def lines_of(text: str, start: int, end: int) -> list[Line]:
+    r"""Return the lines of a resource that open keys or items, and one for its end.
+
+    Parameters
+    ----------
+    text
+        The whole file.
+    start, end
+        Where the resource is in it. The first line begins at `start`, whatever is there.
+
+    Examples
+    --------
+    >>> lines = lines_of("list:\n- a: 1\n  b: 2\n", 0, 19)
+    >>> [(line.start, line.depth, line.first, line.path) for line in lines[:2]]
+    [(0, 0, False, 'list'), (6, 1, True, 'list[0].a')]
+    >>> [(line.start, line.depth, line.first, line.path) for line in lines[2:]]
+    [(13, 4, False, 'list[0].b'), (19, -1, False, '')]
+    """
+    lines: list[Line] = []
+    blocks = [_Block(-1, "")]
+    scalar = 1_000_000  # lines indented more than this are the text of a scalar
+    comment = -1  # where the comments above the next line begin
+    after = text.rfind("\n", 0, start) + 1
+    for line in (" " * (start - after) + text[start:end]).split("\n"):
+        at, after = after, after + len(line) + 1
+        bare = line.lstrip()
+        column = len(line) - len(bare)
+        if not bare or column > scalar:
+            continue
+        scalar = 1_000_000
+        if bare[0] == "#":
+            comment = at if comment < 0 else comment
+            continue
+        begin, comment = (at if comment < 0 else comment), -1
+        labels, column, value = _labels(bare, column)
+        if labels:
+            depth = labels[0][0]
+            lines.append(Line(begin, depth, -1 < blocks[-1].depth < depth, ""))
+            for depth, name in labels:
+                _open(blocks, depth, name)
+            lines[-1] = lines[-1]._replace(path=blocks[-1].path)
+        if _BLOCK_SCALAR.fullmatch(value) or _OPEN_STRING.fullmatch(value):
+            scalar = column
+    head = lines[0]._replace(start=start) if lines else Line(start, 0, False, "")
+    return [head, *lines[1:], Line(end, -1, False, "")]
+
+
+def _labels(bare: str, column: int) -> tuple[list[tuple[int, str]], int, str]:
+    """Return depth and name of what a line opens ("" for an item), its column, and its value."""
+    labels = []
+    while dash := _DASH.match(bare):
+        labels.append((2 * column + 1, ""))
+        column += dash.end()
+        bare = bare[dash.end() :]
+    key = read_key(bare)
+    if key is None:
+        return labels, max(column - 1, 0), bare.rstrip()
+    return [*labels, (2 * column, key.name)], column, key.value
+
+
+def _open(blocks: list[_Block], depth: int, name: str) -> None:
+    """Close the blocks that are as deep or deeper, and open one."""
+    while blocks[-1].depth >= depth:
+        blocks.pop()
+    if len(blocks) > _MOST_LEVELS:
+        return
+    above = blocks[-1]
+    if name:
+        label = f".{name}" if _SIMPLE_NAME.fullmatch(name) else f'["{name}"]'
+    else:
+        label = f"[{above.items}]"
+        above.items += 1
+    blocks.append(_Block(depth, (above.path + label).removeprefix(".")))
+
+
+def shared_path(lines: Iterable[Line]) -> str:
+    """Return the longest path that all lines are in.
+
+    Examples
+    --------
+    >>> shared_path([Line(0, 5, True, "spec.list[0].a"), Line(9, 8, False, "spec.list[0].bc")])
+    'spec.list[0]'
+    """
+    paths = [line.path for line in lines]
+    common = commonprefix(paths)
+    if all(path[len(common) : len(common) + 1] in ("", ".", "[") for path in paths):
+        return common
+    return common[: max(common.rfind("."), common.rfind("["), 0)]
+
+
+def next_cut(lines: Sequence[Line], at: int, limit: int) -> int:
+    """Return the number of the line before which a piece of a resource ends.
+
+    Parameters
+    ----------
+    lines
+        `Line` records (each has `start`, `depth`, `first` and `path`), in the order of the text. The
+        last one is the end of the resource and has depth -1.
+    at
+        The number of the line with which the piece begins; never that of the last one.
+    limit
+        The largest offset at which the piece may end.
+
+    Returns
+    -------
+    int
+        The number of a line after `at`. It starts at `limit` or before, unless there is none that
+        does, or none of them may be cut at: then it is `at + 1`.
+    """
+    boundaries = []
+    for i in range(at + 1, len(lines)):
+        if lines[i].start > limit:
+            break
+        if lines[i].depth < lines[at].depth:
+            return i
+        if not lines[i].first:
+            boundaries.append(i)
+    return min(reversed(boundaries), key=lambda i: lines[i].depth, default=at + 1)
