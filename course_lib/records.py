@@ -267,31 +267,35 @@ def canonical(value: object) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
-class TenantContext(BaseModel):
+class Scope(BaseModel):
     """Whose content is worked on, as the server knows it; what a record claims does not count.
 
     Attributes
     ----------
     tenant, repo
         They replace the `tenantId` and `repoSlug` of every record.
+    branch
+        Which version of the repository; a record's `customMeta.branch` goes before it.
     visibility
         Of the whole repository: ``private`` to the tenant, or ``public`` to all tenants, who can
         read it and not change it.
-    branch
-        Which version of the repository; a record's `customMeta.branch` goes before it.
 
     Examples
     --------
-    >>> TenantContext(tenant="acme", repo="platform").visibility
+    >>> Scope(tenant="acme", repo="platform").visibility
     'private'
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    tenant: Kebab
-    repo: NonEmpty
-    visibility: Visibility = "private"
+    tenant: Kebab = "local"
+    repo: NonEmpty = "documents"
     branch: str = ""
+    visibility: Visibility = "private"
+
+
+LOCAL = Scope()
+"""Whose content it is where nothing else is said: this machine's tenant, and no version."""
 
 
 def explain(error: ValidationError) -> str:

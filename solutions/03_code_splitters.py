@@ -444,10 +444,10 @@ lab.show.bars(new, "Pieces of drift.py with a new hash", "%")
 # %% tags=["nbval-check-output"]
 from course_lib.loader import Registry, read_documents
 from course_lib.loader.contract import FileRejectedError
-from course_lib.records import TenantContext
+from course_lib.records import Scope
 from course_lib.settings import project_root
 
-registry, heron = Registry(), TenantContext(tenant="acme", repo="heron")
+registry, heron = Registry(), Scope(tenant="acme", repo="heron")
 (api,) = read_documents(project_root() / "data/parsers", (".proto",))
 for chunk in registry.parse(api, heron):
     print(chunk.kind, chunk.name, f"{chunk.line_start}-{chunk.line_end} begins with", repr(chunk.content[:28]))
@@ -498,7 +498,7 @@ print("the same either way:", [stamp(chunk, heron) for chunk in received] == reg
 PROTO = r"^(?:message|enum|service) (?P<name>\w+)"
 
 
-def parse_proto(file, tenant_context):
+def parse_proto(file, scope):
     """Return a record for each definition of a .proto file, and one for what comes before them.
 
     A piece of nothing but white space gives none.
@@ -507,13 +507,13 @@ def parse_proto(file, tenant_context):
     ----------
     file
         A Document, with `name` (its path) and `content`.
-    tenant_context
+    scope
         With `tenant` and `repo`.
 
     Returns
     -------
     list of Chunk
-        Of `tenant_context`, with the path of the file and the exact text of the piece.
+        Of `scope`, with the path of the file and the exact text of the piece.
 
         - root_kind "external-source", kind "definition"
         - parser_id "proto", parser_version "1.0.0"
@@ -531,8 +531,8 @@ def parse_proto(file, tenant_context):
         line = file.content.count("\n", 0, span.start) + 1
         chunks.append(
             Chunk(
-                tenant_id=tenant_context.tenant,
-                repo_slug=tenant_context.repo,
+                tenant_id=scope.tenant,
+                repo_slug=scope.repo,
                 root_kind="external-source",
                 source_path=file.name,
                 content=span.text,
@@ -568,13 +568,13 @@ parse_proto = lab.use("parse_proto")
 class ProtoParser:
     id, version, extensions = "proto", "1.0.0", (".proto",)
 
-    def parse_file(self, file, tenant_context):
-        return parse_proto(file, tenant_context)
+    def parse_file(self, file, scope):
+        return parse_proto(file, scope)
 
 
 registry.register_parser(ProtoParser)
 ours = registry.parse(api, heron)
-received, reports = judge([chunk.to_json() for chunk in parse_proto(api, TenantContext(tenant="me", repo="x"))])
+received, reports = judge([chunk.to_json() for chunk in parse_proto(api, Scope(tenant="me", repo="x"))])
 print("the same either way:", [stamp(chunk, heron) for chunk in received] == ours, reports)
 
 spans = [span for _, span in split_definitions(api.content, PROTO)]

@@ -58,7 +58,7 @@ def split(
     from course_lib.errors import InputError
     from course_lib.indexing.ingest import check_settings
     from course_lib.loader import default_registry, read_documents
-    from course_lib.records import Skipped, TenantContext
+    from course_lib.records import Scope, Skipped
 
     size = settings().chunk_size if chunk_size is None else chunk_size
     overlap = settings().chunk_overlap if chunk_overlap is None else chunk_overlap
@@ -72,7 +72,7 @@ def split(
     registry = default_registry()
     chunks = registry.parse(
         documents[0],
-        TenantContext(tenant=settings().tenant, repo=repo),
+        Scope(tenant=settings().tenant, repo=repo),
         parser_id=parser,
         chunk_size=size,
         chunk_overlap=overlap,
@@ -169,12 +169,10 @@ def ingest_tenant(
     from course_lib.embedder import EmbeddingClient
     from course_lib.errors import InputError
     from course_lib.indexing import ingest_tenant_file
-    from course_lib.records import TenantContext, explain
+    from course_lib.records import Scope, explain
 
     try:
-        context = TenantContext(
-            tenant=tenant, repo=repo, visibility="public" if public else "private"
-        )
+        context = Scope(tenant=tenant, repo=repo, visibility="public" if public else "private")
     except ValidationError as error:
         raise InputError(
             explain(error), hint="A tenant is lowercase letters and digits, with dashes between."

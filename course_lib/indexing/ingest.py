@@ -22,9 +22,19 @@ from course_lib.embedder import EmbeddingClient
 from course_lib.errors import InputError
 from course_lib.indexing.alone import Say
 from course_lib.indexing.update import UpdateReport, update_source
-from course_lib.loader import Registry, default_registry, split_document
+from course_lib.loader import Registry, default_registry
 from course_lib.loader.contract import FileRejectedError
-from course_lib.records import Chunk, Document, Skipped, TenantContext, Visibility, explain
+from course_lib.loader.recursive import check_arguments
+from course_lib.records import (
+    CHUNK_OVERLAP,
+    CHUNK_SIZE,
+    Chunk,
+    Document,
+    Scope,
+    Skipped,
+    Visibility,
+    explain,
+)
 from course_lib.store import Source, SourceDocument
 
 
@@ -61,8 +71,8 @@ def ingest(
     repo: str = "documents",
     branch: str = "",
     tenant: str = "local",
-    chunk_size: int = 512,
-    chunk_overlap: int = 64,
+    chunk_size: int = CHUNK_SIZE,
+    chunk_overlap: int = CHUNK_OVERLAP,
     visibility: Visibility = "private",
     registry: Registry | None = None,
     batch_size: int = 32,
@@ -113,7 +123,7 @@ def ingest(
     begin = time.perf_counter()
     check_settings(repo, tenant, chunk_size, chunk_overlap)
     registry = registry or default_registry()
-    context = TenantContext(tenant=tenant, repo=repo, visibility=visibility, branch=branch)
+    context = Scope(tenant=tenant, repo=repo, visibility=visibility, branch=branch)
     documents, skipped = read_source(path, say, registry)
     by_name = {document.name: document for document in documents}
 
@@ -185,22 +195,16 @@ def read_source(
 
 
 def check_settings(repo: str, tenant: str, chunk_size: int, chunk_overlap: int) -> None:
-    """Try the settings on a document of one letter, before anything is changed.
+    """Try the settings before anything is changed.
 
     Raises
     ------
     InputError
         If one of them is out of its range.
     """
-    letter = Document(Path("a"), "a", "a")
     try:
-        split_document(
-            letter,
-            chunk_size=chunk_size,
-            chunk_overlap=chunk_overlap,
-            tenant_id=tenant,
-            repo_slug=repo,
-        )
+        check_arguments("", chunk_size, chunk_overlap)
+        Scope(tenant=tenant, repo=repo)
     except (TypeError, ValueError) as error:
         reason = explain(error) if isinstance(error, ValidationError) else str(error)
         raise InputError(reason, hint="Nothing was changed. Correct it and try again.") from error

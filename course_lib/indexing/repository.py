@@ -39,7 +39,15 @@ from course_lib.loader.github.download import (
 from course_lib.loader.github.issue_records import issue_document
 from course_lib.loader.github.issues import IssueDownload, download_github_issues
 from course_lib.loader.github.waiting import PATIENCE, Patience
-from course_lib.records import Chunk, Document, Skipped, TenantContext, Visibility
+from course_lib.records import (
+    CHUNK_OVERLAP,
+    CHUNK_SIZE,
+    Chunk,
+    Document,
+    Scope,
+    Skipped,
+    Visibility,
+)
 from course_lib.store import Source, SourceDocument
 
 ISSUES = "issues"
@@ -115,8 +123,8 @@ def ingest_repository(
     patience: Patience = PATIENCE,
     on_wait: OnWait | None = None,
     tenant: str = "local",
-    chunk_size: int = 512,
-    chunk_overlap: int = 64,
+    chunk_size: int = CHUNK_SIZE,
+    chunk_overlap: int = CHUNK_OVERLAP,
     visibility: Visibility = "private",
     registry: Registry | None = None,
     batch_size: int = 32,
@@ -192,7 +200,7 @@ def ingest_repository(
         conn,
         embedder,
         registry or default_registry(),
-        TenantContext(tenant=tenant, repo=repo, visibility=visibility, branch=label),
+        Scope(tenant=tenant, repo=repo, visibility=visibility, branch=label),
         chunk_size,
         chunk_overlap,
         batch_size,
@@ -245,7 +253,7 @@ class _Indexing:
     conn: psycopg.Connection
     embedder: EmbeddingClient
     registry: Registry
-    context: TenantContext
+    context: Scope
     chunk_size: int
     chunk_overlap: int
     batch_size: int
@@ -288,7 +296,7 @@ class _Indexing:
     def _update(
         self,
         source: Source,
-        context: TenantContext,
+        context: Scope,
         documents: Sequence[Document],
         rows: Mapping[str, SourceDocument],
         *,

@@ -38,7 +38,7 @@ from course_lib.loader.contract import (
 )
 from course_lib.loader.jsonl import numbered_lines
 from course_lib.loader.registry import stamp
-from course_lib.records import Chunk, Document, TenantContext, check_source_path
+from course_lib.records import CHUNK_OVERLAP, CHUNK_SIZE, Chunk, Document, Scope, check_source_path
 from course_lib.store import Source, SourceDocument, WriteReport
 
 Records = Callable[[], list[Chunk]]
@@ -79,7 +79,7 @@ class TenantReport:
 class _Inbox:
     """What came in, by branch and path: the rows of `documents`, and how to get their chunks."""
 
-    context: TenantContext
+    context: Scope
     model: str
     documents: dict[str, dict[str, SourceDocument]] = field(default_factory=dict)
     records: dict[tuple[str, str], Records] = field(default_factory=dict)
@@ -92,14 +92,14 @@ class _Inbox:
 
 def ingest_source_files(
     files: Iterable[Mapping[str, Any] | Document | Chunk],
-    tenant: TenantContext,
+    tenant: Scope,
     *,
     conn: psycopg.Connection,
     embedder: EmbeddingClient,
     registry: Registry | None = None,
     partition: str = "documentation",
-    chunk_size: int = 512,
-    chunk_overlap: int = 64,
+    chunk_size: int = CHUNK_SIZE,
+    chunk_overlap: int = CHUNK_OVERLAP,
     batch_size: int = 32,
     say: Say = lambda sentence: None,
 ) -> TenantReport:
@@ -164,7 +164,7 @@ def ingest_source_files(
 
 def ingest_tenant_file(
     path: str | os.PathLike[str],
-    tenant: TenantContext,
+    tenant: Scope,
     *,
     conn: psycopg.Connection,
     embedder: EmbeddingClient,
@@ -245,7 +245,7 @@ def _note_lines(inbox: _Inbox, file: BinaryIO) -> None:
         inbox.add(branch, row, _reader(file, lines.offsets, inbox.context))
 
 
-def _reader(file: BinaryIO, offsets: array[int], context: TenantContext) -> Records:
+def _reader(file: BinaryIO, offsets: array[int], context: Scope) -> Records:
     def read() -> list[Chunk]:
         chunks = []
         for offset in offsets:

@@ -31,7 +31,7 @@ from course_lib.indexing.update import update_source
 from course_lib.loader import Registry, default_registry, read_chunks, write_jsonl
 from course_lib.loader.contract import FileRejectedError
 from course_lib.loader.jsonl import read_lines
-from course_lib.records import Chunk, Document, Skipped, TenantContext, explain
+from course_lib.records import CHUNK_OVERLAP, CHUNK_SIZE, Chunk, Document, Scope, Skipped, explain
 from course_lib.store import Source, SourceDocument
 
 DOCUMENTS = "documents.jsonl"
@@ -55,8 +55,8 @@ def load_directory(
     *,
     repo: str = "documents",
     tenant: str = "local",
-    chunk_size: int = 512,
-    chunk_overlap: int = 64,
+    chunk_size: int = CHUNK_SIZE,
+    chunk_overlap: int = CHUNK_OVERLAP,
     registry: Registry | None = None,
     say: Say = lambda sentence: None,
 ) -> LoadReport:
@@ -79,7 +79,7 @@ def load_directory(
     check_settings(repo, tenant, chunk_size, chunk_overlap)
     registry = registry or default_registry()
     found, skipped = read_source(path, say, registry)
-    context = TenantContext(tenant=tenant, repo=repo)
+    context = Scope(tenant=tenant, repo=repo)
     documents: list[Document] = []
     chunks: list[Chunk] = []
     rejected: list[tuple[str, FileRejectedError]] = []

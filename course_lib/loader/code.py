@@ -28,8 +28,9 @@ from course_lib.loader.languages import (
     receiver_of,
     split_definitions,
 )
+from course_lib.loader.pieces import Piece, make_chunks
 from course_lib.loader.recursive import check_arguments, find_cut, next_start
-from course_lib.records import Chunk, Document
+from course_lib.records import CHUNK_OVERLAP, CHUNK_SIZE, LOCAL, Chunk, Document, Scope
 
 PARSER_VERSION = "2.0.0"
 SEPARATORS = ("\n\n", "\n\r\n", "\n", " ", "")
@@ -85,7 +86,7 @@ class CodeSpan:
 
 
 def split_code(
-    text: str, language: str, chunk_size: int = 512, chunk_overlap: int = 64
+    text: str, language: str, chunk_size: int = CHUNK_SIZE, chunk_overlap: int = CHUNK_OVERLAP
 ) -> list[CodeSpan]:
     r"""Split a source file at its definitions.
 
@@ -141,12 +142,10 @@ def split_code(
 def parse_code(
     document: Document,
     *,
+    scope: Scope = LOCAL,
     language: str | None = None,
-    chunk_size: int = 512,
-    chunk_overlap: int = 64,
-    tenant_id: str = "local",
-    repo_slug: str = "code",
-    branch: str = "",
+    chunk_size: int = CHUNK_SIZE,
+    chunk_overlap: int = CHUNK_OVERLAP,
 ) -> list[Chunk]:
     r"""Split one source file into records.
 
@@ -154,12 +153,12 @@ def parse_code(
     ----------
     document
         What `read_documents` gave.
+    scope
+        Whose file this is.
     language
         As in `split_code`; by default what the file name's extension says.
     chunk_size, chunk_overlap
         As in `split_code`.
-    tenant_id, repo_slug, branch
-        Whose file this is, which repository it belongs to, and which version of that.
 
     Returns
     -------
@@ -189,41 +188,23 @@ def parse_code(
             f"{document.name} has an extension that tells no language",
             hint=f"Give language=, one of {', '.join(LANGUAGES)}.",
         )
-    spans = split_code(document.content, language, chunk_size, chunk_overlap)
-    return [
-        Chunk(
-            tenant_id=tenant_id,
-            repo_slug=repo_slug,
-            root_kind="external-source",
-            source_path=document.name,
-            content=span.text,
-            hash_inputs=[
-                "content",
-                "kind",
-                "name",
-                "customMeta",
-                "sourcePath",
-                "parserId",
-                "parserVersion",
-            ],
-            parser_id=language,
-            parser_version=PARSER_VERSION,
-            kind=span.kind,
-            name=span.name or PurePosixPath(document.name).name,
-            line_start=span.line_start,
-            line_end=span.line_end,
-            class_name=span.class_name,
-            extends=span.extends,
-            custom_meta={
-                **({"branch": branch} if branch else {}),
-                **({"header": span.header} if span.header else {}),
-                "chunkIndex": index,
-                "charStart": span.start,
-                "charEnd": span.end,
-            },
-        )
-        for index, span in enumerate(spans)
-    ]
+    file_name = PurePosixPath(document.name).name
+    pieces = (
+        Piece(
+            span.start,
+            span.end,
+            span.kind,
+            span.name or file_name,
+            span.header,
+            span.class_name,
+            span.extends,
+        )  # fmt: skip
+        for span in split_code(document.content, language, chunk_size, chunk_overlap)
+    )
+    return make_chunks(
+        document, scope, pieces, parser_id=language, parser_version=PARSER_VERSION,
+        also_hashed=("kind", "name", "customMeta"),
+    )  # fmt: skip
 
 
 class _Unit(NamedTuple):

@@ -6,19 +6,20 @@ A record's content is an exact piece of the file; the header that is embedded wi
 
 from __future__ import annotations
 
-import re
-from bisect import bisect_left
 from collections.abc import Callable
 
 from pydantic import JsonValue
 
-from course_lib.loader.kubernetes import usual_breaks
+from course_lib.loader.pieces import Piece, make_chunks
 from course_lib.loader.resource_chunks import chunk_resources
 from course_lib.loader.word_pieces import fits_model
-from course_lib.records import Chunk, Document
+from course_lib.records import LOCAL, Chunk, Document, Scope
 
 PARSER_ID = "kubernetes"
 PARSER_VERSION = "2.0.0"
+HASHED = ("customMeta",)
+"""The header is embedded too: a renamed resource is another record."""
+
 CHUNK_CHARS = 700
 """Most characters of a record's header and content together."""
 
@@ -26,13 +27,10 @@ CHUNK_CHARS = 700
 def parse_kubernetes(
     document: Document,
     *,
+    scope: Scope = LOCAL,
     max_chars: int = CHUNK_CHARS,
     full_schemas: bool = False,
     fits: Callable[[str], bool] = fits_model,
-    tenant_id: str = "local",
-    repo_slug: str = "manifests",
-    branch: str = "",
-    parser_id: str = PARSER_ID,
 ) -> list[Chunk]:
     r"""Split one manifest into records.
 
@@ -40,13 +38,11 @@ def parse_kubernetes(
     ----------
     document
         What `read_documents` gave.
+    scope
+        Whose document this is.
     max_chars, full_schemas, fits
         As in `chunk_resources`. `fits` is asked about header and content together; by default it is
         a careful estimate of what MiniLM reads, and `EmbeddingClient` can say it exactly.
-    tenant_id, repo_slug, branch
-        Whose document this is, which corpus it belongs to, and which version of that.
-    parser_id
-        What the records say they come from.
 
     Returns
     -------
@@ -69,47 +65,41 @@ def parse_kubernetes(
     >>> record.kind, record.name, record.custom_meta["namespace"], record.line_end
     ('Role', 'reader', 'shop', 4)
     """
-    text = document.content
-    pieces = chunk_resources(
-        text, max_chars, source_path=document.name, full_schemas=full_schemas, fits=fits
-    )
-    line_ends = [match.start() for match in re.finditer("\n", usual_breaks(text))]
-    chunks: list[Chunk] = []
-    for piece in pieces:
-        identity = piece.resource.identity
-        known: dict[str, JsonValue] = {
-            "branch": branch,
+    pieces = manifest_pieces(document, max_chars, full_schemas=full_schemas, fits=fits)
+    return make_chunks(
+        document, scope, pieces, parser_id=PARSER_ID, parser_version=PARSER_VERSION,
+        also_hashed=HASHED,
+    )  # fmt: skip
+
+
+def manifest_pieces(
+    document: Document,
+    max_chars: int = CHUNK_CHARS,
+    *,
+    full_schemas: bool = False,
+    fits: Callable[[str], bool] = fits_model,
+) -> list[Piece]:
+    """Return the pieces of a manifest's resources; parameters as in `parse_kubernetes`."""
+    file_name = document.name.rsplit("/", 1)[-1]
+    pieces = []
+    for one in chunk_resources(
+        document.content,
+        max_chars,
+        source_path=document.name,
+        full_schemas=full_schemas,
+        fits=fits,
+    ):
+        identity = one.resource.identity
+        meta: dict[str, JsonValue] = {
             "namespace": identity.namespace,
             "apiVersion": identity.api_version,
-            "path": piece.path,
+            "path": one.path,
+            "resourceStart": one.resource.start,
+            "resourceEnd": one.resource.end,
         }
-        chunks.append(
-            Chunk(
-                tenant_id=tenant_id,
-                repo_slug=repo_slug,
-                root_kind="external-source",
-                source_path=document.name,
-                content=text[piece.start : piece.end],
-                # The header is embedded too: a renamed resource is another record.
-                hash_inputs=["content", "customMeta", "sourcePath", "parserId", "parserVersion"],
-                parser_id=parser_id,
-                parser_version=PARSER_VERSION,
-                kind=_one_line(identity.kind) or "yaml",
-                name=_one_line(identity.name) or document.name.rsplit("/", 1)[-1],
-                line_start=bisect_left(line_ends, piece.start) + 1,
-                line_end=bisect_left(line_ends, piece.end - 1) + 1,
-                custom_meta={
-                    **{name: value for name, value in known.items() if value},
-                    "header": piece.header,
-                    "chunkIndex": len(chunks),
-                    "charStart": piece.start,
-                    "charEnd": piece.end,
-                    "resourceStart": piece.resource.start,
-                    "resourceEnd": piece.resource.end,
-                },
-            )
-        )
-    return chunks
+        kind, name = _one_line(identity.kind) or "yaml", _one_line(identity.name) or file_name
+        pieces.append(Piece(one.start, one.end, kind, name, one.header, meta=meta))
+    return pieces
 
 
 def _one_line(value: str | None) -> str:

@@ -9,16 +9,18 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
-from typing import cast
+from dataclasses import asdict, dataclass, replace
 
 from pydantic import JsonValue
 
-from course_lib.loader.kubernetes_records import CHUNK_CHARS, PARSER_VERSION, parse_kubernetes
+from course_lib.loader import kubernetes_records
+from course_lib.loader.kubernetes_records import CHUNK_CHARS, HASHED, manifest_pieces
+from course_lib.loader.pieces import make_chunks
 from course_lib.loader.yaml_nodes import Node, parse_nodes
-from course_lib.records import Chunk, Document
+from course_lib.records import LOCAL, Chunk, Document, Scope
 
 PARSER_ID = "kustomize"
+PARSER_VERSION = kubernetes_records.PARSER_VERSION
 
 _REMOTE = re.compile(
     r"[a-z+]+://|git@|[\w-]+(?:\.[\w-]+)*\.(?:com|org|io|net)[:/]|.*\?(?:ref|version)="
@@ -95,10 +97,8 @@ def read_kustomization(text: str, path: str) -> Kustomization:
 def parse_kustomization(
     document: Document,
     *,
+    scope: Scope = LOCAL,
     max_chars: int = CHUNK_CHARS,
-    tenant_id: str = "local",
-    repo_slug: str = "manifests",
-    branch: str = "",
 ) -> list[Chunk]:
     """Split a kustomization into records, as `parse_kubernetes` does, with its links.
 
@@ -106,7 +106,7 @@ def parse_kustomization(
     ----------
     document
         What `read_documents` gave.
-    max_chars, tenant_id, repo_slug, branch
+    scope, max_chars
         As in `parse_kubernetes`.
 
     Returns
@@ -115,30 +115,25 @@ def parse_kustomization(
         `kind` is ``Kustomization``, `name` the folder's; ``custom_meta["kustomize"]`` holds what
         `Kustomization` has of links, without those that are empty.
     """
-    chunks = parse_kubernetes(
-        document,
-        max_chars=max_chars,
-        tenant_id=tenant_id,
-        repo_slug=repo_slug,
-        branch=branch,
-        parser_id=PARSER_ID,
-    )
-    record = read_kustomization(document.content, document.name)
-    links = {key: value for key, value in asdict(record).items() if value and key != "path"}
-    links = {
-        key: list(value) if isinstance(value, tuple) else value for key, value in links.items()
+    links: dict[str, JsonValue] = {
+        key: list(value) if isinstance(value, tuple) else value
+        for key, value in asdict(read_kustomization(document.content, document.name)).items()
+        if value and key != "path"
     }
     folder = posixpath.basename(posixpath.dirname(document.name))
-    return [
-        chunk.model_copy(
-            update={
-                "kind": "Kustomization",
-                "name": folder or chunk.name,
-                "custom_meta": {**chunk.custom_meta, "kustomize": cast(JsonValue, links)},
-            }
+    pieces = (
+        replace(
+            piece,
+            kind="Kustomization",
+            name=folder or piece.name,
+            meta={**piece.meta, "kustomize": links},
         )
-        for chunk in chunks
-    ]
+        for piece in manifest_pieces(document, max_chars)
+    )
+    return make_chunks(
+        document, scope, pieces, parser_id=PARSER_ID, parser_version=PARSER_VERSION,
+        also_hashed=HASHED,
+    )  # fmt: skip
 
 
 def _scalar(node: Node | None) -> str | None:

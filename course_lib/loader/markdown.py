@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 
+from course_lib.loader.pieces import Piece, make_chunks
 from course_lib.loader.recursive import split_text
-from course_lib.records import Chunk, Document
+from course_lib.records import CHUNK_OVERLAP, CHUNK_SIZE, LOCAL, Chunk, Document, Scope
 
 PARSER_ID = "markdown"
 PARSER_VERSION = "1.0.0"
@@ -25,11 +26,9 @@ _HEADING_OR_FENCE = re.compile(
 def split_document(
     document: Document,
     *,
-    chunk_size: int = 512,
-    chunk_overlap: int = 64,
-    tenant_id: str = "local",
-    repo_slug: str = "documents",
-    branch: str = "",
+    scope: Scope = LOCAL,
+    chunk_size: int = CHUNK_SIZE,
+    chunk_overlap: int = CHUNK_OVERLAP,
 ) -> list[Chunk]:
     r"""Split one document into records.
 
@@ -37,10 +36,10 @@ def split_document(
     ----------
     document
         What `read_documents` gave.
+    scope
+        Whose document this is.
     chunk_size, chunk_overlap
         As in `split_text`, in characters.
-    tenant_id, repo_slug, branch
-        Whose document this is, which corpus it belongs to, and which version of that.
 
     Returns
     -------
@@ -63,39 +62,15 @@ def split_document(
     >>> [(piece.name, piece.content, piece.line_start) for piece in pieces]
     [('Title', '# Title\n\nFirst.\n\n', 1), ('Next', '## Next\n\nSecond.', 5)]
     """
-    text = document.content
-    offsets, titles = _headings(text)
-    line_starts = [0, *(match.end() for match in re.finditer("\n", text))]
-    chunks: list[Chunk] = []
-    for span in split_text(text, chunk_size, chunk_overlap):
-        body = span.text.strip()
-        if not body:
-            continue
-        first = span.start + len(span.text) - len(span.text.lstrip())
-        section = bisect_right(offsets, first) - 1
-        chunks.append(
-            Chunk(
-                tenant_id=tenant_id,
-                repo_slug=repo_slug,
-                root_kind="external-source",
-                source_path=document.name,
-                content=span.text,
-                hash_inputs=["content", "sourcePath", "parserId", "parserVersion"],
-                parser_id=PARSER_ID,
-                parser_version=PARSER_VERSION,
-                kind="doc-section",
-                name=titles[section] if section >= 0 else document.name.rsplit("/", 1)[-1],
-                line_start=bisect_right(line_starts, span.start),
-                line_end=bisect_right(line_starts, span.end - 1),
-                custom_meta={
-                    **({"branch": branch} if branch else {}),
-                    "chunkIndex": len(chunks),
-                    "charStart": span.start,
-                    "charEnd": span.end,
-                },
-            )
-        )
-    return chunks
+    offsets, titles = _headings(document.content)
+    titles = [document.name.rsplit("/", 1)[-1], *titles]  # before the first heading
+    pieces = []
+    for span in split_text(document.content, chunk_size, chunk_overlap):
+        if span.text.strip():
+            first = span.end - len(span.text.lstrip())
+            title = titles[bisect_right(offsets, first)]
+            pieces.append(Piece(span.start, span.end, "doc-section", title))
+    return make_chunks(document, scope, pieces, parser_id=PARSER_ID, parser_version=PARSER_VERSION)
 
 
 def _headings(text: str) -> tuple[list[int], list[str]]:

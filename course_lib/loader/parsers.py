@@ -1,8 +1,8 @@
 """What a parser is: it declares `id` and `version`, takes one file, and gives its chunks.
 
-A parser of today has `parse_file(file, tenant_context)`. One of the older form has
+A parser of today has `parse_file(file, scope)`. One of the older form has
 `parse(content, source_path, type, hierarchy)` and gives looser pieces, which are adapted here. The
-built-in ones are functions, loaded when they are first needed.
+built-in ones are functions.
 """
 
 from __future__ import annotations
@@ -10,15 +10,24 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from importlib import import_module
+from functools import partial
 from pathlib import PurePosixPath
 from typing import Any, Protocol, runtime_checkable
 
 from pydantic import ValidationError
 
+from course_lib.loader import (
+    code,
+    kubernetes_records,
+    kustomize,
+    markdown,
+    raw_text,
+    structure_page,
+)
 from course_lib.loader.contract import INVALID, FileRejectedError
-from course_lib.records import Chunk, Document, TenantContext, explain
+from course_lib.loader.github import issue_records
+from course_lib.loader.languages import LANGUAGES
+from course_lib.records import Chunk, Document, Scope, explain
 
 
 @runtime_checkable
@@ -39,7 +48,7 @@ class Parser(Protocol):
         """Its version, such as ``1.0.0``; with another one, its files are indexed anew."""
         ...
 
-    def parse_file(self, file: Document, tenant_context: TenantContext) -> list[Chunk]:
+    def parse_file(self, file: Document, scope: Scope) -> list[Chunk]:
         """Return the chunks of one file, in their order."""
         ...
 
@@ -70,87 +79,66 @@ class LegacyParser(Protocol):
 
 @dataclass(frozen=True)
 class BuiltIn:
-    """A parser of ours: a function of the loader, named and not yet imported.
+    """A parser of ours: a function that takes a document, `scope` and, if it uses them, sizes.
 
     Attributes
     ----------
-    id
-        Its id.
+    id, version
+        As in `Parser`.
     function
-        ``module:function`` below `course_lib.loader`; the module has a `PARSER_VERSION`.
+        What gives the chunks.
     extensions, names
         The files that are its own; a name goes before an extension.
-    options
-        Keyword arguments that the function gets besides.
     sizes
         `chunk_size` and `chunk_overlap`; the function gets those that it takes.
     """
 
     id: str
-    function: str
+    version: str
+    function: Callable[..., list[Chunk]]
     extensions: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
-    options: Mapping[str, Any] = field(default_factory=dict)
     sizes: Mapping[str, int] = field(default_factory=dict)
 
-    @cached_property
-    def _parse(self) -> Callable[..., list[Chunk]]:
-        module, _, name = self.function.partition(":")
-        function: Callable[..., list[Chunk]] = getattr(
-            import_module(f"course_lib.loader.{module}"), name
-        )
-        return function
-
-    @cached_property
-    def version(self) -> str:
-        """The version that the function's module declares."""
-        return str(import_module(self._parse.__module__).PARSER_VERSION)
-
-    @cached_property
-    def _accepted(self) -> frozenset[str]:
-        return frozenset(inspect.signature(self._parse).parameters)
-
     def sized(self, chunk_size: int, chunk_overlap: int) -> BuiltIn:
-        """Return the same parser with other sizes."""
-        return replace(self, sizes={"chunk_size": chunk_size, "chunk_overlap": chunk_overlap})
+        """Return the same parser with these sizes, as far as the function takes them."""
+        given = {"chunk_size": chunk_size, "chunk_overlap": chunk_overlap}
+        taken = inspect.signature(self.function).parameters
+        return replace(self, sizes={name: given[name] for name in given if name in taken})
 
-    def used_sizes(self) -> dict[str, int]:
-        """Return those of the sizes that the function takes."""
-        return {name: size for name, size in self.sizes.items() if name in self._accepted}
-
-    def parse_file(self, file: Document, tenant_context: TenantContext) -> list[Chunk]:
+    def parse_file(self, file: Document, scope: Scope) -> list[Chunk]:
         """Return the chunks of one file, in their order."""
-        return self._parse(
-            file,
-            tenant_id=tenant_context.tenant,
-            repo_slug=tenant_context.repo,
-            branch=tenant_context.branch,
-            **self.used_sizes(),
-            **self.options,
-        )
+        return self.function(file, scope=scope, **self.sizes)
 
 
 BUILT_IN: tuple[BuiltIn, ...] = (
-    BuiltIn("markdown", "markdown:split_document", extensions=(".md", ".txt")),
-    BuiltIn("kubernetes", "kubernetes_records:parse_kubernetes", extensions=(".yaml", ".yml")),
+    BuiltIn("markdown", markdown.PARSER_VERSION, markdown.split_document, (".md", ".txt")),
+    BuiltIn(
+        "kubernetes",
+        kubernetes_records.PARSER_VERSION,
+        kubernetes_records.parse_kubernetes,
+        (".yaml", ".yml"),
+    ),
     BuiltIn(
         "kustomize",
-        "kustomize:parse_kustomization",
+        kustomize.PARSER_VERSION,
+        kustomize.parse_kustomization,
         names=("kustomization.yaml", "kustomization.yml", "kustomization"),
     ),
-    BuiltIn(
-        "python", "code:parse_code", extensions=(".py", ".pyi"), options={"language": "python"}
+    *(
+        BuiltIn(name, code.PARSER_VERSION, partial(code.parse_code, language=name), one.extensions)
+        for name, one in LANGUAGES.items()
     ),
-    BuiltIn("go", "code:parse_code", extensions=(".go",), options={"language": "go"}),
     BuiltIn(
-        "shell",
-        "code:parse_code",
-        extensions=(".sh", ".bash", ".ksh"),
-        options={"language": "shell"},
+        "github-issue", issue_records.PARSER_VERSION, issue_records.parse_issue, (".issue.md",)
     ),
-    BuiltIn("github-issue", "github.issue_records:parse_issue", extensions=(".issue.md",)),
-    BuiltIn("structure", "structure_page:parse_structure", names=("structure.md",)),
-    BuiltIn("raw-text", "raw_text:parse_raw_text"),
+    BuiltIn(
+        "structure",
+        structure_page.PARSER_VERSION,
+        structure_page.parse_structure,
+        names=("structure.md",),
+    ),
+    BuiltIn("raw-text", raw_text.PARSER_VERSION, raw_text.parse_raw_text),
 )
 """The parsers that are there from the start; `raw-text` takes what no other does."""
 
@@ -165,7 +153,7 @@ class Adapted:
         self.names = tuple(getattr(parser, "names", ()))
         self._parser = parser
 
-    def parse_file(self, file: Document, tenant_context: TenantContext) -> list[Chunk]:
+    def parse_file(self, file: Document, scope: Scope) -> list[Chunk]:
         """Return the legacy parser's pieces as records.
 
         `rootKind` is ``external-source``; the hash is made from kind, name, content, path and
@@ -175,7 +163,7 @@ class Adapted:
         file_type = path.suffix.removeprefix(".").lower() or "text"
         pieces = self._parser.parse(file.content, file.name, file_type, path.parts[:-1])
         return [
-            _record(place, _values(piece), self, file, file_type, tenant_context)
+            _record(place, _values(piece), self, file, file_type, scope)
             for place, piece in enumerate(pieces)
         ]
 
@@ -220,7 +208,7 @@ def _record(
     parser: Adapted,
     file: Document,
     file_type: str,
-    context: TenantContext,
+    scope: Scope,
 ) -> Chunk:
     fields: dict[str, Any] = {}
     for name, target in _TAKEN.items():
@@ -233,16 +221,16 @@ def _record(
     # What the adapter itself decides is not taken from the piece.
     own = {str(info.alias) for info in Chunk.model_fields.values()} | set(Chunk.model_fields)
     meta = {name: value for name, value in values.items() if name not in own} | meta
-    if context.branch:
-        meta["branch"] = context.branch
+    if scope.branch:
+        meta["branch"] = scope.branch
     try:
         return Chunk.model_validate(
             {
                 "kind": file_type,
                 "name": PurePosixPath(file.name).name,
                 **{name: value for name, value in fields.items() if value is not None},
-                "tenant_id": context.tenant,
-                "repo_slug": context.repo,
+                "tenant_id": scope.tenant,
+                "repo_slug": scope.repo,
                 "root_kind": "external-source",
                 "source_path": file.name,
                 "hash_inputs": _HASH_INPUTS,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from course_lib.loader.markdown import split_document
-from course_lib.records import Chunk, Document
+from course_lib.loader.pieces import Piece, make_chunks
+from course_lib.loader.recursive import split_text
+from course_lib.records import CHUNK_OVERLAP, CHUNK_SIZE, LOCAL, Chunk, Document, Scope
 
 PARSER_ID = "raw-text"
 PARSER_VERSION = "1.0.0"
@@ -12,11 +13,9 @@ PARSER_VERSION = "1.0.0"
 def parse_raw_text(
     document: Document,
     *,
-    chunk_size: int = 512,
-    chunk_overlap: int = 64,
-    tenant_id: str = "local",
-    repo_slug: str = "documents",
-    branch: str = "",
+    scope: Scope = LOCAL,
+    chunk_size: int = CHUNK_SIZE,
+    chunk_overlap: int = CHUNK_OVERLAP,
 ) -> list[Chunk]:
     r"""Split one file of any text into records.
 
@@ -30,22 +29,10 @@ def parse_raw_text(
     >>> [(piece.kind, piece.name, piece.line_start) for piece in parse_raw_text(file)]
     [('raw-text', 'Makefile', 1)]
     """
-    file_name = document.name.rsplit("/", 1)[-1]
-    return [
-        piece.model_copy(
-            update={
-                "parser_id": PARSER_ID,
-                "parser_version": PARSER_VERSION,
-                "kind": "raw-text",
-                "name": file_name,
-            }
-        )
-        for piece in split_document(
-            document,
-            chunk_size=chunk_size,
-            chunk_overlap=chunk_overlap,
-            tenant_id=tenant_id,
-            repo_slug=repo_slug,
-            branch=branch,
-        )
-    ]
+    name = document.name.rsplit("/", 1)[-1]
+    pieces = (
+        Piece(span.start, span.end, "raw-text", name)
+        for span in split_text(document.content, chunk_size, chunk_overlap)
+        if span.text.strip()
+    )
+    return make_chunks(document, scope, pieces, parser_id=PARSER_ID, parser_version=PARSER_VERSION)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from course_lib.records import Span
+from course_lib.records import CHUNK_OVERLAP, CHUNK_SIZE, Span
 
 SEPARATORS = ("\n\n", "\n", ". ", " ", "")
 """Boundaries from the strongest to the weakest; the empty one cuts anywhere."""
@@ -94,8 +94,8 @@ def next_start(text: str, end: int, chunk_overlap: int, *, snap_to_words: bool =
 
 def split_text(
     text: str,
-    chunk_size: int = 512,
-    chunk_overlap: int = 64,
+    chunk_size: int = CHUNK_SIZE,
+    chunk_overlap: int = CHUNK_OVERLAP,
     separators: Sequence[str] = SEPARATORS,
     *,
     snap_to_words: bool = False,

@@ -31,7 +31,7 @@ from course_lib.loader.contract import (
 from course_lib.loader.documents import read_documents
 from course_lib.loader.github.sources import GitHubCode, GitHubIssues
 from course_lib.loader.parsers import BUILT_IN, Adapted, BuiltIn, LegacyParser, Parser
-from course_lib.records import SEMVER, Chunk, Document, Skipped, TenantContext
+from course_lib.records import CHUNK_OVERLAP, CHUNK_SIZE, SEMVER, Chunk, Document, Scope, Skipped
 from course_lib.settings import project_root, settings
 
 RAW_TEXT = BUILT_IN[-1]
@@ -112,7 +112,7 @@ class Registered:
         """
         if not isinstance(self.parser, BuiltIn):
             return ""
-        used = self.parser.sized(chunk_size, chunk_overlap).used_sizes()
+        used = self.parser.sized(chunk_size, chunk_overlap).sizes
         return " ".join(f"{name}={size}" for name, size in used.items())
 
 
@@ -137,7 +137,7 @@ class Registry:
     >>> registry = Registry()
     >>> registry.parser_for(file).id
     'markdown'
-    >>> [piece.name for piece in registry.parse(file, TenantContext(tenant="me", repo="docs"))]
+    >>> [piece.name for piece in registry.parse(file, Scope(tenant="me", repo="docs"))]
     ['Hello']
     """
 
@@ -198,9 +198,7 @@ class Registry:
         """
         made: Any = parser() if isinstance(parser, type) else parser
         name = parser_id or getattr(made, "id", None)
-        # To know the version of one of ours, its module would have to be imported.
-        built_in = isinstance(made, BuiltIn)
-        version = "0.0.0" if built_in else getattr(made, "version", None)
+        version = getattr(made, "version", None)
         modern = callable(getattr(made, "parse_file", None))
         if not isinstance(name, str) or not name or not isinstance(version, str):
             raise InputError(f"{made!r} is no parser", hint="A parser declares `id` and `version`.")
@@ -211,7 +209,7 @@ class Registry:
         if not modern and not callable(getattr(made, "parse", None)):
             raise InputError(
                 f"the parser {name} has neither parse_file nor parse",
-                hint="Give it `parse_file(file, tenant_context)`.",
+                hint="Give it `parse_file(file, scope)`.",
             )
         endings = getattr(made, "extensions", ()) if extensions is None else extensions
         whole = getattr(made, "names", ()) if names is None else names
@@ -298,11 +296,11 @@ class Registry:
     def parse(
         self,
         file: Document,
-        tenant_context: TenantContext,
+        scope: Scope,
         *,
         parser_id: str | None = None,
-        chunk_size: int = 512,
-        chunk_overlap: int = 64,
+        chunk_size: int = CHUNK_SIZE,
+        chunk_overlap: int = CHUNK_OVERLAP,
     ) -> list[Chunk]:
         """Return the chunks of one file, stamped with the tenant, the repository and the branch.
 
@@ -310,7 +308,7 @@ class Registry:
         ----------
         file
             What to parse; `name` is its path.
-        tenant_context
+        scope
             Whose it is.
         parser_id
             As in `parser_for`.
@@ -334,9 +332,9 @@ class Registry:
         registered = self.parser_for(file, parser_id)
         parser = registered.parser
         if isinstance(parser, BuiltIn):
-            return parser.sized(chunk_size, chunk_overlap).parse_file(file, tenant_context)
+            return parser.sized(chunk_size, chunk_overlap).parse_file(file, scope)
         try:
-            chunks = list(parser.parse_file(file, tenant_context))
+            chunks = list(parser.parse_file(file, scope))
         except FileRejectedError:
             raise
         except Exception as error:
@@ -348,12 +346,12 @@ class Registry:
                 hint="Mend the parser; the other files are not affected.",
             ) from error
         return [
-            stamp(_checked(chunk, place, registered.id, file), tenant_context)
+            stamp(_checked(chunk, place, registered.id, file), scope)
             for place, chunk in enumerate(chunks)
         ]
 
 
-def stamp(chunk: Chunk, tenant_context: TenantContext) -> Chunk:
+def stamp(chunk: Chunk, scope: Scope) -> Chunk:
     """Return the record with the tenant and the repository that the server knows.
 
     A record without a branch of its own gets the context's.
@@ -365,16 +363,16 @@ def stamp(chunk: Chunk, tenant_context: TenantContext) -> Chunk:
     ...     content="Hello.", hash_inputs=["content"], parser_id="mine", parser_version="1.0.0",
     ...     kind="raw-text", name="a",
     ... )
-    >>> stamp(claim, TenantContext(tenant="acme", repo="docs")).tenant_id
+    >>> stamp(claim, Scope(tenant="acme", repo="docs")).tenant_id
     'acme'
     """
     meta = chunk.custom_meta
-    if tenant_context.branch and "branch" not in meta:
-        meta = {**meta, "branch": tenant_context.branch}
+    if scope.branch and "branch" not in meta:
+        meta = {**meta, "branch": scope.branch}
     return chunk.model_copy(
         update={
-            "tenant_id": tenant_context.tenant,
-            "repo_slug": tenant_context.repo,
+            "tenant_id": scope.tenant,
+            "repo_slug": scope.repo,
             "custom_meta": meta,
         }
     )

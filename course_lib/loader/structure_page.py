@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 
-from course_lib.records import Chunk, Document
+from course_lib.loader.pieces import Piece, make_chunks
+from course_lib.records import CHUNK_SIZE, LOCAL, Chunk, Document, Scope
 
 PARSER_ID = "structure"
 PARSER_VERSION = "1.0.0"
@@ -20,10 +21,8 @@ _SECTION = re.compile(r"^## +(.*?)[ \t]*$", re.MULTILINE)
 def parse_structure(
     document: Document,
     *,
-    chunk_size: int = 512,
-    tenant_id: str = "local",
-    repo_slug: str = "documents",
-    branch: str = "",
+    scope: Scope = LOCAL,
+    chunk_size: int = CHUNK_SIZE,
 ) -> list[Chunk]:
     r"""Split a page of `course structure` into records.
 
@@ -31,11 +30,11 @@ def parse_structure(
     ----------
     document
         The page.
+    scope
+        Whose document this is.
     chunk_size
         A section of up to four times as many characters is one record; a longer one is cut at line
         ends.
-    tenant_id, repo_slug, branch
-        Whose document this is, which corpus it belongs to, and which version of that.
 
     Returns
     -------
@@ -54,44 +53,21 @@ def parse_structure(
     found = list(_SECTION.finditer(text))
     starts = [0, *(match.start() for match in found), len(text)]
     names = [document.name.rsplit("/", 1)[-1], *(match[1].strip("`") for match in found)]
-    chunks: list[Chunk] = []
-    for at, name in enumerate(names):
-        heading = found[at - 1][0] if at else ""
-        for start, end in _pieces(text, starts[at], starts[at + 1], 4 * chunk_size):
-            if not text[start:end].strip():
-                continue
-            header = {"header": f"{heading}\n"} if heading and start > starts[at] else {}
-            chunks.append(
-                Chunk(
-                    tenant_id=tenant_id,
-                    repo_slug=repo_slug,
-                    root_kind="external-source",
-                    source_path=document.name,
-                    content=text[start:end],
-                    hash_inputs=["content", "sourcePath", "parserId", "parserVersion"],
-                    parser_id=PARSER_ID,
-                    parser_version=PARSER_VERSION,
-                    kind=KIND,
-                    name=name,
-                    line_start=text.count("\n", 0, start) + 1,
-                    line_end=text.count("\n", 0, end - 1) + 1,
-                    custom_meta={
-                        **({"branch": branch} if branch else {}),
-                        **header,
-                        "chunkIndex": len(chunks),
-                        "charStart": start,
-                        "charEnd": end,
-                    },
-                )
-            )
-    return chunks
-
-
-def _pieces(text: str, start: int, end: int, most: int) -> list[tuple[int, int]]:
-    """Return runs of whole lines of at most `most` characters; a line that is longer is cut."""
     pieces = []
+    for at, name in enumerate(names):
+        heading = f"{found[at - 1][0]}\n" if at else ""
+        for start, end in _parts(text, starts[at], starts[at + 1], 4 * chunk_size):
+            if text[start:end].strip():
+                header = heading if start > starts[at] else ""
+                pieces.append(Piece(start, end, KIND, name, header))
+    return make_chunks(document, scope, pieces, parser_id=PARSER_ID, parser_version=PARSER_VERSION)
+
+
+def _parts(text: str, start: int, end: int, most: int) -> list[tuple[int, int]]:
+    """Return runs of whole lines of at most `most` characters; a line that is longer is cut."""
+    parts = []
     while end - start > most:
         cut = text.rfind("\n", start, start + most) + 1 or start + most
-        pieces.append((start, cut))
+        parts.append((start, cut))
         start = cut
-    return [*pieces, (start, end)]
+    return [*parts, (start, end)]

@@ -147,8 +147,8 @@ def next_cut(lines: Sequence[Line], at: int, limit: int) -> int:
     Parameters
     ----------
     lines
-        `Line` records (each has `start`, `depth`, `first` and `path`), in the order of the text. The
-        last one is the end of the resource and has depth -1.
+        `Line` records (each has `start`, `depth`, `first` and `path`), in the order of the text.
+        The last one is the end of the resource and has depth -1.
     at
         The number of the line with which the piece begins; never that of the last one.
     limit

@@ -8,6 +8,7 @@ from kfp import dsl
 
 from course_lib.pipeline import components as steps
 from course_lib.pipeline import tasks
+from course_lib.records import CHUNK_OVERLAP, CHUNK_SIZE
 
 
 @dsl.pipeline(
@@ -21,8 +22,8 @@ def docs_pipeline(
     repo: str = "documents",
     partition: str = "documentation",
     shards: int = 2,
-    chunk_size: int = 512,
-    chunk_overlap: int = 64,
+    chunk_size: int = CHUNK_SIZE,
+    chunk_overlap: int = CHUNK_OVERLAP,
     batch_size: int = 32,
     questions: str = "data/questions/documents.jsonl",
 ) -> None:
@@ -53,8 +54,8 @@ def code_pipeline(
     paths: list[str] = ["apps"],  # noqa: B006
     tenant: str = "local",
     shards: int = 4,
-    chunk_size: int = 512,
-    chunk_overlap: int = 64,
+    chunk_size: int = CHUNK_SIZE,
+    chunk_overlap: int = CHUNK_OVERLAP,
     batch_size: int = 32,
 ) -> None:
     """Bring the index up to date with one revision of a repository."""
@@ -80,8 +81,8 @@ def ingest_everything(
     since: str = "",
     tenant: str = "local",
     shards: int = 2,
-    chunk_size: int = 512,
-    chunk_overlap: int = 64,
+    chunk_size: int = CHUNK_SIZE,
+    chunk_overlap: int = CHUNK_OVERLAP,
     batch_size: int = 32,
     questions: str = "data/questions/documents.jsonl",
 ) -> None:

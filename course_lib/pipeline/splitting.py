@@ -10,14 +10,14 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 from course_lib.errors import InputError
-from course_lib.loader import Registry, default_registry, split_document, write_jsonl
+from course_lib.loader import Registry, default_registry, write_jsonl
 from course_lib.loader.contract import FileRejectedError
+from course_lib.loader.recursive import check_arguments
 from course_lib.pipeline.corpus import Corpus, Origin, Shard, read_corpus, read_values
-from course_lib.records import Chunk, Document, Skipped, TenantContext
+from course_lib.records import CHUNK_OVERLAP, CHUNK_SIZE, Chunk, Scope, Skipped
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +66,8 @@ def split_shard(
     shard: str,
     chunks_to: str | os.PathLike[str],
     rows_to: str | os.PathLike[str],
-    chunk_size: int = 512,
-    chunk_overlap: int = 64,
+    chunk_size: int = CHUNK_SIZE,
+    chunk_overlap: int = CHUNK_OVERLAP,
     *,
     registry: Registry | None = None,
 ) -> dict[str, int]:
@@ -151,20 +151,14 @@ def read_split(path: str | os.PathLike[str]) -> SplitShard:
         ) from error
 
 
-def _context(corpus: Corpus, chunk_size: int, chunk_overlap: int) -> TenantContext:
+def _context(corpus: Corpus, chunk_size: int, chunk_overlap: int) -> Scope:
     """Return whose documents these are, after all settings have been tried on one letter."""
     origin = corpus.origin
     try:
-        split_document(
-            Document(Path("a"), "a", "a"),
-            chunk_size=chunk_size,
-            chunk_overlap=chunk_overlap,
-            tenant_id=origin.tenant,
-            repo_slug=origin.repo,
-        )
+        check_arguments("", chunk_size, chunk_overlap)
+        return Scope(tenant=origin.tenant, repo=origin.repo, branch=origin.branch)
     except (TypeError, ValueError) as error:
         raise InputError(str(error), hint="Correct the parameters of the pipeline.") from error
-    return TenantContext(tenant=origin.tenant, repo=origin.repo, branch=origin.branch)
 
 
 def _cited(chunks: Sequence[Chunk], origin: Origin) -> Sequence[Chunk]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import psycopg
 
 from course_lib.errors import InputError, SchemaMismatchError
-from course_lib.records import TenantContext
+from course_lib.records import Scope
 from course_lib.service.config import ServiceConfig
 from course_lib.service.database import Database
 from course_lib.service.encoding import Encoder
@@ -85,7 +85,7 @@ class Context:
             return problem.detail
         return "ready"
 
-    def write(self, files: Sequence[dict[str, Any]], owner: TenantContext, partition: str) -> Any:
+    def write(self, files: Sequence[dict[str, Any]], owner: Scope, partition: str) -> Any:
         """Index a tenant's files, as the role that writes; for a thread of its own.
 
         Raises

@@ -11,7 +11,7 @@ import psycopg
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.security import APIKeyHeader, HTTPBearer
 
-from course_lib.records import TenantContext
+from course_lib.records import Scope
 from course_lib.retriever.versions import Found, reordered, widen
 from course_lib.service.context import Context
 from course_lib.service.middleware import presented_key
@@ -244,9 +244,7 @@ async def ingest(asked: IngestRequest, here: Here, tenant: Writer) -> IngestResp
     """Index files or records of the key's tenant; what is refused is told one by one."""
     if not here.encoder.is_ready:
         raise UnavailableError(here.encoder.problem)
-    owner = TenantContext(
-        tenant=tenant, repo=asked.repo, visibility=asked.visibility, branch=asked.branch
-    )
+    owner = Scope(tenant=tenant, repo=asked.repo, visibility=asked.visibility, branch=asked.branch)
     async with here.writing:
         done = await asyncio.to_thread(here.write, asked.files, owner, asked.partition)
     report = asdict(done.report)

@@ -12,7 +12,7 @@ import re
 from pathlib import Path
 
 from course_lib.loader import read_documents, split_text
-from course_lib.records import Chunk, Document, TenantContext
+from course_lib.records import Chunk, Document, Scope
 
 MAX_CHARS = 512
 
@@ -31,7 +31,7 @@ class TomlParser:
     version = "1.0.0"
     extensions = (".toml",)
 
-    def parse_file(self, file: Document, tenant_context: TenantContext) -> list[Chunk]:
+    def parse_file(self, file: Document, scope: Scope) -> list[Chunk]:
         """Return a chunk for each table; what stands above the first is named by the file.
 
         A table of more than `MAX_CHARS` characters gives several, the later ones with its header.
@@ -49,8 +49,8 @@ class TomlParser:
                     meta["header"] = title
                 chunks.append(
                     Chunk(
-                        tenant_id=tenant_context.tenant,
-                        repo_slug=tenant_context.repo,
+                        tenant_id=scope.tenant,
+                        repo_slug=scope.repo,
                         root_kind="external-source",
                         source_path=file.name,
                         content=part.text,
@@ -84,7 +84,7 @@ def main() -> None:
     arguments.add_argument("--tenant", default="local", help="claim; the server has its own view")
     arguments.add_argument("--repo", default="documents")
     given = arguments.parse_args()
-    context = TenantContext(tenant=given.tenant, repo=given.repo)
+    context = Scope(tenant=given.tenant, repo=given.repo)
     for file in read_documents(given.directory, (".toml",)):
         for chunk in TomlParser().parse_file(file, context):
             print(chunk.to_json())

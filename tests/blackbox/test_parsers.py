@@ -12,24 +12,24 @@ import pytest
 from tests.blackbox.course import Course
 from tests.blackbox.golden import hold_golden
 from tests.blackbox.places import Place
-from tests.blackbox.surface import Document, InputError, Registry, TenantContext
+from tests.blackbox.surface import Document, InputError, Registry, Scope
 
 COURSE = Course({"DATABASE_URL": "postgresql://nobody@127.0.0.1:1/none"})
 TOML = "data/parsers/toml_sections.py:TomlParser"
-ACME = TenantContext(tenant="acme", repo="platform")
+ACME = Scope(tenant="acme", repo="platform")
 
 MINE = '''
 class Breaks:
     id, version, extensions = "breaks", "1.0.0", (".breaks",)
 
-    def parse_file(self, file, tenant_context):
+    def parse_file(self, file, scope):
         raise RuntimeError("out of order")
 
 
 class NoChunks(Breaks):
     id, extensions = "no-chunks", (".nochunks",)
 
-    def parse_file(self, file, tenant_context):
+    def parse_file(self, file, scope):
         return [{"content": file.content}]
 
 

@@ -18,7 +18,7 @@ from typing import Any
 from course_lib.errors import CourseError
 from course_lib.indexing import ingest_source_files
 from course_lib.loader import Registry, check_lines, check_record, read_documents, split_text
-from course_lib.records import Chunk, Document, Skipped, TenantContext
+from course_lib.records import Chunk, Document, Scope, Skipped
 from course_lib.store import connect, fresh_database
 from tests.faults.bad_calls import BadCalls
 from tests.faults.bad_requests import BadRequests
@@ -44,7 +44,7 @@ NAMES = (
     *("kustomization.yaml", "structure.md", "a.rst", "Makefile"),
 )
 YAML = (".yaml", ".yml")
-OWNER = TenantContext(tenant="local", repo="mill")
+OWNER = Scope(tenant="local", repo="mill")
 
 
 class FaultError(AssertionError):

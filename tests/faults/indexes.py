@@ -16,7 +16,7 @@ from psycopg import sql
 
 from course_lib.embedder import EmbeddingClient
 from course_lib.loader import Registry
-from course_lib.records import Document, TenantContext
+from course_lib.records import Document, Scope
 from course_lib.retriever import search
 from course_lib.store.words import MOST_WORDS
 from tests.faults.corpora import WORDS
@@ -67,7 +67,7 @@ def torn_documents(conn: psycopg.Connection[Any], embedder: EmbeddingClient) -> 
         sizes = {name: int(size) for name, size in (pair.split("=") for pair in settings.split())}
         chunks = registry.parse(
             Document(Path(name), name, content),
-            TenantContext(tenant=key[1], repo=key[2], branch=key[3]),
+            Scope(tenant=key[1], repo=key[2], branch=key[3]),
             **sizes,
         )
         vectors = embedder.encode([chunk.embedded_text for chunk in chunks])

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from course_lib.loader.github.issues import Comment, Issue
+from course_lib.loader.pieces import Piece, make_chunks
 from course_lib.loader.recursive import split_text
-from course_lib.records import Chunk, Document
+from course_lib.records import CHUNK_OVERLAP, CHUNK_SIZE, LOCAL, Chunk, Document, Scope
 
 PARSER_ID = "github-issue"
 PARSER_VERSION = "1.0.0"
@@ -79,11 +80,9 @@ def issue_document(issue: Issue) -> Document:
 def parse_issue(
     document: Document,
     *,
-    chunk_size: int = 512,
-    chunk_overlap: int = 64,
-    tenant_id: str = "local",
-    repo_slug: str = "documents",
-    branch: str = "",
+    scope: Scope = LOCAL,
+    chunk_size: int = CHUNK_SIZE,
+    chunk_overlap: int = CHUNK_OVERLAP,
 ) -> list[Chunk]:
     """Split an issue into records: the body and each comment by itself.
 
@@ -106,43 +105,23 @@ def parse_issue(
     text, about = document.content, document.metadata
     number, title = about.get("number"), str(about.get("title", ""))
     name = f"#{number} {title}".strip() if number else document.name.rsplit("/", 1)[-1]
-    shared: dict[str, Any] = {"branch": branch} if branch else {}
-    shared |= {key: about[key] for key in ("number", "state", "labels") if key in about}
+    shared = {key: about[key] for key in ("number", "state", "labels") if key in about}
     parts = about.get("parts") or [{"start": 0, "end": len(text), "kind": "issue"}]
-    chunks: list[Chunk] = []
+    pieces = []
     for part in parts:
         start, kind = int(part["start"]), str(part["kind"])
         told = {key: part[key] for key in ("author", "createdAt", "updatedAt") if part.get(key)}
-        cited = {"citationUrl": part["url"]} if part.get("url") else {}
+        meta = shared | told | {"citationUrl": part.get("url")}
         for span in split_text(text[start : int(part["end"])], chunk_size, chunk_overlap):
-            if not span.text.strip():
-                continue
             first, last = start + span.start, start + span.end
             # The first piece of the body begins with the title itself.
-            header = {"header": f"Issue #{number}: {title}"} if number and first > 0 else {}
-            chunks.append(
-                Chunk(
-                    tenant_id=tenant_id,
-                    repo_slug=repo_slug,
-                    root_kind="external-source",
-                    source_path=document.name,
-                    content=span.text,
-                    hash_inputs=["content", "kind", "name", "sourcePath", "parserId"]
-                    + ["parserVersion"],
-                    parser_id=PARSER_ID,
-                    parser_version=PARSER_VERSION,
-                    kind=kind,
-                    name=name,
-                    line_start=text.count("\n", 0, first) + 1,
-                    line_end=text.count("\n", 0, last - 1) + 1,
-                    custom_meta=shared
-                    | told
-                    | cited
-                    | header
-                    | {"chunkIndex": len(chunks), "charStart": first, "charEnd": last},
-                )
-            )
-    return chunks
+            header = f"Issue #{number}: {title}" if number and first > 0 else ""
+            if span.text.strip():
+                pieces.append(Piece(first, last, kind, name, header, meta=meta))
+    return make_chunks(
+        document, scope, pieces, parser_id=PARSER_ID, parser_version=PARSER_VERSION,
+        also_hashed=("kind", "name"),
+    )  # fmt: skip
 
 
 def _comment_text(comment: Comment) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from course_lib.loader.contract import Rejection
 from course_lib.loader.languages import LANGUAGES, parse_source
-from course_lib.records import Chunk, Document, Span, TenantContext
+from course_lib.records import Chunk, Document, Scope, Span
 from course_lib.teaching.checks.probe import Case, Probe, exercise
 from course_lib.teaching.checks.values import shown
 
@@ -292,7 +292,7 @@ def check_parse_proto(call: Probe) -> None:
     _parse(
         call,
         [("Ask", ask, (1, 2))],
-        "tenant and repository are those of tenant_context, the path is the file's name",
+        "tenant and repository are those of scope, the path is the file's name",
         path="level.proto",
         tenant="umbrella",
     )
@@ -423,11 +423,11 @@ def _parse(
     A piece of white space gives none.
     """
     content = "".join(text for _, text, _ in pieces)
-    context = TenantContext(tenant=tenant, repo=f"{tenant}-api")
+    context = Scope(tenant=tenant, repo=f"{tenant}-api")
     case = call(Document(Path("data") / path, path, content), context)
     case.label = (
         f'parse_proto(Document(Path("data/{path}"), "{path}", {content!r}), '
-        f'TenantContext(tenant="{tenant}", repo="{tenant}-api"))'
+        f'Scope(tenant="{tenant}", repo="{tenant}-api"))'
     )
     records = [
         Chunk(

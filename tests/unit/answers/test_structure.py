@@ -13,7 +13,7 @@ from course_lib.embedder import EmbeddingClient
 from course_lib.indexing import ingest
 from course_lib.loader import default_registry
 from course_lib.loader.structure_page import parse_structure
-from course_lib.records import Document, TenantContext
+from course_lib.records import Document, Scope
 
 LICENCE = "Copyright 2024 Somebody\n{0} Licensed under the Apache License, Version 2.0"
 
@@ -97,7 +97,7 @@ def test_a_name_cannot_begin_a_line_of_its_own(tmp_path: Path) -> None:
 def test_each_folder_is_a_chunk_of_the_kind_structure(repository: Path) -> None:
     page = structure_text(repository)
     file = Document(Path("x"), "docs/Structure.md", page)
-    chunks = default_registry().parse(file, TenantContext(tenant="me", repo="shop", branch="b"))
+    chunks = default_registry().parse(file, Scope(tenant="me", repo="shop", branch="b"))
     assert {chunk.kind for chunk in chunks} == {"structure"}
     names = ["Structure.md", "Folders", "./", "shop/", "shop/deep/down/"]
     assert [chunk.name for chunk in chunks] == names

@@ -2,13 +2,13 @@
 
 from course_lib.embedder import EmbeddingClient
 from course_lib.loader import default_registry
-from course_lib.records import TenantContext
+from course_lib.records import Scope
 from course_lib.settings import project_root
 
 
 def test_every_text_of_the_courses_data_fits_the_model(embedder: EmbeddingClient) -> None:
     registry = default_registry()
-    context = TenantContext(tenant="local", repo="data")
+    context = Scope(tenant="local", repo="data")
     source = registry.source("directory")
     texts = []
     for document in source.read(

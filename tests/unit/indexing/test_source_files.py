@@ -13,11 +13,11 @@ from course_lib.indexing import TenantReport, ingest_source_files
 from course_lib.indexing.embedding import encode_whole, windows
 from course_lib.loader import Registry
 from course_lib.loader.contract import FILE_INVALID, INVALID, PARSER_NOT_REGISTERED
-from course_lib.records import Chunk, Document, TenantContext
+from course_lib.records import Chunk, Document, Scope
 from course_lib.store import as_tenant, connect, create_schema, service_url
 from course_lib.store.databases import FreshDatabase
 
-ACME = TenantContext(tenant="acme", repo="platform")
+ACME = Scope(tenant="acme", repo="platform")
 ONE = {"chunkIndex": 1}
 
 
@@ -165,7 +165,7 @@ def test_the_services_writer_ingests_for_its_tenant_alone(
     url = own_database.url
     with connect(url, autocommit=True) as owner:
         create_schema(owner, client.dimension)
-    beta = TenantContext(tenant="beta", repo="platform")
+    beta = Scope(tenant="beta", repo="platform")
     with connect(service_url("writer", url=url), autocommit=True) as writer:
         for tenant in (ACME, beta):
             done = send(

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from course_lib.errors import InputError
 from course_lib.loader import languages
 from course_lib.loader.code import LANGUAGES, CodeSpan, parse_code, split_code
-from course_lib.records import Chunk, Document
+from course_lib.records import Chunk, Document, Scope
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
@@ -128,7 +128,10 @@ def document(name: str, content: str) -> Document:
 def test_records_hold_what_the_spans_hold() -> None:
     text = "import os\n\n\nclass A(B):\n    x = 1\n\n    def f(self):\n        return os.sep\n"
     chunks = parse_code(
-        document("src/a.py", text), chunk_size=60, chunk_overlap=0, repo_slug="r", branch="main"
+        document("src/a.py", text),
+        chunk_size=60,
+        chunk_overlap=0,
+        scope=Scope(repo="r", branch="main"),
     )
     assert [(c.kind, c.name, c.class_name, c.extends) for c in chunks] == [
         ("module", "a.py", None, None),

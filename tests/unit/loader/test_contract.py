@@ -16,7 +16,7 @@ from course_lib.loader.contract import (
     json_schema,
     schema_text,
 )
-from course_lib.records import Chunk, TenantContext
+from course_lib.records import Chunk, Scope
 
 GOOD: dict[str, Any] = {
     "schemaVersion": "1.0.0",
@@ -105,7 +105,7 @@ def test_the_order_of_keys_is_no_part_of_the_hash(meta: dict[str, Any]) -> None:
 )
 def test_a_tenant_context_is_checked(values: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(values))):
-        TenantContext(**{"tenant": "acme", "repo": "platform", **values})
+        Scope(**{"tenant": "acme", "repo": "platform", **values})
 
 
 def test_the_committed_schema_is_the_one_of_the_model() -> None:

@@ -19,7 +19,7 @@ from course_lib.loader.github.issues import (
 )
 from course_lib.loader.github.sources import GitHubCode
 from course_lib.loader.github.waiting import Patience
-from course_lib.records import Document, Skipped
+from course_lib.records import Document, Scope, Skipped
 from course_lib.teaching.github_server import GitHubServer, Repository, faults, pointer
 
 QUICK = Patience(attempts=3, first=0.01, secondary=0.05)
@@ -165,7 +165,7 @@ ISSUE = Issue(
 
 def test_a_record_holds_one_part_and_says_which() -> None:
     document = issue_document(ISSUE)
-    chunks = parse_issue(document, chunk_size=200, chunk_overlap=20, tenant_id="acme")
+    chunks = parse_issue(document, chunk_size=200, chunk_overlap=20, scope=Scope(tenant="acme"))
     assert check_records(chunk.to_json() for chunk in chunks)[1] == []
     kinds = [chunk.kind for chunk in chunks]
     assert kinds[:2] == ["issue", "issue-comment"] and len(kinds) > 5

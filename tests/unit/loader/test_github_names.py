@@ -1,7 +1,5 @@
 """Names that people type, places that repositories name, and where a reader finds a line."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -177,19 +175,6 @@ def test_a_redirect_leads_nowhere_but_to_the_web_and_not_away_from_https(locatio
 
 def test_what_is_shown_of_an_address_holds_no_query_and_no_password() -> None:
     assert shown("https://ada:pw@x.y/z?token=secret#f") == "https://x.y/z"
-
-
-def test_the_loader_knows_github_and_does_not_load_what_speaks_to_it() -> None:
-    code = """
-import sys
-import course_lib.loader
-loaded = {name for name in sys.modules if name.startswith(("httpx", "course_lib.loader.github."))}
-assert loaded == {"course_lib.loader.github.sources"}, loaded
-from course_lib.loader.github import Download, download_github_code, download_github_issues
-assert Download.__module__ == "course_lib.loader.github.download"
-assert "httpx" not in sys.modules
-"""
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_what_the_package_does_not_have_is_named() -> None:

@@ -17,9 +17,9 @@ from course_lib.loader.contract import (
 )
 from course_lib.loader.parsers import BUILT_IN
 from course_lib.loader.registry import stamp
-from course_lib.records import Chunk, Document, TenantContext
+from course_lib.records import Chunk, Document, Scope
 
-ACME = TenantContext(tenant="acme", repo="platform")
+ACME = Scope(tenant="acme", repo="platform")
 
 
 def document(name: str, content: str = "some text") -> Document:
@@ -34,7 +34,7 @@ class Lines:
     extensions = (".lines",)
     names: tuple[str, ...] = ("linesfile",)
 
-    def parse_file(self, file: Document, tenant_context: TenantContext) -> list[Chunk]:
+    def parse_file(self, file: Document, scope: Scope) -> list[Chunk]:
         return [self.chunk(file.name, line) for line in file.content.splitlines()]
 
     def chunk(self, path: str, content: str) -> Chunk:
@@ -70,7 +70,7 @@ class Legacy:
 
 def test_a_record_keeps_the_branch_it_names() -> None:
     chunk = Lines().chunk("a", "x").model_copy(update={"custom_meta": {"branch": "own"}})
-    stamped = stamp(chunk, TenantContext(tenant="acme", repo="r", branch="main"))
+    stamped = stamp(chunk, Scope(tenant="acme", repo="r", branch="main"))
     assert stamped.custom_meta == {"branch": "own"}
 
 
@@ -88,7 +88,7 @@ def test_a_record_keeps_the_branch_it_names() -> None:
 )
 def test_what_a_parser_gives_is_judged_too(given: Any, reason: str) -> None:
     class Gives(Lines):
-        def parse_file(self, file: Document, tenant_context: TenantContext) -> list[Chunk]:
+        def parse_file(self, file: Document, scope: Scope) -> list[Chunk]:
             return [Lines().chunk("a.lines", "fine"), given]
 
     registry = Registry()
@@ -196,7 +196,7 @@ def test_sources_are_registered_and_read(tmp_path: Path) -> None:
 def test_every_chunk_belongs_to_the_tenant_of_the_context() -> None:
     registry = Registry()
     registry.register_parser(Lines())
-    context = TenantContext(tenant="acme", repo="platform", branch="v2")
+    context = Scope(tenant="acme", repo="platform", branch="v2")
     for name in ("a.md", "a.lines", "a.xyz"):
         (chunk,) = registry.parse(document(name), context)
         assert (chunk.tenant_id, chunk.repo_slug) == ("acme", "platform")

@@ -362,15 +362,15 @@ def sorts_the_outer_keys_alone(chunk):
 # --- 3.5 parse_proto ---
 
 
-def _parse(file, tenant_context, change=lambda values: {}, pieces=None):
+def _parse(file, scope, change=lambda values: {}, pieces=None):
     chunks = []
     for name, span in pieces or split_definitions(file.content, PROTO):
         if not span.text.strip():
             continue
         line = file.content.count("\n", 0, span.start) + 1
         values = {
-            "tenant_id": tenant_context.tenant,
-            "repo_slug": tenant_context.repo,
+            "tenant_id": scope.tenant,
+            "repo_slug": scope.repo,
             "root_kind": "external-source",
             "source_path": file.name,
             "content": span.text,
@@ -387,72 +387,72 @@ def _parse(file, tenant_context, change=lambda values: {}, pieces=None):
     return chunks
 
 
-def hard_codes_the_tenant(file, tenant_context):
-    return _parse(file, tenant_context, lambda values: {"tenant_id": "acme"})
+def hard_codes_the_tenant(file, scope):
+    return _parse(file, scope, lambda values: {"tenant_id": "acme"})
 
 
-def counts_the_blank_lines_at_the_end(file, tenant_context):
+def counts_the_blank_lines_at_the_end(file, scope):
     def change(values):
         return {"line_end": values["line_start"] + values["content"].count("\n")}
 
-    return _parse(file, tenant_context, change)
+    return _parse(file, scope, change)
 
 
-def counts_lines_within_the_piece(file, tenant_context):
-    return _parse(file, tenant_context, lambda values: {"line_start": 1})
+def counts_lines_within_the_piece(file, scope):
+    return _parse(file, scope, lambda values: {"line_start": 1})
 
 
-def numbers_every_chunk_zero(file, tenant_context):
-    return _parse(file, tenant_context, lambda values: {"custom_meta": {"chunkIndex": 0}})
+def numbers_every_chunk_zero(file, scope):
+    return _parse(file, scope, lambda values: {"custom_meta": {"chunkIndex": 0}})
 
 
-def strips_the_content(file, tenant_context):
-    return _parse(file, tenant_context, lambda values: {"content": values["content"].strip()})
+def strips_the_content(file, scope):
+    return _parse(file, scope, lambda values: {"content": values["content"].strip()})
 
 
-def keeps_white_space(file, tenant_context):
+def keeps_white_space(file, scope):
     blank = [pair for pair in split_definitions(file.content, PROTO) if pair[1].text.isspace()]
-    return [None for _ in blank] + _parse(file, tenant_context)
+    return [None for _ in blank] + _parse(file, scope)
 
 
-def numbers_white_space_too(file, tenant_context):
+def numbers_white_space_too(file, scope):
     chunks = []
     for index, (name, span) in enumerate(split_definitions(file.content, PROTO)):
         chunks += _parse(
             file,
-            tenant_context,
+            scope,
             lambda values, index=index: {"custom_meta": {"chunkIndex": index}},
             pieces=[(name, span)],
         )
     return chunks
 
 
-def takes_the_path_it_was_read_from(file, tenant_context):
-    return _parse(file, tenant_context, lambda values: {"source_path": file.path.as_posix()})
+def takes_the_path_it_was_read_from(file, scope):
+    return _parse(file, scope, lambda values: {"source_path": file.path.as_posix()})
 
 
-def keeps_a_folder_in_the_name(file, tenant_context):
+def keeps_a_folder_in_the_name(file, scope):
     def change(values):
         return {"name": values["name"].replace("ask.proto", file.name.split("/", 1)[-1])}
 
-    return _parse(file, tenant_context, change)
+    return _parse(file, scope, change)
 
 
-def counts_from_the_first_line_with_text(file, tenant_context):
+def counts_from_the_first_line_with_text(file, scope):
     def change(values):
         blank = len(values["content"]) - len(values["content"].lstrip())
         return {"line_start": values["line_start"] + values["content"].count("\n", 0, blank)}
 
-    return _parse(file, tenant_context, change)
+    return _parse(file, scope, change)
 
 
-def writes_line_ends_anew(file, tenant_context):
+def writes_line_ends_anew(file, scope):
     unified = replace(file, content="\n".join(file.content.splitlines()) + "\n")
-    return _parse(unified if file.content else file, tenant_context)
+    return _parse(unified if file.content else file, scope)
 
 
-def gives_dictionaries(file, tenant_context):
-    return [chunk.model_dump() for chunk in _parse(file, tenant_context)]
+def gives_dictionaries(file, scope):
+    return [chunk.model_dump() for chunk in _parse(file, scope)]
 
 
 MUTANTS = {
