@@ -143,9 +143,7 @@ CLAIMS = (
     Claim(
         "So few requests, because most of a version was missing",
         "def bring(",
-        holds=lambda shown: (
-            numbers(shown, "files came with")[0] <= 6 < numbers(shown)[0] / 5
-        ),
+        holds=lambda shown: numbers(shown, "files came with")[0] <= 6 < numbers(shown)[0] / 5,
     ),
     Claim(
         "Each kind of file has a partition of its own",

@@ -56,7 +56,7 @@ def _head(name: str, mode: str) -> tarfile.TarInfo:
 def _member(repository: Repository, node: Node, name: str) -> tuple[tarfile.TarInfo, bytes]:
     head, content = _head(name, node.mode), repository.blobs.get(node.sha, b"")
     if node.mode == LINK:
-        head.type, head.linkname = tarfile.SYMTYPE, content.decode("utf-8")
+        head.type, head.mode, head.linkname = tarfile.SYMTYPE, 0o777, content.decode("utf-8")
         content = b""
     head.size = len(content)
     return head, content

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from course_lib.loader.github.errors import AnswerError, RateLimitError
+from course_lib.loader.github.folder import Destination
 from course_lib.teaching.github_server import GitHubServer, Repository, faults, link, submodule
 from course_lib.teaching.github_server.answers import Answer
 
@@ -104,6 +105,24 @@ def test_an_archive_that_breaks_off_is_continued_file_by_file(
     assert checkout.there() == noise
     assert github.count("codeload") == 1
     assert 0 < github.count("blobs") < 20
+
+
+def test_what_came_before_an_interruption_is_not_fetched_again(
+    repository: Repository, checkout: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = Destination.write
+
+    def stop(self: Destination, path: str, content: bytes) -> None:
+        if path == "apps/05.yaml":
+            raise KeyboardInterrupt
+        write(self, path, content)
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(Destination, "write", stop)
+        checkout.download()
+    assert checkout.there() == dict(list(YAML.items())[:5])
+    assert checkout.download().fetched == 15
+    assert checkout.there() == YAML
 
 
 @pytest.mark.parametrize(
