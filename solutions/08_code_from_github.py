@@ -292,61 +292,7 @@ print(f"by our clock {reset - time.time():.0f} s, by the server's own {reset - s
 # ## Exercise 8.3: how long to wait
 
 # %% exercise="8.3"
-def wait_time(status: int, headers: dict, message: str = "", attempt: int = 0) -> float | None:
-    """Return how many seconds to wait before the same request is made again; None not to make it.
-
-    Parameters
-    ----------
-    status
-        Of the answer.
-    headers
-        Of the answer, by their names in lower case; the values are text.
-    message
-        What the answer says.
-    attempt
-        How often this request was made before: 0, 1, …
-
-    Returns
-    -------
-    float or None
-        For 403 and 429, the first of these that applies:
-
-        - the seconds in ``retry-after``;
-        - with ``x-ratelimit-remaining`` "0", the time from ``date`` to ``x-ratelimit-reset``, at
-          least 0, and one second more, because ``date`` has whole seconds;
-        - for a 429, or a message that holds "rate limit" (in any case), 60, 120, 240, … by attempt;
-        - None.
-
-        For 500 and above: the seconds in ``retry-after``; without it 1, 2, 4, … by attempt.
-        For everything else None.
-
-    Examples
-    --------
-    >>> wait_time(403, {"retry-after": "7"})
-    7.0
-    >>> reset = {"x-ratelimit-remaining": "0", "x-ratelimit-reset": "1772359260"}
-    >>> wait_time(403, {**reset, "date": "Sun, 01 Mar 2026 10:00:00 GMT"})
-    61.0
-    >>> wait_time(403, {"x-ratelimit-remaining": "41"}, "Must have admin rights") is None
-    True
-    >>> wait_time(502, {}, attempt=3)
-    8.0
-    """
-    ### BEGIN SOLUTION
-    if status not in (403, 429) and status < 500:
-        return None
-    if "retry-after" in headers:
-        return float(headers["retry-after"])
-    if status >= 500:
-        return float(2**attempt)
-    if headers.get("x-ratelimit-remaining") == "0":
-        now = parsedate_to_datetime(headers["date"]).timestamp()
-        return max(0.0, int(headers["x-ratelimit-reset"]) - now) + 1
-    if status == 429 or "rate limit" in message.lower():
-        return 60.0 * 2**attempt
-    return None
-    ### END SOLUTION
-
+from course_lib.loader.github.waiting import wait_time
 
 # %%
 lab.check("8.3", wait_time)
@@ -355,8 +301,8 @@ lab.check("8.3", wait_time)
 lab.hint("8.3")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The order matters: in `retry-after` the server itself says how long, the rest is what we conclude. The library's `wait_time` also takes a
-# date in `retry-after`, and does without `date` where there is none.
+# The order matters: in `retry-after` the server itself says how long, the rest is what we conclude. The library asks this function after
+# every refusal; around it, `wait_after` turns a date in `retry-after` into seconds, and takes our clock where there is no `date`.
 
 # %% [markdown]
 # A request that waits, up to a limit of its own: if it takes longer, it tells when to come back.
@@ -418,7 +364,7 @@ lab.show.timeline(seen, title="25 answers from a server that gives 15 in 2 s")
 # the repository's name. Do not build it; follow it, with the library's `next_page`.
 
 # %% tags=["nbval-check-output"]
-from course_lib.loader.github.addresses import next_page
+from course_lib.loader.github.names import next_page
 
 
 def entries_of(github, path, **params):
@@ -469,8 +415,8 @@ print(citation_url(web, commit["sha"], entries[0].path, 3, 9))
 # %% [markdown]
 # ## All of it in one call
 #
-# `ingest_repository` is what `course ingest-repo` runs: it resolves, lists, fetches a few files at a time, checks every hash,
-# waits, splits each file by its kind, [embeds](../labs/GLOSSARY.md#embedding) and stores. First the *older* version, under the
+# `ingest_repository` is what `course ingest-repo` runs: it resolves, lists, fetches, checks every hash, waits and cites with these four
+# functions, splits each file by its kind, [embeds](../labs/GLOSSARY.md#embedding) and stores. First the *older* version, under the
 # label `current`; Heron's issues come along.
 
 # %% tags=["nbval-check-output"]
@@ -493,8 +439,11 @@ def bring(what, ref, issues=False):
         )  # fmt: skip
 
 
+begin = len(server.seen)
 reports = {f"{ours.old}, the first time": bring(ours, ours.old, issues=not github_api)}
 [report] = reports.values()
+asked = [one.path for one in server.seen[begin:] if "/issues" not in one.path]
+print(report.fetched, "files came with", len(asked), "requests")
 for name, part in report.partitions.items():
     print(f"{name:15} {part.documents:3} documents {part.chunks:4} chunks")
 print(*[f"left out: {file.name} {file.reason}" for file in report.skipped], sep="\n")
@@ -502,6 +451,9 @@ print(*[f"left out: {file.name} {file.reason}" for file in report.skipped], sep=
 # %% [markdown]
 # Each kind of file has a [partition](../labs/GLOSSARY.md#partition) of its own; one search covers all of them, or those you name
 # with `partitions=["issues"]`. (Where you asked GitHub itself no issues came: thousands cost more than an hour's requests.)
+#
+# So few requests, because most of a version was missing: then its *archive*, one packed file, brings everything at once. A name in it
+# is only looked up in the tree; what it lacks, or holds with another hash, is asked for by its hash, as is each file of a small change.
 
 # %%
 from course_lib.retriever import search

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import signal
+import threading
+import time
 from collections.abc import Iterator
+from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import psycopg
@@ -72,3 +76,33 @@ def github(monkeypatch: pytest.MonkeyPatch) -> Iterator[GitHubServer]:
         monkeypatch.setenv("GITHUB_API_URL", server.url)
         monkeypatch.setenv("GITHUB_RAW_URL", "")
         yield server
+
+
+@dataclass
+class Clock:
+    """A clock that only a download's waits move, and they take no time."""
+
+    now: float = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def time(self) -> float:
+        return time.time()
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The clock by which downloads wait, from now on."""
+    from course_lib.loader.github import waiting
+
+    made = Clock()
+
+    class Event(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            made.now += timeout or 0.0
+            return self.is_set()
+
+    monkeypatch.setattr(waiting, "time", made)
+    monkeypatch.setattr(waiting, "threading", SimpleNamespace(Lock=threading.Lock, Event=Event))
+    return made

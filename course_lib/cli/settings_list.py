@@ -136,7 +136,7 @@ def example_text() -> str:
     >>> "# RAG_CHUNK_SIZE=512\n" in example_text()
     True
     """
-    from course_lib.loader.github.settings import GitHubSettings
+    from course_lib.loader.github.client import GitHubSettings
 
     declared = [
         (str(item.alias), item.default, item.description) for item in Settings.model_fields.values()
@@ -167,7 +167,7 @@ def _shown(name: str, value: Any, is_secret: bool) -> str:
 
 def _github_rows() -> Iterator[Row]:
     """Return GitHub's settings, which only a download reads."""
-    from course_lib.loader.github.settings import GitHubSettings
+    from course_lib.loader.github.client import GitHubSettings
 
     given = GitHubSettings()
     for name, item in GitHubSettings.model_fields.items():

@@ -28,17 +28,15 @@ from course_lib.indexing.ingest import (
 )
 from course_lib.indexing.update import update_source
 from course_lib.loader import Registry, default_registry
+from course_lib.loader.github.client import MAX_WAIT_SECONDS, OnWait
 from course_lib.loader.github.download import (
-    MAX_WAIT,
     Download,
-    OnWait,
     cite,
     default_folder,
     download_github_code,
 )
 from course_lib.loader.github.issue_records import issue_document
 from course_lib.loader.github.issues import IssueDownload, download_github_issues
-from course_lib.loader.github.waiting import PATIENCE, Patience
 from course_lib.records import (
     CHUNK_OVERLAP,
     CHUNK_SIZE,
@@ -118,9 +116,8 @@ def ingest_repository(
     since: str | date | None = None,
     token: str | None = None,
     dest: str | os.PathLike[str] | None = None,
-    max_wait: float = MAX_WAIT,
+    max_wait: float = MAX_WAIT_SECONDS,
     partial: bool = False,
-    patience: Patience = PATIENCE,
     on_wait: OnWait | None = None,
     tenant: str = "local",
     chunk_size: int = CHUNK_SIZE,
@@ -139,7 +136,7 @@ def ingest_repository(
 
     Parameters
     ----------
-    repo, ref, extensions, paths, token, dest, max_wait, partial, patience, on_wait
+    repo, ref, extensions, paths, token, dest, max_wait, partial, on_wait
         As in `download_github_code`.
     conn
         A connection from `connect`; the tables are created if they are missing.
@@ -181,16 +178,13 @@ def ingest_repository(
         default_folder(repo, branch or ref) if dest is None else dest,
         max_wait,
         partial=partial,
-        patience=patience,
         on_wait=on_wait,
         progress=progress,
         say=say,
     )
     found = None
     if issues:
-        found = download_github_issues(
-            repo, since, token, max_wait, patience=patience, on_wait=on_wait, say=say
-        )
+        found = download_github_issues(repo, since, token, max_wait, on_wait=on_wait, say=say)
     skipped = list(download.skipped)
     documents = download.documents(skipped.append)
     for file in (*skipped, *download.failed):

@@ -29,7 +29,7 @@ from course_lib.loader.contract import (
     check_chunk,
 )
 from course_lib.loader.documents import read_documents
-from course_lib.loader.github.sources import GitHubCode, GitHubIssues
+from course_lib.loader.github import GitHubCode, GitHubIssues
 from course_lib.loader.parsers import BUILT_IN, Adapted, BuiltIn, LegacyParser, Parser
 from course_lib.records import CHUNK_OVERLAP, CHUNK_SIZE, SEMVER, Chunk, Document, Scope, Skipped
 from course_lib.settings import project_root, settings

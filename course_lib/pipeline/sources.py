@@ -105,14 +105,15 @@ def pin_commit(repo: str, ref: str) -> str:
     GitHubError
         If there is no such repository or ref, or GitHub cannot be asked.
     """
-    from course_lib.loader.github.api import resolve_ref
-    from course_lib.loader.github.download import MAX_WAIT, clients
+    from contextlib import closing
+
+    from course_lib.loader.github.client import open_client
+    from course_lib.loader.github.files import resolve_ref
     from course_lib.loader.github.names import check_ref, check_repository
-    from course_lib.loader.github.waiting import PATIENCE
 
     check_repository(repo)
     check_ref(ref)
-    with clients(None, MAX_WAIT, None, PATIENCE) as (api, _):
+    with closing(open_client()) as api:
         revision = resolve_ref(api, repo, ref)
     assert revision is not None, "an answer without an ETag is never 'not modified'"
     return revision.commit

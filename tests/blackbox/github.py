@@ -86,7 +86,7 @@ class Hub:
 
     def files(self) -> list[str]:
         """Return the requests for contents of files since the last call, in order of names."""
-        pattern = re.compile(r"^raw/|/contents/|/git/blobs/")
+        pattern = re.compile(r"^raw/|^codeload/|/contents/|/git/blobs/")
         return sorted(self.tidy(path) for path in self.server.given if pattern.search(path))
 
     def arrived(self) -> int:

@@ -41,6 +41,7 @@ ROWS = """
     SELECT partition, branch, document_name, chunk_index, kind, name, commit_sha, citation_url,
         content FROM document_chunks ORDER BY partition, branch, document_name, chunk_index
 """
+MORE = {f"more/{number}.md": b"# %d\n" % number for number in range(30)}
 MOST_AT_ONCE = 4
 """Files that are fetched at the same time, at most."""
 PATIENT = ("--max-wait", "0")
@@ -126,6 +127,27 @@ def test_a_moved_branch_costs_what_has_changed(hub: Hub, database_url: str) -> N
     with new_place(database_url) as quiet:
         replace(hub, place=quiet).report()
         assert unhashed(snapshot(hub.place)) == unhashed(snapshot(quiet))
+
+
+def test_most_of_a_version_comes_in_one_archive_and_is_the_same_as_file_by_file(
+    hub: Hub, database_url: str
+) -> None:
+    """What it lacks or changes comes by its hash; what was not asked for is nowhere."""
+    hub.commit(FILES | MORE | {".gitattributes": b"more/7.md export-ignore\n"})
+    told = [hub.report() | {"asked": hub.asked()}]
+    assert len(hub.files()) == 2 and told[0]["fetched"] == 37
+    sizes = sum(len(content) for content in (FILES | MORE).values())
+    assert sum(hub.server.given[path] for path in hub.server.given if "tar.gz" in path) < 4 * sizes
+    kept = [path.name for path in hub.state.rglob("*") if path.suffix in {".png", ".gz"}]
+    assert kept == []
+    again = hub.report()
+    assert (again["fetched"], again["reused"], hub.files()) == (0, 38, [])
+    hub.server.fail("codeload", faults.short_body(), times=math.inf)
+    with new_place(database_url) as quiet:
+        other = replace(hub, place=quiet, state=hub.state.with_name("other"))
+        assert other.report()["fetched"] == 37
+        assert snapshot(hub.place) == snapshot(quiet)
+    hold_golden("github/archive", told)
 
 
 def test_what_is_downloaded_is_indexed_as_a_folder_of_the_same_files_is(
@@ -256,7 +278,8 @@ def test_limits_are_waited_for_or_told(hub: Hub) -> None:
 def test_a_download_that_broke_goes_on_where_it_was(hub: Hub, tmp_path: Path) -> None:
     """What had arrived is kept and not fetched again; nothing is indexed until all is there."""
     hub.has_raw = False
-    hub.commit(FILES | {f"more/{number}.md": b"# %d\n" % number for number in range(30)})
+    # Of a tree of which less than half is wanted, the files come one by one.
+    hub.commit(FILES | MORE | {f"images/{number}.png": b"%d" % number for number in range(50)})
     hub.server.set_limit(32)
     broken = hub("--dest", tmp_path / "dest", *PATIENT)
     assert "the hourly limit is used up" in broken.error()

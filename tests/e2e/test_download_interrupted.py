@@ -19,7 +19,7 @@ import pytest
 
 from course_lib.loader.github import download_github_code
 from course_lib.loader.github.errors import UnreachableError
-from course_lib.loader.github.waiting import Patience
+from course_lib.loader.github.tree import blob_sha
 from course_lib.store import connect
 from course_lib.store.databases import FreshDatabase
 from course_lib.teaching.github_server import GitHubServer, Repository, environment, faults
@@ -28,13 +28,14 @@ from course_lib.teaching.github_server.answers import Answer
 PROGRAM = Path(__file__).parents[1] / "faults" / "slow_course.py"
 FILES = 30
 PATIENCE = 60
-QUICK = Patience(attempts=3, first=0.01, secondary=0.05)
+OTHERS = {f"images/{number:02}.png": b"%d" % number for number in range(40)}
+"""So many that the files are less than half of the tree, and come one by one."""
 
 
 @pytest.fixture
 def repository(github: GitHubServer) -> Repository:
     repository = Repository("heron/platform")
-    repository.commit(contents())
+    repository.commit(contents() | OTHERS)
     github.add(repository)
     return repository
 
@@ -146,7 +147,7 @@ def test_an_update_that_is_killed_ends_with_one_commit(
 ) -> None:
     bench.complete()
     changed = {name: text for name, text in contents("second").items() if name < "docs/15"}
-    repository.commit(contents() | changed)
+    repository.commit(contents() | OTHERS | changed)
     process = bench.start(held=True)
     wait_until(lambda: any("second" in row[4] for row in bench.rows()))
     process.kill()
@@ -166,7 +167,7 @@ def held_back(bench: Bench) -> threading.Event:
         released.wait(PATIENCE)
         return answer
 
-    bench.github.fail("contents", hold, times=math.inf, after=4)
+    bench.github.fail("blobs", hold, times=math.inf, after=4)
     return released
 
 
@@ -184,7 +185,7 @@ def test_two_runs_into_the_same_destination_do_the_work_once(bench: Bench) -> No
         assert process.returncode == 0, err
         reports.append(json.loads(out))
     assert [report["fetched"] for report in reports] == [FILES, 0]
-    assert bench.github.count("/contents/") == FILES
+    assert bench.github.count("/blobs/") == FILES
     assert len(bench.rows()) == 3 * FILES
 
 
@@ -294,7 +295,7 @@ def test_a_certificate_that_does_not_match_ends_it_before_the_token_is_sent(
 
         def download() -> int:
             return download_github_code(
-                "heron/platform", "main", [".md"], dest=tmp_path / "dest", patience=QUICK
+                "heron/platform", "main", [".md"], dest=tmp_path / "dest"
             ).fetched
 
         if is_taken:
@@ -312,13 +313,15 @@ def test_a_certificate_that_does_not_match_ends_it_before_the_token_is_sent(
     + [faults.status(502), faults.status(429, 0), faults.changed_content()],
 )
 def test_every_file_is_whole_although_each_fails_once(
-    github: GitHubServer, repository: Repository, tmp_path: Path, fault: faults.Fault
+    github: GitHubServer,
+    repository: Repository,
+    tmp_path: Path,
+    fault: faults.Fault,
+    clock: object,
 ) -> None:
-    for name in contents():
-        github.fail(f"contents/{name}", fault)
-    found = download_github_code(
-        "heron/platform", "main", [".md"], dest=tmp_path / "dest", patience=QUICK
-    )
+    for content in contents().values():
+        github.fail(f"blobs/{blob_sha(content)}", fault)
+    found = download_github_code("heron/platform", "main", [".md"], dest=tmp_path / "dest")
     assert found.fetched == FILES
     for name, content in contents().items():
         assert (tmp_path / "dest" / name).read_bytes() == content

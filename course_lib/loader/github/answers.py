@@ -1,25 +1,24 @@
-"""Answers: what came back, whether it is whole, and which error a status stands for.
+"""Answers: what a server sends goes in, and no more of it than a limit comes out, whole.
 
-A status says whether to wait (see `github.waiting`), whether all is well, or what a person can do.
+httpx would decode whatever a server says that it packed, however often. Here an answer is packed
+once or not at all, and unpacked no further than its limit.
 """
 
 from __future__ import annotations
 
+import gzip
 import json
-from collections.abc import Mapping
+import zlib
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import IO, Any, cast
 
-from course_lib.loader.github.addresses import shown
-from course_lib.loader.github.errors import (
-    AccessError,
-    AnswerError,
-    BlockedError,
-    EmptyRepositoryError,
-    GitHubError,
-    GoneError,
-    NotFoundError,
-)
+import httpx
+
+from course_lib.loader.github.errors import AnswerError
+from course_lib.loader.github.names import shown
+from course_lib.loader.github.waiting import Wait, wait_after
 
 JSON = "application/vnd.github+json"
 RAW = "application/vnd.github.raw+json"
@@ -35,73 +34,106 @@ class Answer:
     body: bytes
 
     @cached_property
+    def value(self) -> Any:
+        """What the JSON says."""
+        try:
+            return json.loads(self.body)
+        except RecursionError:
+            raise AnswerError(
+                f"{shown(self.url)} answered with lists inside lists without end",
+                hint="Check GITHUB_API_URL.",
+            ) from None
+
+    @property
     def message(self) -> str:
         """What an error says in its JSON; nothing where it has none."""
         try:
-            value = json.loads(self.body)
-        except ValueError:
+            message = self.value.get("message")
+        except (ValueError, AttributeError, AnswerError):
             return ""
-        message = value.get("message") if isinstance(value, dict) else None
         return "".join(c for c in str(message or "") if c.isprintable())[:300]
 
+    def wait(self, attempt: int = 0) -> Wait | None:
+        """Return how long to wait before another attempt; None if there is no need of one."""
+        if self.status < 400:
+            return None
+        return wait_after(self.status, self.headers, self.message, attempt)
 
-def why_incomplete(answer: Answer, accept: str) -> str:
-    """Return why an answer that should be JSON is not whole; nothing where it is.
+
+class Body:
+    """The bytes of an answer as a file, which ends in an error where there are too many.
+
+    Examples
+    --------
+    >>> body = Body(iter([b"ab", b"cd"]), most=4)
+    >>> body.read(3), body.read(3), body.read(3)
+    (b'abc', b'd', b'')
+    """
+
+    def __init__(self, parts: Iterator[bytes], most: int) -> None:
+        self._parts = parts
+        self._most = self._left = most
+        self._kept = bytearray()
+
+    def read(self, size: int) -> bytes:
+        """Return so many bytes, or fewer at the end."""
+        while len(self._kept) < size and (part := next(self._parts, b"")):
+            self._left -= len(part)
+            if self._left < 0:
+                raise _too_long(self._most)
+            self._kept += part
+        found = bytes(self._kept[:size])
+        del self._kept[:size]
+        return found
+
+
+def read_answer(
+    url: str,
+    response: httpx.Response,
+    most_bytes: int,
+    unpack: Callable[[Body], None] | None,
+) -> Answer:
+    """Read an answer, or let `unpack` read a good one.
 
     Raises
     ------
     AnswerError
-        If it is a page for people, which another attempt would not change.
+        If it is a page for people, too long, or packed in another way than we asked for.
+    OSError
+        If it is not whole.
     """
-    if answer.status != 200 or accept != JSON:
-        return ""
-    kind = answer.headers.get("content-type", "")
-    if "html" in kind:
+    headers = {name.lower(): value for name, value in response.headers.items()}
+    packed = headers.get("content-encoding", "identity").strip().lower()
+    if response.status_code == 200:
+        accept = response.request.headers["accept"]
+        if "html" in headers.get("content-type", "") and accept != "*/*":
+            raise AnswerError(
+                f"{shown(url)} answered with a page in HTML, not with data",
+                hint="Check GITHUB_API_URL; a network that asks you to sign in answers like this, "
+                "too.",
+            )
+    if packed not in {"identity", "gzip"}:
         raise AnswerError(
-            f"{shown(answer.url)} answered with a page in HTML, not with data",
-            hint="Check GITHUB_API_URL; a network that asks you to sign in answers like this, too.",
+            f"{shown(url)} answered in the encoding {packed[:40]!r}, which was not asked for",
+            hint="Check GITHUB_API_URL, and whether a proxy stands in between.",
         )
+    stream = Body(response.iter_raw(), most_bytes)
+    if unpack and response.status_code == 200:
+        unpack(stream)
+        return Answer(url, 200, headers, b"")
     try:
-        json.loads(answer.body)
-    except ValueError as error:
-        return f"the JSON is not whole: {error}"
-    return ""
+        source = gzip.GzipFile(fileobj=cast("IO[bytes]", stream)) if packed == "gzip" else stream
+        body = source.read(most_bytes + 1)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise OSError(f"{type(error).__name__}: {error}") from None
+    if len(body) > most_bytes:
+        raise _too_long(most_bytes)
+    return Answer(url, response.status_code, headers, body)
 
 
-def checked(answer: Answer) -> Answer:
-    """Return a good answer; turn another one into the error it stands for."""
-    if answer.status in {200, 304}:
-        return answer
-    says = f": {answer.message}" if answer.message else ""
-    where = shown(answer.url)
-    if answer.status == 401:
-        raise AccessError(
-            f"GitHub does not accept the token (401){says}",
-            hint="It may have expired. Make a new one, or unset GITHUB_TOKEN for public content.",
-        )
-    if answer.status == 403:
-        needs = answer.headers.get("x-accepted-github-permissions", "")
-        raise AccessError(
-            f"access to {where} is denied (403){says}",
-            hint=f"The token's rights do not suffice{f'; it needs {needs}' if needs else ''}. An "
-            "organisation may ask for single sign-on as well.",
-        )
-    if answer.status in {404, 422}:
-        raise NotFoundError(
-            f"{where} is not there ({answer.status}){says}",
-            hint="Check the name. A private repository looks like this to who has no token for it.",
-        )
-    if answer.status == 409:
-        raise EmptyRepositoryError(
-            f"the repository has no commit yet (409){says}", hint="There is nothing to download."
-        )
-    if answer.status == 410:
-        raise GoneError(
-            f"{where} is switched off (410){says}", hint="There is nothing to download."
-        )
-    if answer.status == 451:
-        raise BlockedError(
-            f"GitHub may not show {where}, for legal reasons (451){says}",
-            hint="Nothing can be done from here.",
-        )
-    raise GitHubError(f"{where} answered {answer.status}{says}", hint="Look at githubstatus.com.")
+def _too_long(most: int) -> AnswerError:
+    return AnswerError(
+        f"the answer is longer than {most:,} bytes",
+        hint="Check GITHUB_API_URL. A repository as large as that can be cloned and read with "
+        "`course ingest`.",
+    )

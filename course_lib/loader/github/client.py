@@ -1,45 +1,101 @@
 """Asking GitHub: an address goes in, a complete answer comes out, or an error that says what to do.
 
-Every request passes the gate, is made again after what may pass, and is not made again after what
-will not. The token goes to the origin it is meant for and to no other, wherever a redirect leads.
+Every request passes the gate, is made again after what may pass (see `wait_time`), and is not made
+again after what will not. The token goes to the origin it is meant for and to no other, wherever a
+redirect leads. Nothing that a server sends is read further than a limit.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import random
 import ssl
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any
 
-from course_lib import __version__
-from course_lib.loader.github.addresses import check_address, next_hop, next_page, origin, shown
-from course_lib.loader.github.answers import JSON, Answer, checked, why_incomplete
-from course_lib.loader.github.errors import AnswerError, UnreachableError
-from course_lib.loader.github.waiting import (
-    PATIENCE,
-    Countdown,
-    Gate,
-    Patience,
-    Wait,
-    used_up,
-    wait_time,
+import httpx
+from pydantic import AliasChoices, Field, SecretStr
+from pydantic_settings import BaseSettings, SettingsConfigDict
+from tenacity import (
+    Future,
+    RetryError,
+    Retrying,
+    retry_if_exception_type,
+    retry_if_result,
+    stop_after_attempt,
 )
 
-if TYPE_CHECKING:
-    import httpx
+from course_lib import __version__
+from course_lib.loader.github.answers import JSON, Answer, Body, read_answer
+from course_lib.loader.github.errors import AnswerError, UnreachableError, error_of
+from course_lib.loader.github.names import check_address, next_hop, next_page, origin, shown
+from course_lib.loader.github.waiting import Countdown, Gate, Wait, wait_after
+from course_lib.settings import project_root
 
-MOST_BYTES = 160_000_000
+PUBLIC_API, PUBLIC_RAW = "https://api.github.com", "https://raw.githubusercontent.com"
+TIMEOUT_SECONDS = 20.0
+"""For a server to send the next piece of an answer."""
+
+CONNECT_TIMEOUT_SECONDS = 10.0
+ATTEMPTS = 5
+"""How often one request is made, at most."""
+
+MAX_WAIT_SECONDS = 600.0
+"""What rate limits may cost a download, unless it is told otherwise."""
+
+MOST_BYTES = 40_000_000
+"""Of an answer in JSON. GitHub lists no more than 100,000 entries of a tree."""
+
 MOST_REDIRECTS = 5
+MOST_PAGES = 5_000
 _TRUST = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
+OnWait = Callable[[Wait, float], None]
+
+
+class GitHubSettings(BaseSettings):
+    """Which GitHub, and as whom. Read anew with each download, so that a notebook may change it.
+
+    Examples
+    --------
+    >>> GitHubSettings(GITHUB_TOKEN="ghp_secret").token
+    SecretStr('**********')
+    """
+
+    model_config = SettingsConfigDict(
+        env_file=project_root() / ".env",
+        env_file_encoding="utf-8",
+        extra="ignore",
+        populate_by_name=True,
+        hide_input_in_errors=True,
+    )
+
+    api_url: str = Field(
+        default=PUBLIC_API, alias="GITHUB_API_URL", description="address of the REST API"
+    )
+    raw_url: str = Field(
+        default="",
+        alias="GITHUB_RAW_URL",
+        description="host of raw files, which serves public ones without counting; "
+        "unset: GitHub's own for api.github.com, none for other servers",
+    )
+    token: SecretStr = Field(
+        default=SecretStr(""),
+        validation_alias=AliasChoices("GITHUB_TOKEN", "GH_TOKEN"),
+        description="a personal access token; unset: public content, 60 requests an hour",
+    )
+
+    @property
+    def raw_host(self) -> str:
+        """Address of the host of raw files; nothing where none is known."""
+        if self.raw_url:
+            return self.raw_url
+        return PUBLIC_RAW if self.api_url.rstrip("/") == PUBLIC_API else ""
+
 
 class GitHubClient:
-    """A connection to one server: the API, or the host of raw files.
+    """A connection to the REST API, which may be used by several threads.
 
     Parameters
     ----------
@@ -47,12 +103,12 @@ class GitHubClient:
         The server's address, such as ``https://api.github.com``.
     token
         What it knows us by; nothing for nobody.
+    raw
+        Address of a host that gives files as they are, without a token; nothing to do without it.
     max_wait
         Seconds that rate limits may cost in all.
     on_wait
         Shows a wait; see `Gate`.
-    patience
-        How often to ask again, and after what pauses.
 
     Raises
     ------
@@ -65,52 +121,43 @@ class GitHubClient:
         base: str,
         token: str = "",
         *,
-        max_wait: float = 600.0,
-        on_wait: Callable[[Wait, float], None] | None = None,
-        patience: Patience = PATIENCE,
+        raw: str = "",
+        max_wait: float = MAX_WAIT_SECONDS,
+        on_wait: OnWait | None = None,
     ) -> None:
-        import httpx
-
         self.base = check_address(base, token)
+        self.raw = raw and check_address(raw)
         self._origin = origin(self.base)
         self._authorization = {"Authorization": f"Bearer {token}"} if token else {}
-        self._patience = patience
-        self._gate = Gate(max_wait, on_wait or Countdown())
+        shows = on_wait or Countdown()
+        # One for the API and one for other hosts, which do not share its limits.
+        self._gates = {is_own: Gate(max_wait, shows) for is_own in (True, False)}
         self._http = httpx.Client(
             headers={
                 "User-Agent": f"course-lib/{__version__}",
                 "X-GitHub-Api-Version": "2022-11-28",
+                "Accept-Encoding": "gzip",
             },
-            timeout=httpx.Timeout(20.0, connect=10.0),
+            timeout=httpx.Timeout(TIMEOUT_SECONDS, connect=CONNECT_TIMEOUT_SECONDS),
             verify=_trust(*(os.environ.get(name, "") for name in _TRUST)),
+            # Where a redirect may lead is judged in `_follow`.
             follow_redirects=False,
             # A proxy on the way to this very machine would lead nowhere.
             mounts={f"all://{host}": None for host in _LOOPBACK},
         )
-        self.requests = 0
 
     def __repr__(self) -> str:
         return f"GitHubClient({self.base!r})"
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.stop()
+    def close(self) -> None:
+        """End all waiting, of all threads, and all connections."""
+        for gate in self._gates.values():
+            gate.stop()
         self._http.close()
-
-    def stop(self) -> None:
-        """End all waiting, of all threads."""
-        self._gate.stop()
 
     def json(self, path: str, params: Mapping[str, str] | None = None) -> Any:
         """Return what the JSON at a path says; errors as `get`."""
-        return json.loads(self.get(path, params).body)
+        return self.get(path, params).value
 
     def pages(self, path: str, params: Mapping[str, str] | None = None) -> Iterator[Any]:
         """Yield the entries of a list, page after page, as the header `Link` leads.
@@ -118,9 +165,9 @@ class GitHubClient:
         Raises
         ------
         AnswerError
-            If a page is no list, or the pages go round in circles.
+            If a page is no list, or the pages go round in circles or do not end.
         """
-        visited = set()
+        visited: set[str] = set()
         place: str | None = path
         while place:
             if place in visited:
@@ -128,14 +175,19 @@ class GitHubClient:
                     f"the pages of {path} lead back to one that was read already",
                     hint="Try again later; nothing was changed.",
                 )
+            if len(visited) == MOST_PAGES:
+                raise AnswerError(
+                    f"{path} has more than {MOST_PAGES:,} pages",
+                    hint="Ask for less, for issues with --since. Nothing was changed.",
+                )
             visited.add(place)
             # A link to the next page holds all parameters.
             answer = self.get(place, params if place == path else None)
-            entries = json.loads(answer.body)
-            if not isinstance(entries, list):
+            if not isinstance(answer.value, list):
                 raise AnswerError(f"{path} gave no list", hint="Check GITHUB_API_URL.")
-            yield from entries
+            yield from answer.value
             place = next_page(answer.headers.get("link", ""))
+            place = next_hop(answer.url, place) if place else None
 
     def get(
         self,
@@ -145,6 +197,7 @@ class GitHubClient:
         accept: str = JSON,
         etag: str = "",
         most_bytes: int = MOST_BYTES,
+        unpack: Callable[[Body], None] | None = None,
     ) -> Answer:
         """Return the answer to one request, with status 200 (or 304, where `etag` was given).
 
@@ -160,6 +213,8 @@ class GitHubClient:
             The entity tag of what we have.
         most_bytes
             A longer answer is none.
+        unpack
+            Reads a good answer as it comes, of whatever form; its body is empty then.
 
         Raises
         ------
@@ -172,70 +227,65 @@ class GitHubClient:
         AnswerError
             If what came is not GitHub's.
         """
+        url = path if path.startswith(("http://", "https://")) else f"{self.base}/{path}"
+        if params:
+            url = str(httpx.URL(url, params=dict(params)))
         headers = {"Accept": accept} | ({"If-None-Match": etag} if etag else {})
-        for attempt in range(self._patience.attempts):
-            self._gate.enter()
-            answer: Answer | None = None
-            try:
-                answer = self._follow(self._address(path), params, headers, most_bytes)
-                problem = why_incomplete(answer, accept)
-            except OSError as error:
-                problem = str(error)
-            wait = self._wait_after(answer, problem, attempt)
-            if wait is None and answer is not None:
-                return checked(answer)
-            if attempt + 1 < self._patience.attempts and wait is not None:
-                self._pause(wait)
-        raise UnreachableError(
-            f"{shown(self._address(path))} could not be had in {self._patience.attempts} "
-            f"attempts: {problem or f'the server answered {answer.status if answer else 0}'}",
-            hint="Check the network and GITHUB_API_URL, or look at githubstatus.com, and run it "
-            "again.",
+        gate = self._gates[origin(url) == self._origin]
+
+        def ask() -> Answer:
+            gate.enter()
+            answer = self._follow(url, headers, most_bytes, unpack)
+            if answer.status == 200 and accept == JSON and not unpack:
+                try:
+                    answer.value  # noqa: B018 - half of the JSON is worth another attempt
+                except ValueError as error:
+                    raise OSError(f"the JSON is not whole: {error}") from None
+            return answer
+
+        retrying = Retrying(
+            retry=retry_if_exception_type(OSError)
+            | retry_if_result(lambda answer: answer.wait() is not None),
+            wait=lambda state: _wait_of(state.outcome).seconds,
+            before_sleep=lambda state: gate.close(_wait_of(state.outcome)),
+            sleep=lambda seconds: gate.enter(),
+            stop=stop_after_attempt(ATTEMPTS),
         )
-
-    def _address(self, path: str) -> str:
-        return path if path.startswith(("http://", "https://")) else f"{self.base}/{path}"
-
-    def _wait_after(self, answer: Answer | None, problem: str, attempt: int) -> Wait | None:
-        """Return how long to wait before the next attempt; None if there is no need of one."""
-        if answer is None or problem:
-            return Wait(self._patience.first * 2**attempt, problem, is_limit=False)
-        wait = wait_time(
-            answer.status, answer.headers, answer.message, attempt, patience=self._patience
-        )
-        if wait is None and origin(answer.url) == self._origin:
-            self._gate.hold_later(used_up(answer.headers))
-        return wait
-
-    def _pause(self, wait: Wait) -> None:
-        if wait.is_limit:
-            self._gate.hold(wait)
-        else:
-            # Those who failed together shall not come back together.
-            self._gate.sleep(wait.seconds * random.uniform(0.5, 1.0))
+        try:
+            answer: Answer = retrying(ask)
+        except RetryError as error:
+            raise UnreachableError(
+                f"{shown(url)} could not be had in {ATTEMPTS} attempts: "
+                f"{_wait_of(error.last_attempt).reason}",
+                hint="Check the network and GITHUB_API_URL, or look at githubstatus.com, and run "
+                "it again.",
+            ) from None
+        if answer.status in {200, 304}:
+            # After the last answer of an hour, whoever comes next waits for the hour to end.
+            last = wait_after(403, answer.headers) if origin(answer.url) == self._origin else None
+            if last:
+                self._gates[True].close(last)
+            return answer
+        needs = answer.headers.get("x-accepted-github-permissions", "")
+        raise error_of(answer.status, shown(answer.url), answer.message, needs)
 
     def _follow(
         self,
-        address: str,
-        params: Mapping[str, str] | None,
+        url: str,
         headers: Mapping[str, str],
         most_bytes: int,
+        unpack: Callable[[Body], None] | None,
     ) -> Answer:
         """Make a request and follow where it is sent; an OSError is worth another attempt."""
-        import httpx
-
-        url = str(httpx.URL(address, params=dict(params))) if params else address
+        address = url
         for _ in range(MOST_REDIRECTS + 1):
             own = self._authorization if origin(url) == self._origin else {}
-            self.requests += 1
             try:
                 with self._http.stream("GET", url, headers={**headers, **own}) as response:
                     if not response.has_redirect_location:
-                        body = _read(response, most_bytes)
-                        found = {name.lower(): value for name, value in response.headers.items()}
-                        return Answer(url, response.status_code, found, body)
+                        return read_answer(url, response, most_bytes, unpack)
                     url = next_hop(url, response.headers["location"])
-            except (httpx.TransportError, httpx.DecodingError, httpx.InvalidURL) as error:
+            except (httpx.TransportError, httpx.InvalidURL) as error:
                 if _is_certificate(error):
                     raise UnreachableError(
                         f"{shown(address)} has a certificate that does not match: {error}",
@@ -249,22 +299,33 @@ class GitHubClient:
         )
 
 
+def open_client(
+    token: str | None = None, max_wait: float = MAX_WAIT_SECONDS, on_wait: OnWait | None = None
+) -> GitHubClient:
+    """Return a client for the GitHub of the settings; None takes the token from there.
+
+    Raw files are not counted against the 60 requests an hour that one without a token has. With a
+    token the API is asked for files, because the token is nothing for another host.
+    """
+    found = GitHubSettings()
+    secret = (found.token.get_secret_value() if token is None else token).strip()
+    raw = "" if secret else found.raw_host
+    return GitHubClient(found.api_url, secret, raw=raw, max_wait=max_wait, on_wait=on_wait)
+
+
+def _wait_of(outcome: Future | None) -> Wait:
+    """Return how long to wait after an attempt that failed."""
+    assert outcome is not None
+    attempt, error = outcome.attempt_number - 1, outcome.exception()
+    told = None if error else outcome.result().wait(attempt)
+    reason = "".join(c for c in str(error) if c.isprintable())
+    return told or Wait(2.0**attempt, reason, is_limit=False)
+
+
 @lru_cache(maxsize=4)
 def _trust(file: str, folder: str) -> ssl.SSLContext:
     """Return which certificates we trust; to read them all takes as long as many requests."""
-    import httpx
-
     return httpx.create_ssl_context()
-
-
-def _read(response: httpx.Response, most_bytes: int) -> bytes:
-    parts, size = [], 0
-    for part in response.iter_bytes():
-        parts.append(part)
-        size += len(part)
-        if size > most_bytes:
-            raise OSError(f"the answer is longer than {most_bytes:,} bytes")
-    return b"".join(parts)
 
 
 def _is_certificate(error: BaseException | None) -> bool:

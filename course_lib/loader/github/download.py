@@ -7,15 +7,17 @@ against the hash that was listed for it; what could not be had is an error, neve
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from course_lib.errors import InputError
+from course_lib.loader.documents import read_documents
+from course_lib.loader.github.client import MAX_WAIT_SECONDS, OnWait, open_client
 from course_lib.loader.github.errors import IncompleteDownloadError
+from course_lib.loader.github.folder import Destination
 from course_lib.loader.github.names import (
     check_endings,
     check_ref,
@@ -23,19 +25,11 @@ from course_lib.loader.github.names import (
     citation_url,
     clean_path,
 )
-from course_lib.loader.github.store import Destination
-from course_lib.loader.github.waiting import PATIENCE, Patience, Wait
+from course_lib.loader.github.sync import CodeRun
 from course_lib.records import Chunk, Document, Skipped
 from course_lib.settings import state_dir
 
-if TYPE_CHECKING:
-    from course_lib.loader.github.client import GitHubClient
-
-MAX_WAIT = 600.0
-"""Seconds that rate limits may cost a download, unless it is told otherwise."""
-
 Say = Callable[[str], None]
-OnWait = Callable[[Wait, float], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +76,6 @@ class Download:
 
         Their metadata holds `commit`, `blob`, `ref` and `citation_url` as well.
         """
-        from course_lib.loader.documents import read_documents
-
         report = on_skip or (lambda skipped: None)
         found = []
         for path, sha in sorted(self.files.items()):
@@ -109,11 +101,9 @@ def download_github_code(
     paths: Sequence[str] = (),
     token: str | None = None,
     dest: str | os.PathLike[str] | None = None,
-    max_wait: float = MAX_WAIT,
+    max_wait: float = MAX_WAIT_SECONDS,
     *,
     partial: bool = False,
-    concurrency: int = 4,
-    patience: Patience = PATIENCE,
     on_wait: OnWait | None = None,
     progress: bool = False,
     say: Say = lambda sentence: None,
@@ -143,10 +133,6 @@ def download_github_code(
         Seconds that rate limits may cost in all.
     partial
         Whether files that cannot be had are listed as `failed` instead of being an error.
-    concurrency
-        Requests at once; GitHub asks for few.
-    patience
-        How often to ask again, and after what pauses.
     on_wait
         Shows a wait; by default a countdown on stderr.
     progress
@@ -169,19 +155,15 @@ def download_github_code(
     GitHubError
         If GitHub refuses, cannot be reached, or lets us wait for too long; see `github.errors`.
     """
-    from course_lib.loader.github.run import CodeRun
-
     check_repository(repo)
     check_ref(ref)
     selection = (check_endings(extensions), tuple(sorted(set(map(clean_path, paths)) - {""})))
-    if not 1 <= concurrency <= 16:
-        raise InputError(f"concurrency is {concurrency}", hint="Use 1 to 16; GitHub asks for few.")
     folder = Path(dest) if dest is not None else default_folder(repo, ref)
     with (
-        clients(token, max_wait, on_wait, patience) as (api, raw),
+        closing(open_client(token, max_wait, on_wait)) as api,
         Destination(folder, repo).open(say) as (destination, before),
     ):
-        run = CodeRun(api, raw, destination, before, ref, selection, concurrency, progress)
+        run = CodeRun(api, destination, before, ref, selection, progress)
         note = run.bring_up_to_date()
     download = Download(
         repo=repo,
@@ -220,32 +202,38 @@ def default_folder(repo: str, ref: str) -> Path:
     return state_dir().joinpath("github", *repo.lower().split("/"), quote(ref, safe=""))
 
 
-@contextmanager
-def clients(
-    token: str | None, max_wait: float, on_wait: OnWait | None, patience: Patience
-) -> Iterator[tuple[GitHubClient, GitHubClient | None]]:
-    """Give connections to the API, and to the host of raw files where it helps.
+class GitHubCode:
+    """The source ``github``: ``OWNER/NAME@REF``, or ``OWNER/NAME@REF:PATH`` for a folder of it."""
 
-    Raw files are not counted against the 60 requests an hour that one without a token has. With a
-    token the API is asked, because the token is nothing for another host.
-    """
-    from course_lib.loader.github.client import GitHubClient
-    from course_lib.loader.github.settings import GitHubSettings
+    id = "github"
 
-    found = GitHubSettings()
-    secret = (found.token.get_secret_value() if token is None else token).strip()
-    with ExitStack() as stack:
-        api = stack.enter_context(
-            GitHubClient(
-                found.api_url, secret, max_wait=max_wait, on_wait=on_wait, patience=patience
+    def read(
+        self,
+        location: str,
+        *,
+        extensions: Sequence[str],
+        on_skip: Callable[[Skipped], None] | None = None,
+    ) -> list[Document]:
+        """Return the files of exactly one commit; the address and the token are the settings'.
+
+        Raises
+        ------
+        InputError
+            If the location says no ref.
+        GitHubError
+            As `download_github_code`.
+        """
+        repo, at, version = location.partition("@")
+        ref, _, path = version.partition(":")
+        if not at:
+            raise InputError(
+                f"{location!r} says no version", hint="Give OWNER/NAME@REF, as in heron/platform@v1"
             )
-        )
-        raw = None
-        if not secret and found.raw_host:
-            raw = stack.enter_context(
-                GitHubClient(found.raw_host, max_wait=max_wait, on_wait=on_wait, patience=patience)
-            )
-        yield api, raw
+        download = download_github_code(repo, ref, extensions, (path,) if path else ())
+        report = on_skip or (lambda skipped: None)
+        for file in download.skipped:
+            report(file)
+        return download.documents(report)
 
 
 def _incomplete(download: Download) -> IncompleteDownloadError:

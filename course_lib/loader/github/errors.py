@@ -67,3 +67,55 @@ class IncompleteDownloadError(GitHubError):
     def __init__(self, message: str, *, failed: Sequence[Skipped], hint: str = "") -> None:
         super().__init__(message, hint=hint)
         self.failed = tuple(failed)
+
+
+def error_of(status: int, where: str, message: str = "", needs: str = "") -> GitHubError:
+    """Return the error that a status stands for.
+
+    Parameters
+    ----------
+    status
+        Of an answer that is neither good nor worth another attempt.
+    where
+        What was asked for.
+    message
+        What the answer says.
+    needs
+        The rights that it asks for.
+
+    Examples
+    --------
+    >>> error_of(404, "api.github.com/repos/a/b", "Not Found")
+    NotFoundError('api.github.com/repos/a/b is not there (404): Not Found')
+    """
+    says = f": {message}" if message else ""
+    if status == 401:
+        return AccessError(
+            f"GitHub does not accept the token (401){says}",
+            hint="It may have expired. Make a new one, or unset GITHUB_TOKEN for public content.",
+        )
+    if status == 403:
+        return AccessError(
+            f"access to {where} is denied (403){says}",
+            hint=f"The token's rights do not suffice{f'; it needs {needs}' if needs else ''}. An "
+            "organisation may ask for single sign-on as well.",
+        )
+    if status in {404, 422}:
+        return NotFoundError(
+            f"{where} is not there ({status}){says}",
+            hint="Check the name. A private repository looks like this to who has no token for it.",
+        )
+    if status == 409:
+        return EmptyRepositoryError(
+            f"the repository has no commit yet (409){says}", hint="There is nothing to download."
+        )
+    if status == 410:
+        return GoneError(
+            f"{where} is switched off (410){says}", hint="There is nothing to download."
+        )
+    if status == 451:
+        return BlockedError(
+            f"GitHub may not show {where}, for legal reasons (451){says}",
+            hint="Nothing can be done from here.",
+        )
+    return GitHubError(f"{where} answered {status}{says}", hint="Look at githubstatus.com.")

@@ -7,13 +7,14 @@ without which few comments say what they are about.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from course_lib.loader.github.issues import Comment, Issue
+from course_lib.loader.github.issues import Comment, Issue, download_github_issues
 from course_lib.loader.pieces import Piece, make_chunks
 from course_lib.loader.recursive import split_text
-from course_lib.records import CHUNK_OVERLAP, CHUNK_SIZE, LOCAL, Chunk, Document, Scope
+from course_lib.records import CHUNK_OVERLAP, CHUNK_SIZE, LOCAL, Chunk, Document, Scope, Skipped
 
 PARSER_ID = "github-issue"
 PARSER_VERSION = "1.0.0"
@@ -131,3 +132,27 @@ def _comment_text(comment: Comment) -> str:
 
 def _by(author: str, when: str) -> str:
     return f"{author or 'somebody'} on {when[:10]}"
+
+
+class GitHubIssues:
+    """The source ``github-issues``: ``OWNER/NAME``, or ``OWNER/NAME@TIME`` for what is newer."""
+
+    id = "github-issues"
+
+    def read(
+        self,
+        location: str,
+        *,
+        extensions: Sequence[str],
+        on_skip: Callable[[Skipped], None] | None = None,
+    ) -> list[Document]:
+        """Return the issues, a document each; they all are of one kind, whatever the extensions.
+
+        Raises
+        ------
+        GitHubError
+            As `download_github_issues`.
+        """
+        repo, _, since = location.partition("@")
+        found = download_github_issues(repo, since or None)
+        return [issue_document(issue) for issue in found.issues]

@@ -7,18 +7,16 @@ in the order of creation, which no edit changes while we read.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from course_lib.errors import InputError
-from course_lib.loader.github.download import MAX_WAIT, OnWait, Say, clients
+from course_lib.loader.github.client import MAX_WAIT_SECONDS, GitHubClient, OnWait, open_client
+from course_lib.loader.github.download import Say
 from course_lib.loader.github.errors import AnswerError, GoneError, NotFoundError
 from course_lib.loader.github.names import check_repository
-from course_lib.loader.github.waiting import PATIENCE, Patience
-
-if TYPE_CHECKING:
-    from course_lib.loader.github.client import GitHubClient
 
 _PER_PAGE = {"per_page": "100"}
 
@@ -91,9 +89,8 @@ def download_github_issues(
     repo: str,
     since: str | date | None = None,
     token: str | None = None,
-    max_wait: float = MAX_WAIT,
+    max_wait: float = MAX_WAIT_SECONDS,
     *,
-    patience: Patience = PATIENCE,
     on_wait: OnWait | None = None,
     say: Say = lambda sentence: None,
 ) -> IssueDownload:
@@ -106,7 +103,7 @@ def download_github_issues(
     since
         Only issues that changed at that time or later: a date, or a time in ISO 8601 (UTC unless
         it says otherwise). None gives all.
-    token, max_wait, patience, on_wait, say
+    token, max_wait, on_wait, say
         As in `download_github_code`.
 
     Returns
@@ -126,7 +123,7 @@ def download_github_issues(
     """
     check_repository(repo)
     from_when = iso_time(since)
-    with clients(token, max_wait, on_wait, patience) as (api, _):
+    with closing(open_client(token, max_wait, on_wait)) as api:
         try:
             found, pull_requests = _issues(api, repo, from_when)
         except GoneError as error:

@@ -1,20 +1,32 @@
-"""Names: what people call a repository, a version, a kind of file, and a place in a text.
+"""Names: what people and servers call a repository, a version, a file and an address.
 
-They are judged before anything is asked, so that a slip of the pen costs no request.
+People's names are judged before anything is asked, so that a slip of the pen costs no request. A
+repository's names are judged before anything is written: git allows some that would lead out of the
+destination. Addresses are judged before a token is sent: it is meant for one origin (scheme, host
+and port) and must not travel to another one.
 """
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Sequence
-from urllib.parse import quote
+import unicodedata
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from urllib.parse import quote, urljoin, urlsplit
 
 from course_lib.errors import InputError
+from course_lib.loader.github.errors import AnswerError
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*/(?!\.{1,2}$)[A-Za-z0-9._-]+")
 _SHA = re.compile(r"[0-9a-f]{40}")
 _BAD_REF = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|^/|/$|^-|\.lock$")
 RENDERED = (".md", ".markdown", ".mdown", ".rst", ".adoc", ".asciidoc", ".org")
+OWN_FILES = (".github-download.json", ".github-download.lock")
+_DEVICE = re.compile(r"(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])\s*(\..*)?", re.I)
+
+
+# --- what people type ---
 
 
 def check_repository(repo: str) -> str:
@@ -96,6 +108,192 @@ def clean_path(path: str) -> str:
             f"{path!r} leads out of the repository", hint="Give a path relative to its root."
         )
     return "/".join(parts)
+
+
+# --- where files may be written ---
+
+
+def why_refused(path: str, *, windows: bool = os.name == "nt") -> str:
+    r"""Return why a path of a repository cannot be a file below the destination; nothing if it can.
+
+    Parameters
+    ----------
+    path
+        As git has it.
+    windows
+        Whether the rules of Windows hold as well.
+
+    Examples
+    --------
+    >>> why_refused("docs/a.md"), why_refused("../a.md")
+    ('', 'leads out of the destination')
+    >>> why_refused("aux.yaml", windows=False), why_refused("aux.yaml", windows=True)
+    ('', 'has a name that Windows refuses')
+    """
+    parts = path.split("/")
+    if not path or path.startswith("/") or "\\" in path:
+        return "leads out of the destination"
+    if ".." in parts or "." in parts or "" in parts:
+        return "leads out of the destination"
+    if any(unicodedata.category(character) in {"Cc", "Cs"} for character in path):
+        return "has a control character in its name"
+    if len(path.encode("utf-8")) > 1000:
+        return "has a path of more than 1,000 bytes"
+    if any(part.lower().rstrip(". ") == ".git" for part in parts):
+        return "has a name that would damage the destination"
+    if path.lower().startswith(".github-download"):
+        return "has a name that would damage the destination"
+    if windows and any(
+        _DEVICE.fullmatch(part) or part.endswith((".", " ")) or re.search(r'[<>:"|?*]', part)
+        for part in parts
+    ):
+        return "has a name that Windows refuses"
+    return ""
+
+
+def collisions(paths: Iterable[str]) -> dict[str, str]:
+    """Return path → earlier path that a file system without upper case takes for the same.
+
+    Examples
+    --------
+    >>> collisions(["README.md", "docs/a.md", "readme.md"])
+    {'readme.md': 'README.md'}
+    """
+    first: dict[str, str] = {}
+    found: dict[str, str] = {}
+    for path in paths:
+        key = unicodedata.normalize("NFC", path).casefold()
+        if key in first:
+            found[path] = first[key]
+        first.setdefault(key, path)
+    return found
+
+
+def tells_cases_apart(folder: Path) -> bool:
+    """Return whether a file system tells ``a`` from ``A``; the folder holds our own lock file."""
+    return not (folder / OWN_FILES[1].upper()).exists()
+
+
+def is_inside(folder: Path, path: Path) -> bool:
+    """Return whether a path lies below a folder, with all links on the way resolved."""
+    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
+
+
+# --- whom a token is for ---
+
+
+def next_page(link: str) -> str | None:
+    """Return the address of the next page out of a header `Link`; None on the last page.
+
+    Examples
+    --------
+    >>> next_page('<https://api/x?page=1>; rel="prev", <https://api/x?page=3>; rel="next"')
+    'https://api/x?page=3'
+    >>> next_page('<https://api/x?page=1>; rel="first"') is None
+    True
+    """
+    for part in link.split(","):
+        target, _, attributes = part.partition(";")
+        if 'rel="next"' in attributes.replace(" ", ""):
+            return target.strip().removeprefix("<").removesuffix(">")
+    return None
+
+
+def origin(url: str) -> tuple[str, str, int]:
+    """Return scheme, host and port: a token is meant for one such triple and for no other.
+
+    Examples
+    --------
+    >>> origin("https://API.github.com/repos") == origin("https://api.github.com:443/")
+    True
+    >>> origin("http://api.github.com") == origin("https://api.github.com")
+    False
+    """
+    split = urlsplit(url)
+    return (
+        split.scheme,
+        (split.hostname or "").lower(),
+        split.port or {"https": 443, "http": 80}.get(split.scheme, 0),
+    )
+
+
+def check_address(base: str, token: str = "") -> str:
+    """Return the address of a server without a slash at its end.
+
+    Raises
+    ------
+    InputError
+        If it is no address of the web, holds a password, or is not encrypted and would get a token
+        over the network.
+    """
+    try:
+        split = urlsplit(base)
+        scheme, host, _ = origin(base)
+    except ValueError as error:
+        raise InputError("GITHUB_API_URL is no address", hint=str(error)) from error
+    if scheme not in {"http", "https"} or not host:
+        raise InputError(
+            "GITHUB_API_URL is no address of the web",
+            hint="It looks like https://api.github.com",
+        )
+    if split.username or split.password or split.query or split.fragment:
+        raise InputError(
+            f"the address of {host} holds more than a host and a path",
+            hint="Leave user, password and query out of it; a token belongs into GITHUB_TOKEN.",
+        )
+    if token and scheme == "http" and host not in {"127.0.0.1", "localhost", "::1"}:
+        raise InputError(
+            f"the token would travel to {host} unencrypted",
+            hint="Use an address with https, or unset GITHUB_TOKEN.",
+        )
+    if token and not (token.isascii() and token.isprintable() and " " not in token):
+        raise InputError(
+            "the token holds blanks or other characters that no token has",
+            hint="Copy it anew into GITHUB_TOKEN, without quotation marks.",
+        )
+    return base.rstrip("/")
+
+
+def next_hop(url: str, location: str) -> str:
+    """Return where a redirect leads.
+
+    Raises
+    ------
+    AnswerError
+        If that is no address of the web, or the way goes from https to http.
+
+    Examples
+    --------
+    >>> next_hop("https://api.github.com/repos/a/b", "/repositories/7")
+    'https://api.github.com/repositories/7'
+    """
+    try:
+        target = urljoin(url, location)
+        scheme, host, _ = origin(target)
+    except ValueError:
+        target, scheme, host = "", "", ""
+    if (
+        scheme not in {"http", "https"}
+        or not host
+        or (url.startswith("https:") and scheme == "http")
+    ):
+        raise AnswerError(
+            f"{shown(url)} leads to {shown(location)!r}, where we do not go",
+            hint="Check GITHUB_API_URL, and whether a proxy stands in between.",
+        )
+    return target
+
+
+def shown(url: str) -> str:
+    """Return an address without its query, where servers put keys of their own."""
+    try:
+        split = urlsplit(url)
+    except ValueError:
+        return "an address that is none"
+    return f"{split.scheme}://{split.netloc.rpartition('@')[2]}{split.path}"
+
+
+# --- where a reader finds it ---
 
 
 def citation_url(

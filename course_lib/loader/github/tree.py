@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import hashlib
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from course_lib.loader.github.errors import AnswerError
 
 LINK, SUBMODULE, TREE = "120000", "160000", "040000"
 MOST_LINKS = 40
+LONGEST_LINK = 4_096
+"""Characters of where a link points; no system follows a longer one."""
+
 LFS_MARK = b"version https://git-lfs.github.com/spec/"
 
 
@@ -155,8 +158,26 @@ def is_wanted(path: str, extensions: Iterable[str], paths: Sequence[str] = ()) -
     )
 
 
+def folders_of(paths: Iterable[str]) -> set[str]:
+    """Return all folders that hold one of these paths; the root is the empty one.
+
+    Examples
+    --------
+    >>> sorted(folders_of(["README.md", "apps/kfp/a.md"]))
+    ['', 'apps', 'apps/kfp']
+    """
+    found = {""}
+    for path in paths:
+        while (path := path.rpartition("/")[0]) not in found:
+            found.add(path)
+    return found
+
+
 def follow_link(
-    path: str, entries: Mapping[str, TreeEntry], text_of: Callable[[TreeEntry], str]
+    path: str,
+    entries: Mapping[str, TreeEntry],
+    folders: Collection[str],
+    text_of: Callable[[TreeEntry], str],
 ) -> TreeEntry:
     """Return the file that a symbolic link leads to, over other links if need be.
 
@@ -166,20 +187,22 @@ def follow_link(
         Where the link is.
     entries
         All files, links and submodules of the repository by their paths.
+    folders
+        The folders that they are in; see `folders_of`.
     text_of
         Gives the text of a link: where it points.
 
     Raises
     ------
     ValueError
-        If it leads out of the repository, to a folder, to nothing, or in a circle; the message
-        says which.
+        If it leads out of the repository, to a folder, to nothing, or in a circle, or is too long;
+        the message says which.
 
     Examples
     --------
     >>> entries = {"docs/now.md": TreeEntry("docs/now.md", LINK, "1"),
     ...            "v2/a.md": TreeEntry("v2/a.md", "100644", "2")}
-    >>> follow_link("docs/now.md", entries, lambda link: "../v2/a.md").path
+    >>> follow_link("docs/now.md", entries, folders_of(entries), lambda link: "../v2/a.md").path
     'v2/a.md'
     """
     ahead, behind, links = deque(path.split("/")), list[str](), 0
@@ -199,14 +222,16 @@ def follow_link(
         links += 1
         if links > MOST_LINKS:
             raise ValueError("is a link that leads to itself")
-        text = text_of(entry)
+        text = text_of(entry) if (entry.size or 0) <= LONGEST_LINK else ""
+        if not 0 < len(text) <= LONGEST_LINK:
+            raise ValueError(f"is a link of no or of more than {LONGEST_LINK:,} characters")
         if text.startswith("/"):
             raise ValueError("is a link that leads out of the repository")
         behind.pop()
         ahead.extendleft(reversed(text.split("/")))
     target = "/".join(behind)
     found = entries.get(target)
-    if found is None and any(is_within(other, target) for other in entries):
+    if found is None and target in folders:
         raise ValueError(f"is a link to the folder {target or '/'}, whose files are listed there")
     if found is None or found.mode == SUBMODULE:
         raise ValueError(f"is a link to {target}, which is not in the repository")

@@ -14,28 +14,68 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from email.utils import parsedate_to_datetime
+from email.utils import formatdate, parsedate_to_datetime
 
 from course_lib.loader.github.errors import RateLimitError
 
+LONGEST_SECONDS = 1e8
+"""Whoever says more than three years has made a mistake, and dates end somewhere."""
 
-@dataclass(frozen=True, slots=True)
-class Patience:
-    """How often to ask again, and after how long where the server does not say it.
 
-    Attributes
+def wait_time(
+    status: int, headers: Mapping[str, str], message: str = "", attempt: int = 0
+) -> float | None:
+    """Return how many seconds to wait before the same request is made again; None not to make it.
+
+    Parameters
     ----------
-    attempts
-        How often one request is made, at most.
-    first
-        Seconds before the second attempt after a fault; each further pause is twice as long.
-    secondary
-        The same after a secondary limit: GitHub asks for a minute at least.
-    """
+    status
+        Of the answer.
+    headers
+        Of the answer, by their names in lower case; the values are text.
+    message
+        What the answer says.
+    attempt
+        How often this request was made before: 0, 1, …
 
-    attempts: int = 5
-    first: float = 1.0
-    secondary: float = 60.0
+    Returns
+    -------
+    float or None
+        For 403 and 429, the first of these that applies:
+
+        - the seconds in ``retry-after``;
+        - with ``x-ratelimit-remaining`` "0", the time from ``date`` to ``x-ratelimit-reset``, at
+          least 0, and one second more, because ``date`` has whole seconds;
+        - for a 429, or a message that holds "rate limit" (in any case), 60, 120, 240, … by attempt;
+        - None.
+
+        For 500 and above: the seconds in ``retry-after``; without it 1, 2, 4, … by attempt.
+        For everything else None.
+
+    Examples
+    --------
+    >>> wait_time(403, {"retry-after": "7"})
+    7.0
+    >>> reset = {"x-ratelimit-remaining": "0", "x-ratelimit-reset": "1772359260"}
+    >>> wait_time(403, {**reset, "date": "Sun, 01 Mar 2026 10:00:00 GMT"})
+    61.0
+    >>> wait_time(403, {"x-ratelimit-remaining": "41"}, "Must have admin rights") is None
+    True
+    >>> wait_time(502, {}, attempt=3)
+    8.0
+    """
+    if status not in (403, 429) and status < 500:
+        return None
+    if "retry-after" in headers:
+        return float(headers["retry-after"])
+    if status >= 500:
+        return 2.0**attempt
+    if headers.get("x-ratelimit-remaining") == "0":
+        now = parsedate_to_datetime(headers["date"]).timestamp()
+        return max(0.0, int(headers["x-ratelimit-reset"]) - now) + 1
+    if status == 429 or "rate limit" in message.lower():
+        return 60.0 * 2.0**attempt
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,115 +87,59 @@ class Wait:
     is_limit: bool = True
 
 
-PATIENCE = Patience()
-LONGEST = 1e8
-"""Seconds: whoever says more than three years has made a mistake, and dates end somewhere."""
-
-
-def wait_time(
-    status: int,
-    headers: Mapping[str, str],
-    message: str = "",
-    attempt: int = 0,
-    *,
-    patience: Patience = PATIENCE,
+def wait_after(
+    status: int, headers: Mapping[str, str], message: str = "", attempt: int = 0
 ) -> Wait | None:
-    """Return how long to wait before the same request is made again; None not to make it.
+    """Return how long to wait after an answer as servers send it, and why; None not to.
 
-    Parameters
-    ----------
-    status
-        Of the answer.
-    headers
-        Of the answer, by their names in lower case.
-    message
-        What the answer's JSON says.
-    attempt
-        How often this request has been made before: 0, 1, …
-    patience
-        What to do where the headers do not say how long.
-
-    Returns
-    -------
-    Wait or None
-        A 403 is a limit only where a header or the message says so; otherwise the rights do not
-        suffice, and asking again would change nothing.
-
-    Notes
-    -----
-    When the primary limit ends is told as a time. It is compared with the server's own clock, the
-    header `Date`, since ours may be wrong. A second is added, because `Date` has whole seconds.
+    It is `wait_time`, after headers that it cannot read are put right: a date in ``retry-after``
+    becomes seconds, our clock replaces a ``date`` that is missing, and a minute from now replaces
+    a reset that is missing. A 408 is a fault like a 500.
 
     Examples
     --------
-    >>> wait_time(429, {"retry-after": "7"}).seconds
-    7.0
-    >>> headers = {"x-ratelimit-remaining": "0", "x-ratelimit-reset": "1772359260",
-    ...            "date": "Sun, 01 Mar 2026 10:00:00 GMT"}
-    >>> wait_time(403, headers).seconds
-    61.0
-    >>> wait_time(403, {}, "Resource not accessible by personal access token") is None
-    True
-    >>> [wait_time(502, {}, attempt=attempt).seconds for attempt in range(4)]
-    [1.0, 2.0, 4.0, 8.0]
+    >>> date = "Sun, 01 Mar 2026 10:00:00 GMT"
+    >>> wait_after(403, {"date": date, "retry-after": "Sun, 01 Mar 2026 10:00:30 GMT"})
+    Wait(seconds=31.0, reason='GitHub asked for a pause', is_limit=True)
+    >>> wait_after(502, {})
+    Wait(seconds=1.0, reason='the server answered 502', is_limit=False)
     """
-    if status in {403, 429}:
-        if (seconds := _retry_after(headers)) is not None:
-            return Wait(seconds, "GitHub asked for a pause")
-        if headers.get("x-ratelimit-remaining") == "0":
-            seconds = _until_reset(headers)
-            return Wait(
-                patience.secondary if seconds is None else seconds, "the hourly limit is used up"
-            )
-        says_limit = "rate limit" in message.lower() or "abuse detection" in message.lower()
-        if status == 429 or says_limit:
-            return Wait(patience.secondary * 2**attempt, "too many requests at once")
+    told = _moment(headers.get("date", ""))
+    now = int(time.time() if told is None else told)
+    read = {**headers, "date": formatdate(now, usegmt=True)}
+    read["x-ratelimit-reset"] = _digits(headers.get("x-ratelimit-reset", "")) or str(now + 59)
+    pause = read.pop("retry-after", "")
+    until = _moment(pause)
+    if _digits(pause):
+        read["retry-after"] = _digits(pause)
+    elif until is not None:
+        read["retry-after"] = str(max(0.0, until - now) + 1)
+    is_fault = status == 408 or status >= 500
+    seconds = wait_time(500 if is_fault else status, read, message, attempt)
+    if seconds is None:
         return None
-    if status == 408 or status >= 500:
-        seconds = _retry_after(headers)
-        is_told = seconds is not None
-        return Wait(
-            seconds if seconds is not None else patience.first * 2**attempt,
-            f"the server answered {status}",
-            is_limit=is_told,
-        )
-    return None
+    reason = "too many requests at once"
+    if is_fault:
+        reason = f"the server answered {status}"
+    elif "retry-after" in read:
+        reason = "GitHub asked for a pause"
+    elif read.get("x-ratelimit-remaining") == "0":
+        reason = "the hourly limit is used up"
+    is_limit = not is_fault or "retry-after" in read
+    return Wait(min(seconds, LONGEST_SECONDS), reason, is_limit)
 
 
-def used_up(headers: Mapping[str, str]) -> Wait | None:
-    """Return how long to wait after an answer that was the last one of this hour."""
-    if headers.get("x-ratelimit-remaining") != "0":
-        return None
-    seconds = _until_reset(headers)
-    return None if seconds is None else Wait(seconds, "the hourly limit is used up")
-
-
-def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds of `Retry-After`, which may be a number or a date."""
-    value = headers.get("retry-after", "").strip()
-    if value.isdecimal():
-        return min(float(value), LONGEST)
-    then = _time(value)
-    return None if then is None else min(max(0.0, then - _now(headers)) + 1, LONGEST)
-
-
-def _until_reset(headers: Mapping[str, str]) -> float | None:
-    value = headers.get("x-ratelimit-reset", "").strip()
-    if not value.isdecimal():
-        return None
-    return min(max(0.0, float(value) - _now(headers)) + 1, LONGEST)
-
-
-def _now(headers: Mapping[str, str]) -> float:
-    told = _time(headers.get("date", ""))
-    return time.time() if told is None else told
-
-
-def _time(value: str) -> float | None:
+def _moment(value: str) -> float | None:
+    """Return the time that a header says, in seconds since 1970."""
     try:
         return parsedate_to_datetime(value).timestamp()
     except (ValueError, TypeError, OverflowError):
         return None
+
+
+def _digits(value: str) -> str:
+    """Return a number as it is written, cut where no time has so many digits; "" if it is none."""
+    return value.strip()[:15] if value.strip().isdecimal() else ""
 
 
 class StoppedError(Exception):
@@ -168,100 +152,58 @@ class Gate:
     Parameters
     ----------
     max_wait
-        Seconds that may be spent here in all.
+        Seconds that rate limits may cost here in all.
     on_wait
-        Called about once a second, by one of those who wait, with the wait and the seconds left;
-        with zero at its end.
+        Called about once a second with the wait and the seconds left; with zero at its end.
     """
 
     def __init__(self, max_wait: float, on_wait: Callable[[Wait, float], None]) -> None:
-        self._max_wait = max_wait
+        self._max_wait = self._left = max_wait
         self._on_wait = on_wait
         self._lock = threading.Lock()
-        self._speaker = threading.Lock()
         self._stopped = threading.Event()
-        self._until = 0.0
-        self._waited = 0.0
-        self._why = Wait(0.0, "")
-        self._later: tuple[Wait, float] | None = None
+        self._closed = (0.0, Wait(0.0, ""))
 
-    def hold(self, wait: Wait) -> None:
-        """Close the gate for some time.
-
-        Raises
-        ------
-        RateLimitError
-            If that is longer than one may wait; the gate stays closed.
-        """
+    def close(self, wait: Wait) -> None:
+        """Let nobody pass for so long; it costs nothing if nobody comes."""
+        until = time.monotonic() + wait.seconds
         with self._lock:
-            now = time.monotonic()
-            until = now + wait.seconds
-            if until <= self._until:
-                return
-            self._waited += until - max(now, self._until)
-            self._until, self._why = until, wait
-            if self._waited > self._max_wait:
-                raise _too_long(wait, self._max_wait)
-
-    def hold_later(self, wait: Wait | None) -> None:
-        """Close the gate for whoever comes next, unless nobody does before the time is over."""
-        with self._lock:
-            self._later = (wait, time.monotonic()) if wait else None
+            self._closed = max(self._closed, (until, wait), key=lambda closed: closed[0])
 
     def enter(self) -> None:
-        """Return when the gate is open.
+        """Return when the gate is open. One thread waits and says so, the others wait for it.
 
         Raises
         ------
         RateLimitError
-            As `hold`.
+            If that takes longer than `max_wait` allows.
         StoppedError
             If the download ends.
         """
         with self._lock:
-            later, self._later = self._later, None
-        if later:
-            wait, since = later
-            left = wait.seconds - (time.monotonic() - since)
-            if left > 0:
-                self.hold(Wait(left, wait.reason))
-        while True:
-            if self._stopped.is_set():
-                raise StoppedError
-            left = self._until - time.monotonic()
-            if left <= 0:
-                return
-            if self._speaker.acquire(blocking=False):
-                try:
-                    self._speak()
-                finally:
-                    self._speaker.release()
-            else:
-                self._stopped.wait(min(left, 0.2))
-
-    def sleep(self, seconds: float) -> None:
-        """Wait, and let the others pass."""
-        if self._stopped.wait(seconds):
+            until, wait = self._closed
+            left = until - time.monotonic()
+            if left > 0 and not self._stopped.is_set():
+                if wait.is_limit and left > self._left:
+                    raise _too_long(wait, left, self._max_wait)
+                self._left -= left if wait.is_limit else 0.0
+                while left > 0 and not self._stopped.is_set():
+                    self._on_wait(wait, left)
+                    self._stopped.wait(min(left, 1.0))
+                    left = until - time.monotonic()
+                self._on_wait(wait, 0.0)
+        if self._stopped.is_set():
             raise StoppedError
 
     def stop(self) -> None:
         """Send everybody home."""
         self._stopped.set()
 
-    def _speak(self) -> None:
-        said = False
-        while (left := self._until - time.monotonic()) > 0 and not self._stopped.is_set():
-            said = True
-            self._on_wait(self._why, left)
-            self._stopped.wait(min(left, 1.0))
-        if said:
-            self._on_wait(self._why, 0.0)
 
-
-def _too_long(wait: Wait, max_wait: float) -> RateLimitError:
-    retry_at = datetime.now().astimezone() + timedelta(seconds=wait.seconds)
+def _too_long(wait: Wait, seconds: float, max_wait: float) -> RateLimitError:
+    retry_at = datetime.now().astimezone() + timedelta(seconds=seconds)
     return RateLimitError(
-        f"{wait.reason}: GitHub answers again in {math.ceil(wait.seconds)} s, at "
+        f"{wait.reason}: GitHub answers again in {math.ceil(seconds)} s, at "
         f"{retry_at:%H:%M:%S} on {retry_at:%Y-%m-%d}, and no more than {max_wait:.0f} s may be "
         "waited",
         retry_at=retry_at,

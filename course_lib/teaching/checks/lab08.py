@@ -191,6 +191,7 @@ NOW = 1_772_359_200
     "8.3",
     function="wait_time",
     points=3,
+    library="course_lib.loader.github.waiting",
     hints=(
         "Begin with what is not worth waiting for: a status below 500 that is neither 403 nor 429. "
         "Then follow the list in its order.",

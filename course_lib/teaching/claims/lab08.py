@@ -141,6 +141,11 @@ CLAIMS = (
         holds=lambda shown: 0 < numbers(shown, "of which")[0] < numbers(shown, "page=3\n")[0],
     ),
     Claim(
+        "So few requests, because most of a version was missing",
+        "def bring(",
+        holds=lambda shown: numbers(shown, "files came with")[0] <= 6 < numbers(shown)[0] / 5,
+    ),
+    Claim(
         "Each kind of file has a partition of its own",
         "def bring(",
         holds=lambda shown: len(re.findall(r"^\w+ +\d+ documents +\d+ chunks$", shown, re.M)) == 4,

@@ -18,7 +18,7 @@ class Request:
     Attributes
     ----------
     host
-        ``api``, or ``raw`` for the host that gives files as they are.
+        ``api``, ``raw`` for the host that gives files as they are, or ``codeload`` for archives.
     path
         Decoded, with a slash at its beginning.
     query

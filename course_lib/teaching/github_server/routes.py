@@ -1,12 +1,13 @@
 """GitHub's REST semantics for reading a repository: a request goes in, an answer comes out.
 
-Commits and refs, trees, contents, blobs and the raw host, with the limits that GitHub documents:
-100,000 entries of a tree, 1,000 of a folder, 1 MB in base64 and 100 MB raw.
+Commits and refs, trees, contents, blobs, archives and the raw host, with the limits that GitHub
+documents: 100,000 entries of a tree, 1,000 of a folder, 1 MB in base64 and 100 MB raw.
 """
 
 from __future__ import annotations
 
 import base64
+import hashlib
 import posixpath
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from course_lib.teaching.github_server.answers import (
     raw_answer,
     refusal,
 )
+from course_lib.teaching.github_server.archives import archive_of
 from course_lib.teaching.github_server.git import LINK, SUBMODULE, TREE, Node, Repository
 from course_lib.teaching.github_server.issues import issues_answer
 
@@ -49,11 +51,27 @@ class Sizes:
     raw_bytes: int = 100_000_000
 
 
-def route(request: Request, repositories: Mapping[str, Repository], sizes: Sizes) -> Answer:
-    """Answer a request; `repositories` has their names in lower case."""
+def route(
+    request: Request, repositories: Mapping[str, Repository], sizes: Sizes, codeload: str = ""
+) -> Answer:
+    """Answer a request.
+
+    Parameters
+    ----------
+    request
+        What is asked.
+    repositories
+        By their names in lower case.
+    sizes
+        How much is given at once.
+    codeload
+        Address of the host that gives archives, to which the API sends who asks for one.
+    """
     parts = request.path.strip("/").split("/")
     if request.host == "raw":
         return _raw(request, repositories, parts)
+    if request.host == "codeload":
+        return _archive(request, repositories, parts)
     repository = None
     if parts[0] == "repos" and len(parts) >= 3:
         repository = repositories.get("/".join(parts[1:3]).lower())
@@ -82,7 +100,33 @@ def route(request: Request, repositories: Mapping[str, Repository], sizes: Sizes
         )
     if parts[0] == "issues":
         return issues_answer(repository, request, parts[1:])
+    if parts[0] == "tarball":
+        return _to_archive(repository, "/".join(parts[1:]) or "HEAD", codeload)
     return _git(request, repository, parts, sizes)
+
+
+def _to_archive(repository: Repository, ref: str, codeload: str) -> Answer:
+    commit = repository.resolve(ref)
+    if commit is None:
+        return NOT_FOUND
+    key = f"?token={_key(repository, commit)}" if repository.private else ""
+    place = f"{codeload}/{repository.name}/legacy.tar.gz/{commit}{key}"
+    return Answer(302, b"", {"Location": place})
+
+
+def _archive(request: Request, repositories: Mapping[str, Repository], parts: list[str]) -> Answer:
+    owner, name, form, commit, *_ = [*parts, "", "", "", ""]
+    repository = repositories.get(f"{owner}/{name}".lower())
+    if repository is None or form != "legacy.tar.gz" or commit not in repository.commits:
+        return NOT_FOUND
+    if repository.private and request.query.get("token") != _key(repository, commit):
+        return NOT_FOUND
+    return raw_answer(archive_of(repository, commit), "application/x-gzip")
+
+
+def _key(repository: Repository, commit: str) -> str:
+    """Return what opens the archive of a private repository without the caller's own token."""
+    return hashlib.sha256(f"{repository.name} {commit}".encode()).hexdigest()[:20]
 
 
 def _git(request: Request, repository: Repository, parts: list[str], sizes: Sizes) -> Answer:

@@ -1,7 +1,8 @@
-"""The server: GitHub's answers over HTTP on the loopback interface, on two hosts, with a memory.
+"""The server: GitHub's answers over HTTP on the loopback interface, on three hosts, with a memory.
 
-The API and the raw host have a port each, which makes them two origins, as they are on GitHub. Of
-every request it is remembered what was asked and whether a token came along; never the token.
+The API, the host of raw files and that of archives have a port each, which makes them three
+origins, as they are on GitHub. Of every request it is remembered what was asked and whether a token
+came along; never the token.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class Seen:
     Attributes
     ----------
     host
-        ``api`` or ``raw``.
+        ``api``, ``raw`` or ``codeload``.
     path
         With its query.
     status
@@ -102,6 +103,7 @@ class GitHubServer:
         self._planned: list[faults.Planned] = []
         self._api = listen("api", self.port, self.answer, self._now, self.certificate)
         self._raw = listen("raw", 0, self.answer, self._now)
+        self._codeload = listen("codeload", 0, self.answer, self._now)
 
     # --- where it is ---
 
@@ -128,7 +130,7 @@ class GitHubServer:
 
     def stop(self) -> None:
         """End it; it may be called twice."""
-        for server in (self._api, self._raw):
+        for server in (self._api, self._raw, self._codeload):
             server.shutdown()
             server.server_close()
 
@@ -187,7 +189,8 @@ class GitHubServer:
         try:
             answer = self._judge(request, now)
             if answer is None:
-                answer = route(request, self._by_name, self.sizes)
+                codeload = address_of(self._codeload)
+                answer = route(request, self._by_name, self.sizes, codeload)
                 answer = self._unless_known(request, answer)
             with self._lock:
                 place = f"{request.host}{target}"

@@ -13,11 +13,9 @@ from course_lib.indexing.repository import (
     partition_of,
 )
 from course_lib.loader.github.errors import GitHubError
-from course_lib.loader.github.waiting import Patience
 from course_lib.retriever import search
 from course_lib.teaching.github_server import GitHubServer, Repository, faults
 
-QUICK = Patience(attempts=2, first=0.01, secondary=0.05)
 ALL = (".yaml", ".py", ".go", ".sh", ".md")
 FILES = {
     "apps/a.yaml": b"apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  key: one\n",
@@ -28,7 +26,7 @@ FILES = {
 
 
 @pytest.fixture
-def repository(github: GitHubServer) -> Repository:
+def repository(github: GitHubServer, clock: object) -> Repository:
     repository = Repository("heron/platform")
     repository.commit(FILES, tag="v1")
     github.add(repository)
@@ -43,7 +41,7 @@ def dest(tmp_path: Path) -> Path:
 def run(
     conn: psycopg.Connection, client: Any, dest: Path, ref: str = "main", **options: Any
 ) -> RepositoryReport:
-    chosen: dict[str, Any] = {"extensions": ALL, "max_wait": 5, "patience": QUICK} | options
+    chosen: dict[str, Any] = {"extensions": ALL, "max_wait": 5} | options
     return ingest_repository("heron/platform", ref, conn=conn, embedder=client, dest=dest, **chosen)
 
 
@@ -76,9 +74,9 @@ def test_versions_under_one_name_share_what_was_downloaded(
 ) -> None:
     monkeypatch.setenv("COURSE_STATE", str(tmp_path))
     options: dict[str, Any] = {"conn": conn, "embedder": client, "branch": "current"}
-    first = ingest_repository("heron/platform", "v1", ALL, max_wait=5, patience=QUICK, **options)
+    first = ingest_repository("heron/platform", "v1", ALL, max_wait=5, **options)
     repository.commit(FILES | {"apps/a.yaml": b"kind: ConfigMap\nmetadata:\n  name: other\n"})
-    second = ingest_repository("heron/platform", "main", ALL, max_wait=5, patience=QUICK, **options)
+    second = ingest_repository("heron/platform", "main", ALL, max_wait=5, **options)
     assert (first.fetched, first.reused) == (4, 0)
     assert (second.fetched, second.reused) == (1, 3)
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -25,36 +22,6 @@ FILES = {
     "common/d.py": b"print()\n",
     "Dockerfile": b"FROM scratch\n",
 }
-
-
-@dataclass
-class Clock:
-    """A clock that only waits move, and they take no time."""
-
-    now: float = 0.0
-
-    def monotonic(self) -> float:
-        return self.now
-
-    def time(self) -> float:
-        return time.time()
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """The clock by which downloads wait, from now on."""
-    from course_lib.loader.github import waiting
-
-    made = Clock()
-
-    class Event(threading.Event):
-        def wait(self, timeout: float | None = None) -> bool:
-            made.now += timeout or 0.0
-            return self.is_set()
-
-    monkeypatch.setattr(waiting, "time", made)
-    monkeypatch.setattr(waiting, "threading", SimpleNamespace(Lock=threading.Lock, Event=Event))
-    return made
 
 
 @pytest.fixture
@@ -81,12 +48,10 @@ class Checkout:
     def download(
         self, ref: str = "main", extensions: Any = (".yaml",), paths: Any = (), **options: Any
     ) -> Download:
-        """Download with little patience."""
+        """Download by a clock that waits move and that takes no time."""
         from course_lib.loader.github import download_github_code
-        from course_lib.loader.github.waiting import Patience
 
-        quick = Patience(attempts=3, first=0.01, secondary=0.05)
-        given: dict[str, Any] = {"dest": self.dest, "max_wait": 5, "patience": quick} | options
+        given: dict[str, Any] = {"dest": self.dest, "max_wait": 300} | options
         return download_github_code("heron/platform", ref, extensions, paths, **given)
 
     def there(self) -> dict[str, bytes]:
@@ -99,9 +64,9 @@ class Checkout:
 
     def asked(self) -> int:
         """Return how many requests were about the content of a file."""
-        return sum(map(self.github.count, ("/contents/", "/blobs/", "raw/")))
+        return sum(map(self.github.count, ("/blobs/", "raw/", "codeload/")))
 
 
 @pytest.fixture
-def checkout(github: GitHubServer, tmp_path: Path) -> Checkout:
+def checkout(github: GitHubServer, tmp_path: Path, clock: object) -> Checkout:
     return Checkout(github, tmp_path / "dest")

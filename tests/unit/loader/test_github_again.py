@@ -2,6 +2,8 @@
 
 import json
 import math
+import tracemalloc
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,7 @@ import pytest
 
 from course_lib.errors import InputError
 from course_lib.loader.github import download_github_code
+from course_lib.loader.github.errors import AnswerError, IncompleteDownloadError
 from course_lib.loader.github.tree import blob_sha
 from course_lib.teaching.github_server import (
     GitHubServer,
@@ -111,17 +114,21 @@ def test_a_destination_of_its_own_for_each_repository_and_ref(
 def test_a_file_that_changes_between_listing_and_download_is_seen(
     github: GitHubServer, repository: Repository, checkout: Any
 ) -> None:
-    github.fail("contents/apps/a", faults.changed_content())
+    github.fail("blobs/", faults.changed_content())
     checkout.download()
-    assert checkout.there() == checkout.yaml  # had by its hash instead
-    assert github.count("/blobs/") == 1
+    assert checkout.there() == checkout.yaml  # asked for once more
+    assert github.count("/blobs/") == 5
+    repository.commit({"a.yaml": b"new"})
+    github.fail("blobs/", faults.changed_content(), times=2)
+    with pytest.raises(IncompleteDownloadError, match=r"a\.yaml is not what was listed"):
+        checkout.download()
 
 
 def test_a_server_that_has_stopped_to_answer_ends_it(
     github: GitHubServer, repository: Repository, checkout: Any
 ) -> None:
     repository.commit({f"{number:03}.yaml": b"%d" % number for number in range(100)})
-    github.fail("contents|blobs", faults.status(503), times=math.inf)
+    github.fail("tarball|blobs", faults.status(503), times=math.inf)
     with pytest.raises(Exception, match="answered 503"):
         checkout.download(partial=True)
     assert checkout.asked() < 100
@@ -131,6 +138,38 @@ def test_few_requests_are_made_at_once(
     github: GitHubServer, repository: Repository, checkout: Any
 ) -> None:
     repository.commit({f"{number:03}.yaml": b"%d" % number for number in range(30)})
-    github.fail("contents", faults.delay(0.02), times=math.inf)
+    github.fail("tarball", faults.refused(404, "Not Found"))
+    github.fail("blobs", faults.delay(0.02), times=math.inf)
     checkout.download()
     assert 2 <= github.most_at_once <= 4
+
+
+def test_a_tree_of_a_million_entries_is_refused_soon(
+    github: GitHubServer, repository: Repository, checkout: Any
+) -> None:
+    entry = '{"path":"a%07d","mode":"100644","type":"blob","sha":"%040d","size":1}'
+    body = f'{{"tree":[{",".join(entry % (n, n) for n in range(1_000_000))}]}}'.encode()
+    github.fail("git/trees", lambda answer: replace(answer, body=body))
+    tracemalloc.start()
+    with pytest.raises(AnswerError, match="longer than 40,000,000 bytes"):
+        checkout.download()
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    # The server's own part is among it.
+    assert peak < 300_000_000
+
+
+def test_a_tree_that_holds_itself_ends(
+    github: GitHubServer, repository: Repository, checkout: Any
+) -> None:
+    sha = repository.commits[repository.refs["heads/main"]].tree
+
+    def turn(answer: Any) -> Any:
+        entry = {"path": "again", "mode": "040000", "type": "tree", "sha": sha}
+        truncated = github.count("git/trees") % 2 == 0
+        return replace(answer, body=json.dumps({"tree": [entry], "truncated": truncated}).encode())
+
+    github.fail("git/trees", turn, times=math.inf)
+    with pytest.raises(AnswerError, match="needs more than 500 requests"):
+        checkout.download()
+    assert checkout.there() == {}

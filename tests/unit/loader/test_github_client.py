@@ -1,14 +1,18 @@
 """One request to GitHub, over HTTP: what is tried again, what is not, and where the token goes."""
 
+import gzip
 import json
 import logging
 import math
+import tracemalloc
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from course_lib.loader.github import client as client_module
 from course_lib.loader.github.answers import RAW
 from course_lib.loader.github.client import GitHubClient
 from course_lib.loader.github.errors import (
@@ -21,12 +25,11 @@ from course_lib.loader.github.errors import (
     NotFoundError,
     UnreachableError,
 )
-from course_lib.loader.github.waiting import Patience, Wait
+from course_lib.loader.github.waiting import Wait
 from course_lib.teaching.github_server import GitHubServer, Repository, faults
 from course_lib.teaching.github_server.answers import Answer
 
 TOKEN = "ghp_0123456789secret"
-QUICK = Patience(attempts=4, first=0.01, secondary=0.05)
 COMMIT = "repos/heron/platform/commits/main"
 
 
@@ -51,7 +54,7 @@ def client(
         if not left:
             waits.append(wait)
 
-    with GitHubClient(github.url, TOKEN, max_wait=9, patience=QUICK, on_wait=note) as client:
+    with closing(GitHubClient(github.url, TOKEN, max_wait=1_000, on_wait=note)) as client:
         yield client
 
 
@@ -99,16 +102,16 @@ def test_after_some_attempts_it_is_an_error_that_says_what_came(
     client: GitHubClient, github: GitHubServer
 ) -> None:
     github.fail("commits", faults.status(502), times=math.inf)
-    with pytest.raises(UnreachableError, match="could not be had in 4 attempts: .* answered 502"):
+    with pytest.raises(UnreachableError, match="could not be had in 5 attempts: .* answered 502"):
         client.json(COMMIT)
-    assert len(github.seen) == 4
+    assert len(github.seen) == 5
 
 
 def test_a_server_that_is_not_there_is_an_error_after_some_attempts(
     client: GitHubClient, github: GitHubServer
 ) -> None:
     github.stop()
-    with pytest.raises(UnreachableError, match="in 4 attempts: ConnectError"):
+    with pytest.raises(UnreachableError, match="in 5 attempts: ConnectError"):
         client.json(COMMIT)
 
 
@@ -124,18 +127,18 @@ def test_a_secondary_limit_is_waited_for(
     github.refuse(status=status, retry_after=retry_after)
     assert client.json(COMMIT)["sha"]
     assert statuses(github) == [status, 200]
-    assert [wait.seconds for wait in waits] == [retry_after or 0.05]
-    assert clock.now == pytest.approx(retry_after or 0.05)
+    assert [wait.seconds for wait in waits] == [retry_after or 60]
+    assert clock.now == pytest.approx(retry_after or 60)
 
 
 def test_a_secondary_limit_that_does_not_end_is_an_error(
     client: GitHubClient, github: GitHubServer, waits: list[Wait]
 ) -> None:
     github.refuse(times=100, retry_after=None)
-    with pytest.raises(UnreachableError, match="in 4 attempts"):
+    with pytest.raises(UnreachableError, match="in 5 attempts: too many requests at once"):
         client.json(COMMIT)
-    assert len(github.seen) == 4
-    assert [wait.seconds for wait in waits] == [0.05, 0.1, 0.2]
+    assert len(github.seen) == 5
+    assert [wait.seconds for wait in waits] == [60, 120, 240, 480]
 
 
 @pytest.mark.parametrize(
@@ -222,8 +225,89 @@ def test_an_answer_without_end_is_not_read_to_its_end(
     client: GitHubClient, repository: Repository
 ) -> None:
     repository.commit({"a.md": b"x" * 100_000})
-    with pytest.raises(UnreachableError, match="longer than 1,000 bytes"):
+    with pytest.raises(AnswerError, match="longer than 1,000 bytes"):
         client.get("repos/heron/platform/contents/a.md", accept=RAW, most_bytes=1000)
+
+
+def packed(times: int, plain: int = 50_000_000) -> faults.Fault:
+    """Answer with a body that was packed so often and is longer each time it is unpacked."""
+
+    def pack(answer: Answer) -> Answer:
+        body = b"[" + b" " * plain + b"]"
+        for _ in range(times):
+            body = gzip.compress(body)
+        told = ", ".join(["gzip"] * times)
+        return replace(answer, body=body, headers={**answer.headers, "Content-Encoding": told})
+
+    return pack
+
+
+def test_an_answer_may_be_packed_once(client: GitHubClient, github: GitHubServer) -> None:
+    github.fail("commits", packed(1, plain=100))
+    assert client.json(COMMIT) == []
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_an_answer_that_unpacks_to_too_much_is_none(
+    client: GitHubClient, github: GitHubServer, times: int
+) -> None:
+    github.fail("commits", packed(times))
+    tracemalloc.start()
+    with pytest.raises(AnswerError, match="longer than 40,000,000 bytes|which was not asked for"):
+        client.json(COMMIT)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 300_000_000
+    assert len(github.seen) == 1
+
+
+def test_a_packed_body_that_is_cut_off_is_tried_again(
+    client: GitHubClient, github: GitHubServer
+) -> None:
+    def cut(answer: Answer) -> Answer:
+        body = gzip.compress(answer.body)[:-12]
+        return replace(answer, body=body, headers={**answer.headers, "Content-Encoding": "gzip"})
+
+    github.fail("commits", cut)
+    assert client.json(COMMIT)["sha"]
+    assert len(github.seen) == 2
+
+
+def test_lists_inside_lists_without_end_are_an_error_that_says_so(
+    client: GitHubClient, github: GitHubServer
+) -> None:
+    github.fail("commits", lambda answer: replace(answer, body=b"[" * 200_000))
+    with pytest.raises(AnswerError, match="lists inside lists"):
+        client.json(COMMIT)
+    assert len(github.seen) == 1
+
+
+@pytest.mark.parametrize("place", ["http://127.0.0.1:99999/x", "https://[", "ftp://x/y"])
+def test_a_next_page_at_an_address_that_is_none_is_an_error(
+    client: GitHubClient, github: GitHubServer, repository: Repository, place: str
+) -> None:
+    def link(answer: Answer) -> Answer:
+        return replace(answer, headers={**answer.headers, "Link": f'<{place}>; rel="next"'})
+
+    github.fail("issues", link)
+    with pytest.raises(AnswerError, match="where we do not go"):
+        list(client.pages("repos/heron/platform/issues"))
+
+
+def test_pages_without_end_end(
+    client: GitHubClient, github: GitHubServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    numbers = iter(range(2, 100))
+
+    def link(answer: Answer) -> Answer:
+        place = f"{github.url}/repos/heron/platform/issues?page={next(numbers)}"
+        return replace(answer, headers={**answer.headers, "Link": f'<{place}>; rel="next"'})
+
+    github.fail("issues", link, times=math.inf)
+    monkeypatch.setattr(client_module, "MOST_PAGES", 20)
+    with pytest.raises(AnswerError, match="has more than 20 pages"):
+        list(client.pages("repos/heron/platform/issues"))
+    assert len(github.seen) == 20
 
 
 def test_pages_are_followed_to_the_last(

@@ -33,8 +33,6 @@ def test_a_ref_is_resolved_first_and_its_commit_is_used_for_everything(
     assert found.files == {path: blob_sha(content) for path, content in checkout.yaml.items()}
     assert [one.path for one in github.seen][0] == ("/repos/heron/platform/commits/main?per_page=1")
     assert all("main" not in one.path for one in github.seen[1:])
-    contents = [one.path for one in github.seen if "/contents/" in one.path]
-    assert contents and all(path.endswith(f"?ref={commit}") for path in contents)
 
 
 def test_a_branch_that_moves_during_the_download_changes_nothing(
@@ -50,7 +48,7 @@ def test_a_branch_that_moves_during_the_download_changes_nothing(
     assert checkout.there() == checkout.yaml
 
 
-def test_the_way_to_a_file_depends_on_its_size(
+def test_files_of_every_size_that_github_gives_come_whole(
     github: GitHubServer, repository: Repository, checkout: Any
 ) -> None:
     sizes = {"small.yaml": 1_000_000, "large.yaml": 1_000_001, "one-mebibyte.yaml": 2**20 + 1}
@@ -63,14 +61,6 @@ def test_the_way_to_a_file_depends_on_its_size(
         "huge.yaml": b"#" * 3000,
         "link.yaml": contents["small.yaml"],
     }
-
-
-def test_a_file_of_which_the_server_gives_no_base64_comes_raw(
-    github: GitHubServer, repository: Repository, checkout: Any
-) -> None:
-    github.sizes.base64_bytes = 5
-    assert checkout.download().fetched == 4
-    assert checkout.there() == checkout.yaml
 
 
 def test_without_a_token_public_files_come_from_the_raw_host_and_are_not_counted(
@@ -212,9 +202,9 @@ def test_a_path_that_would_leave_the_destination_does_not(
 def test_a_name_that_windows_refuses_is_not_written_there(
     repository: Repository, monkeypatch: pytest.MonkeyPatch, checkout: Any
 ) -> None:
-    from course_lib.loader.github import places, run
+    from course_lib.loader.github import names, sync
 
-    monkeypatch.setattr(run, "why_refused", lambda path: places.why_refused(path, windows=True))
+    monkeypatch.setattr(sync, "why_refused", lambda path: names.why_refused(path, windows=True))
     repository.commit({"aux.yaml": b"x", "C:evil.yaml": b"x", "good.yaml": b"good"})
     found = checkout.download(partial=True)
     assert checkout.there() == {"good.yaml": b"good"}
@@ -243,7 +233,7 @@ def test_names_that_differ_in_case_alone_are_not_mixed_up(
     repository: Repository, monkeypatch: pytest.MonkeyPatch, checkout: Any
 ) -> None:
     repository.commit({"A.yaml": b"upper", "a.yaml": b"lower"})
-    monkeypatch.setattr("course_lib.loader.github.run.tells_cases_apart", lambda folder: False)
+    monkeypatch.setattr("course_lib.loader.github.sync.tells_cases_apart", lambda folder: False)
     found = checkout.download(partial=True)
     assert found.failed == (Skipped("a.yaml", "has the same name as A.yaml on this file system"),)
     assert checkout.there() == {"A.yaml": b"upper"}
@@ -256,6 +246,6 @@ def test_a_commit_that_is_there_and_a_wrong_call_ask_nothing(
     checkout.download(commit)
     asked = len(github.seen)
     assert checkout.download(commit).fetched == 0
-    with pytest.raises(InputError, match="concurrency is 0"):
-        checkout.download(concurrency=0)
+    with pytest.raises(InputError, match="which files are wanted"):
+        checkout.download(extensions=())
     assert len(github.seen) == asked

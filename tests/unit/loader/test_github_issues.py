@@ -8,6 +8,7 @@ import pytest
 
 from course_lib.errors import InputError
 from course_lib.loader import Registry, check_records
+from course_lib.loader.github.download import GitHubCode
 from course_lib.loader.github.errors import NotFoundError
 from course_lib.loader.github.issue_records import issue_document, parse_issue
 from course_lib.loader.github.issues import (
@@ -17,12 +18,8 @@ from course_lib.loader.github.issues import (
     download_github_issues,
     iso_time,
 )
-from course_lib.loader.github.sources import GitHubCode
-from course_lib.loader.github.waiting import Patience
 from course_lib.records import Document, Scope, Skipped
 from course_lib.teaching.github_server import GitHubServer, Repository, faults, pointer
-
-QUICK = Patience(attempts=3, first=0.01, secondary=0.05)
 
 
 def made(number: int, comments: int = 0, **changes: Any) -> dict[str, Any]:
@@ -50,16 +47,14 @@ def made(number: int, comments: int = 0, **changes: Any) -> dict[str, Any]:
 
 
 @pytest.fixture
-def repository(github: GitHubServer) -> Repository:
+def repository(github: GitHubServer, clock: object) -> Repository:
     repository = Repository("heron/platform")
     github.add(repository)
     return repository
 
 
 def download(since: Any = None, **options: Any) -> IssueDownload:
-    return download_github_issues(
-        "heron/platform", since, **{"max_wait": 5, "patience": QUICK, **options}
-    )
+    return download_github_issues("heron/platform", since, **{"max_wait": 5, **options})
 
 
 def test_there_is_no_page_that_is_not_read(github: GitHubServer, repository: Repository) -> None:
@@ -229,4 +224,4 @@ def test_a_repository_that_is_not_there_is_no_repository_without_issues(
     repository: Repository,
 ) -> None:
     with pytest.raises(NotFoundError, match="there is no repository heron/nothing"):
-        download_github_issues("heron/nothing", max_wait=5, patience=QUICK)
+        download_github_issues("heron/nothing", max_wait=5)

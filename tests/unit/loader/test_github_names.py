@@ -5,16 +5,22 @@ from pathlib import Path
 import pytest
 
 from course_lib.errors import InputError
-from course_lib.loader.github.addresses import check_address, next_hop, next_page, origin, shown
 from course_lib.loader.github.errors import AnswerError
 from course_lib.loader.github.names import (
+    check_address,
     check_endings,
     check_ref,
     check_repository,
     citation_url,
     clean_path,
+    collisions,
+    is_inside,
+    next_hop,
+    next_page,
+    origin,
+    shown,
+    why_refused,
 )
-from course_lib.loader.github.places import collisions, is_inside, why_refused
 
 
 @pytest.mark.parametrize(
@@ -166,7 +172,8 @@ def test_an_address_loses_its_last_slash_and_keeps_its_path() -> None:
 
 
 @pytest.mark.parametrize(
-    "location", ["ftp://x/y", "javascript:alert(1)", "http://x/y", "https://["]
+    "location",
+    ["ftp://x/y", "javascript:alert(1)", "http://x/y", "https://[", "https://x:99999/y"],
 )
 def test_a_redirect_leads_nowhere_but_to_the_web_and_not_away_from_https(location: str) -> None:
     with pytest.raises(AnswerError, match="where we do not go"):
@@ -175,11 +182,3 @@ def test_a_redirect_leads_nowhere_but_to_the_web_and_not_away_from_https(locatio
 
 def test_what_is_shown_of_an_address_holds_no_query_and_no_password() -> None:
     assert shown("https://ada:pw@x.y/z?token=secret#f") == "https://x.y/z"
-
-
-def test_what_the_package_does_not_have_is_named() -> None:
-    from course_lib.loader import github
-
-    assert {name for name in github.__all__ if not hasattr(github, name)} == set()
-    with pytest.raises(AttributeError, match="has no attribute 'clone'"):
-        _ = github.clone

@@ -12,6 +12,7 @@ from course_lib.loader.github.tree import (
     TREE,
     TreeEntry,
     blob_sha,
+    folders_of,
     follow_link,
     is_wanted,
     is_within,
@@ -147,6 +148,8 @@ LINKS = {
     "docs/self.md": "./../docs//a.md",
     "docs/module.md": "../vendor",
     "docs/root.md": "..",
+    "docs/empty.md": "",
+    "docs/endless.md": "x/" * 40_000,
 }
 
 
@@ -154,6 +157,10 @@ def entries() -> dict[str, TreeEntry]:
     found = {path: TreeEntry(path, FILE, path) for path in ("docs/a.md", "v2/b.md")}
     found |= {path: TreeEntry(path, LINK, path) for path in LINKS}
     return found | {"vendor": TreeEntry("vendor", SUBMODULE, "1")}
+
+
+def followed(path: str) -> TreeEntry:
+    return follow_link(path, entries(), folders_of(entries()), lambda link: LINKS[link.path])
 
 
 @pytest.mark.parametrize(
@@ -167,7 +174,7 @@ def entries() -> dict[str, TreeEntry]:
     ],
 )
 def test_a_link_leads_to_its_file(path: str, target: str) -> None:
-    assert follow_link(path, entries(), lambda link: LINKS[link.path]).path == target
+    assert followed(path).path == target
 
 
 @pytest.mark.parametrize(
@@ -179,9 +186,11 @@ def test_a_link_leads_to_its_file(path: str, target: str) -> None:
         ("docs/loop.md", "leads to itself"),
         ("docs/folder.md", "to the folder v2, whose files are listed there"),
         ("docs/root.md", "to the folder /, whose files are listed there"),
+        ("docs/empty.md", "is a link of no or of more than 4,096 characters"),
+        ("docs/endless.md", "is a link of no or of more than 4,096 characters"),
         ("docs/module.md", "to vendor, which is not in the repository"),
     ],
 )
 def test_a_link_that_leads_to_no_file_says_why(path: str, reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
-        follow_link(path, entries(), lambda link: LINKS[link.path])
+        followed(path)

@@ -13,11 +13,9 @@ from course_lib.loader.github.errors import RateLimitError
 from course_lib.loader.github.waiting import (
     Countdown,
     Gate,
-    Patience,
     StoppedError,
     Wait,
-    used_up,
-    wait_time,
+    wait_after,
 )
 
 NOW = 1_772_359_200
@@ -50,7 +48,6 @@ def reset(seconds: int, remaining: str = "0", date: str = DATE) -> dict[str, str
         (reset(900, remaining="12"), SECONDARY, 0, 60),
         ({}, SECONDARY, 0, 60),
         ({}, SECONDARY, 2, 240),
-        ({}, "You have triggered an abuse detection mechanism.", 0, 60),
         ({"retry-after": "later"}, SECONDARY, 0, 60),
         ({"retry-after": "-5"}, SECONDARY, 0, 60),
     ],
@@ -58,13 +55,13 @@ def reset(seconds: int, remaining: str = "0", date: str = DATE) -> dict[str, str
 def test_a_limit_is_waited_for_as_long_as_the_answer_says(
     status: int, headers: Mapping[str, str], message: str, attempt: int, seconds: float
 ) -> None:
-    wait = wait_time(status, headers, message, attempt)
+    wait = wait_after(status, headers, message, attempt)
     assert wait is not None and wait.is_limit
     assert wait.seconds == seconds
 
 
 def test_a_429_is_a_limit_even_without_a_word() -> None:
-    wait = wait_time(429, {})
+    wait = wait_after(429, {})
     assert wait is not None and wait.seconds == 60
 
 
@@ -75,20 +72,20 @@ def test_a_429_is_a_limit_even_without_a_word() -> None:
 def test_a_403_without_a_sign_of_a_limit_is_not_waited_for(
     message: str, headers: Mapping[str, str]
 ) -> None:
-    assert wait_time(403, headers, message) is None
+    assert wait_after(403, headers, message) is None
 
 
 @pytest.mark.parametrize("status", [200, 304, 400, 401, 404, 409, 410, 422, 451])
 def test_what_another_attempt_would_not_change_is_not_waited_for(status: int) -> None:
-    assert wait_time(status, reset(900)) is None
+    assert wait_after(status, reset(900)) is None
 
 
 @pytest.mark.parametrize("status", [408, 500, 502, 503, 504, 520])
 def test_faults_of_the_server_are_waited_for_twice_as_long_each_time(status: int) -> None:
-    waits = [wait_time(status, {}, attempt=attempt) for attempt in range(4)]
+    waits = [wait_after(status, {}, attempt=attempt) for attempt in range(4)]
     assert [wait.seconds for wait in waits if wait] == [1, 2, 4, 8]
     assert not any(wait.is_limit for wait in waits if wait)
-    told = wait_time(status, {"retry-after": "9"})
+    told = wait_after(status, {"retry-after": "9"})
     assert told is not None and (told.seconds, told.is_limit) == (9, True)
 
 
@@ -97,31 +94,15 @@ def test_a_clock_ten_minutes_off_changes_nothing(
     offset: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(time, "time", lambda: float(NOW + offset))
-    wait = wait_time(403, reset(30))
+    wait = wait_after(403, reset(30))
     assert wait is not None and wait.seconds == 31
 
 
 def test_without_a_date_our_own_clock_has_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "time", lambda: float(NOW))
     for date in ("", "yesterday"):
-        wait = wait_time(403, reset(30, date=date))
+        wait = wait_after(403, reset(30, date=date))
         assert wait is not None and wait.seconds == 31
-
-
-def test_patience_says_how_long_where_nobody_else_does() -> None:
-    patience = Patience(first=0.5, secondary=10)
-    assert [wait_time(500, {}, attempt=2, patience=patience)] == [
-        Wait(2.0, "the server answered 500", is_limit=False)
-    ]
-    secondary = wait_time(403, {}, SECONDARY, 1, patience=patience)
-    assert secondary is not None and secondary.seconds == 20
-
-
-def test_the_last_request_of_an_hour_is_noticed_when_it_is_answered() -> None:
-    wait = used_up(reset(900))
-    assert wait is not None and wait.seconds == 901
-    assert used_up(reset(900, remaining="1")) is None
-    assert used_up({}) is None
 
 
 def silent(wait: Wait, left: float) -> None:
@@ -131,7 +112,7 @@ def silent(wait: Wait, left: float) -> None:
 def test_all_wait_at_the_gate_and_one_of_them_says_so(clock: Any) -> None:
     said: list[float] = []
     gate = Gate(100, lambda wait, left: said.append(left))
-    gate.hold(Wait(40, "test"))
+    gate.close(Wait(40, "test"))
     threads = [threading.Thread(target=gate.enter) for _ in range(5)]
     for thread in threads:
         thread.start()
@@ -145,8 +126,9 @@ def test_all_wait_at_the_gate_and_one_of_them_says_so(clock: Any) -> None:
 def test_a_wait_that_is_too_long_is_an_error_at_once_which_says_when_to_come_back() -> None:
     gate = Gate(60, silent)
     before = datetime.now().astimezone()
+    gate.close(Wait(3600, "the hourly limit is used up"))
     with pytest.raises(RateLimitError, match="no more than 60 s may be waited") as caught:
-        gate.hold(Wait(3600, "the hourly limit is used up"))
+        gate.enter()
     assert timedelta(seconds=3590) < caught.value.retry_at - before < timedelta(seconds=3610)
     assert f"{caught.value.retry_at:%H:%M:%S}" in caught.value.args[0]
     assert "GITHUB_TOKEN" in caught.value.hint
@@ -154,27 +136,22 @@ def test_a_wait_that_is_too_long_is_an_error_at_once_which_says_when_to_come_bac
 
 def test_waits_add_up_and_the_same_wait_is_counted_once(clock: Any) -> None:
     gate = Gate(100, silent)
-    gate.hold(Wait(60, "first"))
-    gate.hold(Wait(60, "the same, seen by another request"))
+    gate.close(Wait(60, "first"))
+    gate.close(Wait(60, "the same, seen by another request"))
     gate.enter()
     assert clock.now == 60
-    with pytest.raises(RateLimitError):
-        gate.hold(Wait(60, "second"))
-
-
-def test_a_hold_for_later_costs_nothing_if_nobody_comes() -> None:
-    gate = Gate(0, silent)
-    gate.hold_later(Wait(900, "used up"))
-    gate.hold_later(None)
-    gate.enter()
-    gate.hold_later(Wait(900, "used up"))
+    gate.close(Wait(60, "second"))
     with pytest.raises(RateLimitError):
         gate.enter()
+    gate = Gate(0, silent)
+    gate.close(Wait(60, "a fault is no limit", is_limit=False))
+    gate.enter()
+    assert clock.now == 120
 
 
 def test_whoever_waits_goes_home_when_the_download_ends() -> None:
     gate = Gate(1000, silent)
-    gate.hold(Wait(900, "test"))
+    gate.close(Wait(900, "test"))
     ended: list[type[BaseException]] = []
 
     def enter() -> None:
@@ -191,7 +168,7 @@ def test_whoever_waits_goes_home_when_the_download_ends() -> None:
         thread.join(timeout=5)
     assert ended == [StoppedError] * 3
     with pytest.raises(StoppedError):
-        gate.sleep(900)
+        gate.enter()
 
 
 def test_a_wait_is_shown_as_one_sentence_where_there_is_no_terminal(

@@ -1,10 +1,12 @@
 """The local GitHub: git's own hashes, GitHub's limits and answers, faults on demand."""
 
 import base64
+import io
 import json
 import os
 import shutil
 import subprocess
+import tarfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,6 +26,7 @@ from course_lib.teaching.github_server import (
     sample_repository,
     submodule,
 )
+from course_lib.teaching.github_server.archives import archive_of
 
 RAW = {"Accept": "application/vnd.github.raw+json"}
 MODULE = "3f0a1c5d7e9b2468ace013579bdf02468ace1357"
@@ -122,6 +125,73 @@ def test_trees_and_commits_have_the_hashes_that_git_gives(
         check=True,
     ).stdout.strip()
     assert git(tmp_path, "commit-tree", tree, "-m", "Alone", **who) == alone
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs modes and links")
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+def test_an_archive_holds_what_git_puts_into_one(tmp_path: Path) -> None:
+    marks = b"*.md export-subst\ndocs/secret.txt export-ignore\n"
+    files: dict[str, bytes | Entry] = {
+        ".gitattributes": marks,
+        "README.md": b"At $Format:%H$.\n",
+        f"{'deep/' * 30}a.txt": b"deep",
+        "docs/secret.txt": b"secret",
+        "docs/run.sh": Entry(b"#!/bin/sh\n", "100755"),
+        "link": link("README.md"),
+    }
+    repository = Repository("ada/notes")
+    sha = repository.commit(files)
+    git(tmp_path, "init", "--quiet")
+    for path, entry in files.items():
+        content = entry if isinstance(entry, bytes) else entry.content
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        if path == "link":
+            (tmp_path / path).symlink_to(content.decode())
+        else:
+            (tmp_path / path).write_bytes(content)
+            (tmp_path / path).chmod(0o755 if path.endswith(".sh") else 0o644)
+    git(tmp_path, "add", "--all")
+    who = {
+        f"GIT_{role}_{what}": value
+        for role in ("AUTHOR", "COMMITTER")
+        for what, value in (("NAME", "Heron"), ("EMAIL", "heron@example.com"))
+        + (("DATE", "2024-03-01T09:00:00+0000"),)
+    }
+    git(tmp_path, "commit", "--quiet", "--message", "A change", **who)
+    assert git(tmp_path, "rev-parse", "HEAD") == sha
+    top = f"--prefix=ada-notes-{sha[:7]}/"
+    git(tmp_path, "archive", "--format=tar.gz", top, "--output=made.tar.gz", "HEAD")
+    assert held(archive_of(repository, sha)) == held((tmp_path / "made.tar.gz").read_bytes())
+
+
+def held(archive: bytes) -> tuple[dict[str, str], dict[str, tuple[bytes, str, bytes, int]]]:
+    """Return what an archive says of itself, and name → type, target, content and mode."""
+    with tarfile.open(fileobj=io.BytesIO(archive)) as members:
+        found = {
+            one.name: (
+                one.type,
+                one.linkname,
+                file.read() if one.isfile() and (file := members.extractfile(one)) else b"",
+                one.mode & 0o100,
+            )
+            for one in members
+        }
+        return members.pax_headers, found
+
+
+def test_an_archive_is_on_another_host_which_takes_no_token(
+    web: httpx.Client, server: GitHubServer, repository: Repository
+) -> None:
+    repository.private = True
+    token = {"Authorization": "Bearer ghp_secret"}
+    assert web.get("/tarball/v2").status_code == 404
+    assert web.get("/tarball/v9", headers=token).status_code == 404
+    there = web.get("/tarball/v2", headers=token)
+    place = httpx.URL(there.headers["location"])
+    assert there.status_code == 302 and f"127.0.0.1:{place.port}" not in server.url
+    assert web.get(place.copy_with(query=None)).status_code == 404
+    assert "README.md" in str(held(web.get(place).content))
+    assert web.get(place.copy_with(path="/heron/platform/zip/v2")).status_code == 404
 
 
 def test_a_ref_of_any_form_is_a_commit(web: httpx.Client, repository: Repository) -> None:

@@ -1,25 +1,33 @@
-"""The parts of GitHub's REST API that a download needs: refs, trees, and files by their size.
+"""What a download asks GitHub for: the commit of a ref, its tree, and the contents of files.
 
-A file of 1 MB or less comes as JSON in base64, one of up to 100 MB as it is, and a larger one not
-at all. Whatever comes is held against the hash that was listed.
+Files come a few at a time; see `github.archive` for many at once. Whatever comes is held against
+the hash that was listed for it.
 """
 
 from __future__ import annotations
 
-import base64
-import json
-from collections.abc import Callable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from queue import Empty, SimpleQueue
+from typing import Any, cast
 from urllib.parse import quote
 
 from course_lib.loader.github.answers import RAW
 from course_lib.loader.github.client import GitHubClient
-from course_lib.loader.github.errors import AnswerError, NotFoundError
+from course_lib.loader.github.errors import AnswerError, NotFoundError, UnreachableError
 from course_lib.loader.github.names import is_sha
 from course_lib.loader.github.tree import LINK, TREE, ReadTree, TreeEntry, blob_sha
 
-MOST_BASE64, MOST_RAW = 1_000_000, 100_000_000
+MOST_FILE_BYTES = 100_000_000
+"""GitHub gives no larger file."""
+
+MOST_TREE_ENTRIES, MOST_TREE_REQUESTS = 100_000, 500
+CONCURRENCY = 4
+"""Requests at once; GitHub asks for few."""
+
+IN_A_ROW = 5
+"""So many files that fail one after the other for the server's sake end the download."""
 
 
 class UnavailableError(Exception):
@@ -71,7 +79,7 @@ def resolve_ref(client: GitHubClient, repo: str, ref: str, etag: str = "") -> Re
         ) from None
     if answer.status == 304:
         return None
-    value = _object(json.loads(answer.body), "a commit")
+    value = _object(answer.value, "a commit")
     commit, tree = _text(value, "sha"), _text(value, "commit", "tree", "sha")
     if not is_sha(commit) or not is_sha(tree):
         raise AnswerError(f"{repo} gave no commit for {ref}", hint="Check GITHUB_API_URL.")
@@ -81,15 +89,31 @@ def resolve_ref(client: GitHubClient, repo: str, ref: str, etag: str = "") -> Re
 
 
 def tree_reader(client: GitHubClient, repo: str) -> ReadTree:
-    """Return what asks for one tree of a repository: see `list_tree`."""
+    """Return what asks for one tree of a repository, as `list_tree` wants it.
+
+    It ends with an AnswerError where a server lists more than GitHub does, or a tree that holds
+    itself.
+    """
+    asked = 0
 
     def read(sha: str, recursive: bool) -> tuple[Sequence[TreeEntry], bool]:
+        nonlocal asked
+        asked += 1
         place = f"repos/{repo}/git/trees/{sha}"
         value = _object(client.json(place, {"recursive": "1"} if recursive else None), "a tree")
-        entries = [_entry(one) for one in value.get("tree") or ()]
-        return entries, bool(value.get("truncated"))
+        listed = value.get("tree") or ()
+        if len(listed) > MOST_TREE_ENTRIES or asked > MOST_TREE_REQUESTS:
+            raise AnswerError(
+                f"the tree of {repo} has more than {MOST_TREE_ENTRIES:,} entries in one answer, or "
+                f"needs more than {MOST_TREE_REQUESTS} requests",
+                hint="Nothing was changed. Clone the repository and use `course ingest` instead.",
+            )
+        return [_entry(one) for one in listed], bool(value.get("truncated"))
 
     return read
+
+
+# --- one file ---
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,15 +123,12 @@ class FileReader:
     Attributes
     ----------
     api
-        The REST API.
-    raw
-        The host of raw files; None to do without it.
+        Whom to ask.
     repo, commit
         Which revision.
     """
 
     api: GitHubClient
-    raw: GitHubClient | None
     repo: str
     commit: str
 
@@ -121,13 +142,15 @@ class FileReader:
         GitHubError
             As `GitHubClient.get`.
         """
-        size = entry.size or 0
-        if size > MOST_RAW:
-            raise UnavailableError(f"has {size / 1e6:.0f} MB; GitHub gives 100 MB at most")
+        if is_too_large(entry):
+            size = (entry.size or 0) / 1e6
+            raise UnavailableError(f"has {size:.0f} MB; GitHub gives 100 MB at most")
+        # What was changed on its way may come whole the second time.
+        ways = (self._raw_host if self.api.raw and entry.mode != LINK else self._blob, self._blob)
         reason = ""
-        for way in self._ways(entry, size):
+        for ask in ways:
             try:
-                content = way(entry)
+                content = ask(entry)
             except NotFoundError:
                 reason = reason or "is not there any more"
                 continue
@@ -139,34 +162,69 @@ class FileReader:
             )
         raise UnavailableError(reason)
 
-    def _ways(self, entry: TreeEntry, size: int) -> Sequence[Callable[[TreeEntry], bytes]]:
-        """Return how to get a file, the best way first; the last asks for it by its hash."""
-        if entry.mode == LINK:
-            # The Contents API gives the file that a link leads to.
-            return (self._blob,)
-        if self.raw:
-            return (self._raw_host, self._raw_blob)
-        return (self._contents if size <= MOST_BASE64 else self._raw_contents, self._raw_blob)
-
-    def _contents(self, entry: TreeEntry) -> bytes:
-        return _decoded(self.api.json(self._place(entry), {"ref": self.commit}))
-
-    def _raw_contents(self, entry: TreeEntry) -> bytes:
-        return self.api.get(self._place(entry), {"ref": self.commit}, accept=RAW).body
-
     def _blob(self, entry: TreeEntry) -> bytes:
-        return _decoded(self.api.json(f"repos/{self.repo}/git/blobs/{entry.sha}"))
-
-    def _raw_blob(self, entry: TreeEntry) -> bytes:
-        return self.api.get(f"repos/{self.repo}/git/blobs/{entry.sha}", accept=RAW).body
+        place = f"repos/{self.repo}/git/blobs/{entry.sha}"
+        return self.api.get(place, accept=RAW, most_bytes=2 * MOST_FILE_BYTES).body
 
     def _raw_host(self, entry: TreeEntry) -> bytes:
-        assert self.raw is not None
-        place = f"{self.repo}/{self.commit}/{quote(entry.path, safe='/')}"
-        return self.raw.get(place, accept="*/*").body
+        place = f"{self.api.raw}/{self.repo}/{self.commit}/{quote(entry.path, safe='/')}"
+        return self.api.get(place, accept="*/*", most_bytes=2 * MOST_FILE_BYTES).body
 
-    def _place(self, entry: TreeEntry) -> str:
-        return f"repos/{self.repo}/contents/{quote(entry.path, safe='/')}"
+
+def is_too_large(entry: TreeEntry) -> bool:
+    """Return whether GitHub gives no such file."""
+    return (entry.size or 0) > MOST_FILE_BYTES
+
+
+def fetch_all(
+    read: Callable[[TreeEntry], bytes], entries: Sequence[TreeEntry]
+) -> Iterator[tuple[TreeEntry, bytes | UnavailableError | UnreachableError]]:
+    """Read files, a few at a time, and yield each with its content, or why it cannot be had.
+
+    Raises
+    ------
+    GitHubError
+        What ends it all: a limit that takes too long, a token that is refused, or a server that
+        has stopped to answer.
+    """
+    waiting = list(entries)[::-1]
+    todo: SimpleQueue[TreeEntry | None] = SimpleQueue()
+    done: SimpleQueue[tuple[TreeEntry, bytes | BaseException]] = SimpleQueue()
+
+    def work() -> None:
+        while (entry := todo.get()) is not None:
+            try:
+                done.put((entry, read(entry)))
+            except BaseException as error:
+                done.put((entry, error))
+
+    running = in_a_row = 0
+    try:
+        # Daemons: one that hangs on a dead connection must not keep the process from ending.
+        for _ in range(min(CONCURRENCY, len(waiting))):
+            threading.Thread(target=work, daemon=True).start()
+        while waiting or running:
+            # No more than can run at once: an early end leaves nothing queued.
+            while waiting and running < CONCURRENCY:
+                todo.put(waiting.pop())
+                running += 1
+            try:
+                # With a time limit, Ctrl-C gets through on Windows as well.
+                entry, found = done.get(timeout=0.2)
+            except Empty:
+                continue
+            running -= 1
+            in_a_row = in_a_row + 1 if isinstance(found, UnreachableError) else 0
+            if isinstance(found, bytes | UnavailableError) or 0 < in_a_row < IN_A_ROW:
+                yield entry, cast("bytes | UnavailableError | UnreachableError", found)
+            else:
+                raise found
+    finally:
+        for _ in range(CONCURRENCY):
+            todo.put(None)
+
+
+# --- JSON ---
 
 
 def _entry(value: Any) -> TreeEntry:
@@ -175,15 +233,6 @@ def _entry(value: Any) -> TreeEntry:
         raise AnswerError("a tree has an entry of another form", hint="Check GITHUB_API_URL.")
     size = value.get("size")
     return TreeEntry(path, mode, sha, size if isinstance(size, int) else None)
-
-
-def _decoded(value: Any) -> bytes:
-    """Return the content out of JSON; nothing where it is not there, as for a file over 1 MB."""
-    content, encoding = _text(value, "content"), _text(value, "encoding")
-    try:
-        return base64.b64decode(content) if encoding == "base64" else b""
-    except ValueError:
-        return b""
 
 
 def _object(value: Any, what: str) -> Mapping[str, Any]:

@@ -7,28 +7,33 @@ remove what is gone, and write down what is there now.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
-from course_lib.loader.github.api import (
+from tqdm import tqdm
+
+from course_lib.loader.github.archive import needs_archive, read_archive
+from course_lib.loader.github.client import GitHubClient
+from course_lib.loader.github.errors import NotFoundError
+from course_lib.loader.github.files import (
     FileReader,
     Revision,
     UnavailableError,
+    fetch_all,
+    is_too_large,
     resolve_ref,
     tree_reader,
 )
-from course_lib.loader.github.client import GitHubClient
-from course_lib.loader.github.errors import NotFoundError
-from course_lib.loader.github.fetch import fetch_all
-from course_lib.loader.github.names import is_sha
-from course_lib.loader.github.places import collisions, tells_cases_apart, why_refused
-from course_lib.loader.github.store import Destination, Note
+from course_lib.loader.github.folder import Destination, Note
+from course_lib.loader.github.names import collisions, is_sha, tells_cases_apart, why_refused
 from course_lib.loader.github.tree import (
     LFS_MARK,
     LINK,
     SUBMODULE,
     TreeEntry,
     blob_sha,
+    folders_of,
     follow_link,
     is_wanted,
     is_within,
@@ -44,16 +49,16 @@ class CodeRun:
 
     Parameters
     ----------
-    api, raw
-        Connections; see `clients`.
+    api
+        Whom to ask.
     destination, before
         The folder, and what it held.
     ref
         What was asked for.
     selection
         Endings of names, and paths.
-    concurrency, progress
-        As in `download_github_code`.
+    progress
+        Whether to show a bar on a terminal.
 
     Attributes
     ----------
@@ -64,18 +69,17 @@ class CodeRun:
     def __init__(
         self,
         api: GitHubClient,
-        raw: GitHubClient | None,
         destination: Destination,
         before: Note,
         ref: str,
         selection: tuple[tuple[str, ...], tuple[str, ...]],
-        concurrency: int,
         progress: bool,
     ) -> None:
-        self.api, self.raw = api, raw
+        self.api = api
         self.destination, self.before = destination, before
         self.repo, self.ref, self.selection = destination.repo, ref, selection
-        self.concurrency, self.progress = concurrency, progress
+        self.progress = progress
+        self.entries: dict[str, TreeEntry] = {}
         self.fetched = self.removed = 0
         self._skipped: dict[str, str] = {}
         self._failed: dict[str, str] = {}
@@ -96,13 +100,15 @@ class CodeRun:
         if self._is_up_to_date(revision):
             note = replace(self.before, ref=self.ref, etag=revision.etag)
         else:
-            wanted = self._choose(revision)
+            self.entries = self._list(revision.tree)
+            reader = FileReader(self.api, self.repo, revision.commit)
+            wanted = self._choose(reader)
             # Killed from here on, the next run still knows which files are ours.
             files = {path: entry.sha for path, entry in wanted.items()}
             self.destination.save(
                 replace(self.before, files={**files, **self.before.files}, is_complete=False)
             )
-            self._bring(wanted, revision.commit)
+            self._bring(wanted, reader)
             note = self._note(revision, wanted)
         self.destination.save(note)
         return note
@@ -125,40 +131,46 @@ class CodeRun:
 
     # --- what is wanted ---
 
-    def _choose(self, revision: Revision) -> dict[str, TreeEntry]:
+    def _list(self, tree: str) -> dict[str, TreeEntry]:
+        """Return path → entry, of all files, links and submodules."""
+        _, paths = self.selection
+        listed = list_tree(tree_reader(self.api, self.repo), tree, within=paths)
+        return {entry.path: entry for entry in sorted(listed, key=lambda one: one.path)}
+
+    def _choose(self, reader: FileReader) -> dict[str, TreeEntry]:
         """Return path → the entry whose content belongs there."""
         endings, paths = self.selection
-        read = tree_reader(self.api, self.repo)
-        listed = list_tree(read, revision.tree, within=paths)
-        entries = {entry.path: entry for entry in sorted(listed, key=lambda one: one.path)}
-        self._check_paths(entries, paths)
-        reader = self._reader(revision.commit)
+        folders = folders_of(self.entries)
+        for path in paths:
+            if path not in folders and path not in self.entries:
+                raise self._no_such_path(path)
         wanted: dict[str, TreeEntry] = {}
-        for path, entry in entries.items():
+        for path, entry in self.entries.items():
             if entry.mode == SUBMODULE:
                 if not paths or any(is_within(path, folder) for folder in paths):
                     self._skipped[path] = f"is a submodule: another repository at {entry.sha[:12]}"
             elif is_wanted(path, endings, paths):
                 if reason := why_refused(path):
                     self._failed[path] = reason
-                elif content := self._behind(entry, entries, reader):
+                elif content := self._target(entry, folders, reader):
                     wanted[path] = content
         if not tells_cases_apart(self.destination.folder):
             for path, other in collisions(wanted).items():
                 self._failed[path] = f"has the same name as {other} on this file system"
                 del wanted[path]
         if not wanted and not self._failed:
-            raise self._nothing(entries)
+            raise self._nothing()
         return wanted
 
-    def _behind(
-        self, entry: TreeEntry, entries: Mapping[str, TreeEntry], reader: FileReader
+    def _target(
+        self, entry: TreeEntry, folders: Collection[str], reader: FileReader
     ) -> TreeEntry | None:
         """Return the file itself, or the one that a link leads to; None if there is none."""
         path = entry.path
         if entry.mode == LINK:
             try:
-                entry = follow_link(path, entries, lambda link: self._text_of(link, reader))
+                text_of = partial(self._text_of, reader)
+                entry = follow_link(path, self.entries, folders, text_of)
             except ValueError as error:
                 self._skipped[path] = str(error)
                 return None
@@ -170,33 +182,31 @@ class CodeRun:
             return None
         return entry
 
-    def _text_of(self, link: TreeEntry, reader: FileReader) -> str:
+    def _text_of(self, reader: FileReader, link: TreeEntry) -> str:
         text = self._texts.get(link.sha, self.before.texts.get(link.sha))
         if text is None:
             text = reader.read(link).decode("utf-8", "replace")
         self._texts[link.sha] = text
         return text
 
-    def _check_paths(self, entries: Mapping[str, TreeEntry], paths: Sequence[str]) -> None:
-        for folder in paths:
-            if not any(is_within(path, folder) for path in entries):
-                tops = sorted({path.split("/", 1)[0] for path in entries})
-                raise NotFoundError(
-                    f"{self.repo} has no {folder} at {self.ref}",
-                    hint=f"At the top there are: {', '.join(tops[:20]) or 'nothing we looked at'}.",
-                )
+    def _no_such_path(self, path: str) -> NotFoundError:
+        tops = sorted({path.split("/", 1)[0] for path in self.entries})
+        return NotFoundError(
+            f"{self.repo} has no {path} at {self.ref}",
+            hint=f"At the top there are: {', '.join(tops[:20]) or 'nothing we looked at'}.",
+        )
 
-    def _nothing(self, entries: Mapping[str, TreeEntry]) -> NotFoundError:
+    def _nothing(self) -> NotFoundError:
         endings, paths = self.selection
         below = f" below {', '.join(paths)}" if paths else ""
-        left_out = [path for path in self._skipped if entries[path].mode != SUBMODULE]
+        left_out = [path for path in self._skipped if self.entries[path].mode != SUBMODULE]
         if left_out:
             return NotFoundError(
                 f"all files of {self.repo} at {self.ref} that were asked for are left out:"
                 + "".join(f"\n  {path} {self._skipped[path]}" for path in left_out[:10]),
                 hint="Nothing was changed.",
             )
-        names = [path.rsplit("/", 1)[-1] for path in entries]
+        names = [path.rsplit("/", 1)[-1] for path in self.entries]
         kinds = Counter(f".{name.rsplit('.', 1)[1]}" for name in names if "." in name)
         found = ", ".join(f"{count} {kind}" for kind, count in kinds.most_common(8))
         return NotFoundError(
@@ -206,7 +216,7 @@ class CodeRun:
 
     # --- what is brought ---
 
-    def _bring(self, wanted: Mapping[str, TreeEntry], commit: str) -> None:
+    def _bring(self, wanted: Mapping[str, TreeEntry], reader: FileReader) -> None:
         """Keep, copy and fetch files until the folder holds what is wanted."""
         destination = self.destination
         shas = {entry.sha for entry in wanted.values()}
@@ -218,7 +228,7 @@ class CodeRun:
                 self.removed += 1
         # Looked at only now: a file system may take README.md for the readme.md that is wanted.
         missing = [path for path, entry in wanted.items() if not destination.has(path, entry.sha)]
-        here = {entry.sha: path for path, entry in wanted.items() if path not in set(missing)}
+        here = {wanted[path].sha: path for path in wanted.keys() - missing}
         awaited: dict[str, list[str]] = {}
         for path in missing:
             sha = wanted[path].sha
@@ -229,15 +239,33 @@ class CodeRun:
                 awaited.setdefault(sha, []).append(path)
             else:
                 self._write([path], sha, content)
-        fetch_all(
-            self._reader(commit),
-            [wanted[paths[0]] for paths in awaited.values()],
-            lambda entry, content: self._arrive(awaited[entry.sha], entry.sha, content),
-            lambda entry, why: self._failed.update(dict.fromkeys(awaited[entry.sha], why)),
-            concurrency=self.concurrency,
-            stop=self._stop,
-            progress=self.progress,
-        )
+        self._fetch(awaited, wanted, reader)
+
+    def _fetch(
+        self,
+        awaited: dict[str, list[str]],
+        wanted: Mapping[str, TreeEntry],
+        reader: FileReader,
+    ) -> None:
+        """Bring contents, by their hashes, to their paths: in an archive, or else one by one."""
+
+        def arrive(entry: TreeEntry, content: bytes) -> None:
+            self._arrive(awaited.pop(entry.sha), entry.sha, content)
+            bar.update()
+
+        missing = {sha for sha, paths in awaited.items() if not is_too_large(wanted[paths[0]])}
+        # None shows a bar on a terminal alone.
+        is_hidden = None if self.progress and awaited else True
+        with tqdm(total=len(awaited), desc="download", unit="file", disable=is_hidden) as bar:
+            if needs_archive(missing, self.entries.values()):
+                read_archive(reader, self.entries, missing, arrive)
+            left = [wanted[paths[0]] for paths in awaited.values()]
+            for entry, found in fetch_all(reader.read, left):
+                if isinstance(found, bytes):
+                    arrive(entry, found)
+                else:
+                    self._failed |= dict.fromkeys(awaited[entry.sha], str(found.args[0]))
+                    bar.update()
 
     def _arrive(self, paths: Sequence[str], sha: str, content: bytes) -> None:
         self.fetched += 1
@@ -257,14 +285,6 @@ class CodeRun:
     def _leave_out(self, path: str, sha: str) -> None:
         self._pointers[path] = sha
         self._skipped[path] = "is a pointer to Git LFS, where the file itself lies"
-
-    def _reader(self, commit: str) -> FileReader:
-        return FileReader(self.api, self.raw, self.repo, commit)
-
-    def _stop(self) -> None:
-        for client in (self.api, self.raw):
-            if client:
-                client.stop()
 
     def _note(self, revision: Revision, wanted: Mapping[str, TreeEntry]) -> Note:
         left = self._skipped.keys() | self._failed.keys()

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from course_lib.errors import InputError
-from course_lib.loader.github.places import OWN_FILES, is_inside, why_refused
+from course_lib.loader.github.names import OWN_FILES, is_inside, why_refused
 from course_lib.loader.github.tree import blob_sha
 from course_lib.records import Skipped
 
