@@ -70,7 +70,8 @@ def cut(
         if module is None:
             raise BuildError(f"{origin.module} is not a module of this project")
         node = module.definitions.get(origin.name)
-        if node is None or origin.module.split(".")[-1] == RECORDS:
+        is_record = isinstance(node, ast.ClassDef) and origin.module.split(".")[-1] == RECORDS
+        if node is None or is_record:
             if node is None and origin.name not in module.assigned:
                 raise BuildError(
                     f"{origin.module} does not define {origin.name}",
