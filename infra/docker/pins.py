@@ -22,6 +22,10 @@ COURSE = [
     "pyyaml",
     "tenacity",
     "tqdm",
+    "tree-sitter",
+    "tree-sitter-bash",
+    "tree-sitter-go",
+    "tree-sitter-python",
     "typer",
 ]
 """What the course's own package needs everywhere."""
