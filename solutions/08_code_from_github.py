@@ -602,7 +602,7 @@ lab.score(recall_at_5=measured.recall, mrr=measured.mrr, note="code from GitHub,
 #
 # ## Stretch, and what comes next
 #
-# In a terminal, `course github-server --limit 20 --window 30` starts a server that is short of requests. Bring its repository into
+# In a terminal, `course github-server --limit 3 --window 30` starts a server that is short of requests. Bring its repository into
 # your index with `course ingest-repo`, as it says, and watch both windows. Then end one of them half-way with Ctrl-C, and go on.
 #
 # Next is [lab 09](../labs/09_kubeflow_pipeline.ipynb), in which the steps of this course become a pipeline that runs without you.

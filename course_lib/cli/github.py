@@ -160,7 +160,7 @@ def github_server(
     With its address in GITHUB_API_URL, `course ingest-repo` works without a network. A low --limit
     and a short --window show how a client waits. Ctrl-C ends it.
 
-    Example: course github-server --limit 20 --window 30
+    Example: course github-server --limit 3 --window 30
     """
     from course_lib.settings import checkout
     from course_lib.teaching.github_server import GitHubServer, PrimaryLimit, sample_repository

@@ -1,4 +1,11 @@
-"""What comes from GitHub: a repository goes in, the files of one commit or its issues come out."""
+"""What comes from GitHub: a repository goes in, the files of one commit or its issues come out.
+
+`client` asks, `waiting` says how long to wait, `answers` reads what comes, and `errors` names what
+went wrong. `files` asks for commits, trees and single files, and `archive` for many files at once.
+`tree` knows what a tree lists and which of it is wanted, `names` which names can be trusted, and
+`folder` what is on this machine. `sync` brings a folder up to date; `download` and `issues` are
+what others call.
+"""
 
 from course_lib.loader.github.download import Download, GitHubCode, cite, download_github_code
 from course_lib.loader.github.issue_records import GitHubIssues

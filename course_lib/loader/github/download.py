@@ -110,9 +110,10 @@ def download_github_code(
 ) -> Download:
     """Bring a folder up to date with one revision of a repository.
 
-    Files that the folder holds already cost no download, whichever commit they came with. A second
-    run into the same folder waits until the first is done. What was stopped is completed by
-    running it again.
+    Files that the folder holds already cost no download, whichever commit they came with. Where
+    most of a version is missing, it comes as one archive, and otherwise file by file. A second run
+    into the same folder waits until the first is done. What was stopped is completed by running it
+    again.
 
     Parameters
     ----------

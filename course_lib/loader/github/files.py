@@ -101,7 +101,9 @@ def tree_reader(client: GitHubClient, repo: str) -> ReadTree:
         asked += 1
         place = f"repos/{repo}/git/trees/{sha}"
         value = _object(client.json(place, {"recursive": "1"} if recursive else None), "a tree")
-        listed = value.get("tree") or ()
+        listed = value.get("tree")
+        if not isinstance(listed, list):
+            raise AnswerError(f"a tree of {repo} has no list", hint="Check GITHUB_API_URL.")
         if len(listed) > MOST_TREE_ENTRIES or asked > MOST_TREE_REQUESTS:
             raise AnswerError(
                 f"the tree of {repo} has more than {MOST_TREE_ENTRIES:,} entries in one answer, or "

@@ -6,14 +6,15 @@ download takes only what changed, and removes nothing that it did not write.
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Literal
+
+from pydantic import TypeAdapter
 
 from course_lib.errors import InputError
 from course_lib.loader.github.names import OWN_FILES, is_inside, why_refused
@@ -30,6 +31,8 @@ class Note:
 
     Attributes
     ----------
+    version
+        Of the note's own form.
     repo, ref, commit, web, etag
         Where it is from; see `Revision`.
     selection
@@ -47,6 +50,7 @@ class Note:
     """
 
     repo: str
+    version: Literal[1] = 1
     ref: str = ""
     commit: str = ""
     web: str = ""
@@ -58,6 +62,9 @@ class Note:
     pointers: Mapping[str, str] = field(default_factory=dict)
     texts: Mapping[str, str] = field(default_factory=dict)
     is_complete: bool = False
+
+
+_NOTE = TypeAdapter(Note)
 
 
 class Destination:
@@ -162,10 +169,9 @@ class Destination:
         InputError
             If it cannot be written.
         """
-        text = json.dumps({"version": 1, **asdict(note)}, ensure_ascii=False, indent=1)
         part = self.folder / _PART.format(secrets.token_hex(8))
         try:
-            part.write_text(text + "\n", encoding="utf-8")
+            part.write_bytes(_NOTE.dump_json(note, indent=1) + b"\n")
             os.replace(part, self.folder / NOTE)
         except OSError as error:
             raise InputError(
@@ -178,7 +184,7 @@ class Destination:
 
     def _read_note(self) -> Note:
         try:
-            text = (self.folder / NOTE).read_text(encoding="utf-8")
+            text = (self.folder / NOTE).read_bytes()
         except FileNotFoundError:
             others = sorted(one.name for one in self.folder.iterdir() if not _is_own(one.name))
             if others:
@@ -188,10 +194,12 @@ class Destination:
                 ) from None
             return Note(self.repo)
         try:
-            note = _note(json.loads(text))
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            note = _NOTE.validate_json(text)
+            if any(map(why_refused, note.files)):
+                raise ValueError("it names a file that we would not have written")
+        except ValueError as error:
             raise InputError(
-                f"{self.folder / NOTE} cannot be read: {error!r}",
+                f"{self.folder / NOTE} cannot be read: {error}",
                 hint=f"Remove {self.folder} and download anew.",
             ) from error
         if note.repo.lower() != self.repo.lower():
@@ -210,25 +218,3 @@ class Destination:
 
 def _is_own(name: str) -> bool:
     return name in OWN_FILES or name.startswith(_PART.partition("{")[0])
-
-
-def _note(value: dict[str, Any]) -> Note:
-    if value.pop("version") != 1:
-        raise ValueError("it is of another version")
-    extensions, paths = value.pop("selection")
-    skipped, failed = (
-        tuple(Skipped(one["name"], one["reason"]) for one in value.pop(name))
-        for name in ("skipped", "failed")
-    )
-    note = Note(
-        **value,
-        selection=(tuple(extensions), tuple(paths)),
-        skipped=skipped,
-        failed=failed,
-    )
-    for mapping in (note.files, note.pointers, note.texts):
-        if not all(isinstance(text, str) for pair in mapping.items() for text in pair):
-            raise ValueError("it holds what is no text")
-    if any(map(why_refused, note.files)):
-        raise ValueError("it names a file that we would not have written")
-    return note

@@ -196,7 +196,7 @@ def _by_issue(api: GitHubClient, repo: str) -> dict[int, list[Any]]:
     query = _PER_PAGE | {"sort": "created", "direction": "asc"}
     for value in _mappings(api.pages(f"repos/{repo}/issues/comments", query)):
         number = str(value.get("issue_url", "")).rsplit("/", 1)[-1]
-        if number.isdecimal():
+        if number.isdecimal() and len(number) < 20:
             # A page that shifts while we read gives a comment twice.
             found.setdefault(int(number), {})[_number(value, "id")] = value
     return {number: list(comments.values()) for number, comments in found.items()}
@@ -214,14 +214,15 @@ def _issue(value: Mapping[str, Any], comments: Iterable[Any]) -> Issue:
         )
         for one in _mappings(comments)
     )
-    labels = value.get("labels") or ()
+    labels = value.get("labels")
     return Issue(
         number=_number(value, "number"),
         title=" ".join(_text(value, "title").split()),
         body=_text(value, "body"),
         state=_text(value, "state"),
         labels=tuple(
-            _text(one, "name") if isinstance(one, Mapping) else str(one) for one in labels
+            _text(one, "name") if isinstance(one, Mapping) else str(one)
+            for one in (labels if isinstance(labels, list) else ())
         ),
         author=_author(value),
         created_at=_text(value, "created_at"),

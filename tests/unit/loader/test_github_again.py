@@ -159,6 +159,16 @@ def test_a_tree_of_a_million_entries_is_refused_soon(
     assert peak < 300_000_000
 
 
+@pytest.mark.parametrize("given", [None, 7, "x", {}, [7], [[]], [{"path": 7}]])
+def test_a_tree_of_another_form_is_an_error_that_says_so(
+    github: GitHubServer, repository: Repository, checkout: Any, given: Any
+) -> None:
+    body = json.dumps({"tree": given}).encode()
+    github.fail("git/trees", lambda answer: replace(answer, body=body))
+    with pytest.raises(AnswerError, match="a tree"):
+        checkout.download()
+
+
 def test_a_tree_that_holds_itself_ends(
     github: GitHubServer, repository: Repository, checkout: Any
 ) -> None:
