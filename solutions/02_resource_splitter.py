@@ -586,8 +586,6 @@ splits = {
     "yours": [passage(*one) for one in yours],
     "course split": course_pieces(documents),
 }
-
-# %%
 searches = {what: search_in(passages) for what, passages in splits.items()}
 print("pieces                   recall@5   MRR   answer and owner in one piece")
 measured = {what: lab.measure_retrieval(search) for what, search in searches.items()}

@@ -108,16 +108,9 @@ print("in truth:   ", [one.name for one in definitions(scaffold) if one.outer])
 # ## Lines that look like definitions
 #
 # The rule is wrong now and then, and needs nothing but a [regular expression](https://docs.python.org/3/library/re.html) for each
-# language. So it comes first: it is what a splitter can fall back on. The course keeps one row for each language in a table.
-
-# %% tags=["nbval-check-output"]
-from course_lib.loader.languages import ABOVE, LANGUAGES
-
-for name, language in LANGUAGES.items():
-    print(f"{name:7} {language.starts}")
-print("a line above belongs to it if it begins with one of", ABOVE)
-
-# %% [markdown]
+# language. So it comes first: it is what a splitter can fall back on. The course keeps a table, `LANGUAGES`, with a row for each
+# language; `LANGUAGES["python"].starts` is the rule from above.
+#
 # ## Exercise 3.1 · split at definitions
 #
 # Find the lines that begin a definition, then move up: a line directly above that begins with a comment or a decorator (`ABOVE`)
@@ -146,6 +139,8 @@ lab.hint("3.1")  # run again for the next hint
 # where the next one begins, so nothing can get lost.
 
 # %%
+from course_lib.loader.languages import LANGUAGES
+
 split_definitions = lab.use("split_definitions")
 for path, language in {"operator/explain.go": "go", "scripts/backup.sh": "shell"}.items():
     pieces = split_definitions(files[path], LANGUAGES[language].starts)
@@ -184,9 +179,9 @@ for source in (tiny, "def a():\n    return (\n\ndef b():\n    pass\n"):
 # `LANGUAGES["python"].definitions` has them for Python. `node.named_children` are the nodes directly below a node, in order.
 #
 # ```
-# root = parse_source("if x:\n    def f(): pass\nclass A:\n    def g(self): pass\n", "python")
+# root = parse_source("if x:\n    def turn(): pass\nclass Mill:\n    def grind(self): pass\n", "python")
 # find_definitions(root, LANGUAGES["python"].definitions)
-#   →  [the function_definition of f, the class_definition of A]    g is in A
+#   →  [the function_definition of turn, the class_definition of Mill]    grind is in Mill
 # ```
 
 # %% exercise="3.2"

@@ -71,7 +71,7 @@ for question in (main_file, node_file):
 # %% [markdown]
 # The [vector](../labs/GLOSSARY.md#vector) of a question holds some of what a name means: *executor*, *main* and *command line* lead to
 # `executor_main.py`. It does not hold that one certain file is meant. Of `importer_node.py` the dense search finds nothing, and the words
-# of the hybrid search bring it only after two other files. But the question *says* which file it is about, and a program can read that.
+# of the hybrid search bring it only after another file. But the question *says* which file it is about, and a program can read that.
 #
 # ## Exercise 11.1: names in a question
 #

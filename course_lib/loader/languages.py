@@ -195,7 +195,7 @@ def find_definitions(node: tree_sitter.Node, types: Mapping[str, str]) -> list[t
 
     Examples
     --------
-    >>> source = "if x:\n    def f(): pass\nclass A:\n    def g(self): pass\n"
+    >>> source = "if x:\n    def turn(): pass\nclass Mill:\n    def grind(self): pass\n"
     >>> root = parse_source(source, "python")
     >>> found = find_definitions(root, LANGUAGES["python"].definitions)
     >>> [one.type for one in found]

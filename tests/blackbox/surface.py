@@ -27,11 +27,14 @@ from course_lib.loader import read_documents as read_documents
 from course_lib.loader import split_code as split_code
 from course_lib.loader import split_document as split_document
 from course_lib.loader import split_text as split_text
+from course_lib.records import CHUNK_OVERLAP as CHUNK_OVERLAP
+from course_lib.records import CHUNK_SIZE as CHUNK_SIZE
 from course_lib.records import Chunk as Chunk
 from course_lib.records import Document as Document
 from course_lib.records import Scope as Scope
 from course_lib.records import SearchResult as SearchResult
 from course_lib.records import Span as Span
+from course_lib.records import canonical as canonical
 from course_lib.retriever import retrieve as retrieve
 from course_lib.retriever import search as search
 from course_lib.retriever import search_async as search_async

@@ -28,8 +28,6 @@ NOT_FOR_A_SEARCH = {
     "openvino.tools.ovc",
     "pandas",
     "psutil",
-    "pydantic",
-    "pydantic_settings",
     "rich",
     "sentence_transformers",
     "sqlite3",
