@@ -458,13 +458,8 @@ print(*[f"left out: {file.name} {file.reason}" for file in report.skipped], sep=
 # %%
 from course_lib.retriever import search
 
-
-def find(question, top_k=5, **filters):
-    with lab.connect() as conn:
-        return search(conn, lab.encode(question), top_k, question=question, **filters)
-
-
-results = find(ours.question)
+with lab.connect() as conn:
+    results = search(conn, lab.encode(ours.question), 5, question=ours.question)
 print(*[one.citation_url for one in results], sep="\n")
 lab.show.ranking(results, ours.question)
 

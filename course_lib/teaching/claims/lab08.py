@@ -152,14 +152,14 @@ CLAIMS = (
     ),
     Claim(
         "Follow the addresses by eye: repository, commit, file, lines",
-        "results = find(ours.question)",
+        "results = search(conn",
         holds=lambda shown: (
             re.search(r"/heron/platform/blob/[0-9a-f]{40}/\S+#L\d+", shown) is not None
         ),
     ),
     Claim(
         "An issue, which belongs to no commit, is cited by its own page",
-        "results = find(ours.question)",
+        "results = search(conn",
         holds=lambda shown: re.search(r"/heron/platform/issues/\d+", shown) is not None,
     ),
     Claim(
