@@ -586,6 +586,8 @@ splits = {
     "yours": [passage(*one) for one in yours],
     "course split": course_pieces(documents),
 }
+
+# %%
 searches = {what: search_in(passages) for what, passages in splits.items()}
 print("pieces                   recall@5   MRR   answer and owner in one piece")
 measured = {what: lab.measure_retrieval(search) for what, search in searches.items()}
@@ -653,8 +655,7 @@ print(f"\n{searches['yours'](question)[0].text}")
 #    and the header is embedded.
 #
 # </details>
-
-# %% [markdown]
+#
 # ## Stretch
 #
 # Let a path say `containers[predictor]` in place of `containers[0]`, wherever an item has a `name`. Question 3 then has a better

@@ -139,7 +139,7 @@ lab.hint("3.1")  # run again for the next hint
 # where the next one begins, so nothing can get lost.
 
 # %%
-from course_lib.loader.languages import LANGUAGES
+from course_lib.loader.languages import LANGUAGES, parse_source
 
 split_definitions = lab.use("split_definitions")
 for path, language in {"operator/explain.go": "go", "scripts/backup.sh": "shell"}.items():
@@ -162,8 +162,6 @@ lab.show.pieces(drift, [span for _, span in pieces], [name or "before" for name,
 # > **Predict.** What are the nodes at the left margin of `tiny`? And of a file in which a bracket is never closed?
 
 # %% tags=["nbval-check-output"]
-from course_lib.loader.languages import parse_source
-
 for source in (tiny, "def a():\n    return (\n\ndef b():\n    pass\n"):
     root = parse_source(source, "python")
     for node in root.named_children:
