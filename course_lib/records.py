@@ -25,12 +25,6 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel
 
-CHUNK_SIZE = 512
-"""Most characters in a chunk, unless RAG_CHUNK_SIZE or an argument says otherwise."""
-
-CHUNK_OVERLAP = 64
-"""Characters that neighbouring chunks of a document share, likewise."""
-
 PARTITIONS = ("documentation", "issues", "code_manifests", "code_pipelines", "code_notebooks")
 """The partitions that have a table of their own; any other name goes to the default one."""
 

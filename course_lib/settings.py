@@ -15,7 +15,13 @@ from pydantic import BeforeValidator, Field, ValidationError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from course_lib.errors import InputError
-from course_lib.records import CHUNK_OVERLAP, CHUNK_SIZE, KEBAB, KEBAB_LENGTH, explain
+from course_lib.records import KEBAB, KEBAB_LENGTH, explain
+
+CHUNK_SIZE = 512
+"""Most characters in a chunk, unless RAG_CHUNK_SIZE or an argument says otherwise."""
+
+CHUNK_OVERLAP = 64
+"""Characters that neighbouring chunks of a document share, unless RAG_CHUNK_OVERLAP says so."""
 
 BackendName = Literal["auto", "torch", "openvino", "onnx", "sbert", "openai"]
 PrecisionName = Literal["float32", "bfloat16"]

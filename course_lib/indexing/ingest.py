@@ -25,16 +25,8 @@ from course_lib.indexing.update import UpdateReport, update_source
 from course_lib.loader import Registry, default_registry
 from course_lib.loader.contract import FileRejectedError
 from course_lib.loader.recursive import check_arguments
-from course_lib.records import (
-    CHUNK_OVERLAP,
-    CHUNK_SIZE,
-    Chunk,
-    Document,
-    Scope,
-    Skipped,
-    Visibility,
-    explain,
-)
+from course_lib.records import Chunk, Document, Scope, Skipped, Visibility, explain
+from course_lib.settings import CHUNK_OVERLAP, CHUNK_SIZE
 from course_lib.store import Source, SourceDocument
 
 

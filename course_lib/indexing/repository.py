@@ -37,15 +37,8 @@ from course_lib.loader.github.download import (
 )
 from course_lib.loader.github.issue_records import issue_document
 from course_lib.loader.github.issues import IssueDownload, download_github_issues
-from course_lib.records import (
-    CHUNK_OVERLAP,
-    CHUNK_SIZE,
-    Chunk,
-    Document,
-    Scope,
-    Skipped,
-    Visibility,
-)
+from course_lib.records import Chunk, Document, Scope, Skipped, Visibility
+from course_lib.settings import CHUNK_OVERLAP, CHUNK_SIZE
 from course_lib.store import Source, SourceDocument
 
 ISSUES = "issues"

@@ -38,7 +38,8 @@ from course_lib.loader.contract import (
 )
 from course_lib.loader.jsonl import numbered_lines
 from course_lib.loader.registry import stamp
-from course_lib.records import CHUNK_OVERLAP, CHUNK_SIZE, Chunk, Document, Scope, check_source_path
+from course_lib.records import Chunk, Document, Scope, check_source_path
+from course_lib.settings import CHUNK_OVERLAP, CHUNK_SIZE
 from course_lib.store import Source, SourceDocument, WriteReport
 
 Records = Callable[[], list[Chunk]]

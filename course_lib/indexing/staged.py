@@ -31,7 +31,8 @@ from course_lib.indexing.update import update_source
 from course_lib.loader import Registry, default_registry, read_chunks, write_jsonl
 from course_lib.loader.contract import FileRejectedError
 from course_lib.loader.jsonl import read_lines
-from course_lib.records import CHUNK_OVERLAP, CHUNK_SIZE, Chunk, Document, Scope, Skipped, explain
+from course_lib.records import Chunk, Document, Scope, Skipped, explain
+from course_lib.settings import CHUNK_OVERLAP, CHUNK_SIZE
 from course_lib.store import Source, SourceDocument
 
 DOCUMENTS = "documents.jsonl"

@@ -30,7 +30,8 @@ from course_lib.loader.languages import (
 )
 from course_lib.loader.pieces import Piece, make_chunks
 from course_lib.loader.recursive import check_arguments, find_cut, next_start
-from course_lib.records import CHUNK_OVERLAP, CHUNK_SIZE, LOCAL, Chunk, Document, Scope
+from course_lib.records import LOCAL, Chunk, Document, Scope
+from course_lib.settings import CHUNK_OVERLAP, CHUNK_SIZE
 
 PARSER_VERSION = "2.0.0"
 SEPARATORS = ("\n\n", "\n\r\n", "\n", " ", "")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from course_lib.loader.pieces import Piece, make_chunks
 from course_lib.loader.recursive import split_text
-from course_lib.records import CHUNK_OVERLAP, CHUNK_SIZE, LOCAL, Chunk, Document, Scope
+from course_lib.records import LOCAL, Chunk, Document, Scope
+from course_lib.settings import CHUNK_OVERLAP, CHUNK_SIZE
 
 PARSER_ID = "raw-text"
 PARSER_VERSION = "1.0.0"

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from course_lib.records import CHUNK_OVERLAP, CHUNK_SIZE, Span
+from course_lib.records import Span
+from course_lib.settings import CHUNK_OVERLAP, CHUNK_SIZE
 
 SEPARATORS = ("\n\n", "\n", ". ", " ", "")
 """Boundaries from the strongest to the weakest; the empty one cuts anywhere."""

@@ -31,8 +31,8 @@ from course_lib.loader.contract import (
 from course_lib.loader.documents import read_documents
 from course_lib.loader.github import GitHubCode, GitHubIssues
 from course_lib.loader.parsers import BUILT_IN, Adapted, BuiltIn, LegacyParser, Parser
-from course_lib.records import CHUNK_OVERLAP, CHUNK_SIZE, SEMVER, Chunk, Document, Scope, Skipped
-from course_lib.settings import project_root, settings
+from course_lib.records import SEMVER, Chunk, Document, Scope, Skipped
+from course_lib.settings import CHUNK_OVERLAP, CHUNK_SIZE, project_root, settings
 
 RAW_TEXT = BUILT_IN[-1]
 _SHEBANG = re.compile(r"#!\s*\S*?(?:/env\s+(?:-S\s+)?)?([A-Za-z]+)[0-9.]*(?:\s|$)")

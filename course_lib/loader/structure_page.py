@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 
 from course_lib.loader.pieces import Piece, make_chunks
-from course_lib.records import CHUNK_SIZE, LOCAL, Chunk, Document, Scope
+from course_lib.records import LOCAL, Chunk, Document, Scope
+from course_lib.settings import CHUNK_SIZE
 
 PARSER_ID = "structure"
 PARSER_VERSION = "1.0.0"

@@ -8,7 +8,7 @@ from kfp import dsl
 
 from course_lib.pipeline import components as steps
 from course_lib.pipeline import tasks
-from course_lib.records import CHUNK_OVERLAP, CHUNK_SIZE
+from course_lib.settings import CHUNK_OVERLAP, CHUNK_SIZE
 
 
 @dsl.pipeline(

@@ -17,7 +17,8 @@ from course_lib.loader import Registry, default_registry, write_jsonl
 from course_lib.loader.contract import FileRejectedError
 from course_lib.loader.recursive import check_arguments
 from course_lib.pipeline.corpus import Corpus, Origin, Shard, read_corpus, read_values
-from course_lib.records import CHUNK_OVERLAP, CHUNK_SIZE, Chunk, Scope, Skipped
+from course_lib.records import Chunk, Scope, Skipped
+from course_lib.settings import CHUNK_OVERLAP, CHUNK_SIZE
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,8 +27,6 @@ from course_lib.loader import read_documents as read_documents
 from course_lib.loader import split_code as split_code
 from course_lib.loader import split_document as split_document
 from course_lib.loader import split_text as split_text
-from course_lib.records import CHUNK_OVERLAP as CHUNK_OVERLAP
-from course_lib.records import CHUNK_SIZE as CHUNK_SIZE
 from course_lib.records import Chunk as Chunk
 from course_lib.records import Document as Document
 from course_lib.records import Scope as Scope
@@ -40,6 +38,8 @@ from course_lib.retriever import search as search
 from course_lib.retriever import search_async as search_async
 from course_lib.service import ServiceConfig as ServiceConfig
 from course_lib.service import create_app as create_app
+from course_lib.settings import CHUNK_OVERLAP as CHUNK_OVERLAP
+from course_lib.settings import CHUNK_SIZE as CHUNK_SIZE
 from course_lib.settings import project_root as project_root
 from course_lib.settings import settings as settings
 from course_lib.store import connect as connect

@@ -14,7 +14,8 @@ from typing import Any
 from course_lib.loader.github.issues import Comment, Issue, download_github_issues
 from course_lib.loader.pieces import Piece, make_chunks
 from course_lib.loader.recursive import split_text
-from course_lib.records import CHUNK_OVERLAP, CHUNK_SIZE, LOCAL, Chunk, Document, Scope, Skipped
+from course_lib.records import LOCAL, Chunk, Document, Scope, Skipped
+from course_lib.settings import CHUNK_OVERLAP, CHUNK_SIZE
 
 PARSER_ID = "github-issue"
 PARSER_VERSION = "1.0.0"
