@@ -68,14 +68,13 @@ def test_a_postmaster_killed_under_load_is_recovered_with_every_committed_row(st
         )
         until(lambda: conn.execute(busy.encode()).fetchone() is not None)
     assert writer.stdout is not None
-    for _ in range(50):
-        writer.stdout.readline()
+    seen = [writer.stdout.readline() for _ in range(50)]
     kill_postmaster(server)
     # Several processes ask for it while it recovers.
     starters = [start_script(state) for _ in range(2)]
     again = ensure_server(state)
     assert [starter.wait(120) for starter in starters] == [0, 0]
-    committed = int(writer.stdout.read().split()[-1])
+    committed = int([*seen, *writer.stdout][-1])
     writer.wait()
     reader.wait()
     assert again.port == server.port
