@@ -295,7 +295,7 @@ class _Splitter:
             if unit.after <= at:  # all of it is on the last line of the one before
                 continue
             if at < unit.first:
-                core = max(at, around.core)
+                core = around.core if at < around.core < unit.first else at
                 units.append(around._replace(first=at, after=unit.first, core=core, node=None))
             units.append(unit._replace(first=max(unit.first, at), core=max(unit.core, at)))
             at = unit.after

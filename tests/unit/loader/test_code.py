@@ -246,6 +246,16 @@ def test_what_is_wrong_with_one_definition_harms_no_other() -> None:
     ]
 
 
+def test_comments_above_a_broken_definition_are_cut_once() -> None:
+    text = (
+        "from traitlets import Bool, Tuple, List\nfrom ..widget import Widget\n\n"
+        "from ..._version import __control_protocol_version__\n\n# A widget with simple traits\n"
+        "class    def  SimpleWidget(Widget):\n    w = SimpleWidget()\n"
+        "    with w.hold_sync():\n'        pass\n    assert w.comm.messages == []\n"
+    )
+    check_laws(text, split_code(text, "python", 120, 30), 120)
+
+
 def test_what_takes_too_long_to_parse_is_split_by_its_looks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
