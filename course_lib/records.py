@@ -270,6 +270,9 @@ class Scope(BaseModel):
         They replace the `tenantId` and `repoSlug` of every record.
     branch
         Which version of the repository; a record's `customMeta.branch` goes before it.
+    partition
+        One of `PARTITIONS`, or a name of your own. None leaves it to the kind of what is read: the
+        files of a repository are spread, and anything else is `documentation`.
     visibility
         Of the whole repository: ``private`` to the tenant, or ``public`` to all tenants, who can
         read it and not change it.
@@ -278,6 +281,8 @@ class Scope(BaseModel):
     --------
     >>> Scope(tenant="acme", repo="platform").visibility
     'private'
+    >>> Scope(repo="platform", branch="main").key
+    ('documentation', 'local', 'platform', 'main')
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -285,7 +290,18 @@ class Scope(BaseModel):
     tenant: Kebab = "local"
     repo: NonEmpty = "documents"
     branch: str = ""
+    partition: str | None = None
     visibility: Visibility = "private"
+
+    @property
+    def key(self) -> tuple[str, str, str, str]:
+        """The four columns that rows of this scope share: what is planned and removed together."""
+        partition = PARTITIONS[0] if self.partition is None else self.partition
+        return (partition, self.tenant, self.repo, self.branch)
+
+    def within(self, **changes: str) -> Scope:
+        """Return the same scope with other values, such as another partition."""
+        return self.model_copy(update=changes)
 
 
 LOCAL = Scope()

@@ -29,7 +29,7 @@ lab.show.pipeline("API")
 from course_lib.indexing import ingest
 
 with lab.connect(autocommit=True) as conn:
-    report = ingest(lab.data_dir, conn=conn, embedder=lab.embedder, repo="documents")
+    report = ingest(lab.data_dir, conn=conn, embedder=lab.embedder)
 print(report.documents, "documents,", report.chunks, "chunks")
 
 # %% [markdown]
@@ -592,7 +592,7 @@ from course_lib.teaching.lab.stoppable import StoppableDatabase
 
 database = StoppableDatabase()
 with connect(database.url, autocommit=True) as conn:
-    report = ingest(lab.data_dir, conn=conn, embedder=lab.embedder, repo="documents")
+    report = ingest(lab.data_dir, conn=conn, embedder=lab.embedder)
 print(report.inserted, "chunks in a database that we may stop")
 
 # %% [markdown]

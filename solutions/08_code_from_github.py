@@ -424,6 +424,8 @@ import os
 import tempfile
 
 from course_lib.indexing.repository import ingest_repository
+from course_lib.loader.github import DownloadOptions, Selection
+from course_lib.records import Scope
 
 os.environ |= environment(server)
 if github_api:
@@ -434,9 +436,13 @@ folder = tempfile.TemporaryDirectory()
 def bring(what, ref, issues=False):
     with lab.connect(autocommit=True) as conn:
         return ingest_repository(
-            what.repo, ref, what.endings, paths=what.paths, issues=issues, branch="current", conn=conn,
-            embedder=lab.embedder, token=None if github_api else "", dest=f"{folder.name}/{what.repo}",
-        )  # fmt: skip
+            Selection(what.repo, ref, what.endings, what.paths),
+            Scope(repo=what.repo, branch="current"),
+            conn=conn,
+            embedder=lab.embedder,
+            download=DownloadOptions(token=None if github_api else "", dest=f"{folder.name}/{what.repo}"),
+            issues=issues,
+        )
 
 
 begin = len(server.seen)
@@ -521,8 +527,9 @@ hostile.commit({name: name.encode() for name in names})
 server.add(hostile)
 server.fail(r"mallory/notes/.*(changed\.md|blobs)", faults.changed_content(), times=99)
 os.environ |= environment(server)  # these cells stay on this machine
-notes = ("mallory/notes", "main", [".md"])
-download = download_github_code(*notes, token="", dest=f"{folder.name}/notes", partial=True)
+notes = Selection("mallory/notes", "main", [".md"])
+into = DownloadOptions(token="", dest=f"{folder.name}/notes", partial=True)
+download = download_github_code(notes, into)
 print("arrived:", *download.files)
 print(*[f"{file.name} {file.reason.partition(':')[0]}" for file in download.failed], sep="\n")
 print("written:", *[path.name for path in Path(folder.name).rglob("*.md") if "heron" not in path.parts])
@@ -533,7 +540,7 @@ print("written:", *[path.name for path in Path(folder.name).rglob("*.md") if "he
 # %%
 server.fail("commits", faults.html_page())
 try:
-    download_github_code(*notes, token="", dest=f"{folder.name}/notes")
+    download_github_code(notes, into)
 except GitHubError as error:
     print(f"{type(error).__name__}: {error}")
 

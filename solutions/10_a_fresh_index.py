@@ -574,6 +574,7 @@ print("without a model:", len(without.suggestions.packages), "packages,", withou
 import shutil
 
 from course_lib.indexing import ingest
+from course_lib.records import Scope
 from course_lib.store import drop_schema
 
 drop_schema(conn)  # so that you can run the cell again
@@ -585,7 +586,7 @@ with TemporaryDirectory() as folder:
             with edited.open("a", encoding="utf-8") as page:
                 page.write("\nOne more line.\n")
             deleted.unlink()
-        done = ingest(pages, conn=conn, embedder=lab.embedder, repo="pages")
+        done = ingest(pages, Scope(repo="pages"), conn=conn, embedder=lab.embedder)
         print(f"{night}: {done.inserted} new, {done.updated} changed", end=", ")
         print(f"{done.unchanged} as before, {done.deleted} deleted")
 

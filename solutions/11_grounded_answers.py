@@ -46,9 +46,11 @@ print(page[:87])
 # later ones find the vectors in the [cache](../labs/GLOSSARY.md#cache).
 
 # %%
-from course_lib.indexing import ingest
+from course_lib.indexing import IngestOptions, ingest
+from course_lib.records import Scope
 
-report = ingest(folder, conn=conn, embedder=lab.embedder, repo="kfp-dsl", chunk_size=1200)
+options = IngestOptions(chunk_size=1200)
+report = ingest(folder, Scope(repo="kfp-dsl"), options, conn=conn, embedder=lab.embedder)
 print(report.documents, "documents in", report.chunks, "chunks")
 
 # %% [markdown]

@@ -16,8 +16,10 @@ from course_lib.cli.data import (
     Partition,
     connect,
     counted,
+    ingest_options,
     print_report,
     say,
+    scope_of,
 )
 from course_lib.settings import settings
 
@@ -56,27 +58,18 @@ def split(
     Example: course split data/documents/feature-stores.md
     """
     from course_lib.errors import InputError
-    from course_lib.indexing.ingest import check_settings
-    from course_lib.loader import default_registry, read_documents
-    from course_lib.records import Scope, Skipped
+    from course_lib.loader import read_documents
+    from course_lib.records import Skipped
 
-    size = settings().chunk_size if chunk_size is None else chunk_size
-    overlap = settings().chunk_overlap if chunk_overlap is None else chunk_overlap
-    check_settings(repo, settings().tenant, size, overlap)
+    options = ingest_options(chunk_size, chunk_overlap)
+    scope = scope_of(repo)
     skipped: list[Skipped] = []
     if file.is_dir():
         raise InputError(f"{file} is a directory", hint="Give one file, or use `course load`.")
     documents = read_documents(file, ("",), on_skip=skipped.append)
     if not documents:
         raise InputError(f"{file} {skipped[0].reason}", hint="Give a text in UTF-8.")
-    registry = default_registry()
-    chunks = registry.parse(
-        documents[0],
-        Scope(tenant=settings().tenant, repo=repo),
-        parser_id=parser,
-        chunk_size=size,
-        chunk_overlap=overlap,
-    )
+    chunks = options.parse(documents[0], scope, parser)
     for place, chunk in enumerate(chunks):
         if jsonl:
             typer.echo(chunk.to_json())
@@ -89,7 +82,7 @@ def split(
             f"      {first[:90]}{'…' if len(first) > 90 else ''}"
         )
     if not jsonl:
-        name = registry.parser_for(documents[0], parser).state
+        name, _ = options.parsed_with(documents[0], parser)
         say(f"{counted(len(chunks), 'chunk')} by {name} (number, lines, characters, kind, name)")
 
 
@@ -164,29 +157,15 @@ def ingest_tenant(
     A record that breaks the contract is refused, with its line and field, and the others go
     through; the exit code is 1 then. Records that did not change cost no encoding.
     """
-    from pydantic import ValidationError
-
     from course_lib.embedder import EmbeddingClient
-    from course_lib.errors import InputError
     from course_lib.indexing import ingest_tenant_file
-    from course_lib.records import Scope, explain
 
-    try:
-        context = Scope(tenant=tenant, repo=repo, visibility="public" if public else "private")
-    except ValidationError as error:
-        raise InputError(
-            explain(error), hint="A tenant is lowercase letters and digits, with dashes between."
-        ) from error
+    visibility = "public" if public else "private"
+    scope = scope_of(repo, tenant=tenant, partition=partition, visibility=visibility)
+    options = ingest_options(batch_size=batch_size)
     with connect() as conn:
         done = ingest_tenant_file(
-            file,
-            context,
-            conn=conn,
-            embedder=EmbeddingClient(),
-            partition=partition,
-            prune=prune,
-            batch_size=batch_size,
-            say=say,
+            file, scope, options, conn=conn, embedder=EmbeddingClient(), prune=prune
         )
     for rejection in done.rejections:
         say(str(rejection))

@@ -15,6 +15,9 @@ from course_lib.settings import settings
 if TYPE_CHECKING:
     import psycopg
 
+    from course_lib.indexing import IngestOptions
+    from course_lib.records import Scope
+
 
 Partition = Annotated[
     str,
@@ -75,11 +78,8 @@ def load(
     report = load_directory(
         directory,
         output_dir,
-        repo=repo or _folder_name(directory),
-        tenant=settings().tenant,
-        chunk_size=settings().chunk_size if chunk_size is None else chunk_size,
-        chunk_overlap=settings().chunk_overlap if chunk_overlap is None else chunk_overlap,
-        say=say,
+        scope_of(repo or _folder_name(directory)),
+        ingest_options(chunk_size, chunk_overlap),
     )
     typer.echo(
         f"{counted(report.documents, 'document')}, {counted(report.chunks, 'chunk')} → {output_dir}"
@@ -102,9 +102,7 @@ def embed(
             conn=conn,
             embedder=EmbeddingClient(),
             partition=partition,
-            batch_size=batch_size,
-            progress=True,
-            say=say,
+            options=ingest_options(batch_size=batch_size),
         )
     print_report(report.to_json(), as_json)
 
@@ -130,21 +128,10 @@ def ingest(
     from course_lib.embedder import EmbeddingClient
     from course_lib.indexing import ingest as run_ingest
 
+    scope = scope_of(repo or _folder_name(path), branch=branch, partition=partition)
+    options = ingest_options(chunk_size, chunk_overlap, batch_size)
     with connect() as conn:
-        report = run_ingest(
-            path,
-            conn=conn,
-            embedder=EmbeddingClient(),
-            partition=partition,
-            repo=repo or _folder_name(path),
-            branch=branch,
-            tenant=settings().tenant,
-            chunk_size=settings().chunk_size if chunk_size is None else chunk_size,
-            chunk_overlap=settings().chunk_overlap if chunk_overlap is None else chunk_overlap,
-            batch_size=batch_size,
-            progress=True,
-            say=say,
-        )
+        report = run_ingest(path, scope, options, conn=conn, embedder=EmbeddingClient())
     others = list(_of_other_formats(path))
     for name in others if verbose else ():
         say(f"left out: {name} is of no registered format")
@@ -167,6 +154,57 @@ def _folder_name(path: Path) -> str:
     """Return the name of a folder, or of the one that a file lies in: two folders, two corpora."""
     place = path.resolve()
     return (place.parent if place.is_file() else place).name or "documents"
+
+
+def scope_of(repo: str, *, tenant: str | None = None, **places: str | None) -> Scope:
+    """Return where documents belong: to the tenant of the settings, unless another is said.
+
+    Parameters
+    ----------
+    places
+        `branch`, `partition` and `visibility`, as in `Scope`.
+
+    Raises
+    ------
+    InputError
+        If one of the names cannot be used.
+    """
+    from pydantic import ValidationError
+
+    from course_lib.errors import InputError
+    from course_lib.records import Scope, explain
+
+    try:
+        return Scope.model_validate(
+            {"tenant": settings().tenant if tenant is None else tenant, "repo": repo, **places}
+        )
+    except ValidationError as error:
+        raise InputError(
+            explain(error),
+            hint="Nothing was changed. A tenant is lowercase letters and digits, with dashes "
+            "between; a repository has a name.",
+        ) from error
+
+
+def ingest_options(
+    chunk_size: int | None = None, chunk_overlap: int | None = None, batch_size: int = 32
+) -> IngestOptions:
+    """Return the options of a command, with the settings' sizes where none are given.
+
+    Raises
+    ------
+    InputError
+        If a size is out of its range.
+    """
+    from course_lib.indexing import IngestOptions
+
+    return IngestOptions(
+        chunk_size=settings().chunk_size if chunk_size is None else chunk_size,
+        chunk_overlap=settings().chunk_overlap if chunk_overlap is None else chunk_overlap,
+        batch_size=batch_size,
+        progress=True,
+        say=say,
+    )
 
 
 def connect() -> psycopg.Connection:

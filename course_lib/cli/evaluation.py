@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from course_lib.cli.data import Json, say
+from course_lib.cli.data import Json, ingest_options, say
 
 
 def add_to(app: typer.Typer) -> None:
@@ -91,7 +91,7 @@ def evaluate_search(
     else:
         name += ", joint index" if balance or not reranked else ", joint index as one list"
     embedder = EmbeddingClient(cache=True)
-    with indexed(corpora, embedder, progress=True, say=say) as conn:
+    with indexed(corpora, embedder, ingest_options()) as conn:
         search = searcher(conn, embedder, mode, reranked, own=own, balanced=balance)
         run = evaluate(search, asked, name=name, progress=True)
     console = Console(stderr=as_json)  # what else was asked for does not get among the JSON

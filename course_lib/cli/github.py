@@ -9,8 +9,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from course_lib.cli.data import BatchSize, ChunkOverlap, ChunkSize, Json, connect, counted, say
-from course_lib.settings import settings
+from course_lib.cli.data import (
+    BatchSize,
+    ChunkOverlap,
+    ChunkSize,
+    Json,
+    connect,
+    counted,
+    ingest_options,
+    say,
+    scope_of,
+)
 
 if TYPE_CHECKING:
     from course_lib.indexing.repository import RepositoryReport
@@ -84,30 +93,25 @@ def ingest_repo(
     from course_lib.embedder import EmbeddingClient
     from course_lib.errors import InputError
     from course_lib.indexing.repository import ingest_repository
+    from course_lib.loader.github import DownloadOptions, Selection
 
     if since is not None and not issues:
         raise InputError("--since is about issues", hint="Give --issues as well, or leave it out.")
+    endings = [ending for given in ext for ending in given.split(",")]
+    scope = scope_of(repo, branch=ref if branch is None else branch, partition=partition)
+    options = ingest_options(chunk_size, chunk_overlap, batch_size)
     with connect() as conn:
         report = ingest_repository(
-            repo,
-            ref,
-            [ending for given in ext for ending in given.split(",")],
+            Selection(repo, ref, endings, path or ()),
+            scope,
+            options,
             conn=conn,
             embedder=EmbeddingClient(),
-            paths=path or (),
-            partition=partition,
-            branch=branch,
+            download=DownloadOptions(
+                dest=dest, max_wait=max_wait, partial=partial, progress=True, say=say
+            ),
             issues=issues,
             since=since,
-            dest=dest,
-            max_wait=max_wait,
-            partial=partial,
-            tenant=settings().tenant,
-            chunk_size=settings().chunk_size if chunk_size is None else chunk_size,
-            chunk_overlap=settings().chunk_overlap if chunk_overlap is None else chunk_overlap,
-            batch_size=batch_size,
-            progress=True,
-            say=say,
         )
     if as_json:
         typer.echo(report.to_json())

@@ -13,8 +13,10 @@ from course_lib.cli.data import (
     ChunkSize,
     connect,
     counted,
+    ingest_options,
     print_report,
     say,
+    scope_of,
 )
 from course_lib.settings import settings
 
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     import psycopg
 
     from course_lib.embedder import EmbeddingClient
+    from course_lib.indexing import IngestOptions
+    from course_lib.records import Scope
     from course_lib.xray import LockFiles
 
 
@@ -66,16 +70,14 @@ def sync(
         raise InputError("a repository keeps its name", hint="Leave --name out, or --ref.")
     project = name or (source if ref is not None else Path(source).resolve().name) or "documents"
     files = _lock_files(Path(source)) if ref is None else None
-    size = settings().chunk_size if chunk_size is None else chunk_size
-    overlap = settings().chunk_overlap if chunk_overlap is None else chunk_overlap
+    scope = scope_of(project, branch=ref or "", partition=partition)
+    options = ingest_options(chunk_size, chunk_overlap, batch_size)
     embedder = EmbeddingClient()
     with connect() as conn:
         if ref is None:
-            _ingest(conn, embedder, source, project, partition, size, overlap, batch_size)
+            _ingest(conn, embedder, source, scope, options)
         else:
-            commit = _ingest_repository(
-                conn, embedder, source, ref, partition, size, overlap, batch_size
-            )
+            commit = _ingest_repository(conn, embedder, ref, scope, options)
             files = _lock_files_of(source, ref, commit)
         if files is None:
             return
@@ -109,74 +111,54 @@ def _lock_files_of(repo: str, ref: str, commit: str) -> LockFiles | None:
     """Download a repository's lock files; None, and a word about it, where it has none."""
     from urllib.parse import quote
 
-    from course_lib.loader.github import download_github_code
+    from course_lib.loader.github import DownloadOptions, Selection, download_github_code
     from course_lib.loader.github.errors import NotFoundError
     from course_lib.settings import state_dir
     from course_lib.xray.lockfiles import NAMES
 
     folder = state_dir().joinpath("lockfiles", *repo.lower().split("/"), quote(ref, safe=""))
     try:
-        return _lock_files(download_github_code(repo, commit, NAMES, dest=folder, say=say).folder)
+        files = download_github_code(
+            Selection(repo, commit, NAMES), DownloadOptions(dest=folder, say=say)
+        )
     except NotFoundError as error:
         say(str(error.args[0]))
         return None
+    return _lock_files(files.folder)
 
 
 def _ingest(
     conn: psycopg.Connection,
     embedder: EmbeddingClient,
     source: str,
-    repo: str,
-    partition: str | None,
-    chunk_size: int,
-    chunk_overlap: int,
-    batch_size: int,
+    scope: Scope,
+    options: IngestOptions,
 ) -> None:
     from course_lib.indexing import ingest
 
-    report = ingest(
-        source,
-        conn=conn,
-        embedder=embedder,
-        partition=partition or "documentation",
-        repo=repo,
-        tenant=settings().tenant,
-        chunk_size=chunk_size,
-        chunk_overlap=chunk_overlap,
-        batch_size=batch_size,
-        progress=True,
-        say=say,
-    )
+    report = ingest(source, scope, options, conn=conn, embedder=embedder)
     print_report(report.to_json(), as_json=False)
 
 
 def _ingest_repository(
     conn: psycopg.Connection,
     embedder: EmbeddingClient,
-    repo: str,
     ref: str,
-    partition: str | None,
-    chunk_size: int,
-    chunk_overlap: int,
-    batch_size: int,
+    scope: Scope,
+    options: IngestOptions,
 ) -> str:
     """Ingest one revision of a repository and return its commit."""
     from course_lib.indexing.repository import ingest_repository
-    from course_lib.loader import default_registry
+    from course_lib.loader.github import DownloadOptions, Selection
 
+    repo = scope.repo
     report = ingest_repository(
-        repo,
-        ref,
-        default_registry().extensions(),
+        Selection(repo, ref, options.registry.extensions()),
+        scope,
+        options,
         conn=conn,
         embedder=embedder,
-        partition=partition,
-        tenant=settings().tenant,
-        chunk_size=chunk_size,
-        chunk_overlap=chunk_overlap,
-        batch_size=batch_size,
-        progress=True,
-        say=say,
+        download=DownloadOptions(progress=True, say=say),
     )
     typer.echo(f"{repo} at {ref} is commit {report.commit[:12]}")
     for name, part in report.partitions.items():

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 
 from course_lib.errors import InputError
 from course_lib.evaluation.questions import Question
+from course_lib.records import Scope
 
 if TYPE_CHECKING:
     import psycopg
 
     from course_lib.embedder import EmbeddingClient
-    from course_lib.loader import Registry
+    from course_lib.indexing import IngestOptions
     from course_lib.records import SearchResult
     from course_lib.retriever.query import Mode
     from course_lib.retriever.question import Rerank
@@ -115,10 +116,7 @@ def questions_about(
 def indexed(
     corpora: Sequence[Corpus],
     embedder: EmbeddingClient,
-    *,
-    registry: Registry | None = None,
-    progress: bool = False,
-    say: Callable[[str], None] = lambda sentence: None,
+    options: IngestOptions | None = None,
 ) -> Iterator[psycopg.Connection]:
     """Give a connection to a database that holds these corpora, each under its kind, and no other.
 
@@ -131,24 +129,16 @@ def indexed(
         What to ingest.
     embedder
         Encodes; give it a cache, and a second time costs no encoding.
-    registry, progress, say
-        As in `course_lib.indexing.ingest`.
+    options
+        As in `ingest`.
     """
     from course_lib.indexing import ingest
     from course_lib.store import connect, fresh_database
 
     with fresh_database("eval") as database, connect(database.url, autocommit=True) as conn:
         for corpus in corpora:
-            ingest(
-                corpus.folder,
-                conn=conn,
-                embedder=embedder,
-                partition=PARTITIONS.get(corpus.kind, corpus.kind),
-                repo=corpus.kind,
-                registry=registry,
-                progress=progress,
-                say=say,
-            )
+            scope = Scope(repo=corpus.kind, partition=PARTITIONS.get(corpus.kind, corpus.kind))
+            ingest(corpus.folder, scope, options, conn=conn, embedder=embedder)
         conn.execute("VACUUM ANALYZE document_chunks")
         conn.execute("SET enable_indexscan = off")
         yield conn

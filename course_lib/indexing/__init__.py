@@ -1,6 +1,7 @@
 """Stage 4: sources in, index up to date: plan, load, embed, write."""
 
 from course_lib.indexing.ingest import IngestReport, ingest
+from course_lib.indexing.options import IngestOptions
 from course_lib.indexing.plan import Plan, make_plan
 from course_lib.indexing.source_files import (
     SourceFile,
@@ -12,6 +13,7 @@ from course_lib.indexing.staged import LoadReport, embed_directory, load_directo
 from course_lib.indexing.update import UpdateReport, update_source
 
 __all__ = [
+    "IngestOptions",
     "IngestReport",
     "LoadReport",
     "Plan",

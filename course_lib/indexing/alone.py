@@ -6,7 +6,7 @@ itself when the connection is gone.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import LiteralString
 
@@ -14,18 +14,17 @@ import psycopg
 from psycopg import sql
 from psycopg.pq import TransactionStatus
 
-from course_lib.store import Source
-
-Say = Callable[[str], None]
+from course_lib.indexing.options import Say
+from course_lib.records import Scope
 
 
 @contextmanager
-def alone(conn: psycopg.Connection, source: Source, part: str, say: Say) -> Iterator[None]:
+def alone(conn: psycopg.Connection, scope: Scope, part: str, say: Say) -> Iterator[None]:
     """Hold a lock on the source: who comes second waits, and then finds the work done.
 
     Who updates a part shares the source with those of the other parts.
     """
-    key = " ".join(("course ingest", *source))
+    key = " ".join(("course ingest", *scope.key))
     locks = [(key, "_shared"), (f"{key} {part}", "")] if part else [(key, "")]
     with ExitStack() as held:
         for name, mode in locks:

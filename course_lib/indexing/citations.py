@@ -13,7 +13,8 @@ import psycopg
 
 from course_lib.errors import DatabaseError
 from course_lib.loader.github.names import citation_url
-from course_lib.store import Source, SourceDocument
+from course_lib.records import Scope
+from course_lib.store import SourceDocument
 from course_lib.store.rebuilding import vector_index_rebuilt
 from course_lib.store.tenancy import as_tenant
 
@@ -63,7 +64,7 @@ WHERE {_KEY} AND old.content_hash = new.hash
 
 def renew_citations(
     conn: psycopg.Connection,
-    source: Source,
+    scope: Scope,
     documents: Sequence[SourceDocument],
     web: str,
     commit: str,
@@ -74,7 +75,7 @@ def renew_citations(
     ----------
     conn
         A connection from `connect`.
-    source
+    scope
         Where the documents belong.
     documents
         What is in the index and in the commit.
@@ -87,22 +88,23 @@ def renew_citations(
         If the database went away; some rows may still say an earlier commit then.
     """
     renewed = 0
-    scope = {
-        "partition": source.partition,
-        "tenant": source.tenant_id,
-        "repo": source.repo_slug,
-        "branch": source.branch,
+    partition, tenant, repo, branch = scope.key
+    where = {
+        "partition": partition,
+        "tenant": tenant,
+        "repo": repo,
+        "branch": branch,
         "commit": commit,
     }
     try:
-        with as_tenant(conn, source.tenant_id):
-            row = conn.execute(_COUNT, scope).fetchone()
+        with as_tenant(conn, tenant):
+            row = conn.execute(_COUNT, where).fetchone()
         # All rows of a revision are written anew, which a vector index is slow to follow.
-        with vector_index_rebuilt(conn, source.partition, row[0] if row else 0):
+        with vector_index_rebuilt(conn, partition, row[0] if row else 0):
             for start in range(0, len(documents), BATCH_DOCUMENTS):
                 batch = documents[start : start + BATCH_DOCUMENTS]
-                values = scope | _values(batch, web, commit)
-                with as_tenant(conn, source.tenant_id):
+                values = where | _values(batch, web, commit)
+                with as_tenant(conn, tenant):
                     renewed += conn.execute(_CHUNKS, values).rowcount
                     conn.execute(_DOCUMENTS, values)
     except psycopg.Error as error:

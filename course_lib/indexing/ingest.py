@@ -16,18 +16,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import psycopg
-from pydantic import ValidationError
 
 from course_lib.embedder import EmbeddingClient
 from course_lib.errors import InputError
-from course_lib.indexing.alone import Say
+from course_lib.indexing.options import IngestOptions, Say
 from course_lib.indexing.update import UpdateReport, update_source
-from course_lib.loader import Registry, default_registry
 from course_lib.loader.contract import FileRejectedError
-from course_lib.loader.recursive import check_arguments
-from course_lib.records import Chunk, Document, Scope, Skipped, Visibility, explain
-from course_lib.settings import CHUNK_OVERLAP, CHUNK_SIZE
-from course_lib.store import Source, SourceDocument
+from course_lib.records import LOCAL, Document, Scope, Skipped
+from course_lib.store import SourceDocument
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,49 +52,31 @@ class IngestReport:
 
 def ingest(
     path: str | os.PathLike[str],
+    scope: Scope = LOCAL,
+    options: IngestOptions | None = None,
     *,
     conn: psycopg.Connection,
     embedder: EmbeddingClient,
-    partition: str = "documentation",
-    repo: str = "documents",
-    branch: str = "",
-    tenant: str = "local",
-    chunk_size: int = CHUNK_SIZE,
-    chunk_overlap: int = CHUNK_OVERLAP,
-    visibility: Visibility = "private",
-    registry: Registry | None = None,
-    batch_size: int = 32,
-    progress: bool = False,
-    say: Say = lambda sentence: None,
 ) -> IngestReport:
     """Bring the index of one source up to date with a directory.
 
-    The source is (partition, tenant, repo, branch): documents of other sources are not touched. A
-    second ingest of the same source waits until the first is done, and then finds it up to date.
+    The source is what the scope names: documents of other tenants, repositories, branches and
+    partitions are not touched. A second ingest of the same source waits until the first is done,
+    and then finds it up to date.
 
     Parameters
     ----------
     path
         Directory whose files of a registered format are read; or one file of any text, which says
         nothing about others.
+    scope
+        Where the documents belong, and who may read them.
+    options
+        How they are split and encoded, and who is told.
     conn
         A connection from `connect`; the tables are created if they are missing.
     embedder
         Encodes the chunks.
-    partition, repo, branch, tenant
-        Where the documents belong.
-    chunk_size, chunk_overlap
-        As in `split_text`, in characters.
-    visibility
-        Whether other tenants may read what is stored of this tenant's repository.
-    registry
-        Who parses what; None takes this process's.
-    batch_size
-        Chunks that go through the model at once.
-    progress
-        Show a bar on a terminal.
-    say
-        Called with a sentence about what is noteworthy: files left out, waiting for another run.
 
     Returns
     -------
@@ -108,44 +86,24 @@ def ingest(
     Raises
     ------
     InputError
-        If there is no such directory or no document in it, or an argument is out of its range.
+        If there is no such directory, or no document in it.
     DatabaseError
         If the database went away; what was written until then is whole and stays.
     """
     begin = time.perf_counter()
-    check_settings(repo, tenant, chunk_size, chunk_overlap)
-    registry = registry or default_registry()
-    context = Scope(tenant=tenant, repo=repo, visibility=visibility, branch=branch)
-    documents, skipped = read_source(path, say, registry)
+    options = options or IngestOptions()
+    documents, skipped = read_source(path, options)
     by_name = {document.name: document for document in documents}
-
-    def split(name: str) -> list[Chunk]:
-        return registry.parse(
-            by_name[name], context, chunk_size=chunk_size, chunk_overlap=chunk_overlap
-        )
-
     update = update_source(
         conn,
         embedder,
-        Source(partition, tenant, repo, branch),
-        {
-            document.name: document_row(
-                document,
-                parser=parser.state,
-                settings=parser.settings(chunk_size, chunk_overlap),
-                model=embedder.model_name,
-            )
-            for document in documents
-            for parser in [registry.parser_for(document)]
-        },
-        split,
+        scope,
+        {name: document_row(file, embedder.model_name, options) for name, file in by_name.items()},
+        lambda name: options.parse(by_name[name], scope),
         is_gone=_gone_from(Path(path), skipped),
-        visibility=visibility,
-        batch_size=batch_size,
-        progress=progress,
-        say=say,
+        options=options,
     )
-    skipped += left_out(update.rejected, say)
+    skipped += left_out(update.rejected, options.say)
     read = len(documents) - len(update.rejected)
     return make_report(read, update, skipped, time.perf_counter() - begin)
 
@@ -161,7 +119,7 @@ def left_out(
 
 
 def read_source(
-    path: str | os.PathLike[str], say: Say, registry: Registry
+    path: str | os.PathLike[str], options: IngestOptions
 ) -> tuple[list[Document], list[Skipped]]:
     """Read a directory's documents of all registered formats, and say what was left out.
 
@@ -171,12 +129,12 @@ def read_source(
         If there is no such directory, or no document in it.
     """
     skipped: list[Skipped] = []
-    extensions = registry.extensions()
-    documents = registry.source("directory").read(
+    extensions = options.registry.extensions()
+    documents = options.registry.source("directory").read(
         os.fspath(path), extensions=extensions, on_skip=skipped.append
     )
     for file in skipped:
-        say(f"left out: {file.name} {file.reason}")
+        options.say(f"left out: {file.name} {file.reason}")
     if not documents:
         raise InputError(
             f"no document of a registered format could be read in {os.fspath(path)}",
@@ -184,22 +142,6 @@ def read_source(
             "or look at what was left out above.",
         )
     return documents, skipped
-
-
-def check_settings(repo: str, tenant: str, chunk_size: int, chunk_overlap: int) -> None:
-    """Try the settings before anything is changed.
-
-    Raises
-    ------
-    InputError
-        If one of them is out of its range.
-    """
-    try:
-        check_arguments("", chunk_size, chunk_overlap)
-        Scope(tenant=tenant, repo=repo)
-    except (TypeError, ValueError) as error:
-        reason = explain(error) if isinstance(error, ValidationError) else str(error)
-        raise InputError(reason, hint="Nothing was changed. Correct it and try again.") from error
 
 
 def _gone_from(path: Path, skipped: list[Skipped]) -> Callable[[str], bool]:
@@ -213,16 +155,35 @@ def _gone_from(path: Path, skipped: list[Skipped]) -> Callable[[str], bool]:
     return lambda name: not (is_one_file or name in unread or name.startswith(folders))
 
 
-def document_row(document: Document, *, parser: str, settings: str, model: str) -> SourceDocument:
-    """Return the row of `documents` for one document, indexed with this parser and settings."""
+def document_row(
+    document: Document,
+    model: str,
+    options: IngestOptions,
+    parser_id: str | None = None,
+) -> SourceDocument:
+    """Return the row of `documents` for one document: its text, and what it is indexed with.
+
+    Raises
+    ------
+    FileRejectedError
+        If no parser takes the document.
+    """
+    parser, settings = options.parsed_with(document, parser_id)
     return SourceDocument(
         name=document.name,
         content=document.content,
-        content_hash=hashlib.sha256(document.content.encode("utf-8")).hexdigest(),
+        content_hash=hash_text(document.content),
         parser=parser,
         settings=settings,
         model=model,
+        commit_sha=document.metadata.get("commit"),
+        citation_url=document.metadata.get("citation_url") or None,
     )
+
+
+def hash_text(text: str) -> str:
+    """Return the SHA-256 of a text, by which a document is known to be as it was."""
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
 def make_report(

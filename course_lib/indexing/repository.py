@@ -7,7 +7,6 @@ it is from and where its lines can be read. What is gone from the revision leave
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -17,18 +16,15 @@ from pathlib import PurePosixPath
 import psycopg
 
 from course_lib.embedder import EmbeddingClient
-from course_lib.indexing.alone import Say
 from course_lib.indexing.citations import renew_citations
 from course_lib.indexing.ingest import (
     IngestReport,
-    check_settings,
     document_row,
     left_out,
     make_report,
 )
+from course_lib.indexing.options import IngestOptions
 from course_lib.indexing.update import update_source
-from course_lib.loader import Registry, default_registry
-from course_lib.loader.github.client import MAX_WAIT_SECONDS, OnWait
 from course_lib.loader.github.download import (
     Download,
     cite,
@@ -37,9 +33,9 @@ from course_lib.loader.github.download import (
 )
 from course_lib.loader.github.issue_records import issue_document
 from course_lib.loader.github.issues import IssueDownload, download_github_issues
-from course_lib.records import Chunk, Document, Scope, Skipped, Visibility
-from course_lib.settings import CHUNK_OVERLAP, CHUNK_SIZE
-from course_lib.store import Source, SourceDocument
+from course_lib.loader.github.options import DownloadOptions, Selection
+from course_lib.records import Chunk, Document, Scope, Skipped
+from course_lib.store import SourceDocument
 
 ISSUES = "issues"
 CODE = "code_pipelines"
@@ -96,30 +92,15 @@ class RepositoryReport:
 
 
 def ingest_repository(
-    repo: str,
-    ref: str,
-    extensions: Sequence[str],
+    selection: Selection,
+    scope: Scope | None = None,
+    options: IngestOptions | None = None,
     *,
     conn: psycopg.Connection,
     embedder: EmbeddingClient,
-    paths: Sequence[str] = (),
-    partition: str | None = None,
-    branch: str | None = None,
+    download: DownloadOptions | None = None,
     issues: bool = False,
     since: str | date | None = None,
-    token: str | None = None,
-    dest: str | os.PathLike[str] | None = None,
-    max_wait: float = MAX_WAIT_SECONDS,
-    partial: bool = False,
-    on_wait: OnWait | None = None,
-    tenant: str = "local",
-    chunk_size: int = CHUNK_SIZE,
-    chunk_overlap: int = CHUNK_OVERLAP,
-    visibility: Visibility = "private",
-    registry: Registry | None = None,
-    batch_size: int = 32,
-    progress: bool = False,
-    say: Say = lambda sentence: None,
 ) -> RepositoryReport:
     """Bring the index up to date with one revision of a repository, and with its issues if asked.
 
@@ -129,23 +110,24 @@ def ingest_repository(
 
     Parameters
     ----------
-    repo, ref, extensions, paths, token, dest, max_wait, partial, on_wait
-        As in `download_github_code`.
+    selection
+        Which files of which version.
+    scope
+        Where they belong. Where it names a partition, all files go there, and it is the only one
+        that is touched but `issues`; otherwise each goes to the partition of its kind, and all of
+        `BY_KIND` are brought up to date. By default it has the names of the repository and the ref.
+    options
+        How files and issues are split and encoded, and who is told.
     conn
         A connection from `connect`; the tables are created if they are missing.
     embedder
         Encodes the chunks.
-    partition
-        Where all files go, and the only one that is touched but `issues`; by default each goes to
-        the partition of its kind, and all of `BY_KIND` are brought up to date.
-    branch
-        What the version is called in the index; the ref by default.
+    download
+        How to ask GitHub. The folder is by default that of the branch in the index.
     issues
         Whether to bring the partition `issues` up to date as well. Issues belong to no branch.
     since
         Only issues that changed at that time or later; the others stay as they are.
-    tenant, chunk_size, chunk_overlap, visibility, registry, batch_size, progress, say
-        As in `ingest`.
 
     Returns
     -------
@@ -161,52 +143,32 @@ def ingest_repository(
         If the database went away; what was written until then is whole and stays.
     """
     begin = time.perf_counter()
-    check_settings(repo, tenant, chunk_size, chunk_overlap)
-    download = download_github_code(
-        repo,
-        ref,
-        extensions,
-        paths,
-        token,
-        default_folder(repo, branch or ref) if dest is None else dest,
-        max_wait,
-        partial=partial,
-        on_wait=on_wait,
-        progress=progress,
-        say=say,
-    )
-    found = None
-    if issues:
-        found = download_github_issues(repo, since, token, max_wait, on_wait=on_wait, say=say)
-    skipped = list(download.skipped)
-    documents = download.documents(skipped.append)
-    for file in (*skipped, *download.failed):
-        say(f"left out: {file.name} {file.reason}")
-    label = ref if branch is None else branch
-    work = _Indexing(
-        conn,
-        embedder,
-        registry or default_registry(),
-        Scope(tenant=tenant, repo=repo, visibility=visibility, branch=label),
-        chunk_size,
-        chunk_overlap,
-        batch_size,
-        progress,
-        say,
-    )
-    for name, files in _spread(documents, partition).items():
-        work.index_code(name, files, download)
+    options = options or IngestOptions()
+    repo, ref = selection.repo, selection.ref
+    scope = scope or Scope(repo=repo, branch=ref)
+    download = download or DownloadOptions()
+    if download.dest is None:
+        download = replace(download, dest=default_folder(repo, scope.branch or ref))
+    code = download_github_code(selection, download)
+    found = download_github_issues(repo, since, download) if issues else None
+    skipped = list(code.skipped)
+    documents = code.documents(skipped.append)
+    for file in (*skipped, *code.failed):
+        options.say(f"left out: {file.name} {file.reason}")
+    work = _Indexing(conn, embedder, scope, options)
+    for name, files in _spread(documents, scope.partition).items():
+        work.index_code(name, files, code)
     if found is not None:
         work.index_issues(found)
     return RepositoryReport(
         repo=repo,
         ref=ref,
-        commit=download.commit,
+        commit=code.commit,
         partitions=work.reports,
-        fetched=download.fetched,
-        reused=len(download.files) - min(download.fetched, len(download.files)),
+        fetched=code.fetched,
+        reused=len(code.files) - min(code.fetched, len(code.files)),
         skipped=tuple(skipped),
-        failed=download.failed,
+        failed=code.failed,
         seconds=round(time.perf_counter() - begin, 3),
     )
 
@@ -239,23 +201,17 @@ class _Indexing:
 
     conn: psycopg.Connection
     embedder: EmbeddingClient
-    registry: Registry
-    context: Scope
-    chunk_size: int
-    chunk_overlap: int
-    batch_size: int
-    progress: bool
-    say: Say
+    scope: Scope
+    options: IngestOptions
     reports: dict[str, IngestReport] = field(default_factory=dict)
 
     def index_code(self, partition: str, documents: Sequence[Document], download: Download) -> None:
         """Make a partition hold these files of the repository's branch, and no others."""
         failed = {file.name for file in download.failed}
-        source = Source(partition, self.context.tenant, self.context.repo, self.context.branch)
-        rows = self._rows(documents, download.commit)
+        scope = self.scope.within(partition=partition)
+        rows = self._rows(documents)
         report = self._update(
-            source,
-            self.context,
+            scope,
             documents,
             rows,
             is_gone=lambda name: name not in failed,
@@ -263,27 +219,24 @@ class _Indexing:
         )
         refused = {file.name for file in report.skipped}
         current = [row for name, row in rows.items() if name not in refused]
-        renew_citations(self.conn, source, current, download.web, download.commit)
+        renew_citations(self.conn, scope, current, download.web, download.commit)
         if documents or report.deleted:
             self.reports[partition] = report
 
     def index_issues(self, found: IssueDownload) -> None:
         """Bring the issues of the repository up to date: all of them, or those that changed."""
         documents = [issue_document(issue) for issue in found.issues]
-        # They are about the repository and not about one version of it.
-        context = self.context.model_copy(update={"branch": ""})
         self.reports[ISSUES] = self._update(
-            Source(ISSUES, context.tenant, context.repo),
-            context,
+            # They are about the repository and not about one version of it.
+            self.scope.within(partition=ISSUES, branch=""),
             documents,
-            self._rows(documents, None),
+            self._rows(documents),
             is_gone=lambda name: found.since is None,
         )
 
     def _update(
         self,
-        source: Source,
-        context: Scope,
+        scope: Scope,
         documents: Sequence[Document],
         rows: Mapping[str, SourceDocument],
         *,
@@ -292,44 +245,19 @@ class _Indexing:
     ) -> IngestReport:
         begin = time.perf_counter()
         by_name = {document.name: document for document in documents}
-
-        def split(name: str) -> list[Chunk]:
-            chunks = self.registry.parse(
-                by_name[name],
-                context,
-                chunk_size=self.chunk_size,
-                chunk_overlap=self.chunk_overlap,
-            )
-            return [finish(chunk) for chunk in chunks]
-
         update = update_source(
             self.conn,
             self.embedder,
-            source,
+            scope,
             rows,
-            split,
+            lambda name: list(map(finish, self.options.parse(by_name[name], scope))),
             is_gone=is_gone,
-            visibility=context.visibility,
-            batch_size=self.batch_size,
-            progress=self.progress,
-            say=self.say,
+            options=self.options,
         )
-        skipped = left_out(update.rejected, self.say)
+        skipped = left_out(update.rejected, self.options.say)
         read = len(documents) - len(skipped)
         return make_report(read, update, skipped, time.perf_counter() - begin)
 
-    def _rows(self, documents: Sequence[Document], commit: str | None) -> dict[str, SourceDocument]:
-        return {
-            document.name: replace(
-                document_row(
-                    document,
-                    parser=parser.state,
-                    settings=parser.settings(self.chunk_size, self.chunk_overlap),
-                    model=self.embedder.model_name,
-                ),
-                commit_sha=commit,
-                citation_url=document.metadata.get("citation_url") or None,
-            )
-            for document in documents
-            for parser in [self.registry.parser_for(document)]
-        }
+    def _rows(self, documents: Sequence[Document]) -> dict[str, SourceDocument]:
+        model = self.embedder.model_name
+        return {file.name: document_row(file, model, self.options) for file in documents}

@@ -23,10 +23,9 @@ from pydantic.alias_generators import to_camel
 
 from course_lib.embedder import EmbeddingClient
 from course_lib.errors import InputError
-from course_lib.indexing.alone import Say
-from course_lib.indexing.ingest import IngestReport, check_settings, document_row, make_report
+from course_lib.indexing.ingest import IngestReport, document_row, make_report
+from course_lib.indexing.options import IngestOptions
 from course_lib.indexing.update import UpdateReport, update_source
-from course_lib.loader import Registry, default_registry
 from course_lib.loader.contract import (
     FILE_INVALID,
     INVALID,
@@ -39,8 +38,7 @@ from course_lib.loader.contract import (
 from course_lib.loader.jsonl import numbered_lines
 from course_lib.loader.registry import stamp
 from course_lib.records import Chunk, Document, Scope, check_source_path
-from course_lib.settings import CHUNK_OVERLAP, CHUNK_SIZE
-from course_lib.store import Source, SourceDocument, WriteReport
+from course_lib.store import SourceDocument, WriteReport
 
 Records = Callable[[], list[Chunk]]
 
@@ -80,8 +78,10 @@ class TenantReport:
 class _Inbox:
     """What came in, by branch and path: the rows of `documents`, and how to get their chunks."""
 
-    context: Scope
-    model: str
+    scope: Scope
+    options: IngestOptions
+    embedder: EmbeddingClient
+    begin: float = field(default_factory=time.perf_counter)
     documents: dict[str, dict[str, SourceDocument]] = field(default_factory=dict)
     records: dict[tuple[str, str], Records] = field(default_factory=dict)
     rejections: list[Rejection] = field(default_factory=list)
@@ -93,16 +93,11 @@ class _Inbox:
 
 def ingest_source_files(
     files: Iterable[Mapping[str, Any] | Document | Chunk],
-    tenant: Scope,
+    scope: Scope,
+    options: IngestOptions | None = None,
     *,
     conn: psycopg.Connection,
     embedder: EmbeddingClient,
-    registry: Registry | None = None,
-    partition: str = "documentation",
-    chunk_size: int = CHUNK_SIZE,
-    chunk_overlap: int = CHUNK_OVERLAP,
-    batch_size: int = 32,
-    say: Say = lambda sentence: None,
 ) -> TenantReport:
     """Index a tenant's files; documents that are not among them stay as they are.
 
@@ -112,16 +107,14 @@ def ingest_source_files(
         In any mixture: raw files ``{"sourcePath", "content"}``, with ``parserId`` where the
         extension does not say it; files with ``parsedChunks``, a list of records; bare records,
         all that there are of each path. `Document` and `Chunk` objects do as well.
-    tenant
-        Whose they are, as the server knows it; what records claim is overwritten.
+    scope
+        Where they belong, as the server knows it; what records claim is overwritten.
+    options
+        As in `ingest`.
     conn
         A connection from `connect`, of the owner or of the service's writer.
     embedder
         Encodes what is new.
-    registry
-        Who parses raw files; None takes this process's.
-    partition, chunk_size, chunk_overlap, batch_size, say
-        As in `ingest`.
 
     Returns
     -------
@@ -135,10 +128,7 @@ def ingest_source_files(
     DatabaseError
         If the database went away or refused the work.
     """
-    begin = time.perf_counter()
-    check_settings(tenant.repo, tenant.tenant, chunk_size, chunk_overlap)
-    registry = registry or default_registry()
-    inbox = _Inbox(tenant, embedder.model_name)
+    inbox = _Inbox(scope, options or IngestOptions(), embedder)
     bare: dict[tuple[str, str], list[Chunk]] = {}
     for number, given in enumerate(files):
         where = f"files[{number}]"
@@ -151,7 +141,7 @@ def ingest_source_files(
             elif file.parsed_chunks is not None:
                 _add_parsed(inbox, file, file.parsed_chunks, where)
             else:
-                _add_raw(inbox, file, where, registry, chunk_size, chunk_overlap)
+                _add_raw(inbox, file, where)
         else:
             _collect(bare, check_record(given, where), where, inbox)
     for (branch, path), chunks in bare.items():
@@ -160,19 +150,17 @@ def ingest_source_files(
             inbox.rejections.append(Rejection(INVALID, f"records of {path}", (problem,)))
         else:
             _add_records(inbox, branch, path, chunks)
-    return _index(inbox, conn, embedder, partition, batch_size, begin, say, lambda name: False)
+    return _index(inbox, conn, lambda name: False)
 
 
 def ingest_tenant_file(
     path: str | os.PathLike[str],
-    tenant: Scope,
+    scope: Scope,
+    options: IngestOptions | None = None,
     *,
     conn: psycopg.Connection,
     embedder: EmbeddingClient,
-    partition: str = "documentation",
     prune: bool = False,
-    batch_size: int = 32,
-    say: Say = lambda sentence: None,
 ) -> TenantReport:
     """Index a JSON Lines file of parsed-chunk-v1 records, of any size.
 
@@ -183,7 +171,7 @@ def ingest_tenant_file(
     ----------
     path
         The file, one record a line.
-    tenant, conn, embedder, partition, batch_size, say
+    scope, options, conn, embedder
         As in `ingest_source_files`.
     prune
         Whether documents that the file does not mention leave the index. They stay if a record was
@@ -196,18 +184,17 @@ def ingest_tenant_file(
     DatabaseError
         If the database went away or refused the work.
     """
-    begin = time.perf_counter()
-    inbox = _Inbox(tenant, embedder.model_name)
+    inbox = _Inbox(scope, options or IngestOptions(), embedder)
     source = Path(path)
     try:
         with source.open("rb") as file:
             _note_lines(inbox, file)
             gone = prune and not inbox.rejections
             if prune and not gone:
-                say("records were refused, so documents that are not in the file stay")
-            return _index(
-                inbox, conn, embedder, partition, batch_size, begin, say, lambda name: gone
-            )
+                inbox.options.say(
+                    "records were refused, so documents that are not in the file stay"
+                )
+            return _index(inbox, conn, lambda name: gone)
     except OSError as error:
         raise InputError(
             f"{source} cannot be read: {error.strerror}", hint="Check the path."
@@ -229,7 +216,7 @@ def _note_lines(inbox: _Inbox, file: BinaryIO) -> None:
     for number, offset, raw in numbered_lines(file):
         judged = check_record(raw, f"line {number}")
         if isinstance(judged, Chunk):
-            chunk = stamp(judged, inbox.context)
+            chunk = stamp(judged, inbox.scope)
             lines = found.setdefault(_key(chunk), _Lines())
             place = _place(chunk, len(lines.places))
             if place in lines.places:
@@ -242,11 +229,11 @@ def _note_lines(inbox: _Inbox, file: BinaryIO) -> None:
         if isinstance(judged, Rejection):
             inbox.rejections.append(judged)
     for (branch, path), lines in found.items():
-        row = _row(path, "", lines.digest.hexdigest(), lines.parsers, inbox.model)
-        inbox.add(branch, row, _reader(file, lines.offsets, inbox.context))
+        row = _row(path, "", lines.digest.hexdigest(), lines.parsers, inbox.embedder.model_name)
+        inbox.add(branch, row, _reader(file, lines.offsets, inbox.scope))
 
 
-def _reader(file: BinaryIO, offsets: array[int], context: Scope) -> Records:
+def _reader(file: BinaryIO, offsets: array[int], scope: Scope) -> Records:
     def read() -> list[Chunk]:
         chunks = []
         for offset in offsets:
@@ -256,7 +243,7 @@ def _reader(file: BinaryIO, offsets: array[int], context: Scope) -> Records:
                 raise InputError(
                     "the file changed while it was read", hint="Run the same command again."
                 )
-            chunks.append(stamp(judged, context))
+            chunks.append(stamp(judged, scope))
         return chunks
 
     return read
@@ -288,37 +275,15 @@ def _file(given: Mapping[str, Any] | Document, where: str) -> SourceFile | Rejec
     return file
 
 
-def _add_raw(
-    inbox: _Inbox,
-    file: SourceFile,
-    where: str,
-    registry: Registry,
-    chunk_size: int,
-    chunk_overlap: int,
-) -> None:
+def _add_raw(inbox: _Inbox, file: SourceFile, where: str) -> None:
+    options, scope = inbox.options, inbox.scope
     document = Document(Path(file.source_path), file.source_path, file.content or "")
     try:
-        parser = registry.parser_for(document, file.parser_id)
+        row = document_row(document, inbox.embedder.model_name, options, file.parser_id)
     except FileRejectedError as error:
         inbox.rejections.append(error.rejection(f"{where} ({file.source_path})"))
         return
-    row = document_row(
-        document,
-        parser=parser.state,
-        settings=parser.settings(chunk_size, chunk_overlap),
-        model=inbox.model,
-    )
-    inbox.add(
-        inbox.context.branch,
-        row,
-        lambda: registry.parse(
-            document,
-            inbox.context,
-            parser_id=file.parser_id,
-            chunk_size=chunk_size,
-            chunk_overlap=chunk_overlap,
-        ),
-    )
+    inbox.add(scope.branch, row, lambda: options.parse(document, scope, file.parser_id))
 
 
 def _add_parsed(inbox: _Inbox, file: SourceFile, records: Sequence[Any], where: str) -> None:
@@ -335,7 +300,7 @@ def _add_parsed(inbox: _Inbox, file: SourceFile, records: Sequence[Any], where: 
     if not found and records:
         return  # nothing valid came: what is stored stays
     if not found:
-        found[inbox.context.branch, file.source_path] = []
+        found[inbox.scope.branch, file.source_path] = []
     for (branch, path), chunks in found.items():
         _add_records(inbox, branch, path, chunks, file.content or "")
 
@@ -347,7 +312,7 @@ def _collect(
     inbox: _Inbox,
 ) -> None:
     if isinstance(judged, Chunk):
-        chunk = stamp(judged, inbox.context)
+        chunk = stamp(judged, inbox.scope)
         siblings = found.setdefault(_key(chunk), [])
         place = _place(chunk, len(siblings))
         if place not in {_place(one, at) for at, one in enumerate(siblings)}:
@@ -365,7 +330,11 @@ def _add_records(
         digest.update(chunk.to_json().encode("utf-8") + b"\n")
     digest.update(content.encode("utf-8"))
     parsers = {f"{chunk.parser_id} {chunk.parser_version}" for chunk in chunks}
-    inbox.add(branch, _row(path, content, digest.hexdigest(), parsers, inbox.model), lambda: chunks)
+    inbox.add(
+        branch,
+        _row(path, content, digest.hexdigest(), parsers, inbox.embedder.model_name),
+        lambda: chunks,
+    )
 
 
 def _row(path: str, content: str, digest: str, parsers: set[str], model: str) -> SourceDocument:
@@ -379,29 +348,17 @@ def _row(path: str, content: str, digest: str, parsers: set[str], model: str) ->
     )
 
 
-def _index(
-    inbox: _Inbox,
-    conn: psycopg.Connection,
-    embedder: EmbeddingClient,
-    partition: str,
-    batch_size: int,
-    begin: float,
-    say: Say,
-    is_gone: Callable[[str], bool],
-) -> TenantReport:
-    context = inbox.context
+def _index(inbox: _Inbox, conn: psycopg.Connection, is_gone: Callable[[str], bool]) -> TenantReport:
     total = UpdateReport(WriteReport(), 0, 0)
-    for branch in inbox.documents or {context.branch: {}}:
+    for branch in inbox.documents or {inbox.scope.branch: {}}:
         update = update_source(
             conn,
-            embedder,
-            Source(partition, context.tenant, context.repo, branch),
+            inbox.embedder,
+            inbox.scope.within(branch=branch),
             inbox.documents.get(branch, {}),
             lambda name, branch=branch: inbox.records[branch, name](),  # type: ignore[misc]
             is_gone=is_gone,
-            visibility=context.visibility,
-            batch_size=batch_size,
-            say=say,
+            options=inbox.options,
         )
         inbox.rejections += [error.rejection(name) for name, error in update.rejected]
         total = UpdateReport(
@@ -411,7 +368,7 @@ def _index(
             total.rejected + update.rejected,
         )
     documents = sum(map(len, inbox.documents.values())) - len(total.rejected)
-    report = make_report(documents, total, [], time.perf_counter() - begin)
+    report = make_report(documents, total, [], time.perf_counter() - inbox.begin)
     return TenantReport(report, tuple(inbox.rejections))
 
 

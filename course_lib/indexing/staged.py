@@ -18,22 +18,20 @@ from pydantic import TypeAdapter, ValidationError
 
 from course_lib.embedder import EmbeddingClient
 from course_lib.errors import InputError
-from course_lib.indexing.alone import Say
 from course_lib.indexing.ingest import (
     IngestReport,
-    check_settings,
     document_row,
     left_out,
     make_report,
     read_source,
 )
+from course_lib.indexing.options import IngestOptions
 from course_lib.indexing.update import update_source
-from course_lib.loader import Registry, default_registry, read_chunks, write_jsonl
+from course_lib.loader import read_chunks, write_jsonl
 from course_lib.loader.contract import FileRejectedError
 from course_lib.loader.jsonl import read_lines
-from course_lib.records import Chunk, Document, Scope, Skipped, explain
-from course_lib.settings import CHUNK_OVERLAP, CHUNK_SIZE
-from course_lib.store import Source, SourceDocument
+from course_lib.records import LOCAL, Chunk, Document, Scope, Skipped, explain
+from course_lib.store import SourceDocument
 
 DOCUMENTS = "documents.jsonl"
 CHUNKS = "chunks.jsonl"
@@ -53,13 +51,8 @@ class LoadReport:
 def load_directory(
     path: str | os.PathLike[str],
     output_dir: str | os.PathLike[str],
-    *,
-    repo: str = "documents",
-    tenant: str = "local",
-    chunk_size: int = CHUNK_SIZE,
-    chunk_overlap: int = CHUNK_OVERLAP,
-    registry: Registry | None = None,
-    say: Say = lambda sentence: None,
+    scope: Scope = LOCAL,
+    options: IngestOptions | None = None,
 ) -> LoadReport:
     """Read and split a directory's documents and write them as JSON Lines.
 
@@ -69,7 +62,9 @@ def load_directory(
         Directory whose files of a registered format are read.
     output_dir
         Gets `documents.jsonl` and `chunks.jsonl`; made when missing.
-    repo, tenant, chunk_size, chunk_overlap, registry, say
+    scope
+        Whose documents they are: its tenant and repository are written with them.
+    options
         As in `ingest`.
 
     Raises
@@ -77,41 +72,23 @@ def load_directory(
     InputError
         If there is no such directory, or no document in it.
     """
-    check_settings(repo, tenant, chunk_size, chunk_overlap)
-    registry = registry or default_registry()
-    found, skipped = read_source(path, say, registry)
-    context = Scope(tenant=tenant, repo=repo)
+    options = options or IngestOptions()
+    found, skipped = read_source(path, options)
     documents: list[Document] = []
     chunks: list[Chunk] = []
     rejected: list[tuple[str, FileRejectedError]] = []
     for document in found:
         try:
-            chunks += registry.parse(
-                document, context, chunk_size=chunk_size, chunk_overlap=chunk_overlap
-            )
+            chunks += options.parse(document, scope)
         except FileRejectedError as error:
             rejected.append((document.name, error))
         else:
             documents.append(document)
-    skipped += left_out(rejected, say)
-    rows = (
-        document_row(
-            document,
-            parser=parser.state,
-            settings=parser.settings(chunk_size, chunk_overlap),
-            model="",
-        )
-        for document in documents
-        for parser in [registry.parser_for(document)]
-    )
+    skipped += left_out(rejected, options.say)
+    owner = {"tenant": scope.tenant, "repo": scope.repo}
+    rows = (asdict(document_row(document, "", options)) | owner for document in documents)
     target = Path(output_dir)
-    write_jsonl(
-        target / DOCUMENTS,
-        (
-            json.dumps(asdict(row) | {"tenant": tenant, "repo": repo}, ensure_ascii=False)
-            for row in rows
-        ),
-    )
+    write_jsonl(target / DOCUMENTS, (json.dumps(row, ensure_ascii=False) for row in rows))
     write_jsonl(target / CHUNKS, (chunk.to_json() for chunk in chunks))
     return LoadReport(len(documents), len(chunks), tuple(skipped))
 
@@ -121,12 +98,19 @@ def embed_directory(
     *,
     conn: psycopg.Connection,
     embedder: EmbeddingClient,
-    partition: str = "documentation",
-    batch_size: int = 32,
-    progress: bool = False,
-    say: Say = lambda sentence: None,
+    partition: str | None = None,
+    options: IngestOptions | None = None,
 ) -> IngestReport:
     """Encode what `load_directory` wrote and bring the index up to date with it.
+
+    Parameters
+    ----------
+    directory
+        What `load_directory` wrote into; the two files say whose documents they are.
+    conn, embedder, options
+        As in `ingest`; the sizes were used when the documents were split.
+    partition
+        Where the documents go; None is `documentation`.
 
     Raises
     ------
@@ -151,12 +135,10 @@ def embed_directory(
     update = update_source(
         conn,
         embedder,
-        Source(partition, tenant, repo),
+        Scope(tenant=tenant, repo=repo, partition=partition),
         documents,
         pieces.__getitem__,
-        batch_size=batch_size,
-        progress=progress,
-        say=say,
+        options=options,
     )
     return make_report(len(documents), update, [], time.perf_counter() - begin)
 

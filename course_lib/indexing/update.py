@@ -19,14 +19,14 @@ import psycopg
 
 from course_lib.embedder import EmbeddingClient
 from course_lib.errors import DatabaseError
-from course_lib.indexing.alone import Say, alone
+from course_lib.indexing.alone import alone
 from course_lib.indexing.embedding import Known, Vectors, encode_chunks
+from course_lib.indexing.options import IngestOptions
 from course_lib.indexing.overlap import overlapped
 from course_lib.indexing.plan import make_plan
 from course_lib.loader.contract import FileRejectedError
-from course_lib.records import Chunk, Visibility
+from course_lib.records import Chunk, Scope
 from course_lib.store import (
-    Source,
     SourceDocument,
     WriteReport,
     build_vector_indexes,
@@ -69,17 +69,13 @@ class UpdateReport:
 def update_source(
     conn: psycopg.Connection,
     embedder: EmbeddingClient,
-    source: Source,
+    scope: Scope,
     documents: Mapping[str, SourceDocument],
     split: Split,
     *,
     is_gone: Callable[[str], bool] = lambda name: True,
-    visibility: Visibility = "private",
     part: str = "",
-    build_indexes: bool = True,
-    batch_size: int = 32,
-    progress: bool = False,
-    say: Say = lambda sentence: None,
+    options: IngestOptions | None = None,
 ) -> UpdateReport:
     """Make the index hold exactly these documents of a source.
 
@@ -87,11 +83,12 @@ def update_source(
     ----------
     conn
         A connection from `connect`; the tables are created if they are missing. Every transaction
-        runs as the source's tenant.
+        runs as the scope's tenant.
     embedder
         Encodes the chunks, but those that are stored already.
-    source
-        What is compared, written and removed; documents of other sources are not touched.
+    scope
+        What is compared, written and removed; documents of other scopes are not touched. Its
+        visibility is that of everything that is stored of this tenant's repository.
     documents
         Name → row, for all documents that the source holds now.
     split
@@ -99,14 +96,11 @@ def update_source(
         A `FileRejectedError` leaves that document as it is stored; the others go on.
     is_gone
         Says of a name that is stored, but not among the documents, whether to remove it.
-    visibility
-        Of everything that is stored of this tenant's repository.
     part
         Which part of the source this is about, where several update one each at the same time; who
-        updates all of it, or the same part, waits. `is_gone` has to leave the other parts alone.
-    build_indexes
-        Whether to build the vector indexes that are missing; once, after all parts, is faster.
-    batch_size, progress, say
+        updates all of it, or the same part, waits. `is_gone` has to leave the other parts alone,
+        and `build_vector_indexes` is to be called once, after all parts.
+    options
         As in `ingest`.
 
     Raises
@@ -115,12 +109,13 @@ def update_source(
         If the database went away or refused the work; what was written until then is whole and
         stays, unless a transaction was open already and is rolled back.
     """
-    work = _Work(conn, embedder, source, batch_size, visibility, build_indexes)
-    with _explained(work), alone(conn, source, part, say):
-        work.run(documents, split, is_gone, progress)
-        if build_indexes:
+    options = options or IngestOptions()
+    work = _Work(conn, embedder, scope, options, build_indexes=not part)
+    with _explained(work), alone(conn, scope, part, options.say):
+        work.run(documents, split, is_gone)
+        if work.build_indexes:
             build_vector_indexes(conn)
-        total = _count_chunks(conn, source)
+        total = _count_chunks(conn, scope)
     return UpdateReport(work.written, work.encoded, total, tuple(work.rejected))
 
 
@@ -130,9 +125,8 @@ class _Work:
 
     conn: psycopg.Connection
     embedder: EmbeddingClient
-    source: Source
-    batch_size: int
-    visibility: Visibility
+    scope: Scope
+    options: IngestOptions
     build_indexes: bool
     planned: int = 0
     done: int = 0
@@ -149,18 +143,17 @@ class _Work:
         documents: Mapping[str, SourceDocument],
         split: Split,
         is_gone: Callable[[str], bool],
-        progress: bool,
     ) -> None:
         # Each block is a transaction of its own, on a connection without autocommit, too.
-        tenant = self.source.tenant_id
+        tenant = self.scope.tenant
         with as_tenant(self.conn, tenant):
             dimension = stored_dimension(self.conn)
             stored = {}
             if dimension is not None:
                 # Tables of an earlier version of the course may lack something.
                 create_schema(self.conn, dimension)
-                set_visibility(self.conn, tenant, self.source.repo_slug, self.visibility)
-                stored = stored_documents(self.conn, self.source)
+                set_visibility(self.conn, tenant, self.scope.repo, self.scope.visibility)
+                stored = stored_documents(self.conn, self.scope)
         now = {name: _state(document) for name, document in documents.items()}
         plan = make_plan(now, stored)
         fresh = {*plan.add, *plan.change}
@@ -175,11 +168,11 @@ class _Work:
         gone = [name for name in plan.remove if is_gone(name)]
         if gone:
             with as_tenant(self.conn, tenant):
-                deleted = delete_documents(self.conn, self.source, gone)
+                deleted = delete_documents(self.conn, self.scope, gone)
             self.written += WriteReport(deleted=deleted)
         # All but the last so many characters are to be there when the vector indexes are built.
         self.characters_left = INDEX_AT * sum(len(document.content) for document in todo)
-        with _bar(len(todo), progress) as advance:
+        with _bar(len(todo), self.options.progress) as advance:
             overlapped(
                 self._batches(todo, split),
                 self._encode,
@@ -209,14 +202,14 @@ class _Work:
     def _with_known(self, batch: _Batch) -> _Batch:
         names = [document.name for document in batch.documents if document.name in self.reusable]
         if names:
-            with as_tenant(self.conn, self.source.tenant_id):
-                batch.known = stored_vectors(self.conn, self.source, names)
+            with as_tenant(self.conn, self.scope.tenant):
+                batch.known = stored_vectors(self.conn, self.scope, names)
         return batch
 
     def _encode(self, batch: _Batch) -> _Batch:
         begin = time.perf_counter()
         batch.vectors, encoded = encode_chunks(
-            self.embedder, batch.chunks, batch_size=self.batch_size, known=batch.known
+            self.embedder, batch.chunks, batch_size=self.options.batch_size, known=batch.known
         )
         self.encoded += encoded
         self.encoding += time.perf_counter() - begin
@@ -225,17 +218,17 @@ class _Work:
     def _write(self, batch: _Batch) -> int:
         """Write a batch in one transaction and return how many documents it has."""
         begin = time.perf_counter()
-        source, visibility = self.source, self.visibility
-        documents = [replace(document, visibility=visibility) for document in batch.documents]
-        with as_tenant(self.conn, source.tenant_id):
-            removed = delete_chunks(self.conn, source, batch.emptied) if batch.emptied else 0
-            write_documents(self.conn, source, documents)
+        scope = self.scope
+        documents = [replace(document, visibility=scope.visibility) for document in batch.documents]
+        with as_tenant(self.conn, scope.tenant):
+            removed = delete_chunks(self.conn, scope, batch.emptied) if batch.emptied else 0
+            write_documents(self.conn, scope, documents)
             report = write_chunks(
                 self.conn,
                 batch.chunks,
                 batch.vectors,
-                partition=source.partition,
-                visibility=visibility,
+                partition=scope.key[0],
+                visibility=scope.visibility,
             )
         self.written += report + WriteReport(deleted=removed)
         self.done += len(documents)
@@ -270,12 +263,12 @@ def _state(document: SourceDocument) -> tuple[str, ...]:
     return (document.content_hash, document.parser, document.settings, document.model)
 
 
-def _count_chunks(conn: psycopg.Connection, source: Source) -> int:
-    with as_tenant(conn, source.tenant_id):
+def _count_chunks(conn: psycopg.Connection, scope: Scope) -> int:
+    with as_tenant(conn, scope.tenant):
         row = conn.execute(
             "SELECT count(*) FROM document_chunks "
             "WHERE (partition, tenant_id, repo_slug, branch) = (%s, %s, %s, %s)",
-            source,
+            scope.key,
         ).fetchone()
     return int(row[0]) if row else 0
 

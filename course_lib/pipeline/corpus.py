@@ -17,7 +17,7 @@ from typing import Any
 
 from course_lib.errors import InputError
 from course_lib.loader.jsonl import read_lines, write_jsonl
-from course_lib.records import Document, Skipped
+from course_lib.records import Document, Scope, Skipped
 
 MOST_SHARDS = 1_000
 
@@ -29,7 +29,7 @@ class Origin:
     Attributes
     ----------
     tenant, repo, branch
-        As in `course_lib.indexing.ingest`.
+        As in `Scope`.
     partition
         Where all of them go; empty for the partition of each file's kind.
     commit, web
@@ -45,6 +45,22 @@ class Origin:
     commit: str = ""
     web: str = ""
     complete: bool = True
+
+    @property
+    def scope(self) -> Scope:
+        """Where the documents belong, as everything after the pipeline's files calls it.
+
+        Raises
+        ------
+        pydantic.ValidationError
+            If one of the names cannot be used.
+        """
+        return Scope(
+            tenant=self.tenant,
+            repo=self.repo,
+            branch=self.branch,
+            partition=self.partition or None,
+        )
 
 
 @dataclass(frozen=True, slots=True)

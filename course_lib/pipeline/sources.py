@@ -151,11 +151,12 @@ def github_code(
     InputError, GitHubError
         As `download_github_code`.
     """
-    from course_lib.loader.github import download_github_code
+    from course_lib.loader.github import DownloadOptions, Selection, download_github_code
     from course_lib.loader.github.download import default_folder
 
     folder = Path(dest) if dest is not None else default_folder(repo, ref)
-    download = download_github_code(repo, commit or ref, extensions, paths, dest=folder, say=_say)
+    selection = Selection(repo, commit or ref, extensions, paths)
+    download = download_github_code(selection, DownloadOptions(dest=folder, say=_say))
     origin = Origin(tenant, repo, ref, partition, download.commit, download.web)
     return Corpus(origin, download.documents())
 
@@ -181,10 +182,10 @@ def github_issues(repo: str, since: str = "", *, tenant: str = "local") -> Corpu
     InputError, GitHubError
         As `download_github_issues`.
     """
-    from course_lib.loader.github import download_github_issues
+    from course_lib.loader.github import DownloadOptions, download_github_issues
     from course_lib.loader.github.issue_records import issue_document
 
-    found = download_github_issues(repo, since or None, say=_say)
+    found = download_github_issues(repo, since or None, DownloadOptions(say=_say))
     origin = Origin(tenant, repo, partition=ISSUES, complete=found.since is None)
     return Corpus(origin, [issue_document(issue) for issue in found.issues])
 

@@ -154,10 +154,9 @@ def read_split(path: str | os.PathLike[str]) -> SplitShard:
 
 def _context(corpus: Corpus, chunk_size: int, chunk_overlap: int) -> Scope:
     """Return whose documents these are, after all settings have been tried on one letter."""
-    origin = corpus.origin
     try:
         check_arguments("", chunk_size, chunk_overlap)
-        return Scope(tenant=origin.tenant, repo=origin.repo, branch=origin.branch)
+        return corpus.origin.scope
     except (TypeError, ValueError) as error:
         raise InputError(str(error), hint="Correct the parameters of the pipeline.") from error
 

@@ -10,20 +10,20 @@ import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import psycopg
 
 from course_lib.embedder import EmbeddingClient
 from course_lib.errors import InputError
+from course_lib.indexing import IngestOptions
 from course_lib.indexing.citations import renew_citations
-from course_lib.indexing.ingest import document_row
+from course_lib.indexing.ingest import hash_text
 from course_lib.indexing.repository import BY_KIND, partition_of
 from course_lib.indexing.update import update_source
 from course_lib.loader import read_chunks
 from course_lib.pipeline.splitting import SplitDocument, SplitShard, read_split
-from course_lib.records import Chunk, Document
-from course_lib.store import Source, SourceDocument, WriteReport, build_vector_indexes, connect
+from course_lib.records import Chunk
+from course_lib.store import SourceDocument, WriteReport, build_vector_indexes, connect
 
 URL = "DATABASE_URL"
 COUNTS = ("documents", "chunks", "inserted", "updated", "unchanged", "deleted", "encoded", "kept")
@@ -114,22 +114,20 @@ def store_shard(
     groups = _spread(split)
     total = Stored(documents=len(split.documents), kept=len(split.kept))
     for partition, documents in groups.items():
-        source = Source(partition, split.origin.tenant, split.origin.repo, split.origin.branch)
+        scope = split.origin.scope.within(partition=partition)
         update = update_source(
             conn,
             embedder,
-            source,
+            scope,
             {row.name: row for row in _rows(documents, split, embedder.model_name)},
             lambda name: pieces.get(name, ()),
             is_gone=_gone_from(split),
             part=str(split.shard),
-            build_indexes=False,
-            batch_size=batch_size,
-            say=say,
+            options=IngestOptions(batch_size=batch_size, say=say),
         )
         if split.origin.commit:
             current = _rows(documents, split, embedder.model_name)
-            renew_citations(conn, source, current, split.origin.web, split.origin.commit)
+            renew_citations(conn, scope, current, split.origin.web, split.origin.commit)
         there = sum(len(pieces.get(document.name, ())) for document in documents)
         total = _added(total, there, update.written, update.encoded)
     return total
@@ -186,13 +184,13 @@ def _rows(
     documents: Sequence[SplitDocument], split: SplitShard, model: str
 ) -> list[SourceDocument]:
     return [
-        replace(
-            document_row(
-                Document(Path(document.name), document.name, document.content),
-                parser=document.parser,
-                settings=document.settings,
-                model=model,
-            ),
+        SourceDocument(
+            name=document.name,
+            content=document.content,
+            content_hash=hash_text(document.content),
+            parser=document.parser,
+            settings=document.settings,
+            model=model,
             commit_sha=split.origin.commit or None,
             citation_url=document.citation_url or None,
         )

@@ -85,7 +85,7 @@ class Context:
             return problem.detail
         return "ready"
 
-    def write(self, files: Sequence[dict[str, Any]], owner: Scope, partition: str) -> Any:
+    def write(self, files: Sequence[dict[str, Any]], scope: Scope) -> Any:
         """Index a tenant's files, as the role that writes; for a thread of its own.
 
         Raises
@@ -100,9 +100,7 @@ class Context:
         embedder = cast("EmbeddingClient", self.encoder.from_thread())
         url = service_url("writer", url=self.config.database_url)
         with connect(url, autocommit=True) as conn:
-            return ingest_source_files(
-                files, owner, conn=conn, embedder=embedder, partition=partition
-            )
+            return ingest_source_files(files, scope, conn=conn, embedder=embedder)
 
     def scan(self, project: str, texts: Mapping[str, str], tenant: str) -> SyncReport:
         """Sync a tenant's project with its lock files, as the role that writes; for a thread.

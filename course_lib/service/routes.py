@@ -244,9 +244,15 @@ async def ingest(asked: IngestRequest, here: Here, tenant: Writer) -> IngestResp
     """Index files or records of the key's tenant; what is refused is told one by one."""
     if not here.encoder.is_ready:
         raise UnavailableError(here.encoder.problem)
-    owner = Scope(tenant=tenant, repo=asked.repo, visibility=asked.visibility, branch=asked.branch)
+    scope = Scope(
+        tenant=tenant,
+        repo=asked.repo,
+        branch=asked.branch,
+        partition=asked.partition,
+        visibility=asked.visibility,
+    )
     async with here.writing:
-        done = await asyncio.to_thread(here.write, asked.files, owner, asked.partition)
+        done = await asyncio.to_thread(here.write, asked.files, scope)
     report = asdict(done.report)
     counts = {name: report[name] for name in IngestResponse.model_fields if name in report}
     return IngestResponse(**counts, rejections=[one.to_dict() for one in done.rejections])

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from course_lib.store.tenancy import as_tenant
     from course_lib.store.vector_indexes import build_vector_indexes
     from course_lib.store.writer import (
-        Source,
         SourceDocument,
         WriteReport,
         delete_documents,
@@ -39,7 +38,6 @@ else:
             "tenancy": ["as_tenant"],
             "vector_indexes": ["build_vector_indexes"],
             "writer": [
-                "Source",
                 "SourceDocument",
                 "WriteReport",
                 "delete_documents",
@@ -52,7 +50,6 @@ else:
 
 __all__ = [
     "BackupReport",
-    "Source",
     "SourceDocument",
     "WriteReport",
     "as_tenant",

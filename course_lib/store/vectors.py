@@ -9,12 +9,11 @@ import numpy as np
 import psycopg
 from psycopg.rows import tuple_row
 
-from course_lib.records import embedded_text
-from course_lib.store.writer import Source
+from course_lib.records import Scope, embedded_text
 
 
 def stored_vectors(
-    conn: psycopg.Connection[Any], source: Source, names: Sequence[str]
+    conn: psycopg.Connection[Any], scope: Scope, names: Sequence[str]
 ) -> dict[str, np.ndarray[Any, np.dtype[np.float32]]]:
     """Return embedded text → vector for the chunks of some documents, of one and the same model.
 
@@ -22,7 +21,7 @@ def stored_vectors(
     ----------
     conn
         A connection from `connect`.
-    source
+    scope
         Where the documents belong.
     names
         Their names.
@@ -32,7 +31,7 @@ def stored_vectors(
             "SELECT content, metadata->>'header', embedding FROM document_chunks "
             "WHERE partition = %s AND tenant_id = %s AND repo_slug = %s AND branch = %s "
             "AND document_name = ANY(%s)",
-            [*source, list(names)],
+            [*scope.key, list(names)],
         ).fetchall()
     return {
         embedded_text(content, header): embedding.to_numpy().astype(np.float32)

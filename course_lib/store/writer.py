@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, LiteralString, NamedTuple
+from typing import Any, LiteralString
 
 import numpy as np
 import psycopg
@@ -18,19 +18,10 @@ from psycopg import sql
 from psycopg.rows import tuple_row
 
 from course_lib.errors import DatabaseError, InputError
-from course_lib.records import Chunk, Visibility
+from course_lib.records import Chunk, Scope, Visibility
 from course_lib.store.collection import ways_out
 from course_lib.store.rows import COLUMNS, DOCUMENT, KEY, check_chunks, check_place, make_rows
 from course_lib.store.schema import stored_dimension, table_for
-
-
-class Source(NamedTuple):
-    """A corpus: what is planned, written and removed together."""
-
-    partition: str
-    tenant_id: str
-    repo_slug: str
-    branch: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,10 +207,10 @@ def _replace(
 
 
 def write_documents(
-    conn: psycopg.Connection, source: Source, documents: Iterable[SourceDocument]
+    conn: psycopg.Connection, scope: Scope, documents: Iterable[SourceDocument]
 ) -> None:
     """Write the rows of `documents`; call it in the transaction that writes their chunks."""
-    _take_turn(conn, source)
+    _take_turn(conn, scope)
     with conn.cursor() as cursor:
         cursor.executemany(
             f"""
@@ -234,7 +225,7 @@ def write_documents(
             """,
             [
                 (
-                    *source,
+                    *scope.key,
                     document.name,
                     document.commit_sha,
                     document.citation_url,
@@ -250,41 +241,41 @@ def write_documents(
         )
 
 
-def delete_chunks(conn: psycopg.Connection, source: Source, names: Sequence[str]) -> int:
+def delete_chunks(conn: psycopg.Connection, scope: Scope, names: Sequence[str]) -> int:
     """Delete all chunks of the named documents and return how many rows that were."""
     with conn.transaction():
-        _take_turn(conn, source)
+        _take_turn(conn, scope)
         return conn.execute(
             "DELETE FROM document_chunks WHERE partition = %s AND tenant_id = %s "
             "AND repo_slug = %s AND branch = %s AND document_name = ANY(%s)",
-            [*source, list(names)],
+            [*scope.key, list(names)],
         ).rowcount
 
 
-def delete_documents(conn: psycopg.Connection, source: Source, names: Sequence[str]) -> int:
+def delete_documents(conn: psycopg.Connection, scope: Scope, names: Sequence[str]) -> int:
     """Delete documents with all their chunks and return how many chunks that were."""
     with conn.transaction():
-        deleted = delete_chunks(conn, source, names)
+        deleted = delete_chunks(conn, scope, names)
         conn.execute(
             "DELETE FROM documents WHERE partition = %s AND tenant_id = %s AND repo_slug = %s "
             "AND branch = %s AND document_name = ANY(%s)",
-            [*source, list(names)],
+            [*scope.key, list(names)],
         )
     return deleted
 
 
-def stored_documents(conn: psycopg.Connection, source: Source) -> dict[str, tuple[str, ...]]:
-    """Return name → (content hash, parser, settings, model) of what is indexed of a source."""
+def stored_documents(conn: psycopg.Connection, scope: Scope) -> dict[str, tuple[str, ...]]:
+    """Return name → (content hash, parser, settings, model) of what is indexed of a scope."""
     rows = conn.cursor(row_factory=tuple_row).execute(
         "SELECT document_name, content_hash, parser, settings, model FROM documents "
         "WHERE partition = %s AND tenant_id = %s AND repo_slug = %s AND branch = %s",
-        source,
+        scope.key,
     )
     return {name: tuple(state) for name, *state in rows}
 
 
-def _take_turn(conn: psycopg.Connection, source: Source) -> None:
-    """Wait until no other transaction writes to a source: `_TAKE_TURNS` for one that is known.
+def _take_turn(conn: psycopg.Connection, scope: Scope) -> None:
+    """Wait until no other transaction writes to a scope: `_TAKE_TURNS` for one that is known.
 
     It comes before the first row is touched. Two writers that lock the same rows in another order
     would wait for each other.
@@ -292,7 +283,7 @@ def _take_turn(conn: psycopg.Connection, source: Source) -> None:
     conn.execute(
         "SELECT pg_advisory_xact_lock(hashtextextended("
         "concat_ws(' ', 'course write', %s::text, %s::text, %s::text, %s::text), 0))",
-        source,
+        scope.key,
     )
 
 

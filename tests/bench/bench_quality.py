@@ -22,6 +22,7 @@ import psycopg
 from course_lib.embedder import EmbeddingClient, VectorCache
 from course_lib.evaluation import Corpus, Question, Run, compare, evaluate, indexed, read_questions
 from course_lib.evaluation.corpora import searcher
+from course_lib.indexing import IngestOptions
 from course_lib.loader import Registry
 from course_lib.loader.parsers import BUILT_IN
 from course_lib.settings import project_root, state_dir
@@ -153,7 +154,7 @@ def _full_schemas(manifests: Asked, embedder: EmbeddingClient) -> list[Row]:
     counts = {}
     for full in (False, True):
         registry = _registry(full_schemas=full)
-        with indexed([manifests.corpus], embedder, registry=registry) as conn:
+        with indexed([manifests.corpus], embedder, IngestOptions(registry=registry)) as conn:
             row = conn.execute("SELECT count(*) FROM document_chunks").fetchone()
             counts[full] = row[0] if row else 0
             runs[full] = _ask(conn, embedder, manifests, own=True)

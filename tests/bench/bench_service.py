@@ -34,7 +34,7 @@ def measure() -> list[Row]:
     embedder = EmbeddingClient()
     with fresh_database("bench") as database:
         with connect(database.url, autocommit=True) as conn:
-            ingest(data / "documents", conn=conn, embedder=embedder, repo="documents")
+            ingest(data / "documents", conn=conn, embedder=embedder)
         with command(database.url) as service, _Plain(database.url, embedder) as plain:
             rows = []
             for clients in (1, CLIENTS):

@@ -25,6 +25,7 @@ from course_lib.answers.prompts import Prompt
 from course_lib.answers.units import units_of
 from course_lib.embedder import EmbeddingClient
 from course_lib.indexing import ingest
+from course_lib.records import Scope
 from course_lib.settings import project_root
 from course_lib.store import connect, fresh_database
 
@@ -90,7 +91,8 @@ def _judge_all() -> list[Judged]:
     judged = []
     with fresh_database("calibrate") as fresh, connect(fresh.url, autocommit=True) as conn:
         for folder, partition in PARTITIONS.items():
-            ingest(data / folder, conn=conn, embedder=embedder, partition=partition, repo=folder)
+            scope = Scope(repo=folder, partition=partition)
+            ingest(data / folder, scope, conn=conn, embedder=embedder)
         for name in (*PARTITIONS, "unanswerable"):
             lines = (data / "questions" / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
             for line in lines:

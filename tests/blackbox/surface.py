@@ -20,6 +20,7 @@ from course_lib.evaluation import compare as compare
 from course_lib.evaluation import evaluate as evaluate
 from course_lib.evaluation import indexed as indexed
 from course_lib.evaluation import read_questions as read_questions
+from course_lib.indexing import IngestOptions as IngestOptions
 from course_lib.indexing import ingest as ingest
 from course_lib.loader import Registry as Registry
 from course_lib.loader import parse_code as parse_code

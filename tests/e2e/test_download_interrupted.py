@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from course_lib.loader.github import download_github_code
+from course_lib.loader.github import DownloadOptions, Selection, download_github_code
 from course_lib.loader.github.errors import UnreachableError
 from course_lib.loader.github.tree import blob_sha
 from course_lib.store import connect
@@ -27,6 +27,7 @@ from course_lib.teaching.github_server.answers import Answer
 
 PROGRAM = Path(__file__).parents[1] / "faults" / "slow_course.py"
 FILES = 30
+WANTED = Selection("heron/platform", "main", [".md"])
 PATIENCE = 60
 OTHERS = {f"images/{number:02}.png": b"%d" % number for number in range(40)}
 """So many that the files are less than half of the tree, and come one by one."""
@@ -294,9 +295,7 @@ def test_a_certificate_that_does_not_match_ends_it_before_the_token_is_sent(
         monkeypatch.setenv("GITHUB_API_URL", server.url)
 
         def download() -> int:
-            return download_github_code(
-                "heron/platform", "main", [".md"], dest=tmp_path / "dest"
-            ).fetched
+            return download_github_code(WANTED, DownloadOptions(dest=tmp_path / "dest")).fetched
 
         if is_taken:
             assert download() == 1
@@ -321,7 +320,7 @@ def test_every_file_is_whole_although_each_fails_once(
 ) -> None:
     for content in contents().values():
         github.fail(f"blobs/{blob_sha(content)}", fault)
-    found = download_github_code("heron/platform", "main", [".md"], dest=tmp_path / "dest")
+    found = download_github_code(WANTED, DownloadOptions(dest=tmp_path / "dest"))
     assert found.fetched == FILES
     for name, content in contents().items():
         assert (tmp_path / "dest" / name).read_bytes() == content

@@ -22,9 +22,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from course_lib.indexing import ingest
-from course_lib.records import SearchResult
+from course_lib.records import Scope, SearchResult
 from course_lib.retriever import search
-from course_lib.store import Source, connect, delete_documents
+from course_lib.store import connect, delete_documents
 from tests.faults.ground import PATIENCE, Hashed
 
 SOURCES = {"small": 7, "big": 24}
@@ -177,7 +177,7 @@ class Writer:
     def by_removing(self, repo: str) -> None:
         """Take two documents away, whatever others do with them."""
         gone = [self._any(repo), self._any(repo)]
-        source = Source("documentation", "local", repo, "")
+        source = Scope(tenant="local", repo=repo, branch="")
 
         def remove() -> None:
             with connect(self.url, autocommit=True) as conn:
@@ -202,7 +202,7 @@ class Writer:
 
         def run() -> None:
             with connect(self.url, autocommit=True) as conn:
-                ingest(place, conn=conn, embedder=Hashed(), repo=repo)
+                ingest(place, Scope(repo=repo), conn=conn, embedder=Hashed())
 
         self._noted(what, states, run)
 

@@ -21,6 +21,7 @@ import numpy as np
 
 from course_lib.embedder.cache import VectorCache
 from course_lib.indexing import ingest
+from course_lib.records import Scope
 from course_lib.settings import project_root
 from course_lib.store import connect, default_url, fresh_database
 from course_lib.store.server import stop_server
@@ -126,7 +127,7 @@ def _compare(docs: Folder, report: Report) -> Rows:
     """Hold the index against one that was built in peace."""
     with connect(autocommit=True) as conn, fresh_database("peace") as peace:
         with connect(peace.url, autocommit=True) as other:
-            ingest(docs.path, conn=other, embedder=Hashed(), repo="docs")
+            ingest(docs.path, Scope(repo="docs"), conn=other, embedder=Hashed())
             theirs = all_rows(other)
         assert all_rows(conn) == theirs
         wrong = found_otherwise(conn, Hashed(), Random(0), questions=5)

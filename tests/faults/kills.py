@@ -26,6 +26,7 @@ from course_lib.pipeline.corpus import shard_names, write_corpus
 from course_lib.pipeline.sources import read_folder
 from course_lib.pipeline.splitting import split_shard
 from course_lib.pipeline.storing import build_index, store_shard
+from course_lib.records import Scope
 from course_lib.store import connect, default_url, drop_schema, fresh_database
 from course_lib.store.server import ensure_server
 from tests.faults.corpora import Folder
@@ -162,7 +163,8 @@ class _Session:
         self._complete()
         with connect(autocommit=True) as conn, fresh_database("peace") as peace:
             with connect(peace.url, autocommit=True) as other:
-                ingest(self.folders["docs"].path, conn=other, embedder=Hashed(), repo="docs")
+                docs = self.folders["docs"].path
+                ingest(docs, Scope(repo="docs"), conn=other, embedder=Hashed())
                 self._store_all(other, 1)
                 ours, theirs = all_rows(conn), all_rows(other)
             for table, rows in theirs.items():

@@ -19,6 +19,7 @@ from typing import Any
 import psycopg
 
 from course_lib.indexing import ingest
+from course_lib.records import Scope
 from course_lib.service import ServiceConfig, create_app, new_key
 from course_lib.service.config import key_digest
 from course_lib.store import connect, fresh_database
@@ -64,7 +65,7 @@ def write_and_read(seconds: float, seed: int, tell: Tell = lambda done: None) ->
             (folder / repo / "0.md").write_text(
                 text_of(f"{repo}/0.md", (0, 0), 3), encoding="utf-8"
             )
-            ingest(folder / repo, conn=conn, embedder=Hashed(), repo=repo)
+            ingest(folder / repo, Scope(repo=repo), conn=conn, embedder=Hashed())
         first = [Write(f"{repo}/0.md", (0, 0), 0.0, 0.0) for repo in SOURCES]
         with _service(database.url) as (service, key):
             written, found = _work(database.url, service, key, folder, seed, seconds, tell)
@@ -164,7 +165,7 @@ def _compare(conn: psycopg.Connection[Any], folder: Path, last: dict[str, Versio
         (final / name).write_text(content, encoding="utf-8", newline="\n")
     with fresh_database("peace") as peace, connect(peace.url, autocommit=True) as other:
         for place in sorted(final.iterdir()):
-            ingest(place, conn=other, embedder=Hashed(), repo=place.name)
+            ingest(place, Scope(repo=place.name), conn=other, embedder=Hashed())
         ours, theirs = all_rows(conn), all_rows(other)
     assert ours == theirs
     return sum(map(len, theirs.values()))

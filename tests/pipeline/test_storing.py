@@ -12,11 +12,12 @@ import pytest
 
 from course_lib.embedder import EmbeddingClient
 from course_lib.errors import DatabaseError, InputError
-from course_lib.indexing import ingest, update
+from course_lib.indexing import IngestOptions, ingest, update
 from course_lib.pipeline import sources
 from course_lib.pipeline.corpus import write_corpus
 from course_lib.pipeline.splitting import split_shard
 from course_lib.pipeline.storing import Stored, build_index, database, store_shard
+from course_lib.records import Scope
 from course_lib.store import connect, create_schema
 from tests.pipeline.conftest import split, stored
 from tests.schemas import OwnSchema
@@ -80,7 +81,8 @@ def test_shards_are_encoded_at_the_same_time_and_an_ingest_waits_for_them(
 
     def ingest_all() -> None:
         with connect(database.url) as conn:
-            ingest(folder, conn=conn, embedder=embedder, repo="mill", say=lambda said: waits.set())
+            options = IngestOptions(say=lambda said: waits.set())
+            ingest(folder, Scope(repo="mill"), options, conn=conn, embedder=embedder)
 
     with ThreadPoolExecutor(2) as pool:
         try:

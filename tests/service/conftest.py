@@ -37,8 +37,6 @@ def index(embedder: EmbeddingClient) -> Iterator[Index]:
                 project_root() / "data" / "documents",
                 conn=conn,
                 embedder=embedder,
-                repo="documents",
-                tenant="local",
             )
         yield Index(fresh.url, new_key("acme"), new_key("beta"))
 

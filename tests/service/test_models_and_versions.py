@@ -9,6 +9,7 @@ import pytest
 
 from course_lib.embedder import EmbeddingClient
 from course_lib.indexing import ingest
+from course_lib.records import Scope
 from course_lib.service import ServiceConfig, create_app
 from course_lib.settings import settings
 from course_lib.store import connect, fresh_database
@@ -27,8 +28,8 @@ def conn(
     (folder / "ships.md").write_text("# Ships\n\nA frigate sails.\n", encoding="utf-8")
     with fresh_database("service") as fresh, connect(fresh.url, autocommit=True) as found:
         for branch in ("v1.9", "v1.10", "v2"):
-            ingest(folder, conn=found, embedder=embedder, repo="docs", branch=branch)
-        ingest(folder / "ships.md", conn=found, embedder=embedder, repo="harbour")
+            ingest(folder, Scope(repo="docs", branch=branch), conn=found, embedder=embedder)
+        ingest(folder / "ships.md", Scope(repo="harbour"), conn=found, embedder=embedder)
         yield found
 
 

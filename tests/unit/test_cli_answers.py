@@ -1,7 +1,8 @@
 """`course ask` over records that came from elsewhere; the rest is in tests/blackbox."""
 
 from course_lib.embedder import EmbeddingClient
-from course_lib.store import Source, SourceDocument, create_schema, write_chunks, write_documents
+from course_lib.records import Scope
+from course_lib.store import SourceDocument, create_schema, write_chunks, write_documents
 from tests.schemas import OwnSchema
 from tests.unit.chunks import make_chunk
 from tests.unit.command_line import Course
@@ -19,7 +20,7 @@ def test_a_link_leads_to_the_source_and_another_models_index_is_refused(
     row = SourceDocument("tapirs.md", "", "0", "test", "", embedder.model_name)
     with database.connect() as conn:
         create_schema(conn)
-        write_documents(conn, Source("documentation", "local", "docs"), [row])
+        write_documents(conn, Scope(tenant="local", repo="docs"), [row])
         write_chunks(conn, [chunk], embedder.encode([chunk.content]))
         shown = course("ask", QUESTION).stdout
         assert "  [1] tapirs.md  https://example.org/tapirs.md#L1\n" in shown

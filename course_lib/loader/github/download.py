@@ -6,7 +6,6 @@ against the hash that was listed for it; what could not be had is an error, neve
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -15,7 +14,6 @@ from urllib.parse import quote
 
 from course_lib.errors import InputError
 from course_lib.loader.documents import read_documents
-from course_lib.loader.github.client import MAX_WAIT_SECONDS, OnWait, open_client
 from course_lib.loader.github.errors import IncompleteDownloadError
 from course_lib.loader.github.folder import Destination
 from course_lib.loader.github.names import (
@@ -25,11 +23,10 @@ from course_lib.loader.github.names import (
     citation_url,
     clean_path,
 )
+from course_lib.loader.github.options import DownloadOptions, Selection
 from course_lib.loader.github.sync import CodeRun
 from course_lib.records import Chunk, Document, Skipped
 from course_lib.settings import state_dir
-
-Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,20 +91,7 @@ class Download:
         return found
 
 
-def download_github_code(
-    repo: str,
-    ref: str,
-    extensions: Sequence[str],
-    paths: Sequence[str] = (),
-    token: str | None = None,
-    dest: str | os.PathLike[str] | None = None,
-    max_wait: float = MAX_WAIT_SECONDS,
-    *,
-    partial: bool = False,
-    on_wait: OnWait | None = None,
-    progress: bool = False,
-    say: Say = lambda sentence: None,
-) -> Download:
+def download_github_code(selection: Selection, options: DownloadOptions | None = None) -> Download:
     """Bring a folder up to date with one revision of a repository.
 
     Files that the folder holds already cost no download, whichever commit they came with. Where
@@ -117,29 +101,10 @@ def download_github_code(
 
     Parameters
     ----------
-    repo
-        ``OWNER/NAME`` on the server in `GITHUB_API_URL`.
-    ref
-        A branch, a tag or a commit; ``HEAD`` is the default branch.
-    extensions
-        How the names of the files end (``.yaml``), or whole names (``Dockerfile``).
-    paths
-        Folders or files; empty for the whole repository.
-    token
-        Who asks; None takes `GITHUB_TOKEN`, and an empty one is nobody. It goes to the API and
-        nowhere else.
-    dest
-        The folder; by default one for each repository and ref, below the course's own.
-    max_wait
-        Seconds that rate limits may cost in all.
-    partial
-        Whether files that cannot be had are listed as `failed` instead of being an error.
-    on_wait
-        Shows a wait; by default a countdown on stderr.
-    progress
-        Whether to show a bar on a terminal.
-    say
-        Called with a sentence about what is noteworthy.
+    selection
+        Which files of which version.
+    options
+        How to ask, where to keep them, and who is told.
 
     Returns
     -------
@@ -156,15 +121,20 @@ def download_github_code(
     GitHubError
         If GitHub refuses, cannot be reached, or lets us wait for too long; see `github.errors`.
     """
+    options = options or DownloadOptions()
+    repo, ref, dest = selection.repo, selection.ref, options.dest
     check_repository(repo)
     check_ref(ref)
-    selection = (check_endings(extensions), tuple(sorted(set(map(clean_path, paths)) - {""})))
+    wanted = (
+        check_endings(selection.extensions),
+        tuple(sorted(set(map(clean_path, selection.paths)) - {""})),
+    )
     folder = Path(dest) if dest is not None else default_folder(repo, ref)
     with (
-        closing(open_client(token, max_wait, on_wait)) as api,
-        Destination(folder, repo).open(say) as (destination, before),
+        closing(options.client()) as api,
+        Destination(folder, repo).open(options.say) as (destination, before),
     ):
-        run = CodeRun(api, destination, before, ref, selection, progress)
+        run = CodeRun(api, destination, before, ref, wanted, options.progress)
         note = run.bring_up_to_date()
     download = Download(
         repo=repo,
@@ -178,7 +148,7 @@ def download_github_code(
         fetched=run.fetched,
         removed=run.removed,
     )
-    if download.failed and not partial:
+    if download.failed and not options.partial:
         raise _incomplete(download)
     return download
 
@@ -230,7 +200,7 @@ class GitHubCode:
             raise InputError(
                 f"{location!r} says no version", hint="Give OWNER/NAME@REF, as in heron/platform@v1"
             )
-        download = download_github_code(repo, ref, extensions, (path,) if path else ())
+        download = download_github_code(Selection(repo, ref, extensions, (path,) if path else ()))
         report = on_skip or (lambda skipped: None)
         for file in download.skipped:
             report(file)

@@ -13,10 +13,10 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from course_lib.errors import InputError
-from course_lib.loader.github.client import MAX_WAIT_SECONDS, GitHubClient, OnWait, open_client
-from course_lib.loader.github.download import Say
+from course_lib.loader.github.client import GitHubClient
 from course_lib.loader.github.errors import AnswerError, GoneError, NotFoundError
 from course_lib.loader.github.names import check_repository
+from course_lib.loader.github.options import DownloadOptions
 
 _PER_PAGE = {"per_page": "100"}
 
@@ -88,11 +88,7 @@ class IssueDownload:
 def download_github_issues(
     repo: str,
     since: str | date | None = None,
-    token: str | None = None,
-    max_wait: float = MAX_WAIT_SECONDS,
-    *,
-    on_wait: OnWait | None = None,
-    say: Say = lambda sentence: None,
+    options: DownloadOptions | None = None,
 ) -> IssueDownload:
     """Return the issues of a repository, open and closed, with their comments.
 
@@ -103,7 +99,7 @@ def download_github_issues(
     since
         Only issues that changed at that time or later: a date, or a time in ISO 8601 (UTC unless
         it says otherwise). None gives all.
-    token, max_wait, on_wait, say
+    options
         As in `download_github_code`.
 
     Returns
@@ -121,9 +117,10 @@ def download_github_issues(
     GitHubError
         If GitHub refuses, cannot be reached, or lets us wait for too long.
     """
+    options = options or DownloadOptions()
     check_repository(repo)
     from_when = iso_time(since)
-    with closing(open_client(token, max_wait, on_wait)) as api:
+    with closing(options.client()) as api:
         try:
             found, pull_requests = _issues(api, repo, from_when)
         except GoneError as error:
@@ -134,7 +131,7 @@ def download_github_issues(
         except NotFoundError as error:
             raise NotFoundError(f"there is no repository {repo}", hint=error.hint) from None
         talked = [number for number, value in found.items() if _count(value)]
-        say(f"{len(found)} issues of {repo}, {len(talked)} of them with comments")
+        options.say(f"{len(found)} issues of {repo}, {len(talked)} of them with comments")
         # One list of all comments costs a request for a hundred of them; but it cannot be asked
         # for the comments of the issues that changed since some day.
         known = _by_issue(api, repo) if talked and from_when is None else {}

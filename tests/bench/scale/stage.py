@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 import psycopg
 
-from course_lib.records import SearchResult
+from course_lib.records import Scope, SearchResult
 from course_lib.retriever import search
 from course_lib.store import build_vector_indexes, delete_documents, write_chunks
-from course_lib.store.writer import Source
 from tests.bench.scale import building, corpus, loading
 from tests.bench.scale.cluster import Cluster, backend_cpu, bytes_of
 from tests.bench.scale.corpus import Question
@@ -174,6 +173,6 @@ def _probes(conn: psycopg.Connection[Any]) -> Figures:
             "server_cpu_ms": (backend_cpu(conn) - server) / PROBES * 1000,
         }
     for at in range(PROBES):
-        source = Source("documentation", chunks[at].tenant_id, chunks[at].repo_slug)
+        source = Scope(tenant=chunks[at].tenant_id, repo=chunks[at].repo_slug)
         delete_documents(conn, source, [chunks[at].source_path])
     return figures

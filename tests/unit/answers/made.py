@@ -12,7 +12,7 @@ import psycopg
 from course_lib.answers import Passage
 from course_lib.answers.passages import Origin
 from course_lib.embedder import EmbeddingClient
-from course_lib.indexing import ingest
+from course_lib.indexing import IngestOptions, ingest
 from course_lib.records import SearchResult
 from course_lib.store.databases import FreshDatabase
 from tests.schemas import own_schema
@@ -57,12 +57,12 @@ def index_of(
     folder: Path,
     embedder: EmbeddingClient,
     database: FreshDatabase,
-    **how: Any,
+    options: IngestOptions | None = None,
 ) -> Iterator[psycopg.Connection]:
     """Write files, ingest them into a schema of their own, and give a connection to it."""
     for name, text in files.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
     with own_schema(database) as made, made.connect() as conn:
-        ingest(folder, conn=conn, embedder=embedder, **how)
+        ingest(folder, options=options, conn=conn, embedder=embedder)
         yield conn

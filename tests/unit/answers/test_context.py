@@ -12,6 +12,7 @@ from course_lib.answers import Context, retrieve_context
 from course_lib.answers import context as context_module
 from course_lib.embedder import EmbeddingClient
 from course_lib.errors import DatabaseError, InputError
+from course_lib.indexing import IngestOptions
 from course_lib.store import create_schema, write_chunks
 from course_lib.store.databases import FreshDatabase
 from tests.unit.answers.made import index_of
@@ -40,8 +41,8 @@ def index(
     worker_database: FreshDatabase,
 ) -> Iterator[psycopg.Connection]:
     folder = tmp_path_factory.mktemp("files")
-    how = {"chunk_size": 120, "chunk_overlap": 0}
-    with index_of(FILES, folder, embedder, worker_database, **how) as conn:
+    options = IngestOptions(chunk_size=120, chunk_overlap=0)
+    with index_of(FILES, folder, embedder, worker_database, options) as conn:
         structure = [
             make_chunk(text, kind="structure", source_path="STRUCTURE.md", tenant_id="local",
                        repo_slug="documents", customMeta={"chunkIndex": place})

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from course_lib.answers import extract_file_hints, file_manifest
 from course_lib.answers.hints import files_named, find_hinted
 from course_lib.errors import DatabaseError
-from course_lib.store import Source, SourceDocument, create_schema, write_documents
+from course_lib.records import Scope
+from course_lib.store import SourceDocument, create_schema, write_documents
 
 
 @pytest.mark.parametrize(
@@ -102,7 +103,7 @@ def test_the_manifest_is_what_the_index_holds(conn: psycopg.Connection) -> None:
         ("ours", "b", "v1", ["b.py"]),
         ("theirs", "a", "", ["d.py"]),
     ]:
-        source = Source("documentation", tenant, repo, branch)
+        source = Scope(tenant=tenant, repo=repo, branch=branch)
         write_documents(conn, source, [document(name) for name in names])
     assert file_manifest(conn) == {"b.py": ["b.py", "x/b.py"], "c.md": ["c.md"], "d.py": ["d.py"]}
     assert file_manifest(conn, tenant="theirs") == {"d.py": ["d.py"]}

@@ -12,7 +12,8 @@ from course_lib.answers import retrieve_context
 from course_lib.answers.reranking import rerank
 from course_lib.embedder import EmbeddingClient
 from course_lib.errors import ModelError
-from course_lib.store import Source, SourceDocument, create_schema, write_chunks, write_documents
+from course_lib.records import Scope
+from course_lib.store import SourceDocument, create_schema, write_chunks, write_documents
 from tests.blackbox.language_models import nobody
 from tests.unit.answers.made import make_result
 from tests.unit.chunks import make_chunk
@@ -80,7 +81,7 @@ def test_a_cross_encoder_orders_the_union_of_a_context(
     # `documents` is what an ingest keeps, and where names of files are looked up.
     create_schema(conn)
     rows = [SourceDocument(path, text, "0", "test", "", "test") for path, text in texts.items()]
-    write_documents(conn, Source("documentation", "ours", "docs"), rows)
+    write_documents(conn, Scope(tenant="ours", repo="docs"), rows)
     write_chunks(conn, chunks, embedder.encode(list(texts.values())))
     model = str(cross_encoders[1])
     question = "What about drift in c.md?"

@@ -122,7 +122,7 @@ def test_a_question_about_the_whole_finds_the_page(
     repository: Path, conn: psycopg.Connection, embedder: EmbeddingClient
 ) -> None:
     (repository / "STRUCTURE.md").write_text(structure_text(repository), encoding="utf-8")
-    ingest(repository, conn=conn, embedder=embedder, repo="shop")
+    ingest(repository, Scope(repo="shop"), conn=conn, embedder=embedder)
     context = retrieve_context(conn, embedder, "Where is the tax computed?", top_k=3)
     [structure] = [one for one in context.passages if one.origin == "structure"]
     assert structure.path == "STRUCTURE.md" and context.has_structure

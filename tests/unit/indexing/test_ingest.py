@@ -11,9 +11,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from course_lib.errors import DatabaseError, SchemaMismatchError
-from course_lib.indexing import IngestReport, ingest
-from course_lib.records import Skipped
+from course_lib.errors import DatabaseError, InputError, SchemaMismatchError
+from course_lib.indexing import IngestOptions, IngestReport, ingest
+from course_lib.records import Scope, Skipped
 from course_lib.store import connect
 from tests.schemas import OwnSchema
 
@@ -31,10 +31,16 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
-def run(folder: Path, conn: psycopg.Connection, client: Any, **options: Any) -> IngestReport:
-    return ingest(
-        folder, conn=conn, embedder=client, **{"chunk_size": 40, "chunk_overlap": 0, **options}
-    )
+def run(
+    folder: Path,
+    conn: psycopg.Connection,
+    client: Any,
+    *,
+    chunk_size: int = 40,
+    partition: str = "documentation",
+) -> IngestReport:
+    options = IngestOptions(chunk_size=chunk_size, chunk_overlap=0)
+    return ingest(folder, Scope(partition=partition), options, conn=conn, embedder=client)
 
 
 def counts(report: IngestReport) -> tuple[int, int, int, int, int, int]:
@@ -160,3 +166,9 @@ def test_text_with_quotes_and_symbols_comes_back(
     run(tmp_path, conn, client, chunk_size=512)
     assert conn.execute("SELECT content FROM documents").fetchone() == (text,)
     assert conn.execute("SELECT content FROM document_chunks").fetchone() == (text,)
+
+
+@pytest.mark.parametrize("sizes", [{"chunk_size": 0}, {"chunk_size": 10, "chunk_overlap": 10}])
+def test_sizes_that_cannot_be_used_are_told_before_anything_is_done(sizes: dict[str, int]) -> None:
+    with pytest.raises(InputError, match="chunk_"):
+        IngestOptions(**sizes)

@@ -10,6 +10,7 @@ import pytest
 
 from course_lib.indexing import overlap, update
 from course_lib.indexing.overlap import overlapped
+from course_lib.records import Scope
 from course_lib.store import connect
 from tests.schemas import OwnSchema
 from tests.unit.indexing.conftest import CountingClient
@@ -124,7 +125,7 @@ def test_ctrl_c_ends_an_update_whose_write_waits_for_somebody(
     monkeypatch.setattr(overlap, "PATIENCE", 0.2)
     monkeypatch.setattr(update, "BATCH_CHUNKS", 1)
     documents = {name: _row(name) for name in ("a", "b", "c")}
-    source = update.Source("documentation", "local", "repo")
+    source = Scope(tenant="local", repo="repo")
 
     def run(own: psycopg.Connection, **changes: str) -> None:
         now = {name: _row(name, changes.get(name, name)) for name in documents}
@@ -170,7 +171,7 @@ def test_indexes_are_built_while_the_rest_is_encoded(
 
     monkeypatch.setattr(update, "build_vector_indexes", watched)
     documents = {name: _row(name) for name in "abcdefghij"}
-    source = update.Source("documentation", "local", "repo")
+    source = Scope(tenant="local", repo="repo")
 
     def split(name: str) -> list[object]:
         return [_chunk(name, documents[name])]

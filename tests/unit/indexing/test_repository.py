@@ -6,13 +6,14 @@ from typing import Any
 import psycopg
 import pytest
 
-from course_lib.errors import InputError
 from course_lib.indexing.repository import (
     RepositoryReport,
     ingest_repository,
     partition_of,
 )
+from course_lib.loader.github import DownloadOptions, Selection
 from course_lib.loader.github.errors import GitHubError
+from course_lib.records import Scope
 from course_lib.retriever import search
 from course_lib.teaching.github_server import GitHubServer, Repository, faults
 
@@ -39,10 +40,22 @@ def dest(tmp_path: Path) -> Path:
 
 
 def run(
-    conn: psycopg.Connection, client: Any, dest: Path, ref: str = "main", **options: Any
+    conn: psycopg.Connection,
+    client: Any,
+    dest: Path | None,
+    ref: str = "main",
+    *,
+    branch: str | None = None,
+    issues: bool = False,
 ) -> RepositoryReport:
-    chosen: dict[str, Any] = {"extensions": ALL, "max_wait": 5} | options
-    return ingest_repository("heron/platform", ref, conn=conn, embedder=client, dest=dest, **chosen)
+    return ingest_repository(
+        Selection("heron/platform", ref, ALL),
+        None if branch is None else Scope(repo="heron/platform", branch=branch),
+        conn=conn,
+        embedder=client,
+        download=DownloadOptions(dest=dest, max_wait=5),
+        issues=issues,
+    )
 
 
 def rows(conn: psycopg.Connection, columns: str, table: str = "document_chunks") -> list[Any]:
@@ -73,10 +86,9 @@ def test_versions_under_one_name_share_what_was_downloaded(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("COURSE_STATE", str(tmp_path))
-    options: dict[str, Any] = {"conn": conn, "embedder": client, "branch": "current"}
-    first = ingest_repository("heron/platform", "v1", ALL, max_wait=5, **options)
+    first = run(conn, client, None, "v1", branch="current")
     repository.commit(FILES | {"apps/a.yaml": b"kind: ConfigMap\nmetadata:\n  name: other\n"})
-    second = ingest_repository("heron/platform", "main", ALL, max_wait=5, **options)
+    second = run(conn, client, None, "main", branch="current")
     assert (first.fetched, first.reused) == (4, 0)
     assert (second.fetched, second.reused) == (1, 3)
 
@@ -142,12 +154,3 @@ def test_issues_that_cannot_be_had_leave_the_whole_index_as_it_was(
     with pytest.raises(GitHubError):
         run(conn, client, dest, issues=True)
     assert stored(conn) == before
-
-
-def test_wrong_settings_are_told_before_anything_is_asked(
-    conn: psycopg.Connection, client: Any, github: GitHubServer, repository: Repository, dest: Path
-) -> None:
-    for options in ({"chunk_size": 0}, {"tenant": "Not Kebab"}):
-        with pytest.raises(InputError):
-            run(conn, client, dest, **options)
-    assert github.seen == []

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from course_lib.errors import DatabaseError
-from course_lib.indexing import TenantReport, ingest_source_files
+from course_lib.indexing import IngestOptions, TenantReport, ingest_source_files
 from course_lib.indexing.embedding import encode_whole, windows
 from course_lib.loader import Registry
 from course_lib.loader.contract import FILE_INVALID, INVALID, PARSER_NOT_REGISTERED
@@ -38,9 +38,15 @@ def record(path: str = "a.yaml", content: str = "kind: Pod", **changes: Any) -> 
     }
 
 
-def send(files: Iterable[Any], conn: Any, client: Any, **options: Any) -> TenantReport:
-    tenant = options.pop("tenant", ACME)
-    return ingest_source_files(files, tenant, conn=conn, embedder=client, **options)
+def send(
+    files: Iterable[Any],
+    conn: Any,
+    client: Any,
+    *,
+    scope: Scope = ACME,
+    options: IngestOptions | None = None,
+) -> TenantReport:
+    return ingest_source_files(files, scope, options, conn=conn, embedder=client)
 
 
 def rows(conn: psycopg.Connection) -> list[tuple[Any, ...]]:
@@ -124,12 +130,13 @@ def test_a_parsers_new_version_indexes_its_files_anew(conn: Any, client: Any) ->
 
     registry = Registry()
     registry.register_parser(Whole())
+    options = IngestOptions(registry=registry)
     files = [{"sourcePath": "a.whole", "content": "x"}, {"sourcePath": "b.md", "content": "y"}]
-    send(files, conn, client, registry=registry)
-    send(files, conn, client, registry=registry)
+    send(files, conn, client, options=options)
+    send(files, conn, client, options=options)
     assert client.texts == ["x", "y"]
     registry.register_parser(type("Next", (Whole,), {"version": "1.1.0"}))
-    assert send(files, conn, client, registry=registry).report.updated == 1
+    assert send(files, conn, client, options=options).report.updated == 1
     assert client.texts == ["x", "y"]  # the same text, the same vector
     found = conn.execute("SELECT parser FROM documents ORDER BY 1").fetchall()
     assert found == [("markdown 1.0.0",), ("whole 1.1.0",)]
@@ -152,7 +159,7 @@ def test_visibility_is_the_repositorys_and_changes_without_encoding(conn: Any, c
 
     send([record()], conn, client)
     assert visible() == [("private",)] * 2
-    send([record("b.yaml")], conn, client, tenant=ACME.model_copy(update={"visibility": "public"}))
+    send([record("b.yaml")], conn, client, scope=ACME.within(visibility="public"))
     assert visible() == [("public",)] * 4
     send([record()], conn, client)
     assert visible() == [("private",)] * 4
@@ -169,7 +176,7 @@ def test_the_services_writer_ingests_for_its_tenant_alone(
     with connect(service_url("writer", url=url), autocommit=True) as writer:
         for tenant in (ACME, beta):
             done = send(
-                [record(), {"sourcePath": "b.md", "content": "y"}], writer, client, tenant=tenant
+                [record(), {"sourcePath": "b.md", "content": "y"}], writer, client, scope=tenant
             )
             assert (done.report.inserted, done.report.chunks) == (2, 2)
         send([record(content="new")], writer, client)

@@ -49,10 +49,11 @@ class Checkout:
         self, ref: str = "main", extensions: Any = (".yaml",), paths: Any = (), **options: Any
     ) -> Download:
         """Download by a clock that waits move and that takes no time."""
-        from course_lib.loader.github import download_github_code
+        from course_lib.loader.github import DownloadOptions, Selection, download_github_code
 
         given: dict[str, Any] = {"dest": self.dest, "max_wait": 300} | options
-        return download_github_code("heron/platform", ref, extensions, paths, **given)
+        selection = Selection("heron/platform", ref, extensions, paths)
+        return download_github_code(selection, DownloadOptions(**given))
 
     def there(self) -> dict[str, bytes]:
         """Return all files in the destination, but the download's own."""

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from course_lib.errors import InputError
-from course_lib.loader.github import download_github_code
+from course_lib.loader.github import DownloadOptions, Selection, download_github_code
 from course_lib.loader.github.errors import AnswerError, IncompleteDownloadError
 from course_lib.loader.github.tree import blob_sha
 from course_lib.teaching.github_server import (
@@ -59,7 +59,9 @@ def test_a_folder_of_another_repository_is_not_touched(
 ) -> None:
     checkout.download()
     with pytest.raises(InputError, match=r"holds heron/platform, not heron/other"):
-        download_github_code("heron/other", "main", [".yaml"], dest=checkout.dest)
+        download_github_code(
+            Selection("heron/other", "main", [".yaml"]), DownloadOptions(dest=checkout.dest)
+        )
     assert checkout.there() == checkout.yaml
 
 
@@ -100,7 +102,7 @@ def test_a_destination_of_its_own_for_each_repository_and_ref(
     monkeypatch.setenv("COURSE_STATE", str(tmp_path))
     repository.commit(checkout.files, branch="feature/x")
     folders = [
-        download_github_code("heron/platform", ref, [".yaml"]).folder
+        download_github_code(Selection("heron/platform", ref, [".yaml"])).folder
         for ref in ("main", "feature/x")
     ]
     assert folders == [

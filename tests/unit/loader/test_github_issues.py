@@ -13,6 +13,7 @@ from course_lib.loader.github.errors import NotFoundError
 from course_lib.loader.github.issue_records import issue_document, parse_issue
 from course_lib.loader.github.issues import (
     Comment,
+    DownloadOptions,
     Issue,
     IssueDownload,
     download_github_issues,
@@ -54,7 +55,9 @@ def repository(github: GitHubServer, clock: object) -> Repository:
 
 
 def download(since: Any = None, **options: Any) -> IssueDownload:
-    return download_github_issues("heron/platform", since, **{"max_wait": 5, **options})
+    return download_github_issues(
+        "heron/platform", since, DownloadOptions(**{"max_wait": 5, **options})
+    )
 
 
 def test_there_is_no_page_that_is_not_read(github: GitHubServer, repository: Repository) -> None:
@@ -224,4 +227,4 @@ def test_a_repository_that_is_not_there_is_no_repository_without_issues(
     repository: Repository,
 ) -> None:
     with pytest.raises(NotFoundError, match="there is no repository heron/nothing"):
-        download_github_issues("heron/nothing", max_wait=5)
+        download_github_issues("heron/nothing", options=DownloadOptions(max_wait=5))

@@ -13,7 +13,7 @@ from psycopg.rows import dict_row
 from course_lib.embedder import EmbeddingClient
 from course_lib.errors import DatabaseError, InputError
 from course_lib.indexing import ingest
-from course_lib.records import SearchResult
+from course_lib.records import Scope, SearchResult
 from course_lib.retriever import retrieve, search
 from course_lib.retriever.balance import (
     Weights,
@@ -56,7 +56,8 @@ def index(
             folder: Path = tmp_path_factory.mktemp(partition)
             for name, text in texts.items():
                 (folder / name).write_text(text, encoding="utf-8")
-            ingest(folder, conn=conn, embedder=embedder, partition=partition, repo=partition)
+            scope = Scope(repo=partition, partition=partition)
+            ingest(folder, scope, conn=conn, embedder=embedder)
         yield conn
 
 

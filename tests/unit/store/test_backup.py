@@ -9,8 +9,8 @@ import pytest
 
 from course_lib.errors import DatabaseError, SchemaMismatchError
 from course_lib.loader import write_jsonl
+from course_lib.records import Scope
 from course_lib.store import (
-    Source,
     SourceDocument,
     backup_lines,
     create_schema,
@@ -33,7 +33,8 @@ def fill(conn: psycopg.Connection) -> None:
     meta = {"branch": "main", "own": {"π": [1.5, None, "\u2028"]}}
     for tenant, count in (("acme", 30), ("beta", 2), ("odd", 1)):
         text = "quotes \" ' \\ \\n\n\t🐘 {} %s $1" if tenant == "odd" else "text"
-        source = Source("documentation" if tenant == "acme" else "my own", tenant, "docs", "main")
+        partition = "documentation" if tenant == "acme" else "my own"
+        source = Scope(tenant=tenant, repo="docs", branch="main", partition=partition)
         document = SourceDocument("a.md", text, "hash", "p 1.0.0", "", "the-model", "c0ffee")
         write_documents(conn, source, [document])
         scale = 10.0 ** random.integers(-20, 20)
@@ -42,7 +43,7 @@ def fill(conn: psycopg.Connection) -> None:
             make_chunk(f"{text} {number}", tenant_id=tenant, custom_meta=meta)
             for number in range(count)
         ]
-        write_chunks(conn, chunks, vectors, partition=source.partition)
+        write_chunks(conn, chunks, vectors, partition=partition)
     set_visibility(conn, "beta", "docs", "public")
 
 

@@ -8,11 +8,10 @@ import pytest
 from psycopg.rows import tuple_row
 
 from course_lib.errors import DatabaseError, InputError, SchemaMismatchError
-from course_lib.records import Chunk
+from course_lib.records import Chunk, Scope
 from course_lib.retriever import search
 from course_lib.settings import settings
 from course_lib.store import (
-    Source,
     SourceDocument,
     build_vector_indexes,
     connect,
@@ -76,7 +75,7 @@ def fill(conn: psycopg.Connection, text: str, dimension: int, count: int = 1) ->
     vectors = np.random.default_rng(7).normal(size=(count, dimension)).astype(np.float32)
     write_chunks(conn, chunks, vectors)
     row = SourceDocument("0.md", text, "hash", "test 1.0.0", "", f"model-{dimension}")
-    write_documents(conn, Source("documentation", "local", "docs"), [row])
+    write_documents(conn, Scope(tenant="local", repo="docs"), [row])
 
 
 def found(conn: psycopg.Connection, dimension: int, **options: str) -> list[str]:

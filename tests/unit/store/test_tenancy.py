@@ -10,10 +10,9 @@ from psycopg.errors import InsufficientPrivilege
 from psycopg_pool import ConnectionPool
 
 from course_lib.errors import InputError
-from course_lib.records import PARTITIONS, Chunk
+from course_lib.records import PARTITIONS, Chunk, Scope
 from course_lib.retriever import search
 from course_lib.store import (
-    Source,
     SourceDocument,
     as_tenant,
     backup_lines,
@@ -33,8 +32,8 @@ from course_lib.store.tenancy import LEAVES, PARENTS, set_visibility
 from course_lib.store.vectors import stored_vectors
 from course_lib.store.writer import delete_chunks
 
-OURS = Source("documentation", "ours", "repo")
-THEIRS = Source("documentation", "theirs", "repo")
+OURS = Scope(tenant="ours", repo="repo")
+THEIRS = Scope(tenant="theirs", repo="repo")
 VECTORS = np.eye(3, dtype=np.float32)
 
 
@@ -73,7 +72,7 @@ def owner(database: FreshDatabase) -> Iterator[psycopg.Connection]:
         conn.execute("DELETE FROM documents")
         for source in (OURS, THEIRS):
             write_documents(conn, source, [row()])
-            chunks = [chunk(source.tenant_id, f"{source.tenant_id} {n}") for n in range(3)]
+            chunks = [chunk(source.tenant, f"{source.tenant} {n}") for n in range(3)]
             write_chunks(conn, chunks, VECTORS)
         yield conn
 

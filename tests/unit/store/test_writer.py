@@ -12,9 +12,8 @@ import pytest
 from psycopg.rows import dict_row, namedtuple_row
 
 from course_lib.errors import DatabaseError, InputError
-from course_lib.records import Chunk
+from course_lib.records import Chunk, Scope
 from course_lib.store import (
-    Source,
     SourceDocument,
     WriteReport,
     connect,
@@ -258,8 +257,8 @@ def test_two_writers_of_one_document_leave_one_version_whole(
 
 
 def test_document_rows_are_read_back_updated_and_deleted(conn: psycopg.Connection) -> None:
-    source = Source("documentation", "local", "docs")
-    other = Source("documentation", "local", "docs", "main")
+    source = Scope(tenant="local", repo="docs")
+    other = Scope(tenant="local", repo="docs", branch="main")
 
     def row(text: str) -> SourceDocument:
         return SourceDocument("a.md", text, f"hash of {text}", "parser", "settings", "model")
@@ -280,7 +279,7 @@ def test_document_rows_are_read_back_updated_and_deleted(conn: psycopg.Connectio
 def test_who_removes_a_document_waits_for_who_writes_it_and_neither_for_ever(
     conn: psycopg.Connection, database: OwnSchema
 ) -> None:
-    source = Source("documentation", "local", "docs", "")
+    source = Scope(tenant="local", repo="docs", branch="")
     row = SourceDocument(
         name="a.md", content="new", content_hash="h", parser="p", settings="s", model="m"
     )
@@ -327,4 +326,4 @@ def test_chunks_are_written_whatever_rows_a_connection_gives(
 ) -> None:
     conn.row_factory = rows
     assert write_chunks(conn, [chunk()], [[1, 0, 0]]).inserted == 1
-    assert stored_documents(conn, Source("documentation", "local", "docs", "main")) == {}
+    assert stored_documents(conn, Scope(tenant="local", repo="docs", branch="main")) == {}
