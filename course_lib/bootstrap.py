@@ -116,7 +116,7 @@ def _install(root: Path) -> None:
 
     install_torch(root, steps, 3)
 
-    steps.begin(4, f"{len(pins)} packages of requirements.lock")
+    steps.begin(4, "the packages of requirements.lock")
     unisolated = ["install", "--no-deps", "--no-build-isolation"]
     steps.pip([*unisolated, "-r", str(lock)], packages=len(pins))
 

@@ -186,8 +186,9 @@ print(f"{none} of {len(pairs)} pairs share nothing: {none / len(pairs):.0%}")
 lab.show.histogram(overlaps, "What neighbours share (64 asked for)", "characters", limit=64)
 
 # %% [markdown]
-# Most pairs get nothing, and none gets 64. A piece that is longer than 64 does not fit; and what was cut out of a long paragraph
-# is never joined to the text around it.
+# Most pairs get nothing, and none gets 64. Only whole pieces can be shared, and a piece of more than 64 characters is too long
+# for it. And a long paragraph is split on its own: its first chunk shares nothing with the text before, nor its last with the
+# text after.
 #
 # The address is gone, too, and a citation needs one. Can it be looked up? Not if the text repeats itself, nor if the splitter
 # changed it, like those that count words and put single spaces between them.
@@ -404,10 +405,10 @@ for text in ("x" * 1_000, "ab" * 500):
     print([span.start for span in spans], looked_up, lossless(text, spans))
 
 # %% [markdown]
-# And a long text? Here are the documents again and again, up to a megabyte. The third way is the loop from above with a small
-# difference: it cuts the chunk off and keeps *the rest of the text*.
+# And a long text? Here are the documents again and again, up to a megabyte. `split_text` moves a start through the text. The
+# function below does the same work in another way: it cuts a chunk off and keeps *the rest of the text*.
 #
-# > **Predict.** Twice the text: how many times as many characters does each of the two loops copy?
+# > **Predict.** Twice the text: how many times as many characters does `split_text` copy, and how many does `keeps_the_rest`?
 
 # %%
 from time import perf_counter
@@ -430,7 +431,7 @@ def seconds(work, *arguments):
 books = ["\n\n".join(documents.values()) * times for times in (5, 10, 20, 30)]
 kept = [sum(len(span.text) for span in split_text(book)) for book in books]
 rests = [keeps_the_rest(book) for book in books]
-print(f"split_text copies {kept[2] / kept[1]:.1f} times as much, the other {rests[2] / rests[1]:.1f}")
+print(f"split_text copies {kept[2] / kept[1]:.1f} times as much, keeps_the_rest {rests[2] / rests[1]:.1f}")
 
 curves = {
     "split_text": [(len(book), seconds(split_text, book)) for book in books],

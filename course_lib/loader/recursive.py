@@ -73,9 +73,10 @@ def keep_crlf(text: str, offset: int) -> int:
 def next_start(text: str, end: int, chunk_overlap: int, *, snap_to_words: bool = False) -> int:
     r"""Return where the chunk after the one that ends at `end` begins.
 
-    That is `chunk_overlap` characters before `end`; one fewer where it would cut a CRLF pair, but
-    never after `end`. With `snap_to_words` it moves on to the first start of a word in the
-    overlap, if there is one: a word starts where white space is followed by something else.
+    That is `chunk_overlap` characters before `end`. Where this would cut a CRLF pair, it is one
+    character later, but never later than `end`. With `snap_to_words`, it is the first place in the
+    overlap at which a word starts, and that may be where the overlap begins; where no word starts,
+    it stays as it is. A word starts where white space is followed by something else.
 
     Examples
     --------
@@ -110,8 +111,8 @@ def split_text(
     chunk_size
         Most characters in a span.
     chunk_overlap
-        Characters that neighbouring spans share; one fewer where the overlap would begin inside a
-        CRLF pair.
+        Characters that neighbouring spans share, or one fewer, so that the overlap does not begin
+        inside a CRLF pair.
     separators
         From the strongest boundary to the weakest. Where none lies in reach, the cut is at the
         size, with or without ``""`` in the list.
@@ -133,9 +134,8 @@ def split_text(
 
     Notes
     -----
-    No CRLF pair is cut where ``chunk_size - chunk_overlap >= 3``. The time is linear in the text:
-    each cut looks at no more than one window, and a window can be cut again only at a weaker
-    separator than before.
+    No CRLF pair is cut where ``chunk_size - chunk_overlap >= 3``. Twice the text takes twice the
+    time: for each chunk, `find_cut` looks at one window, at most once for each separator.
 
     Examples
     --------

@@ -106,6 +106,9 @@ def check_next_start(call: Probe) -> None:
         10, because="'brown' is the first word that begins within the overlap"
     )
     call("ab cd ef", 6, 3, snap_to_words=True).gives(3, because="a word begins right there")
+    call("one two three four", 14, 10, snap_to_words=True).gives(
+        4, because="the overlap begins with the word 'two', so no word is left out"
+    )
     call("one\ntwo three", 8, 6, snap_to_words=True).gives(
         4, because="a line end separates words as a space does"
     )

@@ -137,7 +137,7 @@ CLAIMS = (
     Claim(
         "twice the text, about four times the work",
         "def keeps_the_rest(",
-        holds=lambda shown: 3.5 < numbers(shown, "the other")[0] < 4.5,
+        holds=lambda shown: 3.5 < numbers(shown, "keeps_the_rest")[0] < 4.5,
     ),
     Claim(
         "split_text copies each chunk once, and works in linear time",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import re
+import symtable
 import sys
 from collections.abc import Iterable
 from typing import Any
@@ -98,9 +99,17 @@ class _Watch:
                 self._stale.discard(name)
             elif cell is not None and cell == self._cells.get(name):
                 # An import that is run again gives the same object, and is no fault.
-                speaks_of_it = re.search(rf"\b{re.escape(name)}\b", result.info.raw_cell)
-                if not (result.success and speaks_of_it):
+                if not (result.success and self._defines(result.info.raw_cell, name)):
                     self._stale.add(name)
+
+    def _defines(self, cell: str, name: str) -> bool:
+        body = re.sub(r"\A\s*%%.*\n", "", cell)  # under %%time and the like it is still Python
+        try:
+            table = symtable.symtable(self._shell.transform_cell(body), "<cell>", "exec")
+            symbol = table.lookup(name)
+        except (SyntaxError, KeyError):
+            return False
+        return symbol.is_assigned() or symbol.is_imported()
 
 
 _watch: _Watch | None = None

@@ -179,6 +179,14 @@ def gives_up_the_overlap_without_a_word(text, end, chunk_overlap, *, snap_to_wor
     return start
 
 
+def leaves_out_the_word_at_the_start(text, end, chunk_overlap, *, snap_to_words=False):
+    begin = next_start(text, end, chunk_overlap)
+    for at in range(begin + 1, end) if snap_to_words else ():
+        if text[at - 1].isspace() and not text[at].isspace():
+            return at
+    return begin
+
+
 def begins_after_the_end(text, end, chunk_overlap, *, snap_to_words=False):
     if snap_to_words:
         return next_start(text, end, chunk_overlap, snap_to_words=True)
@@ -514,6 +522,7 @@ MUTANTS = {
     "1.2": {
         has_no_overlap: "next_start('abcdefghij', 8, 3)",
         splits_crlf: "next_start('ab\\r\\ncdef', 6, 3)",
+        leaves_out_the_word_at_the_start: "so no word is left out",
         begins_after_the_end: "the line feed would be in no chunk",
         never_snaps: "next_start('the quick brown fox', 16, 8, snap_to_words=True)",
         always_snaps: "next_start('the quick brown fox', 16, 8)",

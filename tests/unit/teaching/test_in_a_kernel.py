@@ -212,12 +212,14 @@ FAILING = [
     "def find_cut(*args, at=nowhere):\n    return 0",
     "deff find_cut(*args):\n    return 0",
     "def find_cut2(*args):\n    return 0",
+    "def my_find_cut(*args):\n    'As find_cut.'\n    return find_cut(*args)",
     "%%time\ndef find_cut(*args, at=nowhere): return 0",
 ]
 RIGHT = [
     "from functools import wraps\nfind_cut = wraps(print)(lambda *args: recursive.find_cut(*args))",
     "if True:\n    def find_cut(*args): return recursive.find_cut(*args)",
     "%%capture\nfind_cut = lambda *args: recursive.find_cut(*args)",
+    "%%capture\nfind_cut = globals().setdefault('kept', lambda *args: recursive.find_cut(*args))",
 ]
 
 
@@ -232,6 +234,7 @@ def test_a_check_refuses_an_answer_that_is_older_than_its_cell(front: Front, cha
 @pytest.mark.parametrize("answer", RIGHT)
 def test_a_right_answer_counts_however_it_is_defined(front: Front, answer: str) -> None:
     front.run("answer", CELLS["stub"])
+    front.run("answer", answer)
     front.run("answer", answer)
     front.run("scratch", "'''\ndef find_cut(old): ...\n'''")
     assert front.check() == "✓ 1.1 passed (3 points)\n"
