@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from course_lib.settings import settings
+from course_lib.settings import CHUNK_OVERLAP, CHUNK_SIZE, settings
 
 if TYPE_CHECKING:
     import psycopg
@@ -36,14 +36,14 @@ ChunkSize = Annotated[
     typer.Option(
         help="Characters in a chunk of a document or of code, at most; manifests have a size of "
         "their own, 700.",
-        show_default="RAG_CHUNK_SIZE, 512",
+        show_default=f"RAG_CHUNK_SIZE, {CHUNK_SIZE}",
     ),
 ]
 ChunkOverlap = Annotated[
     int | None,
     typer.Option(
         help="Characters that neighbouring chunks of a document share, or of a long piece of code.",
-        show_default="RAG_CHUNK_OVERLAP, 64",
+        show_default=f"RAG_CHUNK_OVERLAP, {CHUNK_OVERLAP}",
     ),
 ]
 BatchSize = Annotated[int, typer.Option(min=1, help="Chunks that go through the model at once.")]

@@ -101,8 +101,8 @@ def chunk_documents(
     chunks: dsl.Output[dsl.Dataset],
     rows: dsl.Output[dsl.Dataset],
     shard: str,
-    chunk_size: int = 512,
-    chunk_overlap: int = 64,
+    chunk_size: int,
+    chunk_overlap: int,
 ) -> None:
     """Split the documents of one shard: parsed-chunk-v1 records, and what they belong to."""
     from course_lib.pipeline.splitting import split_shard
@@ -118,8 +118,8 @@ def chunk_code(
     chunks: dsl.Output[dsl.Dataset],
     rows: dsl.Output[dsl.Dataset],
     shard: str,
-    chunk_size: int = 512,
-    chunk_overlap: int = 64,
+    chunk_size: int,
+    chunk_overlap: int,
 ) -> None:
     """Split the files of one shard, each by its kind, into records that cite their commit."""
     from course_lib.pipeline.splitting import split_shard
