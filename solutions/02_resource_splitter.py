@@ -243,7 +243,9 @@ print(f"unsure about {len(unsure)} of {len(read)} documents; wrong about the oth
 
 # %% [markdown]
 # `split_resources`, with which `course split` and `course ingest` begin, calls your two functions, and a parser for the few
-# documents without a usual head. It also takes a `List` apart. And where the parser refuses? Then your function is asked again:
+# documents without a usual head. What is around them in `kubernetes.py` is not built here: rare line ends (`usual_breaks`), the items
+# of a `List` (`_resources_of`) and the branches of a template (`_branches`). And where the parser refuses? Then your function is
+# asked again:
 #
 # > **Predict.** `odd/broken.yaml` holds four documents, one with the scars of a merge. How many identities do you get?
 
@@ -602,8 +604,8 @@ lab.score(recall_at_5=own.recall, mrr=own.mrr, note=note)
 # %% [markdown]
 # Good cuts alone make it *worse*: the smaller the piece, the less it says about itself. It is the header that turns this around.
 #
-# `course split` is made of the same four functions: its `chunk_resources` has the loop that you saw in `cut_document`. It also opens
-# Lists, asks a parser about flow style, cuts a line that is too long, and leaves out the schema and its questions. And it joins
+# `course split` is made of the same four functions: the class `_Cutter` in `resource_chunks.py` has the loop that you saw in
+# `cut_document`. It also opens Lists, asks a parser about flow style, cuts a line that is too long, and leaves out the schema and its questions. And it joins
 # small neighbours into one piece, where no block ends between them: fewer pieces are encoded in less time. (Labs 00 and 01 search the
 # Markdown documents, with other questions: their rows cannot be compared with this one.)
 #

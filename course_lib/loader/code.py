@@ -226,13 +226,18 @@ class _Unit(NamedTuple):
 
 
 class _Splitter:
-    """Makes the spans of one text; `_starts` holds the offsets of its lines."""
+    """Makes the spans of one text; `_starts` holds the offsets of its lines.
+
+    `_places` remembers nodes with their siblings, and which of these they are: to ask a node for
+    the one before it takes as long as it has siblings.
+    """
 
     def __init__(self, text: str, language: str, size: int, overlap: int) -> None:
         self._text = text
         self._language = LANGUAGES[language]
         self._size, self._overlap = size, overlap
         self._starts = [0, *(match.end() for match in re.finditer("\n", text)), len(text)]
+        self._places: dict[int, tuple[list[Node], int]] = {}
 
     def units(self, root: Node | None) -> list[_Unit]:
         """Return a file's imports, its definitions, and what is between them."""
@@ -325,13 +330,25 @@ class _Splitter:
     def _with_comments(self, node: Node) -> int:
         """Return the first of the comment lines directly above a node, or the node's own line."""
         first = node.start_point.row
-        above = node.prev_named_sibling or (node.parent and node.parent.prev_named_sibling)
-        while above is not None and above.type == "comment" and above.end_point.row == first - 1:
+        for above in self._siblings_before(node):
             row, column = above.start_point
+            if above.type != "comment" or above.end_point.row != first - 1:
+                break
             if self._text[self._starts[row] : self._starts[row] + column].strip():
                 break  # it is on the line of a statement
-            first, above = row, above.prev_named_sibling
+            first = row
         return first
+
+    def _siblings_before(self, node: Node) -> Iterator[Node]:
+        """Yield what stands before a node, the nearest first; or else before what it is in."""
+        if node.id not in self._places and node.parent:
+            siblings = node.parent.named_children
+            self._places |= {one.id: (siblings, place) for place, one in enumerate(siblings)}
+        siblings, place = self._places.get(node.id, ([], 0))
+        if place:
+            yield from (siblings[at] for at in range(place - 1, -1, -1))
+        elif node.parent and node.parent.parent:
+            yield from self._siblings_before(node.parent)
 
     def _signature(self, unit: _Unit) -> str:
         """Return the lines that introduce a unit: all those before its body."""
@@ -343,7 +360,10 @@ class _Splitter:
                 before = (
                     child for child in definition.children if child.end_byte <= body.start_byte
                 )
-                last = max(child.end_point.row for child in before if child.type != "comment")
+                last = max(
+                    (child.end_point.row for child in before if child.type != "comment"),
+                    default=first,  # a shell function whose text is handed to it from below
+                )
         lines = self._text[self._starts[first] : self._starts[last + 1]].rstrip()
         return lines + "\n"
 

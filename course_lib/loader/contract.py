@@ -11,6 +11,7 @@ import hashlib
 import json
 import math
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -392,8 +393,8 @@ def _server_fields(chunk: Chunk) -> Iterator[Problem]:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     record = dict(pairs)
     if len(record) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        counts = Counter(name for name, _ in pairs)
+        twice = next(name for name, count in counts.items() if count > 1)
         raise ValueError(f"has the key {twice!r} twice")
     return record
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
 
 from course_lib.loader.resource_identity import Identity, read_identity, read_key, usual_head
 from course_lib.loader.yaml_nodes import Node, parse_nodes
@@ -35,8 +37,12 @@ class ResourceSpan:
     body: int
 
 
-_Found = tuple[Identity, int, int]
-"""Who a resource is, its start and its body; it ends where the next one starts."""
+class _Found(NamedTuple):
+    """Who a resource is, its start and its body; it ends where the next one starts."""
+
+    identity: Identity
+    start: int
+    body: int
 
 
 def split_stream(text: str) -> list[Span]:
@@ -73,8 +79,9 @@ def split_stream(text: str) -> list[Span]:
 def usual_breaks(text: str) -> str:
     r"""Return a text of the same length whose lines and documents end in the usual way.
 
-    YAML also ends lines with a carriage return alone, NEL, LS and PS, and documents with ``...``.
-    It has directives, too (``%YAML``, ``%TAG``). Line feeds, ``---`` and comments take their place.
+    YAML also ends lines with a carriage return alone and with three characters that hardly anybody
+    uses (U+0085, U+2028, U+2029), and documents with ``...``. It has directives, too (``%YAML``,
+    ``%TAG``). Line feeds, ``---`` and comments take their place, so that offsets stay true.
 
     Examples
     --------
@@ -110,14 +117,16 @@ def split_resources(text: str) -> list[ResourceSpan]:
     [('one', 0, 30), ('two', 34, 70)]
     """
     usual = usual_breaks(text.removeprefix("\ufeff"))
-    mark = len(text) - len(usual)
+    shift = len(text) - len(usual)  # 1 where the file begins with a byte order mark, else 0
     spans: list[ResourceSpan] = []
     for document in split_stream(usual):
-        first, end = _without_blank_lines(usual, document)
-        found = _resources_in(usual[first:end])
-        starts = [first, *(first + start for _, start, _ in found[1:]), end]
-        for (identity, _, body), start, stop in zip(found, starts, starts[1:], strict=False):
-            spans.append(ResourceSpan(identity, mark + start, mark + stop, mark + first + body))
+        begin, end = _without_blank_lines(usual, document)
+        found = _resources_in(usual[begin:end])
+        begin, end = begin + shift, end + shift
+        # What stands above the first resource belongs to it.
+        starts = [begin, *(begin + one.start for one in found[1:]), end]
+        for one, (start, stop) in zip(found, pairwise(starts), strict=True):
+            spans.append(ResourceSpan(one.identity, start, stop, begin + one.body))
     return spans
 
 
@@ -136,14 +145,15 @@ def _resources_in(document: str) -> list[_Found]:
     head = usual_head(document)
     if head is not None:
         identity = read_identity(head)
+        # An empty value may go on in the next line, which only the parser sees.
         if identity.kind != "List" and "" not in identity:
-            return [(identity, 0, 0)]
+            return [_Found(identity, 0, 0)]
     try:
         root = parse_nodes(document)
         if root is not None:
-            return _items(root, document) or [(_identity(root, document), 0, 0)]
+            return _resources_of(root, document) or [_Found(_identity(root, document), 0, 0)]
     except ValueError:
-        pass
+        pass  # it is no YAML, or a template
     return _branches(document)
 
 
@@ -158,11 +168,14 @@ def _identity(root: Node, text: str) -> Identity:
     return Identity(*(node.value if node and node.kind == "scalar" else None for node in nodes))
 
 
-def _items(root: Node, source: str) -> list[_Found]:
-    """Return the items of a List, Lists in Lists opened; none where an item is an alias."""
+def _resources_of(root: Node, source: str) -> list[_Found]:
+    """Return a parsed resource, or the items of a List; none where an item is an alias.
+
+    Lists in Lists are opened. An item begins with the comments above it.
+    """
     found: list[_Found] = []
     waiting = [root]
-    last = -1
+    last, end = -1, 0
     while waiting:
         node = waiting.pop()
         if node.start <= last:
@@ -173,10 +186,31 @@ def _items(root: Node, source: str) -> list[_Found]:
         if items is not None and items.kind == "sequence" and items.children:
             waiting += reversed(items.children)
             continue
-        line = source.rfind("\n", 0, node.start) + 1
-        start = line if set(source[line : node.start]) <= set(" -") else node.start
-        found.append((identity, start, node.start))
+        start = source.rfind("\n", 0, node.start) + 1
+        if source[start : node.start].strip(" -"):
+            start = node.start  # in flow style, another item stands on the same line
+        elif found:
+            start = _with_comments(source, start, end)
+        end = _end_of(node)
+        found.append(_Found(identity, start, node.start))
     return found
+
+
+def _end_of(node: Node) -> int:
+    """Return where the last scalar in a node ends; what follows are comments."""
+    while node.children:
+        node = node.children[-1]
+    return node.end
+
+
+def _with_comments(source: str, start: int, floor: int) -> int:
+    """Return where the comment lines directly above an offset begin; never before `floor`."""
+    while start > floor:
+        above = source.rfind("\n", 0, start - 1) + 1
+        if above < floor or not source[above:start].lstrip().startswith("#"):
+            break
+        start = above
+    return start
 
 
 def _branches(document: str) -> list[_Found]:
@@ -189,20 +223,24 @@ def _branches(document: str) -> list[_Found]:
     lines = document.split("\n")
     keys = filter(None, map(read_key, lines))
     column = min((key.column for key in keys), default=0)
-    starts, seen, at, above = [0], set[str](), 0, 0
+    who = {"apiVersion", "kind"}
+    starts = [0]
+    seen: set[str] = set()  # the keys of the present resource so far
+    at = above = 0  # where the line begins, and the comments above it
     for line in lines:
         key = read_key(line[column:])
         if key and key.column == 0:
-            again = key.name in ("apiVersion", "kind") and "kind" in seen
-            if again and seen - {"apiVersion", "kind"}:
+            if key.name in who & seen and seen - who:
                 starts.append(above)
                 seen = set()
             seen.add(key.name)
         at += len(line) + 1
-        above = above if line.lstrip().startswith(("#", "{{")) else at
+        if not line.lstrip().startswith(("#", "{{")):
+            above = at
     found: list[_Found] = []
     for start, end in zip(starts, [*starts[1:], len(document)], strict=True):
         own = "\n".join(line[column:] for line in document[start:end].split("\n"))
+        # The end of a quoted value may be on another line.
         values = (value and value.lstrip("\"'") for value in read_identity(own))
-        found.append((Identity(*values), start, start))
+        found.append(_Found(Identity(*values), start, start))
     return found

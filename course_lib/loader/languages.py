@@ -75,7 +75,7 @@ LANGUAGES: dict[str, Language] = {
     ),
     "go": Language(
         extensions=(".go",),
-        starts=r"^(?:func(?: \([^)]*\))?|type|var|const) (?P<name>\w*)",
+        starts=r"^(?:func(?: \([^)\n]*\))?|type|var|const) (?P<name>\w*)",
         grammar="tree_sitter_go",
         definitions={
             "const_declaration": "block",

@@ -10,6 +10,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from pydantic import JsonValue
 
@@ -17,6 +18,12 @@ from course_lib.records import Chunk, Document, Scope
 
 UNSAID = (None, "")
 """What stands for nothing in a piece's `meta`."""
+
+
+LONGEST_NAME = 250
+"""Most characters of a record's name, its class and its base classes."""
+
+T = TypeVar("T", str, str | None)
 
 
 @dataclass(frozen=True)
@@ -92,11 +99,11 @@ def make_chunks(
             parser_id=parser_id,
             parser_version=parser_version,
             kind=piece.kind,
-            name=piece.name,
+            name=_shortened(piece.name),
             line_start=bisect_right(lines, piece.start),
             line_end=bisect_right(lines, piece.end - 1),
-            class_name=piece.class_name,
-            extends=piece.extends,
+            class_name=_shortened(piece.class_name),
+            extends=_shortened(piece.extends),
             custom_meta={
                 **{
                     name: value for name, value in piece.meta.items() if value not in (None, "", {})
@@ -110,3 +117,16 @@ def make_chunks(
         )
         for index, piece in enumerate(pieces)
     ]
+
+
+def _shortened(name: T) -> T:
+    """Return a name that a person could read: each record of a file repeats it.
+
+    Examples
+    --------
+    >>> _shortened("mill"), len(_shortened("x" * 9000))
+    ('mill', 250)
+    """
+    if name is None or len(name) <= LONGEST_NAME:
+        return name
+    return name[: LONGEST_NAME - 1].rstrip() + "…"

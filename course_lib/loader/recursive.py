@@ -2,7 +2,7 @@
 
 It works on offsets: `str.rfind` looks backwards in a window for the strongest boundary, and nothing
 is copied until a span is cut out. Every character of the text lies in some span, and neighbouring
-spans share exactly the overlap that was asked for.
+spans share the overlap that was asked for, or a little less: see `next_start`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ def find_cut(
     floor
         Only cuts after this offset count, or the next chunk would not get ahead of this one.
     separators
-        From the strongest boundary to the weakest; an empty string cuts at the limit.
+        From the strongest boundary to the weakest; an empty string lies everywhere, so that it
+        cuts at the limit, or at the end of the text.
 
     Returns
     -------
@@ -52,6 +53,7 @@ def find_cut(
     """
     for separator in separators:
         width = len(separator)
+        # The end of what is found, at + width, has to come after the floor.
         at = text.rfind(separator, max(start, floor + 1 - width), limit)
         if at >= 0:
             return at + width
@@ -134,7 +136,7 @@ def split_text(
 
     Notes
     -----
-    No CRLF pair is cut where ``chunk_size - chunk_overlap >= 3``. Twice the text takes twice the
+    No CRLF pair is cut where ``chunk_size - chunk_overlap >= 2``. Twice the text takes twice the
     time: for each chunk, `find_cut` looks at one window, at most once for each separator.
 
     Examples
@@ -150,7 +152,10 @@ def split_text(
         limit, floor = start + chunk_size, start + chunk_overlap
         end = find_cut(text, start, limit, floor, separators)
         if keep_crlf(text, end) > end:
-            end = end + 1 if end < limit else max(end - 1, floor + 1)
+            if end < limit:
+                end += 1
+            else:
+                end = max(end - 1, floor + 1)
         spans.append(Span(start, end, text[start:end]))
         start = next_start(text, end, chunk_overlap, snap_to_words=snap_to_words)
     if text:

@@ -332,13 +332,13 @@ class Registry:
         registered = self.parser_for(file, parser_id)
         parser = registered.parser
         if isinstance(parser, BuiltIn):
-            return parser.sized(chunk_size, chunk_overlap).parse_file(file, scope)
+            parser = parser.sized(chunk_size, chunk_overlap)
         try:
             chunks = list(parser.parse_file(file, scope))
         except FileRejectedError:
             raise
         except Exception as error:
-            # Whatever is wrong with somebody's parser, the other files go on.
+            # Whatever is wrong with a parser, the other files go on.
             raise FileRejectedError(
                 PARSER_FAILED,
                 "parserId",
@@ -439,7 +439,7 @@ def _checked(chunk: object, place: int, parser_id: str, file: Document) -> Chunk
         INVALID,
         where,
         f"what the parser {parser_id} gave for {file.name}: {where} {problem}",
-        hint="Mend the parser; the other files are not affected.",
+        hint="Mend the parser, or the file; the other files are not affected.",
     )
 
 

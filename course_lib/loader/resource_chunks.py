@@ -7,6 +7,7 @@ with a header that says whose it is and where inside the resource it is.
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -18,6 +19,8 @@ from course_lib.loader.yaml_lines import Line, lines_of, next_cut, shared_path
 
 MIN_CHARS = 100
 _LONGEST_PATH = 120
+_SOME_TEXT = "a " * 40
+"""What has to fit beside a header, or a piece would be no more than a few letters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +36,8 @@ class ResourcePiece:
     start, end
         Where the piece is in the source: ``text == header + source[start:end]``.
     path
-        Where inside the resource: ``spec.template.spec.containers[0]``; "" for all of it.
+        Where inside the resource: ``spec.template.spec.containers[0]``; "" for all of it, and for
+        a piece whose lines have no path in common.
     resource
         The resource that it is a piece of.
     """
@@ -47,7 +51,7 @@ class ResourcePiece:
 
 
 def make_header(resource: Identity, source_path: str = "", where: str = "") -> str:
-    r"""Return the two lines that say whose piece it is.
+    r"""Return the lines that say whose piece it is: two, where the resource and the file are known.
 
     What a resource does not have (a name, a namespace) is left out, and a line of nothing as well.
 
@@ -63,7 +67,8 @@ def make_header(resource: Identity, source_path: str = "", where: str = "") -> s
         who += f"{' ' if who else ''}in namespace {resource.namespace}"
     at = f"{source_path}{' ' if source_path else ''}at {where}" if where else source_path
     # A name may hold line breaks (a block scalar); a header's line may not.
-    return "".join(f"# {' '.join(line.split())}\n" for line in (who, at) if line)
+    lines = (" ".join(line.split()) for line in (who, at))
+    return "".join(f"# {line}\n" for line in lines if line)
 
 
 def chunk_resources(
@@ -76,8 +81,9 @@ def chunk_resources(
 ) -> list[ResourcePiece]:
     r"""Cut the resources of a YAML stream into pieces under headers.
 
-    A resource that fits is one piece. A larger one is cut at line boundaries along its indentation:
-    a list item, or a key with its block, stays in one piece where it fits one.
+    A resource that fits is one piece (but see `full_schemas`). A larger one is cut at line
+    boundaries along its indentation: a list item, or a key with its block, stays in one piece where
+    it fits one. A line that is too long for a piece is cut as a text is.
 
     Parameters
     ----------
@@ -97,8 +103,8 @@ def chunk_resources(
     Returns
     -------
     list of ResourcePiece
-        In order. Without `full_schemas` the schemas are missing, otherwise every line of every
-        resource is in exactly one piece.
+        In order. Without `full_schemas` most lines of schemas are missing; otherwise every
+        character of every resource is in exactly one piece, but for pieces that are blank.
 
     Raises
     ------
@@ -140,7 +146,9 @@ class _Cutter:
             return
         lines = lines_of(self.text, self.resource.body, self.resource.end)
         lines[0] = lines[0]._replace(start=self.resource.start)
-        for run in without_schemas(lines) if has_schemas and not full_schemas else [lines]:
+        # Lines that follow one another: a schema that is left out stands between two runs.
+        runs = without_schemas(lines) if has_schemas and not full_schemas else [lines]
+        for run in runs:
             yield from self._cut(run)
 
     def _cut(self, lines: Sequence[Line]) -> Iterator[ResourcePiece]:
@@ -156,7 +164,10 @@ class _Cutter:
                 if not self._fits(longer):
                     break
                 piece, after = longer, further
-            yield from [piece] if self._fits(piece) else self._cut_text(piece)
+            if self._fits(piece):
+                yield piece
+            else:
+                yield from self._cut_text(piece)
             at = after
 
     def _end(self, lines: Sequence[Line], at: int) -> int:
@@ -194,7 +205,10 @@ class _Cutter:
         header = make_header(identity, self.source_path, path)
         if len(header) > most:
             header = make_header(identity, posixpath.basename(self.source_path), path)
-        return header if len(header) <= most else header[: most - 1] + "\n"
+        header = header if len(header) <= most else header[: most - 1] + "\n"
+        while self.fits_also and not self.fits_also(header + _SOME_TEXT):
+            header = header[: len(header) * 3 // 4] + "\n"
+        return header
 
     def _piece_of(self, lines: Sequence[Line], at: int, after: int) -> ResourcePiece:
         return self._piece(lines[at].start, lines[after].start, shared_path(lines[at:after]))
@@ -220,5 +234,5 @@ def _end_of_path(where: str) -> str:
     if len(where) <= _LONGEST_PATH:
         return where
     end = where[-_LONGEST_PATH:]
-    first = min((at for at in map(end.find, ".[") if at >= 0), default=0)
-    return f"…{end[first:]}"
+    label = re.search(r"[.[]", end)  # where the first whole label begins
+    return f"…{end[label.start() :] if label else end}"

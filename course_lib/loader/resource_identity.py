@@ -35,8 +35,8 @@ def read_key(line: str) -> Key | None:
     """Return the key that a line opens, or None where it opens none (an item, a comment, text).
 
     The value comes without its quotes and without a comment after it; it is empty where the line
-    ends with the colon. A quoted value that goes on in the next line, or holds quotes or escapes of
-    its own, stays as it is written.
+    ends with the colon. A quoted value that goes on in the next line, or holds its own quotes or
+    escapes, keeps its quotes.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def read_identity(document: str) -> Identity:
     own: dict[str, str] = {}
     children: dict[str, str] = {}
     inside, column = "", 0
-    for line in document.splitlines():
+    for line in document.split("\n"):
         key = read_key(line)
         if key is None:
             continue
@@ -106,9 +106,11 @@ def usual_head(document: str) -> str | None:
 
     The head ends with the last of the blocks `kind`, `apiVersion` and `metadata` in column 0: what
     comes after it cannot matter. It is usual where each of its lines is blank, a comment, or a key
-    with a simple value that ends on its line, and where no key comes twice. So it has no flow
+    with a simple value that ends on its line, and where no key comes twice in
+    one column. So it has no flow
     style, anchors, tags or templates, and no scalar that takes several lines, in which something
     could look like a key. The rest of the document has only keys and list items in column 0.
+    Where this is too careful, the parser is asked, and nothing is lost but time.
 
     Examples
     --------
@@ -123,7 +125,10 @@ def usual_head(document: str) -> str | None:
     if not outer or not all(key or item for key, item in zip(keys, items, strict=True)):
         return None
     last = max((i for i, key in enumerate(keys) if key and key.name in _HEAD_KEYS), default=-1)
-    head = document[: [*(line.start() for line in outer), len(document)][last + 1]]
+    starts = [*(line.start() for line in outer), len(document)]
+    head = document[: starts[last + 1]]
     lines = [line for line in head.split("\n") if not re.match(r"\s*(#|$)", line)]
     usual = [key for key in map(read_key, lines) if key and _USUAL_VALUE.fullmatch(key.value)]
-    return head if len({key[:2] for key in usual}) == len(lines) else None
+    places = {(key.column, key.name) for key in usual}
+    # Fewer places than lines: some line is not usual, or a key comes twice.
+    return head if len(places) == len(lines) else None

@@ -18,7 +18,7 @@ _DASH = re.compile(r"-(?:\s+|$)")
 _BLOCK_SCALAR = re.compile(r"(?:[&!]\S*\s+)*[|>][-+0-9]*\s*(?:#.*)?")
 _OPEN_STRING = re.compile(r"""(?!"(?:[^"\\]|\\.)*"|'(?:[^']|'')*')["'].*""")
 _SIMPLE_NAME = re.compile(r"[\w$-]+", re.ASCII)
-_MOST_LEVELS = 80
+_MOST_LEVELS, _LONGEST_KEY = 80, 100
 
 
 class Line(NamedTuple):
@@ -74,6 +74,7 @@ def lines_of(text: str, start: int, end: int) -> list[Line]:
     scalar = 1_000_000  # lines indented more than this are the text of a scalar
     comment = -1  # where the comments above the next line begin
     after = text.rfind("\n", 0, start) + 1
+    # An item of a List begins after its dash: blanks in its place leave the columns true.
     for line in (" " * (start - after) + text[start:end]).split("\n"):
         at, after = after, after + len(line) + 1
         bare = line.lstrip()
@@ -107,7 +108,9 @@ def _labels(bare: str, column: int) -> tuple[list[tuple[int, str]], int, str]:
         bare = bare[dash.end() :]
     key = read_key(bare)
     if key is None:
-        return labels, max(column - 1, 0), bare.rstrip()
+        # The text of `- |` is indented more than the dash, whose depth is twice its column and one.
+        owner = labels[-1][0] // 2 if labels else max(column - 1, 0)
+        return labels, owner, bare.rstrip()
     return [*labels, (2 * column, key.name)], column, key.value
 
 
@@ -118,6 +121,8 @@ def _open(blocks: list[_Block], depth: int, name: str) -> None:
     if len(blocks) > _MOST_LEVELS:
         return
     above = blocks[-1]
+    if len(name) > _LONGEST_KEY:
+        name = name[: _LONGEST_KEY - 1] + "…"
     if name:
         label = f".{name}" if _SIMPLE_NAME.fullmatch(name) else f'["{name}"]'
     else:
@@ -133,9 +138,13 @@ def shared_path(lines: Iterable[Line]) -> str:
     --------
     >>> shared_path([Line(0, 5, True, "spec.list[0].a"), Line(9, 8, False, "spec.list[0].bc")])
     'spec.list[0]'
+    >>> shared_path([Line(0, 2, True, 'data["a.b"]'), Line(9, 2, False, 'data["a.c"]')])
+    'data'
     """
     paths = [line.path for line in lines]
     common = commonprefix(paths)
+    if common.count('["') > common.count('"]'):  # it ends within a quoted key
+        return common[: common.rfind('["')]
     if all(path[len(common) : len(common) + 1] in ("", ".", "[") for path in paths):
         return common
     return common[: max(common.rfind("."), common.rfind("["), 0)]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -16,12 +17,15 @@ from typing import IO, Any, cast
 
 import httpx
 
-from course_lib.loader.github.errors import AnswerError
+from course_lib.loader.github.errors import AnswerError, TooLongError
 from course_lib.loader.github.names import shown
 from course_lib.loader.github.waiting import Wait, wait_after
 
 JSON = "application/vnd.github+json"
 RAW = "application/vnd.github.raw+json"
+
+PATIENCE_SECONDS, SLOWEST_BYTES_A_SECOND = 60, 1_000
+"""A server that sends byte after byte would keep us for ever: no read takes long, but all do."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,7 @@ class Body:
         self._parts = parts
         self._most = self._left = most
         self._kept = bytearray()
+        self._begin = time.monotonic()
 
     def read(self, size: int) -> bytes:
         """Return so many bytes, or fewer at the end."""
@@ -81,6 +86,9 @@ class Body:
             self._left -= len(part)
             if self._left < 0:
                 raise _too_long(self._most)
+            seconds = time.monotonic() - self._begin
+            if seconds > PATIENCE_SECONDS + (self._most - self._left) / SLOWEST_BYTES_A_SECOND:
+                raise OSError("the answer comes too slowly")
             self._kept += part
         found = bytes(self._kept[:size])
         del self._kept[:size]
@@ -131,8 +139,8 @@ def read_answer(
     return Answer(url, response.status_code, headers, body)
 
 
-def _too_long(most: int) -> AnswerError:
-    return AnswerError(
+def _too_long(most: int) -> TooLongError:
+    return TooLongError(
         f"the answer is longer than {most:,} bytes",
         hint="Check GITHUB_API_URL. A repository as large as that can be cloned and read with "
         "`course ingest`.",

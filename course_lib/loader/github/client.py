@@ -26,6 +26,7 @@ from tenacity import (
 )
 
 from course_lib import __version__
+from course_lib.errors import InputError
 from course_lib.loader.github.answers import JSON, Answer, Body, read_answer
 from course_lib.loader.github.errors import AnswerError, UnreachableError, error_of
 from course_lib.loader.github.names import check_address, next_hop, next_page, origin, shown
@@ -132,7 +133,7 @@ class GitHubClient:
         shows = on_wait or Countdown()
         # One for the API and one for other hosts, which do not share its limits.
         self._gates = {is_own: Gate(max_wait, shows) for is_own in (True, False)}
-        self._http = httpx.Client(
+        self._http = _open(
             headers={
                 "User-Agent": f"course-lib/{__version__}",
                 "X-GitHub-Api-Version": "2022-11-28",
@@ -260,7 +261,7 @@ class GitHubClient:
                 hint="Check the network and GITHUB_API_URL, or look at githubstatus.com, and run "
                 "it again.",
             ) from None
-        if answer.status in {200, 304}:
+        if answer.status == 200 or (answer.status == 304 and etag):
             # After the last answer of an hour, whoever comes next waits for the hour to end.
             last = wait_after(403, answer.headers) if origin(answer.url) == self._origin else None
             if last:
@@ -285,7 +286,12 @@ class GitHubClient:
                     if not response.has_redirect_location:
                         return read_answer(url, response, most_bytes, unpack)
                     url = next_hop(url, response.headers["location"])
-            except (httpx.TransportError, httpx.InvalidURL) as error:
+            except (httpx.InvalidURL, UnicodeError):
+                raise AnswerError(
+                    f"{shown(address)} leads to what is no address",
+                    hint="Check GITHUB_API_URL, and whether a proxy stands in between.",
+                ) from None
+            except httpx.TransportError as error:
                 if _is_certificate(error):
                     raise UnreachableError(
                         f"{shown(address)} has a certificate that does not match: {error}",
@@ -307,10 +313,27 @@ def open_client(
     Raw files are not counted against the 60 requests an hour that one without a token has. With a
     token the API is asked for files, because the token is nothing for another host.
     """
-    found = GitHubSettings()
+    try:
+        found = GitHubSettings()
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{project_root() / '.env'} is not UTF-8: {error}", hint="Save it as UTF-8."
+        ) from error
     secret = (found.token.get_secret_value() if token is None else token).strip()
     raw = "" if secret else found.raw_host
     return GitHubClient(found.api_url, secret, raw=raw, max_wait=max_wait, on_wait=on_wait)
+
+
+def _open(**options: Any) -> httpx.Client:
+    """Return httpx's client; its errors would show the password in the address of a proxy."""
+    try:
+        return httpx.Client(**options)
+    except (ImportError, ValueError, httpx.InvalidURL):
+        raise InputError(
+            "the address of a proxy cannot be used",
+            hint="Check HTTPS_PROXY, HTTP_PROXY and ALL_PROXY. One looks like "
+            "http://proxy.example:3128; socks5:// needs the package httpx[socks].",
+        ) from None
 
 
 def _wait_of(outcome: Future | None) -> Wait:
@@ -325,7 +348,13 @@ def _wait_of(outcome: Future | None) -> Wait:
 @lru_cache(maxsize=4)
 def _trust(file: str, folder: str) -> ssl.SSLContext:
     """Return which certificates we trust; to read them all takes as long as many requests."""
-    return httpx.create_ssl_context()
+    try:
+        return httpx.create_ssl_context()
+    except OSError as error:  # ssl.SSLError is one
+        raise InputError(
+            f"the certificates cannot be read: {error.strerror or error}",
+            hint=f"Check SSL_CERT_FILE ({file or 'unset'}) and SSL_CERT_DIR ({folder or 'unset'}).",
+        ) from error
 
 
 def _is_certificate(error: BaseException | None) -> bool:

@@ -55,6 +55,10 @@ class AnswerError(GitHubError):
     """What came is no answer of GitHub's: a page in HTML, JSON of another form, a redirect loop."""
 
 
+class TooLongError(AnswerError):
+    """What came has more bytes than were asked for."""
+
+
 class IncompleteDownloadError(GitHubError):
     """Some files could not be had.
 

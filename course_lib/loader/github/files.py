@@ -15,7 +15,12 @@ from urllib.parse import quote
 
 from course_lib.loader.github.answers import RAW
 from course_lib.loader.github.client import GitHubClient
-from course_lib.loader.github.errors import AnswerError, NotFoundError, UnreachableError
+from course_lib.loader.github.errors import (
+    AnswerError,
+    NotFoundError,
+    TooLongError,
+    UnreachableError,
+)
 from course_lib.loader.github.names import is_sha
 from course_lib.loader.github.tree import LINK, TREE, ReadTree, TreeEntry, blob_sha
 
@@ -84,7 +89,8 @@ def resolve_ref(client: GitHubClient, repo: str, ref: str, etag: str = "") -> Re
     if not is_sha(commit) or not is_sha(tree):
         raise AnswerError(f"{repo} gave no commit for {ref}", hint="Check GITHUB_API_URL.")
     page, _, _ = _text(value, "html_url").partition("/commit/")
-    web = page if page.startswith(("https://", "http://")) else f"https://github.com/{repo}"
+    is_page = page.isascii() and page.startswith(("https://", "http://"))
+    web = page if is_page else f"https://github.com/{repo}"
     return Revision(commit, tree, web, answer.headers.get("etag", ""))
 
 
@@ -156,6 +162,9 @@ class FileReader:
             except NotFoundError:
                 reason = reason or "is not there any more"
                 continue
+            except TooLongError:
+                reason = "is longer than what was listed"
+                continue
             found = blob_sha(content)
             if found == entry.sha:
                 return content
@@ -166,11 +175,16 @@ class FileReader:
 
     def _blob(self, entry: TreeEntry) -> bytes:
         place = f"repos/{self.repo}/git/blobs/{entry.sha}"
-        return self.api.get(place, accept=RAW, most_bytes=2 * MOST_FILE_BYTES).body
+        return self.api.get(place, accept=RAW, most_bytes=_most_bytes(entry)).body
 
     def _raw_host(self, entry: TreeEntry) -> bytes:
         place = f"{self.api.raw}/{self.repo}/{self.commit}/{quote(entry.path, safe='/')}"
-        return self.api.get(place, accept="*/*", most_bytes=2 * MOST_FILE_BYTES).body
+        return self.api.get(place, accept="*/*", most_bytes=_most_bytes(entry)).body
+
+
+def _most_bytes(entry: TreeEntry) -> int:
+    """Return how long an answer with a file may be; packed, a small one is a little longer."""
+    return (MOST_FILE_BYTES if entry.size is None else entry.size) + 1_000
 
 
 def is_too_large(entry: TreeEntry) -> bool:
@@ -234,7 +248,8 @@ def _entry(value: Any) -> TreeEntry:
     if not (path or mode == TREE) or not mode or not is_sha(sha):
         raise AnswerError("a tree has an entry of another form", hint="Check GITHUB_API_URL.")
     size = value.get("size")
-    return TreeEntry(path, mode, sha, size if isinstance(size, int) else None)
+    is_size = isinstance(size, int) and 0 <= size < 2**63
+    return TreeEntry(path, mode, sha, size if is_size else None)
 
 
 def _object(value: Any, what: str) -> Mapping[str, Any]:

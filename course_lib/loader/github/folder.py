@@ -128,16 +128,18 @@ class Destination:
     def write(self, path: str, content: bytes) -> None:
         """Put a file in its place, whole or not at all."""
         target = self._place(path)
-        target.parent.mkdir(parents=True, exist_ok=True)
         if not is_inside(self.folder, target.parent):
             raise OSError(None, "a link on the way leads out of the destination")
+        target.parent.mkdir(parents=True, exist_ok=True)
         part = self.folder / _PART.format(secrets.token_hex(8))
         part.write_bytes(content)
         os.replace(part, target)
 
     def set_aside(self, path: str, sha: str) -> None:
         """Take a file out of its place and keep its content until the download ends."""
-        os.replace(self._place(path), self.folder / _PART.format(sha))
+        place = self._place(path)
+        if is_inside(self.folder, place.parent):
+            os.replace(place, self.folder / _PART.format(sha))
 
     def kept(self, sha: str) -> bytes | None:
         """Return a content that was set aside."""

@@ -218,7 +218,7 @@ def _issue(value: Mapping[str, Any], comments: Iterable[Any]) -> Issue:
         body=_text(value, "body"),
         state=_text(value, "state"),
         labels=tuple(
-            _text(one, "name") if isinstance(one, Mapping) else str(one)
+            _text(one if isinstance(one, Mapping) else {"name": one}, "name")
             for one in (labels if isinstance(labels, list) else ())
         ),
         author=_author(value),

@@ -229,8 +229,10 @@ def check_address(base: str, token: str = "") -> str:
     try:
         split = urlsplit(base)
         scheme, host, _ = origin(base)
-    except ValueError as error:
-        raise InputError("GITHUB_API_URL is no address", hint=str(error)) from error
+    except ValueError:
+        raise InputError(
+            "GITHUB_API_URL is no address", hint="It looks like https://api.github.com"
+        ) from None
     if scheme not in {"http", "https"} or not host:
         raise InputError(
             "GITHUB_API_URL is no address of the web",

@@ -305,10 +305,11 @@ class CodeRun:
 
 
 def _listed(reasons: Mapping[str, str]) -> tuple[Skipped, ...]:
-    """Return names and reasons in order; a hostile name must not harm who prints it."""
+    """Return names and reasons in order; hostile ones must not harm who prints them."""
     return tuple(
-        Skipped(
-            "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in path), reason
-        )
-        for path, reason in sorted(reasons.items())
+        Skipped(_printable(path), _printable(reason)) for path, reason in sorted(reasons.items())
     )
+
+
+def _printable(text: str) -> str:
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)

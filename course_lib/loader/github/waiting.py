@@ -184,7 +184,7 @@ class Gate:
             until, wait = self._closed
             left = until - time.monotonic()
             if left > 0 and not self._stopped.is_set():
-                if wait.is_limit and left > self._left:
+                if wait.is_limit and not left <= self._left:  # NaN is no patience
                     raise _too_long(wait, left, self._max_wait)
                 self._left -= left if wait.is_limit else 0.0
                 while left > 0 and not self._stopped.is_set():

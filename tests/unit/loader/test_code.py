@@ -492,3 +492,9 @@ def test_functions_of_a_script_are_pieces_and_the_rest_is_packed() -> None:
         ("function", "two"),
         ("block", "for f in *; do"),
     ]
+
+
+def test_a_function_that_is_handed_a_long_text_is_split() -> None:
+    text = "f() {\n  cat\n} <<EOF\n" + "line of text\n" * 60 + "EOF\n"
+    spans = split_code(text, "shell", 200, 20)
+    assert spans[0].name == "f" and all(len(span.text) <= 200 for span in spans)

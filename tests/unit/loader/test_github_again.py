@@ -185,3 +185,21 @@ def test_a_tree_that_holds_itself_ends(
     with pytest.raises(AnswerError, match="needs more than 500 requests"):
         checkout.download()
     assert checkout.there() == {}
+
+
+def test_a_link_in_the_destination_leads_to_nothing_that_we_change(
+    repository: Repository, checkout: Any, tmp_path: Path
+) -> None:
+    """Somebody moved a folder of the download away and left a link; then the file is renamed."""
+    checkout.download()
+    mine = tmp_path / "mine"
+    (checkout.dest / "apps").rename(mine)
+    (checkout.dest / "apps").symlink_to(mine)
+    mine_before = {path: path.read_bytes() for path in mine.rglob("*") if path.is_file()}
+    content = checkout.files["apps/a.yaml"]
+    repository.commit({"moved/a.yaml": content, "apps/new/deep/b.yaml": b"kind: B\n"})
+    with pytest.raises(IncompleteDownloadError, match="leads out of the destination"):
+        checkout.download()
+    assert {path: path.read_bytes() for path in mine.rglob("*") if path.is_file()} == mine_before
+    assert not (mine / "new").exists()
+    assert (checkout.dest / "moved" / "a.yaml").read_bytes() == content

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from course_lib.errors import InputError
 from course_lib.loader.github import client as client_module
 from course_lib.loader.github.answers import RAW
 from course_lib.loader.github.client import GitHubClient
@@ -382,3 +383,39 @@ def issue(number: int) -> dict[str, object]:
         "updated_at": f"2026-01-{number:02}T00:00:00Z",
         "comments": [],
     }
+
+
+def test_a_304_that_nobody_asked_for_is_no_answer(
+    client: GitHubClient, github: GitHubServer
+) -> None:
+    github.fail("commits", lambda answer: replace(answer, status=304, body=b""))
+    with pytest.raises(GitHubError, match="304"):
+        client.get(COMMIT)
+
+
+def test_an_answer_that_comes_byte_by_byte_ends(
+    client: GitHubClient, github: GitHubServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("course_lib.loader.github.answers.PATIENCE_SECONDS", 0)
+    monkeypatch.setattr("course_lib.loader.github.answers.SLOWEST_BYTES_A_SECOND", math.inf)
+    with pytest.raises(UnreachableError, match="comes too slowly"):
+        client.get(COMMIT)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "says"),
+    [
+        ("HTTPS_PROXY", "http://ada:hunter2/x", "the address of a proxy cannot be used"),
+        ("ALL_PROXY", "ftp://ada:hunter2@proxy", "the address of a proxy cannot be used"),
+        ("SSL_CERT_FILE", "/nowhere/hunter2.pem", "the certificates cannot be read"),
+        ("GITHUB_API_URL", "https://ada:hunter2/api", "GITHUB_API_URL is no address"),
+    ],
+)
+def test_what_the_environment_says_wrongly_is_told_without_passwords(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, says: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(InputError, match=says) as caught:
+        client_module.open_client().close()
+    shown = f"{caught.value} {caught.value.hint}"
+    assert name in shown and ("hunter2" not in shown or name == "SSL_CERT_FILE")

@@ -7,6 +7,7 @@ import pytest
 from course_lib.loader.kubernetes import ResourceSpan, split_resources
 from course_lib.loader.kubernetes_records import parse_kubernetes
 from course_lib.loader.resource_chunks import chunk_resources
+from course_lib.loader.yaml_lines import lines_of
 from course_lib.records import Document
 
 
@@ -224,3 +225,38 @@ def test_hostile_texts_are_split_without_an_error(name: str) -> None:
     assert len(split_resources(HOSTILE[name])) <= 1
     for piece in chunk_resources(HOSTILE[name], 300):
         assert len(piece.text) <= 300
+
+
+def test_an_item_of_a_list_has_the_comments_above_it() -> None:
+    text = "kind: List\nitems:\n- kind: A\n  text: |\n    # no comment\n# why\n- kind: B\n"
+    first, second = split_resources(text)
+    assert text[first.start : first.end].endswith("    # no comment\n")
+    assert text[second.start : second.end] == "# why\n- kind: B\n"
+
+
+def test_a_template_is_not_cut_where_a_key_comes_late() -> None:
+    text = "kind: Role\nmetadata:\n  name: {{ .Values.reader }}\napiVersion: v1\n"
+    assert only(text).identity == ("Role", "{{ .Values.reader }}", None, "v1")
+
+
+def test_only_line_feeds_end_a_line() -> None:
+    assert kinds("# a\fkind: Wrong\nkind: Right\n") == ["Right"]
+
+
+def test_the_text_of_an_item_is_no_key() -> None:
+    lines = lines_of("a:\n- |\n k: v\n-   |\n  k: v\nb: 1\n", 0, 35)
+    assert [line.path for line in lines[:-1]] == ["a", "a[0]", "a[1]", "b"]
+
+
+def test_names_that_nobody_reads_take_no_room() -> None:
+    """A key, a path or a name of any length is in each record; the records stay small."""
+    inner = "".join(f"  a{at}: value\n" for at in range(400))
+    path = "\N{CJK UNIFIED IDEOGRAPH-8D44}" * 120
+    for name, text in (
+        ("a.yaml", "k" * 50_000 + ":\n" + inner),
+        ("a.yaml", "kind: A\nmetadata:\n  name: " + "n" * 50_000 + "\nspec:\n" + inner),
+        (path + "/a.yaml", f"kind: A\nmetadata:\n  name: {path}\nspec:\n{inner}"),
+    ):
+        records = parse_kubernetes(Document(Path(name), name, text))
+        assert sum(len(record.to_json()) for record in records) < 500_000
+        assert min(len(record.content) for record in records[:-1]) > 10

@@ -201,3 +201,19 @@ def test_every_chunk_belongs_to_the_tenant_of_the_context() -> None:
         (chunk,) = registry.parse(document(name), context)
         assert (chunk.tenant_id, chunk.repo_slug) == ("acme", "platform")
         assert chunk.custom_meta["branch"] == "v2"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['kind: A\nmetadata: {name: "x\\0y"}\n', f"kind: {'K' * 300}\n"],
+)
+def test_what_a_built_in_parser_gives_is_judged_too(text: str) -> None:
+    with pytest.raises(FileRejectedError, match=r"chunks\[0\]"):
+        Registry().parse(document("a.yaml", text), ACME)
+
+
+def test_long_titles_and_bases_are_shortened_in_each_record() -> None:
+    bases = "class A(" + "B, " * 5_000 + "):\n" + "    def f(self): ...\n" * 100
+    for name, text in (("a.md", "# " + "word " * 5_000), ("a.py", bases)):
+        for chunk in Registry().parse(document(name, text), ACME):
+            assert max(len(chunk.name), len(chunk.extends or "")) <= 250
