@@ -434,15 +434,10 @@ folder = tempfile.TemporaryDirectory()
 
 
 def bring(what, ref, issues=False):
+    wanted, scope = Selection(what.repo, ref, what.endings, what.paths), Scope(repo=what.repo, branch="current")
+    how = DownloadOptions(token=None if github_api else "", dest=f"{folder.name}/{what.repo}")
     with lab.connect(autocommit=True) as conn:
-        return ingest_repository(
-            Selection(what.repo, ref, what.endings, what.paths),
-            Scope(repo=what.repo, branch="current"),
-            conn=conn,
-            embedder=lab.embedder,
-            download=DownloadOptions(token=None if github_api else "", dest=f"{folder.name}/{what.repo}"),
-            issues=issues,
-        )
+        return ingest_repository(wanted, scope, conn=conn, embedder=lab.embedder, download=how, issues=issues)
 
 
 begin = len(server.seen)
