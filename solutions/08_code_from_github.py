@@ -513,7 +513,6 @@ lab.show.bars({name: report.fetched for name, report in reports.items()}, "Files
 from pathlib import Path
 
 from course_lib.loader.github import download_github_code
-from course_lib.loader.github.errors import GitHubError
 from course_lib.teaching.github_server import faults
 
 hostile = Repository("mallory/notes")
@@ -533,6 +532,8 @@ print("written:", *[path.name for path in Path(folder.name).rglob("*.md") if "he
 # One of four, and three reasons. Of the two names and of the changed file nothing was written. And the hotel?
 
 # %%
+from course_lib.loader.github.errors import GitHubError
+
 server.fail("commits", faults.html_page())
 try:
     download_github_code(notes, into)
