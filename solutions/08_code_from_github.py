@@ -424,7 +424,7 @@ import os
 import tempfile
 
 from course_lib.indexing.repository import ingest_repository
-from course_lib.loader.github import DownloadOptions, Selection
+from course_lib.loader.github import DownloadOptions, Selection, download_github_code
 from course_lib.records import Scope
 
 os.environ |= environment(server)
@@ -512,7 +512,7 @@ lab.show.bars({name: report.fetched for name, report in reports.items()}, "Files
 # %% tags=["nbval-check-output"]
 from pathlib import Path
 
-from course_lib.loader.github import download_github_code
+from course_lib.loader.github.errors import GitHubError
 from course_lib.teaching.github_server import faults
 
 hostile = Repository("mallory/notes")
@@ -532,8 +532,6 @@ print("written:", *[path.name for path in Path(folder.name).rglob("*.md") if "he
 # One of four, and three reasons. Of the two names and of the changed file nothing was written. And the hotel?
 
 # %%
-from course_lib.loader.github.errors import GitHubError
-
 server.fail("commits", faults.html_page())
 try:
     download_github_code(notes, into)
