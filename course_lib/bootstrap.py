@@ -105,7 +105,7 @@ def _install(root: Path) -> None:
         )
     started = time.monotonic()
     print("Setting the course up in .venv: once, a few minutes.", flush=True)
-    steps = Steps(root, total=5)
+    steps = Steps(root, total=6)
     _make_venv(root, steps)
 
     # pip first and alone, because it must not replace itself while it installs others; setuptools
@@ -123,6 +123,11 @@ def _install(root: Path) -> None:
     steps.begin(5, "the course itself")
     steps.pip([*unisolated, "-e", str(root)])
     complaints = output_of([str(venv_python(root)), "-I", "-m", "pip", "check"])
+
+    # Where that does not work, the first search says why, and torch encodes.
+    steps.begin(6, "the model, converted for OpenVINO")
+    convert = "from course_lib.embedder import EmbeddingClient; EmbeddingClient().backend"
+    steps.run([str(venv_python(root)), "-I", "-c", convert], required=False)
     steps.end()
     if complaints and "No broken requirements" not in complaints:
         print(f"Note: pip reports\n{complaints.rstrip()}", flush=True)

@@ -23,7 +23,7 @@ CHUNK_SIZE = 512
 CHUNK_OVERLAP = 64
 """Characters that neighbouring chunks of a document share, unless RAG_CHUNK_OVERLAP says so."""
 
-BackendName = Literal["auto", "torch", "openvino", "onnx", "sbert", "openai"]
+BackendName = Literal["auto", "torch", "openvino", "sbert", "openai"]
 PrecisionName = Literal["float32", "bfloat16"]
 GeneratorName = Literal["extractive", "ollama", "openai"]
 
@@ -115,14 +115,14 @@ class Settings(BaseSettings):
     embed_backend: BackendName = Field(
         "auto",
         alias="RAG_EMBED_BACKEND",
-        description="what encodes: auto (or sbert: the model on this machine, with its fastest "
-        "engine), torch, openvino, onnx; or openai",
+        description="what encodes: auto (or sbert: the model on this machine, with OpenVINO where "
+        "that runs), torch, openvino; or openai",
     )
     embed_precision: PrecisionName = Field(
         "float32",
         alias="RAG_EMBED_PRECISION",
         description="float32 gives the same results on every processor; bfloat16 fills an index "
-        "faster on processors that have it, and changes nothing on others",
+        "faster on processors that have it, and changes nothing else",
     )
     vector_dim: int = Field(
         384,

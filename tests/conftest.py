@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 import time
@@ -15,12 +16,16 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from course_lib.embedder import EmbeddingClient
+from course_lib.embedder.weights import models_dir
 from course_lib.store import fresh_database
 from course_lib.store.databases import FreshDatabase
 from tests.schemas import OwnSchema, own_schema
 
 if TYPE_CHECKING:
     from course_lib.teaching.github_server import GitHubServer
+
+# Tests with a state folder of their own take the model that was converted at set-up.
+os.environ["COURSE_MODELS"] = str(models_dir())
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell script's background jobs ignore Ctrl-C, and so would every command that a test starts.

@@ -10,12 +10,10 @@ from course_lib import import_when_asked
 
 if TYPE_CHECKING:
     from course_lib.embedder.cache import VectorCache
-    from course_lib.embedder.choice import describe
     from course_lib.embedder.model import EmbeddingClient
 else:
     __getattr__ = import_when_asked(
-        __name__,
-        {"cache": ["VectorCache"], "choice": ["describe"], "model": ["EmbeddingClient"]},
+        __name__, {"cache": ["VectorCache"], "model": ["EmbeddingClient"]}
     )
 
-__all__ = ["EmbeddingClient", "VectorCache", "describe"]
+__all__ = ["EmbeddingClient", "VectorCache"]

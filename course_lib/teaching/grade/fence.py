@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
+from course_lib.embedder.weights import models_dir
 from course_lib.settings import project_root
 from course_lib.teaching.grade.errors import GradeError
 
@@ -136,6 +137,7 @@ class Fence:
                 command += ["--perms", "0755", "--dir", str(parent)]
         for path in readable:
             command += ["--ro-bind", str(path), str(path)]
+        command += ["--ro-bind-try", str(models_dir()), "/models"]
         if files is not None:
             command += ["--ro-bind", str(files), "/files"]
         if sockets is not None:
@@ -171,6 +173,7 @@ class Fence:
             "HOME": "/tmp",
             "TMPDIR": "/tmp",
             "COURSE_STATE": "/tmp/state",
+            "COURSE_MODELS": "/models",
             "IPYTHONDIR": "/tmp/ipython",
             "PATH": "/usr/bin:/bin",
         }

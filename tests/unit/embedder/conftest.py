@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from course_lib.embedder import EmbeddingClient
-from course_lib.embedder.bert import Bert, read_bert
 from course_lib.embedder.weights import DEFAULT_MODEL, model_directory
 
 
@@ -24,7 +23,7 @@ def client_of() -> Callable[[str], EmbeddingClient]:
     return get
 
 
-@pytest.fixture(params=["openvino", "onnx", pytest.param("torch", marks=pytest.mark.long)])
+@pytest.fixture(params=["openvino", pytest.param("torch", marks=pytest.mark.long)])
 def client(request: pytest.FixtureRequest, client_of: Any) -> EmbeddingClient:
     """Each backend in turn."""
     return client_of(request.param)
@@ -39,15 +38,17 @@ def reference() -> Any:
 
 
 @pytest.fixture(scope="session")
-def bert() -> Bert:
-    found = read_bert(model_directory(DEFAULT_MODEL))
+def model() -> Path:
+    """The folder of the course's own model."""
+    found = model_directory(DEFAULT_MODEL)
     assert found is not None
     return found
 
 
 @pytest.fixture
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty state folder."""
+    """An empty state folder, in which nothing is converted yet."""
     folder = tmp_path / "state"
     monkeypatch.setenv("COURSE_STATE", str(folder))
+    monkeypatch.delenv("COURSE_MODELS")
     return folder

@@ -25,19 +25,21 @@ for number in range(100):
 def test_what_is_cached_needs_no_model(tmp_path: Path, client_of: Any) -> None:
     cache = VectorCache(tmp_path / "vectors.sqlite")
     texts = ["one", "two", "one"]
-    first = EmbeddingClient(DEFAULT_MODEL, backend="onnx", cache=cache).encode(texts)
-    again = EmbeddingClient(DEFAULT_MODEL, backend="onnx", cache=cache)
+    first = EmbeddingClient(DEFAULT_MODEL, backend="openvino", cache=cache).encode(texts)
+    again = EmbeddingClient(DEFAULT_MODEL, backend="openvino", cache=cache)
     np.testing.assert_array_equal(again.encode(texts), first)
-    assert again.backend._engine is None  # type: ignore[attr-defined]
+    assert "backend" not in vars(again)  # nothing was loaded
 
 
-def test_backends_do_not_share_vectors(tmp_path: Path) -> None:
+def test_precisions_and_servers_do_not_share_vectors(tmp_path: Path) -> None:
     cache = VectorCache(tmp_path / "vectors.sqlite")
-    onnx = EmbeddingClient(DEFAULT_MODEL, backend="onnx", cache=cache)
-    openvino = EmbeddingClient(DEFAULT_MODEL, backend="openvino", cache=cache)
-    onnx.encode(["one"])
-    assert cache.get(openvino._cache_key, ["one"]) == {}
-    assert list(cache.get(onnx._cache_key, ["one"])) == [0]
+    exact = EmbeddingClient(DEFAULT_MODEL, cache=cache)
+    rounded = EmbeddingClient(DEFAULT_MODEL, cache=cache, precision="bfloat16")
+    exact.encode(["one"])
+    assert list(cache.get(exact._cache_key, ["one"])) == [0]
+    assert cache.get(rounded._cache_key, ["one"]) == {}
+    server = EmbeddingClient(DEFAULT_MODEL, backend="openai", cache=cache)
+    assert cache.get(server._cache_key, ["one"]) == {}
 
 
 def test_two_processes_write_at_once(tmp_path: Path) -> None:
@@ -63,7 +65,7 @@ def test_a_spoilt_cache_costs_time_and_nothing_else(
 ) -> None:
     path = tmp_path / "vectors.sqlite"
     path.write_bytes(b"no database" * 1000)
-    client = EmbeddingClient(DEFAULT_MODEL, backend="onnx", cache=VectorCache(path))
+    client = EmbeddingClient(DEFAULT_MODEL, backend="openvino", cache=VectorCache(path))
     assert client.encode(["one"]).shape == (1, 384)
     assert caplog.text.count("is not used") == 1
 

@@ -14,7 +14,6 @@ from threading import Thread
 import pytest
 
 from course_lib.embedder import hub
-from course_lib.embedder.bert import Bert
 from course_lib.errors import ModelError
 
 
@@ -146,12 +145,10 @@ def test_an_unreachable_hub_costs_one_quiet_attempt_and_no_torch(tmp_path: Path)
 
 
 @pytest.mark.long
-def test_a_model_that_was_fetched_earlier_needs_no_hub(tmp_path: Path, bert: Bert) -> None:
+def test_a_model_that_was_fetched_earlier_needs_no_hub(tmp_path: Path, model: Path) -> None:
     repository = tmp_path / "hub" / "models--somebody--something"
     commit = "0" * 40
-    shutil.copytree(
-        bert.directory, repository / "snapshots" / commit, ignore=shutil.ignore_patterns("*.py")
-    )
+    shutil.copytree(model, repository / "snapshots" / commit, ignore=shutil.ignore_patterns("*.py"))
     (repository / "refs").mkdir()
     (repository / "refs" / "main").write_text(commit, encoding="utf-8")
     done = encode("somebody/something", tmp_path)

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from course_lib.embedder import EmbeddingClient, VectorCache
-from course_lib.embedder.openai_backend import MOST_TEXTS, OpenAIBackend
 from course_lib.errors import ModelError
 from course_lib.settings import settings
 from tests.blackbox.language_models import nobody
@@ -201,10 +200,11 @@ def test_without_a_key_nothing_is_sent(
     assert not server.asked
 
 
-def test_more_texts_than_a_request_takes_go_in_several(server: Server) -> None:
-    backend = OpenAIBackend("m", 2, KEY, server.url)
-    assert backend.encode(["x"] * (MOST_TEXTS + 1)).shape == (MOST_TEXTS + 1, 2)
-    assert [len(asked["input"]) for asked in server.asked] == [MOST_TEXTS, 1]
+def test_more_texts_than_a_request_takes_go_in_several(
+    client: EmbeddingClient, server: Server
+) -> None:
+    assert client.encode(["x"] * 33, batch_size=1000).shape == (33, 1024)
+    assert [len(asked["input"]) for asked in server.asked] == [32, 1]
 
 
 def test_sbert_is_another_word_for_auto(monkeypatch: pytest.MonkeyPatch) -> None:

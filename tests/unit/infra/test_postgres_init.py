@@ -14,8 +14,8 @@ import psycopg
 import pytest
 
 from course_lib.store import create_schema, service_url
-from course_lib.store.connections import url_for
 from course_lib.store.server import Server, ensure_server, remove_server
+from course_lib.store.urls import url_for
 from tests.unit.infra.tools import INFRA
 
 SCRIPT = INFRA / "k8s" / "base" / "postgres-init.sh"

@@ -1,0 +1,152 @@
+"""From word pieces to comparable vectors: the steps around a model that lab 04 builds.
+
+They know nothing of any engine: arrays and plain functions go in, arrays come out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+Vectors = np.ndarray[Any, np.dtype[np.float32]]
+
+
+def cosine_similarity(a: Any, b: Any) -> Any:
+    """Return the cosine similarity of each vector in `a` with each vector in `b`.
+
+    Parameters
+    ----------
+    a, b
+        Arrays of numbers: one vector of shape (d,), or several as the rows of a matrix, (n, d)
+        and (m, d).
+
+    Returns
+    -------
+    float or ndarray
+        A number where both are single vectors. Shape (n,) or (m,) where one of them is. Shape
+        (n, m) where none is: row i of `a` with row j of `b` is at [i, j]. A vector of zeros has
+        similarity 0 with everything; every other vector has a direction, however short it is.
+
+    Examples
+    --------
+    >>> cosine_similarity(np.array([[4, 3], [0, 5]]), np.array([3, 4]))
+    array([0.96, 0.8 ])
+    """
+
+    def unit(rows: Any) -> Any:
+        length = np.linalg.norm(rows, axis=-1, keepdims=True)
+        return rows / np.where(length == 0, 1, length)
+
+    return unit(a) @ unit(b).T
+
+
+def mean_pool(token_vectors: Any, mask: Any) -> Any:
+    """Return the mean of each text's token vectors, padding left out.
+
+    Parameters
+    ----------
+    token_vectors
+        Array of shape (n, length, d): n texts, each with `length` places.
+    mask
+        Array of shape (n, length): 1 where a place counts, 0 where it is padding. Every text has
+        at least one place that counts.
+
+    Returns
+    -------
+    ndarray
+        Shape (n, d); the means as they are, not scaled.
+
+    Examples
+    --------
+    >>> mean_pool(np.array([[[1, 2], [3, 4], [90, 90]]]), np.array([[1, 1, 0]]))
+    array([[2., 3.]])
+    """
+    counts = mask[:, :, None]
+    return (token_vectors * counts).sum(axis=1) / counts.sum(axis=1)
+
+
+def encode_in_batches(
+    encode_batch: Callable[[list[Any]], Any], texts: list[Any], batch_size: int = 32
+) -> Any:
+    """Return one vector for each text, in the order of `texts`, with little padding.
+
+    Parameters
+    ----------
+    encode_batch
+        A function: takes a list of texts, returns their vectors as an array with one row each.
+    texts
+        A list of at least one text; it stays as it is. `len` says how long a text is: in
+        characters for a string, in word pieces for a list of these. Each text is encoded as it
+        is, blank and equal ones too.
+    batch_size
+        How many texts `encode_batch` gets at once. Only the last batch may hold fewer.
+
+    Returns
+    -------
+    ndarray
+        Row i is the vector of texts[i].
+
+    Examples
+    --------
+    >>> def encode_batch(batch):
+    ...     print(batch)
+    ...     return np.array([[len(text)] for text in batch])
+    >>> encode_in_batches(encode_batch, ["ccc", "a", "bb"], 2).ravel()
+    ['ccc', 'bb']
+    ['a']
+    array([3, 1, 2])
+    """
+    order = sorted(range(len(texts)), key=lambda place: len(texts[place]), reverse=True)
+    ordered = [texts[place] for place in order]
+    starts = range(0, len(ordered), batch_size)
+    rows = np.concatenate([encode_batch(ordered[at : at + batch_size]) for at in starts])
+    vectors = np.empty_like(rows)
+    vectors[order] = rows
+    return vectors
+
+
+def unread(text: str, offsets: list[tuple[int, int]], limit: int = 256) -> str:
+    """Return the part of a text that the model does not read.
+
+    Parameters
+    ----------
+    text
+        The whole text.
+    offsets
+        For each word piece of the text, in order, where it starts and ends: a list of (start,
+        end). The two special pieces are not among them.
+    limit
+        How many pieces the model reads; two of these are the special ones.
+
+    Returns
+    -------
+    str
+        From the start of the first piece that is not read to the end of the text; empty where
+        every piece is read.
+
+    Examples
+    --------
+    >>> unread("one two three four", [(0, 3), (4, 7), (8, 13), (14, 18)], limit=4)
+    'three four'
+    """
+    read = limit - 2
+    return text[offsets[read][0] :] if len(offsets) > read else ""
+
+
+def at_most_bytes(text: str) -> list[tuple[int, int]]:
+    """Return a place for each UTF-8 byte of a text, where nothing tells its word pieces.
+
+    No tokenizer makes more pieces than there are bytes.
+
+    Examples
+    --------
+    >>> at_most_bytes("é!")
+    [(0, 1), (0, 1), (1, 2)]
+    """
+    return [
+        (place, place + 1)
+        for place, character in enumerate(text)
+        for _ in character.encode("utf-8", "replace")
+    ]
