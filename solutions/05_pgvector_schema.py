@@ -6,7 +6,7 @@
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
-# | give chunks an identity, so that nothing doubles or goes stale · build a vector index at the right moment · read what the planner expects and what it found | `store/schema.py` · `store/writer.py` | 45 min | SQL; lab 04 for embeddings |
+# | give chunks an identity, so that nothing doubles or goes stale · build a vector index at the right moment · read what the planner expects and what it found | `store/columns.py` · `store/schema.py` · `store/writer.py` | 45 min | SQL; lab 04 for embeddings |
 
 # %% tags=["parameters"]
 data_dir = "data/documents"
@@ -99,8 +99,7 @@ print("is it in the page?", best in shorter.content)
 # 2. knows which row is which, so that a second night changes nothing,
 # 3. loses what a new version no longer has, in one step or not at all,
 # 4. stays quick when it grows.
-
-# %% [markdown]
+#
 # ## By hand: three distances
 #
 # [pgvector](../labs/GLOSSARY.md#pgvector) adds the type `vector(n)` and three operators: `<->`
@@ -208,105 +207,70 @@ lab.show.bars(recall, "Recall of IVFFlat, lists = 5, 5,000 rows")
 # %% [markdown]
 # ## Exercise 5.1: rows that know who they are
 #
-# Back to the real chunks and to wish 2. What makes a chunk *that* chunk is its document and its place in the document, so these
-# two columns together are the [primary key](../labs/GLOSSARY.md#primary-key). Write the statement that creates the table.
-
+# Back to the real chunks and to wish 2. An index that is in use has more than one table, and a table has more columns every year. So
+# nobody types the whole statement: it is made from a list of columns. What PostgreSQL has to know besides is the
+# [primary key](../labs/GLOSSARY.md#primary-key), the columns that together tell one row from all others. Write the function that
+# makes the statement.
 
 # %% exercise="5.1"
-def chunks_table_sql(dimension: int = 384) -> str:
-    """Return the SQL that creates the table `chunks`.
-
-    Its columns are `document_name` (text), `chunk_index` (integer), `content` (text) and
-    `embedding` (a vector of `dimension` numbers). None may be NULL. No two rows have both the same
-    document and the same index.
-
-    Examples
-    --------
-    >>> conn.execute(chunks_table_sql(3))
-    then  ('a.md', 0, 'Hi', '[1,2,3]')   is stored
-    again ('a.md', 0, 'Ho', '[3,2,1]')   UniqueViolation
-    and   ('a.md', 1, 'Hi', '[1,2]')     DataException: expected 3 dimensions, not 2
-    """
-    ### BEGIN SOLUTION
-    return f"""
-        CREATE TABLE chunks (
-            document_name text NOT NULL,
-            chunk_index   integer NOT NULL,
-            content       text NOT NULL,
-            embedding     vector({dimension}) NOT NULL,
-            PRIMARY KEY (document_name, chunk_index)
-        )
-    """
-    ### END SOLUTION
-
+from course_lib.store.schema import create_table_sql
 
 # %%
-lab.check("5.1", chunks_table_sql)
+lab.check("5.1", create_table_sql)
 
 # %%
 lab.hint("5.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The dimension is part of the column's type, so the vectors of a model with another one are refused. The key over both columns
-# also gives the table a [B-tree index](../labs/GLOSSARY.md#b-tree-index) that begins with the document's name, which is what
-# finds "all rows of this document" later on.
-
-# %% tags=["nbval-check-output"]
-import psycopg
-
-chunks_table_sql = lab.use("chunks_table_sql")
-conn.execute("DROP TABLE IF EXISTS chunks")
-conn.execute(chunks_table_sql(dimension))
-insert = "INSERT INTO chunks (document_name, chunk_index, content, embedding)"
-first = (chunks[0].source_path, 0, chunks[0].content, vectors[0])
-try:
-    for night in (1, 2):
-        conn.execute(f"{insert} VALUES (%s, %s, %s, %s)", first)
-        print(f"night {night}: stored")
-except psycopg.errors.UniqueViolation as error:
-    print(f"night {night}: {error.diag.message_detail}")
+# The dimension is part of the column's type, so the vectors of a model with another one are refused. The primary key also gives the
+# table a [B-tree index](../labs/GLOSSARY.md#b-tree-index) that begins with the key's first column, which is what finds "all rows of
+# this document" later on.
 
 # %% [markdown]
+# Which columns are the key is yours to decide. Three chunks come in: the first two of a page, and then the first once more,
+# edited. A row whose key is taken would be an error; `ON CONFLICT DO NOTHING` makes it a row that is not taken.
+#
+# > **Predict.** Which of the three does the table take with each of these keys: the document; document, index and text; document
+# > and index?
+
+# %% tags=["nbval-check-output"]
+create_table_sql = lab.use("create_table_sql")
+COLUMNS = {
+    "document_name": "text NOT NULL",
+    "chunk_index": "integer NOT NULL",
+    "content": "text NOT NULL",
+    "updated_at": "timestamptz NOT NULL DEFAULT now()",
+    "embedding": f"vector({dimension}) NOT NULL",
+}
+KEY = ["document_name", "chunk_index"]
+three = [(page.name, i, text, vectors[0]) for i, text in ((0, "Stop."), (1, "Go."), (0, "Halt."))]
+insert = "INSERT INTO chunks (document_name, chunk_index, content, embedding)"
+for key in (KEY[:1], [*KEY, "content"], KEY):
+    conn.execute("DROP TABLE IF EXISTS chunks")
+    conn.execute(create_table_sql("chunks", COLUMNS, key))
+    unless_there = f"{insert} VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING"
+    print(f"{', '.join(key)}:", [conn.execute(unless_there, row).rowcount for row in three])
+
+# %% [markdown]
+# The document alone is too little: the second chunk is not taken. With the text in the key the edited chunk is another chunk, and
+# the page has two beginnings. What makes a chunk *that* chunk is its document and its place in it.
+#
 # ## Exercise 5.2: insert, or else update
 #
-# An error is better than a silent double, but a job should be able to run twice. An [upsert](../labs/GLOSSARY.md#upsert) inserts
+# A row that is refused is better than a silent double, but the edited text has to get in. An [upsert](../labs/GLOSSARY.md#upsert) inserts
 # a row, or updates the one that is there. On another table it looks like this; `excluded` is the row that wanted to come in:
 #
 # ```sql
-# INSERT INTO visits (page, times) VALUES ('index', 1)
-# ON CONFLICT (page) DO UPDATE SET times = visits.times + excluded.times
+# INSERT INTO visits (page, times) VALUES (%(page)s, %(times)s)
+# ON CONFLICT (page) DO UPDATE SET (times, updated_at) = (visits.times + excluded.times, now())
 # WHERE visits.page <> 'hidden'
 # ```
-
+#
+# Write the function that makes such a statement for any table. `columns` are those that a row brings; `updated_at` is not among
+# them, since the database fills it.
 
 # %% exercise="5.2"
-def upsert_sql() -> str:
-    """Return one statement that inserts a row into `chunks`, or updates the row with its identity.
-
-    The values are the placeholders `%(document_name)s`, `%(chunk_index)s`, `%(content)s` and
-    `%(embedding)s`. An update takes over text and vector. A row that is equal already is left
-    alone, which one sees in the number of rows that the statement touched.
-
-    Examples
-    --------
-    >>> conn.execute(upsert_sql(), row).rowcount                         # a new row
-    1
-    >>> conn.execute(upsert_sql(), row).rowcount                         # the same once more
-    0
-    >>> conn.execute(upsert_sql(), row | {"content": "New."}).rowcount   # another text
-    1
-    """
-    ### BEGIN SOLUTION
-    return """
-        INSERT INTO chunks (document_name, chunk_index, content, embedding)
-        VALUES (%(document_name)s, %(chunk_index)s, %(content)s, %(embedding)s)
-        ON CONFLICT (document_name, chunk_index)
-        DO UPDATE SET content = excluded.content, embedding = excluded.embedding
-        WHERE (chunks.content, chunks.embedding)
-            IS DISTINCT FROM (excluded.content, excluded.embedding)
-    """
-    ### END SOLUTION
-
+from course_lib.store.writer import upsert_sql
 
 # %%
 lab.check("5.2", upsert_sql)
@@ -317,21 +281,27 @@ lab.hint("5.2")  # run again for the next hint
 # %% [markdown] tags=["solution"]
 # `ON CONFLICT` is decided by the primary key's index, so two jobs at once cannot slip past it, as they can with "look first, then
 # insert". The `WHERE` is not cosmetic: PostgreSQL updates by writing a new copy of the whole row, also where the values are the same.
+# Names of tables and columns are written into the statement, since they come from our own list. Values never are: they are
+# placeholders, and a text may hold quotes or SQL.
 
 # %% tags=["nbval-check-output"]
 upsert_sql = lab.use("upsert_sql")
-records = [
-    {
-        "document_name": chunk.source_path,
-        "chunk_index": chunk.custom_meta["chunkIndex"],
-        "content": chunk.content,
-        "embedding": vector,
-    }
-    for chunk, vector in zip(chunks, vectors, strict=True)
-]
+
+
+def records_of(chunks):
+    vectors = lab.encode([chunk.content for chunk in chunks])
+    return [
+        {"document_name": c.source_path, "chunk_index": c.custom_meta["chunkIndex"]}
+        | {"content": c.content, "embedding": vector}
+        for c, vector in zip(chunks, vectors, strict=True)
+    ]
+
+
+records = records_of(chunks)
+upsert = upsert_sql("chunks", list(records[0]), KEY)
 conn.execute("TRUNCATE chunks")
 for night in (1, 2):
-    written = sum(conn.execute(upsert_sql(), record).rowcount for record in records)
+    written = sum(conn.execute(upsert, record).rowcount for record in records)
     total = conn.execute("SELECT count(*) FROM chunks").fetchone()[0]
     print(f"night {night}: {written} rows written, {total} in the table")
 
@@ -342,12 +312,14 @@ for night in (1, 2):
 # > **Predict.** The loop below stops with an error. What does the table hold of this page?
 
 # %% tags=["nbval-check-output"]
+import psycopg
+
 own = [record for record in records if record["document_name"] == page.name]
 second = [record | {"content": f"[2nd] {record['content']}"} for record in own]
 second[len(second) // 2]["embedding"] = np.full(dimension, np.nan)
 try:
     for record in second:
-        conn.execute(upsert_sql(), record)
+        conn.execute(upsert, record)
 except psycopg.Error as error:
     print(error.diag.message_primary)
 
@@ -367,44 +339,12 @@ print(editions())
 # A page that is half old and half new is worse than an old one. Put the whole change into one
 # [transaction](../labs/GLOSSARY.md#transaction): with psycopg, `with conn.transaction():` commits where its block ends and takes
 # everything back where an exception leaves it. Inside a transaction of the caller's it becomes a part of that one.
-
+#
+# A list fits into one placeholder: `chunk_index = ANY(%(numbers)s)` is true where the number is in the list, and
+# `chunk_index <> ALL(%(numbers)s)` where it is not.
 
 # %% exercise="5.3"
-def replace_document(conn, document_name, contents, vectors) -> tuple[int, int]:
-    """Make `chunks` hold exactly these pieces of a document, or change nothing.
-
-    Piece i has the text `contents[i]`, the vector `vectors[i]` and the chunk_index i, and is
-    written with `upsert_sql()`. Rows of this document from `len(contents)` on are deleted. If
-    anything fails, the exception goes on to the caller, and the table is as it was before.
-    `conn` is in autocommit mode or inside a transaction of the caller's.
-
-    Returns how many rows were written (new or changed) and how many deleted.
-
-    Examples
-    --------
-    >>> replace_document(conn, "a.md", ["one", "two", "three"], three_vectors)
-    (3, 0)
-    >>> replace_document(conn, "a.md", ["one", "2"], three_vectors[:2])
-    (1, 1)
-    """
-    ### BEGIN SOLUTION
-    with conn.transaction():
-        written = 0
-        for index, (content, vector) in enumerate(zip(contents, vectors, strict=True)):
-            row = {
-                "document_name": document_name,
-                "chunk_index": index,
-                "content": content,
-                "embedding": vector,
-            }
-            written += conn.execute(upsert_sql(), row).rowcount
-        deleted = conn.execute(
-            "DELETE FROM chunks WHERE document_name = %s AND chunk_index >= %s",
-            (document_name, len(contents)),
-        ).rowcount
-    return written, deleted
-    ### END SOLUTION
-
+from course_lib.store.writer import replace_document
 
 # %%
 lab.check("5.3", replace_document)
@@ -421,8 +361,7 @@ replace_document = lab.use("replace_document")
 
 
 def update(records):
-    texts = [record["content"] for record in records]
-    return replace_document(conn, page.name, texts, [record["embedding"] for record in records])
+    return replace_document(conn, "chunks", {"document_name": page.name}, records)
 
 
 print("repair:      ", update(own))
@@ -431,8 +370,7 @@ try:
 except psycopg.Error as error:
     print("2nd edition: ", error.diag.message_primary)
 print("the table:   ", editions())
-texts = [piece.content for piece in pieces]
-print("shorter page:", replace_document(conn, page.name, texts, lab.encode(texts)))
+print("shorter page:", update(records_of(pieces)))
 first = "SELECT content FROM chunks ORDER BY embedding <=> %s LIMIT 1"
 best = conn.execute(first, (lab.encode(question),)).fetchone()[0]
 print("first result:", beginning(best))
@@ -450,39 +388,7 @@ print("first result:", beginning(best))
 
 
 # %% exercise="5.4"
-def partitioned_table_sql(partitions: list[str], dimension: int = 384) -> str:
-    """Return the SQL that creates the table `pieces` and its partitions.
-
-    The columns are `partition` (text) and those of `chunks`, none NULL. Identity is now
-    `partition`, `document_name` and `chunk_index` together. For each name there is a partition
-    called `pieces_<name>` that holds the rows with this value in the column `partition`, and
-    `pieces_default` takes all others. The names are lowercase letters and underscores.
-
-    Examples
-    --------
-    >>> conn.execute(partitioned_table_sql(["documentation", "issues"], 3))
-    then  ('issues', 'a.md', 0, 'Hi', '[1,2,3]')    is in pieces_issues
-    and   ('recipes', 'a.md', 0, 'Hi', '[1,2,3]')   is in pieces_default
-    """
-    ### BEGIN SOLUTION
-    statements = [
-        f"""CREATE TABLE pieces (
-            partition     text NOT NULL,
-            document_name text NOT NULL,
-            chunk_index   integer NOT NULL,
-            content       text NOT NULL,
-            embedding     vector({dimension}) NOT NULL,
-            PRIMARY KEY (partition, document_name, chunk_index)
-        ) PARTITION BY LIST (partition)"""
-    ]
-    for name in partitions:
-        statements.append(
-            f"CREATE TABLE pieces_{name} PARTITION OF pieces FOR VALUES IN ('{name}')"
-        )
-    statements.append("CREATE TABLE pieces_default PARTITION OF pieces DEFAULT")
-    return ";\n".join(statements)
-    ### END SOLUTION
-
+from course_lib.store.schema import partitioned_table_sql
 
 # %%
 lab.check("5.4", partitioned_table_sql)
@@ -507,7 +413,9 @@ from course_lib.teaching.lab.tables import explain
 
 partitioned_table_sql = lab.use("partitioned_table_sql")
 conn.execute("DROP TABLE IF EXISTS pieces")
-conn.execute(partitioned_table_sql(["documentation", "issues"], dimension))
+columns_of_pieces = {"partition": "text NOT NULL", **COLUMNS}
+names = ["documentation", "issues"]
+conn.execute(partitioned_table_sql("pieces", columns_of_pieces, ["partition", *KEY], names))
 conn.execute("""
     INSERT INTO pieces (partition, document_name, chunk_index, content, embedding)
     SELECT 'documentation', document_name, chunk_index, content, embedding FROM chunks
@@ -586,11 +494,12 @@ lab.show.bars(read, "Pages that an exact scan of 5,000 rows reads")
 #
 # ## How rows get in
 #
-# You wrote rows one by one; `fill` used binary [COPY](../labs/GLOSSARY.md#copy), one stream for all of them. And an index can be
-# there before the rows or be built after them.
+# You wrote rows one by one, and waited for the server's answer to each. psycopg's `executemany` sends them all and looks at the
+# answers afterwards. `fill` used binary [COPY](../labs/GLOSSARY.md#copy), one stream for all of them. And an index can be there
+# before the rows or be built after them.
 #
-# > **Predict.** Order these by time, for 300 rows: COPY; single INSERTs; the same INSERTs in one transaction; COPY into a table
-# > with an HNSW index; COPY, and the index afterwards.
+# > **Predict.** Order these by time, for 300 rows: COPY; single INSERTs; the same INSERTs in one transaction; `executemany`; COPY
+# > into a table with an HNSW index; COPY, and the index afterwards.
 
 
 # %%
@@ -600,6 +509,10 @@ from course_lib.teaching.lab.tables import seconds
 def inserts():
     for row in rows[:300]:
         conn.execute("INSERT INTO bulk VALUES (%s, %s, %s)", row)
+
+
+def many():
+    conn.cursor().executemany("INSERT INTO bulk VALUES (%s, %s, %s)", rows[:300])
 
 
 def copy():
@@ -619,18 +532,15 @@ def time_of(*steps):
 
 
 # %%
-times = {"COPY": time_of(copy)}
+times = {"COPY": time_of(copy), "executemany": time_of(many), "single INSERTs": time_of(inserts)}
 with conn.transaction():
     times["INSERTs, one transaction"] = time_of(inserts)
-times["single INSERTs"] = time_of(inserts)
 times |= {"COPY, then HNSW": time_of(copy, hnsw), "HNSW, then COPY": time_of(hnsw, copy)}
-relative = {name: time / times["COPY"] for name, time in times.items()}
-lab.show.bars(relative, "Writing 300 rows, as a multiple of COPY")
+lab.show.bars({name: t / times["COPY"] for name, t in times.items()}, "Writing 300 rows, as a multiple of COPY")
 
 # %% [markdown]
 # What order did your machine give? Single INSERTs differ from those in one transaction by 299 commits, and each commit waits for the
-# disk. COPY cannot upsert, so the library copies into a [temporary table](../labs/GLOSSARY.md#temporary-table) and runs one upsert
-# from there. And HNSW, which learns no centres, may be built early; compare the last two bars before you do so for a large table.
+# disk. COPY cannot upsert, so the library gives your upsert to `executemany`. And HNSW, which learns no centres, may be built early; compare the last two bars before you do so for a large table.
 #
 # ## Break it: a vector that points nowhere
 #
@@ -657,9 +567,13 @@ print(conn.execute(passed).fetchall())
 #
 # ## Measure
 #
-# The library's schema has what yours has, and more columns in the identity, `STORAGE PLAIN`, and two partitioned tables. Its
-# `write_chunks` does what your `replace_document` does, for many documents at once. Read `course_lib/store/schema.py` and `writer.py`
-# now. The search is an exact scan in plain SQL, and has to find what comparing in memory found in lab 04.
+# The library's two tables are made by your `partitioned_table_sql`, in `course_lib/store/schema.py`, from the lists of columns in
+# `course_lib/store/columns.py`. A new column is one line there: the table, the upsert and an index that exists already take it. Its
+# `write_chunks`, in `course_lib/store/writer.py`, calls your `replace_document` for one document after the other, in one
+# transaction. More columns are in the key: a tenant's, a repository's, a branch's documents are its own. What it adds around your
+# functions is at the top of `write_chunks`: vectors and texts are checked, and those who write to the same partition, tenant,
+# repository and branch take turns. The second table, `documents`, keeps the text of each document, and what it was indexed with: so the
+# next run can skip what has not changed. Read the three files now; collections, tenants and the search for words belong to later labs. The search is an exact scan in plain SQL, and has to find what comparing in memory found in lab 04.
 
 # %% tags=["nbval-check-output"]
 from course_lib.store import create_schema, drop_schema, write_chunks

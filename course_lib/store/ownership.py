@@ -22,8 +22,6 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
-from course_lib.store.roles import service_roles
-
 PREFIX = "lab_"
 MARK = "course-fresh "
 # First half of the advisory locks' keys: keeps them apart from those of other programs.
@@ -179,6 +177,17 @@ def _acquired(conn: psycopg.Connection[Any], name: str) -> bool:
     key = (LOCK_CLASS, _lock_key(name))
     row = conn.execute("SELECT pg_try_advisory_lock(%s::int, %s::int)", key).fetchone()
     return bool(row and row[0])
+
+
+def service_roles(database: str) -> tuple[str, str]:
+    """Return the names of a database's roles: the one that reads, and the one that writes.
+
+    Examples
+    --------
+    >>> service_roles("course")
+    ('course_reader', 'course_writer')
+    """
+    return f"{database}_reader", f"{database}_writer"
 
 
 def _lock_key(name: str) -> int:

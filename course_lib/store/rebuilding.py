@@ -83,8 +83,10 @@ def _out_of_the_way(
     name = sql.Identifier(table)
     try:
         with conn.transaction():
+            if not owns_tables(conn):
+                return []
             row = conn.execute(sql.SQL("SELECT count(*) FROM {}").format(name)).fetchone()
-            if not row or changing * WORTH < row[0] or not owns_tables(conn):
+            if not row or changing * WORTH < row[0]:
                 return []
             found = conn.execute(_INDEXES, [table]).fetchall()
             conn.execute("SELECT set_config('lock_timeout', %s, true)", [PATIENCE])

@@ -14,23 +14,21 @@ from psycopg.conninfo import conninfo_to_dict
 
 from course_lib.errors import DatabaseError
 from course_lib.store.collection import collection_of, in_collection
-from course_lib.store.tenancy import LEAVES, PARENTS
+from course_lib.store.databases import (
+    administration_of,
+    default_url,
+    hashed_password,
+    role_password,
+)
+from course_lib.store.logins import open_connection
+from course_lib.store.ownership import service_roles
+from course_lib.store.tenancy import PARENTS
+from course_lib.store.urls import hide_password, url_for
 
 ServiceRole = Literal["reader", "writer"]
 VIEW = "code_chunks"
 
 _LONGEST_NAME = 63
-
-
-def service_roles(database: str) -> tuple[str, str]:
-    """Return the names of a database's roles: the one that reads, and the one that writes.
-
-    Examples
-    --------
-    >>> service_roles("course")
-    ('course_reader', 'course_writer')
-    """
-    return f"{database}_reader", f"{database}_writer"
 
 
 def service_url(role: ServiceRole, *, url: str | None = None) -> str:
@@ -50,9 +48,6 @@ def service_url(role: ServiceRole, *, url: str | None = None) -> str:
     DatabaseError
         If the roles are missing and cannot be made with the rights at hand.
     """
-    from course_lib.store.connections import hide_password, open_connection, url_for
-    from course_lib.store.databases import administration_of, default_url, role_password
-
     url = url or default_url()
     database = str(conninfo_to_dict(url).get("dbname") or conninfo_to_dict(url).get("user"))
     names = service_roles(database)
@@ -78,8 +73,6 @@ def service_url(role: ServiceRole, *, url: str | None = None) -> str:
 
 
 def _create(conn: psycopg.Connection[Any], database: str, passwords: dict[str, str]) -> None:
-    from course_lib.store.databases import hashed_password
-
     # Two processes that start at once would both find no role and both create it.
     conn.execute("SELECT pg_advisory_xact_lock(hashtext('course service roles'))")
     for name, password in passwords.items():
@@ -96,12 +89,6 @@ def _create(conn: psycopg.Connection[Any], database: str, passwords: dict[str, s
         conn.execute(
             sql.SQL("ALTER ROLE {} PASSWORD {}").format(role, hashed_password(conn, name, password))
         )
-    # Rows travel through a temporary table.
-    conn.execute(
-        sql.SQL("GRANT TEMPORARY ON DATABASE {} TO {}").format(
-            sql.Identifier(database), sql.Identifier(service_roles(database)[1])
-        )
-    )
     grant_to_service_roles(conn)
 
 
@@ -126,12 +113,8 @@ def grant_to_service_roles(conn: psycopg.Connection[Any]) -> None:
             conn.execute(grant.format(sql.Identifier(schema[0]), role))
         conn.execute(sql.SQL("GRANT SELECT ON {} TO {}").format(_names((*PARENTS, VIEW)), role))
         if name.endswith("_writer"):
-            # The writer names the partition that it writes to.
-            conn.execute(
-                sql.SQL("GRANT SELECT, INSERT, UPDATE, DELETE ON {} TO {}").format(
-                    _names((*PARENTS, *LEAVES)), role
-                )
-            )
+            grant = sql.SQL("GRANT INSERT, UPDATE, DELETE ON {} TO {}")
+            conn.execute(grant.format(_names(PARENTS), role))
 
 
 def _names(tables: tuple[str, ...]) -> sql.Composed:

@@ -7,34 +7,22 @@ database.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, LiteralString, get_args
+from typing import Any, get_args
 
 import numpy as np
 from psycopg.types.json import Jsonb
 
 from course_lib.errors import InputError
 from course_lib.records import Chunk, Visibility, content_hash
+from course_lib.store.columns import CHUNKS, DOCUMENT_KEY, FROM_META
 
-COLUMNS = {
-    "partition": "text",
-    "tenant_id": "text",
-    "repo_slug": "text",
-    "branch": "text",
-    "document_name": "text",
-    "chunk_index": "int4",
-    "commit_sha": "text",
-    "kind": "text",
-    "name": "text",
-    "namespace": "text",
-    "citation_url": "text",
-    "content": "text",
-    "content_hash": "text",
-    "metadata": "jsonb",
-    "visibility": "text",
-    "embedding": "vector",
-}
-DOCUMENT: LiteralString = "partition, tenant_id, repo_slug, branch, document_name"
-KEY = (*DOCUMENT.split(", "), "chunk_index")
+Row = dict[str, object]
+"""A value for each column of `document_chunks` that the database does not fill itself."""
+
+DocumentKey = tuple[object, ...]
+"""The values of `DOCUMENT_KEY`: partition, tenant, repository and branch, and the name."""
+
+NUMBERED = "Number the chunks of a document 0, 1, 2, … or leave chunkIndex out."
 
 
 def check_chunks(chunks: Sequence[Chunk], vectors: np.ndarray[Any, np.dtype[np.float32]]) -> None:
@@ -98,8 +86,8 @@ def make_rows(
     vectors: np.ndarray[Any, np.dtype[np.float32]],
     partition: str,
     visibility: Visibility,
-) -> list[tuple[object, ...]]:
-    """Return one row a chunk, with the values of `COLUMNS`.
+) -> dict[DocumentKey, list[Row]]:
+    """Return document → its rows, one a chunk; a document is the values of `DOCUMENT_KEY`.
 
     Raises
     ------
@@ -107,66 +95,71 @@ def make_rows(
         If a document has two chunks at one place, or `customMeta` holds what does not fit its
         column.
     """
-    rows: list[tuple[object, ...]] = []
-    counts: dict[tuple[str, ...], int] = {}
+    documents: dict[DocumentKey, list[Row]] = {}
     seen: set[tuple[object, ...]] = set()
     for chunk, vector in zip(chunks, vectors, strict=True):
-        meta = dict(chunk.custom_meta)
-        branch = _column(chunk, meta, "branch") or ""
-        document = (partition, chunk.tenant_id, chunk.repo_slug, branch, chunk.source_path)
-        index = meta.pop("chunkIndex", counts.get(document, 0))
-        counts[document] = counts.get(document, 0) + 1
-        if type(index) is not int or not 0 <= index < 2**31:
-            raise InputError(
-                f"{chunk.source_path} has a chunk with chunkIndex {index!r}",
-                hint="Number the chunks of a document 0, 1, 2, … or leave chunkIndex out.",
-            )
-        if (*document, index) in seen:
-            raise InputError(
-                f"{chunk.source_path} has two chunks with chunkIndex {index}",
-                hint="Number the chunks of a document 0, 1, 2, … or leave chunkIndex out.",
-            )
-        seen.add((*document, index))
-        commit_sha = _column(chunk, meta, "commitSha")
-        namespace = _column(chunk, meta, "namespace")
-        citation_url = _column(chunk, meta, "citationUrl")
-        meta |= {
-            "parserId": chunk.parser_id,
-            "parserVersion": chunk.parser_version,
-            **{
-                key: value
-                for key, value in (
-                    ("lineStart", chunk.line_start),
-                    ("lineEnd", chunk.line_end),
-                    ("className", chunk.class_name),
-                    ("extends", chunk.extends),
-                )
-                if value is not None
-            },
+        row = _row(chunk) | {
+            "partition": partition,
+            "visibility": visibility,
+            "embedding": vector,
         }
-        rows.append(
-            (
-                *document,
-                index,
-                commit_sha,
-                chunk.kind,
-                chunk.name,
-                namespace,
-                citation_url,
-                chunk.content,
-                content_hash(chunk),
-                Jsonb(meta),
-                visibility,
-                vector,
+        document = tuple(row[name] for name in DOCUMENT_KEY)
+        rows = documents.setdefault(document, [])
+        row["chunk_index"] = _index(chunk, len(rows))
+        place = (*document, row["chunk_index"])
+        if place in seen:
+            raise InputError(
+                f"{chunk.source_path} has two chunks with chunkIndex {row['chunk_index']}",
+                hint=NUMBERED,
             )
+        seen.add(place)
+        rows.append(row)
+    return documents
+
+
+def _row(chunk: Chunk) -> Row:
+    """Return what a chunk says about each column; the rest of its `customMeta` is `metadata`."""
+    meta = dict(chunk.custom_meta)
+    meta.pop("chunkIndex", None)
+    row: Row = {
+        "tenant_id": chunk.tenant_id,
+        "repo_slug": chunk.repo_slug,
+        "document_name": chunk.source_path,
+        "kind": chunk.kind,
+        "name": chunk.name,
+        "content": chunk.content,
+        "content_hash": content_hash(chunk),
+    }
+    for name, key in FROM_META.items():
+        row[name] = _column(chunk, name, key, meta.pop(key, None))
+    row["branch"] = row["branch"] or ""
+    of_parser = {
+        "parserId": chunk.parser_id,
+        "parserVersion": chunk.parser_version,
+        "lineStart": chunk.line_start,
+        "lineEnd": chunk.line_end,
+        "className": chunk.class_name,
+        "extends": chunk.extends,
+    }
+    meta |= {key: value for key, value in of_parser.items() if value is not None}
+    row["metadata"] = Jsonb(meta)
+    return row
+
+
+def _index(chunk: Chunk, place: int) -> int:
+    """Return a chunk's number in its document: `customMeta.chunkIndex`, or else its place."""
+    index = chunk.custom_meta.get("chunkIndex", place)
+    if type(index) is not int or not 0 <= index < 2**31:
+        raise InputError(
+            f"{chunk.source_path} has a chunk with chunkIndex {index!r}", hint=NUMBERED
         )
-    return rows
+    return index
 
 
-def _column(chunk: Chunk, meta: dict[str, Any], key: str) -> str | None:
-    """Take out of `meta` what has a column of its own."""
-    value = meta.pop(key, None)
-    if value is not None and not isinstance(value, str):
+def _column(chunk: Chunk, name: str, key: str, value: object) -> object:
+    """Return what `customMeta` holds for a column, if the column can."""
+    is_text = CHUNKS[name].startswith("text")
+    if is_text and value is not None and not isinstance(value, str):
         raise InputError(
             f"{chunk.source_path} has a chunk whose customMeta.{key} is {value!r}, no text",
             hint="Make it a string, or leave it out.",

@@ -7,6 +7,7 @@ planner keeps statistics about columns and none about the insides of a JSON valu
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import LiteralString
 
 import psycopg
@@ -16,6 +17,7 @@ from psycopg.rows import tuple_row
 from course_lib.errors import SchemaMismatchError
 from course_lib.records import PARTITIONS
 from course_lib.store.collection import open_collection, see_own_tables_only, ways_out
+from course_lib.store.columns import CHUNK_KEY, CHUNKS, DOCUMENT_KEY, DOCUMENTS, chunk_columns
 from course_lib.store.roles import grant_to_service_roles
 from course_lib.store.tenancy import protect_tables
 from course_lib.store.words import add_word_search, drop_word_search
@@ -24,78 +26,88 @@ STORED_DIMENSION: LiteralString = (
     "SELECT atttypmod FROM pg_attribute "
     "WHERE attrelid = to_regclass('document_chunks') AND attname = 'embedding'"
 )
-"""Asks for the dimension of the vectors; no row where there is no table."""
-
-_TABLES: LiteralString = """
-CREATE TABLE documents (
-    partition       text NOT NULL,
-    tenant_id       text NOT NULL,
-    repo_slug       text NOT NULL,
-    branch          text NOT NULL DEFAULT '',
-    document_name   text NOT NULL,
-    id              uuid NOT NULL DEFAULT gen_random_uuid(),
-    commit_sha      text,
-    citation_url    text,
-    content         text NOT NULL,
-    content_hash    text NOT NULL,
-    parser          text NOT NULL,
-    settings        text NOT NULL,
-    model           text NOT NULL,
-    metadata        jsonb NOT NULL DEFAULT '{{}}',
-    visibility      text NOT NULL DEFAULT 'private' CHECK (visibility IN ('private', 'public')),
-    created_at      timestamptz NOT NULL DEFAULT now(),
-    updated_at      timestamptz NOT NULL DEFAULT now(),
-    PRIMARY KEY (partition, tenant_id, repo_slug, branch, document_name)
-) PARTITION BY LIST (partition);
-
-CREATE TABLE document_chunks (
-    partition       text NOT NULL,
-    tenant_id       text NOT NULL,
-    repo_slug       text NOT NULL,
-    branch          text NOT NULL DEFAULT '',
-    document_name   text NOT NULL,
-    chunk_index     integer NOT NULL,
-    id              uuid NOT NULL DEFAULT gen_random_uuid(),
-    commit_sha      text,
-    kind            text NOT NULL,
-    name            text NOT NULL,
-    namespace       text,
-    citation_url    text,
-    content         text NOT NULL,
-    content_hash    text NOT NULL,
-    metadata        jsonb NOT NULL DEFAULT '{{}}',
-    visibility      text NOT NULL DEFAULT 'private' CHECK (visibility IN ('private', 'public')),
-    created_at      timestamptz NOT NULL DEFAULT now(),
-    updated_at      timestamptz NOT NULL DEFAULT now(),
-    embedding       vector({dimension}) NOT NULL,
-    PRIMARY KEY (partition, tenant_id, repo_slug, branch, document_name, chunk_index)
-) PARTITION BY LIST (partition);
-
-ALTER TABLE document_chunks ALTER COLUMN embedding SET STORAGE {storage};
-CREATE INDEX document_chunks_document_name ON document_chunks (document_name);
-CREATE INDEX document_chunks_kind ON document_chunks (kind);
-CREATE INDEX document_chunks_namespace ON document_chunks (namespace);
-CREATE INDEX document_chunks_repo_branch ON document_chunks (repo_slug, branch);
-"""
+"""Asks for the dimension, which pgvector keeps in `atttypmod`; no row where there is no table."""
 
 # With the rights of whoever reads it: a view has its owner's otherwise, and shows every tenant.
 _CODE_VIEW: LiteralString = """
-CREATE OR REPLACE VIEW code_chunks WITH (security_invoker = true) AS
+CREATE VIEW code_chunks WITH (security_invoker = true) AS
 SELECT content AS content_text, document_name AS file_path, kind AS resource_kind,
        name AS resource_name, repo_slug AS repo_name, branch, citation_url
 FROM document_chunks
 WHERE partition IN ({partitions})
+"""
+
+# The last one also finds the rows of a document, as the primary key does: a planner that knows
+# nothing of the table yet takes the smaller of two, and of (repo_slug, branch) alone all rows fit.
+_INDEXES: LiteralString = """
+CREATE INDEX document_chunks_document_name ON document_chunks (document_name);
+CREATE INDEX document_chunks_kind ON document_chunks (kind);
+CREATE INDEX document_chunks_namespace ON document_chunks (namespace);
+CREATE INDEX document_chunks_repo_branch ON document_chunks (repo_slug, branch, document_name);
 """
 CODE_PARTITIONS = tuple(name for name in PARTITIONS if name.startswith("code_"))
 
 VECTOR_LIMIT = 2_000
 """Most dimensions of a `vector` that pgvector indexes as it is."""
 
-HNSW_LIMIT = 4_000
-"""Most dimensions that pgvector indexes, at half precision; beyond, a search looks at all rows."""
+HALF_PRECISION_LIMIT = 4_000
+"""Most dimensions that pgvector indexes with two bytes a number in place of four (`halfvec`).
 
-PAGE_LIMIT = 7_000
-"""Bytes that a vector may take and still leave room for its row on a page of 8 kB."""
+With more, a search looks at all rows. Both limits are for `build_vector_indexes`.
+"""
+
+
+def create_table_sql(table: str, columns: Mapping[str, str], key: Sequence[str]) -> str:
+    """Return the SQL that creates a table whose rows know who they are.
+
+    `columns` holds the name of each column and, after it, its type and rules. `key` names the
+    columns that together tell one row from all others: they are the primary key.
+
+    Examples
+    --------
+    >>> columns = {"page": "text NOT NULL", "line": "integer NOT NULL", "note": "text"}
+    >>> print(create_table_sql("notes", columns, ["page", "line"]))
+    CREATE TABLE notes (
+        page text NOT NULL,
+        line integer NOT NULL,
+        note text,
+        PRIMARY KEY (page, line)
+    )
+    """
+    lines = [f"{name} {definition}" for name, definition in columns.items()]
+    lines.append(f"PRIMARY KEY ({', '.join(key)})")
+    body = ",\n    ".join(lines)
+    return f"CREATE TABLE {table} (\n    {body}\n)"
+
+
+def partitioned_table_sql(
+    table: str, columns: Mapping[str, str], key: Sequence[str], partitions: Sequence[str]
+) -> str:
+    """Return the SQL that creates a table in partitions, by what its rows have in `partition`.
+
+    The table is that of `create_table_sql`. For each name among `partitions` there is a partition
+    called `<table>_<name>`, which holds the rows with this value in the column `partition`, and
+    `<table>_default` takes all others. The names are lowercase letters and underscores.
+
+    Examples
+    --------
+    >>> columns = {"partition": "text NOT NULL", "page": "text NOT NULL"}
+    >>> print(partitioned_table_sql("notes", columns, ["partition", "page"], ["recipes"]))
+    CREATE TABLE notes (
+        partition text NOT NULL,
+        page text NOT NULL,
+        PRIMARY KEY (partition, page)
+    ) PARTITION BY LIST (partition);
+    CREATE TABLE notes_recipes PARTITION OF notes FOR VALUES IN ('recipes');
+    CREATE TABLE notes_default PARTITION OF notes DEFAULT
+    """
+    statements = [f"{create_table_sql(table, columns, key)} PARTITION BY LIST (partition)"]
+    for name in partitions:
+        statements.append(
+            f"CREATE TABLE {table}_{name} PARTITION OF {table} FOR VALUES IN ('{name}')"
+        )
+    statements.append(f"CREATE TABLE {table}_default PARTITION OF {table} DEFAULT")
+    return ";\n".join(statements)
 
 
 def create_schema(conn: psycopg.Connection, vector_dim: int = 384) -> None:
@@ -132,6 +144,7 @@ def create_schema(conn: psycopg.Connection, vector_dim: int = 384) -> None:
             see_own_tables_only(conn)  # another process may have made them since we connected
         if owns_tables(conn):
             # Tables of an earlier version of the course get what they lack.
+            add_columns(conn)
             protect_tables(conn)
             add_word_search(conn)
             _create_view(conn)
@@ -143,7 +156,7 @@ def _create_view(conn: psycopg.Connection) -> None:
         "SELECT to_regclass(quote_ident(current_schema()) || '.code_chunks') IS NOT NULL"
     ).fetchone()
     if row and row[0]:
-        return
+        return  # to replace a view, even by an equal one, locks out those who read it
     partitions = sql.SQL(", ").join(map(sql.Literal, CODE_PARTITIONS))
     conn.execute(sql.SQL(_CODE_VIEW).format(partitions=partitions))
 
@@ -158,25 +171,22 @@ def owns_tables(conn: psycopg.Connection) -> bool:
 
 
 def _create_tables(conn: psycopg.Connection, vector_dim: int) -> None:
-    # Kept in the row, a vector is read with it; moved out of line (TOAST), it costs a look-up each.
-    in_row = vector_dim * 4 + 8 <= PAGE_LIMIT
-    conn.execute(
-        sql.SQL(_TABLES).format(
-            dimension=sql.Literal(vector_dim), storage=sql.SQL("PLAIN" if in_row else "EXTERNAL")
+    chunks = chunk_columns(vector_dim)
+    conn.execute(partitioned_table_sql("documents", DOCUMENTS, DOCUMENT_KEY, PARTITIONS))
+    conn.execute(partitioned_table_sql("document_chunks", chunks, CHUNK_KEY, PARTITIONS))
+    conn.execute(_INDEXES)
+
+
+def add_columns(conn: psycopg.Connection) -> None:
+    """Give tables of an earlier version the columns that they lack."""
+    for table, columns in (("documents", DOCUMENTS), ("document_chunks", CHUNKS)):
+        names = conn.cursor(row_factory=tuple_row).execute(
+            "SELECT attname FROM pg_attribute WHERE attrelid = to_regclass(%s)", [table]
         )
-    )
-    for table in ("documents", "document_chunks"):
-        for partition in PARTITIONS:
-            conn.execute(
-                sql.SQL("CREATE TABLE {} PARTITION OF {} FOR VALUES IN ({})").format(
-                    sql.Identifier(f"{table}_{partition}"), sql.Identifier(table), partition
-                )
-            )
-        conn.execute(
-            sql.SQL("CREATE TABLE {} PARTITION OF {} DEFAULT").format(
-                sql.Identifier(f"{table}_default"), sql.Identifier(table)
-            )
-        )
+        there = {name for (name,) in names}
+        for name, definition in columns.items():
+            if name not in there:
+                conn.execute(f"ALTER TABLE {table} ADD COLUMN {name} {definition}")
 
 
 def stored_dimension(conn: psycopg.Connection) -> int | None:

@@ -33,16 +33,11 @@ CREATE POLICY tenant_updates ON {{table}} FOR UPDATE USING ({_OWN}) WITH CHECK (
 CREATE POLICY tenant_deletes ON {{table}} FOR DELETE USING ({_OWN});
 """
 
-_COLUMN: LiteralString = (
-    "ALTER TABLE {table} ADD COLUMN IF NOT EXISTS visibility text NOT NULL DEFAULT 'private' "
-    "CHECK (visibility IN ('private', 'public'))"
-)
-
 _SET: LiteralString = "SELECT set_config('course.tenant', %s, true)"
 
 
 def protect_tables(conn: psycopg.Connection[Any]) -> None:
-    """Give the tables their visibility and their policies, unless they have them.
+    """Give the tables their policies, unless they have them.
 
     The owner's own tools see every row; all other roles see what their tenant may.
     """
@@ -51,8 +46,6 @@ def protect_tables(conn: psycopg.Connection[Any]) -> None:
     ).fetchone()
     if row is None or row[0]:
         return
-    for table in PARENTS:
-        conn.execute(sql.SQL(_COLUMN).format(table=sql.Identifier(table)))
     # A policy of the parent does not hold for who names a partition.
     for table in (*PARENTS, *LEAVES):
         conn.execute(sql.SQL(_PROTECT).format(table=sql.Identifier(table)))

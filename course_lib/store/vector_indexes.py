@@ -15,7 +15,7 @@ from psycopg.pq import TransactionStatus
 
 from course_lib.errors import InputError
 from course_lib.store.schema import (
-    HNSW_LIMIT,
+    HALF_PRECISION_LIMIT,
     TABLES,
     VECTOR_LIMIT,
     owns_tables,
@@ -23,20 +23,20 @@ from course_lib.store.schema import (
 )
 
 
-class Graph(NamedTuple):
+class HnswBuild(NamedTuple):
     """What an HNSW graph is built with: links a node, and candidates looked at for each."""
 
     m: int
     ef_construction: int
 
 
-SMALL = Graph(16, 64)
+HNSW = HnswBuild(m=16, ef_construction=64)
 """pgvector's own."""
 
-LARGE = Graph(24, 128)
+HNSW_LARGE = HnswBuild(m=24, ef_construction=128)
 """Takes 2.2 times as long to build, and on disk no more room."""
 
-LARGE_FROM = 5_000
+HNSW_LARGE_FROM = 5_000
 """So many rows are worth the larger graph.
 
 Of the ten nearest, a walk with 100 candidates finds through the small one 0.97 among 2,000 rows,
@@ -56,15 +56,17 @@ WHERE tab.oid = to_regclass(quote_ident(%s))
 """
 
 
-def graph_for(rows: float) -> Graph:
-    """Return the graph that is built over so many rows.
+def hnsw_build(rows: float) -> HnswBuild:
+    """Return what the graph over so many rows is built with.
 
     Examples
     --------
-    >>> graph_for(1_000), graph_for(100_000)
-    (Graph(m=16, ef_construction=64), Graph(m=24, ef_construction=128))
+    >>> hnsw_build(1_000)
+    HnswBuild(m=16, ef_construction=64)
+    >>> hnsw_build(100_000)
+    HnswBuild(m=24, ef_construction=128)
     """
-    return LARGE if rows >= LARGE_FROM else SMALL
+    return HNSW_LARGE if rows >= HNSW_LARGE_FROM else HNSW
 
 
 def build_vector_indexes(
@@ -86,7 +88,7 @@ def build_vector_indexes(
         A connection whose role owns the tables; for another one, nothing is built.
     m, ef_construction
         Links a node (2 … 100), and candidates looked at while building (twice as many … 1000): by
-        the number of rows where both are None (see `graph_for`). With either, the other one is
+        the number of rows where both are None (see `hnsw_build`). With either, the other one is
         pgvector's own, or more where it has to be, and indexes that are there stay as they are.
 
     Returns
@@ -102,17 +104,17 @@ def build_vector_indexes(
     chosen = _chosen(m, ef_construction)
     with conn.transaction():
         dimension = stored_dimension(conn) or 0
-        if dimension > HNSW_LIMIT or not owns_tables(conn):
+        if dimension > HALF_PRECISION_LIMIT or not owns_tables(conn):
             return []
     return [table for table in TABLES if _build(conn, table, dimension, chosen)]
 
 
-def _chosen(m: int | None, ef_construction: int | None) -> Graph | None:
+def _chosen(m: int | None, ef_construction: int | None) -> HnswBuild | None:
     if m is None and ef_construction is None:
         return None
-    links = SMALL.m if m is None else m
-    least = max(SMALL.ef_construction, 2 * links)
-    graph = Graph(links, least if ef_construction is None else ef_construction)
+    links = HNSW.m if m is None else m
+    least = max(HNSW.ef_construction, 2 * links)
+    graph = HnswBuild(links, least if ef_construction is None else ef_construction)
     if not (2 <= graph.m <= 100 and 2 * graph.m <= graph.ef_construction <= 1000):
         raise InputError(
             f"there is no graph of m {graph.m} and ef_construction {graph.ef_construction}",
@@ -121,7 +123,9 @@ def _chosen(m: int | None, ef_construction: int | None) -> Graph | None:
     return graph
 
 
-def _build(conn: psycopg.Connection[Any], table: str, dimension: int, chosen: Graph | None) -> bool:
+def _build(
+    conn: psycopg.Connection[Any], table: str, dimension: int, chosen: HnswBuild | None
+) -> bool:
     """Build the index of one table where it lacks one; return whether it did."""
     name = f"{table}_embedding_hnsw"
     # A transaction of the caller's keeps what it locks until it ends: it replaces nothing.
@@ -140,7 +144,7 @@ def _build(conn: psycopg.Connection[Any], table: str, dimension: int, chosen: Gr
         found = _look(conn, name, table)
         rows = 0 if found.is_there else _count(conn, found.schema, table)
         if rows:
-            graph = chosen or graph_for(rows)
+            graph = chosen or hnsw_build(rows)
             # A parallel build shares its memory through /dev/shm, which is small in containers.
             conn.execute("SET LOCAL maintenance_work_mem = '512MB'")
             conn.execute(
@@ -167,13 +171,13 @@ def _look(conn: psycopg.Connection[Any], name: str, table: str) -> _Index:
     schema, is_there, options = conn.execute(_STATE, [name, table]).fetchone() or ("", True, None)
     # Such as ["m=16", "ef_construction=64"].
     given = dict(option.split("=", 1) for option in options or [])
-    small = {key: str(value) for key, value in SMALL._asdict().items()}
+    small = {key: str(value) for key, value in HNSW._asdict().items()}
     return _Index(schema, is_there, options is not None and {**small, **given} == small)
 
 
 def _grown(conn: psycopg.Connection[Any], schema: str, table: str) -> bool:
     """Say whether a table has too many rows for the small graph, by counting them."""
-    return graph_for(_count(conn, schema, table)) != SMALL
+    return hnsw_build(_count(conn, schema, table)) != HNSW
 
 
 def _count(conn: psycopg.Connection[Any], schema: str, table: str) -> int:

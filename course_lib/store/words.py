@@ -56,12 +56,14 @@ ALTER TABLE document_chunks ADD COLUMN search_text tsvector GENERATED ALWAYS AS 
 
 # Where rows have policies, the operator @@ may not be an index's condition: it could see rows that
 # the policies hide. This function may use the index, since it is the tables' owner's; so it checks
-# itself what the policies say. It gives addresses of rows, which are then read under the policies.
+# itself what the policies say. It gives keys of rows, which are then read under the policies.
 _FIND: LiteralString = r"""
 CREATE FUNCTION chunks_with_words(
     asked text, most integer, partitions text[], kinds text, repo text, of_branch text,
     in_namespace text, document text, tenant text)
-RETURNS TABLE (tab oid, "row" tid, place bigint)
+RETURNS TABLE (
+    partition text, tenant_id text, repo_slug text, branch text, document_name text,
+    chunk_index integer, place bigint)
 LANGUAGE plpgsql STABLE PARALLEL SAFE SECURITY DEFINER ROWS 100
 SET search_path = pg_catalog, {schema}, pg_temp
 SET jit = off
@@ -110,7 +112,7 @@ BEGIN
         SELECT array_agg(word.query) AS queries
         FROM weighed JOIN word USING (number) WHERE NOT weighed.is_rare
     ), scored AS (
-        SELECT found.tab, found."row", chunk.document_name, chunk.chunk_index, chunk.partition,
+        SELECT chunk.document_name, chunk.chunk_index, chunk.partition,
                chunk.tenant_id, chunk.repo_slug, chunk.branch, found.score
                + CASE WHEN common.queries IS NULL THEN 0 ELSE (
                     SELECT 1000000 * count(*) FROM unnest(common.queries) AS query
@@ -120,10 +122,11 @@ BEGIN
             SELECT * FROM document_chunks WHERE tableoid = found.tab AND ctid = found."row" LIMIT 1
         ) AS chunk
     )
-    SELECT scored.tab, scored."row", row_number() OVER (
+    SELECT scored.partition, scored.tenant_id, scored.repo_slug, scored.branch,
+           scored.document_name, scored.chunk_index, row_number() OVER (
         ORDER BY scored.score DESC, scored.document_name, scored.chunk_index, scored.partition,
                  scored.tenant_id, scored.repo_slug, scored.branch)
-    FROM scored ORDER BY 3 LIMIT most;
+    FROM scored ORDER BY 7 LIMIT most;
 END
 $$
 """

@@ -1,46 +1,26 @@
 """Writing: chunks and their vectors go in, rows come out, all of a document or nothing.
 
-Rows travel by binary COPY into a temporary table, and those that are new or changed go from there
-into the real one by a single `INSERT … ON CONFLICT DO UPDATE`. The same transaction deletes what a
-new version of a document no longer has, so that nobody ever sees half of one version and half of
-another.
+A row that is there already is updated where it changed. The same transaction deletes what a new
+version of a document no longer has, so that nobody ever sees half of one version and half of
+another. `executemany` sends the rows of a document one after the other without waiting for each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, LiteralString
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 import psycopg
-from psycopg import sql
 from psycopg.rows import tuple_row
 
 from course_lib.errors import DatabaseError, InputError
-from course_lib.records import Chunk, Scope, Visibility
+from course_lib.records import Chunk, Scope, SourceDocument, Visibility
 from course_lib.store.collection import ways_out
-from course_lib.store.rows import COLUMNS, DOCUMENT, KEY, check_chunks, check_place, make_rows
-from course_lib.store.schema import stored_dimension, table_for
-
-
-@dataclass(frozen=True, slots=True)
-class SourceDocument:
-    """A row of `documents`: a source file and what it was indexed with.
-
-    `parser`, `settings` and `model` are part of its state: when one of them changes, the document
-    is indexed anew although its text is the same.
-    """
-
-    name: str
-    content: str
-    content_hash: str
-    parser: str
-    settings: str
-    model: str
-    commit_sha: str | None = None
-    citation_url: str | None = None
-    visibility: Visibility = "private"
+from course_lib.store.columns import DOCUMENT_KEY
+from course_lib.store.rows import DocumentKey, check_chunks, check_place, make_rows
+from course_lib.store.schema import stored_dimension
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,44 +41,72 @@ class WriteReport:
         )
 
 
-# Writers of one source take turns; otherwise the pieces of two versions could get mixed.
-_TAKE_TURNS: LiteralString = """
-SELECT pg_advisory_xact_lock(hashtextextended(source, 0)) FROM (
-    SELECT DISTINCT concat_ws(' ', 'course write', partition, tenant_id, repo_slug, branch)
-    FROM incoming ORDER BY 1) AS sources (source)
-"""
+def upsert_sql(table: str, columns: Sequence[str], key: Sequence[str]) -> str:
+    """Return one statement that inserts a row, or updates the row that has the same key.
 
-# EXCEPT compares by hashing. With NOT EXISTS the planner, which takes the columns of a key for
-# independent, expects one row and compares each with each.
-_DELETE_STALE: LiteralString = """
-DELETE FROM {table} AS old
-USING (
-    SELECT {key} FROM {table}
-    JOIN (SELECT DISTINCT {document} FROM incoming) AS documents USING ({document})
-    EXCEPT SELECT {key} FROM incoming
-) AS stale
-WHERE ({old}) = ({stale})
-"""
+    The values are placeholders with the names of the columns, such as `%(note)s`. An update takes
+    over all columns that are not in the key, and sets the table's column `updated_at` to now(). A
+    row that is equal already is left alone, which one sees in the number of rows that the statement
+    touched.
 
-_UPSERT: LiteralString = """
-WITH written AS (
-    INSERT INTO {table} AS old ({columns})
-    SELECT {columns} FROM incoming
-    -- What is there already would have its words computed before the conflict is seen.
-    WHERE NOT EXISTS (
-        SELECT FROM {table} AS same
-        WHERE same.partition = incoming.partition AND same.tenant_id = incoming.tenant_id
-          AND same.repo_slug = incoming.repo_slug AND same.branch = incoming.branch
-          AND same.document_name = incoming.document_name
-          AND same.chunk_index = incoming.chunk_index
-          AND ({same}) IS NOT DISTINCT FROM ({given}))
-    ORDER BY partition, tenant_id, repo_slug, branch, document_name, chunk_index
-    ON CONFLICT (partition, tenant_id, repo_slug, branch, document_name, chunk_index)
-    DO UPDATE SET ({payload}, updated_at) = ({excluded}, now())
-    WHERE ({old}) IS DISTINCT FROM ({excluded})
-    RETURNING (xmax = 0) AS is_new)
-SELECT count(*) FILTER (WHERE is_new), count(*) FILTER (WHERE NOT is_new) FROM written
-"""
+    Examples
+    --------
+    What `upsert_sql("notes", ["page", "line", "note"], ["page", "line"])` returns is executed with
+    one row after the other::
+
+        {"page": 7, "line": 1, "note": "Hi"}     touches 1 row, which is new
+        {"page": 7, "line": 1, "note": "Hi"}     touches 0
+        {"page": 7, "line": 1, "note": None}     touches 1, and its updated_at
+    """
+    values = ", ".join(f"%({name})s" for name in columns)
+    others = [name for name in columns if name not in key]
+    stored = ", ".join(f"{table}.{name}" for name in others)
+    given = ", ".join(f"excluded.{name}" for name in others)
+    return f"""
+        INSERT INTO {table} ({", ".join(columns)})
+        VALUES ({values})
+        ON CONFLICT ({", ".join(key)})
+        DO UPDATE SET ({", ".join(others)}, updated_at) = ({given}, now())
+        WHERE ({stored}) IS DISTINCT FROM ({given})
+    """
+
+
+def replace_document(
+    conn: psycopg.Connection,
+    table: str,
+    document: Mapping[str, object],
+    rows: Sequence[Mapping[str, object]],
+) -> tuple[int, int]:
+    """Make a table hold exactly these rows of a document, or change nothing.
+
+    `document` holds the columns that say which document it is, and their values. Together with
+    `chunk_index` they are the table's key. Each of `rows` has a value for every column to write,
+    those of the key among them. Rows are written with `upsert_sql`, and the document's rows whose
+    `chunk_index` none of them has are deleted. If anything fails, the exception goes on to the
+    caller, and the table is as it was before. `conn` is in autocommit mode or inside a transaction
+    of the caller's.
+
+    Returns how many rows were written (new or changed) and how many deleted.
+
+    Examples
+    --------
+    With three rows of the document in `rows`, and a table `notes` without any of them::
+
+        replace_document(conn, "notes", {"page": 7}, rows)        (3, 0)
+        replace_document(conn, "notes", {"page": 7}, rows)        (0, 0)
+        replace_document(conn, "notes", {"page": 7}, rows[:2])    (0, 1)
+    """
+    condition = " AND ".join(f"{name} = %({name})s" for name in document)
+    delete = f"DELETE FROM {table} WHERE {condition} AND chunk_index <> ALL(%(kept)s)"
+    kept = [row["chunk_index"] for row in rows]
+    written = 0
+    with conn.transaction(), conn.cursor() as cursor:
+        deleted = cursor.execute(delete, {**document, "kept": kept}).rowcount
+        if rows:
+            key = [*document, "chunk_index"]
+            cursor.executemany(upsert_sql(table, list(rows[0]), key), rows)
+            written = cursor.rowcount
+    return written, deleted
 
 
 def write_chunks(
@@ -124,9 +132,9 @@ def write_chunks(
     vectors
         float32 of shape (len(chunks), dimension), in the same order.
     partition
-        One of the course's partitions; any other name is kept in the default one.
+        One of the course's partitions; rows of any other name are kept in the default table.
     visibility
-        Who may read the rows, beside their owner's tools: their tenant, or every tenant.
+        Who may read the rows: their tenant alone, or every tenant.
 
     Returns
     -------
@@ -138,113 +146,80 @@ def write_chunks(
     InputError
         If the numbers of chunks and vectors or the dimensions differ, a vector is not finite, a
         text holds a NUL character, a document has two chunks at one place, `customMeta` holds what
-        does not fit its column, or there is no such partition or visibility.
+        does not fit its column, the partition's name is empty or holds what cannot be printed, or
+        there is no such visibility.
     DatabaseError
         If the tables are missing.
     """
     check_place(partition, visibility)
     vectors = np.asarray(vectors, dtype=np.float32)
-    if not len(chunks) == len(vectors) == 0:
+    if len(chunks) or len(vectors):
         check_chunks(chunks, vectors)
     if not chunks:
         return WriteReport()
-    rows = make_rows(chunks, vectors, partition, visibility)
+    documents = make_rows(chunks, vectors, partition, visibility)
     try:
-        with conn.transaction(), conn.cursor(row_factory=tuple_row) as cursor:
+        with conn.transaction():
             _check_dimension(stored_dimension(conn), vectors.shape[1])
-            inserted, updated, deleted = _replace(cursor, rows, table_for(partition))
+            before = _lock_and_count(conn, documents)
+            written = deleted = 0
+            for document, rows in documents.items():
+                named = dict(zip(DOCUMENT_KEY, document, strict=True))
+                counts = replace_document(conn, "document_chunks", named, rows)
+                written, deleted = written + counts[0], deleted + counts[1]
     except (psycopg.DataError, psycopg.errors.ProgramLimitExceeded) as error:
         raise InputError(
             f"the chunks cannot be stored: {error.diag.message_primary or error}",
-            hint=error.diag.context or "Look at their names and their customMeta.",
+            hint="Look at their names and their customMeta.",
         ) from error
-    return WriteReport(inserted, updated, len(chunks) - inserted - updated, deleted)
+    there_already = before - deleted  # rows that were there and stay
+    inserted = len(chunks) - there_already
+    return WriteReport(inserted, written - inserted, len(chunks) - written, deleted)
 
 
-def _replace(
-    cursor: psycopg.Cursor[Any], rows: Sequence[tuple[object, ...]], table_name: str
-) -> tuple[int, int, int]:
-    """Write all rows of some documents; return how many were inserted, updated and deleted."""
-    table = sql.Identifier(table_name)
-    columns = sql.SQL(", ").join(map(sql.Identifier, COLUMNS))
-    payload = [name for name in COLUMNS if name not in KEY]
-    cursor.execute(
-        sql.SQL("CREATE TEMP TABLE incoming ON COMMIT DROP AS SELECT {} FROM {} LIMIT 0").format(
-            columns, table
+def _lock_and_count(conn: psycopg.Connection, documents: Iterable[DocumentKey]) -> int:
+    """Wait for those who write to the same scopes; return how many rows the documents have."""
+    names: dict[DocumentKey, list[object]] = {}
+    for *scope, name in documents:
+        names.setdefault(tuple(scope), []).append(name)
+    rows = 0
+    # In the same order for everyone, so that no two wait for each other.
+    for scope_key in sorted(names, key=str):
+        _take_turn(conn, scope_key)
+        found = conn.cursor(row_factory=tuple_row).execute(
+            "SELECT count(*) FROM document_chunks WHERE partition = %s AND tenant_id = %s "
+            "AND repo_slug = %s AND branch = %s AND document_name = ANY(%s)",
+            [*scope_key, names[scope_key]],
         )
-    )
-    with cursor.copy(
-        sql.SQL("COPY incoming ({}) FROM STDIN (FORMAT BINARY)").format(columns)
-    ) as copy:
-        copy.set_types(list(COLUMNS.values()))
-        for row in rows:
-            copy.write_row(row)
-    cursor.execute("ANALYZE incoming")
-    cursor.execute(_TAKE_TURNS)
-    deleted = cursor.execute(
-        sql.SQL(_DELETE_STALE).format(
-            table=table,
-            key=sql.SQL(", ").join(map(sql.Identifier, KEY)),
-            document=sql.SQL(DOCUMENT),
-            old=_qualified("old", KEY),
-            stale=_qualified("stale", KEY),
-        )
-    ).rowcount
-    cursor.execute(
-        sql.SQL(_UPSERT).format(
-            table=table,
-            columns=columns,
-            payload=sql.SQL(", ").join(map(sql.Identifier, payload)),
-            excluded=_qualified("excluded", payload),
-            old=_qualified("old", payload),
-            same=_qualified("same", payload),
-            given=_qualified("incoming", payload),
-        )
-    )
-    inserted, updated = cursor.fetchone() or (0, 0)
-    cursor.execute("DROP TABLE incoming")
-    return inserted, updated, deleted
+        rows += sum(count for (count,) in found)
+    return rows
 
 
 def write_documents(
     conn: psycopg.Connection, scope: Scope, documents: Iterable[SourceDocument]
 ) -> None:
     """Write the rows of `documents`; call it in the transaction that writes their chunks."""
-    _take_turn(conn, scope)
-    with conn.cursor() as cursor:
-        cursor.executemany(
-            f"""
-            INSERT INTO documents ({DOCUMENT}, commit_sha, citation_url, content, content_hash,
-                parser, settings, model, visibility)
-            VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
-            ON CONFLICT ({DOCUMENT}) DO UPDATE SET
-                commit_sha = excluded.commit_sha, citation_url = excluded.citation_url,
-                content = excluded.content, content_hash = excluded.content_hash,
-                parser = excluded.parser, settings = excluded.settings, model = excluded.model,
-                visibility = excluded.visibility, updated_at = now()
-            """,
-            [
-                (
-                    *scope.key,
-                    document.name,
-                    document.commit_sha,
-                    document.citation_url,
-                    document.content,
-                    document.content_hash,
-                    document.parser,
-                    document.settings,
-                    document.model,
-                    document.visibility,
-                )
-                for document in documents
-            ],
-        )
+    _take_turn(conn, scope.key)
+    rows = [
+        dict(zip(DOCUMENT_KEY, (*scope.key, document.name), strict=True)) | _state(document)
+        for document in documents
+    ]
+    if rows:
+        statement = upsert_sql("documents", list(rows[0]), DOCUMENT_KEY)
+        conn.cursor().executemany(statement, rows)
+
+
+def _state(document: SourceDocument) -> dict[str, object]:
+    """Return column → value: the fields of `SourceDocument` are columns of `documents`."""
+    state = asdict(document)
+    del state["name"]  # the column `document_name`
+    return state
 
 
 def delete_chunks(conn: psycopg.Connection, scope: Scope, names: Sequence[str]) -> int:
     """Delete all chunks of the named documents and return how many rows that were."""
     with conn.transaction():
-        _take_turn(conn, scope)
+        _take_turn(conn, scope.key)
         return conn.execute(
             "DELETE FROM document_chunks WHERE partition = %s AND tenant_id = %s "
             "AND repo_slug = %s AND branch = %s AND document_name = ANY(%s)",
@@ -274,21 +249,18 @@ def stored_documents(conn: psycopg.Connection, scope: Scope) -> dict[str, tuple[
     return {name: tuple(state) for name, *state in rows}
 
 
-def _take_turn(conn: psycopg.Connection, scope: Scope) -> None:
-    """Wait until no other transaction writes to a scope: `_TAKE_TURNS` for one that is known.
+def _take_turn(conn: psycopg.Connection, scope: Sequence[object]) -> None:
+    """Wait until no other transaction writes to a scope: partition, tenant, repository, branch.
 
-    It comes before the first row is touched. Two writers that lock the same rows in another order
-    would wait for each other.
+    An advisory lock is a lock on a number, here a hash of the four; it ends with the transaction.
+    Without it, the pieces of two versions could get mixed. It comes before the first row is
+    touched: two writers that lock the same rows in another order would wait for each other.
     """
     conn.execute(
         "SELECT pg_advisory_xact_lock(hashtextextended("
         "concat_ws(' ', 'course write', %s::text, %s::text, %s::text, %s::text), 0))",
-        scope.key,
+        scope,
     )
-
-
-def _qualified(alias: str, names: Sequence[str]) -> sql.Composed:
-    return sql.SQL(", ").join(sql.Identifier(alias, name) for name in names)
 
 
 def _check_dimension(stored: int | None, given: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -12,9 +13,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 import psycopg
 
-from course_lib.store import postmaster
 from course_lib.store.server import Server
 
 START = "import sys; from pathlib import Path; from course_lib.store.server import ensure_server\n"
@@ -29,16 +30,21 @@ def until(holds: Callable[[], bool]) -> None:
 
 
 def postmaster_pid(server: Server) -> int:
-    claim = postmaster.read_pid_file(server.pgdata)
-    assert claim is not None
-    return claim.pid
+    return int((server.pgdata / "postmaster.pid").read_text(encoding="utf-8").split()[0])
 
 
 def kill_postmaster(server: Server) -> int:
     pid = postmaster_pid(server)
     os.kill(pid, signal.SIGKILL)
-    until(lambda: not postmaster.is_postmaster_of(pid, server.pgdata))
+    until(lambda: not is_alive(pid))
     return pid
+
+
+def is_alive(pid: int) -> bool:
+    """Return whether a process lives, which a zombie does not."""
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    return False
 
 
 def answers(server: Server) -> bool:

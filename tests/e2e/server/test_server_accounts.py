@@ -13,7 +13,6 @@ import psutil
 import psycopg
 import pytest
 
-from course_lib.store import place
 from course_lib.store.binaries import PACKAGE, find_binaries
 from course_lib.store.server import ensure_server, remove_server, server_status, stop_server
 from tests.e2e.server.acts import (
@@ -38,9 +37,7 @@ def closed(open_folder: Path, root: None) -> Path:
 
 
 def copy_of_the_wheel(target: Path) -> Path:
-    bundle = find_binaries().bundle
-    assert bundle is not None
-    for part in bundle.glob(f"{PACKAGE}*"):
+    for part in find_binaries().bin_dir.parents[2].glob(f"{PACKAGE}*"):
         shutil.copytree(part, target / part.name, ignore=shutil.ignore_patterns("pginstall"))
     return target
 
@@ -56,8 +53,7 @@ def test_below_a_closed_folder_roots_server_runs_as_an_account_without_rights(
     assert process.uids().effective == server.pgdata.stat().st_uid != 0
     assert process.gids().effective != 0
     house = server.pgdata.parent
-    assert (closed / "state" / "pgdata").is_symlink() and closed not in server.bin_dir.parents
-    assert house in server.bin_dir.parents
+    assert house.parent == Path("/var/lib") and house in server.bin_dir.parents
     assert (house.stat().st_uid, house.stat().st_mode & 0o777) == (0, 0o711)
     assert closed.stat().st_mode & 0o777 == 0o700
     writable = [
@@ -72,24 +68,13 @@ def test_below_a_closed_folder_roots_server_runs_as_an_account_without_rights(
     assert not house.exists()
 
 
-def test_a_house_that_somebody_else_put_in_its_place_is_not_used(closed: Path) -> None:
-    state = closed / "state"
-    first = ensure_server(state)
-    house = first.pgdata.parent
-    stop_server(state)
-    moved = house.with_name(house.name + "-away")
-    house.rename(moved)
-    try:
-        house.mkdir(mode=0o711)
-        (house / "state").write_text(str(state), encoding="utf-8")
-        (house / "pgdata").mkdir()
-        os.chown(house, 1, 1)
-        second = ensure_server(state)
-        assert second.pgdata.parent != house and answers(second)
-        assert list((house / "pgdata").iterdir()) == []
-    finally:
-        shutil.rmtree(house)
-        shutil.rmtree(moved)
+def test_a_new_house_is_made_where_the_old_one_is_gone(closed: Path) -> None:
+    """As in a new container: the state folder was kept, and /var/lib was not."""
+    first = ensure_server(closed / "state")
+    stop_server(closed / "state")
+    shutil.rmtree(first.pgdata.parent)
+    second = ensure_server(closed / "state")
+    assert second.pgdata != first.pgdata and answers(second)
 
 
 def test_a_checkout_that_moves_behind_a_closed_door_takes_its_data_along(
@@ -114,19 +99,6 @@ def test_a_copied_checkout_does_not_share_the_data_of_its_original(closed: Path)
     assert answers(original) and answers(copy)
     remove_server(closed / "copy")
     assert answers(original)
-
-
-def test_a_long_path_to_the_socket_is_avoided_once_and_for_all(closed: Path) -> None:
-    far = place.socket_folder(closed / ("x" * 100), None, None)
-    assert far is not None
-    try:
-        assert place.socket_folder(closed / ("x" * 100), None, far) == far
-        far.chmod(0o777)
-        other = place.socket_folder(closed / ("x" * 100), None, far)
-        assert other is not None and other != far
-        other.rmdir()
-    finally:
-        far.rmdir()
 
 
 BECOME_DAEMON = """

@@ -22,6 +22,7 @@ from tests.e2e.server.acts import (
     START,
     answers,
     has_the_row,
+    is_alive,
     keep_a_row,
     kill_postmaster,
     postmaster_pid,
@@ -203,6 +204,33 @@ def test_data_that_are_not_this_server_s_are_named_and_left_alone(
     (server.pgdata / "global" / "pg_control").write_bytes(b"\0" * 8192)
     with pytest.raises(ServerError, match=r"Its last lines:\n(.*\n)+.*control file"):
         ensure_server(state)
+
+
+def test_a_folder_that_moves_while_its_server_runs_takes_server_and_data_along(
+    open_folder: Path,
+) -> None:
+    first = ensure_server(open_folder / "state")
+    keep_a_row(first)
+    pid = postmaster_pid(first)
+    (open_folder / "state").rename(open_folder / "moved")
+    assert server_status(open_folder / "moved") is None
+    second = ensure_server(open_folder / "moved")
+    assert second.port == first.port and has_the_row(second)
+    assert second.pgdata == (open_folder / "moved" / "pgdata").resolve() and not is_alive(pid)
+
+
+def test_a_password_that_does_not_fit_is_explained_and_nothing_is_lost(state: Path) -> None:
+    server = ensure_server(state)
+    keep_a_row(server)
+    facts = (state / "server.json").read_text(encoding="utf-8")
+    facts = facts.replace(server.password, "another")
+    (state / "server.json").write_text(facts, encoding="utf-8")
+    with pytest.raises(ServerError, match="does not let us in") as caught:
+        ensure_server(state)
+    assert is_alive(postmaster_pid(server))
+    assert "delete server.json" in caught.value.hint and server.password not in str(caught.value)
+    (state / "server.json").unlink()
+    assert has_the_row(ensure_server(state))
 
 
 def test_lost_passwords_are_replaced_and_lost_data_are_made_anew(state: Path) -> None:

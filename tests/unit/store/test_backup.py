@@ -9,9 +9,8 @@ import pytest
 
 from course_lib.errors import DatabaseError, SchemaMismatchError
 from course_lib.loader import write_jsonl
-from course_lib.records import Scope
+from course_lib.records import Scope, SourceDocument
 from course_lib.store import (
-    SourceDocument,
     backup_lines,
     create_schema,
     drop_schema,

@@ -8,11 +8,10 @@ import pytest
 from psycopg.rows import tuple_row
 
 from course_lib.errors import DatabaseError, InputError, SchemaMismatchError
-from course_lib.records import Chunk, Scope
-from course_lib.retriever import search
+from course_lib.records import Chunk, Scope, SourceDocument
+from course_lib.retriever import Query, search
 from course_lib.settings import settings
 from course_lib.store import (
-    SourceDocument,
     build_vector_indexes,
     connect,
     create_schema,
@@ -79,7 +78,7 @@ def fill(conn: psycopg.Connection, text: str, dimension: int, count: int = 1) ->
 
 
 def found(conn: psycopg.Connection, dimension: int, **options: str) -> list[str]:
-    results = search(conn, np.ones(dimension), threshold=-1, **options)
+    results = search(conn, np.ones(dimension), Query(threshold=-1, **options))
     return [result.content for result in results]
 
 
@@ -179,9 +178,9 @@ def test_over_2000_dimensions_the_index_is_on_halfvec_and_is_used(collection: Op
         conn.execute("SET enable_seqscan = off")  # 60 rows are read faster than an index
         for options in ({}, {"question": "row"}):
             before = scans(conn)
-            near = search(conn, query, 10, -1, exact=False, **options)
+            near = search(conn, query, Query(top_k=10, threshold=-1, **options))
             assert scans(conn) > before
-            exact = search(conn, query, 10, -1, exact=True, **options)
+            exact = search(conn, query, Query(top_k=10, threshold=-1, exact=True, **options))
             assert len({one.chunk_id for one in near} & {one.chunk_id for one in exact}) >= 9
             scores = {one.chunk_id: one.similarity_score for one in exact}
             for one in near:

@@ -12,9 +12,10 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from course_lib.errors import DatabaseError
 from course_lib.store import connections
-from course_lib.store.connections import connect, hide_password, psql_command, url_for
+from course_lib.store.connections import connect, psql_command
 from course_lib.store.databases import default_url
 from course_lib.store.server import ensure_server, stop_server
+from course_lib.store.urls import hide_password, url_for
 
 pytestmark = pytest.mark.usefixtures("embedded")
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
-import signal
 import subprocess
 import sys
 import threading
@@ -19,10 +17,11 @@ from psycopg.conninfo import conninfo_to_dict
 
 from course_lib.errors import DatabaseError
 from course_lib.store import databases
-from course_lib.store.connections import connect, url_for
+from course_lib.store.connections import connect
 from course_lib.store.databases import default_url, find_database, fresh_database, list_databases
-from course_lib.store.postmaster import is_postmaster_of, read_pid_file
-from course_lib.store.server import claimed_server, ensure_server, server_status, stop_server
+from course_lib.store.server import ensure_server, known_server, server_status, stop_server
+from course_lib.store.urls import url_for
+from tests.e2e.server.acts import kill_postmaster
 
 pytestmark = pytest.mark.usefixtures("embedded")
 
@@ -209,13 +208,7 @@ def test_connecting_completes_a_course_database_that_was_left_half_made(admin: A
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
 def test_connecting_revives_a_server_whose_files_still_say_that_it_runs() -> None:
-    server = ensure_server()
-    claim = read_pid_file(server.pgdata)
-    assert claim is not None
-    os.kill(claim.pid, signal.SIGKILL)
-    deadline = time.monotonic() + 30
-    while is_postmaster_of(claim.pid, server.pgdata):
-        assert time.monotonic() < deadline
-    assert claimed_server() is not None and server_status() is None
+    kill_postmaster(ensure_server())
+    assert known_server() is not None and server_status() is None
     with connect() as conn:
         assert conn.execute("SELECT 1").fetchone() == (1,)

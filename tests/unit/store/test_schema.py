@@ -7,15 +7,17 @@ import psycopg
 import pytest
 
 from course_lib.errors import SchemaMismatchError
-from course_lib.records import PARTITIONS
+from course_lib.records import PARTITIONS, Scope, SourceDocument
 from course_lib.store import (
+    columns,
     connect,
     create_schema,
     drop_schema,
+    write_documents,
 )
 from course_lib.store.schema import stored_dimension, table_for
 from tests.schemas import OwnSchema
-from tests.unit.chunks import write_many
+from tests.unit.chunks import write, write_many
 
 
 def value(conn: psycopg.Connection, query: str) -> object:
@@ -142,3 +144,32 @@ def test_one_partition_is_read_without_the_others(conn: psycopg.Connection) -> N
 def test_a_partition_of_ones_own_lies_in_the_default_table() -> None:
     assert table_for("issues") == "document_chunks_issues"
     assert table_for("Robert'); DROP TABLE documents;--") == "document_chunks_default"
+
+
+def test_a_line_more_in_the_list_is_a_column_more(
+    conn: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A table of before takes it with its rows, a new table has it, and writing fills it."""
+    everything = "SELECT audience, metadata ? 'audience' FROM document_chunks ORDER BY content"
+    create_schema(conn, 3)
+    write(conn, "before", source_path="old.md")
+    monkeypatch.setitem(columns.CHUNKS, "audience", "text")
+    monkeypatch.setitem(columns.FROM_META, "audience", "audience")  # as an import would
+    create_schema(conn, 3)
+    write(conn, "now", custom_meta={"audience": "operators"})
+    assert conn.execute(everything).fetchall() == [(None, False), ("operators", False)]
+    drop_schema(conn)
+    create_schema(conn, 3)
+    write(conn, "now", custom_meta={"audience": "everybody"})
+    assert conn.execute(everything).fetchall() == [("everybody", False)]
+
+
+def test_an_older_table_of_documents_takes_a_new_column(
+    conn: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create_schema(conn, 3)
+    row = SourceDocument("a.md", "text", "hash", "test 1.0.0", "", "model")
+    write_documents(conn, Scope(), [row])
+    monkeypatch.setitem(columns.DOCUMENTS, "pages", "integer NOT NULL DEFAULT 1")
+    create_schema(conn, 3)
+    assert value(conn, "SELECT pages FROM documents_documentation") == 1

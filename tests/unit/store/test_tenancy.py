@@ -10,10 +10,9 @@ from psycopg.errors import InsufficientPrivilege
 from psycopg_pool import ConnectionPool
 
 from course_lib.errors import InputError
-from course_lib.records import PARTITIONS, Chunk, Scope
-from course_lib.retriever import search
+from course_lib.records import PARTITIONS, Chunk, Scope, SourceDocument
+from course_lib.retriever import Query, search
 from course_lib.store import (
-    SourceDocument,
     as_tenant,
     backup_lines,
     build_vector_indexes,
@@ -27,7 +26,7 @@ from course_lib.store import (
     write_documents,
 )
 from course_lib.store.databases import FreshDatabase, list_databases
-from course_lib.store.roles import service_roles
+from course_lib.store.ownership import service_roles
 from course_lib.store.tenancy import LEAVES, PARENTS, set_visibility
 from course_lib.store.vectors import stored_vectors
 from course_lib.store.writer import delete_chunks
@@ -128,7 +127,7 @@ def test_a_tenant_reads_its_own_rows_and_without_one_there_is_nothing(
         assert contents(reader) == ["ours 0", "ours 1", "ours 2"]
         assert reader.execute("SELECT tenant_id FROM documents").fetchall() == [("ours",)]
     assert contents(reader) == []
-    assert search(reader, [1, 0, 0], threshold=-1) == []
+    assert search(reader, [1, 0, 0], Query(threshold=-1)) == []
     with pytest.raises(InputError, match="tenant is empty"), as_tenant(reader, ""):
         raise AssertionError
 
@@ -155,16 +154,16 @@ def test_a_search_without_a_filter_finds_the_tenants_rows_alone(
     build_vector_indexes(owner)
     for tenant, other in (("ours", "theirs"), ("theirs", "ours")):
         with as_tenant(reader, tenant):
-            found = search(reader, [1, 0, 0], top_k=6, threshold=-1, exact=exact)
+            found = search(reader, [1, 0, 0], Query(top_k=6, threshold=-1, exact=exact))
             assert sorted(one.content for one in found) == [f"{tenant} {n}" for n in range(3)]
-            assert search(reader, [1, 0, 0], threshold=-1, tenant=other, exact=exact) == []
-            assert search(reader, [1, 0, 0], threshold=-1, document="a.md", exact=exact)
+            assert search(reader, [1, 0, 0], Query(threshold=-1, tenant=other, exact=exact)) == []
+            assert search(reader, [1, 0, 0], Query(threshold=-1, document="a.md", exact=exact))
 
 
 READS: dict[str, Callable[[psycopg.Connection], Any]] = {
     "stored_documents": lambda conn: stored_documents(conn, THEIRS),
     "stored_vectors": lambda conn: stored_vectors(conn, THEIRS, ["a.md"]),
-    "search": lambda conn: search(conn, [0, 1, 0], threshold=-1, tenant="theirs"),
+    "search": lambda conn: search(conn, [0, 1, 0], Query(threshold=-1, tenant="theirs")),
     "code_chunks": lambda conn: conn.execute("SELECT * FROM code_chunks").fetchall(),
 }
 
@@ -192,7 +191,6 @@ WRITES: dict[str, Callable[[psycopg.Connection], Any]] = {
     "delete_documents": lambda conn: delete_documents(conn, THEIRS, ["a.md"]),
     "set_visibility": lambda conn: set_visibility(conn, "theirs", "repo", "public"),
     "give away": lambda conn: conn.execute("UPDATE document_chunks SET tenant_id = 'theirs'"),
-    "partition": lambda conn: conn.execute("DELETE FROM document_chunks_documentation"),
 }
 
 
@@ -234,6 +232,7 @@ def test_the_roles_cannot_change_what_guards_the_rows(
             "DROP POLICY tenant_reads ON documents",
             "SET ROLE postgres",
             "SELECT * FROM pg_authid",
+            "DELETE FROM document_chunks_documentation",
         ):
             with pytest.raises(InsufficientPrivilege):
                 conn.execute(statement)  # type: ignore[call-overload]
@@ -291,7 +290,7 @@ def test_the_owners_tools_see_everything_and_pay_nothing_for_the_policies(
     owner: psycopg.Connection,
 ) -> None:
     assert len(contents(owner)) == 6
-    assert len(search(owner, [1, 0, 0], top_k=9, threshold=-1)) == 6
+    assert len(search(owner, [1, 0, 0], Query(top_k=9, threshold=-1))) == 6
     assert len(list(backup_lines(owner))) == 1 + 2 + 6
     plan = owner.execute("EXPLAIN SELECT content FROM document_chunks").fetchall()
     assert "course.tenant" not in str(plan) and "Filter" not in str(plan)

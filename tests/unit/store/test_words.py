@@ -39,8 +39,8 @@ def words_of(conn: psycopg.Connection, text: str) -> set[str]:
 def find(conn: psycopg.Connection, asked: str, most: int = 100) -> list[str]:
     rows = conn.execute(
         "SELECT content FROM chunks_with_words(%s, %s, NULL, NULL, NULL, NULL, NULL, NULL, NULL)"
-        ' AS found JOIN document_chunks AS chunk ON chunk.ctid = found."row"'
-        " AND chunk.tableoid = found.tab ORDER BY place",
+        " AS found JOIN document_chunks USING (partition, tenant_id, repo_slug, branch,"
+        " document_name, chunk_index) ORDER BY place",
         [asked, most],
     ).fetchall()
     return [content for (content,) in rows]

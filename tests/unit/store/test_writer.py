@@ -12,9 +12,8 @@ import pytest
 from psycopg.rows import dict_row, namedtuple_row
 
 from course_lib.errors import DatabaseError, InputError
-from course_lib.records import Chunk, Scope
+from course_lib.records import Chunk, Scope, SourceDocument
 from course_lib.store import (
-    SourceDocument,
     WriteReport,
     connect,
     delete_documents,

@@ -2,309 +2,350 @@
 
 import re
 
-INSERT = """
-    INSERT INTO chunks (document_name, chunk_index, content, embedding)
-    VALUES (%(document_name)s, %(chunk_index)s, %(content)s, %(embedding)s)
-"""
-CONFLICT = INSERT + "ON CONFLICT (document_name, chunk_index) "
-UPSERT = CONFLICT + (
-    "DO UPDATE SET content = excluded.content, embedding = excluded.embedding "
-    "WHERE (chunks.content, chunks.embedding) "
-    "IS DISTINCT FROM (excluded.content, excluded.embedding)"
-)
-DELETE = "DELETE FROM chunks WHERE document_name = %s AND chunk_index >= %s"
+# --- 5.1 create_table_sql ---
 
 
-# --- 5.1 chunks_table_sql ---
+def _table(table, columns, end):
+    lines = [f"{name} {definition}" for name, definition in columns.items()]
+    return f"CREATE TABLE {table} ({', '.join([*lines, *end])})"
 
 
-def _chunks(key, dimension=384, null="NOT NULL", content="text", name="chunks"):
-    return f"""
-        CREATE TABLE {name} (
-            document_name text {null}, chunk_index integer {null}, content {content} {null},
-            embedding vector({dimension}) {null}{key}
-        )
-    """
+def _key(names):
+    return [f"PRIMARY KEY ({', '.join(names)})"]
 
 
-def has_no_key(dimension=384):
-    return _chunks("", dimension)
+def has_no_key(table, columns, key):
+    return _table(table, columns, [])
 
 
-def keys_the_document_alone(dimension=384):
-    return _chunks(", PRIMARY KEY (document_name)", dimension)
+def keys_the_first_alone(table, columns, key):
+    return _table(table, columns, _key(key[:1]))
 
 
-def keys_the_index_alone(dimension=384):
-    return _chunks(", PRIMARY KEY (chunk_index)", dimension)
+def keys_the_last_alone(table, columns, key):
+    return _table(table, columns, _key(key[-1:]))
 
 
-def keys_the_content_too(dimension=384):
-    return _chunks(", PRIMARY KEY (document_name, chunk_index, content)", dimension)
+def keys_every_column(table, columns, key):
+    return _table(table, columns, _key(columns))
 
 
-def always_has_384(dimension=384):
-    return _chunks(", PRIMARY KEY (document_name, chunk_index)", 384)
+def keys_the_first_columns(table, columns, key):
+    return _table(table, columns, _key(list(columns)[: len(key)]))
 
 
-def takes_any_dimension(dimension=384):
-    sized = _chunks(", PRIMARY KEY (document_name, chunk_index)", dimension)
-    return sized.replace(f"({dimension})", "")
+def has_a_key_a_column(table, columns, key):
+    return _table(table, columns, [f"UNIQUE ({name})" for name in key])
 
 
-def allows_null(dimension=384):
-    return _chunks(", PRIMARY KEY (document_name, chunk_index)", dimension, null="")
+def calls_it_chunks(table, columns, key):
+    return _table("chunks", columns, _key(key))
 
 
-def limits_the_text(dimension=384):
-    return _chunks(", PRIMARY KEY (document_name, chunk_index)", dimension, content="varchar(255)")
+def forgets_the_rules(table, columns, key):
+    types = {name: definition.split()[0] for name, definition in columns.items()}
+    return _table(table, types, _key(key))
 
 
-def counts_to_32767(dimension=384):
-    right = _chunks(", PRIMARY KEY (document_name, chunk_index)", dimension)
-    return right.replace("integer", "smallint")
+def forgets_the_types(table, columns, key):
+    return f"CREATE TABLE {table} ({', '.join([*columns, *_key(key)])})"
 
 
-def calls_it_chunk(dimension=384):
-    return _chunks(", PRIMARY KEY (document_name, chunk_index)", dimension, name="chunk")
+def sorts_the_columns(table, columns, key):
+    return _table(table, dict(sorted(columns.items(), reverse=True)), _key(key))
 
 
-def forgets_a_comma(dimension=384):
-    return _chunks(" PRIMARY KEY (document_name, chunk_index)", dimension)
+def allows_null_nowhere(table, columns, key):
+    strict = {name: f"{text.replace(' NOT NULL', '')} NOT NULL" for name, text in columns.items()}
+    return _table(table, strict, _key(key))
 
 
-def has_an_index_of_text(dimension=384):
-    right = _chunks(", PRIMARY KEY (document_name, chunk_index)", dimension)
-    return right.replace("integer", "text")
+def always_has_the_same_columns(table, columns, key):
+    same = "document_name text NOT NULL, chunk_index integer NOT NULL, content text NOT NULL, "
+    end = "embedding vector(3) NOT NULL, PRIMARY KEY (document_name, chunk_index)"
+    return f"CREATE TABLE {table} ({same}{end})"
 
 
-def returns_nothing(dimension=384):
-    _chunks(", PRIMARY KEY (document_name, chunk_index)", dimension)
+def forgets_a_comma(table, columns, key):
+    return _table(table, columns, _key(key)).replace(", PRIMARY", " PRIMARY")
+
+
+def writes_the_list(table, columns, key):
+    return f"CREATE TABLE {table} ({', '.join(columns)}, PRIMARY KEY ({key}))"
+
+
+def returns_nothing(table, columns, key):
+    _table(table, columns, _key(key))
 
 
 # --- 5.2 upsert_sql ---
 
 
-def only_inserts():
-    return INSERT
+def _insert(table, columns):
+    values = ", ".join(f"%({name})s" for name in columns)
+    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({values}) "
 
 
-def does_nothing_on_conflict():
-    return CONFLICT + "DO NOTHING"
+def _others(columns, key):
+    return [name for name in columns if name not in key]
 
 
-def forgets_the_vector():
-    return CONFLICT + (
-        "DO UPDATE SET content = excluded.content WHERE chunks.content <> excluded.content"
+def _row(prefix, names):
+    return ", ".join(f"{prefix}.{name}" for name in names)
+
+
+def _conflict(table, columns, key, *, to="excluded", names=None, moment=True):
+    names = _others(columns, key) if names is None else names
+    setting = [f"{name} = {to}.{name}" for name in names] + ["updated_at = now()"] * moment
+    return (
+        f"{_insert(table, columns)} ON CONFLICT ({', '.join(key)}) "
+        f"DO UPDATE SET {', '.join(setting)} "
     )
 
 
-def compares_the_text_alone():
-    return CONFLICT + (
-        "DO UPDATE SET content = excluded.content, embedding = excluded.embedding "
-        "WHERE chunks.content <> excluded.content"
-    )
+def _differs(table, names):
+    return f"WHERE ({_row(table, names)}) IS DISTINCT FROM ({_row('excluded', names)})"
 
 
-def compares_the_vector_alone():
-    return CONFLICT + (
-        "DO UPDATE SET content = excluded.content, embedding = excluded.embedding "
-        "WHERE chunks.embedding <> excluded.embedding"
-    )
+def _upsert(table, columns, key):
+    return _conflict(table, columns, key) + _differs(table, _others(columns, key))
 
 
-def compares_directions():
-    return CONFLICT + (
-        "DO UPDATE SET content = excluded.content, embedding = excluded.embedding "
+def only_inserts(table, columns, key):
+    return _insert(table, columns)
+
+
+def does_nothing_on_conflict(table, columns, key):
+    return f"{_insert(table, columns)} ON CONFLICT ({', '.join(key)}) DO NOTHING"
+
+
+def forgets_the_last_column(table, columns, key):
+    names = _others(columns, key)[:-1]
+    return _conflict(table, columns, key, names=names) + _differs(table, names)
+
+
+def compares_the_first_alone(table, columns, key):
+    return _conflict(table, columns, key) + _differs(table, _others(columns, key)[:1])
+
+
+def compares_the_last_alone(table, columns, key):
+    return _conflict(table, columns, key) + _differs(table, _others(columns, key)[-1:])
+
+
+def _writes_where(condition):
+    def statement(table, columns, key):
+        text = condition.replace("chunks.", f"{table}.")
+        vectors = f"{table}.embedding <> excluded.embedding"
+        return _conflict(table, columns, key) + f"WHERE {text} OR {vectors}"
+
+    return statement
+
+
+def compares_directions(table, columns, key):
+    return _conflict(table, columns, key) + (
         "WHERE chunks.content <> excluded.content OR chunks.embedding <=> excluded.embedding > 0"
     )
 
 
-def _writes_where(condition):
-    return CONFLICT + (
-        "DO UPDATE SET content = excluded.content, embedding = excluded.embedding "
-        f"WHERE {condition} OR chunks.embedding <> excluded.embedding"
-    )
-
-
-def compares_lengths():
-    return _writes_where("length(chunks.content) <> length(excluded.content)")
-
-
-def compares_without_blanks():
-    return _writes_where("trim(chunks.content) <> trim(excluded.content)")
-
-
-def compares_the_text_as_a_pattern():
-    return _writes_where("chunks.content NOT LIKE excluded.content")
-
-
-def compares_the_text_in_any_case():
-    return _writes_where("chunks.content NOT ILIKE excluded.content")
-
-
-def overlooks_a_small_change():
-    return CONFLICT + (
-        "DO UPDATE SET content = excluded.content, embedding = excluded.embedding "
+def overlooks_a_small_change(table, columns, key):
+    return _conflict(table, columns, key) + (
         "WHERE chunks.content <> excluded.content OR chunks.embedding <-> excluded.embedding > 0.01"
     )
 
 
-def counts_all_its_placeholders():
-    return re.sub(r"%\(\w+\)s", "%s", UPSERT)
+def compares_lengths(table, columns, key):
+    where = _writes_where("length(chunks.content) <> length(excluded.content)")
+    return where(table, columns, key)
 
 
-def always_writes():
-    return CONFLICT + "DO UPDATE SET content = excluded.content, embedding = excluded.embedding"
+def compares_without_blanks(table, columns, key):
+    return _writes_where("trim(chunks.content) <> trim(excluded.content)")(table, columns, key)
 
 
-def wants_both_to_differ():
-    return CONFLICT + (
-        "DO UPDATE SET content = excluded.content, embedding = excluded.embedding "
-        "WHERE chunks.content <> excluded.content AND chunks.embedding <> excluded.embedding"
-    )
+def compares_the_text_as_a_pattern(table, columns, key):
+    return _writes_where("chunks.content NOT LIKE excluded.content")(table, columns, key)
 
 
-def keeps_the_old_row():
-    return CONFLICT + (
-        "DO UPDATE SET content = chunks.content, embedding = chunks.embedding "
-        "WHERE chunks.content <> excluded.content OR chunks.embedding <> excluded.embedding"
-    )
+def compares_the_text_in_any_case(table, columns, key):
+    return _writes_where("chunks.content NOT ILIKE excluded.content")(table, columns, key)
 
 
-def conflicts_on_the_document_alone():
-    return INSERT + "ON CONFLICT (document_name) DO UPDATE SET content = excluded.content"
+def counts_all_its_placeholders(table, columns, key):
+    return re.sub(r"%\(\w+\)s", "%s", _upsert(table, columns, key))
 
 
-def updates_the_whole_document():
-    return """
-        WITH gone AS (DELETE FROM chunks WHERE document_name = %(document_name)s)
-        INSERT INTO chunks VALUES
-            (%(document_name)s, %(chunk_index)s, %(content)s, %(embedding)s)
-    """
+def counts_its_first_placeholder(table, columns, key):
+    return re.sub(r"%\(\w+\)s", "%s", _upsert(table, columns, key), count=1)
 
 
-def counts_its_placeholders():
-    return UPSERT.replace("%(document_name)s, %(chunk_index)s", "%s, %s")
+def always_writes(table, columns, key):
+    return _conflict(table, columns, key)
+
+
+def wants_all_to_differ(table, columns, key):
+    each = [f"{table}.{name} <> excluded.{name}" for name in _others(columns, key)]
+    return _conflict(table, columns, key) + f"WHERE {' AND '.join(each)}"
+
+
+def compares_null_by_its_sign(table, columns, key):
+    each = [f"{table}.{name} <> excluded.{name}" for name in _others(columns, key)]
+    return _conflict(table, columns, key) + f"WHERE {' OR '.join(each)}"
+
+
+def compares_the_key(table, columns, key):
+    return _conflict(table, columns, key) + _differs(table, key)
+
+
+def keeps_the_old_row(table, columns, key):
+    names = _others(columns, key)
+    return _conflict(table, columns, key, to=table) + _differs(table, names)
+
+
+def keeps_the_old_moment(table, columns, key):
+    names = _others(columns, key)
+    return _conflict(table, columns, key, moment=False) + _differs(table, names)
+
+
+def conflicts_on_the_first_alone(table, columns, key):
+    return _upsert(table, columns, key[:1])
+
+
+def updates_the_whole_document(table, columns, key):
+    gone = f"DELETE FROM {table} WHERE {key[0]} = %({key[0]})s"
+    return f"WITH gone AS ({gone}) {_insert(table, columns)}"
+
+
+def takes_the_first_two_for_the_key(table, columns, key):
+    return _upsert(table, columns, columns[:2])
+
+
+def always_upserts_chunks(table, columns, key):
+    names = ["document_name", "chunk_index", "content", "embedding"]
+    return _upsert("chunks", names, names[:2])
 
 
 # --- 5.3 replace_document ---
 
 
-def _write(conn, document_name, contents, vectors):
+def _write(conn, table, document, rows):
+    key = [*document, "chunk_index"]
+    return sum(conn.execute(_upsert(table, list(row), key), row).rowcount for row in rows)
+
+
+def _is_of(document):
+    return " AND ".join(f"{name} = %({name})s" for name in document)
+
+
+def _delete(conn, table, document, rows, condition=None):
+    kept = {"kept": [row["chunk_index"] for row in rows], **document}
+    stale = f"DELETE FROM {table} WHERE {condition or _is_of(document)} AND "
+    return conn.execute(f"{stale} chunk_index <> ALL(%(kept)s)", kept).rowcount
+
+
+def has_no_transaction(conn, table, document, rows):
+    return _write(conn, table, document, rows), _delete(conn, table, document, rows)
+
+
+def deletes_first_without_transaction(conn, table, document, rows):
+    deleted = _delete(conn, table, document, rows)
+    return _write(conn, table, document, rows), deleted
+
+
+def deletes_after_the_transaction(conn, table, document, rows):
+    with conn.transaction():
+        written = _write(conn, table, document, rows)
+    return written, _delete(conn, table, document, rows)
+
+
+def deletes_by_pattern(conn, table, document, rows):
+    condition = " AND ".join(f"{name}::text LIKE %({name})s::text" for name in document)
+    with conn.transaction():
+        written = _write(conn, table, document, rows)
+        return written, _delete(conn, table, document, rows, condition)
+
+
+def deletes_in_any_case(conn, table, document, rows):
+    condition = " AND ".join(f"lower({name}::text) = lower(%({name})s::text)" for name in document)
+    with conn.transaction():
+        written = _write(conn, table, document, rows)
+        return written, _delete(conn, table, document, rows, condition)
+
+
+def writes_the_values_into_the_statement(conn, table, document, rows):
+    condition = " AND ".join(f"{name} = '{value}'" for name, value in document.items())
+    with conn.transaction():
+        written = _write(conn, table, document, rows)
+        return written, _delete(conn, table, document, rows, condition)
+
+
+def has_a_transaction_a_row(conn, table, document, rows):
     written = 0
-    for index, (content, vector) in enumerate(zip(contents, vectors, strict=True)):
-        row = {
-            "document_name": document_name,
-            "chunk_index": index,
-            "content": content,
-            "embedding": vector,
-        }
-        written += conn.execute(UPSERT, row).rowcount
-    return written
-
-
-def _delete(conn, document_name, first):
-    return conn.execute(DELETE, (document_name, first)).rowcount
-
-
-def has_no_transaction(conn, document_name, contents, vectors):
-    written = _write(conn, document_name, contents, vectors)
-    return written, _delete(conn, document_name, len(contents))
-
-
-def deletes_first_without_transaction(conn, document_name, contents, vectors):
-    deleted = _delete(conn, document_name, len(contents))
-    return _write(conn, document_name, contents, vectors), deleted
-
-
-def deletes_after_the_transaction(conn, document_name, contents, vectors):
-    with conn.transaction():
-        written = _write(conn, document_name, contents, vectors)
-    return written, _delete(conn, document_name, len(contents))
-
-
-def deletes_by_pattern(conn, document_name, contents, vectors):
-    stale = DELETE.replace("document_name =", "document_name LIKE")
-    with conn.transaction():
-        written = _write(conn, document_name, contents, vectors)
-        return written, conn.execute(stale, (document_name, len(contents))).rowcount
-
-
-def deletes_in_any_case(conn, document_name, contents, vectors):
-    stale = DELETE.replace("document_name = %s", "lower(document_name) = lower(%s)")
-    with conn.transaction():
-        written = _write(conn, document_name, contents, vectors)
-        return written, conn.execute(stale, (document_name, len(contents))).rowcount
-
-
-def writes_the_name_into_the_statement(conn, document_name, contents, vectors):
-    with conn.transaction():
-        written = _write(conn, document_name, contents, vectors)
-        stale = f"DELETE FROM chunks WHERE document_name = '{document_name}' AND chunk_index >= "
-        return written, conn.execute(f"{stale}{len(contents)}").rowcount
-
-
-def has_a_transaction_a_piece(conn, document_name, contents, vectors):
-    written = 0
-    for index, (content, vector) in enumerate(zip(contents, vectors, strict=True)):
+    for row in rows:
         with conn.transaction():
-            row = {
-                "document_name": document_name,
-                "chunk_index": index,
-                "content": content,
-                "embedding": vector,
-            }
-            written += conn.execute(UPSERT, row).rowcount
-    return written, _delete(conn, document_name, len(contents))
+            written += _write(conn, table, document, [row])
+    return written, _delete(conn, table, document, rows)
 
 
-def never_deletes(conn, document_name, contents, vectors):
+def never_deletes(conn, table, document, rows):
     with conn.transaction():
-        return _write(conn, document_name, contents, vectors), 0
+        return _write(conn, table, document, rows), 0
 
 
-def deletes_one_too_few(conn, document_name, contents, vectors):
+def deletes_from_the_number_of_rows_on(conn, table, document, rows):
     with conn.transaction():
-        written = _write(conn, document_name, contents, vectors)
-        return written, _delete(conn, document_name, len(contents) + 1)
+        written = _write(conn, table, document, rows)
+        stale = f"DELETE FROM {table} WHERE {_is_of(document)} AND chunk_index >= {len(rows)}"
+        return written, conn.execute(stale, document).rowcount
 
 
-def deletes_of_every_document(conn, document_name, contents, vectors):
+def deletes_of_every_document(conn, table, document, rows):
     with conn.transaction():
-        written = _write(conn, document_name, contents, vectors)
-        stale = "DELETE FROM chunks WHERE chunk_index >= %s"
-        return written, conn.execute(stale, (len(contents),)).rowcount
+        written = _write(conn, table, document, rows)
+        return written, _delete(conn, table, document, rows, "true")
 
 
-def deletes_all_and_writes_again(conn, document_name, contents, vectors):
+def looks_at_the_first_column_alone(conn, table, document, rows):
+    name = next(iter(document))
     with conn.transaction():
-        deleted = _delete(conn, document_name, 0)
-        return _write(conn, document_name, contents, vectors), deleted
+        written = _write(conn, table, document, rows)
+        return written, _delete(conn, table, document, rows, f"{name} = %({name})s")
 
 
-def swallows_the_error(conn, document_name, contents, vectors):
+def takes_any_column_that_fits(conn, table, document, rows):
+    condition = f"({_is_of(document).replace(' AND ', ' OR ')})"
+    with conn.transaction():
+        written = _write(conn, table, document, rows)
+        return written, _delete(conn, table, document, rows, condition)
+
+
+def deletes_all_and_writes_again(conn, table, document, rows):
+    with conn.transaction():
+        deleted = _delete(conn, table, document, [])
+        return _write(conn, table, document, rows), deleted
+
+
+def swallows_the_error(conn, table, document, rows):
     try:
         with conn.transaction():
-            written = _write(conn, document_name, contents, vectors)
-            return written, _delete(conn, document_name, len(contents))
+            written = _write(conn, table, document, rows)
+            return written, _delete(conn, table, document, rows)
     except Exception:
         return 0, 0
 
 
-def leaves_its_transaction_open(conn, document_name, contents, vectors):
+def leaves_its_transaction_open(conn, table, document, rows):
     conn.execute("BEGIN")
-    written = _write(conn, document_name, contents, vectors)
-    deleted = _delete(conn, document_name, len(contents))
+    written = _write(conn, table, document, rows)
+    deleted = _delete(conn, table, document, rows)
     conn.execute("COMMIT")
     return written, deleted
 
 
-def commits_for_its_caller(conn, document_name, contents, vectors):
+def commits_for_its_caller(conn, table, document, rows):
     conn.execute("BEGIN")
     try:
-        written = _write(conn, document_name, contents, vectors)
-        deleted = _delete(conn, document_name, len(contents))
+        written = _write(conn, table, document, rows)
+        deleted = _delete(conn, table, document, rows)
     except Exception:
         conn.execute("ROLLBACK")
         raise
@@ -312,155 +353,123 @@ def commits_for_its_caller(conn, document_name, contents, vectors):
     return written, deleted
 
 
-def counts_the_pieces(conn, document_name, contents, vectors):
+def counts_the_rows(conn, table, document, rows):
     with conn.transaction():
-        _write(conn, document_name, contents, vectors)
-        return len(contents), _delete(conn, document_name, len(contents))
+        _write(conn, table, document, rows)
+        return len(rows), _delete(conn, table, document, rows)
 
 
-def numbers_from_one(conn, document_name, contents, vectors):
-    with conn.transaction():
-        written = 0
-        for index, (content, vector) in enumerate(zip(contents, vectors, strict=True), start=1):
-            row = {
-                "document_name": document_name,
-                "chunk_index": index,
-                "content": content,
-                "embedding": vector,
-            }
-            written += conn.execute(UPSERT, row).rowcount
-        return written, _delete(conn, document_name, len(contents) + 1)
-
-
-def breaks_on_an_empty_document(conn, document_name, contents, vectors):
-    if not contents:
+def breaks_on_an_empty_document(conn, table, document, rows):
+    if not rows:
         return 0, 0
     with conn.transaction():
-        written = _write(conn, document_name, contents, vectors)
-        return written, _delete(conn, document_name, len(contents))
+        written = _write(conn, table, document, rows)
+        return written, _delete(conn, table, document, rows)
 
 
-def returns_none(conn, document_name, contents, vectors):
+def returns_none(conn, table, document, rows):
     with conn.transaction():
-        _write(conn, document_name, contents, vectors)
-        _delete(conn, document_name, len(contents))
+        _write(conn, table, document, rows)
+        _delete(conn, table, document, rows)
 
 
 # --- 5.4 partitioned_table_sql ---
 
 
-def _pieces(
-    partitions,
-    dimension,
-    key=", PRIMARY KEY (partition, document_name, chunk_index)",
-    by="LIST (partition)",
-    default=True,
-    null="NOT NULL",
-    content="NOT NULL",
-):
-    statements = [
-        f"""CREATE TABLE pieces (
-            partition text {null}, document_name text {null}, chunk_index integer {null},
-            content text {content}, embedding vector({dimension}) NOT NULL{key}
-        ) PARTITION BY {by}"""
-    ]
+def _partitioned(table, columns, key, partitions, by="LIST (partition)", default=True):
+    statements = [_table(table, columns, _key(key)) + f" PARTITION BY {by}"]
     for name in partitions:
         statements.append(
-            f"CREATE TABLE pieces_{name} PARTITION OF pieces FOR VALUES IN ('{name}')"
+            f"CREATE TABLE {table}_{name} PARTITION OF {table} FOR VALUES IN ('{name}')"
         )
     if default:
-        statements.append("CREATE TABLE pieces_default PARTITION OF pieces DEFAULT")
+        statements.append(f"CREATE TABLE {table}_default PARTITION OF {table} DEFAULT")
     return ";\n".join(statements)
 
 
-def leaves_the_partition_out_of_the_key(partitions, dimension=384):
-    return _pieces(partitions, dimension, key=", PRIMARY KEY (document_name, chunk_index)")
+def leaves_the_partition_out_of_the_key(table, columns, key, partitions):
+    others = [name for name in key if name != "partition"]
+    return _partitioned(table, columns, others, partitions)
 
 
-def has_no_key_at_all(partitions, dimension=384):
-    return _pieces(partitions, dimension, key="")
+def has_no_key_at_all(table, columns, key, partitions):
+    right = _partitioned(table, columns, key, partitions)
+    return right.replace(f", PRIMARY KEY ({', '.join(key)})", "", 1)
 
 
-def takes_a_piece_without_text(partitions, dimension=384):
-    return _pieces(partitions, dimension, content="")
+def keys_partition_and_document(table, columns, key, partitions):
+    return _partitioned(table, columns, key[:2], partitions)
 
 
-def is_unique_where_nothing_is_null(partitions, dimension=384):
-    key = ", UNIQUE (partition, document_name, chunk_index)"
-    return _pieces(partitions, dimension, key=key, null="")
+def has_no_default(table, columns, key, partitions):
+    return _partitioned(table, columns, key, partitions, default=False)
 
 
-def keys_partition_and_document(partitions, dimension=384):
-    return _pieces(partitions, dimension, key=", PRIMARY KEY (partition, document_name)")
+def has_a_default_only(table, columns, key, partitions):
+    return _partitioned(table, columns, key, [])
 
 
-def has_no_default(partitions, dimension=384):
-    return _pieces(partitions, dimension, default=False)
+def always_has_the_same_partitions(table, columns, key, partitions):
+    return _partitioned(table, columns, key, ["documentation", "issues"])
 
 
-def has_a_default_only(partitions, dimension=384):
-    return _pieces([], dimension)
+def always_makes_pieces(table, columns, key, partitions):
+    return _partitioned("pieces", columns, key, partitions)
 
 
-def always_has_the_same_partitions(partitions, dimension=384):
-    return _pieces(["documentation", "issues"], dimension)
+def is_not_partitioned(table, columns, key, partitions):
+    return _table(table, columns, _key(key))
 
 
-def is_not_partitioned(partitions, dimension=384):
-    return _pieces(partitions, dimension).split(" PARTITION BY ")[0]
-
-
-def partitions_by_hash(partitions, dimension=384):
-    table = _pieces([], dimension, by="HASH (partition)", default=False)
+def partitions_by_hash(table, columns, key, partitions):
+    head = _partitioned(table, columns, key, [], by="HASH (partition)", default=False)
+    names = [*partitions, "default"]
     parts = [
-        f"CREATE TABLE pieces_{name} PARTITION OF pieces "
-        f"FOR VALUES WITH (MODULUS {len(partitions) + 1}, REMAINDER {number})"
-        for number, name in enumerate([*partitions, "default"])
+        f"CREATE TABLE {table}_{name} PARTITION OF {table} "
+        f"FOR VALUES WITH (MODULUS {len(names)}, REMAINDER {number})"
+        for number, name in enumerate(names)
     ]
-    return ";\n".join([table, *parts])
+    return ";\n".join([head, *parts])
 
 
-def partitions_by_document(partitions, dimension=384):
-    return _pieces(partitions, dimension, by="LIST (document_name)")
+def partitions_by_document(table, columns, key, partitions):
+    return _partitioned(table, columns, key, partitions, by="LIST (document_name)")
 
 
-def forgets_the_quotes(partitions, dimension=384):
-    return _pieces(partitions, dimension).replace("('", "(").replace("')", ")")
+def forgets_the_quotes(table, columns, key, partitions):
+    right = _partitioned(table, columns, key, partitions)
+    return right.replace("('", "(").replace("')", ")")
 
 
-def makes_tables_of_their_own(partitions, dimension=384):
-    right = _pieces(partitions, dimension, default=False).split(";\n")[0]
-    head = right.split(" PARTITION BY ")[0]
-    names = [*(f"pieces_{name}" for name in partitions), "pieces_default"]
-    return ";\n".join([head, *(head.replace("TABLE pieces", f"TABLE {name}") for name in names)])
-
-
-def ignores_the_dimension(partitions, dimension=384):
-    return _pieces(partitions, 384)
+def makes_tables_of_their_own(table, columns, key, partitions):
+    names = [table, *(f"{table}_{name}" for name in partitions), f"{table}_default"]
+    return ";\n".join(_table(name, columns, _key(key)) for name in names)
 
 
 MUTANTS = {
     "5.1": {
         has_no_key: "a.md has a chunk 0 already",
-        keys_the_document_alone: "a document has more than one chunk",
-        keys_the_index_alone: "every document has a chunk 0",
-        keys_the_content_too: "a.md has a chunk 0 already",
-        always_has_384: "expected 384 dimensions, not 3",
-        takes_any_dimension: "two numbers are not three",
-        allows_null: "content may not be NULL",
-        limits_the_text: "integers and texts may be long",
-        counts_to_32767: "integers and texts may be long",
-        calls_it_chunk: "a table named chunks",
+        keys_the_first_alone: "a document has more than one chunk",
+        keys_the_last_alone: "every document has a chunk 0",
+        keys_every_column: "a.md has a chunk 0 already",
+        keys_the_first_columns: "nothing says that note may not be NULL",
+        has_a_key_a_column: "a document has more than one chunk",
+        calls_it_chunks: "a table named notes",
+        forgets_the_rules: "content may not be NULL",
+        forgets_the_types: "a statement that PostgreSQL accepts",
+        sorts_the_columns: "a statement that PostgreSQL accepts",
+        allows_null_nowhere: "nothing says that note may not be NULL",
+        always_has_the_same_columns: "a statement that PostgreSQL accepts",
         forgets_a_comma: "a statement that PostgreSQL accepts",
-        has_an_index_of_text: "chunk_index is an integer",
+        writes_the_list: "a statement that PostgreSQL accepts",
         returns_nothing: "not str",
     },
     "5.2": {
         only_inserts: "duplicate key",
         does_nothing_on_conflict: "text and vector changed",
-        forgets_the_vector: "takes the place of the old one",
-        compares_the_text_alone: "the vector changed",
-        compares_the_vector_alone: "the text changed",
+        forgets_the_last_column: "takes the place of the old one",
+        compares_the_first_alone: "the vector changed",
+        compares_the_last_alone: "the text changed",
         compares_directions: "a cosine does not see that",
         compares_lengths: "though it is as long as before",
         compares_without_blanks: "a blank is a character like any other",
@@ -468,12 +477,17 @@ MUTANTS = {
         compares_the_text_in_any_case: "'ONE' is not 'one'",
         overlooks_a_small_change: "if only by 0.001",
         counts_all_its_placeholders: "values are passed by name",
+        counts_its_first_placeholder: "values are passed by name",
         always_writes: "the same row is there already",
-        wants_both_to_differ: "the vector changed",
+        wants_all_to_differ: "the vector changed",
+        compares_null_by_its_sign: "the note was NULL, and is a text now",
+        compares_the_key: "text and vector changed",
         keeps_the_old_row: "takes the place of the old one",
-        conflicts_on_the_document_alone: "no unique or exclusion constraint",
+        keeps_the_old_moment: "an update sets updated_at to now()",
+        conflicts_on_the_first_alone: "no unique or exclusion constraint",
         updates_the_whole_document: "and of no other row",
-        counts_its_placeholders: "values are passed by name",
+        takes_the_first_two_for_the_key: "no unique or exclusion constraint",
+        always_upserts_chunks: "document_name, embedding",
     },
     "5.3": {
         has_no_transaction: "the second vector was refused",
@@ -481,34 +495,33 @@ MUTANTS = {
         deletes_after_the_transaction: "PostgreSQL refuses the DELETE: what was done",
         deletes_by_pattern: "a name is no pattern",
         deletes_in_any_case: "case counts",
-        writes_the_name_into_the_statement: "values are parameters",
-        has_a_transaction_a_piece: "the second vector was refused",
+        writes_the_values_into_the_statement: "values are parameters",
+        has_a_transaction_a_row: "the second vector was refused",
         never_deletes: "chunk 2 is stale",
-        deletes_one_too_few: "chunk 2 is stale",
+        deletes_from_the_number_of_rows_on: "chunk 1 is stale",
         deletes_of_every_document: "other documents keep their rows",
+        looks_at_the_first_column_alone: "shelf and page together",
+        takes_any_column_that_fits: "shelf and page together",
         deletes_all_and_writes_again: "once more changes nothing",
         swallows_the_error: "has to hear of the failure",
         leaves_its_transaction_open: "a connection that can be used again",
         commits_for_its_caller: "its caller",
-        counts_the_pieces: "once more changes nothing",
-        numbers_from_one: "piece i of the contents is chunk_index i",
+        counts_the_rows: "once more changes nothing",
         breaks_on_an_empty_document: "an empty document has no chunks",
         returns_none: "both rows are new",
     },
     "5.4": {
         leaves_the_partition_out_of_the_key: "partition",
         has_no_key_at_all: "has a chunk 0 of a.md already",
-        takes_a_piece_without_text: "content may not be NULL",
-        is_unique_where_nothing_is_null: "partition may not be NULL",
         keys_partition_and_document: "a document has more than one chunk",
         has_no_default: "a piece of partition 'something else'",
         has_a_default_only: "pieces_documentation",
         always_has_the_same_partitions: "the names are the caller's",
+        always_makes_pieces: "a statement that PostgreSQL accepts",
         is_not_partitioned: "pieces_default",
         partitions_by_hash: "each row is in the table of its partition",
         partitions_by_document: "each row is in the table of its partition",
         forgets_the_quotes: "a statement that PostgreSQL accepts",
         makes_tables_of_their_own: "each row is in the table of its partition",
-        ignores_the_dimension: "expected 384 dimensions, not 3",
     },
 }

@@ -1,0 +1,68 @@
+"""Connection URLs: another database or another login in one, and its password hidden."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import quote, urlencode
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+
+
+def hide_password(url: str) -> str:
+    """Return a URL or key-value connection string fit for messages: every password in it is `***`.
+
+    Examples
+    --------
+    >>> hide_password("postgresql://ada:secret@localhost/course?password=x")
+    'postgresql://ada:***@localhost/course?password=***'
+    >>> hide_password("host=localhost password='a b' dbname=course")
+    'host=localhost password=*** dbname=course'
+    """
+    url = re.sub(r"^(\w+://[^:/?#]*):.*@(?=[^@]*$)", r"\1:***@", url)
+    value = r"(?:'(?:[^'\\]|\\.)*'|[^\s&']+)"
+    return re.sub(rf"\b(password|sslpassword)(\s*=\s*){value}", r"\1\2***", url)
+
+
+def url_for(url: str, dbname: str, user: str | None = None, password: str | None = None) -> str:
+    """Return `url` with another database, and with another login where one is given.
+
+    Examples
+    --------
+    >>> url_for("postgresql://ada:x@localhost:5432/a?sslmode=prefer", "b", "bob", "p@ss")
+    'postgresql://bob:p%40ss@localhost:5432/b?sslmode=prefer'
+    >>> url_for("host=/run/postgresql dbname=a user=ada", "b")
+    'postgresql://ada@/b?host=%2Frun%2Fpostgresql'
+    """
+    parts = {key: str(value) for key, value in conninfo_to_dict(url).items() if value is not None}
+    parts.pop("dbname", None)
+    if user is not None:
+        for key in ("user", "password", "passfile"):
+            parts.pop(key, None)
+        parts |= {"user": user, "password": password or ""}
+    login = quote(parts.pop("user", ""), safe="")
+    secret = parts.pop("password", "")
+    login += f":{quote(secret, safe='')}" if secret else ""
+    place = ""
+    if re.fullmatch(
+        r"[\w.-]+", parts.get("host", "")
+    ):  # others (sockets, IPv6, lists) stay parameters
+        place = parts.pop("host") + (f":{parts.pop('port')}" if "port" in parts else "")
+    query = f"?{urlencode(parts, quote_via=quote, safe='')}" if parts else ""
+    return f"postgresql://{login}{'@' if login else ''}{place}/{quote(dbname, safe='')}{query}"
+
+
+def without_password(error: BaseException, url: str) -> str:
+    """Return what an error about a URL says, on one line and without the URL's password.
+
+    Examples
+    --------
+    >>> without_password(OSError("no entry ada:s3cret"), "postgresql://ada:s3cret@db/course")
+    'no entry ada:***'
+    """
+    said = " ".join(str(error).split())
+    try:
+        password = conninfo_to_dict(url).get("password")
+    except psycopg.Error:
+        return hide_password(said)
+    return said.replace(str(password), "***") if password else said
