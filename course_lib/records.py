@@ -1,4 +1,4 @@
-"""The records that flow through the course: Document → Span → Chunk → SearchResult.
+"""The records that flow through the course: Document → Span → Chunk, and Query → SearchResult.
 
 `Chunk` is *parsed-chunk-v1*, the contract between every splitter and everything after it: what is
 not in the model is rejected, so that a misspelt field is an error on the day it is written and not
@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
@@ -25,6 +26,8 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel
 
+from course_lib.errors import InputError
+
 PARTITIONS = ("documentation", "issues", "code_manifests", "code_pipelines", "code_notebooks")
 """The partitions that have a table of their own; any other name goes to the default one."""
 
@@ -37,6 +40,16 @@ SEMVER = r"^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$"
 """What the version of a parser looks like."""
 
 Visibility = Literal["private", "public"]
+Mode = Literal["hybrid", "dense"]
+
+DEPTH = 100
+"""How many rows each of the two lists of a hybrid search holds, at least."""
+
+MOST_CHARACTERS = 2_000
+"""Characters of a question whose words are looked up; the model reads no more than about 1,000."""
+
+ROUNDING = 1e-6
+"""What single precision may take from a result that lies on the threshold itself."""
 
 
 class Span(NamedTuple):
@@ -78,6 +91,143 @@ class Skipped:
 
     name: str
     reason: str
+
+
+@dataclass(frozen=True)
+class Query:
+    """What is asked of the index: the words of a question, how many results, and which rows count.
+
+    Attributes
+    ----------
+    question
+        In anybody's words; a hybrid search looks them up in the index of words.
+    top_k
+        How many results, at most; this many come back wherever that many qualify.
+    threshold
+        Smallest cosine similarity of a result, in either mode.
+    mode
+        ``"dense"`` ranks by the vector alone. ``"hybrid"`` fuses that ranking with one by words,
+        which finds identifiers that a model has never read. None is hybrid where the words are
+        given.
+    partitions, kind, repo, branch, namespace, document, tenant
+        Only chunks with these values; None means any.
+    rerank
+        ``"maxsim"`` has `retrieve` order the first results anew, by comparing word with word. It
+        reads each of them with the model, which takes a few hundred milliseconds.
+    maxsim_k
+        How many of the first results are ordered anew; the others follow after them.
+    one_list
+        With ``"maxsim"``, and more than one partition to look into, each of them is searched alone,
+        and what they found is merged; see `course_lib.retriever.rerank.merge_maxsim`. True searches
+        all of them as one list.
+    ef_search
+        Candidates that the walk through the HNSW graph keeps at hand (1 … 1000): more find more
+        and take longer. None is 100, or the square root of the rows where a partition has more
+        than 10,000. Among up to 86,000 real pieces that finds 0.97 of the ten nearest and more
+        (`tests/bench/README.md`); what it finds among many more was not measured.
+    exact
+        True looks at every row that passes the filters. Otherwise PostgreSQL weighs that against
+        a walk through the index.
+
+    Raises
+    ------
+    InputError
+        If a value is out of its range.
+
+    Examples
+    --------
+    >>> Query("Who may use PodDefault?", repo="platform", kind="Role").filters["repo_slug"]
+    'platform'
+    >>> Query(top_k=0)
+    Traceback (most recent call last):
+        ...
+    course_lib.errors.InputError: top_k is 0
+    Ask for 1 result or more.
+    """
+
+    question: str | None = None
+    _: KW_ONLY
+    top_k: int = 5
+    threshold: float = 0.0
+    mode: Mode | None = None
+    partitions: Iterable[str] | str | None = None
+    kind: str | None = None
+    repo: str | None = None
+    branch: str | None = None
+    namespace: str | None = None
+    document: str | None = None
+    tenant: str | None = None
+    rerank: Literal["maxsim"] | None = None
+    maxsim_k: int = 20
+    one_list: bool = False
+    ef_search: int | None = None
+    exact: bool = False
+
+    def __post_init__(self) -> None:
+        if self.partitions is not None and not isinstance(self.partitions, str):
+            object.__setattr__(self, "partitions", tuple(self.partitions))  # may be read only once
+        if self.top_k < 1:
+            raise InputError(f"top_k is {self.top_k}", hint="Ask for 1 result or more.")
+        if not -1 <= self.threshold <= 1:
+            raise InputError(
+                f"threshold is {self.threshold}", hint="A cosine similarity lies between -1 and 1."
+            )
+        if self.mode not in (None, "hybrid", "dense"):
+            raise InputError(f"there is no mode {self.mode!r}", hint="It is 'hybrid' or 'dense'.")
+        if self.rerank not in (None, "maxsim"):
+            raise InputError(f"there is no rerank {self.rerank!r}", hint="It is 'maxsim', or None.")
+        if self.maxsim_k < 1:
+            raise InputError(f"maxsim_k is {self.maxsim_k}", hint="Re-order 1 result or more.")
+        if self.ef_search is not None and not 1 <= self.ef_search <= 1000:
+            raise InputError(f"ef_search is {self.ef_search}", hint="pgvector takes 1 to 1000.")
+
+    @property
+    def filters(self) -> dict[str, list[str] | str | None]:
+        """What has to be in the columns of a row; None means anything."""
+        named = [self.partitions] if isinstance(self.partitions, str) else self.partitions
+        return {
+            "partition": None if named is None else list(named),
+            "kind": self.kind,
+            "repo_slug": self.repo,
+            "branch": self.branch,
+            "namespace": self.namespace,
+            "document_name": self.document,
+            "tenant_id": self.tenant,
+        }
+
+    @property
+    def words(self) -> str | None:
+        """The words that a hybrid search looks up; None for a dense one.
+
+        Raises
+        ------
+        InputError
+            If a hybrid search is asked for without a question.
+        """
+        if self.mode == "hybrid" and self.question is None:
+            raise InputError(
+                "a hybrid search needs the question's words",
+                hint="Pass question=…, or use mode='dense'.",
+            )
+        if self.mode == "dense" or self.question is None:
+            return None
+        # What PostgreSQL cannot store is in no text that it has.
+        readable = self.question[:MOST_CHARACTERS].encode("utf-8", "replace").decode("utf-8")
+        return readable.replace("\0", " ")
+
+    @property
+    def depth(self) -> int:
+        """How many rows are looked for by meaning: those of a hybrid search are also fused."""
+        return self.top_k if self.words is None else max(self.top_k, DEPTH)
+
+    @property
+    def least(self) -> float:
+        """The threshold that a similarity in single precision is held to."""
+        return self.threshold - ROUNDING
+
+
+ANYTHING = Query()
+"""What is asked where nothing else is said: the five nearest of all rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,6 +456,25 @@ class Scope(BaseModel):
 
 LOCAL = Scope()
 """Whose content it is where nothing else is said: this machine's tenant, and no version."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceDocument:
+    """A row of `documents`: a source file and what it was indexed with.
+
+    `parser`, `settings` and `model` are part of its state: when one of them changes, the document
+    is indexed anew although its text is the same.
+    """
+
+    name: str
+    content: str
+    content_hash: str
+    parser: str
+    settings: str
+    model: str
+    commit_sha: str | None = None
+    citation_url: str | None = None
+    visibility: Visibility = "private"
 
 
 def explain(error: ValidationError) -> str:

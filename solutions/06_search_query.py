@@ -14,14 +14,10 @@ database_url = ""
 embedding_model = ""
 
 # %%
-from psycopg.rows import namedtuple_row
-
 from course_lib.teaching import start  # "No module named 'course_lib'"? Open the lab with: make lab
 
 lab = start("06", data_dir=data_dir, database_url=database_url, embedding_model=embedding_model)
 conn = lab.connect(autocommit=True)  # the lab's own database; each statement commits
-named = lab.connect(autocommit=True)
-named.row_factory = namedtuple_row  # rows with names: row.similarity_score
 lab.show.pipeline("search")
 
 # %% [markdown]
@@ -39,8 +35,10 @@ chunks = [chunk for document in read_documents(lab.data_dir) for chunk in split_
 vectors = lab.encode([chunk.content for chunk in chunks])
 print(len(chunks), "chunks of our own, vectors of shape", vectors.shape)
 
-# %%
+# %% tags=["nbval-check-output"]
 import numpy as np
+
+from course_lib.store import create_schema, drop_schema, write_chunks
 
 random = np.random.default_rng(6)  # the same crowd on every run
 anchor = random.integers(0, len(chunks), 12_000)
@@ -61,9 +59,6 @@ def stand_in(n):
     }
     return chunks[anchor[n]].model_copy(update=fields)
 
-
-# %% tags=["nbval-check-output"]
-from course_lib.store import create_schema, drop_schema, write_chunks
 
 drop_schema(conn)  # so that you can run a cell again
 create_schema(conn, vectors.shape[1])  # lab 05's tables, with a B-tree on each column that is filtered on
@@ -137,32 +132,19 @@ for name, distance in conn.execute("SELECT name, embedding <=> '[1,2,2]' FROM ti
 #
 # The same on the real table. The vector and the number of rows are placeholders in psycopg's style, `%(query)s`: values travel
 # beside the statement and are never written into it. One placeholder may occur more than once.
+#
+# Whatever is no value, such as a column, cannot be a placeholder. For it a statement has gaps, which psycopg's `sql.SQL` fills with
+# other pieces of SQL:
+#
+# ```python
+# sql.SQL("SELECT {what} FROM goods ORDER BY {order}").format(what=sql.SQL("name, price"), order=sql.SQL("price"))
+# ```
+#
+# Yours has three. `COLUMNS` lists what a result shows of its row. `condition` and `distance` stay as they are for now: every row
+# passes, and the distance is the cosine's.
 
 # %% exercise="6.1"
-def nearest_sql() -> str:
-    """Return the statement that finds the rows of `document_chunks` nearest to a vector.
-
-    Its placeholders are `%(query)s`, a vector, and `%(top_k)s`, how many rows. Its columns are
-    `document_name`, `chunk_index`, `content` and `similarity_score`, the cosine similarity. The
-    nearest row comes first; equals come by document name, then by chunk index.
-
-    A vector index delivers rows in the order of `embedding <=> …`. So that PostgreSQL can use it,
-    ORDER BY has to begin with this expression; by further columns it sorts only what is equal.
-
-    Examples
-    --------
-    >>> conn.execute(nearest_sql(), {"query": vector, "top_k": 2}).fetchall()
-    [('a.md', 0, 'Roll back at once.', 0.81), ('b.md', 3, 'A release …', 0.64)]
-    """
-    ### BEGIN SOLUTION
-    return """
-        SELECT document_name, chunk_index, content, 1 - (embedding <=> %(query)s) AS similarity_score
-        FROM document_chunks
-        ORDER BY embedding <=> %(query)s, document_name, chunk_index
-        LIMIT %(top_k)s
-    """
-    ### END SOLUTION
-
+from course_lib.retriever.query import nearest_sql
 
 # %%
 lab.check("6.1", nearest_sql)
@@ -177,12 +159,15 @@ lab.hint("6.1")  # run again for the next hint
 
 # %%
 from IPython.display import display
+from psycopg import sql
+from psycopg.rows import namedtuple_row
 
 nearest_sql = lab.use("nearest_sql")
 question = "How do I undo a bad release quickly?"
 values = {"query": lab.encode(question), "top_k": 5}
-display(lab.show.ranking(named.execute(nearest_sql(), values).fetchall(), question))
-lab.show.plan(conn.execute("EXPLAIN (ANALYZE) " + nearest_sql(), values).fetchall())
+with_names = conn.cursor(row_factory=namedtuple_row)  # row.similarity_score
+display(lab.show.ranking(with_names.execute(nearest_sql(), values).fetchall(), question))
+lab.show.plan(conn.execute(sql.SQL("EXPLAIN (ANALYZE) ") + nearest_sql(), values).fetchall())
 
 # %% [markdown]
 # To read a [plan](../labs/GLOSSARY.md#query-plan), begin with its innermost lines. The index scan gives rows by distance, and few of
@@ -264,8 +249,8 @@ print(first_in("forum' OR partition = 'issues", "What is the root password?"))
 #
 # ## Exercise 6.2: filters as parameters
 #
-# Write one function for all filters. Names of columns cannot be parameters; `sql.Identifier` quotes them. Pieces of SQL are put
-# together by `format` and `join`, and `= ANY(…)` compares with each element of a list:
+# Write one function for all filters; what it returns will fill the gap `condition`. `sql.Identifier` quotes the name of a column.
+# Pieces of SQL are put together by `format` and `join`, and `= ANY(…)` compares with each element of a list:
 #
 # ```python
 # sql.SQL("{} < {}").format(sql.Identifier("price"), sql.Placeholder("most"))   # "price" < %(most)s
@@ -273,33 +258,7 @@ print(first_in("forum' OR partition = 'issues", "What is the root password?"))
 # ```
 
 # %% exercise="6.2"
-from psycopg import sql
-
-
-def conditions(filters: dict) -> tuple[sql.Composable, dict]:
-    """Turn filters into a condition for WHERE, and the values for its placeholders.
-
-    `filters` says for names of columns what has to be there: one value; a list, of which it has to
-    be one element (none passes an empty list); or None, which means anything. A row has to pass
-    all of them. Without any, the condition is `true`. Each placeholder bears its column's name.
-
-    Examples
-    --------
-    >>> condition, values = conditions({"kind": "note", "partition": ["issues", "code"], "name": None})
-    >>> print(condition.as_string())
-    "kind" = %(kind)s AND "partition" = ANY(%(partition)s)
-    >>> values
-    {'kind': 'note', 'partition': ['issues', 'code']}
-    """
-    ### BEGIN SOLUTION
-    values = {name: value for name, value in filters.items() if value is not None}
-    parts = []
-    for name, value in values.items():
-        form = "{} = ANY({})" if isinstance(value, list) else "{} = {}"
-        parts.append(sql.SQL(form).format(sql.Identifier(name), sql.Placeholder(name)))
-    return (sql.SQL(" AND ").join(parts) if parts else sql.SQL("true")), values
-    ### END SOLUTION
-
+from course_lib.retriever.query import conditions
 
 # %%
 lab.check("6.2", conditions)
@@ -332,45 +291,14 @@ print(count(repo_slug="forum' OR partition = 'issues"), "leaked;", count(partiti
 # [`probes`](../labs/GLOSSARY.md#probes). HNSW is a graph of neighbours; the search walks towards the query and keeps the best
 # candidates in a list of length [`ef_search`](../labs/GLOSSARY.md#ef_search). More of either finds more and reads more.
 #
-# ## Exercise 6.3: how much is found?
-#
-# [Recall](../labs/GLOSSARY.md#recall), measured against a scan that looks at every row.
-
-# %% exercise="6.3"
-def recall_at_k(found: list, exact: list, k: int) -> float:
-    """Return which share of the exact scan's first k rows an index has found.
-
-    `found` and `exact` hold rows, best first; only the first k of each count, and their order does
-    not matter. A row that comes twice counts once. The exact scan may have fewer than k rows; if it
-    has none, the recall is 1.
-
-    Examples
-    --------
-    >>> recall_at_k(["a", "c", "x", "b"], ["a", "b", "c", "d"], 3)
-    0.6666666666666666
-    >>> recall_at_k(["a"], ["b", "a"], 5)
-    0.5
-    """
-    ### BEGIN SOLUTION
-    wanted = set(exact[:k])
-    return len(wanted.intersection(found[:k])) / len(wanted) if wanted else 1.0
-    ### END SOLUTION
-
-
-# %%
-lab.check("6.3", recall_at_k)
-
-# %%
-lab.hint("6.3")  # run again for the next hint
-
-# %% [markdown] tags=["solution"]
-# Sets do the comparing, so a row that comes twice counts once. The divisor is what there was to find, never what was found: an
-# index that returns one right row out of ten must not look perfect.
+# How much is found is the [recall](../labs/GLOSSARY.md#recall), measured against a scan that looks at every row: of its first ten rows,
+# the share that the index has among its own. You will write this measure in lab 12; here it is the library's.
 
 # %%
 from time import perf_counter
 
-recall_at_k = lab.use("recall_at_k")
+from course_lib.evaluation.metrics import recall_at
+
 conn.execute("DROP TABLE IF EXISTS cells")
 conn.execute("CREATE TABLE cells (LIKE document_chunks_documentation INCLUDING STORAGE)")
 conn.execute("INSERT INTO cells TABLE document_chunks_documentation")
@@ -380,7 +308,7 @@ conn.execute("ANALYZE cells")
 
 def recall(statement, truth):
     found = [conn.execute(statement, {"query": query}).fetchall() for query in queries[: len(truth)]]
-    return np.mean([recall_at_k(*both, 10) for both in zip(found, truth, strict=True)])
+    return np.mean([recall_at(*both, k=10) for both in zip(found, truth, strict=True)])
 
 
 def pages(statement, queries=queries):
@@ -481,9 +409,8 @@ lab.show.lines(curves, "A filter that keeps one row in a thousand", across="hnsw
 
 # %%
 scored = "SELECT 1 - (embedding <=> %(query)s) AS similarity_score FROM document_chunks"
-order = "ORDER BY embedding <=> %(query)s LIMIT 5"
-inside = f"{scored} WHERE 1 - (embedding <=> %(query)s) >= 0.8 {order}"
-outside = f"SELECT * FROM ({scored} {order}) AS five WHERE similarity_score >= 0.8"
+inside = f"{scored} WHERE 1 - (embedding <=> %(query)s) >= 0.8 ORDER BY embedding <=> %(query)s LIMIT 5"
+outside = f"SELECT * FROM ({scored} ORDER BY embedding <=> %(query)s LIMIT 5) AS five WHERE similarity_score >= 0.8"
 for name, statement in {"inside": inside, "outside": outside}.items():
     print(f"{name:8} {sum(rows_found(statement))} rows  {pages(statement, queries[:20]):6,.0f} pages a search")
 
@@ -491,78 +418,30 @@ for name, statement in {"inside": inside, "outside": outside}.items():
 # Inside, a threshold is one more filter. After the first row that fails, all others fail too; the index does not know that and
 # walks on, over more pages than an exact scan would read. Outside, five are fetched and the dissimilar ones dropped.
 #
-# ## Exercise 6.4: five, whatever the filter keeps
+# ## Exercise 6.3: five, whatever the filter keeps
 #
-# All of it together. Your statement from 6.1 gets a WHERE and two gaps, `{condition}` and `{order}`, which
-# `sql.SQL(statement).format(condition=…, order=sql.SQL(WALK))` fills. Whether few rows pass is found out by counting them, and `COUNT`
-# is the statement for it.
+# All of it together. The `ways` are two orders for your statement: `WALK`, in which the index delivers rows, and `LOOK_AT_ALL`, in which
+# it cannot. How many rows will pass, PostgreSQL estimates, and it decides by that whether to walk. Where the estimate was wrong and the
+# walk came back short, the second way is taken after all.
 
-# %% exercise="6.4"
-COUNT = "SELECT count(*) FROM (SELECT FROM document_chunks WHERE {condition} LIMIT %(few)s + 1) AS passing"
-WALK = "embedding <=> %(query)s"
-LOOK_AT_ALL = "(embedding <=> %(query)s) + 0"
-
-
-def search_filtered(conn, query, filters, top_k=5, threshold=0.0, few=10_000) -> list:
-    """Return the rows nearest to a vector that pass the filters: `top_k`, if that many pass.
-
-    Passing rows are counted, to `few` + 1 and no further. Up to `few` of them are all looked at. If
-    there are more, the index is walked with `hnsw.iterative_scan = strict_order`; if the walk comes
-    back with fewer than `top_k` rows, all are looked at after all. Of the rows found, those at least
-    as similar as `threshold` are results. That is no part of the statement, which would walk on for
-    one more row. A row whose similarity is not a number is no result.
-
-    `conn` is in autocommit mode and returns rows with names (`row.similarity_score`). The columns
-    and the order are those of `nearest_sql()`, the filters those of `conditions`. The setting is for
-    this search alone: `SET LOCAL …` inside `with conn.transaction():`.
-
-    Examples
-    --------
-    >>> rows = search_filtered(named, vector, {"kind": "doc-section", "namespace": "archive"}, 3)
-    >>> [(row.document_name, round(row.similarity_score, 2)) for row in rows]
-    [('03000-page', 0.31), ('11000-page', 0.28), ('00000-page', 0.17)]
-    """
-    ### BEGIN SOLUTION
-    nearest = """
-        SELECT document_name, chunk_index, content, 1 - (embedding <=> %(query)s) AS similarity_score
-        FROM document_chunks
-        WHERE {condition}
-        ORDER BY {order}, document_name, chunk_index
-        LIMIT %(top_k)s
-    """
-    condition, values = conditions(filters)
-    values |= {"query": query, "top_k": top_k, "few": few}
-
-    def run(statement, order="true"):
-        composed = sql.SQL(statement).format(condition=condition, order=sql.SQL(order))
-        return conn.execute(composed, values).fetchall()
-
-    rows = []
-    with conn.transaction():
-        if run(COUNT)[0][0] > few:
-            conn.execute("SET LOCAL hnsw.iterative_scan = strict_order")
-            rows = run(nearest, WALK)
-        if len(rows) < top_k:
-            rows = run(nearest, LOOK_AT_ALL)
-    return [row for row in rows if row.similarity_score >= threshold]
-    ### END SOLUTION
-
+# %% exercise="6.3"
+from course_lib.retriever.query import search_filtered
 
 # %%
-lab.check("6.4", search_filtered)
+lab.check("6.3", search_filtered)
 
 # %%
-lab.hint("6.4")  # run again for the next hint
+lab.hint("6.3")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# One rule decides, and it counts instead of guessing. The walk ends in the exact way wherever it comes back short. The threshold
-# compares in Python, where NaN is never `>=` anything; in PostgreSQL NaN is larger than every number.
+# Nothing is counted first: PostgreSQL's statistics decide, and wherever they mislead it into a walk that comes back short, the exact way
+# ends the search. The threshold compares in Python, where NaN is never `>=` anything; in PostgreSQL NaN is larger than every number.
 
 # %% tags=["nbval-check-output"]
 search_filtered = lab.use("search_filtered")
 old = {"kind": "doc-section", "namespace": "archive"}
 for filters in ({}, {"kind": "doc-section"}, old, {"partition": ["issues"]}):
-    lengths = {len(search_filtered(named, query, filters, threshold=-1)) for query in queries}
+    lengths = {len(search_filtered(conn, query, filters, threshold=-1)) for query in queries}
     print(f"{count(**filters):5} rows qualify, {lengths} are found for every question, by {filters}")
 
 # %% [markdown]
@@ -588,7 +467,7 @@ with lab.connect(autocommit=True) as fresh:
 # %% [markdown]
 # After five runs PostgreSQL begins to consider a generic plan, one for any value. It assumes an average repository and walks the
 # graph, where our documents are one row in a hundred: the last search does not get its five. `plan_cache_mode = force_custom_plan`
-# forbids such plans. The library gets the same by not preparing a statement that has a filter.
+# forbids such plans. Your search gets the same with `prepare=False`: it is planned anew each time, for the values of its filters.
 #
 # Last, a query of zeros, which an encoder that failed quietly may hand you, against the four vectors from the beginning.
 #
@@ -596,7 +475,7 @@ with lab.connect(autocommit=True) as fresh:
 
 # %% tags=["nbval-check-output"]
 from course_lib.errors import InputError
-from course_lib.retriever import search
+from course_lib.retriever import Query, search
 
 similarity = "1 - (embedding <=> '[0,0,0]')"
 print(conn.execute(f"SELECT count(*) FROM tiny WHERE {similarity} >= 0.9").fetchone()[0])
@@ -610,22 +489,21 @@ except InputError as error:
 #
 # ## Measure
 #
-# The library's `search` keeps most of your rules: filters are parameters, the walk goes on with `strict_order`, the threshold is
-# outside, and where the walk came back short, all rows are looked at. One rule differs: it counts nothing. A filtered question is
-# planned for its own values, and PostgreSQL decides from its statistics whether to walk. That saves the count, and it trusts an
-# estimate, which is wrong for archived sections, as you saw. Read `course_lib/retriever/query.py`. Both are now asked about our own
-# documents, and so is a search in memory that sees nothing else.
+# Your functions are the library's: its `search` calls them. Around them it checks what it was asked, sets `ef_search` by the size of
+# the table, and says in words what went wrong. Read `course_lib/retriever/query.py`: nothing in there should surprise you. Both are now
+# asked about our own documents, and so is a search in memory that sees nothing else.
 
 # %%
 encoded = {each.question: query for each, query in zip(questions, queries, strict=True)}
 
 
-def ask(text, top_k=5, **more):
-    return search(conn, encoded[text], top_k, repo="documents", partitions="documentation", **more)
+def ask(text, top_k=5, words=None):
+    query = Query(words, top_k=top_k, repo="documents", partitions="documentation")
+    return search(conn, encoded[text], query)
 
 
 def ask_mine(text):
-    return search_filtered(named, encoded[text], {"repo_slug": "documents", "partition": "documentation"})
+    return search_filtered(conn, encoded[text], {"repo_slug": "documents", "partition": "documentation"})
 
 
 in_memory = np.mean([answered(q, s, 0) for q, s in zip(questions, own, strict=True)])
@@ -634,8 +512,7 @@ print(f"recall@5 by meaning: yours {mine.recall:.2f}, the library's {meant.recal
 
 # %% [markdown]
 # The right rows out of 12,000, and the same recall as over our documents alone: the filter costs no quality. What is still missing is
-# missed by the vectors themselves. Would words find it? And both together? The library's `search` takes the question's words too, and
-# then fuses two rankings. Three of the missed questions:
+# missed by the vectors themselves. Would words find it? Three of the missed questions:
 
 # %%
 by_words = """
@@ -645,29 +522,55 @@ by_words = """
     ORDER BY ts_rank_cd(to_tsvector('english', content), words, 1) DESC, document_name, chunk_index"""
 
 
-def rank(each, rows):
-    return next(n for n, row in enumerate(rows, 1) if each.is_answered_by(row.document_name, row.content))
+def rank(each, passages):
+    return next(n for n, passage in enumerate(passages, 1) if each.is_answered_by(*passage))
 
 
+rankings = {}
 for each in [each for each in questions if each.id in ("q18", "q38", "q56")]:
-    near = rank(each, ask(each.question, len(chunks)))
-    said = rank(each, named.execute(by_words, (each.question,)).fetchall())
-    both = rank(each, ask(each.question, len(chunks), question=each.question))
-    print(f"{each.question}\n  the answer by meaning: number {near}; by words: {said}; by both: {both}")
+    near = [(one.document_name, one.content) for one in ask(each.question, len(chunks))]
+    said = conn.execute(by_words, (each.question,)).fetchall()
+    rankings[each] = near, said
+    print(f"{each.question}\n  the answer by meaning: number {rank(each, near)}; by words: {rank(each, said)}")
 
 # %% [markdown]
 # A search for words lifts one of the three to the top, and puts the other two further down: their answers use other words than the
-# questions. Yet both together have all three among the first five.
+# questions.
+#
+# ## Exercise 6.4: two rankings, one list
+#
 # The two scores cannot be added, because each has a scale of its own. The *places* can:
 # [reciprocal rank fusion](../labs/GLOSSARY.md#reciprocal-rank-fusion) gives every chunk 1 / (60 + place) from each ranking.
 # A chunk that is third by meaning and first by words gets 1/63 + 1/61, more than one that only one of them likes.
 
+# %% exercise="6.4"
+from course_lib.retriever.query import fuse
+
 # %%
-found = lab.measure_retrieval(lambda text: ask(text, question=text))
+lab.check("6.4", fuse)
+
+# %%
+lab.hint("6.4")  # run again for the next hint
+
+# %% [markdown] tags=["solution"]
+# `sorted` leaves equals in the order in which they came, and a dictionary remembers that order. With a constant of 60 the first place counts
+# little more than the second one, so that it takes two rankings to lift something to the top.
+
+# %%
+fuse = lab.use("fuse")
+for each, (near, said) in rankings.items():
+    both = [passage for passage, _ in fuse(near, said)]
+    print(f"{each.question}\n  by both: number {rank(each, both)}")
+
+# %%
+found = lab.measure_retrieval(lambda text: ask(text, words=text))
 print(f"recall@5 by meaning {meant.recall:.2f}, by both {found.recall:.2f}")
 lab.score(recall_at_5=found.recall, mrr=found.mrr, note="hybrid: meaning and words")
 
 # %% [markdown]
+# Both together have all three among the first five. The library's `search`, asked last, takes the question's words, looks them up in an
+# index of its own, and fuses the two lists with your function.
+#
 # ## Recap
 #
 # - Sort by the distance itself, or no index will help; settle ties by name.
@@ -680,13 +583,13 @@ lab.score(recall_at_5=found.recall, mrr=found.mrr, note="hybrid: meaning and wor
 #
 # ## Three questions to test yourself
 #
-# 1. Ten million rows, a filter that keeps half of them. Which way does `search_filtered` take, and why is counting them cheap?
+# 1. Ten million rows, a filter that keeps half of them. Which way does `search_filtered` take, and who decides?
 # 2. Why does a threshold of 0.8 inside the statement make a search slow that finds nothing?
 # 3. A colleague reports recall 1.0 for `probes = lists`. What did they measure?
 #
 # <details><summary>Answers</summary>
 #
-# 1. The walk with iterative scan: one row in two passes. The count stops at `few` + 1 rows, however large the table is.
+# 1. The walk with iterative scan: one row in two passes. PostgreSQL decides, from what its statistics say about the filter's value.
 # 2. To the index it is a filter that no row passes, so it walks on until `hnsw.max_scan_tuples`. It does not know that rows
 #    farther away can only be worse.
 # 3. An exact scan: all cells are looked at.

@@ -8,52 +8,166 @@ come back whenever that many qualify. With the question's words, rows that hold 
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 import psycopg
-from pgvector import Vector
-from psycopg.pq import PipelineStatus, TransactionStatus
-from psycopg.rows import dict_row
+from psycopg import sql
+from psycopg.rows import namedtuple_row
 
-from course_lib.errors import DatabaseError, InputError
-from course_lib.records import SearchResult
-from course_lib.retriever import statements
-from course_lib.store.collection import ways_out
+from course_lib.records import ANYTHING, Query, SearchResult
+from course_lib.retriever.execution import explained, own_settings
+from course_lib.retriever.statements import (
+    COLUMNS,
+    EVERY_ROW,
+    ITERATIVE,
+    LOOK_AT_ALL,
+    SET_EF_SEARCH,
+    WALK,
+    WITH_WORDS,
+    as_vector,
+    ways_to,
+    words_values,
+)
 
-DEPTH = 100
-"""How many rows each of the two lists of a hybrid search holds, at least."""
+Item = TypeVar("Item", bound=Hashable)
 
-MOST_CHARACTERS = 2_000
-"""Characters of a question whose words are looked up; the model reads no more than about 1,000."""
+RRF_K = 60
+"""What is added to a place before it is inverted: the first place counts little more than the next.
 
-ROUNDING = 1e-6
-"""What single precision may take from a result that lies on the threshold itself."""
+60 is the constant of Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion outperforms Condorcet
+and individual Rank Learning Methods" (SIGIR 2009).
+"""
 
-Mode = Literal["hybrid", "dense"]
-Row = dict[str, Any]
+
+WORDS_WEIGHT = 1
+"""How often the ranking by words counts in a hybrid search; the one by vectors counts once."""
+
+
+def nearest_sql(
+    condition: sql.Composable = EVERY_ROW, distance: sql.Composable = WALK
+) -> sql.Composed:
+    """Return the statement that finds the rows of `document_chunks` nearest to a vector.
+
+    Its placeholders are `%(query)s`, a vector, and `%(top_k)s`, how many rows. Its columns are
+    `COLUMNS` and then `similarity_score`, the cosine similarity. The nearest row comes first;
+    equals come by document name, then by chunk index.
+
+    A vector index delivers rows in the order of `embedding <=> …`. So that PostgreSQL can use it,
+    ORDER BY has to begin with this expression; by further columns it sorts only what is equal.
+
+    Parameters
+    ----------
+    condition
+        Stands after WHERE.
+    distance
+        Stands first after ORDER BY. The similarity is computed in the same way whatever it is.
+
+    Examples
+    --------
+    >>> statement = nearest_sql()
+    >>> conn.execute(statement, {"query": vector, "top_k": 1}).fetchall()  # doctest: +SKIP
+    [('0b6e…', 'a.md', 0, 'Roll back at once.', …, 0.81)]
+    >>> "WHERE kind = 'note'" in nearest_sql(sql.SQL("kind = 'note'")).as_string()
+    True
+    """
+    return sql.SQL("""
+        SELECT {columns}, 1 - (embedding <=> %(query)s) AS similarity_score
+        FROM document_chunks
+        WHERE {condition}
+        ORDER BY {distance}, document_name, chunk_index
+        LIMIT %(top_k)s
+    """).format(columns=COLUMNS, condition=condition, distance=distance)
+
+
+def conditions(filters: Mapping[str, Any]) -> tuple[sql.Composable, dict[str, Any]]:
+    """Turn filters into a condition for WHERE, and the values for its placeholders.
+
+    `filters` says for names of columns what has to be there: one value; a list, of which it has to
+    be one element (none passes an empty list); or None, which means anything. A row has to pass
+    all of them. Without any, the condition is `true`. Each placeholder bears its column's name.
+
+    Examples
+    --------
+    >>> condition, values = conditions({"kind": "note", "partition": ["issues", "code"], "x": None})
+    >>> print(condition.as_string())
+    "kind" = %(kind)s AND "partition" = ANY(%(partition)s)
+    >>> values
+    {'kind': 'note', 'partition': ['issues', 'code']}
+    """
+    values = {name: value for name, value in filters.items() if value is not None}
+    parts = []
+    for name, value in values.items():
+        form = "{} = ANY({})" if isinstance(value, list) else "{} = {}"
+        parts.append(sql.SQL(form).format(sql.Identifier(name), sql.Placeholder(name)))
+    return (sql.SQL(" AND ").join(parts) if parts else EVERY_ROW), values
+
+
+def search_filtered(
+    conn: psycopg.Connection[Any],
+    query: object,
+    filters: Mapping[str, Any],
+    top_k: int = 5,
+    threshold: float = 0.0,
+    ways: Sequence[sql.Composable] = (WALK, LOOK_AT_ALL),
+) -> list[Any]:
+    """Return the rows nearest to a vector that pass the filters: `top_k`, if that many pass.
+
+    Rows are looked for in the order of the first of the `ways`, with `hnsw.iterative_scan =
+    strict_order`, so that a walk through the index goes on where a filter throws rows away. Where
+    fewer than `top_k` rows came back, the next way is taken. Of the rows found, those at least
+    as similar as `threshold` are results. That is no part of the statement, which would walk on for
+    one more row. A row whose similarity is not a number is no result.
+
+    The statement is never prepared (`prepare=False`): so PostgreSQL plans it for the values of its
+    filters, and decides by how many rows will pass whether to walk. The setting is for
+    this search alone: `SET LOCAL …` inside `with conn.transaction():`. The cursor's
+    `row_factory=namedtuple_row` gives rows with names (`row.similarity_score`).
+
+    Examples
+    --------
+    >>> rows = search_filtered(conn, vector, {"kind": "note"}, 3)  # doctest: +SKIP
+    >>> [(row.document_name, round(row.similarity_score, 2)) for row in rows]  # doctest: +SKIP
+    [('03000-page', 0.31), ('11000-page', 0.28), ('00000-page', 0.17)]
+    """
+    condition, values = conditions(filters)
+    values |= {"query": query, "top_k": top_k}
+    rows: list[Any] = []
+    with conn.transaction(), conn.cursor(row_factory=namedtuple_row) as cursor:
+        cursor.execute(ITERATIVE)
+        for way in ways:
+            if len(rows) < top_k:
+                statement = nearest_sql(condition, way)
+                rows = cursor.execute(statement, values, prepare=False).fetchall()
+    return [row for row in rows if row.similarity_score >= threshold]
+
+
+def fuse(*rankings: Iterable[Item]) -> list[tuple[Item, float]]:
+    """Fuse rankings into one: reciprocal rank fusion.
+
+    Something at a place of a ranking, counted from 1, gets `1 / (RRF_K + place)` from it. What is
+    in several gets the sum. Returned are pairs of what was ranked and its score, by falling score;
+    equals come in the order of the first ranking, then of the next one.
+
+    Examples
+    --------
+    >>> [name for name, score in fuse(["a", "b", "c"], ["c", "d"])]
+    ['c', 'a', 'b', 'd']
+    >>> dict(fuse(["a", "b", "c"], ["c", "d"]))["c"] == 1 / 63 + 1 / 61
+    True
+    """
+    scores: dict[Item, float] = {}
+    for ranking in rankings:
+        for place, item in enumerate(ranking, 1):
+            scores[item] = scores.get(item, 0) + 1 / (RRF_K + place)
+    return sorted(scores.items(), key=lambda pair: -pair[1])
 
 
 def search(
-    conn: psycopg.Connection,
+    conn: psycopg.Connection[Any],
     query_vector: Sequence[float] | np.ndarray[Any, Any],
-    top_k: int = 5,
-    threshold: float = 0.0,
-    partitions: Iterable[str] | str | None = None,
-    kind: str | None = None,
-    *,
-    question: str | None = None,
-    mode: Mode | None = None,
-    repo: str | None = None,
-    branch: str | None = None,
-    namespace: str | None = None,
-    document: str | None = None,
-    tenant: str | None = None,
-    ef_search: int | None = None,
-    exact: bool | None = None,
+    query: Query = ANYTHING,
 ) -> list[SearchResult]:
     """Return the chunks that answer a question best, given its vector and, better, its words.
 
@@ -63,284 +177,104 @@ def search(
         A connection from `connect`.
     query_vector
         As many numbers as the table's vectors have; its length does not matter.
-    top_k
-        How many results, at most; this many come back wherever that many qualify.
-    threshold
-        Smallest cosine similarity of a result, in either mode.
-    partitions, kind, repo, branch, namespace, document, tenant
-        Only chunks with these values; None means any.
-    question
-        The question's words, which a hybrid search looks up in the index of words.
-    mode
-        ``"dense"`` ranks by the vector alone. ``"hybrid"`` fuses that ranking with one by words,
-        which finds identifiers that a model has never read. None is hybrid where the words are
-        given.
-    ef_search
-        Candidates that the walk through the HNSW graph keeps at hand (1 … 1000): more find more
-        and take longer. None is 100, or the square root of the rows where a partition has more
-        than 10,000. Among up to 86,000 real pieces that finds 0.97 of the ten nearest and more
-        (`tests/bench/README.md`); what it finds among many more was not measured.
-    exact
-        True looks at every row that passes the filters. Otherwise PostgreSQL weighs that against
-        a walk through the index.
+    query
+        The question's words, how many results, and which rows count.
 
     Returns
     -------
     list of SearchResult
         By falling `score`, equals by document name and place in the document. The score is the
         cosine similarity in dense mode. In hybrid mode it is the sum of ``1 / (60 + place)`` over
-        the two rankings (reciprocal rank fusion): a chunk that comes third by meaning and first by
-        words has 1/63 + 1/61. `similarity_score` is the cosine in both.
+        the two rankings (see `fuse`): a chunk that comes third by meaning and first by words has
+        1/63 + 1/61. `similarity_score` is the cosine in both.
 
     Raises
     ------
     InputError
-        If an argument is out of its range, the vector holds NaN or has the wrong dimension, or a
-        hybrid search is asked for without a question.
+        If the vector holds NaN or has the wrong dimension, or a hybrid search is asked for without
+        a question.
     DatabaseError
         If there is no index, or one of an earlier version, or the database went away.
 
-    Notes
-    -----
-    In dense mode the threshold is applied to what the query found and is no part of it: inside, the
-    graph walk would go on and on for one more row that passes.
+    Examples
+    --------
+    >>> search(conn, vector, Query("Who may use PodDefault?", top_k=3))  # doctest: +SKIP
+    [SearchResult(...), SearchResult(...), SearchResult(...)]
+    """
+    vector = as_vector(query_vector)
+    ways = ways_to(vector, query)
+    said = None
+    with explained(conn), own_settings(conn, query.ef_search):
+        near = search_filtered(conn, vector, query.filters, query.depth, query.least, ways)
+        if query.words is not None:
+            cursor = conn.cursor(row_factory=namedtuple_row)
+            values = words_values(vector, query)
+            said = cursor.execute(WITH_WORDS, values, prepare=False).fetchall()
+    return ranked(query, near, said)
 
-    Which way is quicker, PostgreSQL's planner knows from its statistics: with filters, every search
-    is planned anew for their values. So nothing has to be counted first.
 
-    With ``hnsw.iterative_scan`` the walk goes on when a filter has thrown its candidates away, but
-    it gives up after ``hnsw.max_scan_tuples`` rows. If it came back with fewer rows than were asked
-    for, the exact way is taken after all.
+async def search_async(
+    conn: psycopg.AsyncConnection[Any],
+    query_vector: Sequence[float] | np.ndarray[Any, Any],
+    query: Query = ANYTHING,
+) -> list[SearchResult]:
+    """Return what `search` returns, without blocking the event loop.
+
+    Parameters, results and errors are those of `search`, but for the connection: an async one, in
+    a transaction of the caller's, whose settings are changed until it ends.
 
     Examples
     --------
-    >>> search(conn, vector, question="Who may use PodDefault?", top_k=3)  # doctest: +SKIP
-    [SearchResult(...), SearchResult(...), SearchResult(...)]
+    >>> async with conn.transaction():  # doctest: +SKIP
+    ...     await search_async(conn, vector, Query("Who may use PodDefault?"))
+    [SearchResult(...), SearchResult(...)]
     """
-    wanted = want(
-        query_vector, top_k, threshold, partitions, question, mode, ef_search,
-        kind=kind, repo_slug=repo, branch=branch, namespace=namespace,
-        document_name=document, tenant_id=tenant,
-    )  # fmt: skip
-    steps = find(wanted, exact)
-    with explained(), _closed_when_lost(conn), _own_transaction(conn) as cursor:
-        try:
-            query = next(steps)
-            while True:
-                cursor.execute(query, wanted.values, prepare=wanted.is_prepared)
-                query = steps.send(cursor.fetchall())
-        except StopIteration as end:
-            found: list[SearchResult] = end.value
-    return found
+    vector = as_vector(query_vector)
+    condition, values = conditions(query.filters)
+    values |= {"query": vector, "top_k": query.depth}
+    near: list[Any] = []
+    said = None
+    with explained():
+        async with conn.cursor(row_factory=namedtuple_row) as cursor:
+            await cursor.execute(SET_EF_SEARCH, {"ef_search": query.ef_search})
+            await cursor.execute(ITERATIVE)
+            for way in ways_to(vector, query):
+                if len(near) < query.depth:
+                    await cursor.execute(nearest_sql(condition, way), values, prepare=False)
+                    near = await cursor.fetchall()
+            if query.words is not None:
+                await cursor.execute(WITH_WORDS, words_values(vector, query), prepare=False)
+                said = await cursor.fetchall()
+    return ranked(query, near, said)
 
 
-@dataclass
-class Wanted:
-    """What is looked for: filters, how many, and the values of the statements' parameters."""
+def ranked(query: Query, near: Sequence[Any], said: Sequence[Any] | None) -> list[SearchResult]:
+    """Return the results out of the rows found by meaning and, in hybrid mode, by words.
 
-    equal: dict[str, str | None]
-    partitions: list[str] | None
-    top_k: int
-    threshold: float
-    ef_search: int | None
-    values: Row
-
-    def __post_init__(self) -> None:
-        given = tuple(name for name, value in self.equal.items() if value is not None)
-        self.filters = statements.Filters(given, self.partitions is not None)
-        self.depth = max(self.top_k, DEPTH)
-        self.values |= self.equal | {
-            "partitions": self.partitions,
-            "least": self.threshold - ROUNDING,
-            "ef_search": None if self.ef_search is None else str(self.ef_search),
-        }
-
-    @property
-    def dimension(self) -> int:
-        """Numbers in the question's vector."""
-        vector: Vector = self.values["query"]
-        return int(vector.dimensions())
-
-    @property
-    def is_prepared(self) -> bool:
-        """Whether one plan does for all values.
-
-        A plan that was made once does not know how many rows the filters leave: it would walk the
-        index where three rows pass. Without filters there is nothing to know.
-        """
-        return not any(self.filters)
-
-
-def _listed(partitions: Iterable[str] | str | None) -> list[str] | None:
-    if partitions is None:
-        return None
-    return [partitions] if isinstance(partitions, str) else list(partitions)
-
-
-def want(
-    query_vector: object,
-    top_k: int,
-    threshold: float,
-    partitions: Iterable[str] | str | None,
-    question: str | None,
-    mode: Mode | None,
-    ef_search: int | None,
-    **equal: str | None,
-) -> Wanted:
-    """Return what a search looks for; see `search` for the parameters and what is raised."""
-    values = {
-        "query": _check(query_vector, top_k, threshold, ef_search),
-        "question": _words(question, mode),
-    }
-    return Wanted(equal, _listed(partitions), top_k, threshold, ef_search, values)
-
-
-def find(wanted: Wanted, exact: bool | None) -> Generator[bytes, list[Row], list[SearchResult]]:
-    """Search, and leave the statements to whoever holds the connection, blocking or async.
-
-    Yields each statement, is sent its rows, and returns the results.
+    Parameters
+    ----------
+    query
+        What was asked.
+    near, said
+        Rows by falling similarity, and the rows that say the question's words, the best first.
     """
-    search_once = _nearest if wanted.values["question"] is None else _fused
-    rows, is_enough = yield from search_once(wanted, bool(exact))
-    if not (is_enough or exact):
-        rows, _ = yield from search_once(wanted, True)
-    return [_result(row) for row in rows]
-
-
-def _nearest(wanted: Wanted, exact: bool) -> Generator[bytes, list[Row], tuple[list[Row], bool]]:
-    """Return the rows of a dense search, and whether as many were found as were looked for."""
-    rows = yield statements.nearest(
-        wanted.filters, wanted.top_k, exact=exact, dimension=wanted.dimension
-    )
-    is_enough = len(rows) >= wanted.top_k
     # Where a row's vector is zero, its similarity is not a number and passes no comparison.
-    rows = [row for row in rows if row["similarity"] >= wanted.threshold - ROUNDING]
-    rows.sort(key=lambda row: (-row["similarity"], row["document_name"], row["chunk_index"]))
-    return rows, is_enough
-
-
-def _fused(wanted: Wanted, exact: bool) -> Generator[bytes, list[Row], tuple[list[Row], bool]]:
-    """Return the rows of a hybrid search, and whether enough were found by their vectors."""
-    rows = yield statements.fused(
-        wanted.filters, wanted.top_k, wanted.depth, exact=exact, dimension=wanted.dimension
-    )
-    is_enough = rows[0]["near_rows"] >= wanted.depth
-    return [row for row in rows if row["id"] is not None], is_enough
-
-
-@contextmanager
-def _own_transaction(conn: psycopg.Connection[Any]) -> Iterator[psycopg.Cursor[Row]]:
-    """Give a cursor whose statements leave no setting behind."""
-    status, pgconn = conn.info.transaction_status, conn.pgconn
-    with conn.cursor(row_factory=dict_row, binary=True) as cursor:
-        if (
-            conn.autocommit
-            and status == TransactionStatus.IDLE
-            and pgconn.pipeline_status == PipelineStatus.OFF
-        ):
-            yield cursor  # each statement is a transaction, with which its settings end
-        else:
-            # In a transaction of the caller's, a roll-back to where it stood takes our settings
-            # back. A pipeline sends it together with the query: one journey.
-            nested = conn.transaction(force_rollback=status == TransactionStatus.INTRANS)
-            with conn.pipeline(), nested:
-                yield cursor
-
-
-@contextmanager
-def _closed_when_lost(conn: psycopg.Connection[Any]) -> Iterator[None]:
-    """Close a connection whose server went away between a statement and its answer.
-
-    Left open, it would fail once more, with another error, where its `with` block ends.
-    """
-    try:
-        yield
-    except psycopg.OperationalError:
-        if conn.info.transaction_status in (TransactionStatus.ACTIVE, TransactionStatus.UNKNOWN):
-            conn.close()
-        raise
-
-
-@contextmanager
-def explained() -> Iterator[None]:
-    """Turn what the database says into errors that say what to do."""
-    try:
-        yield
-    except psycopg.DataError as error:
-        raise InputError(
-            f"the query does not fit the table: {error.diag.message_primary or error}",
-            hint=ways_out(),
-        ) from error
-    except psycopg.errors.UndefinedTable as error:
-        raise DatabaseError("there is no index in the database", hint="Ingest first.") from error
-    except psycopg.errors.UndefinedFunction as error:
-        raise DatabaseError(
-            "the index is of an earlier version of the course and has no words",
-            hint="Ingest again, which adds them; or ask with mode='dense'.",
-        ) from error
-    except psycopg.OperationalError as error:
-        raise DatabaseError(
-            f"the search was broken off: {str(error).strip()}", hint="Connect and search again."
-        ) from error
-
-
-def _words(question: str | None, mode: str | None) -> str | None:
-    """Return the words that a hybrid search looks up, None for a dense one."""
-    if mode not in (None, "hybrid", "dense"):
-        raise InputError(f"there is no mode {mode!r}", hint="It is 'hybrid' or 'dense'.")
-    if mode == "hybrid" and question is None:
-        raise InputError(
-            "a hybrid search needs the question's words",
-            hint="Pass question=…, or use mode='dense'.",
+    near = [row for row in near if row.similarity_score >= query.least]
+    # At half precision, rows may come in another order than that of their similarities.
+    near.sort(key=lambda row: (-row.similarity_score, *_place(row)))
+    if said is None:
+        scored = [(row, row.similarity_score) for row in near]
+    else:
+        rows = {row.chunk_id: row for row in [*near, *said]}
+        by_words = [row.chunk_id for row in said]
+        fused = fuse([row.chunk_id for row in near], *[by_words] * WORDS_WEIGHT)
+        scored = sorted(
+            ((rows[chunk_id], score) for chunk_id, score in fused),
+            key=lambda pair: (-pair[1], *_place(pair[0])),
         )
-    if mode == "dense" or question is None:
-        return None
-    # What PostgreSQL cannot store is in no text that it has.
-    readable = question[:MOST_CHARACTERS].encode("utf-8", "replace").decode("utf-8")
-    return readable.replace("\0", " ")
+    similar = [pair for pair in scored if pair[0].similarity_score >= query.least]
+    return [SearchResult(**row._asdict(), score=score) for row, score in similar[: query.top_k]]
 
 
-def _check(query_vector: object, top_k: int, threshold: float, ef_search: int | None) -> Vector:
-    hint = "Pass one vector, as `EmbeddingClient.encode([question])[0]` gives it."
-    try:
-        query = np.asarray(query_vector, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"the query vector is no vector: {error}", hint=hint) from error
-    if query.ndim != 1 or not query.size:
-        raise InputError(f"the query vector has shape {query.shape}", hint=hint)
-    if not np.isfinite(query).all():
-        raise InputError("the query vector holds NaN or infinity", hint=hint)
-    if not query.any():
-        raise InputError("the query vector holds only zeros: it points nowhere", hint=hint)
-    # pgvector squares in single precision, where very small and very large numbers get lost.
-    query = query / np.abs(query).max()
-    query = query / np.linalg.norm(query)
-    if top_k < 1:
-        raise InputError(f"top_k is {top_k}", hint="Ask for 1 result or more.")
-    if not -1 <= threshold <= 1:
-        raise InputError(
-            f"threshold is {threshold}", hint="A cosine similarity lies between -1 and 1."
-        )
-    if ef_search is not None and not 1 <= ef_search <= 1000:
-        raise InputError(f"ef_search is {ef_search}", hint="pgvector takes 1 to 1000.")
-    return Vector(query.astype(np.float32))
-
-
-def _result(row: dict[str, Any]) -> SearchResult:
-    similarity = float(row["similarity"])
-    return SearchResult(
-        chunk_id=str(row["id"]),
-        document_name=row["document_name"],
-        chunk_index=row["chunk_index"],
-        content=row["content"],
-        similarity_score=similarity,
-        score=float(row.get("score", similarity)),
-        partition=row["partition"],
-        repo_slug=row["repo_slug"],
-        branch=row["branch"],
-        kind=row["kind"],
-        name=row["name"],
-        namespace=row["namespace"],
-        citation_url=row["citation_url"],
-        metadata=row["metadata"],
-    )
+def _place(row: Any) -> tuple[Any, ...]:
+    return row.document_name, row.chunk_index, row.partition, row.repo_slug, row.branch

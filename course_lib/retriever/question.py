@@ -5,39 +5,35 @@ This is what every user of the library calls: the command line, the service, the
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Literal
+from contextlib import nullcontext
+from dataclasses import replace
+from typing import TYPE_CHECKING, LiteralString
 
 import psycopg
+from psycopg.rows import tuple_row
 
 from course_lib.errors import InputError
-from course_lib.records import SearchResult
-from course_lib.retriever.query import Mode, search
+from course_lib.records import Query, SearchResult
+from course_lib.retriever.execution import explained
+from course_lib.retriever.query import search
 
 if TYPE_CHECKING:
     from course_lib.embedder import EmbeddingClient
 
-Rerank = Literal["maxsim"]
+PARTITIONS_IN: LiteralString = """
+WITH RECURSIVE known (name) AS (
+    SELECT min(partition) FROM document_chunks
+    UNION ALL
+    SELECT (SELECT min(partition) FROM document_chunks WHERE partition > known.name)
+    FROM known WHERE known.name IS NOT NULL
+)
+SELECT name FROM known WHERE name IS NOT NULL
+"""
+"""Goes from one name to the next in the primary key's index, whatever the number of rows."""
 
 
 def retrieve(
-    conn: psycopg.Connection,
-    embedder: EmbeddingClient,
-    question: str,
-    *,
-    top_k: int = 5,
-    threshold: float = 0.0,
-    mode: Mode = "hybrid",
-    rerank: Rerank | None = None,
-    maxsim_k: int = 20,
-    balanced: bool = True,
-    partitions: Iterable[str] | str | None = None,
-    kind: str | None = None,
-    repo: str | None = None,
-    branch: str | None = None,
-    namespace: str | None = None,
-    document: str | None = None,
-    tenant: str | None = None,
+    conn: psycopg.Connection, embedder: EmbeddingClient, query: Query
 ) -> list[SearchResult]:
     """Return the chunks that answer a question.
 
@@ -47,26 +43,9 @@ def retrieve(
         A connection from `connect`.
     embedder
         The model that filled the index.
-    question
-        In anybody's words; identifiers may stand in it as they are written.
-    top_k
-        How many results, at most; this many come back wherever that many qualify.
-    threshold
-        Smallest cosine similarity of a result.
-    mode
-        ``"hybrid"`` or ``"dense"``; see `search`.
-    rerank
-        ``"maxsim"`` re-orders the first results by comparing word with word; see
-        `course_lib.retriever.rerank`. It reads each of them with the model, which takes a few
-        hundred milliseconds.
-    maxsim_k
-        How many of the first results are re-ordered; the others follow behind them.
-    balanced
-        With ``"maxsim"``, and more than one partition to look into: search each of them alone,
-        read twice `maxsim_k` results, as many of each, and weigh them against each other; see
-        `course_lib.retriever.balance`. False searches all of them as one list.
-    partitions, kind, repo, branch, namespace, document, tenant
-        Only chunks with these values; None means any.
+    query
+        The question, how many results, and which rows count. With ``rerank="maxsim"`` the first
+        results are ordered anew, of each partition alone; see `course_lib.retriever.rerank`.
 
     Returns
     -------
@@ -76,63 +55,59 @@ def retrieve(
     Raises
     ------
     InputError
-        If the question is empty, or an argument is out of its range.
+        If there is no question, or it is empty.
     DatabaseError
         If there is no index, or the database went away.
 
     Examples
     --------
-    >>> retrieve(conn, embedder, "Who may use PodDefault?", rerank="maxsim")  # doctest: +SKIP
+    >>> query = Query("Who may use PodDefault?", rerank="maxsim")
+    >>> retrieve(conn, embedder, query)  # doctest: +SKIP
     [SearchResult(...), SearchResult(...), ...]
     """
-    if not question.strip():
+    question = query.question
+    if question is None or not question.strip():
         raise InputError("the question is empty", hint='Ask something: "what is drift?"')
-    if rerank not in (None, "maxsim"):
-        raise InputError(f"there is no rerank {rerank!r}", hint="It is 'maxsim', or None.")
-    if maxsim_k < 1:
-        raise InputError(f"maxsim_k is {maxsim_k}", hint="Re-order 1 result or more.")
     vector = embedder.encode([question])[0]
-    everywhere = partitions if partitions is None or isinstance(partitions, str) else [*partitions]
+    if query.rerank is None:
+        return search(conn, vector, query)
+    from course_lib.retriever.rerank import merge_maxsim, rerank_maxsim
 
-    def look(where: Iterable[str] | str | None) -> list[SearchResult]:
-        return search(
-            conn,
-            vector,
-            max(top_k, maxsim_k) if rerank and top_k >= 1 else top_k,
-            threshold,
-            where,
-            kind,
-            question=question,
-            mode=mode,
-            repo=repo,
-            branch=branch,
-            namespace=namespace,
-            document=document,
-            tenant=tenant,
-        )
-
-    if rerank is None:
-        return look(everywhere)
-    from course_lib.retriever.rerank import rerank_maxsim
-
-    several = _several(conn, embedder, everywhere) if balanced else []
-    found = {name: results for name in several if (results := look(name))}
+    wide = replace(query, top_k=max(query.top_k, query.maxsim_k))
+    found = [
+        results
+        for name in _several(conn, query)
+        if (results := search(conn, vector, replace(wide, partitions=name)))
+    ]
     if len(found) > 1:
-        from course_lib.retriever.balance import balance
+        merged = merge_maxsim(embedder, question, found, maxsim_k=query.maxsim_k)
+        return merged[: query.top_k]
+    [results] = found or [search(conn, vector, wide)]
+    return rerank_maxsim(embedder, question, results, maxsim_k=query.maxsim_k)[: query.top_k]
 
-        return balance(embedder, question, found, maxsim_k=maxsim_k)[:top_k]
-    [results] = found.values() or [look(everywhere)]
-    return rerank_maxsim(embedder, question, results, maxsim_k=maxsim_k)[:top_k]
 
-
-def _several(
-    conn: psycopg.Connection, embedder: EmbeddingClient, partitions: list[str] | str | None
-) -> list[str]:
-    """Return the partitions that are to be weighed against each other, none where there is one."""
-    from course_lib.retriever.balance import learnt, partitions_in
-
-    # What was learnt with one model says nothing about the likeness that another one sees.
-    if isinstance(partitions, str) or embedder.model_name != learnt().model:
+def _several(conn: psycopg.Connection, query: Query) -> list[str]:
+    """Return the partitions that are to be searched alone; none where there is one, or one list."""
+    if query.one_list or isinstance(query.partitions, str):
         return []
-    names = partitions_in(conn) if partitions is None else list(dict.fromkeys(partitions))
+    if query.partitions is None:
+        names = partitions_in(conn)
+    else:
+        names = list(dict.fromkeys(query.partitions))
     return names if len(names) > 1 else []
+
+
+def partitions_in(conn: psycopg.Connection) -> list[str]:
+    """Return the names of the partitions that hold a row, in alphabetical order.
+
+    Raises
+    ------
+    DatabaseError
+        If there is no index, or the database went away.
+    """
+    with (
+        explained(conn),
+        nullcontext() if conn.autocommit else conn.transaction(),
+        conn.cursor(row_factory=tuple_row) as cursor,
+    ):
+        return [name for (name,) in cursor.execute(PARTITIONS_IN).fetchall()]

@@ -7,13 +7,16 @@ same in all of them. A list of the best five would be one passage five times.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from course_lib.records import SearchResult, embedded_text
 
 WIDEST = 1_000
 """Results that are looked at for the sake of copies, at most."""
+
+WIDER = 4
+"""How many times as many results are looked at where copies took the places of others."""
 
 MOST_NAMED = 8
 """Versions that are named, at most."""
@@ -68,23 +71,6 @@ def one_of_each(results: Iterable[SearchResult]) -> list[Found]:
     ]
 
 
-def widen(top_k: int) -> Generator[int, Sequence[SearchResult], list[Found]]:
-    """Look for more as long as copies take the places of what was asked for.
-
-    Yields how many results are wanted, is sent them, and returns `top_k` passages, or all there
-    are. Whoever searches drives it: `find_versions`, or code that awaits.
-    """
-    count = top_k
-    while True:
-        results = yield count
-        found = one_of_each(results)
-        has_copies = len(found) < len(results)
-        if not has_copies or len(results) < count or count >= WIDEST or len(found) > top_k:
-            return found[:top_k]
-        # Beyond `top_k`, so that the last of them is known with its versions.
-        count = min(WIDEST, 4 * count)
-
-
 def find_versions(search: Callable[[int], Sequence[SearchResult]], top_k: int) -> list[Found]:
     """Return `top_k` passages, each once, however many versions of them the index holds.
 
@@ -106,14 +92,37 @@ def find_versions(search: Callable[[int], Sequence[SearchResult]], top_k: int) -
     >>> [(one.result.content, len(one.also_in)) for one in find_versions(search, 2)]
     [('same', 29), ('other', 0)]
     """
-    steps = widen(top_k)
-    count = next(steps)
-    try:
-        while True:
-            count = steps.send(search(count))
-    except StopIteration as end:
-        found: list[Found] = end.value
-    return found
+    count = top_k
+    while True:
+        results = search(count)
+        found = one_of_each(results)
+        if _is_enough(results, found, count, top_k):
+            return found[:top_k]
+        count = min(WIDEST, WIDER * count)
+
+
+async def find_versions_async(
+    search: Callable[[int], Awaitable[Sequence[SearchResult]]], top_k: int
+) -> list[Found]:
+    """Return what `find_versions` returns, where the search has to be awaited."""
+    count = top_k
+    while True:
+        results = await search(count)
+        found = one_of_each(results)
+        if _is_enough(results, found, count, top_k):
+            return found[:top_k]
+        count = min(WIDEST, WIDER * count)
+
+
+def _is_enough(
+    results: Sequence[SearchResult], found: Sequence[Found], count: int, top_k: int
+) -> bool:
+    """Say whether no copy takes the place of something else among the first `top_k` passages.
+
+    Beyond `top_k` one more is looked for, so that the last of them is known with its versions.
+    """
+    has_copies = len(found) < len(results)
+    return not has_copies or len(results) < count or count >= WIDEST or len(found) > top_k
 
 
 def reordered(found: Iterable[Found], results: Iterable[SearchResult]) -> list[Found]:

@@ -16,7 +16,7 @@ import pytest
 from tests.blackbox.course import Course
 from tests.blackbox.golden import hold_golden
 from tests.blackbox.places import Place
-from tests.blackbox.surface import EmbeddingClient, InputError, connect, retrieve, search
+from tests.blackbox.surface import EmbeddingClient, InputError, Query, connect, retrieve, search
 from tests.blackbox.ten_best import hold_ten_best, listed, questions
 
 EVERYTHING = ("-k", "500", "-t", "-1", "--json")
@@ -46,12 +46,14 @@ class Library:
 
     def ten_best(self, **how: Any) -> Callable[[str], list[Any]]:
         """Return what asks for ten results."""
-        return lambda question: retrieve(self.conn, self.embedder, question, top_k=10, **how)
+        return lambda question: retrieve(
+            self.conn, self.embedder, Query(question, **{"top_k": 10, **how})
+        )
 
     def search(self, question: str = DRIFT, mode: Any = "hybrid", **how: Any) -> list[Any]:
         """Search with a question's vector and words."""
         vector = self.embedder.encode([question])[0]
-        return search(self.conn, vector, question=question, mode=mode, **how)
+        return search(self.conn, vector, Query(question, mode=mode, **how))
 
 
 @pytest.fixture(scope="module")
@@ -445,10 +447,11 @@ def test_the_function_refuses_what_it_cannot_search_for(
 ) -> None:
     """`search` names the argument and what to give instead, and the connection stays usable."""
     given = {"query_vector": [1.0] * 384} | wrong
+    vector = given.pop("query_vector")
     with pytest.raises(InputError) as caught:
-        search(library.conn, **given)
+        search(library.conn, vector, Query(**given))
     assert says in str(caught.value) and caught.value.hint
-    assert len(search(library.conn, [1.0] * 384, threshold=-1)) == 5
+    assert len(search(library.conn, [1.0] * 384, Query(threshold=-1))) == 5
 
 
 def test_a_reader_that_goes_away_is_no_error(filled: Place) -> None:

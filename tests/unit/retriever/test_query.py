@@ -14,8 +14,8 @@ from psycopg.pq import TransactionStatus
 
 from course_lib.errors import DatabaseError
 from course_lib.records import Chunk
-from course_lib.retriever import SearchResult, search
-from course_lib.retriever.query import find, want
+from course_lib.retriever import Query, SearchResult, search
+from course_lib.retriever.execution import own_settings
 from course_lib.store import (
     build_vector_indexes,
     connect,
@@ -96,7 +96,7 @@ def rows_of(results: list[SearchResult]) -> list[int]:
 def test_the_exact_way_ranks_as_numpy_does(
     big: psycopg.Connection, corpus: Corpus, query: Vectors
 ) -> None:
-    results = search(big, query, top_k=50, threshold=-1, exact=True)
+    results = search(big, query, Query(top_k=50, threshold=-1, exact=True))
     assert rows_of(results) == corpus.best(query)[:50]
     expected = corpus.vectors[rows_of(results)] @ query
     assert np.allclose([result.similarity_score for result in results], expected, atol=1e-6)
@@ -107,7 +107,7 @@ def test_the_index_finds_most_of_it(big: psycopg.Connection, corpus: Corpus) -> 
     random = np.random.default_rng(7)
     shared = 0
     for query in random.standard_normal((20, DIMENSION), dtype=np.float32):
-        found = rows_of(search(big, query, top_k=10, threshold=-1, ef_search=1000, exact=False))
+        found = rows_of(search(big, query, Query(top_k=10, threshold=-1, ef_search=1000)))
         shared += len(set(found) & set(corpus.best(query)[:10]))
     assert shared >= 160
 
@@ -120,7 +120,9 @@ def test_where_the_walk_gives_up_the_rest_is_looked_at(
     big.execute("SET hnsw.max_scan_tuples = 200")
     big.execute("SET enable_sort = off")  # for so many rows the planner would not walk the index
     query = corpus.vectors[0]
-    results = search(big, query, 600, -1, "documentation", branch="far")
+    results = search(
+        big, query, Query(top_k=600, threshold=-1, partitions="documentation", branch="far")
+    )
     assert rows_of(results) == corpus.best(query, corpus.is_far)[:600]
 
 
@@ -144,7 +146,7 @@ def test_without_a_filter_the_index_is_walked(
     search(big, query)
     walked, read = scans(big)
     assert (walked, read) == (before[0] + 1, before[1])
-    search(big, query, exact=True)
+    search(big, query, Query(exact=True))
     assert scans(big) == (walked, read + 1)
 
 
@@ -154,7 +156,7 @@ def test_how_many_rows_pass_the_filters_decides_between_index_and_rows(
     # The same filter with another value: no plan may be kept from one to the other.
     for kind, walks in [("rare", 0), ("common", 1)] * 3:
         before, _ = scans(big)
-        assert len(search(big, query, top_k=5, threshold=-1, kind=kind)) == 5
+        assert len(search(big, query, Query(threshold=-1, kind=kind))) == 5
         assert scans(big)[0] == before + walks
 
 
@@ -163,7 +165,7 @@ def test_in_a_pipeline_of_the_callers_no_setting_is_left_behind(
 ) -> None:
     search(big, corpus.vectors[5])  # loads the extension, whose settings are unknown before
     with big.pipeline():
-        assert rows_of(search(big, corpus.vectors[5], top_k=1, ef_search=99)) == [5]
+        assert rows_of(search(big, corpus.vectors[5], Query(top_k=1, ef_search=99))) == [5]
         assert big.execute("SHOW hnsw.ef_search").fetchone() == ("40",)
 
 
@@ -184,14 +186,9 @@ def test_a_walk_keeps_more_candidates_where_a_partition_has_more_rows(
                 "'relname', %s::text, 'reltuples', %s::real)",
                 [table, believed],
             )
-        with big.cursor() as cursor:
-            wanted = want(query, 5, -1, None, None, None, None)
-            steps = find(wanted, None)
-            cursor.execute(next(steps), wanted.values)
-            assert cursor.execute(kept).fetchone() == (candidates,)
-            wanted = want(query, 5, -1, None, None, None, 77)
-            cursor.execute(next(find(wanted, None)), wanted.values)
-            assert cursor.execute(kept).fetchone() == ("77",)
+        for ef_search, expected in ((None, candidates), (77, "77")):
+            with own_settings(big, ef_search):
+                assert big.execute(kept).fetchone() == (expected,)
 
 
 @pytest.mark.parametrize("autocommit", [True, False])
@@ -209,12 +206,12 @@ def test_its_settings_stay_within_it(corpus: Corpus, query: Vectors, autocommit:
         with conn.transaction():
             conn.execute("SET LOCAL hnsw.ef_search = 7")
             conn.execute("CREATE TEMP TABLE mine (a int) ON COMMIT DROP")
-            first = search(conn, query, exact=True)
-            assert search(conn, query, kind="rare", threshold=-1)
+            first = search(conn, query, Query(exact=True))
+            assert search(conn, query, Query(kind="rare", threshold=-1))
             assert in_force(conn) == [("7",), ("off",), ("auto",)]
             assert conn.execute("SELECT count(*) FROM mine").fetchone() == (0,)
         assert in_force(conn) == before
-        assert search(conn, query, exact=True) == first
+        assert search(conn, query, Query(exact=True)) == first
 
 
 # --- a small table, to see each filter ---
@@ -254,7 +251,7 @@ def add(
 
 
 def names(conn: psycopg.Connection, **options: Any) -> list[str]:
-    return [r.document_name for r in search(conn, [1, 0, 0], **{"top_k": 20, **options})]
+    return [r.document_name for r in search(conn, [1, 0, 0], Query(**{"top_k": 20, **options}))]
 
 
 def test_equals_are_ordered_by_document_and_place_and_zero_vectors_never_come(
@@ -269,11 +266,11 @@ def test_equals_are_ordered_by_document_and_place_and_zero_vectors_never_come(
         "UPDATE document_chunks SET embedding = '[0,0,0]' WHERE document_name = 'a-zero.md'"
     )
     ordered = ["many-1.md", "many-10.md", "many-2.md", "near.md"]
-    for exact in (None, True, False):
+    for exact in (True, False):
         assert names(conn, exact=exact, threshold=-1) == ordered
     assert names(conn, exact=True, top_k=2) == ordered[:2]
     assert search(conn, [-1, 0, 0]) == []
-    assert search(conn, [-1, 0, 0], threshold=-1)[-1].similarity_score == pytest.approx(-1)
+    assert search(conn, [-1, 0, 0], Query(threshold=-1))[-1].similarity_score == pytest.approx(-1)
     for scale in (1e-30, 1, 1e300):  # the query's length does not matter
         given = np.array([scale, scale, 0])
         assert search(conn, given)[1].similarity_score == pytest.approx(np.sqrt(0.5), abs=1e-6)

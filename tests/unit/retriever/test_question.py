@@ -12,7 +12,7 @@ import pytest
 from course_lib.embedder import EmbeddingClient
 from course_lib.errors import InputError
 from course_lib.indexing import ingest
-from course_lib.retriever import SearchResult, rerank_maxsim, retrieve
+from course_lib.retriever import Query, SearchResult, rerank_maxsim, retrieve
 from course_lib.retriever.rerank import maxsim
 from course_lib.store.databases import FreshDatabase
 from tests.schemas import own_schema
@@ -43,7 +43,7 @@ def index(
 
 @pytest.fixture
 def found(index: psycopg.Connection, embedder: EmbeddingClient) -> list[SearchResult]:
-    return retrieve(index, embedder, "How do I undo a release?", threshold=-1)
+    return retrieve(index, embedder, Query("How do I undo a release?", threshold=-1))
 
 
 def test_a_wrong_argument_is_refused(index: psycopg.Connection, embedder: EmbeddingClient) -> None:
@@ -55,7 +55,7 @@ def test_a_wrong_argument_is_refused(index: psycopg.Connection, embedder: Embedd
         ({"maxsim_k": 0}, "maxsim_k is 0"),
     ):
         with pytest.raises(InputError, match=says):
-            retrieve(index, embedder, **{"question": "what is drift?", **arguments})
+            retrieve(index, embedder, Query(**{"question": "what is drift?", **arguments}))
 
 
 # --- reranking ---

@@ -1,87 +1,111 @@
 """Wrong answers to lab 06 that a learner would plausibly write; see `mutants_lab01.py`."""
 
 from psycopg import sql
+from psycopg.rows import namedtuple_row
 
-COLUMNS = (
-    "document_name, chunk_index, content, 1 - (embedding <=> %(query)s) AS similarity_score "
-    "FROM document_chunks"
+EVERY_ROW = sql.SQL("true")
+WALK = sql.SQL("embedding <=> %(query)s")
+LOOK_AT_ALL = sql.SQL("(embedding <=> %(query)s) + 0")
+NAMES = (
+    "id::text AS chunk_id, document_name, chunk_index, content, partition, repo_slug, branch, "
+    "kind, name, namespace, citation_url, metadata"
 )
-BY_INDEX = "embedding <=> %(query)s, document_name, chunk_index"
-BY_LOOKING = "(embedding <=> %(query)s) + 0, document_name, chunk_index"
+SIMILARITY = "1 - (embedding <=> %(query)s) AS similarity_score"
 
 # --- 6.1 nearest_sql ---
 
 
-def sorts_by_similarity():
-    return (
-        f"SELECT {COLUMNS} ORDER BY similarity_score DESC, document_name, chunk_index "
-        "LIMIT %(top_k)s"
-    )
+def _statement(
+    condition,
+    distance,
+    order="{distance}, document_name, chunk_index",
+    similarity=SIMILARITY,
+    where="{condition}",
+    limit="%(top_k)s",
+):
+    return sql.SQL(
+        f"SELECT {NAMES}, {similarity} FROM document_chunks WHERE {where} "
+        f"ORDER BY {order} LIMIT {limit}"
+    ).format(condition=condition, distance=distance)
 
 
-def keeps_the_index_away():
-    return f"SELECT {COLUMNS} ORDER BY {BY_LOOKING} LIMIT %(top_k)s"
-
-
-def returns_the_distance():
-    return (
-        "SELECT document_name, chunk_index, content, embedding <=> %(query)s AS similarity_score "
-        f"FROM document_chunks ORDER BY {BY_INDEX} LIMIT %(top_k)s"
-    )
-
-
-def measures_euclidean_distance():
-    return f"SELECT {COLUMNS} ORDER BY {BY_INDEX} LIMIT %(top_k)s".replace("<=>", "<->")
-
-
-def sorts_the_far_first():
-    return (
-        f"SELECT {COLUMNS} ORDER BY embedding <=> %(query)s DESC, document_name, chunk_index "
-        "LIMIT %(top_k)s"
-    )
-
-
-def leaves_ties_to_chance():
-    return f"SELECT {COLUMNS} ORDER BY embedding <=> %(query)s LIMIT %(top_k)s"
-
-
-def settles_ties_by_name_alone():
-    return f"SELECT {COLUMNS} ORDER BY embedding <=> %(query)s, document_name LIMIT %(top_k)s"
-
-
-def fixes_the_limit():
-    return f"SELECT {COLUMNS} ORDER BY {BY_INDEX} LIMIT 5"
-
-
-def rounds_the_similarity():
-    columns = COLUMNS.replace(
-        "1 - (embedding <=> %(query)s)",
-        "round((1 - (embedding <=> %(query)s))::numeric, 2)::float8",
-    )
-    return f"SELECT {columns} ORDER BY {BY_INDEX} LIMIT %(top_k)s"
-
-
-def sorts_by_inner_product():
-    return f"SELECT {COLUMNS} ORDER BY {BY_INDEX.replace('<=>', '<#>')} LIMIT %(top_k)s"
-
-
-def sorts_by_euclidean_distance():
-    return f"SELECT {COLUMNS} ORDER BY {BY_INDEX.replace('<=>', '<->')} LIMIT %(top_k)s"
-
-
-def sorts_after_the_limit():
-    nearest = f"SELECT {COLUMNS} ORDER BY embedding <=> %(query)s LIMIT %(top_k)s"
+def sorts_by_similarity(condition=EVERY_ROW, distance=WALK):
     order = "similarity_score DESC, document_name, chunk_index"
-    return f"SELECT * FROM ({nearest}) AS nearest ORDER BY {order}"
+    return _statement(condition, distance, order)
 
 
-def counts_its_placeholders():
-    return f"SELECT {COLUMNS} ORDER BY {BY_INDEX} LIMIT %s".replace("%(query)s", "%s")
+def keeps_the_index_away(condition=EVERY_ROW, distance=WALK):
+    return _statement(condition, distance, "({distance}) + 0, document_name, chunk_index")
 
 
-def names_it_otherwise():
-    columns = COLUMNS.replace("similarity_score", "similarity")
-    return f"SELECT {columns} ORDER BY {BY_INDEX} LIMIT %(top_k)s"
+def returns_the_distance(condition=EVERY_ROW, distance=WALK):
+    return _statement(condition, distance, similarity="{distance} AS similarity_score")
+
+
+def measures_euclidean_distance(condition=EVERY_ROW, distance=WALK):
+    return _statement(condition, distance, similarity=SIMILARITY.replace("<=>", "<->"))
+
+
+def sorts_the_far_first(condition=EVERY_ROW, distance=WALK):
+    return _statement(condition, distance, "{distance} DESC, document_name, chunk_index")
+
+
+def leaves_ties_to_chance(condition=EVERY_ROW, distance=WALK):
+    return _statement(condition, distance, "{distance}")
+
+
+def settles_ties_by_name_alone(condition=EVERY_ROW, distance=WALK):
+    return _statement(condition, distance, "{distance}, document_name")
+
+
+def fixes_the_limit(condition=EVERY_ROW, distance=WALK):
+    return _statement(condition, distance, limit="5")
+
+
+def rounds_the_similarity(condition=EVERY_ROW, distance=WALK):
+    rounded = "round((1 - (embedding <=> %(query)s))::numeric, 2)::float8 AS similarity_score"
+    return _statement(condition, distance, similarity=rounded)
+
+
+def sorts_by_inner_product(condition=EVERY_ROW, distance=WALK):
+    return _statement(condition, distance, "embedding <#> %(query)s, document_name, chunk_index")
+
+
+def sorts_by_euclidean_distance(condition=EVERY_ROW, distance=WALK):
+    return _statement(condition, distance, "embedding <-> %(query)s, document_name, chunk_index")
+
+
+def sorts_after_the_limit(condition=EVERY_ROW, distance=WALK):
+    order = sql.SQL("similarity_score DESC, document_name, chunk_index")
+    nearest = _statement(condition, distance, "{distance}")
+    return sql.SQL("SELECT * FROM ({}) AS nearest ORDER BY {}").format(nearest, order)
+
+
+def counts_its_placeholders(condition=EVERY_ROW, distance=WALK):
+    text = _statement(condition, distance, limit="%s").as_string()
+    return sql.Composed([sql.SQL(text.replace("%(query)s", "%s"))])
+
+
+def names_it_otherwise(condition=EVERY_ROW, distance=WALK):
+    return _statement(
+        condition, distance, similarity=SIMILARITY.replace("similarity_score", "similarity")
+    )
+
+
+def returns_the_text(condition=EVERY_ROW, distance=WALK):
+    return _statement(condition, distance).as_string()
+
+
+def ignores_the_condition(condition=EVERY_ROW, distance=WALK):
+    return _statement(EVERY_ROW, distance)
+
+
+def ignores_the_distance(condition=EVERY_ROW, distance=WALK):
+    return _statement(condition, WALK)
+
+
+def computes_the_similarity_from_the_distance(condition=EVERY_ROW, distance=WALK):
+    return _statement(condition, distance, similarity="1 - ({distance}) AS similarity_score")
 
 
 # --- 6.2 conditions ---
@@ -181,43 +205,13 @@ def returns_a_string(filters):
     return " AND ".join(f"{name} = %({name})s" for name in values) or "true", values
 
 
-# --- 6.3 recall_at_k ---
+# --- 6.3 search_filtered ---
 
 
-def divides_by_k(found, exact, k):
-    return len(set(found[:k]) & set(exact[:k])) / k
-
-
-def divides_by_what_was_found(found, exact, k):
-    wanted = set(exact[:k])
-    return len(wanted & set(found[:k])) / max(len(found[:k]), 1) if wanted else 1.0
-
-
-def compares_place_by_place(found, exact, k):
-    wanted = exact[:k]
-    same = sum(one == other for one, other in zip(found, wanted, strict=False))
-    return same / len(wanted) if wanted else 1.0
-
-
-def counts_beyond_k(found, exact, k):
-    wanted = set(exact[:k])
-    return len(wanted & set(found)) / len(wanted) if wanted else 1.0
-
-
-def looks_for_all_of_the_exact_rows(found, exact, k):
-    return len(set(found[:k]) & set(exact)) / len(exact[:k]) if exact else 1.0
-
-
-def counts_a_row_twice(found, exact, k):
-    wanted = exact[:k]
-    return sum(row in wanted for row in found[:k]) / len(wanted) if wanted else 1.0
-
-
-def divides_by_zero(found, exact, k):
-    return len(set(found[:k]) & set(exact[:k])) / len(exact[:k])
-
-
-# --- 6.4 search_filtered ---
+BOTH = (WALK, LOOK_AT_ALL)
+ITERATIVE = "SET LOCAL hnsw.iterative_scan = strict_order"
+INSIDE = sql.SQL("1 - (embedding <=> %(query)s) >= %(threshold)s")
+INSIDE_WITHOUT_NAN = sql.SQL("{} AND vector_norm(embedding) > 0").format(INSIDE)
 
 
 def conditions(filters):
@@ -225,213 +219,229 @@ def conditions(filters):
     return _joined([_part(name, value) for name, value in values.items()]), values
 
 
-def _nearest(conn, filters, order, top_k, query, extra="true", **more):
-    condition, values = conditions(filters)
-    statement = sql.SQL(
-        f"SELECT {COLUMNS} WHERE {{}} AND {extra} ORDER BY {order} LIMIT %(top_k)s"
-    ).format(condition)
-    return conn.execute(statement, values | {"query": query, "top_k": top_k} | more).fetchall()
-
-
-def _count(conn, filters, few):
-    condition, values = conditions(filters)
-    statement = sql.SQL(
-        "SELECT count(*) FROM (SELECT FROM document_chunks WHERE {} LIMIT %(few)s + 1) AS passing"
-    ).format(condition)
-    return conn.execute(statement, values | {"few": few}).fetchone()[0]
+def _rows(conn, filters, way, values, extra=EVERY_ROW, order=None, prepare=False):
+    condition, kept = conditions(filters)
+    statement = _statement(
+        sql.SQL("{} AND {}").format(condition, extra), way, *([order] if order else [])
+    )
+    with conn.cursor(row_factory=namedtuple_row) as cursor:
+        return cursor.execute(statement, kept | values, prepare=prepare).fetchall()
 
 
 def _above(rows, threshold):
     return [row for row in rows if row.similarity_score >= threshold]
 
 
-def walks_only(conn, query, filters, top_k=5, threshold=0.0, few=10_000):
-    return _above(_nearest(conn, filters, BY_INDEX, top_k, query), threshold)
-
-
-def never_walks(conn, query, filters, top_k=5, threshold=0.0, few=10_000):
-    return _above(_nearest(conn, filters, BY_LOOKING, top_k, query), threshold)
-
-
-def walks_first_whatever_passes(conn, query, filters, top_k=5, threshold=0.0, few=10_000):
-    with conn.transaction():
-        conn.execute("SET LOCAL hnsw.iterative_scan = strict_order")
-        rows = _nearest(conn, filters, BY_INDEX, top_k, query)
-        if len(rows) < top_k:
-            rows = _nearest(conn, filters, BY_LOOKING, top_k, query)
-    return _above(rows, threshold)
-
-
-def trusts_the_iterative_scan(conn, query, filters, top_k=5, threshold=0.0, few=10_000):
-    with conn.transaction():
-        conn.execute("SET LOCAL hnsw.iterative_scan = strict_order")
-        order = BY_INDEX if _count(conn, filters, few) > few else BY_LOOKING
-        return _above(_nearest(conn, filters, order, top_k, query), threshold)
-
-
-def _search(conn, query, filters, top_k, few, extra="true", before="SELECT", **more):
+def _search(conn, query, filters, top_k, ways, before=ITERATIVE, threshold=0.0, **how):
     conn.execute(before)
     rows = []
-    if _count(conn, filters, few) > few:
-        rows = _nearest(conn, filters, BY_INDEX, top_k, query, extra, **more)
-    if len(rows) < top_k:
-        rows = _nearest(conn, filters, BY_LOOKING, top_k, query, extra, **more)
+    values = {"query": query, "top_k": top_k, "threshold": threshold}
+    for way in ways:
+        if len(rows) < top_k:
+            rows = _rows(conn, filters, way, values, **how)
     return rows
 
 
-ITERATIVE = "SET LOCAL hnsw.iterative_scan = strict_order"
-INSIDE = "1 - (embedding <=> %(query)s) >= %(threshold)s"
-NO_NAN = " AND vector_norm(embedding) > 0"
+def _within(conn, query, filters, top_k, ways, **how):
+    with conn.transaction():
+        return _search(conn, query, filters, top_k, ways, **how)
 
 
-def forgets_the_iterative_scan(conn, query, filters, top_k=5, threshold=0.0, few=10_000):
-    return _above(_search(conn, query, filters, top_k, few), threshold)
+def walks_only(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
+    return _above(_search(conn, query, filters, top_k, ways[:1], "SELECT"), threshold)
 
 
-def sets_it_outside_a_transaction(conn, query, filters, top_k=5, threshold=0.0, few=10_000):
-    return _above(_search(conn, query, filters, top_k, few, before=ITERATIVE), threshold)
+def never_walks(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
+    return _above(_within(conn, query, filters, top_k, ways[-1:]), threshold)
 
 
-def leaves_the_setting_behind(conn, query, filters, top_k=5, threshold=0.0, few=10_000):
+def trusts_the_iterative_scan(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
+    return _above(_within(conn, query, filters, top_k, ways[:1]), threshold)
+
+
+def always_goes_both_ways(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
+    for way in ways:
+        rows = _within(conn, query, filters, top_k, [way])
+    return _above(rows, threshold)
+
+
+def knows_two_ways_only(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
+    return _above(_within(conn, query, filters, top_k, BOTH), threshold)
+
+
+def looks_at_all_in_any_case(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
+    return _above(_within(conn, query, filters, top_k, [*ways, LOOK_AT_ALL]), threshold)
+
+
+def forgets_the_iterative_scan(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
+    return _above(_search(conn, query, filters, top_k, ways, "SELECT"), threshold)
+
+
+def sets_it_outside_a_transaction(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
+    return _above(_search(conn, query, filters, top_k, ways), threshold)
+
+
+def _sets_for_a_while(conn, query, filters, top_k, threshold, ways, after="SELECT"):
     before = ITERATIVE.replace("LOCAL ", "")
-    return _above(_search(conn, query, filters, top_k, few, before=before), threshold)
-
-
-def _sets_for_a_while(conn, query, filters, top_k, threshold, few, after):
-    before = ITERATIVE.replace("LOCAL ", "")
-    rows = _above(_search(conn, query, filters, top_k, few, before=before), threshold)
+    rows = _above(_search(conn, query, filters, top_k, ways, before), threshold)
     conn.execute(after)
     return rows
 
 
-def resets_the_setting(conn, query, filters, top_k=5, threshold=0.0, few=10_000):
+def leaves_the_setting_behind(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
+    return _sets_for_a_while(conn, query, filters, top_k, threshold, ways)
+
+
+def resets_the_setting(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
     after = "RESET hnsw.iterative_scan"
-    return _sets_for_a_while(conn, query, filters, top_k, threshold, few, after)
+    return _sets_for_a_while(conn, query, filters, top_k, threshold, ways, after)
 
 
-def switches_it_off_in_a_transaction(conn, query, filters, top_k=5, threshold=0.0, few=10_000):
+def switches_it_off_in_a_transaction(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
     after = "SET hnsw.iterative_scan = off"
     with conn.transaction():
-        return _sets_for_a_while(conn, query, filters, top_k, threshold, few, after)
+        return _sets_for_a_while(conn, query, filters, top_k, threshold, ways, after)
 
 
-def restores_it_where_nothing_fails(conn, query, filters, top_k=5, threshold=0.0, few=10_000):
+def restores_it_where_nothing_fails(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
     now = conn.execute("SHOW hnsw.iterative_scan").fetchone()[0]
     after = f"SET hnsw.iterative_scan = {now}"
-    return _sets_for_a_while(conn, query, filters, top_k, threshold, few, after)
+    return _sets_for_a_while(conn, query, filters, top_k, threshold, ways, after)
 
 
-def looks_at_all_after_an_empty_walk(conn, query, filters, top_k=5, threshold=0.0, few=10_000):
-    with conn.transaction():
-        conn.execute(ITERATIVE)
-        rows = []
-        if _count(conn, filters, few) > few:
-            rows = _nearest(conn, filters, BY_INDEX, top_k, query)
-        if not rows:
-            rows = _nearest(conn, filters, BY_LOOKING, top_k, query)
+def looks_at_all_after_an_empty_walk(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
+    rows = []
+    for way in ways:
+        rows = rows or _within(conn, query, filters, top_k, [way])
     return _above(rows, threshold)
 
 
-def gives_no_more_than_few(conn, query, filters, top_k=5, threshold=0.0, few=10_000):
-    with conn.transaction():
-        rows = _search(conn, query, filters, min(top_k, few), few, before=ITERATIVE)
-    return _above(rows, threshold)
+def puts_the_threshold_inside(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
+    return _within(conn, query, filters, top_k, ways, threshold=threshold, extra=INSIDE)
 
 
-def puts_the_threshold_inside(conn, query, filters, top_k=5, threshold=0.0, few=10_000):
-    with conn.transaction():
-        return _search(conn, query, filters, top_k, few, INSIDE, ITERATIVE, threshold=threshold)
+def puts_the_threshold_inside_without_nan(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
+    inside = INSIDE_WITHOUT_NAN
+    return _within(conn, query, filters, top_k, ways, threshold=threshold, extra=inside)
 
 
-def puts_the_threshold_inside_without_nan(conn, query, filters, top_k=5, threshold=0.0, few=10_000):
-    inside = INSIDE + NO_NAN
-    with conn.transaction():
-        return _search(conn, query, filters, top_k, few, inside, ITERATIVE, threshold=threshold)
-
-
-def drops_before_it_counts(conn, query, filters, top_k=5, threshold=0.0, few=10_000):
-    with conn.transaction():
-        conn.execute(ITERATIVE)
-        rows = []
-        if _count(conn, filters, few) > few:
-            rows = _above(_nearest(conn, filters, BY_INDEX, top_k, query), threshold)
+def drops_before_it_counts(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
+    rows = []
+    for way in ways:
         if len(rows) < top_k:
-            rows = _above(_nearest(conn, filters, BY_LOOKING, top_k, query), threshold)
+            rows = _above(_within(conn, query, filters, top_k, [way]), threshold)
     return rows
 
 
-def wants_more_than_the_threshold(conn, query, filters, top_k=5, threshold=0.0, few=10_000):
-    with conn.transaction():
-        rows = _search(conn, query, filters, top_k, few, before=ITERATIVE)
+def wants_more_than_the_threshold(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
+    rows = _within(conn, query, filters, top_k, ways)
     return [row for row in rows if row.similarity_score > threshold]
 
 
-def rounds_what_it_compares(conn, query, filters, top_k=5, threshold=0.0, few=10_000):
-    with conn.transaction():
-        rows = _search(conn, query, filters, top_k, few, before=ITERATIVE)
+def rounds_what_it_compares(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
+    rows = _within(conn, query, filters, top_k, ways)
     return [row for row in rows if round(row.similarity_score, 2) >= threshold]
 
 
-def relaxes_the_order(conn, query, filters, top_k=5, threshold=0.0, few=10_000):
+def relaxes_the_order(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
     relaxed = ITERATIVE.replace("strict", "relaxed")
-    with conn.transaction():
-        return _above(_search(conn, query, filters, top_k, few, before=relaxed), threshold)
+    return _above(_within(conn, query, filters, top_k, ways, before=relaxed), threshold)
 
 
-def counts_every_row(conn, query, filters, top_k=5, threshold=0.0, few=10_000):
-    condition, values = conditions(filters)
-    statement = sql.SQL("SELECT count(*) FROM document_chunks WHERE {}").format(condition)
-    with conn.transaction():
-        conn.execute(ITERATIVE)
-        rows = []
-        if conn.execute(statement, values).fetchone()[0] > few:
-            rows = _nearest(conn, filters, BY_INDEX, top_k, query)
-        if len(rows) < top_k:
-            rows = _nearest(conn, filters, BY_LOOKING, top_k, query)
-    return _above(rows, threshold)
+def leaves_equals_to_chance(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
+    return _above(_within(conn, query, filters, top_k, ways, order="{distance}"), threshold)
 
 
-def walks_where_just_few_pass(conn, query, filters, top_k=5, threshold=0.0, few=10_000):
-    with conn.transaction():
-        rows = _search(conn, query, filters, top_k, few - 1, before=ITERATIVE)
-    return _above(rows, threshold)
+def forgets_the_threshold(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
+    return _within(conn, query, filters, top_k, ways)
 
 
-def leaves_equals_to_chance(conn, query, filters, top_k=5, threshold=0.0, few=10_000):
-    with conn.transaction():
-        conn.execute(ITERATIVE)
-        rows = []
-        if _count(conn, filters, few) > few:
-            rows = _nearest(conn, filters, "embedding <=> %(query)s", top_k, query)
-        if len(rows) < top_k:
-            rows = _nearest(conn, filters, "(embedding <=> %(query)s) + 0", top_k, query)
-    return _above(rows, threshold)
+def has_another_default(conn, query, filters, top_k=5, threshold=0.3, ways=BOTH):
+    return _above(_within(conn, query, filters, top_k, ways), threshold)
 
 
-def forgets_the_threshold(conn, query, filters, top_k=5, threshold=0.0, few=10_000):
-    with conn.transaction():
-        return _search(conn, query, filters, top_k, few, before=ITERATIVE)
+def drops_the_threshold_itself(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
+    rows = _above(_within(conn, query, filters, top_k, ways), threshold)
+    return [(row.document_name, row.chunk_index) for row in rows]
 
 
-def has_another_default(conn, query, filters, top_k=5, threshold=0.3, few=10_000):
-    with conn.transaction():
-        return _above(_search(conn, query, filters, top_k, few, before=ITERATIVE), threshold)
+def ignores_top_k(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
+    return _above(_within(conn, query, filters, 5, ways), threshold)
 
 
-def drops_the_threshold_itself(conn, query, filters, top_k=5, threshold=0.0, few=10_000):
-    with conn.transaction():
-        rows = _search(conn, query, filters, top_k, few, before=ITERATIVE)
-    return [(row[0], row[1]) for row in rows if row.similarity_score >= threshold]
+def ignores_the_filters(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
+    return _above(_within(conn, query, {}, top_k, ways), threshold)
 
 
-def ignores_top_k(conn, query, filters, top_k=5, threshold=0.0, few=10_000):
-    with conn.transaction():
-        return _above(_search(conn, query, filters, 5, few, before=ITERATIVE), threshold)
+def prepares_the_statement(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
+    return _above(_within(conn, query, filters, top_k, ways, prepare=None), threshold)
 
 
-def ignores_the_filters(conn, query, filters, top_k=5, threshold=0.0, few=10_000):
-    with conn.transaction():
-        return _above(_search(conn, query, {}, top_k, few, before=ITERATIVE), threshold)
+# --- 6.4 fuse ---
+
+
+def _fused(rankings, begin=1, k=60):
+    scores = {}
+    for ranking in rankings:
+        for place, item in enumerate(ranking, begin):
+            scores[item] = scores.get(item, 0) + 1 / (k + place)
+    return scores
+
+
+def _sorted(scores):
+    return sorted(scores.items(), key=lambda pair: -pair[1])
+
+
+def counts_places_from_zero(*rankings):
+    return _sorted(_fused(rankings, begin=0))
+
+
+def forgets_the_constant(*rankings):
+    return _sorted(_fused(rankings, k=0))
+
+
+def keeps_the_last_place_only(*rankings):
+    scores = {}
+    for ranking in rankings:
+        scores |= _fused([ranking])
+    return _sorted(scores)
+
+
+def keeps_the_better_place_only(*rankings):
+    scores = {}
+    for ranking in rankings:
+        for item, score in _fused([ranking]).items():
+            scores[item] = max(score, scores.get(item, 0))
+    return _sorted(scores)
+
+
+def leaves_them_unsorted(*rankings):
+    return list(_fused(rankings).items())
+
+
+def puts_the_least_first(*rankings):
+    return sorted(_fused(rankings).items(), key=lambda pair: pair[1])
+
+
+def settles_equals_by_name(*rankings):
+    return sorted(_fused(rankings).items(), key=lambda pair: (-pair[1], pair[0]))
+
+
+def turns_equals_round(*rankings):
+    return sorted(_fused(rankings).items(), key=lambda pair: pair[1])[::-1]
+
+
+def knows_two_rankings(first, second=(), *others):
+    return _sorted(_fused([first, second]))
+
+
+def wants_them_in_all(*rankings):
+    scores = _fused(rankings)
+    return [pair for pair in _sorted(scores) if all(pair[0] in ranking for ranking in rankings)]
+
+
+def returns_the_items_alone(*rankings):
+    return [item for item, _ in _sorted(_fused(rankings))]
 
 
 MUTANTS = {
@@ -450,6 +460,10 @@ MUTANTS = {
         fixes_the_limit: "one row was asked for",
         names_it_otherwise: "expected  the columns",
         counts_its_placeholders: "values are passed by name",
+        returns_the_text: "Composed",
+        ignores_the_condition: "only these pass the condition",
+        ignores_the_distance: "ORDER BY begins with `distance`",
+        computes_the_similarity_from_the_distance: "the similarity stays the cosine",
     },
     "6.2": {
         writes_values_into_the_statement: "a value must never be read as SQL",
@@ -467,31 +481,22 @@ MUTANTS = {
         counts_placeholders: "values are passed by name",
     },
     "6.3": {
-        divides_by_k: "there were two to be found, not five",
-        divides_by_what_was_found: "one of four was found",
-        compares_place_by_place: "the order does not matter",
-        counts_beyond_k: "only in the fourth place",
-        looks_for_all_of_the_exact_rows: "'d' is not among the first three",
-        counts_a_row_twice: "a row that comes twice is one row",
-        divides_by_zero: "ZeroDivisionError",
-    },
-    "6.4": {
         walks_only: "three rows of 2,200 pass",
         never_walks: "one that walks the HNSW index",
-        walks_first_whatever_passes: "one that looks at the three rows",
-        walks_where_just_few_pass: "which is up to few=3",
+        always_goes_both_ways: "makes a walk that found five look like one that came back short",
+        knows_two_ways_only: "it is LOOK_AT_ALL",
+        looks_at_all_in_any_case: "it is WALK",
         leaves_equals_to_chance: "equals come by chunk index",
         puts_the_threshold_inside_without_nan: "a threshold inside the statement",
         drops_before_it_counts: "a threshold inside the statement",
         wants_more_than_the_threshold: "one row is 0.5 similar",
         rounds_what_it_compares: "one row is 0.5 similar",
         relaxes_the_order: "hnsw.iterative_scan = strict_order",
-        counts_every_row: "one that ends at 101",
         trusts_the_iterative_scan: "the walk gave up after 60 rows",
         forgets_the_iterative_scan: "that is what hnsw.iterative_scan is for",
         sets_it_outside_a_transaction: "outside a transaction SET LOCAL has no effect",
         looks_at_all_after_an_empty_walk: "came back with two",
-        gives_no_more_than_few: "few says how to look for them",
+        prepares_the_statement: "a plan for any value does not know how many rows pass",
         resets_the_setting: "after a search they are as before",
         switches_it_off_in_a_transaction: "after a search they are as before",
         restores_it_where_nothing_fails: "after a search that failed they are as before",
@@ -499,8 +504,21 @@ MUTANTS = {
         puts_the_threshold_inside: "a vector of zeros, whose similarity is NaN",
         forgets_the_threshold: "a vector of zeros, whose similarity is NaN",
         has_another_default: "without a threshold it is 0.0",
-        drops_the_threshold_itself: "rows of document_name",
+        drops_the_threshold_itself: "rows with the names of nearest_sql's columns",
         ignores_top_k: "the nearest two of three",
         ignores_the_filters: "three rows of 2,200 pass",
+    },
+    "6.4": {
+        counts_places_from_zero: "places count from 1",
+        forgets_the_constant: "RRF_K is 60",
+        keeps_the_last_place_only: "and gets both",
+        keeps_the_better_place_only: "and gets both",
+        leaves_them_unsorted: "and gets both",
+        puts_the_least_first: "and gets both",
+        turns_equals_round: "and gets both",
+        settles_equals_by_name: "in the order of the first ranking",
+        knows_two_rankings: "there may be more than two rankings",
+        wants_them_in_all: "and gets both",
+        returns_the_items_alone: "places count from 1",
     },
 }

@@ -1,8 +1,6 @@
 """Several partitions in one list, with the real model and a real PostgreSQL."""
 
-import math
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +12,9 @@ from course_lib.embedder import EmbeddingClient
 from course_lib.errors import DatabaseError, InputError
 from course_lib.indexing import ingest
 from course_lib.records import Scope, SearchResult
-from course_lib.retriever import retrieve, search
-from course_lib.retriever.balance import (
-    Weights,
-    balance,
-    leaning,
-    learnt,
-    partitions_in,
-    read,
-    weigh,
-    words_of,
-)
+from course_lib.retriever import Query, retrieve
+from course_lib.retriever.question import partitions_in
+from course_lib.retriever.rerank import merge_maxsim
 from course_lib.store import connect
 from course_lib.store.databases import FreshDatabase
 from tests.schemas import OwnSchema, own_schema
@@ -64,7 +54,7 @@ def index(
 def ask(
     index: psycopg.Connection, embedder: EmbeddingClient, question: str = ASKED, **how: Any
 ) -> list[SearchResult]:
-    return retrieve(index, embedder, question, threshold=-1, rerank="maxsim", **how)
+    return retrieve(index, embedder, Query(question, threshold=-1, rerank="maxsim", **how))
 
 
 def names(results: Sequence[SearchResult]) -> list[str]:
@@ -75,8 +65,8 @@ def test_a_manifest_stands_before_pages_in_the_questions_words(
     index: psycopg.Connection, embedder: EmbeddingClient
 ) -> None:
     places = [
-        names(ask(index, embedder, balanced=balanced)).index("database.yaml")
-        for balanced in (False, True)
+        names(ask(index, embedder, one_list=one_list)).index("database.yaml")
+        for one_list in (True, False)
     ]
     assert places[0] > places[1]
     how = "How do I move the database of pipelines?"
@@ -91,7 +81,7 @@ def test_all_partitions_come_back_in_one_list_by_falling_score(
     assert len({result.chunk_id for result in results}) == len(results)
     scores = [result.score for result in results]
     assert scores == sorted(scores, reverse=True)
-    assert sum(scores) == pytest.approx(1)
+    assert 1 / 61 < scores[0] <= 2 / 61  # a place in its partition, and one among all
     assert [result.chunk_id for result in ask(index, embedder, top_k=2)] == [
         result.chunk_id for result in results[:2]
     ]
@@ -107,7 +97,7 @@ def test_with_one_partition_nothing_changes(
         {"kind": "Role"},
         {"repo": "documentation"},
     ):
-        expected = ask(index, embedder, balanced=False, **only)
+        expected = ask(index, embedder, one_list=True, **only)
         assert expected
         assert ask(index, embedder, **only) == expected
     both = iter(("code_manifests", "documentation"))
@@ -115,12 +105,21 @@ def test_with_one_partition_nothing_changes(
     assert ask(index, embedder, partitions=[]) == ask(index, embedder, repo="none") == []
 
 
-def test_another_models_likeness_is_not_weighed(
-    index: psycopg.Connection, embedder: EmbeddingClient, monkeypatch: pytest.MonkeyPatch
+def test_what_is_not_read_follows_in_its_own_order(
+    index: psycopg.Connection, embedder: EmbeddingClient
 ) -> None:
-    plain = ask(index, embedder, balanced=False)
-    monkeypatch.setattr(embedder, "model_name", "another-model")
-    assert ask(index, embedder) == plain
+    found = [
+        ask(index, embedder, partitions=name, top_k=10)
+        for name in ("documentation", "code_manifests")
+    ]
+    results = merge_maxsim(embedder, ASKED, found, maxsim_k=1)
+    assert {result.chunk_id for result in results[:2]} == {some[0].chunk_id for some in found}
+    for some in found:
+        behind = [one.chunk_id for one in results if one.partition == some[0].partition]
+        assert behind == [one.chunk_id for one in some]
+    assert merge_maxsim(embedder, ASKED, []) == []
+    with pytest.raises(InputError, match="maxsim_k is 0"):
+        merge_maxsim(embedder, ASKED, found, maxsim_k=0)
 
 
 def test_partitions_are_named_once_each_whatever_the_connection(
@@ -132,69 +131,3 @@ def test_partitions_are_named_once_each_whatever_the_connection(
         with pytest.raises(DatabaseError, match="no index"):
             partitions_in(empty)
         assert empty.info.transaction_status == psycopg.pq.TransactionStatus.IDLE
-
-
-# --- weights ---
-
-
-def some(index: psycopg.Connection, embedder: EmbeddingClient) -> dict[str, list[SearchResult]]:
-    vector = embedder.encode([ASKED])[0]
-    return {name: search(index, vector, 20, -1, name) for name in partitions_in(index)}
-
-
-def test_as_many_of_each_are_read_and_the_others_follow(
-    index: psycopg.Connection, embedder: EmbeddingClient
-) -> None:
-    found = some(index, embedder)
-    pieces = read(embedder, ASKED, found, maxsim_k=1)
-    for several in pieces.values():
-        assert [piece.likeness is not None for piece in several].count(True) == 1
-        assert [piece.place for piece in several] == list(range(1, len(several) + 1))
-    results = balance(embedder, ASKED, found, maxsim_k=1)
-    assert {result.partition for result in results[:2]} == set(found)
-    assert len(results) == sum(len(several) for several in found.values())
-    scores = [result.score for result in results]
-    assert scores == sorted(scores, reverse=True)
-    assert sum(scores[:2]) == pytest.approx(1)
-
-
-def test_what_a_question_leans_towards_comes_first(
-    index: psycopg.Connection, embedder: EmbeddingClient
-) -> None:
-    found = some(index, embedder)
-    for wanted in found:
-        weights = Weights("", 1, 1, {}, {"image": {wanted: 50.0}})
-        results = balance(embedder, ASKED, found, weights=weights)
-        assert {result.partition for result in results[: len(found[wanted])]} == {wanted}
-
-
-def test_a_leaning_by_hand() -> None:
-    weights = Weights("", 2, 1, {"a": 0.5}, {"which": {"a": 1.0}, "^which": {"a": 2.0, "b": -1.0}})
-    assert words_of("Which WHICH?") == {"which", "^which"}
-    assert words_of("…") == set()
-    assert leaning("Which one?", "a", weights) == pytest.approx(0.5 + 3 / math.sqrt(2))
-    assert leaning("Which one?", "b", weights) == pytest.approx(-1 / math.sqrt(2))
-    assert leaning("Is it the one which fits?", "a", weights) == pytest.approx(1.5)
-    assert leaning("…", "a", weights) == 0.5
-    assert weigh(0.5, 2, math.log(3), weights) == pytest.approx(0.5**2 / 2 * 3)
-    assert 0 < weigh(-0.2, 1, 0, weights) == weigh(0, 1, 0, weights)
-
-
-def test_the_weights_that_come_with_the_course_are_sound() -> None:
-    weights = learnt()
-    assert weights.likeness > 1
-    assert weights.place > 0
-    assert set(weights.partitions) == {"documentation", "code_manifests", "code_pipelines"}
-    for word, leans in weights.words.items():
-        assert words_of(word.removeprefix("^")) >= {word.removeprefix("^")}
-        assert set(leans) == set(weights.partitions)
-        # One word alone does not outweigh everything else.
-        assert all(abs(lean) < 3 for lean in leans.values())
-
-
-def test_it_cannot_read_nothing(index: psycopg.Connection, embedder: EmbeddingClient) -> None:
-    with pytest.raises(InputError, match="maxsim_k is 0"):
-        balance(embedder, ASKED, some(index, embedder), maxsim_k=0)
-    assert balance(embedder, ASKED, {}) == []
-    one = {"documentation": [replace(ask(index, embedder)[0], score=0.5)]}
-    assert [result.score for result in balance(embedder, ASKED, one)] == [1.0]
