@@ -13,8 +13,7 @@ import psycopg
 
 from course_lib.errors import DatabaseError
 from course_lib.loader.github.names import citation_url
-from course_lib.records import Scope
-from course_lib.store import SourceDocument
+from course_lib.records import Scope, SourceDocument
 from course_lib.store.rebuilding import vector_index_rebuilt
 from course_lib.store.tenancy import as_tenant
 

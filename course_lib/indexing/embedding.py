@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from course_lib.embedder import EmbeddingClient
-from course_lib.loader import find_cut
 from course_lib.records import Chunk
 
 Vectors = np.ndarray[Any, np.dtype[np.float32]]
@@ -90,25 +89,15 @@ def windows(embedder: EmbeddingClient, text: str, header: str = "") -> list[str]
 
     A header that takes more than half of what the model reads is cut up like the rest.
     """
-    most = embedder.max_seq_length
-    # No tokenizer makes more pieces than there are bytes; two are the special ones.
-    if len(text.encode("utf-8", "replace")) <= most - 2 or embedder.count_tokens(text) <= most:
+    rest = embedder.unread(text)
+    if not rest:
         return [text]
     top = header.rstrip("\n") + "\n" if header else ""
-    if not text.startswith(top) or embedder.count_tokens(top) > most // 2:
+    if not text.startswith(top) or embedder.count_tokens(top) > embedder.max_seq_length // 2:
         top = ""
-    parts = _halves(embedder, text[len(top) :], top, most)
-    return [top + part for part in parts] or [text]
-
-
-def _halves(embedder: EmbeddingClient, body: str, top: str, most: int) -> list[str]:
-    if len(body) < 2 or embedder.count_tokens(top + body) <= most:
-        return [body]
-    middle = (len(body) + 1) // 2
-    cut = find_cut(body, 0, middle, middle // 2)
-    return [
-        part
-        for half in (body[:cut], body[cut:])
-        for part in _halves(embedder, half, top, most)
-        if part.strip()
-    ]
+    parts = []
+    while rest:
+        parts.append(text[: len(text) - len(rest)])
+        text = top + rest
+        rest = embedder.unread(text)
+    return [*parts, text]

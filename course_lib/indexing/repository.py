@@ -11,19 +11,15 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import date
-from pathlib import PurePosixPath
 
 import psycopg
 
 from course_lib.embedder import EmbeddingClient
 from course_lib.indexing.citations import renew_citations
-from course_lib.indexing.ingest import (
-    IngestReport,
-    document_row,
-    left_out,
-    make_report,
-)
+from course_lib.indexing.directory import IngestReport, make_report
 from course_lib.indexing.options import IngestOptions
+from course_lib.indexing.partitions import ISSUES, spread
+from course_lib.indexing.splitting import document_row, left_out
 from course_lib.indexing.update import update_source
 from course_lib.loader.github.download import (
     Download,
@@ -34,26 +30,7 @@ from course_lib.loader.github.download import (
 from course_lib.loader.github.issue_records import issue_document
 from course_lib.loader.github.issues import IssueDownload, download_github_issues
 from course_lib.loader.github.options import DownloadOptions, Selection
-from course_lib.records import Chunk, Document, Scope, Skipped
-from course_lib.store import SourceDocument
-
-ISSUES = "issues"
-CODE = "code_pipelines"
-"""Where code goes that is no manifest, no notebook and no prose."""
-
-_KINDS = {
-    ".yaml": "code_manifests",
-    ".yml": "code_manifests",
-    ".json": "code_manifests",
-    ".tpl": "code_manifests",
-    ".ipynb": "code_notebooks",
-    ".md": "documentation",
-    ".txt": "documentation",
-    ".rst": "documentation",
-    ".adoc": "documentation",
-}
-BY_KIND = (*dict.fromkeys(_KINDS.values()), CODE)
-"""The partitions that the files of a repository are spread over by their kinds."""
+from course_lib.records import Chunk, Document, Scope, Skipped, SourceDocument
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +133,7 @@ def ingest_repository(
     for file in (*skipped, *code.failed):
         options.say(f"left out: {file.name} {file.reason}")
     work = _Indexing(conn, embedder, scope, options)
-    for name, files in _spread(documents, scope.partition).items():
+    for name, files in spread(documents, scope.partition).items():
         work.index_code(name, files, code)
     if found is not None:
         work.index_issues(found)
@@ -171,28 +148,6 @@ def ingest_repository(
         failed=code.failed,
         seconds=round(time.perf_counter() - begin, 3),
     )
-
-
-def partition_of(path: str) -> str:
-    """Return the partition that a file belongs to by its kind.
-
-    Examples
-    --------
-    >>> partition_of("apps/a.yaml"), partition_of("heron/cli.py"), partition_of("README.md")
-    ('code_manifests', 'code_pipelines', 'documentation')
-    """
-    name = PurePosixPath(path.lower())
-    return "code_manifests" if name.name == "kustomization" else _KINDS.get(name.suffix, CODE)
-
-
-def _spread(documents: Sequence[Document], partition: str | None) -> dict[str, list[Document]]:
-    """Return partition → documents, also for partitions that none of them belongs to any more."""
-    if partition is not None:
-        return {partition: list(documents)}
-    found: dict[str, list[Document]] = {name: [] for name in BY_KIND}
-    for document in documents:
-        found[partition_of(document.name)].append(document)
-    return found
 
 
 @dataclass

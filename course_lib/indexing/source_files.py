@@ -23,8 +23,9 @@ from pydantic.alias_generators import to_camel
 
 from course_lib.embedder import EmbeddingClient
 from course_lib.errors import InputError
-from course_lib.indexing.ingest import IngestReport, document_row, make_report
+from course_lib.indexing.directory import IngestReport, make_report
 from course_lib.indexing.options import IngestOptions
+from course_lib.indexing.splitting import document_row
 from course_lib.indexing.update import UpdateReport, update_source
 from course_lib.loader.contract import (
     FILE_INVALID,
@@ -37,8 +38,8 @@ from course_lib.loader.contract import (
 )
 from course_lib.loader.jsonl import numbered_lines
 from course_lib.loader.registry import stamp
-from course_lib.records import Chunk, Document, Scope, check_source_path
-from course_lib.store import SourceDocument, WriteReport
+from course_lib.records import Chunk, Document, Scope, SourceDocument, check_source_path
+from course_lib.store import WriteReport
 
 Records = Callable[[], list[Chunk]]
 

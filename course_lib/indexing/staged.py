@@ -18,20 +18,13 @@ from pydantic import TypeAdapter, ValidationError
 
 from course_lib.embedder import EmbeddingClient
 from course_lib.errors import InputError
-from course_lib.indexing.ingest import (
-    IngestReport,
-    document_row,
-    left_out,
-    make_report,
-    read_source,
-)
+from course_lib.indexing.directory import IngestReport, make_report, read_source
 from course_lib.indexing.options import IngestOptions
+from course_lib.indexing.splitting import split_documents
 from course_lib.indexing.update import update_source
 from course_lib.loader import read_chunks, write_jsonl
-from course_lib.loader.contract import FileRejectedError
 from course_lib.loader.jsonl import read_lines
-from course_lib.records import LOCAL, Chunk, Document, Scope, Skipped, explain
-from course_lib.store import SourceDocument
+from course_lib.records import LOCAL, Chunk, Scope, Skipped, SourceDocument, explain
 
 DOCUMENTS = "documents.jsonl"
 CHUNKS = "chunks.jsonl"
@@ -74,23 +67,13 @@ def load_directory(
     """
     options = options or IngestOptions()
     found, skipped = read_source(path, options)
-    documents: list[Document] = []
-    chunks: list[Chunk] = []
-    rejected: list[tuple[str, FileRejectedError]] = []
-    for document in found:
-        try:
-            chunks += options.parse(document, scope)
-        except FileRejectedError as error:
-            rejected.append((document.name, error))
-        else:
-            documents.append(document)
-    skipped += left_out(rejected, options.say)
+    split = split_documents(found, scope, options)
     owner = {"tenant": scope.tenant, "repo": scope.repo}
-    rows = (asdict(document_row(document, "", options)) | owner for document in documents)
+    rows = (asdict(row) | owner for row in split.rows)
     target = Path(output_dir)
     write_jsonl(target / DOCUMENTS, (json.dumps(row, ensure_ascii=False) for row in rows))
-    write_jsonl(target / CHUNKS, (chunk.to_json() for chunk in chunks))
-    return LoadReport(len(documents), len(chunks), tuple(skipped))
+    write_jsonl(target / CHUNKS, (chunk.to_json() for chunk in split.chunks))
+    return LoadReport(len(split.rows), len(split.chunks), (*skipped, *split.refused))
 
 
 def embed_directory(

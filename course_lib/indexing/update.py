@@ -25,9 +25,8 @@ from course_lib.indexing.options import IngestOptions
 from course_lib.indexing.overlap import overlapped
 from course_lib.indexing.plan import make_plan
 from course_lib.loader.contract import FileRejectedError
-from course_lib.records import Chunk, Scope
+from course_lib.records import Chunk, Scope, SourceDocument
 from course_lib.store import (
-    SourceDocument,
     WriteReport,
     build_vector_indexes,
     create_schema,

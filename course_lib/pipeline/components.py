@@ -104,7 +104,7 @@ def chunk_documents(
     chunk_size: int,
     chunk_overlap: int,
 ) -> None:
-    """Split the documents of one shard: parsed-chunk-v1 records, and what they belong to."""
+    """Split the documents of one shard: parsed-chunk-v1 records, and the rows of documents."""
     from course_lib.pipeline.splitting import split_shard
 
     counts = split_shard(documents.path, shard, chunks.path, rows.path, chunk_size, chunk_overlap)
@@ -121,7 +121,7 @@ def chunk_code(
     chunk_size: int,
     chunk_overlap: int,
 ) -> None:
-    """Split the files of one shard, each by its kind, into records that cite their commit."""
+    """Split the files of one shard, each by its kind, into records that cite a commit."""
     from course_lib.pipeline.splitting import split_shard
 
     counts = split_shard(documents.path, shard, chunks.path, rows.path, chunk_size, chunk_overlap)
@@ -138,13 +138,14 @@ def embed_and_store(
     """Encode what is new of a shard and bring its part of the index up to date."""
     from course_lib.embedder import EmbeddingClient
     from course_lib.pipeline.storing import database, store_shard
+    from course_lib.settings import settings
 
     with database() as conn:
         stored = store_shard(
             rows.path,
             chunks.path,
             conn=conn,
-            embedder=EmbeddingClient(),
+            embedder=EmbeddingClient(precision=settings().embed_precision),
             batch_size=batch_size,
             say=print,
         )

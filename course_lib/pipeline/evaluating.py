@@ -11,7 +11,7 @@ import psycopg
 from course_lib.embedder import EmbeddingClient
 from course_lib.evaluation import Question, Run, read_questions
 from course_lib.evaluation import evaluate as ask_all
-from course_lib.records import SearchResult
+from course_lib.records import Query, SearchResult
 from course_lib.retriever import retrieve
 from course_lib.settings import project_root
 
@@ -52,15 +52,8 @@ def evaluate(
     """
 
     def search(question: Question) -> Sequence[SearchResult]:
-        found = retrieve(
-            conn,
-            embedder,
-            question.question,
-            top_k=PASSAGES,
-            threshold=-1,
-            repo=repo,
-            tenant=tenant,
-        )
+        query = Query(question.question, top_k=PASSAGES, threshold=-1, repo=repo, tenant=tenant)
+        found = retrieve(conn, embedder, query)
         # All of it is the corpus that the questions are about, whatever it is called here.
         return [replace(result, repo_slug=question.kind) for result in found]
 

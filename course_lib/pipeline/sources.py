@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from course_lib.errors import InputError
+from course_lib.indexing.partitions import ISSUES
 from course_lib.loader import Registry, default_registry
 from course_lib.pipeline.corpus import Corpus, Origin
 from course_lib.records import Skipped
 from course_lib.settings import project_root
 
 DIRECTORY = "directory"
-ISSUES = "issues"
 """The partition of issues; as in `course_lib.indexing.repository`."""
 
 

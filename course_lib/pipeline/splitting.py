@@ -13,33 +13,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from course_lib.errors import InputError
+from course_lib.indexing.options import IngestOptions
+from course_lib.indexing.splitting import split_documents
 from course_lib.loader import Registry, default_registry, write_jsonl
-from course_lib.loader.contract import FileRejectedError
-from course_lib.loader.recursive import check_arguments
-from course_lib.pipeline.corpus import Corpus, Origin, Shard, read_corpus, read_values
-from course_lib.records import Chunk, Scope, Skipped
+from course_lib.pipeline.corpus import Origin, Shard, read_corpus, read_values
+from course_lib.records import Chunk, Skipped, SourceDocument
 from course_lib.settings import CHUNK_OVERLAP, CHUNK_SIZE
-
-
-@dataclass(frozen=True, slots=True)
-class SplitDocument:
-    """What the index has to know of a document that was split.
-
-    Attributes
-    ----------
-    name, content
-        As in `Document`.
-    parser, settings
-        Which parser split it, with its version, and the sizes that it used.
-    citation_url
-        Where it can be read; empty where that is nowhere.
-    """
-
-    name: str
-    content: str
-    parser: str
-    settings: str
-    citation_url: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +30,14 @@ class SplitShard:
     origin, shard
         Of which source this is, and which part of it.
     documents
-        Those that were split.
+        The rows of those that were split, but the model.
     kept
         What is in the source and was not: it could not be read, or no parser could split it.
     """
 
     origin: Origin
     shard: Shard
-    documents: Sequence[SplitDocument]
+    documents: Sequence[SourceDocument]
     kept: Sequence[Skipped] = ()
 
 
@@ -99,32 +78,15 @@ def split_shard(
     """
     part = Shard.parse(shard)
     corpus = read_corpus(documents, part)
-    registry = registry or default_registry()
-    context = _context(corpus, chunk_size, chunk_overlap)
-    chunks: list[Chunk] = []
-    rows: list[SplitDocument] = []
-    kept = list(corpus.unread)
-    for document in corpus.documents:
-        try:
-            pieces = registry.parse(
-                document, context, chunk_size=chunk_size, chunk_overlap=chunk_overlap
-            )
-        except FileRejectedError as error:
-            kept.append(Skipped(document.name, str(error.args[0])))
-            continue
-        chunks += _cited(pieces, corpus.origin)
-        url = document.metadata.get("citation_url") or ""
-        parser = registry.parser_for(document)
-        settings = parser.settings(chunk_size, chunk_overlap)
-        rows.append(
-            SplitDocument(document.name, document.content, parser.state, settings, str(url))
-        )
-    write_jsonl(chunks_to, (chunk.to_json() for chunk in chunks))
-    result = SplitShard(corpus.origin, part, rows, kept)
-    write_jsonl(rows_to, map(_line, _values(result)))
-    for file in kept[len(corpus.unread) :]:
-        print(f"left out: {file.name}: {file.reason}", flush=True)
-    return {"documents": len(rows), "chunks": len(chunks), "kept": len(kept)}
+    split = split_documents(
+        corpus.documents,
+        corpus.origin.scope,
+        _options(chunk_size, chunk_overlap, registry or default_registry()),
+    )
+    write_jsonl(chunks_to, (chunk.to_json() for chunk in _cited(split.chunks, corpus.origin)))
+    kept = [*corpus.unread, *split.refused]
+    write_jsonl(rows_to, map(_line, _values(SplitShard(corpus.origin, part, split.rows, kept))))
+    return {"documents": len(split.rows), "chunks": len(split.chunks), "kept": len(kept)}
 
 
 def read_split(path: str | os.PathLike[str]) -> SplitShard:
@@ -143,7 +105,7 @@ def read_split(path: str | os.PathLike[str]) -> SplitShard:
             if "kept" in value:
                 kept.append(Skipped(value["name"], value["kept"]))
             else:
-                documents.append(SplitDocument(**value))
+                documents.append(SourceDocument(**value))
         return SplitShard(Origin(**head["origin"]), Shard.parse(head["shard"]), documents, kept)
     except (StopIteration, KeyError, TypeError) as error:
         raise InputError(
@@ -152,13 +114,17 @@ def read_split(path: str | os.PathLike[str]) -> SplitShard:
         ) from error
 
 
-def _context(corpus: Corpus, chunk_size: int, chunk_overlap: int) -> Scope:
-    """Return whose documents these are, after all settings have been tried on one letter."""
+def _options(chunk_size: int, chunk_overlap: int, registry: Registry) -> IngestOptions:
     try:
-        check_arguments("", chunk_size, chunk_overlap)
-        return corpus.origin.scope
-    except (TypeError, ValueError) as error:
-        raise InputError(str(error), hint="Correct the parameters of the pipeline.") from error
+        return IngestOptions(
+            chunk_size=chunk_size, chunk_overlap=chunk_overlap, registry=registry, say=_say
+        )
+    except InputError as error:
+        raise InputError(error.args[0], hint="Correct the parameters of the pipeline.") from error
+
+
+def _say(sentence: str) -> None:
+    print(sentence, flush=True)
 
 
 def _cited(chunks: Sequence[Chunk], origin: Origin) -> Sequence[Chunk]:

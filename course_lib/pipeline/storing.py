@@ -17,13 +17,12 @@ from course_lib.embedder import EmbeddingClient
 from course_lib.errors import InputError
 from course_lib.indexing import IngestOptions
 from course_lib.indexing.citations import renew_citations
-from course_lib.indexing.ingest import hash_text
-from course_lib.indexing.repository import BY_KIND, partition_of
+from course_lib.indexing.partitions import spread
 from course_lib.indexing.update import update_source
 from course_lib.loader import read_chunks
-from course_lib.pipeline.splitting import SplitDocument, SplitShard, read_split
+from course_lib.pipeline.splitting import SplitShard, read_split
 from course_lib.records import Chunk
-from course_lib.store import SourceDocument, WriteReport, build_vector_indexes, connect
+from course_lib.store import WriteReport, build_vector_indexes, connect
 
 URL = "DATABASE_URL"
 COUNTS = ("documents", "chunks", "inserted", "updated", "unchanged", "deleted", "encoded", "kept")
@@ -111,23 +110,22 @@ def store_shard(
     """
     split = read_split(rows)
     pieces = _pieces(chunks, split)
-    groups = _spread(split)
+    found = [replace(row, model=embedder.model_name) for row in split.documents]
     total = Stored(documents=len(split.documents), kept=len(split.kept))
-    for partition, documents in groups.items():
+    for partition, documents in spread(found, split.origin.partition).items():
         scope = split.origin.scope.within(partition=partition)
         update = update_source(
             conn,
             embedder,
             scope,
-            {row.name: row for row in _rows(documents, split, embedder.model_name)},
+            {row.name: row for row in documents},
             lambda name: pieces.get(name, ()),
             is_gone=_gone_from(split),
             part=str(split.shard),
             options=IngestOptions(batch_size=batch_size, say=say),
         )
         if split.origin.commit:
-            current = _rows(documents, split, embedder.model_name)
-            renew_citations(conn, scope, current, split.origin.web, split.origin.commit)
+            renew_citations(conn, scope, documents, split.origin.web, split.origin.commit)
         there = sum(len(pieces.get(document.name, ())) for document in documents)
         total = _added(total, there, update.written, update.encoded)
     return total
@@ -168,34 +166,6 @@ def _pieces(path: str | os.PathLike[str], split: SplitShard) -> Mapping[str, Seq
             )
         pieces[chunk.source_path].append(chunk)
     return pieces
-
-
-def _spread(split: SplitShard) -> dict[str, list[SplitDocument]]:
-    """Return partition → documents, also for partitions that none of them belongs to any more."""
-    if split.origin.partition:
-        return {split.origin.partition: list(split.documents)}
-    groups: dict[str, list[SplitDocument]] = {name: [] for name in BY_KIND}
-    for document in split.documents:
-        groups[partition_of(document.name)].append(document)
-    return groups
-
-
-def _rows(
-    documents: Sequence[SplitDocument], split: SplitShard, model: str
-) -> list[SourceDocument]:
-    return [
-        SourceDocument(
-            name=document.name,
-            content=document.content,
-            content_hash=hash_text(document.content),
-            parser=document.parser,
-            settings=document.settings,
-            model=model,
-            commit_sha=split.origin.commit or None,
-            citation_url=document.citation_url or None,
-        )
-        for document in documents
-    ]
 
 
 def _gone_from(split: SplitShard) -> Callable[[str], bool]:

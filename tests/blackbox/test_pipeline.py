@@ -153,7 +153,7 @@ def test_a_run_here_gives_the_index_of_an_ingest_and_a_second_one_costs_little(
     place: Place, elsewhere: Place, mill: Path, tmp_path: Path
 ) -> None:
     """The same rows, counts and a report; known steps are left out; a bad step names itself."""
-    state = {"COURSE_STATE": str(tmp_path / "state"), "RAG_EMBED_BACKEND": "onnx"}
+    state = {"COURSE_STATE": str(tmp_path / "state")}
     course, other = place.course.with_(**state), elsewhere.course.with_(**state)
     # A neighbour that no run may touch.
     (tmp_path / "neighbour.md").write_text(
@@ -242,7 +242,7 @@ def test_a_run_over_a_repository_gives_the_index_of_ingest_repo(
 ) -> None:
     """Code of one commit, pinned, each file in the partition of its kind."""
     (mill / "mill.py").write_text("def turn():\n    return 'wings'\n", encoding="utf-8")
-    state = {"COURSE_STATE": str(tmp_path / "state"), "RAG_EMBED_BACKEND": "onnx"}
+    state = {"COURSE_STATE": str(tmp_path / "state")}
     served = f"heron/mill={mill}"
     with NOWHERE.process("github-server", "--serve", served) as server:
         assert server.stdout

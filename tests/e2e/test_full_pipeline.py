@@ -47,8 +47,6 @@ def test_the_compiled_pipeline_fills_the_database_and_search_finds_it(
     from course_lib.teaching.github_server import sample_repository
 
     github.add(sample_repository())
-    monkeypatch.setenv("RAG_EMBED_BACKEND", "onnx")
-    settings.cache_clear()
     questions = tmp_path / "questions.jsonl"
     all_questions = (project_root() / "data/questions/documents.jsonl").read_text(encoding="utf-8")
     questions.write_text("\n".join(all_questions.splitlines()[:5]), encoding="utf-8")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg
@@ -26,18 +25,6 @@ def folder(tmp_path: Path) -> Path:
             f"# {name}\n\n{TEXT.format(name=name)}", encoding="utf-8", newline="\n"
         )
     return place
-
-
-@pytest.fixture(autouse=True)
-def one_engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let steps take the engine of the images: no process tries out which is fastest."""
-    from course_lib.settings import settings
-
-    monkeypatch.setenv("RAG_EMBED_BACKEND", "onnx")
-    settings.cache_clear()
-    yield
-    monkeypatch.undo()
-    settings.cache_clear()
 
 
 def split(folder: Path, out: Path, shards: int) -> list[tuple[Path, Path]]:

@@ -1,6 +1,7 @@
 """An ingest without the model: vectors from a hash, and a count of what was encoded."""
 
 import hashlib
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ import psycopg
 import pytest
 
 from course_lib.embedder import EmbeddingClient
+from course_lib.embedder.vectors import unread
 
 DIMENSION = 8
 
@@ -33,6 +35,9 @@ class CountingClient(EmbeddingClient):
 
     def count_tokens(self, text: str) -> int:
         return len(text.split()) + 2
+
+    def unread(self, text: str) -> str:
+        return unread(text, [word.span() for word in re.finditer(r"\S+", text)], 256)
 
     def encode(
         self, texts: Sequence[str], batch_size: int = 32, progress: bool = False

@@ -6,15 +6,15 @@ from typing import Any
 import psycopg
 import pytest
 
+from course_lib.indexing.partitions import partition_of
 from course_lib.indexing.repository import (
     RepositoryReport,
     ingest_repository,
-    partition_of,
 )
 from course_lib.loader.github import DownloadOptions, Selection
 from course_lib.loader.github.errors import GitHubError
 from course_lib.records import Scope
-from course_lib.retriever import search
+from course_lib.retriever import Query, search
 from course_lib.teaching.github_server import GitHubServer, Repository, faults
 
 ALL = (".yaml", ".py", ".go", ".sh", ".md")
@@ -110,7 +110,7 @@ def test_where_all_rows_get_a_new_commit_the_vector_index_is_built_anew_once(
     after = conn.execute(built).fetchall()
     assert len(after) == len(before) == 1
     assert after != before
-    found = search(conn, client.encode(["anything"])[0], top_k=10, threshold=-1, exact=False)
+    found = search(conn, client.encode(["anything"])[0], Query(top_k=10, threshold=-1))
     assert len(found) == len(rows(conn, "id"))
 
 

@@ -7,11 +7,10 @@ so that an ingest that was stopped anywhere is completed by running it again.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -19,11 +18,10 @@ import psycopg
 
 from course_lib.embedder import EmbeddingClient
 from course_lib.errors import InputError
-from course_lib.indexing.options import IngestOptions, Say
+from course_lib.indexing.options import IngestOptions
+from course_lib.indexing.splitting import document_row, left_out
 from course_lib.indexing.update import UpdateReport, update_source
-from course_lib.loader.contract import FileRejectedError
 from course_lib.records import LOCAL, Document, Scope, Skipped
-from course_lib.store import SourceDocument
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,16 +106,6 @@ def ingest(
     return make_report(read, update, skipped, time.perf_counter() - begin)
 
 
-def left_out(
-    rejected: Iterable[tuple[str, FileRejectedError]], say: Say = lambda sentence: None
-) -> list[Skipped]:
-    """Return files that no parser could split as files that were left out, and say so."""
-    skipped = [Skipped(name, str(error.args[0])) for name, error in rejected]
-    for file in skipped:
-        say(f"left out: {file.name}: {file.reason}")
-    return skipped
-
-
 def read_source(
     path: str | os.PathLike[str], options: IngestOptions
 ) -> tuple[list[Document], list[Skipped]]:
@@ -153,37 +141,6 @@ def _gone_from(path: Path, skipped: list[Skipped]) -> Callable[[str], bool]:
     unread = {file.name for file in skipped}
     is_one_file = path.is_file()
     return lambda name: not (is_one_file or name in unread or name.startswith(folders))
-
-
-def document_row(
-    document: Document,
-    model: str,
-    options: IngestOptions,
-    parser_id: str | None = None,
-) -> SourceDocument:
-    """Return the row of `documents` for one document: its text, and what it is indexed with.
-
-    Raises
-    ------
-    FileRejectedError
-        If no parser takes the document.
-    """
-    parser, settings = options.parsed_with(document, parser_id)
-    return SourceDocument(
-        name=document.name,
-        content=document.content,
-        content_hash=hash_text(document.content),
-        parser=parser,
-        settings=settings,
-        model=model,
-        commit_sha=document.metadata.get("commit"),
-        citation_url=document.metadata.get("citation_url") or None,
-    )
-
-
-def hash_text(text: str) -> str:
-    """Return the SHA-256 of a text, by which a document is known to be as it was."""
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
 def make_report(
