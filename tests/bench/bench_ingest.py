@@ -30,7 +30,7 @@ from tests.bench.corpus import real_markdown
 from tests.bench.measure import Row, take_turns
 
 FEWEST_CHUNKS = 1_500
-MOST_ON_TOP = 0.03
+MOST_ON_TOP = 0.10
 UNCHANGED_GOAL = 100.0
 TURNS, ONE_FREE_TURNS, UNCHANGED_TURNS = 3, 1, 15
 MOST_CHARACTERS = 450_000

@@ -25,6 +25,7 @@ from course_lib.evaluation.corpora import searcher
 from course_lib.indexing import IngestOptions
 from course_lib.loader import Registry
 from course_lib.loader.parsers import BUILT_IN
+from course_lib.records import Query
 from course_lib.settings import project_root, state_dir
 from tests.bench.measure import Row
 
@@ -86,23 +87,23 @@ def _measure(name: str, asked: Sequence[Asked], embedder: EmbeddingClient) -> li
                 known = KNOWN.get(kind) if label not in OWN_SETS else None
                 rows += _rows(f"{name} {kind}, {label}", _part(alone, questions), known)
             joint = _ask(conn, embedder, one, own=False)
-            listed = _ask(conn, embedder, one, own=False, balanced=False)
+            listed = _ask(conn, embedder, one, own=False, one_list=True)
             for label, questions in one.sets.items():
                 known = KNOWN_JOINT.get(kind) if label not in OWN_SETS else None
                 some = _part(joint, questions)
                 rows += _rows(f"{name} {kind}, {label}, joint index", some, known)
-                rows.append(_balance_row(f"{name} {kind}, {label}", _part(listed, questions), some))
+                rows.append(_merging_row(f"{name} {kind}, {label}", _part(listed, questions), some))
                 if label not in OWN_SETS:
                     rows += _goal_rows(kind, label, _part(alone, questions), some)
     return rows
 
 
-def _balance_row(what: str, listed: Mapping[Mode, Run], joint: Mapping[Mode, Run]) -> Row:
-    """Return what weighing the partitions brings, against one list of all of them."""
+def _merging_row(what: str, listed: Mapping[Mode, Run], joint: Mapping[Mode, Run]) -> Row:
+    """Return what searching the partitions alone brings, against one list of all of them."""
     before, after = listed[MODES[-1]], joint[MODES[-1]]
     change = compare(before, after)
     return Row(
-        "quality", f"{what} ({len(after.answers)}): partitions weighed, joint index, MRR@10",
+        "quality", f"{what} ({len(after.answers)}): partitions searched alone, joint index, MRR@10",
         "one list of all", change.after, change.before, "MRR",
         change.after / max(change.before, 1e-9), None, f"difference {change.difference}"
     )  # fmt: skip
@@ -193,7 +194,7 @@ def _ask(
     asked: Asked,
     *,
     own: bool,
-    balanced: bool = True,
+    one_list: bool = False,
 ) -> dict[Mode, Run]:
     """Ask every question in every mode, in its own corpus or in all."""
     return {
@@ -201,10 +202,12 @@ def _ask(
             searcher(
                 conn,
                 embedder,
-                "dense" if mode == "dense" else "hybrid",
-                "maxsim" if mode == "hybrid + maxsim" else None,
+                Query(
+                    mode="dense" if mode == "dense" else "hybrid",
+                    rerank="maxsim" if mode == "hybrid + maxsim" else None,
+                    one_list=one_list,
+                ),
                 own=own,
-                balanced=balanced,
             ),
             asked.questions,
             name=mode,

@@ -25,7 +25,7 @@ from course_lib.answers.prompts import Prompt
 from course_lib.answers.units import units_of
 from course_lib.embedder import EmbeddingClient
 from course_lib.indexing import ingest
-from course_lib.records import Scope
+from course_lib.records import Query, Scope
 from course_lib.settings import project_root
 from course_lib.store import connect, fresh_database
 
@@ -105,7 +105,7 @@ def _judge(
     conn: psycopg.Connection, embedder: EmbeddingClient, question: dict[str, Any], name: str
 ) -> Judged:
     asked = question["question"]
-    passages: tuple[Passage, ...] = retrieve_context(conn, embedder, asked).passages
+    passages: tuple[Passage, ...] = retrieve_context(conn, embedder, Query(asked, top_k=6)).passages
     assert any(units_of(passage) for passage in passages)
     generator = Measured(embedder)
     quoted = "".join(generator.stream(Request(Prompt("", ""), asked, passages, 1, 0)))

@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 
 from course_lib.indexing import ingest
 from course_lib.records import Scope, SearchResult
-from course_lib.retriever import search
+from course_lib.retriever import Query, search
 from course_lib.store import connect, delete_documents
 from tests.faults.ground import PATIENCE, Hashed
 
@@ -255,10 +255,11 @@ def read_library(url: str, seed: int, end: float) -> Notes:
             way = "hybrid" if words else "dense"
 
             if rng.random() < 0.3:
-                everywhere = partial(search, conn, vector, 10, -1, question=words)
+                everywhere = partial(search, conn, vector, Query(words, top_k=10, threshold=-1))
                 notes.time(f"{way} search of all", everywhere)
                 continue
-            one = partial(search, conn, vector, 50, -1, question=words, repo=repo, document=name)
+            named = Query(words, top_k=50, threshold=-1, repo=repo, document=name)
+            one = partial(search, conn, vector, named)
             _look(notes, notes.time(f"{way} search of a document", one))
     return notes
 

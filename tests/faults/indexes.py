@@ -17,7 +17,7 @@ from psycopg import sql
 from course_lib.embedder import EmbeddingClient
 from course_lib.loader import Registry
 from course_lib.records import Document, Scope
-from course_lib.retriever import search
+from course_lib.retriever import Query, search
 from course_lib.store.words import MOST_WORDS
 from tests.faults.corpora import WORDS
 
@@ -96,7 +96,9 @@ def found_otherwise(
         quick, exact = (
             {
                 one.chunk_id
-                for one in search(conn, vector, 10, threshold=-1, ef_search=1000, exact=e)
+                for one in search(
+                    conn, vector, Query(top_k=10, threshold=-1, ef_search=1000, exact=e)
+                )
             }
             for e in (False, True)
         )

@@ -15,13 +15,13 @@ from psycopg import sql
 from psycopg.types.json import Jsonb
 
 from course_lib.store.schema import table_for
-from course_lib.store.vector_indexes import SMALL
+from course_lib.store.vector_indexes import HNSW
 from tests.bench.scale import corpus
 from tests.bench.scale.cluster import GRAPH_BYTES_A_ROW, Cluster, bytes_of
 from tests.bench.scale.loading import Progress
 from tests.bench.scale.results import Figures
 
-GRAPH = SMALL
+GRAPH = HNSW
 """pgvector's own graph, at every size: the curves are those of one graph."""
 
 

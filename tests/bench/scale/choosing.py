@@ -14,7 +14,7 @@ import psycopg
 from psycopg import sql
 
 from course_lib.records import Chunk
-from course_lib.retriever import search
+from course_lib.retriever import Query, search
 from course_lib.store import (
     build_vector_indexes,
     connect,
@@ -23,7 +23,7 @@ from course_lib.store import (
     fresh_database,
     write_chunks,
 )
-from course_lib.store.vector_indexes import SMALL
+from course_lib.store.vector_indexes import HNSW
 from tests.bench.scale import corpus, outside
 from tests.bench.scale.cluster import backend_cpu
 from tests.bench.scale.loading import Progress
@@ -73,7 +73,7 @@ def _measure(
     index = sql.Identifier("document_chunks_documentation_embedding_hnsw")
     conn.execute(sql.SQL("DROP INDEX IF EXISTS {}").format(index))
     begin = time.perf_counter()
-    build_vector_indexes(conn, **({} if is_chosen else SMALL._asdict()))
+    build_vector_indexes(conn, **({} if is_chosen else HNSW._asdict()))
     seconds = time.perf_counter() - begin
     conn.execute("VACUUM ANALYZE document_chunks")
     ef_search = None if is_chosen else FIXED
@@ -87,7 +87,11 @@ def _measure(
             hits, least, times, cpu = 0, TOP_K, [], backend_cpu(conn)
             for one, wanted in zip(asked, best, strict=True):
                 begin = time.perf_counter()
-                came = search(conn, one, TOP_K, -1, kind=kind, ef_search=ef_search)
+                came = search(
+                    conn,
+                    one,
+                    Query(top_k=TOP_K, threshold=-1, kind=kind, ef_search=ef_search),
+                )
                 times.append(time.perf_counter() - begin)
                 hits += len({result.chunk_index for result in came} & wanted)
                 least = min(least, len(came))

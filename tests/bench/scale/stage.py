@@ -11,7 +11,7 @@ import numpy as np
 import psycopg
 
 from course_lib.records import Scope, SearchResult
-from course_lib.retriever import search
+from course_lib.retriever import Query, search
 from course_lib.store import build_vector_indexes, delete_documents, write_chunks
 from tests.bench.scale import building, corpus, loading
 from tests.bench.scale.cluster import Cluster, backend_cpu, bytes_of
@@ -76,10 +76,10 @@ def searches(
     """Return times and recall of the searches; the first `WARM_UP` questions do not count."""
 
     def dense(**more: Any) -> Callable[[Question], list[SearchResult]]:
-        return lambda one: search(conn, one.vector, top_k=TOP, threshold=-1, **more)
+        return lambda one: search(conn, one.vector, Query(top_k=TOP, threshold=-1, **more))
 
     def hybrid(one: Question) -> list[SearchResult]:
-        return search(conn, one.vector, top_k=TOP, threshold=-1, question=one.words)
+        return search(conn, one.vector, Query(one.words, top_k=TOP, threshold=-1))
 
     found: Figures = {
         f"dense, ef_search {ef}": timed(conn, asked, dense(ef_search=ef), wanted[None])
