@@ -248,8 +248,9 @@ counts = {name: sum(entry.mode == mode for entry in entries) for mode, name in m
 lab.show.bars(counts, f"{ours.repo} at {ours.new}, commit {commit['sha'][:12]}")
 
 # %% [markdown]
-# Not every entry is a file of this repository. A *link* holds the path of another file. A *submodule* is a commit of another
-# repository: there is nothing here to download, and a good tool says so.
+# Not every entry is a file of this repository. A *link* holds the path of another file or folder, as seen from the link's own folder.
+# A *submodule* is a commit of another repository: there is nothing here to download, and a good tool says so. (`within` only saves
+# requests where a tree is truncated; which files are wanted is decided afterwards.)
 #
 # ## Being asked to wait
 #
@@ -454,13 +455,14 @@ print(*[f"left out: {file.name} {file.reason}" for file in report.skipped], sep=
 # with `partitions=["issues"]`. (Where you asked GitHub itself no issues came: thousands cost more than an hour's requests.)
 #
 # So few requests, because most of a version was missing: then its *archive*, one packed file, brings everything at once. A name in it
-# is only looked up in the tree; what it lacks, or holds with another hash, is asked for by its hash, as is each file of a small change.
+# is only looked up in the tree; what it lacks, or holds with another hash, is asked for by its hash. The files of a small change come
+# one by one from the raw host, by path and commit, which costs none of the requests that GitHub counts; each is held to its hash, too.
 
 # %%
-from course_lib.retriever import search
+from course_lib.retriever import Query, search
 
 with lab.connect() as conn:
-    results = search(conn, lab.encode(ours.question), 5, question=ours.question)
+    results = search(conn, lab.encode(ours.question), Query(ours.question, top_k=5))
 print(*[one.citation_url for one in results], sep="\n")
 lab.show.ranking(results, ours.question)
 
@@ -494,8 +496,8 @@ with lab.connect() as conn:
 lab.show.bars({name: report.fetched for name, report in reports.items()}, "Files downloaded")
 
 # %% [markdown]
-# The second run asked one question, "is it still this commit?", was told 304 ("not modified"), and downloaded nothing. The new
-# version cost what had changed, because the hashes of everything else were those we had. A file that was deleted or renamed has left
+# The second run asked one question, "is it still this commit?", with the label (*etag*) of the first answer. It was told 304 ("not
+# modified"), and downloaded nothing. The new version cost what had changed, because the hashes of everything else were those we had. A file that was deleted or renamed has left
 # the [index](../labs/GLOSSARY.md#index), and is no longer quoted.
 #
 # The pieces of all other files were kept, without being embedded again, and cite the new commit now, so "this version" is one
@@ -559,8 +561,7 @@ print(len(files) - len(other), "files with code are as listed, one is a link:", 
 
 
 def ask_code(question):
-    vector, scope = lab.encode(question), {"partitions": ["code_pipelines"], "repo": heron.repo}
-    found = search(conn, vector, question=question, **scope)
+    found = search(conn, lab.encode(question), Query(question, partitions="code_pipelines", repo=heron.repo))
     return [replace(one, document_name=one.document_name.removeprefix("code/")) for one in found]
 
 

@@ -407,9 +407,8 @@ def test_sync_gives_the_rows_of_ingest_and_of_ingest_repo(
     github = {
         "GITHUB_API_URL": hub.server.url,
         "GITHUB_RAW_URL": hub.server.raw_url,
-        # What `sync` downloads lies there; a new one would try all engines first.
+        # What `sync` downloads lies there.
         "COURSE_STATE": str(hub.state),
-        "RAG_EMBED_BACKEND": "onnx",
     }
     remote = (REPO, "--ref", "main")
     cases: tuple[tuple[tuple[str | Path, ...], tuple[str | Path, ...], dict[str, str]], ...] = (

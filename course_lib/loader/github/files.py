@@ -31,8 +31,8 @@ MOST_TREE_ENTRIES, MOST_TREE_REQUESTS = 100_000, 500
 CONCURRENCY = 4
 """Requests at once; GitHub asks for few."""
 
-IN_A_ROW = 5
-"""So many files that fail one after the other for the server's sake end the download."""
+UNREACHABLE_IN_A_ROW = 5
+"""So many files in a row, as they end, for which the server does not answer end the download."""
 
 
 class UnavailableError(Exception):
@@ -50,7 +50,8 @@ class Revision:
     web
         The repository's page.
     etag
-        With it, the same question costs nothing as long as the answer is the same.
+        The answer's label: sent with the same question, it makes the server say 304, which costs
+        nothing, as long as the answer is the same.
     """
 
     commit: str
@@ -67,7 +68,7 @@ def resolve_ref(client: GitHubClient, repo: str, ref: str, etag: str = "") -> Re
     NotFoundError
         If there is no such repository, or no such ref in it; the message says which.
     EmptyRepositoryError
-        If it has no commit yet.
+        If it has no commit yet; `GitHubClient.get` raises it.
     """
     place = f"repos/{repo}/commits/{quote(ref, safe='/')}"
     try:
@@ -97,8 +98,8 @@ def resolve_ref(client: GitHubClient, repo: str, ref: str, etag: str = "") -> Re
 def tree_reader(client: GitHubClient, repo: str) -> ReadTree:
     """Return what asks for one tree of a repository, as `list_tree` wants it.
 
-    It ends with an AnswerError where a server lists more than GitHub does, or a tree that holds
-    itself.
+    It ends with an AnswerError where a server lists more than GitHub does. A tree that holds itself
+    would be asked for without end: the limit of requests ends that, too.
     """
     asked = 0
 
@@ -153,7 +154,8 @@ class FileReader:
         if is_too_large(entry):
             size = (entry.size or 0) / 1e6
             raise UnavailableError(f"has {size:.0f} MB; GitHub gives 100 MB at most")
-        # What was changed on its way may come whole the second time.
+        # The raw host costs none of the requests that are counted, but has no text of links. What
+        # it does not give, or gives otherwise than it was listed, is asked for by its hash.
         ways = (self._raw_host if self.api.raw and entry.mode != LINK else self._blob, self._blob)
         reason = ""
         for ask in ways:
@@ -197,17 +199,21 @@ def fetch_all(
 ) -> Iterator[tuple[TreeEntry, bytes | UnavailableError | UnreachableError]]:
     """Read files, a few at a time, and yield each with its content, or why it cannot be had.
 
+    An UnavailableError is about one file; an UnreachableError is about the server, and ends all of
+    it where it comes several times in a row.
+
     Raises
     ------
     GitHubError
         What ends it all: a limit that takes too long, a token that is refused, or a server that
-        has stopped to answer.
+        has stopped answering.
     """
     waiting = list(entries)[::-1]
     todo: SimpleQueue[TreeEntry | None] = SimpleQueue()
     done: SimpleQueue[tuple[TreeEntry, bytes | BaseException]] = SimpleQueue()
 
     def work() -> None:
+        # What it meets is passed on, whatever it is: otherwise the loop below would wait for ever.
         while (entry := todo.get()) is not None:
             try:
                 done.put((entry, read(entry)))
@@ -231,13 +237,13 @@ def fetch_all(
                 continue
             running -= 1
             in_a_row = in_a_row + 1 if isinstance(found, UnreachableError) else 0
-            if isinstance(found, bytes | UnavailableError) or 0 < in_a_row < IN_A_ROW:
+            if isinstance(found, bytes | UnavailableError) or 0 < in_a_row < UNREACHABLE_IN_A_ROW:
                 yield entry, cast("bytes | UnavailableError | UnreachableError", found)
             else:
                 raise found
     finally:
         for _ in range(CONCURRENCY):
-            todo.put(None)
+            todo.put(None)  # which ends a worker
 
 
 # --- JSON ---
@@ -245,6 +251,7 @@ def fetch_all(
 
 def _entry(value: Any) -> TreeEntry:
     path, mode, sha = (_text(value, name) for name in ("path", "mode", "sha"))
+    # A folder without a name is let pass here: its files are refused one by one, by their paths.
     if not (path or mode == TREE) or not mode or not is_sha(sha):
         raise AnswerError("a tree has an entry of another form", hint="Check GITHUB_API_URL.")
     size = value.get("size")

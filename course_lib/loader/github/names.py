@@ -310,7 +310,8 @@ def citation_url(
     commit
         The hash of the commit: a branch would show other lines tomorrow.
     path
-        The file. What ends in one of `RENDERED`, in small or capital letters, needs ``?plain=1``.
+        The file. What ends in one of `RENDERED`, in small or capital letters, needs ``?plain=1``
+        where lines are cited.
     line_start, line_end
         From 1. Without the first, the whole file is cited; without the last, one line.
 

@@ -1,4 +1,4 @@
-"""Trees: a commit goes in, all its files come out, and which of them are wanted.
+"""Trees: the hash of a tree goes in, all its files come out, and which of them are wanted.
 
 A tree is listed by its hash, which stands for one content for ever: between listing and download
 nothing can change unnoticed.
@@ -15,10 +15,13 @@ from course_lib.loader.github.errors import AnswerError
 
 LINK, SUBMODULE, TREE = "120000", "160000", "040000"
 MOST_LINKS = 40
+"""More links than this, one after the other, are taken for a circle."""
+
 LONGEST_LINK = 4_096
 """Characters of where a link points; no system follows a longer one."""
 
 LFS_MARK = b"version https://git-lfs.github.com/spec/"
+"""How a file begins that stands for a large one which is stored elsewhere (Git LFS)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +35,9 @@ class TreeEntry:
     mode
         Git's: a file, a program, a link, a submodule, or a tree (a folder).
     sha
-        The hash of its content.
+        The hash of its content; of a submodule, its commit.
     size
-        In bytes; None for what is no file.
+        In bytes, of files and links; None for trees and submodules.
     """
 
     path: str
@@ -80,8 +83,9 @@ def list_tree(
     prefix
         What to put in front of the paths: nothing, or a folder with a slash at its end.
     within
-        Only what lies at or below one of these paths is looked for, where folders have to be
-        listed one by one; empty for everything.
+        Saves requests where folders have to be listed one by one: only those that lie at or below
+        one of these paths, or on the way to one, are. Other files may be among what is returned.
+        Empty for everything.
 
     Raises
     ------
@@ -112,6 +116,7 @@ def list_tree(
         path = prefix + entry.path
         if entry.mode != TREE:
             found.append(replace(entry, path=path))
+        # Inside of a wanted path, or on the way to one.
         elif not within or any(is_within(path, one) or is_within(one, path) for one in within):
             found += list_tree(read, entry.sha, f"{path}/", within)
     return found
@@ -168,6 +173,7 @@ def folders_of(paths: Iterable[str]) -> set[str]:
     """
     found = {""}
     for path in paths:
+        # The folders above a known folder are known, too.
         while (path := path.rpartition("/")[0]) not in found:
             found.add(path)
     return found
@@ -180,6 +186,9 @@ def follow_link(
     text_of: Callable[[TreeEntry], str],
 ) -> TreeEntry:
     """Return the file that a symbolic link leads to, over other links if need be.
+
+    Goes from name to name: `behind` is the path so far, `ahead` are the names still to come. The
+    name of a link is taken back, and the names in its text come next: they start from its folder.
 
     Parameters
     ----------
@@ -218,10 +227,11 @@ def follow_link(
         behind.append(part)
         entry = entries.get("/".join(behind))
         if entry is None or entry.mode != LINK:
-            continue
+            continue  # a folder, a file, or nothing: which, is seen at the end
         links += 1
         if links > MOST_LINKS:
             raise ValueError("is a link that leads to itself")
+        # One that is too long is not even asked for.
         text = text_of(entry) if (entry.size or 0) <= LONGEST_LINK else ""
         if not 0 < len(text) <= LONGEST_LINK:
             raise ValueError(f"is a link of no or of more than {LONGEST_LINK:,} characters")

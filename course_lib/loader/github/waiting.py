@@ -19,7 +19,7 @@ from email.utils import formatdate, parsedate_to_datetime
 from course_lib.loader.github.errors import RateLimitError
 
 LONGEST_SECONDS = 1e8
-"""Whoever says more than three years has made a mistake, and dates end somewhere."""
+"""A server that says more than three years has made a mistake, and no date can hold much more."""
 
 
 def wait_time(
@@ -80,7 +80,11 @@ def wait_time(
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """How many seconds to wait, and why; `is_limit` tells a rate limit from a fault."""
+    """How many seconds to wait, and why.
+
+    `is_limit` says whether they count against `max_wait`: so does a rate limit, and a failing
+    server that says itself how long; the short pauses after other failures do not.
+    """
 
     seconds: float
     reason: str
@@ -94,7 +98,8 @@ def wait_after(
 
     It is `wait_time`, after headers that it cannot read are put right: a date in ``retry-after``
     becomes seconds, our clock replaces a ``date`` that is missing, and a minute from now replaces
-    a reset that is missing. A 408 is a fault like a 500.
+    a reset that is missing. A ``retry-after`` that is neither a number nor a date counts as none. A
+    408 is a fault like a 500.
 
     Examples
     --------
@@ -107,6 +112,7 @@ def wait_after(
     told = _moment(headers.get("date", ""))
     now = int(time.time() if told is None else told)
     read = {**headers, "date": formatdate(now, usegmt=True)}
+    # A minute in all: `wait_time` adds the last second.
     read["x-ratelimit-reset"] = _digits(headers.get("x-ratelimit-reset", "")) or str(now + 59)
     pause = read.pop("retry-after", "")
     until = _moment(pause)
@@ -138,12 +144,12 @@ def _moment(value: str) -> float | None:
 
 
 def _digits(value: str) -> str:
-    """Return a number as it is written, cut where no time has so many digits; "" if it is none."""
+    """Return a number as it is written, at most 15 digits of it; "" if it is none."""
     return value.strip()[:15] if value.strip().isdecimal() else ""
 
 
 class StoppedError(Exception):
-    """The download ends; whoever waits at its gate goes home."""
+    """The download ends, and with it every thread that waits at its gate."""
 
 
 class Gate:
@@ -158,7 +164,7 @@ class Gate:
     """
 
     def __init__(self, max_wait: float, on_wait: Callable[[Wait, float], None]) -> None:
-        self._max_wait = self._left = max_wait
+        self._max_wait = self._wait_left = max_wait
         self._on_wait = on_wait
         self._lock = threading.Lock()
         self._stopped = threading.Event()
@@ -173,6 +179,9 @@ class Gate:
     def enter(self) -> None:
         """Return when the gate is open. One thread waits and says so, the others wait for it.
 
+        The thread that waits keeps the lock. So the others stand at the lock until it is done, and
+        so does `close`, whose new pause then holds for the next thread that enters.
+
         Raises
         ------
         RateLimitError
@@ -184,9 +193,10 @@ class Gate:
             until, wait = self._closed
             left = until - time.monotonic()
             if left > 0 and not self._stopped.is_set():
-                if wait.is_limit and not left <= self._left:  # NaN is no patience
+                # Not `left > …`: a `max_wait` of NaN allows nothing.
+                if wait.is_limit and not left <= self._wait_left:
                     raise _too_long(wait, left, self._max_wait)
-                self._left -= left if wait.is_limit else 0.0
+                self._wait_left -= left if wait.is_limit else 0.0
                 while left > 0 and not self._stopped.is_set():
                     self._on_wait(wait, left)
                     self._stopped.wait(min(left, 1.0))
@@ -196,7 +206,7 @@ class Gate:
             raise StoppedError
 
     def stop(self) -> None:
-        """Send everybody home."""
+        """End the wait of every thread, with a StoppedError."""
         self._stopped.set()
 
 
@@ -205,7 +215,7 @@ def _too_long(wait: Wait, seconds: float, max_wait: float) -> RateLimitError:
     return RateLimitError(
         f"{wait.reason}: GitHub answers again in {math.ceil(seconds)} s, at "
         f"{retry_at:%H:%M:%S} on {retry_at:%Y-%m-%d}, and no more than {max_wait:.0f} s may be "
-        "waited",
+        "waited in all",
         retry_at=retry_at,
         hint="Come back then: what was downloaded is kept. A token in GITHUB_TOKEN raises the "
         "limit from 60 to 5,000 requests an hour; --max-wait lets a download wait for longer.",

@@ -163,7 +163,7 @@ CLAIMS = (
         holds=lambda shown: re.search(r"/heron/platform/issues/\d+", shown) is not None,
     ),
     Claim(
-        'The second run asked one question, "is it still this commit?", was told 304',
+        'It was told 304 ("not modified"), and downloaded nothing',
         "def names_in_index",
         holds=lambda shown: (
             re.search(r"asked: /repos/heron/platform/commits/v1.0.0\S* 304$", shown, re.M)
