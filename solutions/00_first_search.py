@@ -104,9 +104,9 @@ print(report.documents, "documents became", report.chunks, "chunks")
 # And the search: the question becomes a vector as well, and the database looks for the pieces whose vectors are nearest to it.
 
 # %%
-from course_lib.retriever import search
+from course_lib.retriever import Query, search
 
-results = search(conn, lab.encode(question), top_k=3)
+results = search(conn, lab.encode(question), Query(top_k=3))
 
 # %%
 for result in results:
@@ -134,7 +134,7 @@ print("lines", best.metadata["lineStart"], "to", best.metadata["lineEnd"])
 # %%
 my_question = "How can I tell that the data has changed since training?"
 
-lab.show.ranking(search(conn, lab.encode(my_question), top_k=3), my_question)
+lab.show.ranking(search(conn, lab.encode(my_question), Query(top_k=3)), my_question)
 
 # %% [markdown]
 # > **Predict.** What will the machine answer to a question that has nothing to do with its documents? Nothing? An error? Decide, then run the next cell.
@@ -142,7 +142,7 @@ lab.show.ranking(search(conn, lab.encode(my_question), top_k=3), my_question)
 # %%
 nonsense = "How long does one boil an egg?"
 
-off_topic = search(conn, lab.encode(nonsense), top_k=3)
+off_topic = search(conn, lab.encode(nonsense), Query(top_k=3))
 print(len(off_topic), "pieces for the egg; the nearest has a similarity of", f"{off_topic[0].similarity_score:.2f}")
 lab.show.ranking(off_topic, nonsense)
 
@@ -152,7 +152,7 @@ lab.show.ranking(off_topic, nonsense)
 # %% tags=["nbval-check-output"]
 for threshold in (0.0, 0.2, 0.4):
     on, off = (
-        len(search(conn, lab.encode(asked), top_k=3, threshold=threshold))
+        len(search(conn, lab.encode(asked), Query(top_k=3, threshold=threshold)))
         for asked in (question, nonsense)
     )
     print(f"threshold {threshold}: {on} for the release, {off} for the egg")
@@ -210,7 +210,7 @@ print("anything encoded:", again.chunks_per_second > 0)
 # One good answer proves little. The course brings labelled questions along, each with the page and the words that answer it. Asking them all gives two numbers: [recall@5](../labs/GLOSSARY.md#recallk), the share of questions whose answer is among the first five pieces, and [MRR](../labs/GLOSSARY.md#mrr), which also counts how far up it is.
 
 # %%
-measured = lab.measure_retrieval(lambda asked: search(conn, lab.encode(asked), top_k=10))
+measured = lab.measure_retrieval(lambda asked: search(conn, lab.encode(asked), Query(top_k=10)))
 
 # %% tags=["nbval-check-output"]
 print(f"{measured.questions} questions: recall@5 {measured.recall:.2f}, MRR {measured.mrr:.2f}")

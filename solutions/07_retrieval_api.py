@@ -43,7 +43,7 @@ print(report.documents, "documents,", report.chunks, "chunks")
 from fastapi import FastAPI
 
 from course_lib.embedder import EmbeddingClient
-from course_lib.retriever import search
+from course_lib.retriever import Query, search
 
 model = EmbeddingClient(embedding_model or None)
 first = FastAPI()
@@ -53,7 +53,7 @@ first = FastAPI()
 async def ask(body: dict):
     [vector] = model.encode([body["query"]])
     with lab.connect() as conn:
-        return search(conn, vector, body.get("top_k", 5), question=body["query"])
+        return search(conn, vector, Query(body["query"], top_k=body.get("top_k", 5)))
 
 
 api = lab.serve(first)
@@ -354,9 +354,9 @@ async def answer_to(asked, pool):
     begun = perf_counter()
     [vector] = await encode([asked.query])
     encoded = perf_counter()
-    wanted = (asked.top_k, asked.similarity_threshold, asked.partitions)
+    query = Query(asked.query, top_k=asked.top_k, threshold=asked.similarity_threshold, partitions=asked.partitions)
     async with pool.connection() as conn, conn.transaction():
-        results = await search_async(conn, vector, *wanted, question=asked.query)
+        results = await search_async(conn, vector, query)
     return search_response(asked.query, results, encoded - begun, perf_counter() - encoded)
 
 
@@ -740,7 +740,7 @@ for heading in re.findall(r"<h[12][^>]*>(.*?)</h[12]>", page):
 
 # %%
 with lab.connect() as conn:
-    direct = lab.measure_retrieval(lambda asked: search(conn, lab.encode(asked), question=asked))
+    direct = lab.measure_retrieval(lambda asked: search(conn, lab.encode(asked), Query(asked)))
 found = lab.measure_retrieval(lambda asked: shown(library.post("/search", json={"query": asked}).json()["results"]))
 print(f"recall@5 {direct.recall:.2f} and MRR {direct.mrr:.2f}; over HTTP {found.recall:.2f} and {found.mrr:.2f}")
 lab.score(recall_at_5=found.recall, mrr=found.mrr, note="hybrid, over HTTP")

@@ -613,11 +613,11 @@ lab.show.attempts(filled, "The whole pipeline")
 
 # %%
 from course_lib.indexing import ingest
-from course_lib.retriever import search
+from course_lib.retriever import Query, search
 
 with lab.connect() as conn:
     done = ingest(copy, conn=conn, embedder=lab.embedder)
-    found = lab.measure_retrieval(lambda question: search(conn, lab.encode(question), question=question))
+    found = lab.measure_retrieval(lambda question: search(conn, lab.encode(question), Query(question)))
 print(f"{done.inserted} new, {done.updated} changed, {done.unchanged} as before, {done.deleted} deleted")
 lab.score(recall_at_5=found.recall, mrr=found.mrr, note="filled by the pipeline")
 

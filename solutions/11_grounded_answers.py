@@ -61,13 +61,13 @@ print(report.documents, "documents in", report.chunks, "chunks")
 # > **Predict.** Which of the two files does a dense search find?
 
 # %%
-from course_lib.retriever import retrieve
+from course_lib.retriever import Query, retrieve
 
 main_file = "What does executor_main.py do with its command line?"
 node_file = "What does importer_node.py return?"
 for question in (main_file, node_file):
     for mode in ("dense", "hybrid"):
-        found = retrieve(conn, lab.embedder, question, mode=mode)
+        found = retrieve(conn, lab.embedder, Query(question, mode=mode))
         print(f"{question} {mode}:", *(f"{place} {one.document_name}" for place, one in enumerate(found, 1)))
 
 # %% [markdown]
@@ -147,13 +147,12 @@ print(page[at : at + 420])
 # `structure`. A context without it, and one in which a place is kept for it:
 
 # %%
-from course_lib.answers import retrieve_context
+from course_lib.answers import ContextOptions, retrieve_context
 
 where = "Where are artifacts defined?"
 for places in (0, 1):
-    context = retrieve_context(
-        conn, lab.embedder, where, top_k=5, diversity=0, structure_max_chunks=places
-    )
+    options = ContextOptions(diversity=0, structure_max_chunks=places)
+    context = retrieve_context(conn, lab.embedder, Query(where, top_k=5), options)
     print(f"{places} for the page:", *(f"[{one.origin} {one.place}]" for one in context.passages))
     print("    artifact_types.py is in:", *(one.place for one in context.passages if "artifact_types.py" in one.place + one.text))
 
@@ -168,7 +167,7 @@ for places in (0, 1):
 
 # %%
 asked = "How do I set the memory limit of a task?"
-found = retrieve(conn, lab.embedder, asked, top_k=10)
+found = retrieve(conn, lab.embedder, Query(asked, top_k=10))
 vectors = lab.encode([one.content for one in found])
 names = [f"{place} {one.name}" for place, one in enumerate(found, 1)]
 lab.show.heat_map(vectors @ vectors.T, names, title="how alike the ten best are")
@@ -275,7 +274,7 @@ lab.hint("11.3")  # run again for the next hint
 from course_lib.answers import build_prompt, ensure_prompt_fits
 
 asked = "How does executor_main.py find the function that python_component.py wraps?"
-context = retrieve_context(conn, lab.embedder, asked, top_k=10, hint_max_chunks=2)
+context = retrieve_context(conn, lab.embedder, Query(asked, top_k=10), ContextOptions(hint_max_chunks=2))
 fitted = ensure_prompt_fits(
     lambda passages: build_prompt(asked, passages),
     context.passages, model="llama3", window=4096, margin=512, max_output=768, least_output=768,
@@ -296,7 +295,8 @@ from course_lib.answers import answer, generator
 from course_lib.settings import settings
 
 quoting = generator(settings(), backend="extractive", embedder=lab.embedder)
-said = answer(conn, lab.embedder, "What does set_retry do with num_retries?", quoting, settings(), top_k=5)
+query = Query("What does set_retry do with num_retries?", top_k=5)
+said = answer(conn, lab.embedder, query, quoting, settings())
 print(said.text)
 
 # %% [markdown]
@@ -470,10 +470,10 @@ print(len(LABELLED), "questions")
 from statistics import mean
 
 
-def score(**how):
+def score(mode="hybrid", **how):
     ranks = []
     for asked, file, word in LABELLED:
-        passages = retrieve_context(conn, lab.embedder, asked, top_k=5, **how).passages
+        passages = retrieve_context(conn, lab.embedder, Query(asked, top_k=5, mode=mode), ContextOptions(**how)).passages
         ranks.append(next((one.index for one in passages if helps(one, file, word)), None))
     return mean(rank is not None for rank in ranks), mean(1 / rank if rank else 0 for rank in ranks)
 

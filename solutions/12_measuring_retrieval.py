@@ -50,16 +50,16 @@ print(len(questions), "questions to work with,", len(held_out), "put away")
 # %%
 import numpy as np
 
-from course_lib.retriever import search
+from course_lib.retriever import Query, search
 from course_lib.teaching.lab.retrieval import rank_passages
 
 
 def ask(repo, mode, top_k=10, about=questions):
     """Ask every question; name each result `answer` where it holds one, and by its place elsewhere."""
-    queries = lab.encode([asked.question for asked in about])
+    vectors = lab.encode([asked.question for asked in about])
     return [
-        rank_passages(search(conn, query, top_k, threshold=-1, question=asked.question, mode=mode, repo=repo), asked)
-        for asked, query in zip(about, queries, strict=True)
+        rank_passages(search(conn, vector, Query(asked.question, top_k=top_k, threshold=-1, mode=mode, repo=repo)), asked)
+        for asked, vector in zip(about, vectors, strict=True)
     ]
 
 
@@ -430,7 +430,7 @@ corpora = [Corpus(kind, data / name) for kind, name in folders.items()]
 asked = [each for name in folders.values() for each in read_questions(data / "questions" / f"{name}.jsonl")]
 
 with indexed(corpora, lab.embedder) as joint:
-    runs = {mode: evaluate(searcher(joint, lab.embedder, mode, None), asked) for mode in ("dense", "hybrid")}
+    runs = {mode: evaluate(searcher(joint, lab.embedder, Query(mode=mode)), asked) for mode in ("dense", "hybrid")}
 for kind in folders:
     run = runs["hybrid"].about(kind)
     hits = ", ".join(f"{name} {run.means()[name]:.2f}" for name in ("hit@1", "hit@10", "ndcg@10"))
@@ -449,7 +449,7 @@ for answer in worst[:4]:
     print(f"{answer.question.question}\n  wanted {answer.question.gold_paths[0]}, found first {answer.files[0]}")
 
 measured = lab.measure_retrieval(
-    lambda text: search(conn, lab.encode(text), repo="recursive-512", question=text)
+    lambda text: search(conn, lab.encode(text), Query(text, repo="recursive-512"))
 )
 low, high = bootstrap_interval(measured.ranks)[1:]
 note = f"hybrid as in lab 06; MRR from {low:.2f} to {high:.2f}"

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from course_lib.answers.answering import Answer, answer, prepare
     from course_lib.answers.budget import Budget, Fitted, ensure_prompt_fits
     from course_lib.answers.citations import Citations, check_citations
-    from course_lib.answers.context import retrieve_context
+    from course_lib.answers.context import ContextOptions, retrieve_context
     from course_lib.answers.generators import GenerationError, Generator, Request, generator
     from course_lib.answers.hints import extract_file_hints, file_manifest
     from course_lib.answers.passages import Context, Passage
@@ -26,7 +26,7 @@ else:
             "answering": ["Answer", "answer", "prepare"],
             "budget": ["Budget", "Fitted", "ensure_prompt_fits"],
             "citations": ["Citations", "check_citations"],
-            "context": ["retrieve_context"],
+            "context": ["ContextOptions", "retrieve_context"],
             "generators": ["GenerationError", "Generator", "Request", "generator"],
             "hints": ["extract_file_hints", "file_manifest"],
             "passages": ["Context", "Passage"],
@@ -41,6 +41,7 @@ __all__ = [
     "Budget",
     "Citations",
     "Context",
+    "ContextOptions",
     "Fitted",
     "GenerationError",
     "Generator",

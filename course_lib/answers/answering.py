@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import psycopg
 
 from course_lib.answers.budget import Budget, ensure_prompt_fits
 from course_lib.answers.citations import check_citations
-from course_lib.answers.context import retrieve_context
+from course_lib.answers.context import ContextOptions, retrieve_context
 from course_lib.answers.generators.base import Generator, Request
 from course_lib.answers.passages import Context, Passage
 from course_lib.answers.prompts import Prompt, build_prompt, system_prompt
 from course_lib.answers.reranking import MAXSIM
+from course_lib.records import Query
 
 if TYPE_CHECKING:
     from course_lib.embedder import EmbeddingClient
@@ -73,13 +74,12 @@ class Answer:
 def answer(
     conn: psycopg.Connection,
     embedder: EmbeddingClient,
-    question: str,
+    query: Query,
     generator: Generator,
     settings: Settings,
     *,
     on_ready: Callable[[Prepared], None] = lambda prepared: None,
     on_text: Callable[[str], None] = lambda piece: None,
-    **retrieval: Any,
 ) -> Answer:
     """Answer a question from the index.
 
@@ -89,29 +89,34 @@ def answer(
         A connection from `connect`.
     embedder
         The model that filled the index.
-    question
-        In anybody's words.
+    query
+        The question, how many passages, and which rows count.
     generator
         What makes the answer; see `course_lib.answers.generator`.
     settings
-        How much is retrieved, the limits, and the instructions.
+        How the passages are chosen, the limits, and the instructions; and whose documents are read,
+        where the query names no tenant.
     on_ready
         Called when all is known but the answer.
     on_text
         Called with each piece of the answer, as it comes. Without any passage, nobody is asked.
-    retrieval
-        Overrides what the settings say; the arguments of `retrieve_context`.
 
     Raises
     ------
     InputError
-        If the question is empty or too long, or an argument is out of its range.
+        If the question is empty or too long.
     GenerationError
         If the generator cannot be reached, refuses the request, or breaks off.
     DatabaseError
         If there is no index, or the database went away.
+
+    Examples
+    --------
+    >>> query = Query("How do I undo a release?", top_k=6)
+    >>> answer(conn, embedder, query, generator, settings()).text  # doctest: +SKIP
+    'Promote the version before it [1: undo.md].'
     """
-    prepared = prepare(conn, embedder, question, generator, settings, **retrieval)
+    prepared = prepare(conn, embedder, query, generator, settings)
     on_ready(prepared)
     request = prepared.request
     pieces: list[str] = []
@@ -138,15 +143,14 @@ def answer(
 def prepare(
     conn: psycopg.Connection,
     embedder: EmbeddingClient,
-    question: str,
+    query: Query,
     generator: Generator,
     settings: Settings,
-    **retrieval: Any,
 ) -> Prepared:
     """Retrieve the passages for a question and make the request; see `answer`."""
-    context = retrieve_context(
-        conn, embedder, question, **{**retrieval_settings(settings), **retrieval}
-    )
+    whose = replace(query, tenant=settings.tenant if query.tenant is None else query.tenant)
+    context = retrieve_context(conn, embedder, whose, context_options(settings))
+    question = context.question
     if not generator.needs_prompt:
         request = Request(Prompt("", ""), question, context.passages, settings.max_output, 0)
         return Prepared(context, request, (), None)
@@ -168,20 +172,18 @@ def prepare(
     return Prepared(context, request, fitted.dropped, budget)
 
 
-def retrieval_settings(settings: Settings) -> dict[str, Any]:
-    """Return the arguments of `retrieve_context` that the settings decide.
+def context_options(settings: Settings) -> ContextOptions:
+    """Return what the settings say about how passages are chosen.
 
     Examples
     --------
     >>> from course_lib.settings import Settings
-    >>> retrieval_settings(Settings(RAG_TOP_K=3, RAG_RERANK="1"))["rerank"]
+    >>> context_options(Settings(RAG_RERANK="1")).rerank
     'maxsim'
     """
-    return {
-        "top_k": settings.top_k,
-        "hint_max_chunks": settings.hint_max_chunks,
-        "structure_max_chunks": settings.structure_max_chunks,
-        "rerank": (settings.rerank_model or MAXSIM) if settings.rerank else None,
-        "rerank_k": settings.rerank_k,
-        "tenant": settings.tenant,
-    }
+    return ContextOptions(
+        hint_max_chunks=settings.hint_max_chunks,
+        structure_max_chunks=settings.structure_max_chunks,
+        rerank=(settings.rerank_model or MAXSIM) if settings.rerank else None,
+        rerank_k=settings.rerank_k,
+    )

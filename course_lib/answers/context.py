@@ -7,8 +7,8 @@ repetition as may be.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,9 +19,9 @@ from course_lib.answers.passages import STRUCTURE, Context, Origin, Passage
 from course_lib.answers.reranking import rerank as order_anew
 from course_lib.answers.selection import by_place, maximal_marginal_relevance, without_copies
 from course_lib.errors import InputError
-from course_lib.records import SearchResult
+from course_lib.records import Query, SearchResult
 from course_lib.retriever import search
-from course_lib.retriever.query import Mode, explained
+from course_lib.retriever.execution import explained
 from course_lib.retriever.versions import find_versions
 
 if TYPE_CHECKING:
@@ -31,24 +31,60 @@ MOST_FILES = 4
 """Files that all hints together may mean; of more, those that a search finds first."""
 
 
+@dataclass(frozen=True)
+class ContextOptions:
+    """How a context is put together from what the index says.
+
+    Attributes
+    ----------
+    hint_max_chunks
+        Passages of each file that is named, at most; 0 looks for no names.
+    structure_max_chunks
+        Passages of STRUCTURE.md that have their place among the `top_k`; 0 for none.
+    rerank
+        ``"maxsim"``, or the CrossEncoder that orders what was found; None leaves it to the query.
+    rerank_k
+        How many results of the search are candidates; None is 20, or `top_k` if that is larger.
+    diversity
+        What it costs a passage to be like others; see `maximal_marginal_relevance`.
+    exclude
+        Names of documents of which nothing is to come back.
+
+    Raises
+    ------
+    InputError
+        If a value is out of its range.
+
+    Examples
+    --------
+    >>> ContextOptions(rerank="maxsim").hint_max_chunks
+    8
+    """
+
+    hint_max_chunks: int = 8
+    structure_max_chunks: int = 1
+    rerank: str | None = None
+    rerank_k: int | None = None
+    diversity: float = 0.3
+    exclude: Collection[str] = ()
+
+    def __post_init__(self) -> None:
+        if min(self.hint_max_chunks, self.structure_max_chunks) < 0:
+            raise InputError("a number of passages is below 0", hint="0 takes none of that kind.")
+        if self.rerank_k is not None and self.rerank_k < 1:
+            raise InputError(f"rerank_k is {self.rerank_k}", hint="Re-order 1 result or more.")
+        if not 0 <= self.diversity <= 1:
+            raise InputError(f"diversity is {self.diversity}", hint="It lies between 0 and 1.")
+
+
+DEFAULTS = ContextOptions()
+
+
 def retrieve_context(
     conn: psycopg.Connection,
     embedder: EmbeddingClient,
-    question: str,
-    *,
-    top_k: int = 6,
-    hint_max_chunks: int = 8,
-    structure_max_chunks: int = 1,
-    rerank: str | None = None,
-    rerank_k: int | None = None,
-    mode: Mode = "hybrid",
-    threshold: float = 0.0,
-    diversity: float = 0.3,
-    partitions: Iterable[str] | str | None = None,
-    repo: str | None = None,
-    branch: str | None = None,
-    tenant: str | None = None,
-    exclude: Collection[str] = (),
+    query: Query,
+    options: ContextOptions = DEFAULTS,
 ) -> Context:
     """Return the passages for a question.
 
@@ -58,24 +94,11 @@ def retrieve_context(
         A connection from `connect`.
     embedder
         The model that filled the index.
-    question
-        In anybody's words; files may be named in it, with or without their paths.
-    top_k
-        How many passages, at most. Files that are named may have more.
-    hint_max_chunks
-        Passages of each file that is named, at most; 0 looks for no names.
-    structure_max_chunks
-        Passages of STRUCTURE.md that have their place among the `top_k`; 0 for none.
-    rerank
-        ``"maxsim"``, or the CrossEncoder that orders what was found; None keeps the search's order.
-    rerank_k
-        How many results of the search are candidates; None is 20, or `top_k` if that is larger.
-    mode, threshold, partitions, repo, branch, tenant
-        As in `course_lib.retriever.search`. Files that are named pass any threshold.
-    diversity
-        What it costs a passage to be like others; see `maximal_marginal_relevance`.
-    exclude
-        Names of documents of which nothing is to come back.
+    query
+        The question, in which files may be named, with or without their paths; how many passages,
+        and which rows count. Files that are named may have more passages, and pass any threshold.
+    options
+        How the passages are chosen and ordered.
 
     Returns
     -------
@@ -85,57 +108,72 @@ def retrieve_context(
     Raises
     ------
     InputError
-        If the question is empty, or an argument is out of its range.
+        If there is no question, or it is empty.
     ModelError
         If the reranker cannot be loaded.
     DatabaseError
         If there is no index, or the database went away.
+
+    Examples
+    --------
+    >>> query = Query("What does executor_main.py do?", top_k=6)
+    >>> retrieve_context(conn, embedder, query).hints  # doctest: +SKIP
+    ('executor_main.py',)
     """
-    _check(question, top_k, hint_max_chunks, structure_max_chunks, rerank_k, diversity)
-    where = {"partitions": partitions, "repo": repo, "branch": branch, "tenant": tenant}
-    looking = _Looking(conn, embedder.encode([question])[0], question, mode, where, exclude)
-    width = rerank_k or max(top_k, 20)
+    question = query.question
+    if question is None or not question.strip():
+        raise InputError("the question is empty", hint='Example: course ask "what is drift?"')
+    looking = _Looking(conn, embedder.encode([question])[0], query, options.exclude)
+    width = options.rerank_k or max(query.top_k, 20)
 
     # STRUCTURE.md has something to say to every question, and places of its own.
-    found = [one for one in looking.find(2 * width, threshold) if one.kind != STRUCTURE][:width]
-    named = _names(conn, question, where) if hint_max_chunks else {}
+    found = [one for one in looking.find(2 * width) if one.kind != STRUCTURE][:width]
+    named = _names(conn, question, query) if options.hint_max_chunks else {}
     hinted = [
         result
-        for path in _paths(named, found, exclude)
-        for result in looking.find(hint_max_chunks, -1, document=path)
+        for path in _paths(named, found, options.exclude)
+        for result in looking.find(options.hint_max_chunks, threshold=-1, document=path)
     ]
-    structure = looking.find(structure_max_chunks, -1, kind=STRUCTURE)
+    structure = looking.find(options.structure_max_chunks, threshold=-1, kind=STRUCTURE)
 
+    reranker = options.rerank or query.rerank
     first = without_copies([*hinted, *structure])
     others = without_copies(found, first)
-    if rerank:
-        others = order_anew(rerank, embedder, question, others)
-    room = max(0, top_k - len(first))
-    chosen = _diverse(conn, others, first, room, diversity)
-
-    origins: dict[str, Origin] = {one.chunk_id: "hint" for one in hinted}
-    origins |= {one.chunk_id: "structure" for one in structure if one.chunk_id not in origins}
-    ordered = [*first, *chosen]
-    if rerank:
-        ordered = order_anew(rerank, embedder, question, ordered)
+    if reranker:
+        others = order_anew(reranker, embedder, question, others)
+    room = max(0, query.top_k - len(first))
+    ordered = [*first, *_diverse(conn, others, first, room, options.diversity)]
+    if reranker:
+        ordered = order_anew(reranker, embedder, question, ordered)
     return Context(
         question,
-        tuple(
-            Passage(
-                number,
-                result,
-                origins.get(result.chunk_id, "search"),
-                score,
-                looking.also_in.get(result.chunk_id, ()),
-            )
-            for number, (result, score) in enumerate(
-                zip(ordered, by_place(len(ordered)), strict=True), 1
-            )
-        ),
+        _numbered(ordered, hinted, structure, looking.also_in),
         hints=tuple(name for name, paths in named.items() if paths),
         unknown_hints=tuple(name for name, paths in named.items() if not paths),
         has_structure=bool(structure),
-        reranker=rerank or "",
+        reranker=reranker or "",
+    )
+
+
+def _numbered(
+    ordered: Sequence[SearchResult],
+    hinted: Sequence[SearchResult],
+    structure: Sequence[SearchResult],
+    also_in: Mapping[str, tuple[str, ...]],
+) -> tuple[Passage, ...]:
+    """Return the passages in their order, each with its number and where it came from."""
+    origins: dict[str, Origin] = {one.chunk_id: "structure" for one in structure}
+    origins |= {one.chunk_id: "hint" for one in hinted}
+    places = enumerate(zip(ordered, by_place(len(ordered)), strict=True), 1)
+    return tuple(
+        Passage(
+            number,
+            result,
+            origins.get(result.chunk_id, "search"),
+            score,
+            also_in.get(result.chunk_id, ()),
+        )
+        for number, (result, score) in places
     )
 
 
@@ -145,9 +183,7 @@ class _Looking:
 
     conn: psycopg.Connection
     vector: np.ndarray[Any, np.dtype[np.float32]]
-    question: str
-    mode: Mode
-    where: Mapping[str, Any]
+    query: Query
     exclude: Collection[str]
     excluded_chunks: int = field(init=False)
     also_in: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -155,14 +191,7 @@ class _Looking:
     def __post_init__(self) -> None:
         self.excluded_chunks = _count_chunks(self.conn, self.exclude) if self.exclude else 0
 
-    def find(
-        self,
-        count: int,
-        threshold: float,
-        *,
-        document: str | None = None,
-        kind: str | None = None,
-    ) -> list[SearchResult]:
+    def find(self, count: int, **narrower: Any) -> list[SearchResult]:
         """Return `count` results, none of them of a document that is kept out.
 
         What several branches hold comes once; `also_in` says by chunk where else it is.
@@ -171,17 +200,7 @@ class _Looking:
             return []
 
         def look(wanted: int) -> list[SearchResult]:
-            return search(
-                self.conn,
-                self.vector,
-                wanted,
-                threshold,
-                question=self.question if self.mode == "hybrid" else None,
-                mode=self.mode,
-                document=document,
-                kind=kind,
-                **self.where,
-            )
+            return search(self.conn, self.vector, replace(self.query, top_k=wanted, **narrower))
 
         # Whatever is kept out may come first.
         found = find_versions(look, count + self.excluded_chunks)
@@ -190,12 +209,8 @@ class _Looking:
         return [one for one in results if one.document_name not in self.exclude][:count]
 
 
-def _names(
-    conn: psycopg.Connection, question: str, where: Mapping[str, Any]
-) -> dict[str, list[str]]:
-    manifest = file_manifest(
-        conn, tenant=where["tenant"], repo=where["repo"], branch=where["branch"]
-    )
+def _names(conn: psycopg.Connection, question: str, query: Query) -> dict[str, list[str]]:
+    manifest = file_manifest(conn, tenant=query.tenant, repo=query.repo, branch=query.branch)
     return files_named(question, manifest)
 
 
@@ -268,23 +283,3 @@ def _count_chunks(conn: psycopg.Connection, documents: Collection[str]) -> int:
             "SELECT count(*) FROM document_chunks WHERE document_name = ANY(%s)", [list(documents)]
         ).fetchone()
     return int(row[0]) if row else 0
-
-
-def _check(
-    question: str,
-    top_k: int,
-    hint_max_chunks: int,
-    structure_max_chunks: int,
-    rerank_k: int | None,
-    diversity: float,
-) -> None:
-    if not question.strip():
-        raise InputError("the question is empty", hint='Example: course ask "what is drift?"')
-    if top_k < 1:
-        raise InputError(f"top_k is {top_k}", hint="Ask for 1 passage or more.")
-    if min(hint_max_chunks, structure_max_chunks) < 0:
-        raise InputError("a number of passages is below 0", hint="0 takes none of that kind.")
-    if rerank_k is not None and rerank_k < 1:
-        raise InputError(f"rerank_k is {rerank_k}", hint="Re-order 1 result or more.")
-    if not 0 <= diversity <= 1:
-        raise InputError(f"diversity is {diversity}", hint="It lies between 0 and 1.")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import psycopg
 
 from course_lib.answers.budget import ensure_prompt_fits
-from course_lib.answers.context import retrieve_context
+from course_lib.answers.context import ContextOptions, retrieve_context
 from course_lib.answers.edit import EditError, check_parses, edit_prompt, extract_file
 from course_lib.answers.edit_files import Original
 from course_lib.answers.generators.base import Generator, Request
@@ -19,6 +19,7 @@ from course_lib.answers.hints import file_manifest
 from course_lib.answers.passages import Passage
 from course_lib.answers.prompts import Prompt
 from course_lib.answers.tokens import count_tokens
+from course_lib.records import Query
 
 if TYPE_CHECKING:
     from course_lib.embedder import EmbeddingClient
@@ -48,7 +49,7 @@ def context_for_edit(
     name: str,
     instruction: str,
     *,
-    top_k: int = 6,
+    top_k: int,
     tenant: str | None = None,
 ) -> tuple[Passage, ...]:
     """Return what the index says about an edit, without anything from the file itself.
@@ -63,7 +64,7 @@ def context_for_edit(
     instruction
         What is to be changed.
     top_k, tenant
-        As in `retrieve_context`.
+        As in `Query`.
     """
     basename = name.rsplit("/", 1)[-1]
     same = [
@@ -71,10 +72,8 @@ def context_for_edit(
         for path in file_manifest(conn, tenant=tenant).get(basename, [])
         if f"/{name}".endswith(f"/{path}") or f"/{path}".endswith(f"/{name}")
     ]
-    context = retrieve_context(
-        conn, embedder, f"{name}: {instruction}", top_k=top_k, tenant=tenant, exclude=same
-    )
-    return context.passages
+    query = Query(f"{name}: {instruction}", top_k=top_k, tenant=tenant)
+    return retrieve_context(conn, embedder, query, ContextOptions(exclude=same)).passages
 
 
 def propose(

@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 
 import psycopg
 
-from course_lib.retriever.query import explained
+from course_lib.retriever.execution import explained
 
 EXTENSIONS = frozenset(
     ".adoc .cfg .conf .css .csv .env .go .html .ini .ipynb .java .js .json .md .mod .proto .py .rs "

@@ -57,6 +57,7 @@ def ask(
     from course_lib.answers import answer, generator
     from course_lib.embedder import EmbeddingClient
     from course_lib.errors import InputError
+    from course_lib.records import Query
     from course_lib.store import connect
     from course_lib.store.schema import stored_dimension
 
@@ -75,16 +76,21 @@ def ask(
                 "there is no index yet", hint="Make one first: course ingest data/documents"
             )
         _check_model(conn, embedder)
-        given = {"top_k": top_k, "repo": repo, "branch": branch}
+        query = Query(
+            question,
+            top_k=top_k or settings().top_k,
+            repo=repo,
+            branch=branch,
+            tenant=settings().tenant,
+        )
         done = answer(
             conn,
             embedder,
-            question,
+            query,
             chosen,
             settings(),
             on_ready=lambda prepared: _banner(prepared, chosen, embedder),
             on_text=lambda piece: _print(piece, end=""),
-            **{name: value for name, value in given.items() if value is not None},
         )
     if not done.passages:
         raise InputError(

@@ -163,10 +163,9 @@ def ingest_tenant(
     visibility = "public" if public else "private"
     scope = scope_of(repo, tenant=tenant, partition=partition, visibility=visibility)
     options = ingest_options(batch_size=batch_size)
+    embedder = EmbeddingClient(precision=settings().embed_precision)
     with connect() as conn:
-        done = ingest_tenant_file(
-            file, scope, options, conn=conn, embedder=EmbeddingClient(), prune=prune
-        )
+        done = ingest_tenant_file(file, scope, options, conn=conn, embedder=embedder, prune=prune)
     for rejection in done.rejections:
         say(str(rejection))
     print_report(done.to_json(), as_json)

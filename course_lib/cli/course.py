@@ -5,6 +5,7 @@ Each Makefile task calls the command of its name, so that machines without make 
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -162,7 +163,7 @@ def bench(
 
     The first run installs the peers into environments of their own under `.course/bench`.
 
-    Ctrl-C keeps what was measured.
+    Ctrl-C and SIGTERM keep what was measured.
     """
     shown = ["--last"] if last else []
     raise typer.Exit(_run_program("tests.bench", *(names or []), *_unless(history), *shown))
@@ -193,6 +194,7 @@ def _run_program(module: str, *arguments: str) -> int:
     """Run what is a test and no library: a program of its own."""
     command = [sys.executable, "-m", module, *arguments]
     with subprocess.Popen(command, cwd=project_root()) as process:
+        signal.signal(signal.SIGTERM, lambda *_: process.terminate())
         while process.returncode is None:
             try:
                 process.wait()

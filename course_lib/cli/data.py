@@ -100,7 +100,7 @@ def embed(
         report = embed_directory(
             directory,
             conn=conn,
-            embedder=EmbeddingClient(),
+            embedder=EmbeddingClient(precision=settings().embed_precision),
             partition=partition,
             options=ingest_options(batch_size=batch_size),
         )
@@ -131,7 +131,13 @@ def ingest(
     scope = scope_of(repo or _folder_name(path), branch=branch, partition=partition)
     options = ingest_options(chunk_size, chunk_overlap, batch_size)
     with connect() as conn:
-        report = run_ingest(path, scope, options, conn=conn, embedder=EmbeddingClient())
+        report = run_ingest(
+            path,
+            scope,
+            options,
+            conn=conn,
+            embedder=EmbeddingClient(precision=settings().embed_precision),
+        )
     others = list(_of_other_formats(path))
     for name in others if verbose else ():
         say(f"left out: {name} is of no registered format")

@@ -40,8 +40,9 @@ def status() -> None:
     """Say which database is used, and whether it runs."""
     from course_lib.settings import settings
     from course_lib.store import server_status
-    from course_lib.store.connections import connect, hide_password
+    from course_lib.store.connections import connect
     from course_lib.store.databases import list_databases
+    from course_lib.store.urls import hide_password
 
     given = settings().database_url
     if given:
@@ -79,8 +80,8 @@ def url(lab: Lab = None) -> None:
 
 def _url(lab: str | None) -> str:
     from course_lib.errors import InputError
-    from course_lib.store.connections import hide_password
     from course_lib.store.databases import default_url, find_database
+    from course_lib.store.urls import hide_password
 
     found = find_database(lab.zfill(2)) if lab else default_url()
     if found is None:

@@ -72,6 +72,7 @@ def evaluate_search(
     from course_lib.evaluation.questions import read_questions
     from course_lib.evaluation.report import print_comparison, print_each, print_run
     from course_lib.evaluation.runs import evaluate
+    from course_lib.records import Query
 
     if save and save.resolve() == questions.resolve():
         raise InputError(
@@ -92,7 +93,8 @@ def evaluate_search(
         name += ", joint index" if balance or not reranked else ", joint index as one list"
     embedder = EmbeddingClient(cache=True)
     with indexed(corpora, embedder, ingest_options()) as conn:
-        search = searcher(conn, embedder, mode, reranked, own=own, balanced=balance)
+        query = Query(mode=mode, rerank=reranked, one_list=not balance)
+        search = searcher(conn, embedder, query, own=own)
         run = evaluate(search, asked, name=name, progress=True)
     console = Console(stderr=as_json)  # what else was asked for does not get among the JSON
     if each:

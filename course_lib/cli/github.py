@@ -20,6 +20,7 @@ from course_lib.cli.data import (
     say,
     scope_of,
 )
+from course_lib.settings import checkout, settings
 
 if TYPE_CHECKING:
     from course_lib.indexing.repository import RepositoryReport
@@ -106,7 +107,7 @@ def ingest_repo(
             scope,
             options,
             conn=conn,
-            embedder=EmbeddingClient(),
+            embedder=EmbeddingClient(precision=settings().embed_precision),
             download=DownloadOptions(
                 dest=dest, max_wait=max_wait, partial=partial, progress=True, say=say
             ),
@@ -166,7 +167,6 @@ def github_server(
 
     Example: course github-server --limit 3 --window 30
     """
-    from course_lib.settings import checkout
     from course_lib.teaching.github_server import GitHubServer, PrimaryLimit, sample_repository
 
     repositories = list(map(_folder, serve or [])) or [sample_repository(checkout() / "data")]

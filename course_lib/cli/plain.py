@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 from course_lib.errors import InputError
 from course_lib.settings import settings
@@ -19,18 +19,13 @@ from course_lib.settings import settings
 if TYPE_CHECKING:
     import psycopg
 
-    from course_lib.records import SearchResult
-    from course_lib.retriever.query import Mode
-    from course_lib.retriever.question import Rerank
+    from course_lib.records import Mode, SearchResult
     from course_lib.retriever.versions import Found
 
 
 BOLD, DIM = 1, 2
 MOST_NAMES = 20
 """Repositories that an error names, at most."""
-
-MAXSIM_K = 20
-"""Results that are compared word by word, as long as no two are versions of one passage."""
 
 LEGENDS = {
     "hybrid": "Ordered by score: 1/(60 + place) by meaning and by words, added up.",
@@ -50,7 +45,7 @@ def ask(
     kind: str | None = None,
     namespace: str | None = None,
     mode: Mode = "hybrid",
-    rerank: Rerank | None = None,
+    rerank: Literal["maxsim"] | None = None,
     as_json: bool = False,
 ) -> None:
     """Search the index and print what was found; the options are those of `course search`.
@@ -65,6 +60,7 @@ def ask(
     # OpenBLAS starts a thread for each processor, and each waits for work by spinning for 30 ms.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from course_lib.embedder import EmbeddingClient
+    from course_lib.records import Query
     from course_lib.retriever import retrieve
     from course_lib.retriever.versions import find_versions
     from course_lib.store import connect
@@ -80,20 +76,26 @@ def ask(
         embedder = EmbeddingClient(threads=settings().threads or (None if rerank else 1))
         tenant = settings().tenant
         check_model(conn, embedder.model_name, embedder.dimension, tenant=tenant, repo=repo)
-        wanted = top_k or settings().top_k
-        where: dict[str, Any] = {
-            **{"partitions": partition, "repo": repo, "branch": branch, "kind": kind},
-            **{"namespace": namespace, "tenant": tenant, "threshold": threshold, "mode": mode},
-        }
+        query = Query(
+            question,
+            top_k=top_k or settings().top_k,
+            threshold=threshold,
+            mode=mode,
+            partitions=partition,
+            kind=kind,
+            repo=repo,
+            branch=branch,
+            namespace=namespace,
+            tenant=tenant,
+            rerank=rerank,
+        )
 
         def look(count: int) -> list[SearchResult]:
             # More are read only where copies in other branches take the places of others.
-            read = max(count, MAXSIM_K) if count > wanted else MAXSIM_K
-            return retrieve(
-                conn, embedder, question, top_k=count, rerank=rerank, maxsim_k=read, **where
-            )
+            read = max(count, query.maxsim_k) if count > query.top_k else query.maxsim_k
+            return retrieve(conn, embedder, replace(query, top_k=count, maxsim_k=read))
 
-        found = find_versions(look, wanted)
+        found = find_versions(look, query.top_k)
         if not found and repo is not None:
             _check_repo(conn, repo)
     if as_json:

@@ -159,7 +159,7 @@ def _written(value: Any) -> str:
 
 def _shown(name: str, value: Any, is_secret: bool) -> str:
     if name == "DATABASE_URL" and value:
-        from course_lib.store.connections import hide_password
+        from course_lib.store.urls import hide_password
 
         return hide_password(value)
     return "***" if is_secret and value else _written(value)
@@ -189,6 +189,7 @@ _OTHER_NAMES = {_TOKEN: ("GH_TOKEN",)}
 _PLACES = {
     "COURSE_ROOT": "what holds labs/ and data/; unset: the checkout, else the current folder",
     "COURSE_STATE": "folder for what the course makes itself; unset: .course below COURSE_ROOT",
+    "COURSE_MODELS": "folder for models converted for OpenVINO; unset: models in COURSE_STATE",
 }
 """Read from the environment alone: they say where `.env` is."""
 

@@ -72,7 +72,7 @@ def sync(
     files = _lock_files(Path(source)) if ref is None else None
     scope = scope_of(project, branch=ref or "", partition=partition)
     options = ingest_options(chunk_size, chunk_overlap, batch_size)
-    embedder = EmbeddingClient()
+    embedder = EmbeddingClient(precision=settings().embed_precision)
     with connect() as conn:
         if ref is None:
             _ingest(conn, embedder, source, scope, options)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 
     from course_lib.embedder import EmbeddingClient
     from course_lib.indexing import IngestOptions
-    from course_lib.records import SearchResult
-    from course_lib.retriever.query import Mode
-    from course_lib.retriever.question import Rerank
+    from course_lib.records import Query, SearchResult
 
 PARTITIONS = {
     **{"docs": "documentation", "manifests": "code_manifests", "code": "code_pipelines"},
@@ -145,13 +143,7 @@ def indexed(
 
 
 def searcher(
-    conn: psycopg.Connection,
-    embedder: EmbeddingClient,
-    mode: Mode,
-    rerank: Rerank | None,
-    *,
-    own: bool = False,
-    balanced: bool = True,
+    conn: psycopg.Connection, embedder: EmbeddingClient, query: Query, *, own: bool = False
 ) -> Callable[[Question], list[SearchResult]]:
     """Return what asks the index a question, everywhere or in the question's own corpus alone.
 
@@ -159,24 +151,18 @@ def searcher(
     ----------
     conn
         From `indexed`.
-    embedder, mode, rerank, balanced
-        As in `retrieve`.
+    embedder
+        The model that filled the index.
+    query
+        How it is searched: everything but the question, how many results, and the threshold.
     own
         Search the question's own corpus alone.
     """
     from course_lib.retriever import retrieve
 
     def search(question: Question) -> list[SearchResult]:
-        return retrieve(
-            conn,
-            embedder,
-            question.question,
-            top_k=PIECES,
-            threshold=-1,
-            mode=mode,
-            rerank=rerank,
-            balanced=balanced,
-            repo=question.kind if own else None,
-        )
+        repo = question.kind if own else query.repo
+        asked = replace(query, question=question.question, top_k=PIECES, threshold=-1, repo=repo)
+        return retrieve(conn, embedder, asked)
 
     return search

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Annotated, Any
 
 import psycopg
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.security import APIKeyHeader, HTTPBearer
 
-from course_lib.records import Scope
-from course_lib.retriever.versions import Found, reordered, widen
+from course_lib.records import Query, Scope, SearchResult
+from course_lib.retriever.versions import Found, find_versions_async, reordered
 from course_lib.service.context import Context
 from course_lib.service.middleware import presented_key
 from course_lib.service.models import (
@@ -150,32 +150,27 @@ async def find(
     from course_lib.retriever import search_async
 
     begin = time.perf_counter()
+    query = Query(
+        asked.query,
+        threshold=asked.similarity_threshold,
+        mode=asked.mode,
+        partitions=asked.partitions,
+        kind=asked.kind,
+        repo=asked.repo,
+        branch=asked.branch,
+        namespace=asked.namespace,
+    )
     [vector] = await here.encoder.encode([asked.query])
     encoded = time.perf_counter()
 
     async def work(conn: psycopg.AsyncConnection[Any]) -> list[Found]:
         await here.check_model(conn, tenant, asked.repo)
-        steps = widen(asked.top_k if asked.rerank is None else max(asked.top_k, RERANKED))
-        count = next(steps)
-        while True:
-            results = await search_async(
-                conn,
-                vector,
-                top_k=count,
-                threshold=asked.similarity_threshold,
-                partitions=asked.partitions,
-                kind=asked.kind,
-                repo=asked.repo,
-                branch=asked.branch,
-                namespace=asked.namespace,
-                question=asked.query,
-                mode=asked.mode,
-            )
-            try:
-                count = steps.send(results)
-            except StopIteration as end:
-                found: list[Found] = end.value
-                return found
+
+        async def look(count: int) -> list[SearchResult]:
+            return await search_async(conn, vector, replace(query, top_k=count))
+
+        wanted = asked.top_k if asked.rerank is None else max(asked.top_k, RERANKED)
+        return await find_versions_async(look, wanted)
 
     found = await here.database.read(tenant, work)
     if asked.rerank:

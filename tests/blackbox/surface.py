@@ -4,6 +4,7 @@ The black-box tests import from here and from nowhere else in the project, so th
 is not named here can be moved, renamed or rewritten without touching them.
 """
 
+from course_lib.answers import ContextOptions as ContextOptions
 from course_lib.answers import answer as answer
 from course_lib.answers import boundary as boundary
 from course_lib.answers import build_prompt as build_prompt
@@ -34,6 +35,7 @@ from course_lib.records import Scope as Scope
 from course_lib.records import SearchResult as SearchResult
 from course_lib.records import Span as Span
 from course_lib.records import canonical as canonical
+from course_lib.retriever import Query as Query
 from course_lib.retriever import retrieve as retrieve
 from course_lib.retriever import search as search
 from course_lib.retriever import search_async as search_async

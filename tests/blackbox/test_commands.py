@@ -111,7 +111,7 @@ def test_settings_are_listed_with_value_origin_and_default(tmp_path: Path) -> No
         ("RAG_TENANT", "Not Kebab", "String should match pattern '^[a-z0-9]+(-[a-z0-9]+)*$'"),
         ("RAG_COLLECTION", "1 2", "String should match pattern '^[a-z][a-z0-9_-]*$'"),
         ("RAG_USE_DEFAULT_PARSERS", "maybe", "Input should be a valid boolean"),
-        ("RAG_EMBED_BACKEND", "tpu", "Input should be 'auto', 'torch', 'openvino', 'onnx'"),
+        ("RAG_EMBED_BACKEND", "tpu", "Input should be 'auto', 'torch', 'openvino', 'sbert'"),
     ],
 )
 def test_a_setting_that_cannot_be_used_is_named(name: str, value: str, message: str) -> None:

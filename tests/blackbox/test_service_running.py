@@ -85,7 +85,7 @@ def own() -> Iterator[Course]:
     folder = Path(tempfile.mkdtemp(prefix="course-blackbox-"))
     folder.chmod(0o755)
     # With one engine named, none is tried out against the others in the new folder.
-    course = Course({"COURSE_STATE": str(folder / "state"), "RAG_EMBED_BACKEND": "onnx"})
+    course = Course({"COURSE_STATE": str(folder / "state")})
     try:
         yield course
     finally:

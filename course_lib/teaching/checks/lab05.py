@@ -9,78 +9,94 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import psycopg
 
 from course_lib.teaching.checks.probe import Case, Probe, exercise
 from course_lib.teaching.checks.scratch import Scratch
-from course_lib.teaching.checks.values import written
 
 # The first check of a session also makes its database, and starts the server where none runs.
 TIME_LIMIT = 20
+SCHEMA = "course_lib.store.schema"
+WRITER = "course_lib.store.writer"
+COLUMNS = {
+    "document_name": "text NOT NULL",
+    "chunk_index": "integer NOT NULL",
+    "content": "text NOT NULL",
+    "embedding": "vector(3) NOT NULL",
+}
+KEY = ["document_name", "chunk_index"]
+LONG_AGO = "2020-01-01"
+UPDATED_AT = f"updated_at timestamptz NOT NULL DEFAULT '{LONG_AGO}'"
 CHUNKS = (
     "TABLE chunks (document_name text, chunk_index int, content text, embedding vector(3), "
-    "PRIMARY KEY (document_name, chunk_index))"
+    f"{UPDATED_AT}, PRIMARY KEY (document_name, chunk_index))"
 )
-INSERT = "INSERT INTO chunks (document_name, chunk_index, content, embedding) VALUES "
 ALL = "SELECT document_name, chunk_index, content, embedding::text FROM chunks ORDER BY 1, 2"
 ONE = ("a.md", 0, "one", "[1,2,3]")
 PLACES = "SELECT document_name, chunk_index, content FROM chunks ORDER BY 1, 2"
 PARTITIONS = ["documentation", "issues"]
-INTO_PIECES = (
-    "INSERT INTO pieces (partition, document_name, chunk_index, content, embedding) VALUES "
-)
 
 
 @exercise(
     "5.1",
-    function="chunks_table_sql",
+    function="create_table_sql",
     points=2,
+    library=SCHEMA,
     time_limit=TIME_LIMIT,
     hints=(
-        "Four columns and one table constraint: `PRIMARY KEY (…)` with the names of the columns "
-        "that tell one row from all others.",
-        "The document alone is not enough, since it has many chunks; the index alone is not "
-        "enough, since every document has a chunk 0.",
-        "pgvector's type takes its dimension in brackets, `vector(384)`. Put the argument there "
-        'with an f-string: `f"… embedding vector({dimension}) NOT NULL, …"`.',
+        "What stands between the brackets is a list of parts with commas between them: one part "
+        "for each column, its name and what the dict says of it, and at the end one part for the "
+        "key, `PRIMARY KEY (…)`.",
+        "`columns.items()` gives the pairs of name and definition, in the order of the dict. A "
+        'list of texts becomes one text by `", ".join(…)`.',
+        'Build a list with `f"{name} {definition}"` for each column, append '
+        "`f\"PRIMARY KEY ({', '.join(key)})\"`, and put the joined list into "
+        '`f"CREATE TABLE {table} (…)"`.',
     ),
 )
-def check_chunks_table(call: Probe) -> None:
+def check_create_table(call: Probe) -> None:
     """Insert what such a table has to take, and what it has to refuse."""
-    statement = call(3).returns(str)
+    statement = call("chunks", COLUMNS, KEY).returns(str)
+    insert = "INSERT INTO chunks (document_name, chunk_index, content, embedding) VALUES "
     with call.scratch() as db:
-        db.runs(statement, because="it is what chunks_table_sql(3) returned")
+        db.runs(statement, because="it is what create_table_sql returned")
         _has_table(call, db, statement, "chunks")
-        db.runs(INSERT + "('a.md', 0, 'one', '[1,2,3]')", because="it is a chunk like any other")
-        db.runs(
-            INSERT + "('a.md', 1, 'two', '[1,2,3]')", because="a document has more than one chunk"
-        )
-        db.runs(INSERT + "('b.md', 0, 'one', '[1,2,3]')", because="every document has a chunk 0")
-        db.rejects(INSERT + "('a.md', 0, 'other', '[3,2,1]')", because="a.md has a chunk 0 already")
-        db.rejects(INSERT + "('a.md', 2, 'x', '[1,2]')", because="two numbers are not three")
-        for values, name in (
-            ("(NULL, 3, 'x', '[1,2,3]')", "document_name"),
-            ("('a.md', NULL, 'x', '[1,2,3]')", "chunk_index"),
-            ("('a.md', 3, NULL, '[1,2,3]')", "content"),
-            ("('a.md', 3, 'x', NULL)", "embedding"),
-        ):
-            db.rejects(INSERT + values, because=f"{name} may not be NULL")
         for values, because in (
-            ("('c.md', 40000, repeat('x', 9000), '[1,2,3]')", "integers and texts may be long"),
-            ("(repeat('c', 300), 0, 'x', '[1,2,3]')", "a text may be long"),
+            ("('a.md', 0, 'one', '[1,2,3]')", "it is a chunk like any other"),
+            ("('a.md', 1, 'two', '[1,2,3]')", "a document has more than one chunk"),
+            ("('b.md', 0, 'one', '[1,2,3]')", "every document has a chunk 0"),
         ):
-            db.runs(INSERT + values, because=because)
-        db.rejects(
-            INSERT + "('a.md', 'first', 'x', '[1,2,3]')", because="chunk_index is an integer"
-        )
+            db.runs(insert + values, because=because)
+        for values, because in (
+            ("('a.md', 0, 'other', '[3,2,1]')", "a.md has a chunk 0 already"),
+            ("('a.md', 2, 'x', '[1,2]')", "two numbers are not three"),
+            ("('a.md', 'first', 'x', '[1,2,3]')", "chunk_index is an integer"),
+            ("('a.md', 3, NULL, '[1,2,3]')", "content may not be NULL"),
+        ):
+            db.rejects(insert + values, because=because)
         db.rows(PLACES + " LIMIT 1").give([("a.md", 0, "one")])
     with call.scratch() as db:
-        db.runs(call().returns(str), because="it is what chunks_table_sql() returned")
-        db.runs(
-            INSERT + "('a.md', 0, 'one', array_fill(0.5, ARRAY[384])::vector)",
-            because="without an argument a vector has 384 numbers",
-        )
+        _is_general(call, db)
+
+
+def _is_general(call: Probe, db: Scratch) -> None:
+    """Make another table: another name, other columns in their order, a key that is not first."""
+    columns = {
+        "note": "varchar(9)",
+        "page": "text NOT NULL",
+        "line": "integer NOT NULL DEFAULT 7",
+    }
+    statement = call("notes", columns, ["line", "page"]).returns(str)
+    db.runs(statement, because="it is what create_table_sql returned")
+    _has_table(call, db, statement, "notes")
+    for values, because in (
+        ("('Hi', 'a')", "the columns have the order of the dict, and their rules: line is 7"),
+        ("('Hi', 'b')", "line and page together are the key"),
+        ("(NULL, 'a', 8)", "nothing says that note may not be NULL"),
+    ):
+        db.runs(f"INSERT INTO notes VALUES {values}", because=because)
+    again = "INSERT INTO notes (page, line) VALUES ('a', 7)"
+    db.rejects(again, because="there is a row with this line and this page")
 
 
 def _has_table(call: Probe, db: Scratch, statement: str, name: str) -> None:
@@ -96,20 +112,22 @@ def _has_table(call: Probe, db: Scratch, statement: str, name: str) -> None:
     "5.2",
     function="upsert_sql",
     points=3,
+    library=WRITER,
     time_limit=TIME_LIMIT,
     hints=(
-        "Begin with a plain `INSERT INTO chunks (…) VALUES (%(document_name)s, …)`, and add "
-        "`ON CONFLICT (…) DO UPDATE SET …` with the primary key's columns in the brackets.",
-        "In the part after SET, `excluded` is the row that wanted to come in. Both the text and "
-        "the vector have to be taken from it.",
+        "Begin with a plain `INSERT INTO … (…) VALUES (%(document_name)s, …)`, and add "
+        "`ON CONFLICT (…) DO UPDATE SET …` with the key in the brackets. The columns that an "
+        "update sets are those of `columns` that are not in `key`.",
+        "In the part after SET, `excluded` is the row that wanted to come in. Several columns are "
+        "set at once by `SET (a, b, updated_at) = (excluded.a, excluded.b, now())`.",
         "A row that is equal already is kept out of the update by a `WHERE` at the very end. It "
-        "compares `(chunks.content, chunks.embedding)` with the same two columns of `excluded`; "
-        "`IS DISTINCT FROM` compares whole rows.",
+        "compares `(chunks.a, chunks.b)` with `(excluded.a, excluded.b)`; `IS DISTINCT FROM` "
+        "compares whole rows, and NULL with NULL.",
     ),
 )
 def check_upsert(call: Probe) -> None:
     """Write a new row, the same again, and each change of text or vector alone."""
-    statement = call().returns(str)
+    statement = call("chunks", list(COLUMNS), KEY).returns(str)
     more = ("a.md", 1, "two", "[4,5,6]"), ("b.md", 0, "one", "[1,2,3]")
     with call.scratch() as db:
         db.execute(f"CREATE {CHUNKS}")
@@ -129,6 +147,40 @@ def check_upsert(call: Probe) -> None:
             ("%", "[1,2,3]", "the text changed: a text is no pattern"),
         ):
             _upsert(db, statement, [ONE, more[0]], ("a.md", 0, text, vector), 1, because)
+    with call.scratch() as db:
+        _upserts_any(call, db)
+
+
+NOTES = (
+    "TABLE notes (line int, note text, page text, author text, own text DEFAULT 'mine', "
+    f"{UPDATED_AT}, PRIMARY KEY (page, line))"
+)
+
+
+def _upserts_any(call: Probe, db: Scratch) -> None:
+    """Upsert into another table, whose values may be NULL; a column that is not named stays."""
+    statement = call("notes", ["line", "note", "page", "author"], ["page", "line"]).returns(str)
+    db.execute(f"CREATE {NOTES}")
+    made = f"CREATE TEMP {NOTES}"
+    arguments = 'upsert_sql("notes", ["line", "note", "page", "author"], ["page", "line"])'
+    before: dict[str, object] | None = None
+    for note, author, touched, because in (
+        (None, "Ann", 1, "the row is new"),
+        (None, "Ann", 0, "nothing changed: NULL is what was there already"),
+        ("Hi", "Ann", 1, "the note was NULL, and is a text now"),
+        ("Hi", None, 1, "the author was a text, and is NULL now"),
+    ):
+        row: dict[str, object] = {"page": "a", "line": 7, "note": note, "author": author}
+        steps = [f"db.execute({arguments}, {each})" for each in (before, row) if each is not None]
+        steps[-1] = f"print({steps[-1]}.rowcount)"
+        lines = [f'db.execute("{made}")', *steps]
+        called = "\n    ".join(["with lab.connect(autocommit=True) as db:", *lines])
+        _touches(db, called, statement, row, touched, because)
+        before = row
+    last = [("Hi", None, "mine")]
+    db.rows("SELECT note, author, own FROM notes").give(
+        last, because="an update sets the columns that it was given and leaves others alone"
+    )
 
 
 Row = tuple[str, int, str, str]
@@ -139,15 +191,30 @@ def _upsert(
     db: Scratch, statement: str, there: list[Row], row: Row, touched: int, because: str
 ) -> None:
     """Run the learner's statement for one row and expect it to touch so many, and no other."""
-    document_name, chunk_index, content, embedding = row
-    values = {
-        "document_name": document_name,
-        "chunk_index": chunk_index,
-        "content": content,
-        "embedding": np.array(embedding.strip("[]").split(","), dtype=np.float32),
-    }
+    values = _named(row)
     _fill(db, there)
-    called = _pasted(there, f"print(db.execute(upsert_sql(), {_short(values)}).rowcount)")
+    arguments = f'upsert_sql("chunks", {list(COLUMNS)}, {KEY})'
+    called = _pasted(there, f"print(db.execute({arguments}, {values}).rowcount)")
+    _touches(db, called, statement, values, touched, because)
+    others = [other for other in there if other[:2] != row[:2]]
+    because = "the new version takes the place of the old one, and of no other row"
+    _holds(db, called, sorted([row, *others]), because)
+    is_there = any(other[:2] == row[:2] for other in there)
+    asked = f"SELECT updated_at > '{LONG_AGO}' FROM chunks WHERE (document_name, chunk_index) = "
+    db.runs(f"{asked}('{row[0]}', {row[1]})", called=called).give(
+        [(bool(is_there and touched),)],
+        because="an update sets updated_at to now(), and a row that is left alone keeps it",
+    )
+
+
+def _named(row: Row) -> dict[str, object]:
+    return dict(zip(COLUMNS, row, strict=True))
+
+
+def _touches(
+    db: Scratch, called: str, statement: str, values: dict[str, object], touched: int, because: str
+) -> None:
+    """Run the learner's statement and expect it to touch so many rows."""
     try:
         rowcount = db.connection.execute(statement.encode(), values).rowcount
     except psycopg.Error as error:
@@ -156,9 +223,6 @@ def _upsert(
         db.probe.fail(called, got=str(error).split("\n")[0], expected=str(touched), because=because)
     if rowcount != touched:
         db.probe.fail(called, got=str(rowcount), expected=str(touched), because=because)
-    others = [other for other in there if other[:2] != row[:2]]
-    because = "the new version takes the place of the old one, and of no other row"
-    _holds(db, called, sorted([row, *others]), because)
 
 
 def _fill(db: Scratch, there: list[Row]) -> None:
@@ -169,10 +233,6 @@ def _fill(db: Scratch, there: list[Row]) -> None:
 
 def _inserted(there: list[Row]) -> str:
     return f"INSERT INTO chunks VALUES {', '.join(map(str, there))}"
-
-
-def _short(value: object) -> str:
-    return written(value).replace(".0,", ",").replace(".0]", "]")
 
 
 def _pasted(there: list[Row], *lines: str, more: Sequence[str] = ()) -> str:
@@ -192,14 +252,17 @@ def _holds(db: Scratch, called: str, rows: list[Row], because: str) -> None:
     "5.3",
     function="replace_document",
     points=3,
+    library=WRITER,
     time_limit=TIME_LIMIT,
     hints=(
         "Open `with conn.transaction():` and do everything inside. It commits at the end of the "
         "block, and takes everything back where an exception leaves it.",
-        "Inside: `conn.execute(upsert_sql(), {…})` for each piece with its index from `enumerate`, "
-        "and the sum of the `rowcount`s is the first number.",
-        "Then one DELETE for the rows of this document whose `chunk_index` is `>= len(contents)`; "
-        "its `rowcount` is the second number. Pass values as parameters, `%s`.",
+        "Inside, write the rows: `conn.execute(upsert_sql(table, columns, key), row)` for each, or "
+        "one `cursor.executemany(…)` for all. The columns are `list(rows[0])`, the key is "
+        '`[*document, "chunk_index"]`, and the `rowcount` is the first number.',
+        'And one DELETE: its condition is `f"{name} = %({name})s"` for each name in `document`, '
+        "joined by AND, and `chunk_index <> ALL(%(kept)s)`, where `kept` is a list. Its `rowcount` "
+        "is the second number.",
     ),
 )
 def check_replace_document(call: Probe) -> None:
@@ -207,59 +270,82 @@ def check_replace_document(call: Probe) -> None:
     zero, one, two = (("a.md", i, text, "[1,2,3]") for i, text in enumerate(("zero", "one", "two")))
     with call.scratch() as db:
         db.execute(f"CREATE {CHUNKS}")
-        _replaces(call, db, [], ["zero", "one"], (2, 0), [zero, one],
-                  "both rows are new, and piece i of the contents is chunk_index i")  # fmt: skip
+        _replaces(call, db, [], [zero, one], (2, 0), [zero, one], "both rows are new")
         others = [("b.md", 0, "zero", "[1,2,3]"), ("b.md", 5, "five", "[1,2,3]")]
-        _replaces(call, db, others, ["zero"], (1, 0), [zero, *others],
+        _replaces(call, db, others, [zero], (1, 0), [zero, *others],
                   "one new row, nothing to delete: other documents keep their rows")  # fmt: skip
-        _replaces(call, db, [zero, one], ["zero", "one"], (0, 0), [zero, one],
+        _replaces(call, db, [zero, one], [zero, one], (0, 0), [zero, one],
                   "the same document once more changes nothing")  # fmt: skip
-        _places_vectors(call, db)
         _fails_whole(call, db, [zero, one, two])
-        _replaces(call, db, [zero, ("a.md", 1, "1", "[1,2,3]"), two], ["zero", "one"], (1, 1),
-                  [zero, one], "chunk 1 has another text, and chunk 2 is stale")  # fmt: skip
+        changed = ("a.md", 1, "1", "[1,2,3]")
+        _replaces(call, db, [zero, changed, two], [zero, one], (1, 1), [zero, one],
+                  "chunk 1 has another text, and chunk 2 is stale")  # fmt: skip
+        _replaces(call, db, [zero, one, two], [zero, two], (0, 1), [zero, two],
+                  "chunk 1 is stale: of this document, 0 and 2 are given")  # fmt: skip
         _fails_at_the_end(call, db, [zero, one])
         _obeys_its_caller(call, db, [zero, one])
         _replaces(call, db, [zero, one], [], (0, 2), [], "an empty document has no chunks")
-        quoted = "it's 100 %"
-        _replaces(call, db, [], [quoted], (1, 0), [(quoted, 0, quoted, "[1,2,3]")],
+        quoted = ("it's 100 %", 0, "it's 100 %", "[1,2,3]")
+        _replaces(call, db, [], [quoted], (1, 0), [quoted],
                   "quotes and % are characters like any other: values are parameters",
-                  name=quoted)  # fmt: skip
+                  name=quoted[0])  # fmt: skip
         others = [("A_C.md", 0, "zero", "[1,2,3]"), ("abc.md", 0, "zero", "[1,2,3]")]
         _replaces(call, db, others, [], (0, 0), others,
                   "'abc.md' and 'A_C.md' are other documents: a name is no pattern, and case "
                   "counts", name="a_c.md")  # fmt: skip
+    with call.scratch() as db:
+        _replaces_of_a_shelf(call, db)
 
 
-def _called(call: Probe, db: Scratch, name: str, contents: list[str], vectors: Any) -> Case:
+PAGES = (
+    "TABLE pages (chunk_index int, page int, note text, shelf text, "
+    f"{UPDATED_AT}, PRIMARY KEY (shelf, page, chunk_index))"
+)
+
+
+def _replaces_of_a_shelf(call: Probe, db: Scratch) -> None:
+    """Replace a document of another table, which two columns name together."""
+    db.execute(f"CREATE {PAGES}")
+    there = (
+        "INSERT INTO pages VALUES "
+        "(0, 1, 'x', 'a'), (1, 1, 'x', 'a'), (1, 1, 'x', 'b'), (1, 2, 'x', 'a')"
+    )
+    db.execute(there)
+    rows = [{"chunk_index": 0, "page": 1, "note": "y", "shelf": "a"}]
+    case = call(db.connection, "pages", {"shelf": "a", "page": 1}, rows)
+    case.label = (
+        "with lab.connect(autocommit=True) as db:\n"
+        f'    db.execute("CREATE TEMP {PAGES}; {there}")\n'
+        f"    print(replace_document(db, 'pages', {{'shelf': 'a', 'page': 1}}, {rows}))"
+    )
+    case.gives((1, 1), because="shelf and page together say which document it is")
+    db.runs(
+        "SELECT chunk_index, page, note, shelf FROM pages ORDER BY 4, 2, 1", called=case.label
+    ).give(
+        [(0, 1, "y", "a"), (1, 2, "x", "a"), (1, 1, "x", "b")],
+        because="page 1 of shelf b and page 2 of shelf a are other documents",
+    )
+
+
+def _called(call: Probe, db: Scratch, name: str, rows: list[Row]) -> Case:
     """Return the call, with `db` for its connection, as `_pasted` calls it."""
-    case = call(db.connection, name, contents, vectors)
-    case.label = f"replace_document(db, {name!r}, {contents}, {_short(vectors)})"
+    document, given = {"document_name": name}, [_named(row) for row in rows]
+    case = call(db.connection, "chunks", document, given)
+    case.label = f"replace_document(db, 'chunks', {document}, {given})"
     return case
 
 
-def _alike(contents: list[str]) -> Any:
-    return np.array([[1, 2, 3]] * len(contents), dtype=np.float32)
-
-
 def _replaces(
-    call: Probe, db: Scratch, there: list[Row], contents: list[str], expected: tuple[int, int],
-    left: list[Row], because: str, *, name: str = "a.md", vectors: Any = None,
+    call: Probe, db: Scratch, there: list[Row], rows: list[Row], expected: tuple[int, int],
+    left: list[Row], because: str, *, name: str = "a.md",
 ) -> None:  # fmt: skip
     """Expect these counts, and these rows, of a call that met those `there`."""
     _fill(db, there)
-    case = _called(call, db, name, contents, _alike(contents) if vectors is None else vectors)
+    case = _called(call, db, name, rows)
     case.label = _pasted(there, f"print({case.label})")
     case.gives(expected, because=because)
     _has_ended(case, db)
     _holds(db, case.label, left, because)
-
-
-def _places_vectors(call: Probe, db: Scratch) -> None:
-    vectors = np.eye(3, dtype=np.float32)[:2]
-    left = [("a.md", 0, "zero", "[1,0,0]"), ("a.md", 1, "one", "[0,1,0]")]
-    because = "piece i of the contents has vectors[i]"
-    _replaces(call, db, [], ["zero", "one"], (2, 0), left, because, vectors=vectors)
 
 
 def _has_ended(case: Case, db: Scratch) -> None:
@@ -274,11 +360,11 @@ def _has_ended(case: Case, db: Scratch) -> None:
 
 
 def _fails(
-    call: Probe, db: Scratch, there: list[Row], contents: list[str], vectors: Any, because: str,
+    call: Probe, db: Scratch, there: list[Row], rows: list[Row], because: str,
     more: Sequence[str] = (),
 ) -> None:  # fmt: skip
     """Expect an exception, and of what was done before it nothing to be left."""
-    case = _called(call, db, "a.md", contents, vectors)
+    case = _called(call, db, "a.md", rows)
     tried = f"try: print({case.label})", "except Exception as e: print(e)"
     case.label = _pasted(there, *tried, more=more)
     case.raises(Exception, because=f"{because}, and whoever called it has to hear of the failure")
@@ -289,9 +375,8 @@ def _fails(
 def _fails_whole(call: Probe, db: Scratch, there: list[Row]) -> None:
     """Fail at the second piece: of the first nothing must be left, and nothing deleted."""
     _fill(db, there)
-    vectors = [np.array(row, dtype=np.float32) for row in ([3, 2, 1], [3, 2])]
-    because = "the second vector was refused, as it has two numbers"
-    _fails(call, db, there, ["new", "bad"], vectors, because)
+    rows = [("a.md", 0, "new", "[3,2,1]"), ("a.md", 1, "bad", "[3,2]")]
+    _fails(call, db, there, rows, "the second vector was refused, as it has two numbers")
 
 
 def _fails_at_the_end(call: Probe, db: Scratch, there: list[Row]) -> None:
@@ -302,7 +387,7 @@ def _fails_at_the_end(call: Probe, db: Scratch, there: list[Row]) -> None:
     db.execute(f"CREATE {marks}; {mark}")
     more = f"CREATE TEMP {marks}", mark
     because = "another table refers to chunk 1, so PostgreSQL refuses the DELETE"
-    _fails(call, db, there, ["x"], _alike(["x"]), because, more)
+    _fails(call, db, there, [("a.md", 0, "x", "[1,2,3]")], because, more)
     db.execute("DROP TABLE marks")
 
 
@@ -311,7 +396,7 @@ def _obeys_its_caller(call: Probe, db: Scratch, there: list[Row]) -> None:
     _fill(db, there)
     try:
         with db.connection.transaction(force_rollback=True):
-            case = _called(call, db, "a.md", ["x"], _alike(["x"]))
+            case = _called(call, db, "a.md", [("a.md", 0, "x", "[1,2,3]")])
             inside = f"with db.transaction(force_rollback=True): print({case.label})"
             case.label = _pasted(there, inside)
             case.gives((1, 1), because="inside its caller's transaction it works all the same")
@@ -329,26 +414,29 @@ def _obeys_its_caller(call: Probe, db: Scratch, there: list[Row]) -> None:
     "5.4",
     function="partitioned_table_sql",
     points=2,
+    library=SCHEMA,
     time_limit=TIME_LIMIT,
     hints=(
-        "Several statements in one string, with a semicolon after each: first the table itself, "
-        "with `PARTITION BY LIST (…)` after its closing bracket, then one for each name.",
-        "A primary key of a partitioned table must hold the column it is partitioned by: there is "
-        "an index in each partition and none across them.",
+        "Several statements in one string, with a semicolon between them: first the table itself, "
+        "with `PARTITION BY LIST (partition)` after its closing bracket, then one for each name.",
+        "You have written the first one already: it is what `create_table_sql(table, columns, key)`"
+        " returns, with the clause after it.",
         "`CREATE TABLE pieces_issues PARTITION OF pieces FOR VALUES IN ('issues');` in a loop "
         "over the names, and at the end one more, `pieces_default`, with `DEFAULT` in the place "
-        "of `FOR VALUES IN (…)`.",
+        "of `FOR VALUES IN (…)`. `table` and the name come in by an f-string.",
     ),
 )
 def check_partitioned_table(call: Probe) -> None:
     """Look for each row in its partition, and for a plan that reads one partition only."""
-    statements = call(PARTITIONS, 3).returns(str)
+    columns, key = {"partition": "text NOT NULL", **COLUMNS}, ["partition", *KEY]
+    statements = call("pieces", columns, key, PARTITIONS).returns(str)
     with call.scratch() as db:
         db.runs(statements, because="it is what partitioned_table_sql(…) returned")
         _has_table(call, db, statements, "pieces")
+        into = "INSERT INTO pieces VALUES "
         for name in (*PARTITIONS, "something else"):
             piece = f"('{name}', 'a.md', 0, 'text', '[1,2,3]')"
-            db.runs(INTO_PIECES + piece, because=f"it is a piece of partition {name!r}")
+            db.runs(into + piece, because=f"it is a piece of partition {name!r}")
         db.rows("SELECT partition, tableoid::regclass::text FROM pieces ORDER BY 2").give(
             [
                 ("something else", "pieces_default"),
@@ -361,37 +449,24 @@ def check_partitioned_table(call: Probe) -> None:
             ("('issues', 'a.md', 1, 'text', '[1,2,3]')", "a document has more than one chunk"),
             ("('issues', 'b.md', 0, 'text', '[1,2,3]')", "every document has a chunk 0"),
         ):
-            db.runs(INTO_PIECES + piece, because=because)
+            db.runs(into + piece, because=because)
         for name in ("issues", "something else"):
             again = f"('{name}', 'a.md', 0, 'other', '[3,2,1]')"
-            db.rejects(INTO_PIECES + again, because=f"{name!r} has a chunk 0 of a.md already")
-        for values, name in (
-            ("(NULL, 'c.md', 0, 'x', '[1,2,3]')", "partition"),
-            ("('issues', NULL, 0, 'x', '[1,2,3]')", "document_name"),
-            ("('issues', 'c.md', NULL, 'x', '[1,2,3]')", "chunk_index"),
-            ("('issues', 'c.md', 0, NULL, '[1,2,3]')", "content"),
-            ("('issues', 'c.md', 0, 'x', NULL)", "embedding"),
-        ):
-            db.rejects(INTO_PIECES + values, because=f"{name} may not be NULL")
-        db.rejects(
-            INTO_PIECES + "('issues', 'c.md', 0, 'x', '[1,2]')",
-            because="two numbers are not three",
-        )
+            db.rejects(into + again, because=f"{name!r} has a chunk 0 of a.md already")
+        nothing = "('issues', 'c.md', 0, NULL, '[1,2,3]')"
+        db.rejects(into + nothing, because="content may not be NULL")
         where = "SELECT content FROM pieces WHERE partition = 'issues'"
         _reads(call, db, where, ["pieces_issues"])
     with call.scratch() as db:
-        db.runs(call(["one", "two", "three"]).returns(str))
+        columns = {"note": "text", "partition": "text NOT NULL"}
+        db.runs(call("notes", columns, ["partition"], ["one", "two"]).returns(str))
         children = db.rows(
             "SELECT inhrelid::regclass::text FROM pg_inherits "
-            "WHERE inhparent = 'pieces'::regclass ORDER BY 1"
+            "WHERE inhparent = 'notes'::regclass ORDER BY 1"
         )
         children.give(
-            [("pieces_default",), ("pieces_one",), ("pieces_three",), ("pieces_two",)],
+            [("notes_default",), ("notes_one",), ("notes_two",)],
             because="the names are the caller's",
-        )
-        db.runs(
-            INTO_PIECES + "('one', 'a.md', 0, 'text', array_fill(0.5, ARRAY[384])::vector)",
-            because="without an argument a vector has 384 numbers",
         )
 
 

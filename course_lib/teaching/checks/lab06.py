@@ -1,4 +1,4 @@
-"""Lab 06, the search query: nearest rows, filters as parameters, recall, and always enough rows.
+"""Lab 06, the search query: nearest rows, filters, always enough rows, and fused rankings.
 
 What the learner's SQL and functions find in an empty schema is judged, against NumPy's brute force.
 """
@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import psycopg
 from psycopg import sql
-from psycopg.rows import namedtuple_row
 
+from course_lib.retriever.statements import LOOK_AT_ALL, WALK
 from course_lib.teaching.checks.probe import Case, Probe, exercise
-from course_lib.teaching.checks.scratch import Scratch
+from course_lib.teaching.checks.scratch import Rows, Scratch
 from course_lib.teaching.checks.searched import (
     EAST,
     INDEX,
@@ -39,31 +39,28 @@ TIME_LIMIT = 20
     points=2,
     time_limit=TIME_LIMIT,
     hints=(
-        "Four columns, one table, ORDER BY, LIMIT. The last column is computed: "
+        "`SELECT {columns}, …`, one table, WHERE, ORDER BY, LIMIT. The last column is computed: "
         "`1 - (embedding <=> %(query)s) AS similarity_score`.",
-        "Sort by `embedding <=> %(query)s`, ascending. Sorted by the similarity, descending, no "
-        "index can deliver the rows, and one whose similarity is not a number comes first.",
-        "For ties, ORDER BY takes more columns: `…, document_name, chunk_index`. LIMIT takes a "
-        "placeholder like any other value.",
+        "`WHERE {condition}`, then `ORDER BY {distance}, document_name, chunk_index`, ascending: "
+        "ORDER BY takes several columns, and the later ones settle ties. Sorted by the similarity, "
+        "descending, no index can deliver the rows. LIMIT takes a placeholder like any value.",
+        'Fill the gaps: `sql.SQL("""SELECT …""").format(columns=COLUMNS, condition=condition, '
+        "distance=distance)`.",
     ),
 )
 def check_nearest(call: Probe) -> None:
-    """Ask small tables, one a rule; then look whether the index is of use."""
-    statement = call().returns(str)
+    """Ask small tables, one a rule; then look whether the index is of use, and fill the gaps."""
+    statement = _text(call())
     for rows, query, top_k, expected, because in NEAREST:
         with call.scratch() as db:
             fill(db, rows)
+            held = "; ".join(f"{name!r}, {index}, {vector}" for name, index, vector in rows)
             values = {"query": query, "top_k": top_k}
             called = f"conn.execute(nearest_sql(), {written(values)})"
-            held = "; ".join(f"{name!r}, {index}, {vector}" for name, index, vector in rows)
             table = f"{because}\nthe table holds {held}"
-            db.runs(statement, values, called=called).give(
+            _nearest(call, db, statement, values, called).give(
                 [(*row[:2], "text", row[2]) for row in expected], because=table
             )
-            found = db.connection.execute(statement.encode(), values).description or ()
-            names, wanted = [column.name for column in found], list(COLUMNS)
-            if names != wanted:
-                call.fail(called, got=f"the columns {names}", expected=f"the columns {wanted}")
     with call.scratch() as db:
         fill(db, [(f"{i}.md", i, row) for i, row in enumerate(directions(500))])
         db.execute(INDEX)
@@ -73,15 +70,65 @@ def check_nearest(call: Probe) -> None:
         plan = db.runs("EXPLAIN " + statement, values).rows
         if "using graph" not in "\n".join(line for (line,) in plan):
             call.fail(
-                f'conn.execute("EXPLAIN " + nearest_sql(), {written(values)})',
+                f"conn.execute(sql.SQL('EXPLAIN ') + nearest_sql(), {written(values)})",
                 got="a plan that reads the whole table: " + plan[-1][0].strip(),
                 expected="a plan that uses the HNSW index",
                 because="the index gives rows in the order of embedding <=> %(query)s, and ORDER "
                 "BY does not begin with this expression as it is",
             )
+    _gaps(call)
 
 
-COLUMNS = ("document_name", "chunk_index", "content", "similarity_score")
+def _text(case: Case) -> str:
+    """Return the statement that a learner's `nearest_sql` made."""
+    return str(case.returns(sql.Composed).as_string(None))
+
+
+def _nearest(call: Probe, db: Scratch, statement: str, values: Any, called: str) -> Rows:
+    """Run a statement; return name, place, text and similarity of its rows."""
+    rows = db.runs(statement, values, called=called).rows
+    columns = db.connection.execute(statement.encode(), values).description or ()
+    names = [column.name for column in columns]
+    if names != list(NAMES):
+        call.fail(called, got=f"the columns {names}", expected=f"the columns {list(NAMES)}")
+    shown = [names.index(name) for name in SHOWN]
+    return Rows(call, called, [tuple(row[at] for at in shown) for row in rows])
+
+
+def _gaps(call: Probe) -> None:
+    """Fill both gaps with something else."""
+    rows = [("a.md", 2, [1, 0, 0, 0]), ("b.md", 1, [3, 4, 0, 0]), ("c.md", 0, [4, 3, 0, 0])]
+    values = {"query": EAST, "top_k": 5}
+    near, middle, far = ("a.md", 2, "text", 1.0), ("c.md", 0, "text", 0.8), ("b.md", 1, "text", 0.6)
+    for gaps, expected, because in (
+        ({"condition": sql.SQL("chunk_index > 0")}, [near, far], "only these pass the condition"),
+        (
+            {"distance": sql.SQL("chunk_index")},
+            [middle, far, near],
+            "ORDER BY begins with `distance`, whatever it is; the similarity stays the cosine",
+        ),
+        (
+            {"condition": sql.SQL("chunk_index = 1 OR chunk_index = 2"), "distance": LOOK_AT_ALL},
+            [near, far],
+            "both gaps at once",
+        ),
+    ):
+        with call.scratch() as db:
+            fill(db, rows)
+            case = call(**gaps)
+            called = f"conn.execute({case.label}, {written(values)})"
+            held = "; ".join(f"{name!r}, {index}, {vector}" for name, index, vector in rows)
+            table = f"{because}\nthe table holds {held}"
+            _nearest(call, db, _text(case), values, called).give(expected, because=table)
+
+
+NAMES = (
+    "chunk_id", "document_name", "chunk_index", "content", "partition", "repo_slug", "branch",
+    "kind", "name", "namespace", "citation_url", "metadata", "similarity_score",
+)  # fmt: skip
+"""The columns of a result."""
+
+SHOWN = ("document_name", "chunk_index", "content", "similarity_score")
 LONG_ONE = ("long.md", 0, [12, 5, 0, 0])
 SAME = ("same.md", 0, [5, 0, 0, 0])
 CLOSE = ("close.md", 0, [0.6, 0.8, 0, 0])
@@ -257,55 +304,18 @@ def _composed(case: Case) -> tuple[sql.Composable, Any]:
 
 @exercise(
     "6.3",
-    function="recall_at_k",
-    points=2,
-    time_limit=2,
-    hints=(
-        "Cut both lists first: `[:k]`. From then on only membership counts.",
-        "`set(…)` and `&`, or `intersection`, give what both have in common.",
-        "Divide by the number of rows that the exact scan has among its first k, not by k and not "
-        "by what was found. Where that is zero, return 1.0.",
-    ),
-)
-def check_recall(call: Probe) -> None:
-    """Take one case for each way of counting it wrongly."""
-    call(["a", "b"], ["a", "b"], 2).gives(1.0, because="all were found")
-    call(["b", "a"], ["a", "b"], 2).gives(1.0, because="the order does not matter")
-    call(["x", "y"], ["a", "b"], 2).gives(0.0, because="none was found")
-    call(["a", "c", "x", "b"], ["a", "b", "c", "d"], 3).gives(
-        2 / 3, because="'b' was found, but only in the fourth place"
-    )
-    call(["a", "d", "x"], ["a", "b", "c", "d"], 3).gives(
-        1 / 3, because="'d' is not among the first three of the exact scan"
-    )
-    call(["a"], ["a", "b", "c", "d"], 4).gives(
-        0.25, because="one of four was found, even if it is the only row"
-    )
-    call(["a"], ["b", "a"], 5).gives(0.5, because="there were two to be found, not five")
-    call(["a", "a"], ["a", "b"], 2).gives(0.5, because="a row that comes twice is one row")
-    call([], ["a"], 3).gives(0.0, because="nothing was found")
-    call([], [], 3).gives(1.0, because="there was nothing to be found")
-    call([("a.md", 0), ("a.md", 2)], [("a.md", 0), ("a.md", 1)], 2).gives(
-        0.5, because="a row may be a tuple"
-    )
-
-
-@exercise(
-    "6.4",
     function="search_filtered",
     points=4,
-    waits_for=("6.2",),
+    waits_for=("6.1", "6.2"),
     time_limit=TIME_LIMIT,
     hints=(
-        "Take the statement of 6.1, put `WHERE {condition}` into it and `{order}` in the place of "
-        "the distance after ORDER BY. `condition, values = conditions(filters)`; `query`, "
-        "`top_k` and `few` have to be added to the values.",
-        "Inside `with conn.transaction():` run COUNT. More than `few`: `SET LOCAL "
-        "hnsw.iterative_scan = strict_order`, then your statement in the order WALK. Otherwise in "
-        "the order LOOK_AT_ALL.",
-        "Two things are left: after a walk that gave fewer than `top_k` rows, run it in the order "
-        "LOOK_AT_ALL as well; and compare `row.similarity_score >= threshold` in Python, on what "
-        "was found.",
+        "`condition, values = conditions(filters)`; `query` and `top_k` have to be added to the "
+        "values. The statement of a way is `nearest_sql(condition, way)`.",
+        "Inside `with conn.transaction(), conn.cursor(row_factory=namedtuple_row) as cursor:` run "
+        "ITERATIVE. Then, for each way, and only where fewer than `top_k` rows are there: "
+        "`rows = cursor.execute(statement, values, prepare=False).fetchall()`.",
+        "One thing is left: compare `row.similarity_score >= threshold` in Python, on what was "
+        "found.",
     ),
 )
 def check_search_filtered(call: Probe) -> None:
@@ -318,31 +328,23 @@ def check_search_filtered(call: Probe) -> None:
         db.execute(PREFER_INDEX)
         notices: list[str] = []
         db.connection.add_notice_handler(lambda n: notices.append(n.message_primary or ""))
-        db.connection.row_factory = namedtuple_row
         _few_rows(call, db, rows)
         _thresholds(call, db, rows)
         _many_rows(call, db, rows, notices)
         _short_walks(call, db, rows)
+        _ways(call, db, rows)
+        _is_planned_for_its_values(call, db, rows)
         _leaves_nothing_behind(call, db, rows)
 
 
 def _few_rows(call: Probe, db: Scratch, rows: list[Any]) -> None:
     rare = {"kind": "rare"}
-    walks, _, _ = scans(db)
-    case = _finds(call, db, rows, rare, "three rows of 2,200 pass, and all are wanted", top_k=3)
+    _finds(call, db, rows, rare, "three rows of 2,200 pass, and all are wanted", top_k=3)
     _finds(call, db, rows, rare, "the nearest two of three", top_k=2)
-    _did_not_walk(case, db, walks, "three rows pass, fewer than few=100")
-    case = _finds(call, db, rows, rare, "three rows pass", top_k=2, few=3)
-    _did_not_walk(case, db, walks, "three rows pass, which is up to few=3")
-    case = _finds(call, db, rows, rare, "three rows pass", top_k=2, few=2)
-    _walked(case, db, walks, "three rows pass, more than few=2")
-    _finds(call, db, rows, rare, "three rows pass; few says how to look for them, not how many",
-           top_k=3, few=2)  # fmt: skip
     _finds(call, db, rows, rare, "only three rows pass", top_k=50)
     _finds(call, db, rows, {"kind": "none such"}, "no row passes", top_k=5)
     equal = "all three are equally near: equals come by chunk index"
     _finds(call, db, rows, {"kind": "tied"}, equal, top_k=2)
-    _finds(call, db, rows, {"kind": "tied"}, equal, top_k=2, few=2)
 
 
 def _thresholds(call: Probe, db: Scratch, rows: list[Any]) -> None:
@@ -353,11 +355,12 @@ def _thresholds(call: Probe, db: Scratch, rows: list[Any]) -> None:
     _finds(call, db, rows, two, "without a threshold it is 0.0", top_k=50, threshold=None)
     edge = "one row is 0.5 similar, which is at least 0.5; the other is 0.4996, which is not"
     _finds(call, db, rows, {"kind": "edge"}, edge, threshold=0.5)
-    _, before, _ = scans(db)
-    case = _called(call, db, rows, {}, 5, 0.999, 100)
-    found = _rows(case)
-    case.holds(all(row[3] >= 0.999 for row in found), "rows that are at least 0.999 similar")
-    if scans(db)[1] > before + 1:  # the one that counted
+    walks, before, _ = scans(db)
+    case = _called(call, db, rows, {}, 5, 0.999)
+    _walked(case, db, walks, "2,200 rows qualify, and WALK is the first way")
+    similar = all(row.similarity_score >= 0.999 for row in _rows(case))
+    case.holds(similar, "rows that are at least 0.999 similar")
+    if scans(db)[1] > before:
         call.fail(
             case.label,
             got="a walk, and a look at all rows after it",
@@ -368,24 +371,22 @@ def _thresholds(call: Probe, db: Scratch, rows: list[Any]) -> None:
 
 
 def _many_rows(call: Probe, db: Scratch, rows: list[Any], notices: list[str]) -> None:
-    walks, _, read = scans(db)
+    _, looks, _ = scans(db)
     modes = watch(db.connection)
-    case = _called(call, db, rows, {}, 5, -1.0, 100)
+    case = _called(call, db, rows, {}, 5, -1.0)
     modes = list(modes)
-    found = _rows(case)
-    scores = [row[3] for row in found]
+    scores = [row.similarity_score for row in _rows(case)]
     case.holds(
-        len(found) == 5 and scores == sorted(scores, reverse=True) and scores[0] > 0.9,
+        len(scores) == 5 and scores == sorted(scores, reverse=True) and scores[0] > 0.9,
         "five rows, the most similar first",
         because="2,200 rows qualify",
     )
-    _walked(case, db, walks, "2,200 rows qualify, more than few=100")
-    if scans(db)[2] - read >= len(rows):
+    if scans(db)[1] > looks:
         call.fail(
             case.label,
-            got="a count that read all 2,200 rows",
-            expected="one that ends at 101",
-            because="more than few=100 is all that has to be known: LIMIT few + 1, inside",
+            got="a walk, and a look at all rows after it",
+            expected="the walk alone",
+            because="the walk found five rows, as many as were asked for",
         )
     if lost := [notice for notice in notices if "SET LOCAL" in notice]:
         call.fail(
@@ -406,9 +407,9 @@ def _many_rows(call: Probe, db: Scratch, rows: list[Any], notices: list[str]) ->
 def _short_walks(call: Probe, db: Scratch, rows: list[Any]) -> None:
     far = {"kind": "far"}  # at the other end of the graph
     _, before, _ = scans(db)
-    case = _called(call, db, rows, far, 5, -1.0, 100)
+    case = _called(call, db, rows, far, 5, -1.0)
     case.holds(len(_rows(case)) == 5, "five rows", because="200 rows pass the filter")
-    if scans(db)[1] > before + 1:  # the one that counted
+    if scans(db)[1] > before:
         call.fail(
             case.label,
             got="an index walk that brought too few rows, and a look at all of them",
@@ -422,13 +423,40 @@ def _short_walks(call: Probe, db: Scratch, rows: list[Any]) -> None:
     db.execute("RESET hnsw.max_scan_tuples")
 
 
-def _did_not_walk(case: Case, db: Scratch, walks: int, because: str) -> None:
+def _ways(call: Probe, db: Scratch, rows: list[Any]) -> None:
+    walks, _, _ = scans(db)
+    _finds(call, db, rows, {}, "the only way is to look at all rows", ways=(LOOK_AT_ALL,))
+    case = _called(call, db, rows, {"kind": "many"}, 5, -1.0, (LOOK_AT_ALL,))
     case.holds(
         scans(db)[0] == walks,
-        "one that looks at the three rows",
-        got="a search that walked the index",
-        because=f"{because}: the order is LOOK_AT_ALL",
+        "a search that looks at all rows",
+        got="one that walked the index",
+        because="`ways` names one way, and it is LOOK_AT_ALL",
     )
+    walks, looks, _ = scans(db)
+    case = _called(call, db, rows, {"kind": "rare"}, 5, -1.0, (WALK,))
+    _walked(case, db, walks, "`ways` names one way, and it is WALK")
+    case.holds(
+        scans(db)[1] == looks,
+        "a search that walks the index and leaves it at that",
+        got="one that looked at all rows as well",
+        because="`ways` names one way, and it is WALK",
+    )
+
+
+def _is_planned_for_its_values(call: Probe, db: Scratch, rows: list[Any]) -> None:
+    for kind in ("many", "far", "rare", "odd", "edge", "tied", "many"):
+        case = _called(call, db, rows, {"kind": kind}, 5, -1.0)
+    kept = db.execute(
+        "SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE '%similarity_score%'"
+    ).fetchone()
+    if kept != (0,):
+        call.fail(
+            case.label,
+            got="a statement that was prepared, by psycopg after five uses",
+            expected="one that is planned anew each time: prepare=False",
+            because="a plan for any value does not know how many rows pass this filter",
+        )
 
 
 def _walked(case: Case, db: Scratch, walks: int, because: str) -> None:
@@ -446,7 +474,7 @@ def _leaves_nothing_behind(call: Probe, db: Scratch, rows: list[Any]) -> None:
     for query, ending in ((EAST, "a search"), (three, "a search that failed")):
         for scan in ("off", "relaxed_order"):
             db.execute(f"SET hnsw.iterative_scan = {scan}")
-            case = _called(call, db, rows, {}, 5, -1.0, 100, query=query)
+            case = _called(call, db, rows, {}, 5, -1.0, query=query)
             case.label = f'conn.execute("SET hnsw.iterative_scan = {scan}"); {case.label}'
             _left(case, db, (scan, "on", "IDLE"), ending)
     db.execute("RESET hnsw.iterative_scan")
@@ -490,19 +518,19 @@ def _finds(
     *,
     top_k: int = 5,
     threshold: float | None = -1.0,
-    few: int = 100,
+    **more: Any,
 ) -> Case:
     """Expect exactly the rows that brute force finds."""
-    given: dict[str, float] = {"top_k": top_k, "few": few}
+    given: dict[str, Any] = {"top_k": top_k, **more}
     if threshold is not None:
         given["threshold"] = threshold
     case = _called(call, db, rows, filters, **given)
-    found = [(row[0], row[1]) for row in _rows(case)]
+    found = [(row.document_name, row.chunk_index) for row in _rows(case)]
     best = brute_force(rows, filters)[:top_k]
     least = 0.0 if threshold is None else threshold
     expected = [(name, index) for similarity, name, index in best if similarity >= least]
     case.holds(found == expected, f"{expected}", got=f"{found}", because=because)
-    scores = np.array([row[3] for row in case.value], dtype=float)
+    scores = np.array([row.similarity_score for row in case.value], dtype=float)
     wanted = np.array([best[i][0] for i in range(len(scores))], dtype=float)
     case.holds(
         bool(np.allclose(scores, wanted, atol=1e-5)),
@@ -516,8 +544,43 @@ def _rows(case: Case) -> list[Any]:
     found: list[Any] = case.returns(list)
     names = {tuple(getattr(row, "_fields", ())) for row in found}
     case.holds(
-        names <= {COLUMNS},
-        "rows of document_name, chunk_index, content and similarity_score",
+        names <= {NAMES},
+        "rows with the names of nearest_sql's columns",
         got=f"rows of {', '.join(*names)}" if len(names) == 1 and () not in names else "",
     )
     return found
+
+
+@exercise(
+    "6.4",
+    function="fuse",
+    points=2,
+    time_limit=2,
+    hints=(
+        "A dictionary from what is ranked to its score. Go through each ranking with "
+        "`enumerate(ranking, 1)`, which counts from 1.",
+        "Add, and do not replace: `scores[item] = scores.get(item, 0) + 1 / (RRF_K + place)`.",
+        "`sorted(scores.items(), key=lambda pair: -pair[1])`: equals stay as they came.",
+    ),
+)
+def check_fuse(call: Probe) -> None:
+    """Take one case for each way of adding it up wrongly."""
+    call(["a"]).gives([("a", 1 / 61)], because="places count from 1, and RRF_K is 60")
+    call(["a", "b", "c"], ["c", "d"]).gives(
+        [("c", 1 / 63 + 1 / 61), ("a", 1 / 61), ("b", 1 / 62), ("d", 1 / 62)],
+        because="'c' is third in one and first in the other, and gets both",
+    )
+    call(["d", "c"], ["b", "a"]).gives(
+        [("d", 1 / 61), ("b", 1 / 61), ("c", 1 / 62), ("a", 1 / 62)],
+        because="equals come in the order of the first ranking, then of the next one",
+    )
+    call(["a", "b"], ["a", "b"], ["b", "a"]).gives(
+        [("a", 2 / 61 + 1 / 62), ("b", 2 / 62 + 1 / 61)],
+        because="there may be more than two rankings",
+    )
+    call([("a.md", 0), ("a.md", 1)], [("a.md", 1)]).gives(
+        [(("a.md", 1), 1 / 62 + 1 / 61), (("a.md", 0), 1 / 61)],
+        because="what is ranked may be a tuple",
+    )
+    call([], ["a"]).gives([("a", 1 / 61)], because="a ranking may be empty")
+    call([], []).gives([], because="nothing was ranked")

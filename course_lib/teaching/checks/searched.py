@@ -13,11 +13,18 @@ from course_lib.teaching.checks.scratch import Scratch
 
 TABLE = """
 CREATE TABLE document_chunks (
+    id            uuid NOT NULL DEFAULT gen_random_uuid(),
     partition     text NOT NULL DEFAULT 'documentation',
+    repo_slug     text NOT NULL DEFAULT 'docs',
+    branch        text NOT NULL DEFAULT '',
     document_name text NOT NULL,
     chunk_index   integer NOT NULL,
     kind          text NOT NULL DEFAULT 'doc-section',
+    name          text NOT NULL DEFAULT 'Heading',
+    namespace     text,
+    citation_url  text,
     content       text NOT NULL DEFAULT 'text',
+    metadata      jsonb NOT NULL DEFAULT '{}',
     embedding     vector(4) NOT NULL
 )
 """

@@ -232,9 +232,9 @@ CLAIMS = (
         holds=lambda shown: numbers(shown, after="found by words alone:")[0] > 0,
     ),
     Claim(
-        "takes the fastest one on this machine that ranks as sentence-transformers does",
+        "the vectors are the same but for rounding",
         "from course_lib.embedder import EmbeddingClient",
-        holds=lambda shown: numbers(shown)[0] > 97,
+        holds=lambda shown: numbers(shown)[0] > 99,
     ),
     Claim(
         "The scorecard says what lab 01 said, as it should",

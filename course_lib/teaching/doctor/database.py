@@ -60,7 +60,8 @@ def loopback_finding() -> Finding:
 
 def url_finding(url: str) -> Finding:
     """Return whether DATABASE_URL's server answers soon, and is one that the course can use."""
-    from course_lib.store.connections import OLDEST_PGVECTOR, OLDEST_POSTGRES, hide_password
+    from course_lib.store.connections import OLDEST_PGVECTOR, OLDEST_POSTGRES
+    from course_lib.store.urls import hide_password
 
     name, shown = "DATABASE_URL", hide_password(url)
     answer: list[tuple[int, str]] = []

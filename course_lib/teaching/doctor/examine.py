@@ -78,7 +78,7 @@ def _examinations(base: Path) -> dict[str, Callable[[], Finding | Iterable[Findi
             torch_pin(base), _version_of("torch"), platform.system()
         ),
         "model": lambda: packages.model_finding(settings().embed_model),
-        "encoder": lambda: packages.backend_finding(settings().embed_model),
+        "encoder": packages.backend_finding,
         "kernel": lambda: packages.kernel_finding(sys.prefix),
         "variables": lambda: packages.variables_finding(os.environ),
         "encoding": lambda: machine.encoding_finding(

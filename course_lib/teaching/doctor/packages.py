@@ -9,6 +9,7 @@ from pathlib import Path
 
 from course_lib.errors import ModelError
 from course_lib.installer.venvs import up_to_date
+from course_lib.settings import settings
 from course_lib.teaching.doctor.finding import Finding
 
 SET_UP = "Run `make setup` (or `python course_lib/bootstrap.py`)."
@@ -80,10 +81,12 @@ def torch_finding(pin: str, installed: str | None, system: str) -> Finding:
 
 def model_finding(model: str) -> Finding:
     """Return whether the model's weights are there and are the published ones."""
-    from course_lib.embedder.weights import model_directory
+    from course_lib.embedder.weights import check_weights, model_directory
 
     try:
         folder = model_directory(model)
+        if folder is not None:
+            check_weights(folder)
     except ModelError as error:
         return Finding("model", "fail", str(error.args[0]), error.hint)
     if folder is None:
@@ -92,22 +95,24 @@ def model_finding(model: str) -> Finding:
     return Finding("model", "ok", f"{model}, weights checked")
 
 
-def backend_finding(model: str) -> Finding:
-    """Return what encodes on this machine, and how fast it was when it was chosen."""
-    from course_lib.embedder.choice import describe
+def backend_finding() -> Finding:
+    """Return what encodes on this machine: nothing is loaded for that."""
+    from course_lib.embedder.openvino_backend import FILE, converted_folder, installed_version
+    from course_lib.embedder.weights import DEFAULT_MODEL, model_directory
 
+    wanted, model = settings().embed_backend, settings().embed_model
+    found = installed_version()
+    if wanted in ("torch", "openai"):
+        return Finding("encoder", "ok", f"{wanted}, because RAG_EMBED_BACKEND says so")
+    if wanted != "openvino" and (found is None or model != DEFAULT_MODEL):
+        return Finding("encoder", "ok", "torch")
     try:
-        found = describe(model)
+        directory = model_directory(model)
+        is_converted = directory and (converted_folder(directory) / FILE).is_file()
     except ModelError as error:
         return Finding("encoder", "fail", str(error.args[0]), error.hint)
-    if found["chunks_per_second"] is None:
-        return Finding("encoder", "ok", found["backend"])
-    return Finding(
-        "encoder",
-        "ok",
-        f"{found['backend']}, {found['chunks_per_second']:.0f} chunks/s on one core, "
-        f"{found['top10_kept']:.1%} of torch's ten nearest",
-    )
+    note = "" if is_converted else "; the model is converted when the first text is encoded"
+    return Finding("encoder", "ok", f"OpenVINO {found}{note}")
 
 
 def kernel_finding(prefix: str) -> Finding:

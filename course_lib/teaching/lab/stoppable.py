@@ -15,7 +15,7 @@ import psutil
 from course_lib.errors import CourseError
 
 if TYPE_CHECKING:
-    from course_lib.store.facts import Server
+    from course_lib.store.server import Server
 
 FOLDER = "course-stoppable-"
 

@@ -13,6 +13,7 @@ from course_lib.answers.answering import Prepared
 from course_lib.answers.generators.extractive import Extractive
 from course_lib.answers.generators.ollama import Ollama
 from course_lib.embedder import EmbeddingClient
+from course_lib.records import Query
 from course_lib.settings import Settings
 from course_lib.store.databases import FreshDatabase
 from tests.blackbox.language_models import CHAT, Models, Reply, models, ollama
@@ -39,11 +40,12 @@ def index(
 
 def ask(
     index: psycopg.Connection, embedder: EmbeddingClient, reply: Reply, *, window: int = 8_000,
-    question: str = QUESTION, **how: Any,
+    question: str = QUESTION, repo: str | None = None, **how: Any,
 ) -> tuple[Answer, Models]:  # fmt: skip
     with models({CHAT: reply}) as server:
         chosen = Ollama(server.url, "m", window=window, timeout=60)
-        return answer(index, embedder, question, chosen, Settings(), **how), server
+        query = Query(question, repo=repo)
+        return answer(index, embedder, query, chosen, Settings(), **how), server
 
 
 def test_an_answer_streams_and_cites(index: psycopg.Connection, embedder: EmbeddingClient) -> None:
@@ -87,26 +89,27 @@ def test_without_any_passage_nobody_is_asked(
     assert server.asked == []
 
 
-def test_the_settings_say_how_much_and_arguments_override(
+def test_the_query_says_how_much_and_the_settings_how(
     index: psycopg.Connection, embedder: EmbeddingClient
 ) -> None:
     chosen = Extractive(embedder)
-    few = Settings(RAG_TOP_K="1", RAG_FILE_HINT_MAX_CHUNKS="0")
-    assert len(answer(index, embedder, QUESTION, chosen, few).passages) == 1
-    assert len(answer(index, embedder, QUESTION, chosen, few, top_k=2).passages) == 2
+    unnamed = Settings(RAG_FILE_HINT_MAX_CHUNKS="0")
+    for top_k in (1, 2):
+        done = answer(index, embedder, Query(QUESTION, top_k=top_k), chosen, unnamed)
+        assert len(done.passages) == top_k
     other = Settings(RAG_TENANT="others")
-    assert answer(index, embedder, QUESTION, chosen, other).passages == ()
-    ordered = answer(index, embedder, QUESTION, chosen, Settings(RAG_RERANK="1"))
+    assert answer(index, embedder, Query(QUESTION), chosen, other).passages == ()
+    ordered = answer(index, embedder, Query(QUESTION), chosen, Settings(RAG_RERANK="1"))
     assert ordered.context.reranker == "maxsim"
 
 
 def test_the_extractive_answer_needs_no_budget(
     index: psycopg.Connection, embedder: EmbeddingClient
 ) -> None:
-    done = answer(index, embedder, QUESTION, Extractive(embedder), Settings())
+    done = answer(index, embedder, Query(QUESTION), Extractive(embedder), Settings())
     assert done.budget is None
     assert "taken back with the command rollback." in done.text
     assert 1 in done.citations
     assert done.is_known
-    unknown = answer(index, embedder, "Who won in 1998?", Extractive(embedder), Settings())
+    unknown = answer(index, embedder, Query("Who won in 1998?"), Extractive(embedder), Settings())
     assert (unknown.text, unknown.is_known) == ("This is not in the index.", False)

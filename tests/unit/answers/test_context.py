@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import fields
 from typing import Any
 
 import psycopg
 import pytest
 
-from course_lib.answers import Context, retrieve_context
+from course_lib.answers import Context, ContextOptions, retrieve_context
 from course_lib.answers import context as context_module
 from course_lib.embedder import EmbeddingClient
 from course_lib.errors import DatabaseError, InputError
 from course_lib.indexing import IngestOptions
+from course_lib.records import Query
 from course_lib.store import create_schema, write_chunks
 from course_lib.store.databases import FreshDatabase
 from tests.unit.answers.made import index_of
@@ -53,10 +55,15 @@ def index(
         yield conn
 
 
+OPTIONS = {field.name for field in fields(ContextOptions)}
+
+
 def ask(
     index: psycopg.Connection, embedder: EmbeddingClient, question: str = QUESTION, **how: Any
 ) -> Context:
-    return retrieve_context(index, embedder, question, **{"threshold": -1, **how})
+    given = {name: how.pop(name) for name in OPTIONS & how.keys()}
+    query = Query(question, **{"top_k": 6, "threshold": -1, **how})
+    return retrieve_context(index, embedder, query, ContextOptions(**given))
 
 
 def paths(context: Context, *origins: str) -> list[str]:

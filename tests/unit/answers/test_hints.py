@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from course_lib.answers import extract_file_hints, file_manifest
 from course_lib.answers.hints import files_named, find_hinted
 from course_lib.errors import DatabaseError
-from course_lib.records import Scope
-from course_lib.store import SourceDocument, create_schema, write_documents
+from course_lib.records import Scope, SourceDocument
+from course_lib.store import create_schema, write_documents
 
 
 @pytest.mark.parametrize(

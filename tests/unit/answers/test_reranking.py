@@ -8,12 +8,12 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from course_lib.answers import retrieve_context
+from course_lib.answers import ContextOptions, retrieve_context
 from course_lib.answers.reranking import rerank
 from course_lib.embedder import EmbeddingClient
 from course_lib.errors import ModelError
-from course_lib.records import Scope
-from course_lib.store import SourceDocument, create_schema, write_chunks, write_documents
+from course_lib.records import Query, Scope, SourceDocument
+from course_lib.store import create_schema, write_chunks, write_documents
 from tests.blackbox.language_models import nobody
 from tests.unit.answers.made import make_result
 from tests.unit.chunks import make_chunk
@@ -85,7 +85,9 @@ def test_a_cross_encoder_orders_the_union_of_a_context(
     write_chunks(conn, chunks, embedder.encode(list(texts.values())))
     model = str(cross_encoders[1])
     question = "What about drift in c.md?"
-    context = retrieve_context(conn, embedder, question, threshold=-1, rerank=model)
+    context = retrieve_context(
+        conn, embedder, Query(question, threshold=-1), ContextOptions(rerank=model)
+    )
     assert context.reranker == model
     assert [one.origin for one in context.passages if one.path == "c.md"] == ["hint"]
     assert {one.path for one in context.passages} == set(texts)

@@ -13,7 +13,7 @@ from course_lib.embedder import EmbeddingClient
 from course_lib.indexing import ingest
 from course_lib.loader import default_registry
 from course_lib.loader.structure_page import parse_structure
-from course_lib.records import Document, Scope
+from course_lib.records import Document, Query, Scope
 
 LICENCE = "Copyright 2024 Somebody\n{0} Licensed under the Apache License, Version 2.0"
 
@@ -123,7 +123,7 @@ def test_a_question_about_the_whole_finds_the_page(
 ) -> None:
     (repository / "STRUCTURE.md").write_text(structure_text(repository), encoding="utf-8")
     ingest(repository, Scope(repo="shop"), conn=conn, embedder=embedder)
-    context = retrieve_context(conn, embedder, "Where is the tax computed?", top_k=3)
+    context = retrieve_context(conn, embedder, Query("Where is the tax computed?", top_k=3))
     [structure] = [one for one in context.passages if one.origin == "structure"]
     assert structure.path == "STRUCTURE.md" and context.has_structure
     assert "tax.py" in structure.text
