@@ -161,8 +161,8 @@ CHEATS = {
 BURGLARS = {
     "writes-outside": first(
         "from pathlib import Path\ndone = []\nfor place in ('/', '/usr', '/etc', '/root', '/home', "
-        "str(Path(math.__file__ or '/x').parent), PROJECT, OUT, SUBMISSIONS, '/dev', '/proc', "
-        "'/sys'):\n    try:\n        Path(place, 'course-was-here').write_text('x')\n"
+        "str(Path(getattr(math, '__file__', '/x')).parent), PROJECT, OUT, SUBMISSIONS, '/dev', "
+        "'/proc', '/sys'):\n    try:\n        Path(place, 'course-was-here').write_text('x')\n"
         "        done.append(place)\n"
         "    except OSError:\n        pass\n"
         "def double(x):\n    raise AssertionError(f'WROTE {done}')"

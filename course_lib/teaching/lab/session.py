@@ -8,6 +8,7 @@ notebooks in another folder.
 from __future__ import annotations
 
 import importlib
+import logging
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -77,6 +78,8 @@ def start(
     Lab 01 is ready. Its documents are in data/documents.
     """
     help_with_missing_names()
+    # After an error, psycopg warns of the commands that it left out; the error says enough.
+    logging.getLogger("psycopg").setLevel(logging.ERROR)
     lab = Lab(lab_id, data_dir=data_dir, database_url=database_url, embedding_model=embedding_model)
     watch(exercise.name for exercise in lab.exercises.values())
     print(f"Lab {lab.id} is ready. Its documents are in {_from_root(lab.data_dir)}.")
