@@ -192,7 +192,8 @@ lab.check("3.2", find_definitions)
 lab.hint("3.2")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# A list does the work of a function that calls itself, and has no limit of depth. What is put on it in reverse comes off in order.
+# A list does the work of a function that calls itself, and Python's limit of calls in calls does not bind it. What is put on it in
+# reverse comes off in order.
 
 # %% tags=["nbval-check-output"]
 find_definitions = lab.use("find_definitions")
@@ -208,9 +209,10 @@ for path, language in {"operator/explain.go": "go", "scripts/backup.sh": "shell"
 # Definitions are as large as their authors liked, but MiniLM reads 256 [word pieces](../labs/GLOSSARY.md#word-piece) and
 # [ignores the rest](../labs/GLOSSARY.md#truncation). So a large class has to be cut after all, and then a line like
 # `return [forecast for part in parts …]` is alone: of which method, in which class? The course's `split_code` takes what fits. In what
-# does not fit it calls `find_definitions` again: a class is cut at its methods, and a function without others in it at blank lines.
-# Each part gets a *header*: the lines that introduce what it was cut out of. It is embedded with the part. And where a file breaks the
-# grammar, `split_code` calls `split_definitions` and reads each piece alone, so that one mistake harms one definition.
+# does not fit it calls `find_definitions` again: a class is cut at its methods, and what has no definitions in it as in lab 01, at
+# blank lines, else at line ends or words, with overlap. Each part gets a *header*: the lines that introduce what it was cut out of,
+# shorter where the limit leaves less room. It is embedded with the part. And where a file breaks the grammar, or has none,
+# `split_code` calls `split_definitions` and reads each piece alone, so that one mistake harms one definition.
 #
 # > **Predict.** Our limit is 512 characters. What share of your pieces is larger?
 
@@ -641,7 +643,7 @@ lab.score(recall_at_5=measured.recall, mrr=measured.mrr, note="code: cut at defi
 # ## Recap
 #
 # - A line that looks like a definition is a good guess; a syntax tree knows. Use the guess where there is no tree.
-# - A piece takes its comments and decorators along; a part of a piece takes the signatures it was cut out of.
+# - A piece takes its decorators along, and the comments above it if both fit; a part of a piece takes the signatures it was cut out of.
 # - Judge records one by one, strictly, with codes that programs can act on.
 # - A hash covers what you name, lengths first, tenant first. What you leave out cannot cost you an encoding.
 # - A parser runs here if an operator registered it. All others send records.
@@ -655,7 +657,8 @@ lab.score(recall_at_5=measured.recall, mrr=measured.mrr, note="code: cut at defi
 # <details><summary>Answers</summary>
 #
 # 1. It cuts at the lines that look like definitions, and what is too large at blank lines. A line in a string that looks like one
-#    becomes a boundary; nothing is lost, but one piece more begins in the middle of a text.
+#    becomes a boundary; nothing is lost, but one piece more begins in the middle of a text. Without a tree there are no kinds and
+#    no names of definitions either: each piece is a `block`, named after its first line.
 # 2. You cannot tell what it was made from: another header, another version, another text. Then the search would
 #    find by one text and show another. A vector can be computed again at any time.
 # 3. All change, since `hashInputs` names it. It is right if the parser cuts differently: the hash stands for "made in this way from

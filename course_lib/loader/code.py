@@ -1,8 +1,9 @@
 """Source code to chunks: a Python, Go or shell file goes in, its definitions come out.
 
 A definition that fits the size stays whole. One that does not is split along the definitions in it
-(a class by its methods) or at blank lines, and every piece carries as its header the signatures of
-what it was cut out of, so that no piece loses its context.
+(a class by its methods), or like any text: at blank lines, else at line ends, words, anywhere. Its
+parts carry as their header the signatures of what they were cut out of, as far as the size has room
+for them.
 """
 
 from __future__ import annotations
@@ -42,10 +43,13 @@ _DEEPEST = 8
 
 _LONGEST_NAME = 60
 _BLANK_LINES = re.compile(r"(?:[^\S\n]*\n)*+")
+"""Lines of white space, as many as there are: `*+` never gives one back, so it stays linear."""
+
 _ASSIGNMENT = re.compile(
     r"(?:(?:export|readonly|local|declare|typeset)\s+(?:-\w+\s+)*)?"
     r"([A-Za-z_][\w.]*)[ \t]*(?::[^=\n]+)?\+?=(?!=)"
 )
+"""The name in ``LIMIT: int = 3``, ``path += x`` and ``export -r HOME=/srv``."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +133,7 @@ def split_code(
     root = parse_source(text, language)
     if root is None or root.has_error:
         pieces = split_definitions(text, LANGUAGES[language].starts)
-        if len(pieces) > 1:
+        if len(pieces) > 1:  # each has one definition at most, so the next call goes on below
             spans, lines = [], 0
             for _, piece in pieces:
                 inner = split_code(piece.text, language, chunk_size, chunk_overlap)
@@ -226,10 +230,11 @@ class _Unit(NamedTuple):
 
 
 class _Splitter:
-    """Makes the spans of one text; `_starts` holds the offsets of its lines.
+    """Makes the spans of one text.
 
-    `_places` remembers nodes with their siblings, and which of these they are: to ask a node for
-    the one before it takes as long as it has siblings.
+    `_starts` holds the offset of each line, and of the end. `_siblings_of` remembers nodes with
+    their siblings and their place among them: to ask a node for the one before it takes as long as
+    it has siblings.
     """
 
     def __init__(self, text: str, language: str, size: int, overlap: int) -> None:
@@ -237,26 +242,27 @@ class _Splitter:
         self._language = LANGUAGES[language]
         self._size, self._overlap = size, overlap
         self._starts = [0, *(match.end() for match in re.finditer("\n", text)), len(text)]
-        self._places: dict[int, tuple[list[Node], int]] = {}
+        self._siblings_of: dict[int, tuple[list[Node], int]] = {}
 
     def units(self, root: Node | None) -> list[_Unit]:
         """Return a file's imports, its definitions, and what is between them."""
         whole = _Unit(0, len(self._starts) - 1, 0)
         if root is None:
             return [whole]
-        types, imports = self._language.definitions, 0
+        types, preamble_end = self._language.definitions, 0
         found: list[_Unit] = []
         for node in root.named_children:
             if not found and self._language.is_preamble(node):
-                imports = node.end_point.row + 1
+                preamble_end = node.end_point.row + 1
             elif node.type in types or find_definitions(node, types):
                 found.append(self._unit(node, whole))
-        if root.has_error:  # all of it looks like one definition
+        if root.has_error:  # `split_code` saw to it that this is one definition at most
             names = [name for name, _ in split_definitions(self._text, self._language.starts)]
-            one = found[0] if found else whole._replace(name=max(names, default=""))
+            one = found[0] if found else whole._replace(name=names[0] if names else "")
             return [one._replace(first=0, after=whole.after, node=root)]
-        imports = min([imports, *(unit.first for unit in found)])
-        return self._side_by_side([_Unit(0, imports, 0, "module"), *found], whole)
+        # The comments above a definition may belong to the preamble's last lines.
+        preamble_end = min([preamble_end, *(unit.first for unit in found)])
+        return self._side_by_side([_Unit(0, preamble_end, 0, "module"), *found], whole)
 
     def split(self, unit: _Unit, above: tuple[str, ...] = ()) -> Iterator[CodeSpan]:
         """Yield the spans of a unit; `above` are the signatures of what it is in."""
@@ -268,18 +274,18 @@ class _Splitter:
                 yield self._span(start, end, unit, _header(above, self._size - (end - start)))
             return
         body, _ = self._place(unit.core, unit.after)
-        if start < body and end - body <= self._size:
+        if start < body and end - body <= self._size:  # it fits without the comments above it
             comments = _Unit(unit.first, unit.core, unit.first, class_name=unit.class_name)
             yield from self.split(comments, above)
             yield from self.split(unit._replace(first=unit.core), above)
             return
-        below = (*above, self._signature(unit))
+        with_own = (*above, self._signature(unit))
         inner = self._inside(unit) if len(above) < _DEEPEST else []
-        for one in inner:
-            yield from self.split(one, above if one.first == unit.first else below)
+        for one in inner:  # the first holds this signature in its text
+            yield from self.split(one, above if one.first == unit.first else with_own)
         if not inner:
-            most = (self._size - self._overlap) // 2  # at least half of each part is text
-            header, next_header = _header(above, most), _header(below, most)
+            header_limit = (self._size - self._overlap) // 2  # at least half of a part is its own
+            header, next_header = _header(above, header_limit), _header(with_own, header_limit)
             room = self._size - max(len(header), len(next_header))
             for begin, stop in _parts(self._text, start, end, room, self._overlap):
                 yield self._span(begin, stop, unit, header if begin == start else next_header)
@@ -289,7 +295,9 @@ class _Splitter:
         if unit.node is None:
             return []
         found = find_definitions(definition_of(unit.node), self._language.definitions)
-        units = [self._unit(node, unit) for node in found]
+        is_file = unit.node.parent is None  # with a mistake in it: what is found is in no class
+        around = unit._replace(kind="block", class_name=None) if is_file else unit
+        units = [self._unit(node, around) for node in found]
         return self._side_by_side(units, unit) if units else []
 
     def _side_by_side(self, found: list[_Unit], around: _Unit) -> list[_Unit]:
@@ -300,11 +308,12 @@ class _Splitter:
             if unit.after <= at:  # all of it is on the last line of the one before
                 continue
             if at < unit.first:
+                # Comments above what is around are passed before its own first line.
                 core = around.core if at < around.core < unit.first else at
                 units.append(around._replace(first=at, after=unit.first, core=core, node=None))
             units.append(unit._replace(first=max(unit.first, at), core=max(unit.core, at)))
             at = unit.after
-        if units and at == around.after - 1:  # the line that closes what is around
+        if units and at == around.after - 1:  # one last line, mostly a brace: no piece of its own
             units[-1] = units[-1]._replace(after=around.after)
         elif at < around.after:
             units.append(around._replace(first=at, core=at, node=None))
@@ -324,6 +333,7 @@ class _Splitter:
         elif kind == "function" and around.kind == "class":
             kind = "method"
         first, core = self._with_comments(node), node.start_point.row
+        # A node that ends at column 0 ends with the line before.
         after = node.end_point.row + (1 if node.end_point.column else 0)
         return _Unit(first, after, core, kind or "block", name, class_name, extends, node)
 
@@ -340,11 +350,15 @@ class _Splitter:
         return first
 
     def _siblings_before(self, node: Node) -> Iterator[Node]:
-        """Yield what stands before a node, the nearest first; or else before what it is in."""
-        if node.id not in self._places and node.parent:
+        """Yield what stands before a node, the nearest first.
+
+        For the first in a body, that is what stands before the body: in Python the comments above a
+        class's first method are there.
+        """
+        if node.id not in self._siblings_of and node.parent:
             siblings = node.parent.named_children
-            self._places |= {one.id: (siblings, place) for place, one in enumerate(siblings)}
-        siblings, place = self._places.get(node.id, ([], 0))
+            self._siblings_of |= {one.id: (siblings, place) for place, one in enumerate(siblings)}
+        siblings, place = self._siblings_of.get(node.id, ([], 0))
         if place:
             yield from (siblings[at] for at in range(place - 1, -1, -1))
         elif node.parent and node.parent.parent:
@@ -362,7 +376,7 @@ class _Splitter:
                 )
                 last = max(
                     (child.end_point.row for child in before if child.type != "comment"),
-                    default=first,  # a shell function whose text is handed to it from below
+                    default=first,  # nothing is before the body: it is all of a shell's function
                 )
         lines = self._text[self._starts[first] : self._starts[last + 1]].rstrip()
         return lines + "\n"
@@ -382,27 +396,28 @@ class _Splitter:
 
 
 def _header(signatures: tuple[str, ...], room: int) -> str:
-    """Return the signatures above a piece: all, or the last one, or its first line, as fits."""
+    """Return the signatures above a piece: all, the last, its first line, or none, as fits."""
     last = signatures[-1] if signatures else ""
     shorter = ("".join(signatures), last, last.partition("\n")[0] + "\n")
     return next((header for header in shorter if len(header) <= room), "")
 
 
 def _parts(text: str, start: int, end: int, room: int, overlap: int) -> Iterator[tuple[int, int]]:
-    """Yield places of at most `room` characters that cover a range, cut at blank lines or below.
+    """Yield places of at most `room` characters that cover a range, cut at the best separators.
 
-    The next part begins with a line where one begins in the overlap.
+    The next part begins with a line where one begins in the overlap, otherwise with a word.
     """
-    done = start
+    covered_to = start
     while (start := _BLANK_LINES.match(text, start, end).end()) < end:  # type: ignore[union-attr]
         is_last = end - start <= room
         cut = end if is_last else find_cut(text, start, start + room, start + overlap, SEPARATORS)
         begin, stop = _without_blank_lines(text, start, cut)
-        if begin < stop and done < stop:
+        if begin < stop and covered_to < stop:  # otherwise the part before has all of it
             yield begin, stop
-            done = stop
-        line = text.find("\n", max(cut - overlap - 1, 0), cut - 1) + 1
-        start = end if is_last else line or next_start(text, cut, overlap, snap_to_words=True)
+            covered_to = stop
+        line_end = text.find("\n", max(cut - overlap - 1, 0), cut - 1)
+        word = next_start(text, cut, overlap, snap_to_words=True)
+        start = end if is_last else word if line_end < 0 else line_end + 1
 
 
 def _without_blank_lines(text: str, start: int, end: int) -> tuple[int, int]:
@@ -411,7 +426,7 @@ def _without_blank_lines(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _name_of_block(text: str) -> str:
-    """Return the first name that a block assigns, or its first line, without comments above."""
+    """Return the first name that a block assigns, or its first line that is no comment."""
     lines = [line.strip("\ufeff \t\r\f\v") for line in text.split("\n")]
     line = next((line for line in lines if line and not line.startswith(("#", "//"))), lines[0])
     if assigned := _ASSIGNMENT.match(line):

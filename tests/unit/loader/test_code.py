@@ -246,6 +246,14 @@ def test_what_is_wrong_with_one_definition_harms_no_other() -> None:
     ]
 
 
+def test_a_large_class_with_a_mistake_in_it_is_named_once() -> None:
+    source = "class A(B):\n    x = (1\n\n" + "    def f(self):\n        return 1\n\n" * 3
+    spans = split_code(source, "python", chunk_size=60, chunk_overlap=0)
+    assert len(spans) > 1
+    assert {span.class_name for span in spans} <= {"A", None}
+    assert spans[0].class_name == "A"
+
+
 def test_comments_above_a_broken_definition_are_cut_once() -> None:
     text = (
         "from traitlets import Bool, Tuple, List\nfrom ..widget import Widget\n\n"
