@@ -627,8 +627,7 @@ def failure(said: str, log: Path) -> str:
 def clean_environment() -> dict[str, str]:
     """Return the environment for pip: nothing that misleads it, and no questions asked."""
     # With these set, pip would install elsewhere or a Python would import another one's packages.
-    misleading = ("PYTHONPATH", "PYTHONHOME", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT")
-    misleading += ("__PYVENV_LAUNCHER__",)
+    misleading = "PYTHONPATH PYTHONHOME PIP_TARGET PIP_PREFIX PIP_ROOT __PYVENV_LAUNCHER__".split()
     return {
         **{name: value for name, value in os.environ.items() if name not in misleading},
         "PIP_USER": "0",
