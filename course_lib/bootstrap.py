@@ -37,6 +37,7 @@ AVOID_CUDA = (
     f"set {INDEX_VARIABLE} to an index with CPU wheels, or put PyTorch's CPU wheel into a folder "
     "and set PIP_FIND_LINKS to it"
 )
+DISK_IS_FULL = r"No space left on device|not enough space"
 
 
 class SetupError(Exception):
@@ -543,7 +544,7 @@ class Steps:
         packages
             How many packages it fetches, for the bar; 0 where that is not worth one.
         required
-            Raise where it fails.
+            Raise where it fails; on a full disk, nothing else is tried either.
 
         Returns
         -------
@@ -573,7 +574,7 @@ class Steps:
                 process.terminate()
                 process.wait()
                 raise
-        if process.returncode and required:
+        if process.returncode and (required or re.search(DISK_IS_FULL, self._said(before))):
             raise SetupError(failure(self._said(before), self.log))
         return process.returncode == 0
 
@@ -609,13 +610,14 @@ def failure(said: str, log: Path) -> str:
     The whole output is in setup.log.
     """
     advice = {
-        r"No space left on device|not enough space": "The disk is full. Free some space and try "
-        "again.",
+        DISK_IS_FULL: "The disk is full. Free some space and try again.",
         r"CERTIFICATE_VERIFY_FAILED": "A proxy here replaces certificates: set PIP_CERT to the "
         "file with your organisation's.",
         r"NewConnectionError|name resolution|timed out|ConnectTimeout|getaddrinfo": "The package "
         "index cannot be reached. Check the network (behind a proxy: HTTPS_PROXY) and try again; "
         "pip keeps what it has downloaded.",
+        r"No matching distribution found": "The package index that pip asks here has no such "
+        "version, or cannot be reached. Check the network and PIP_INDEX_URL, and try again.",
         r"Permission denied|Access is denied": "A file cannot be written. Close notebooks and "
         "programs that use .venv, and check who owns the folder.",
     }
