@@ -7,10 +7,11 @@ to do next — and never as a traceback.
 from __future__ import annotations
 
 import errno
-import gc
 import logging
 import sys
 from contextlib import suppress
+
+import typer
 
 from course_lib.errors import CourseError
 
@@ -28,9 +29,6 @@ def main() -> None:
 
     0 is success, 1 an error that is explained, 2 a wrong call, 130 Ctrl-C.
     """
-    # A command is over in seconds: looking for reference cycles after every 700 objects, as the
-    # interpreter does by itself, costs a tenth of its start. So this stands before the imports.
-    gc.set_threshold(50_000, 20, 20)
     # A pipe or an old Windows console may not be UTF-8; a question mark beats a traceback.
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
@@ -38,10 +36,8 @@ def main() -> None:
     # Its warnings are about roll-backs that a lost connection made needless.
     logging.getLogger("psycopg").setLevel(logging.ERROR)
     try:
-        _run(sys.argv[1:])
+        _run()
     except CourseError as error:
-        import typer
-
         typer.secho(f"error: {error.args[0]}", err=True, fg="red")
         if error.hint:
             typer.echo(error.hint, err=True)
@@ -49,15 +45,17 @@ def main() -> None:
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)
         sys.exit(130)
-    except SystemExit as end:
-        # While a command runs, typer itself turns Ctrl-C into this, without a word.
-        if end.code == 130:
-            print("stopped", file=sys.stderr)
-        raise
     except BrokenPipeError:
         # The reader (`| head`) has seen enough.
         sys.stderr.close()
         sys.exit(0)
+    except SystemExit as end:
+        # While a command runs, typer itself turns these into this, without a word.
+        if isinstance(end.__context__, BrokenPipeError):
+            sys.exit(0)
+        if end.code == 130:
+            print("stopped", file=sys.stderr)
+        raise
     except OSError as error:
         if error.errno not in FULL_OR_BROKEN:
             raise
@@ -71,23 +69,13 @@ def main() -> None:
         else:
             print("Free some space on that disk and run the same command again.", file=sys.stderr)
         sys.exit(1)
-    finally:
-        # Python looks for reference cycles once more before it ends, which costs a search a fifth
-        # of its time; what is frozen is left alone.
-        gc.freeze()
 
 
-def _run(words: list[str]) -> None:
-    if words[:1] == ["search"]:
-        from course_lib.cli.plain import ask_at_once
-
-        if ask_at_once(words[1:]):
-            return
-    # typer costs a third of a search that is carried out at once.
+def _run() -> None:
     from course_lib.cli.front_door import build_app
 
     try:
-        build_app(words[0] if words else None)(standalone_mode=True)
+        build_app()()
     finally:
         # Here a full disk can still be told; at the end of the process it cannot.
         if sys.stdout is not None:  # as after `>&-`

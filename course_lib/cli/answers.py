@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 import textwrap
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from course_lib.cli.printing import say, show
 from course_lib.settings import settings
 
 if TYPE_CHECKING:
@@ -18,11 +18,6 @@ if TYPE_CHECKING:
     from course_lib.embedder import EmbeddingClient
 
 ORIGINS = {"hint": "named in the question", "structure": "STRUCTURE.md", "search": "found"}
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add this command to the front door."""
-    app.command(rich_help_panel="Your documents")(ask)
 
 
 def ask(
@@ -90,7 +85,7 @@ def ask(
             chosen,
             settings(),
             on_ready=lambda prepared: _banner(prepared, chosen, embedder),
-            on_text=lambda piece: _print(piece, end=""),
+            on_text=lambda piece: show(piece, end=""),
         )
     if not done.passages:
         raise InputError(
@@ -98,7 +93,7 @@ def ask(
             hint="Ingest what you ask about (course ingest DIRECTORY), take away --repo or "
             "--branch, or see what a search finds: course search QUESTION",
         )
-    _print("")
+    show("")
     _sources(done, show_sources)
 
 
@@ -122,25 +117,25 @@ def _banner(prepared: Prepared, chosen: Generator, embedder: EmbeddingClient) ->
         f"{sum(one.origin == origin for one in prepared.request.passages)} {words}"
         for origin, words in ORIGINS.items()
     ]
-    _say(f"answers   {chosen.name}" + (f", {chosen.model}" if chosen.needs_prompt else ""))
-    _say(f"index     {embedder.model_name}")
+    say(f"answers   {chosen.name}" + (f", {chosen.model}" if chosen.needs_prompt else ""))
+    say(f"index     {embedder.model_name}")
     order = f", ordered by {context.reranker}" if context.reranker else ""
-    _say(f"passages  {len(prepared.request.passages)}: {', '.join(counts)}{order}")
+    say(f"passages  {len(prepared.request.passages)}: {', '.join(counts)}{order}")
     if budget is not None:
-        _say(
+        say(
             f"tokens    {budget.input} for the prompt, up to {budget.output} for the answer, "
             f"{budget.margin} kept free, of {budget.window} ({budget.tokenizer})"
         )
     for one in prepared.dropped:
-        _say(f"no room for [{one.index}: {one.place}]")
+        say(f"no room for [{one.index}: {one.place}]")
     for name in context.unknown_hints:
-        _say(f"{name} is not in the index: check its name, or ingest it")
+        say(f"{name} is not in the index: check its name, or ingest it")
     if not context.has_structure and settings().structure_max_chunks and context.passages:
-        _say(
+        say(
             "no STRUCTURE.md in the index, so this goes without one. To have one: "
             "course structure DIRECTORY, then course ingest DIRECTORY again"
         )
-    _say("")
+    say("")
 
 
 def _sources(done: Answer, show_passages: bool) -> None:
@@ -151,35 +146,17 @@ def _sources(done: Answer, show_passages: bool) -> None:
 
     cited = [one for one in done.passages if one.index in done.citations]
     if done.is_known or show_passages:
-        _print("\nSources" if cited else "\nSources, of which the answer cites none")
+        show("\nSources" if cited else "\nSources, of which the answer cites none")
         for one in done.passages if show_passages or not cited else cited:
-            _print(f"  [{one.index}] {one.place}  {one.link}".rstrip())
+            show(f"  [{one.index}] {one.place}  {one.link}".rstrip())
             if one.also_in:
-                _print(
-                    f"      in {named([one.result.branch])}, and the same in {named(one.also_in)}"
-                )
+                show(f"      in {named([one.result.branch])}, and the same in {named(one.also_in)}")
             if show_passages:
                 text = embedded_text(excerpt(one.result), one.result.metadata.get("header"))
-                _print(textwrap.indent(text, "      ") + "\n")
+                show(textwrap.indent(text, "      ") + "\n")
     else:
-        _say("--show-sources prints what came nearest")
+        say("--show-sources prints what came nearest")
     for citation in done.flagged:
-        _say(f"careful: the answer cites {citation}, which is none of its passages")
+        say(f"careful: the answer cites {citation}, which is none of its passages")
     for note in done.notes:
-        _say(f"({note})")
-
-
-def _harmless(text: str) -> str:
-    """Return a text without what would make a terminal do something."""
-    return "".join(
-        character if character.isprintable() or character in "\n\t" else " " for character in text
-    )
-
-
-def _say(line: str) -> None:
-    print(_harmless(line), file=sys.stderr, flush=True)
-
-
-def _print(text: str, end: str = "\n") -> None:
-    # Flushed, so that a reader who has gone away is noticed here and not when Python ends.
-    print(_harmless(text), end=end, flush=True)
+        say(f"({note})")

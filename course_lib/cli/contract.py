@@ -15,27 +15,15 @@ from course_lib.cli.data import (
     Json,
     Partition,
     connect,
-    counted,
     ingest_options,
     print_report,
-    say,
     scope_of,
 )
+from course_lib.cli.printing import counted, say
 from course_lib.settings import settings
 
 if TYPE_CHECKING:
     from course_lib.records import Chunk
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add these commands to the front door."""
-    panel = "Your documents"
-    app.command(rich_help_panel=panel)(split)
-    app.command(rich_help_panel=panel)(validate)
-    app.command(rich_help_panel=panel)(parsers)
-    app.command("ingest-tenant", rich_help_panel=panel)(ingest_tenant)
-    app.command(rich_help_panel=panel)(backup)
-    app.command(rich_help_panel=panel)(restore)
 
 
 def split(

@@ -24,17 +24,6 @@ BENCHES = (
 """The parts of `course bench`."""
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add these commands to the front door."""
-    panels = {
-        "Learn": (start, lab, doctor),
-        "The course": (setup, run, test, build, bench, faults, up, down, clean, lock),
-    }
-    for panel, commands in panels.items():
-        for command in commands:
-            app.command(rich_help_panel=panel)(command)
-
-
 def setup() -> None:
     """Create or mend `.venv` and install everything that the lock file names."""
     from course_lib.bootstrap import main

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from course_lib.cli.printing import counted, say
 from course_lib.settings import CHUNK_OVERLAP, CHUNK_SIZE, settings
 
 if TYPE_CHECKING:
@@ -51,14 +52,6 @@ MOST_ENDINGS = 5
 """Endings of files of other formats that are counted one by one."""
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for another program.")]
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add these commands to the front door."""
-    panel = "Your documents"
-    app.command(rich_help_panel=panel)(ingest)
-    app.command(rich_help_panel=panel)(load)
-    app.command(rich_help_panel=panel)(embed)
 
 
 def load(
@@ -221,11 +214,6 @@ def connect() -> psycopg.Connection:
     return open_database(autocommit=True)
 
 
-def say(sentence: str) -> None:
-    """Tell the person, where it does not mix with what another program reads."""
-    typer.echo(sentence, err=True)
-
-
 def print_report(report: str, as_json: bool, others: Iterable[str] = ()) -> None:
     """Print the report of an ingest, and how many files of other formats it left out."""
     if as_json:
@@ -258,14 +246,3 @@ def _kind_of(reason: str) -> str:
     ('is not UTF-8', 'has a NUL byte')
     """
     return reason.partition(":")[0].partition(" at offset ")[0]
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number of things, with the noun in the singular for one.
-
-    Examples
-    --------
-    >>> counted(1, "document"), counted(0, "chunk")
-    ('1 document', '0 chunks')
-    """
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -13,11 +13,6 @@ Lab = Annotated[
 ]
 
 
-def add_to(front_door: typer.Typer) -> None:
-    """Add these commands to the front door."""
-    front_door.add_typer(app, name="db")
-
-
 @app.command()
 def start() -> None:
     """Start the embedded PostgreSQL, unless it runs already."""

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from course_lib.cli.data import connect, say
+from course_lib.cli.data import connect
+from course_lib.cli.printing import say
 from course_lib.errors import CourseError, DatabaseError, InputError, ServerError
 from course_lib.settings import settings
 
@@ -16,11 +17,6 @@ if TYPE_CHECKING:
     from course_lib.answers.edit_files import Original
     from course_lib.answers.generators.base import Generator
     from course_lib.answers.passages import Passage
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add this command to the front door."""
-    app.command(rich_help_panel="Your documents")(edit)
 
 
 def edit(

@@ -8,12 +8,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from course_lib.cli.data import Json, ingest_options, say
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add this command to the front door."""
-    app.command("eval", rich_help_panel="Your documents")(evaluate_search)
+from course_lib.cli.data import Json, ingest_options
+from course_lib.cli.printing import say
 
 
 def evaluate_search(

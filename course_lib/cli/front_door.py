@@ -1,54 +1,85 @@
-"""Which commands there are, and which module each is in: words go in, a typer app comes out.
-
-A cold search is to cost less than a second: for a command that is named, only its own module is
-imported; for the help, all of them are.
-"""
+"""Which commands there are: the one table of them, in the order of the help."""
 
 from __future__ import annotations
 
-from importlib import import_module
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import typer
 
 from course_lib import __version__
+from course_lib.cli import (
+    answers,
+    contract,
+    course,
+    data,
+    database,
+    edit,
+    evaluation,
+    github,
+    grade,
+    pipeline,
+    search,
+    serve,
+    settings_list,
+    structure,
+    sync,
+    xray,
+)
 from course_lib.settings import checkout
 
-MODULES = {
-    "course": (
-        *("start", "lab", "doctor"),
-        *("setup", "run", "test", "build", "bench", "faults", "up", "down", "clean", "lock"),
-    ),
-    "data": ("ingest", "load", "embed"),
-    "sync": ("sync",),
-    "github": ("ingest-repo", "github-server"),
-    "pipeline": ("pipeline",),
-    "search": ("search",),
-    "answers": ("ask",),
-    "structure": ("structure",),
-    "edit": ("edit",),
-    "evaluation": ("eval",),
-    "contract": ("split", "validate", "parsers", "ingest-tenant", "backup", "restore"),
-    "xray": ("xray",),
-    "serve": ("serve", "api-key"),
-    "grade": ("grade", "release"),
-    "database": ("db",),
-    "settings_list": ("settings",),
-}
-"""The modules beside this one in the order of the help, and the commands that each `add_to`s."""
+Group = Mapping[str, Callable[..., Any] | typer.Typer]
 
-NEED_A_CHECKOUT = {*MODULES["course"], *MODULES["grade"]}
+THE_COURSE: Group = {
+    "setup": course.setup,
+    "run": course.run,
+    "test": course.test,
+    "build": course.build,
+    "bench": course.bench,
+    "faults": course.faults,
+    "up": course.up,
+    "down": course.down,
+    "clean": course.clean,
+    "lock": course.lock,
+}
+LEARN: Group = {"start": course.start, "lab": course.lab, "doctor": course.doctor}
+TEACH: Group = {"grade": grade.grade, "release": grade.release}
+COMMANDS: dict[str, Group] = {
+    "Commands": {"db": database.app},
+    "Learn": LEARN,
+    "The course": {**THE_COURSE, "settings": settings_list.list_settings},
+    "Your documents": {
+        "ingest": data.ingest,
+        "load": data.load,
+        "embed": data.embed,
+        "sync": sync.sync,
+        "ingest-repo": github.ingest_repo,
+        "github-server": github.github_server,
+        "search": search.search,
+        "ask": answers.ask,
+        "structure": structure.write_structure,
+        "edit": edit.edit,
+        "eval": evaluation.evaluate_search,
+        "split": contract.split,
+        "validate": contract.validate,
+        "parsers": contract.parsers,
+        "ingest-tenant": contract.ingest_tenant,
+        "backup": contract.backup,
+        "restore": contract.restore,
+        "pipeline": pipeline.app,
+        "xray": xray.app,
+    },
+    "The service": {"serve": serve.serve, "api-key": serve.api_key},
+    "Teach": TEACH,
+}
+"""The panels of the help, and the commands in each; a group of commands is a typer app itself."""
+
+NEED_A_CHECKOUT = {*THE_COURSE, *LEARN, *TEACH}
 """Commands that read the course's labs, sources or tests, which no installed package has."""
 
 
-def build_app(word: str | None = None) -> typer.Typer:
-    """Return the command line.
-
-    Parameters
-    ----------
-    word
-        The first word of the call. Where it is a command, only this command's module is there;
-        otherwise all are.
-    """
+def build_app() -> typer.Typer:
+    """Return the command line."""
     app = typer.Typer(
         name="course",
         help="Build retrieval for documents and code, step by step.",
@@ -58,9 +89,12 @@ def build_app(word: str | None = None) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     app.callback()(_front_door)
-    wanted = [module for module, commands in MODULES.items() if word in commands]
-    for module in wanted or MODULES:
-        import_module(f"course_lib.cli.{module}").add_to(app)
+    for panel, commands in COMMANDS.items():
+        for name, command in commands.items():
+            if isinstance(command, typer.Typer):
+                app.add_typer(command, name=name, rich_help_panel=panel)
+            else:
+                app.command(name, rich_help_panel=panel)(command)
     return app
 
 

@@ -15,22 +15,15 @@ from course_lib.cli.data import (
     ChunkSize,
     Json,
     connect,
-    counted,
     ingest_options,
-    say,
     scope_of,
 )
+from course_lib.cli.printing import counted, say
 from course_lib.settings import checkout, settings
 
 if TYPE_CHECKING:
     from course_lib.indexing.repository import RepositoryReport
     from course_lib.teaching.github_server import GitHubServer, Repository
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add these commands to the front door."""
-    app.command("ingest-repo", rich_help_panel="Your documents")(ingest_repo)
-    app.command("github-server", rich_help_panel="Your documents")(github_server)
 
 
 def ingest_repo(

@@ -21,12 +21,6 @@ MasterPath = Annotated[
 ]
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add these commands to the front door."""
-    for command in (grade, release):
-        app.command(rich_help_panel="Teach")(command)
-
-
 def grade(
     submissions: Annotated[
         Path, typer.Argument(help="A folder with one notebook or one folder a learner.")

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from course_lib.cli.data import counted, say
+from course_lib.cli.printing import counted, say
 from course_lib.errors import InputError
 
 if TYPE_CHECKING:
     from course_lib.pipeline.local import Event, LocalRun
     from course_lib.pipeline.remote import RemoteRun
+
+app = typer.Typer(help="Run the stages as a Kubeflow pipeline.", no_args_is_help=True)
 
 Name = Annotated[
     str,
@@ -43,16 +45,7 @@ Caching = Annotated[
 ]
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add these commands to the front door."""
-    group = typer.Typer(help="Run the stages as a Kubeflow pipeline.", no_args_is_help=True)
-    group.command()(run)
-    group.command()(submit)
-    group.command("compile")(compile_all)
-    group.command("parameters")(show_parameters)
-    app.add_typer(group, name="pipeline", rich_help_panel="Your documents")
-
-
+@app.command()
 def run(
     pipeline_name: Name = "docs_pipeline",
     given: Given = None,
@@ -82,6 +75,7 @@ def run(
     _summarise(done)
 
 
+@app.command()
 def submit(
     pipeline_name: Name = "docs_pipeline",
     given: Given = None,
@@ -146,6 +140,7 @@ def _wait_for(sent: RemoteRun, host: str) -> None:
         )
 
 
+@app.command("compile")
 def compile_all(
     check: Annotated[
         bool, typer.Option("--check", help="Change nothing; fail if a file is out of date.")
@@ -179,6 +174,7 @@ def compile_all(
     typer.echo(f"{len(NAMES)} pipelines are up to date")
 
 
+@app.command("parameters")
 def show_parameters(pipeline_name: Name = "docs_pipeline") -> None:
     """List the parameters of a pipeline, with their types and defaults.
 

@@ -1,18 +1,35 @@
-"""The command that asks the index a question, declared to typer; `plain` carries it out."""
+"""The command that asks the index a question."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+import json
+import shutil
+import textwrap
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from course_lib.cli.data import Json
-from course_lib.cli.plain import ask
+from course_lib.cli.data import Json, connect
+from course_lib.cli.printing import harmless, show, styled
+from course_lib.errors import InputError
+from course_lib.settings import settings
+
+if TYPE_CHECKING:
+    import psycopg
+
+    from course_lib.records import SearchResult
+    from course_lib.retriever.versions import Found
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add this command to the front door."""
-    app.command(rich_help_panel="Your documents")(search)
+MOST_NAMES = 20
+"""Repositories that an error names, at most."""
+
+LEGENDS = {
+    "hybrid": "Ordered by score: 1/(60 + place) by meaning and by words, added up.",
+    "maxsim": "Ordered by score, in which the search and a comparison word by word come together.",
+}
+"""What the results are ordered by, where it is not the similarity."""
 
 
 def search(
@@ -48,16 +65,92 @@ def search(
 
     Example: course search "how do I undo a release?" --top-k 3
     """
-    ask(
-        question,
-        top_k=top_k,
-        threshold=threshold,
-        partition=partition,
-        repo=repo,
-        branch=branch,
-        kind=kind,
-        namespace=namespace,
-        mode=mode,
-        rerank=rerank,
-        as_json=as_json,
-    )
+    if not question.strip():
+        raise InputError("the question is empty", hint='Example: course search "what is drift?"')
+    from course_lib.embedder import EmbeddingClient
+    from course_lib.records import Query
+    from course_lib.retriever import retrieve
+    from course_lib.retriever.versions import find_versions
+    from course_lib.store.models import check_model
+    from course_lib.store.schema import stored_dimension
+
+    with connect() as conn:
+        if stored_dimension(conn) is None:
+            raise InputError(
+                "there is no index yet", hint="Make one first: course ingest data/documents"
+            )
+        # One question is too short for several threads to share; what is reranked is not.
+        embedder = EmbeddingClient(threads=settings().threads or (None if rerank else 1))
+        tenant = settings().tenant
+        check_model(conn, embedder.model_name, embedder.dimension, tenant=tenant, repo=repo)
+        query = Query(
+            question,
+            top_k=top_k or settings().top_k,
+            threshold=threshold,
+            mode=mode,
+            partitions=partition,
+            kind=kind,
+            repo=repo,
+            branch=branch,
+            namespace=namespace,
+            tenant=tenant,
+            rerank=rerank,
+        )
+
+        def look(count: int) -> list[SearchResult]:
+            # More are read only where copies in other branches take the places of others.
+            read = max(count, query.maxsim_k) if count > query.top_k else query.maxsim_k
+            return retrieve(conn, embedder, replace(query, top_k=count, maxsim_k=read))
+
+        found = find_versions(look, query.top_k)
+        if not found and repo is not None:
+            _check_repo(conn, repo)
+    if as_json:
+        listed = [{**asdict(one.result), "also_in": list(one.also_in)} for one in found]
+        typer.echo(json.dumps(listed, ensure_ascii=False, indent=2))
+    else:
+        _print_results(found, question, LEGENDS.get(rerank or mode, ""))
+
+
+def _check_repo(conn: psycopg.Connection, repo: str) -> None:
+    rows = conn.execute(
+        "SELECT DISTINCT repo_slug FROM document_chunks WHERE tenant_id = %s ORDER BY repo_slug",
+        [settings().tenant],
+    ).fetchall()
+    names = [name for (name,) in rows]
+    if repo not in names:
+        listed = ", ".join(names[:MOST_NAMES]) + (", …" if len(names) > MOST_NAMES else "")
+        raise InputError(
+            f"there is no repo {repo!r} in the index",
+            hint=f"In it: {listed}" if names else "Make an index first: course ingest DIRECTORY",
+        )
+
+
+def _print_results(found: list[Found], question: str, legend: str) -> None:
+    from course_lib.retriever.excerpts import excerpt
+    from course_lib.retriever.versions import named
+
+    if not found:
+        show("nothing found: lower --threshold, or take away a filter")
+        return
+    width = min(shutil.get_terminal_size().columns, 100)
+    for place, one in enumerate(found, 1):
+        result = one.result
+        lines = result.metadata.get("lineStart"), result.metadata.get("lineEnd")
+        where = (
+            f"{result.document_name}:{lines[0]}-{lines[1]}" if lines[0] else result.document_name
+        )
+        similarity = f"similarity {result.similarity_score:.3f}"
+        numbers = f"score {result.score:.4f}, {similarity}" if legend else similarity
+        title = styled(f"{place}. {where}", bold=True)
+        typer.echo(f"{title}  {harmless(result.name)}  {styled(numbers, dim=True)}")
+        text = excerpt(result, question, 300)
+        show(textwrap.indent(textwrap.fill(text, width - 3), "   "))
+        if one.also_in:
+            also = f"in {named([result.branch])}, and the same in {named(one.also_in)}"
+            show(textwrap.indent(textwrap.fill(also, width - 3), "   "))
+        if (result.citation_url or "").startswith(("http://", "https://")):
+            typer.echo(f"   {styled(str(result.citation_url), dim=True)}")
+        typer.echo()
+    if legend:
+        typer.echo(styled(legend, dim=True))

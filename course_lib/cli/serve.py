@@ -13,13 +13,6 @@ import typer
 from course_lib.errors import InputError
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add these commands to the front door."""
-    panel = "The service"
-    app.command(rich_help_panel=panel)(serve)
-    app.command("api-key", rich_help_panel=panel)(api_key)
-
-
 def serve(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes a free one.")] = 8000,

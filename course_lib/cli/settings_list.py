@@ -49,11 +49,6 @@ class Row:
     description: str
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add this command to the front door."""
-    app.command(name="settings", rich_help_panel="The course")(list_settings)
-
-
 def list_settings(
     example: Annotated[
         bool, typer.Option("--example", help=f"Print {EXAMPLE} instead: the defaults, as comments.")

@@ -10,11 +10,6 @@ import typer
 from course_lib.settings import settings
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add this command to the front door."""
-    app.command(name="structure", rich_help_panel="Your documents")(write_structure)
-
-
 def write_structure(
     directory: Annotated[Path, typer.Argument(help="The repository.")] = Path(),
     out: Annotated[

@@ -12,12 +12,11 @@ from course_lib.cli.data import (
     ChunkOverlap,
     ChunkSize,
     connect,
-    counted,
     ingest_options,
     print_report,
-    say,
     scope_of,
 )
+from course_lib.cli.printing import counted, say
 from course_lib.settings import settings
 
 if TYPE_CHECKING:
@@ -27,11 +26,6 @@ if TYPE_CHECKING:
     from course_lib.indexing import IngestOptions
     from course_lib.records import Scope
     from course_lib.xray import LockFiles
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add this command to the front door."""
-    app.command(rich_help_panel="Your documents")(sync)
 
 
 def sync(

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from course_lib.cli.data import Json, connect, counted, say
+from course_lib.cli.data import Json, connect
+from course_lib.cli.printing import counted, say
 from course_lib.settings import checkout, settings
 
 if TYPE_CHECKING:
@@ -40,11 +41,6 @@ Budget = Annotated[
     int,
     typer.Option(envvar="RAG_XRAY_TOKEN_BUDGET", min=0, help="Tokens that this run may use there."),
 ]
-
-
-def add_to(front_door: typer.Typer) -> None:
-    """Add these commands to the front door."""
-    front_door.add_typer(app, name="xray", rich_help_panel="Your documents")
 
 
 @app.command()

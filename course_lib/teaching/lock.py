@@ -1,8 +1,8 @@
 """Generate `requirements.lock` from `pyproject.toml`: exact pins for all platforms and Pythons.
 
 torch and its CUDA companions are left out, because the set-up installs torch from another place
-(see `course_lib.installer.pytorch`). Versions that still fit are kept, so that a new lock differs
-only where it must; `upgrade=True` takes the newest.
+(see `install_torch` in `course_lib.bootstrap`). Versions that still fit are kept, so that a new
+lock differs only where it must; `upgrade=True` takes the newest.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from course_lib.bootstrap import OLDEST_PYTHON
 from course_lib.errors import CourseError
-from course_lib.installer.interpreters import OLDEST_PYTHON
 from course_lib.settings import project_root
 
 LEFT_OUT = ("torch", "triton", "nvidia-", "cuda-")  # a trailing dash: the beginning of a name

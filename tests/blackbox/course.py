@@ -129,14 +129,11 @@ class Course:
     @contextmanager
     def _alone(self, environment: dict[str, str]) -> Iterator[None]:
         """Give this process the call's environment, and take it back."""
-        threshold = gc.get_threshold()
         with patch.dict(os.environ, self._variables(environment), clear=True):
             settings.cache_clear()
             try:
                 yield
             finally:
-                gc.set_threshold(*threshold)
-                gc.unfreeze()
                 _forget_models()
         settings.cache_clear()
 

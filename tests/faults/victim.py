@@ -173,4 +173,4 @@ def _watch_all(tell: Callable[[str], None]) -> None:
     watch(update, "build_vector_indexes", "index")
 
 
-front_door.build_app("ingest")
+front_door.build_app()

@@ -1,38 +1,39 @@
-"""The installer: which Python, which wheels, and the virtual environment that it makes."""
+"""The set-up: which Python, which wheels, and the virtual environment that it makes."""
 
-import http.server
+import json
 import shutil
-import socket
 import subprocess
 import sys
 import threading
 from collections import namedtuple
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
-from course_lib.bootstrap import FREE_GB, set_up
-from course_lib.installer.interpreters import advice, ask, find_python, unsuitable
-from course_lib.installer.machine import Machine, missing_wheels
-from course_lib.installer.processes import SetupError, clean_environment
-from course_lib.installer.pytorch import (
+from course_lib import bootstrap
+from course_lib.bootstrap import (
+    FREE_GB,
     FREE_GB_WITH_CUDA,
-    check_room_for_cuda,
-    choose_torch,
-    index_answers,
-    is_installed,
-)
-from course_lib.installer.steps import Steps
-from course_lib.installer.venvs import (
     STAMP,
-    made_elsewhere,
+    Machine,
+    SetupError,
+    Steps,
+    advice,
+    ask,
+    check_room_for_cuda,
+    clean_environment,
+    find_python,
+    install_torch,
+    missing_wheels,
+    set_up,
     stamp,
-    sweep,
+    unsuitable,
     up_to_date,
     venv_bin,
     venv_python,
+    why_anew,
 )
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -83,81 +84,53 @@ def test_a_machine_without_wheels_is_told_so() -> None:
     ):
         assert missing_wheels(machine) == ""
     for machine, why in (
-        (Machine("Darwin", "x86_64", release=(13, 6)), "Intel processor"),
-        (Machine("Darwin", "x86_64", rosetta=True), "Rosetta"),
+        (Machine("Darwin", "x86_64", release=(14, 6)), "Intel processor"),
         (Machine("Darwin", "arm64", release=(13, 6)), "macOS 14"),
         (Machine("Linux", "x86_64", libc="musl"), "Alpine"),
         (Machine("Linux", "x86_64", libc="glibc", release=(2, 17)), "glibc 2.28"),
         (Machine("Linux", "ppc64le", libc="glibc", release=(2, 36)), "ppc64le"),
         (Machine("Windows", "ARM64"), "WSL"),
-        (Machine("Windows", "AMD64", bits=32), "64-bit"),
         (Machine("FreeBSD", "amd64"), "FreeBSD"),
     ):
         assert why in missing_wheels(machine)
 
 
-def test_torch_comes_from_the_smallest_source_that_is_there() -> None:
-    def chosen(system: str, gpu: bool, local: bool, index: bool) -> str:
-        return choose_torch(
-            system, gpu=lambda: gpu, local_wheel=lambda: local, cpu_index=lambda: index
-        )
+@pytest.mark.parametrize(
+    ("system", "there", "asked"),
+    [
+        ("Linux", "--no-index", ["--no-index"]),
+        ("Linux", "--index-url", ["--no-index", "--index-url"]),
+        ("Linux", "-c", ["--no-index", "--index-url", "-c"]),
+        ("Darwin", "-c", ["--no-index", "-c"]),
+    ],
+)
+def test_torch_comes_from_the_smallest_source_that_is_there(
+    system: str, there: str, asked: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bootstrap.platform, "system", lambda: system)
+    monkeypatch.setattr(bootstrap, "check_room_for_cuda", lambda root: None)
+    monkeypatch.delenv("COURSE_TORCH_INDEX", raising=False)
+    steps = Mock(spec=Steps)
+    steps.pip.side_effect = lambda arguments, required=True: there in arguments
+    install_torch(ROOT, steps, 3)
+    calls = [" ".join(call.args[0]) for call in steps.pip.call_args_list]
+    assert [option in call for option, call in zip(asked, calls, strict=True)] == [True] * len(
+        asked
+    )
 
-    assert chosen("Linux", gpu=False, local=True, index=True) == "local"
-    assert chosen("Linux", gpu=False, local=False, index=True) == "cpu-index"
-    assert chosen("Linux", gpu=False, local=False, index=False) == "pypi-large"
-    assert chosen("Linux", gpu=True, local=False, index=True) == "pypi"
-    assert chosen("Darwin", gpu=False, local=False, index=True) == "pypi"
-    assert chosen("Windows", gpu=True, local=False, index=False) == "pypi"
 
-
-@pytest.mark.parametrize("wanted", [True, False])
 def test_cuda_needs_the_room_that_the_readme_names(
-    wanted: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr(shutil, "disk_usage", lambda path: usage(20e9, 9e9, 11e9))
     with pytest.raises(SetupError, match=r"needs 12 GB of disk, of which 11\.0 are free"):
-        check_room_for_cuda(tmp_path, wanted=wanted)
+        check_room_for_cuda(tmp_path)
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert (
         f"{FREE_GB:.0f} GB of free disk" in readme
         and f"asks for {FREE_GB_WITH_CUDA:.0f} GB" in readme
     )
-
-
-def test_an_index_is_used_if_it_answers_and_given_up_if_not(tmp_path: Path) -> None:
-    (tmp_path / "whl" / "cpu" / "torch").mkdir(parents=True)
-    handler = partial(QuietHandler, directory=str(tmp_path))
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        url = f"http://127.0.0.1:{server.server_port}"
-        assert index_answers(f"{url}/whl/cpu", seconds=30)
-        assert not index_answers(f"{url}/elsewhere", seconds=30)
-        server.shutdown()
-    with socket.socket() as silent:
-        silent.bind(("127.0.0.1", 0))
-        silent.listen()
-        assert not index_answers(f"http://127.0.0.1:{silent.getsockname()[1]}/whl", seconds=0.1)
-
-
-class QuietHandler(http.server.SimpleHTTPRequestHandler):
-    """Serves a folder without telling of it."""
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
-def test_any_build_of_the_pinned_torch_counts_and_no_other_version(tmp_path: Path) -> None:
-    for name, counts in [
-        ("torch-2.13.0.dist-info", True),
-        ("torch-2.13.0+cpu.dist-info", True),
-        ("torch-2.13.01.dist-info", False),
-        ("torch-2.12.0.dist-info", False),
-        ("torchvision-2.13.0.dist-info", False),
-    ]:
-        site = tmp_path / name
-        (site / name).mkdir(parents=True)
-        assert is_installed(site, "2.13.0") is counts
 
 
 # The virtual environment
@@ -171,7 +144,7 @@ def project(tmp_path: Path) -> Path:
         shutil.copy(ROOT / name, root / name)
     command = [sys.executable, "-I", "-m", "venv", "--without-pip", str(root / ".venv")]
     subprocess.run(command, check=True)
-    (root / ".venv" / STAMP).write_text(stamp(root), encoding="utf-8")
+    (root / ".venv" / STAMP).write_text(json.dumps(stamp(root)), encoding="utf-8")
     return root
 
 
@@ -188,12 +161,13 @@ def test_a_change_of_the_pins_makes_it_out_of_date(project: Path, name: str) -> 
 
 
 def test_a_venv_that_was_moved_along_or_lost_its_interpreter_is_recognised(project: Path) -> None:
-    assert not made_elsewhere(project)
     moved = project.rename(project.with_name("moved"))
-    assert made_elsewhere(moved) and not up_to_date(moved)
+    assert "another folder" in why_anew(moved) and not up_to_date(moved)
     back = moved.rename(project)
     venv_python(back).unlink()
-    assert not up_to_date(back)
+    assert "does not run" in why_anew(back) and not up_to_date(back)
+    (back / ".venv" / STAMP).unlink()
+    assert "interrupted" in why_anew(back)
 
 
 def test_a_missing_lock_and_a_folder_that_cannot_be_written_are_named(project: Path) -> None:
@@ -207,40 +181,12 @@ def test_a_missing_lock_and_a_folder_that_cannot_be_written_are_named(project: P
         set_up(project)
 
 
-def package(site: Path, name: str, content: str = "x = 1\n") -> Path:
-    (site / name).mkdir(parents=True)
-    (site / name / "__init__.py").write_text(content, encoding="utf-8")
-    folder = site / f"{name}-1.0.dist-info"
-    folder.mkdir()
-    (folder / "METADATA").write_text(f"Name: {name}\nVersion: 1.0\n", encoding="utf-8")
-    size = (site / name / "__init__.py").stat().st_size
-    record = (
-        f"{name}/__init__.py,sha256=x,{size}\n{folder.name}/METADATA,,\n{folder.name}/RECORD,,\n"
-    )
-    record += f"{name}/__pycache__/__init__.cpython-311.pyc,,\n"
-    (folder / "RECORD").write_text(record, encoding="utf-8")
-    return folder
-
-
-def test_only_incomplete_packages_are_installed_again(tmp_path: Path) -> None:
-    whole, cut, gone, unrecorded = (
-        package(tmp_path, name) for name in ("whole", "cut", "gone", "unrecorded")
-    )
-    (tmp_path / "cut" / "__init__.py").write_text("x", encoding="utf-8")
-    (tmp_path / "gone" / "__init__.py").unlink()
-    (unrecorded / "RECORD").unlink()
-    (tmp_path / "~umpy").mkdir()
-    assert sweep(tmp_path) == [cut.name, gone.name, unrecorded.name]
-    assert sorted(path.name for path in tmp_path.glob("*.dist-info")) == [whole.name]
-    assert not (tmp_path / "~umpy").exists()
-
-
 def test_a_second_setup_waits_for_the_first_and_goes_on_when_that_was_killed(
     tmp_path: Path,
 ) -> None:
     code = """
 import sys, pathlib
-from course_lib.installer.venvs import only_one
+from course_lib.bootstrap import only_one
 with only_one(pathlib.Path(sys.argv[1])):
     print("in", flush=True)
     sys.stdin.readline()

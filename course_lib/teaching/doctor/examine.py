@@ -11,8 +11,7 @@ import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from course_lib.installer.machine import this_machine
-from course_lib.installer.pytorch import torch_pin
+from course_lib.bootstrap import this_machine, torch_pin
 from course_lib.settings import project_root, settings, state_dir
 from course_lib.teaching.doctor import database, grading, machine, packages
 from course_lib.teaching.doctor.finding import Finding

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from course_lib.installer.interpreters import NEWEST_PYTHON, OLDEST_PYTHON
-from course_lib.installer.machine import Machine, missing_wheels
+from course_lib.bootstrap import NEWEST_PYTHON, OLDEST_PYTHON, Machine, missing_wheels
 from course_lib.teaching.doctor.finding import Finding
 
 # What is not needed by default, and what it is for.

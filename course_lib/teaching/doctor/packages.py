@@ -7,8 +7,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from course_lib.bootstrap import up_to_date
 from course_lib.errors import ModelError
-from course_lib.installer.venvs import up_to_date
 from course_lib.settings import settings
 from course_lib.teaching.doctor.finding import Finding
 
