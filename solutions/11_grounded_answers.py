@@ -85,27 +85,7 @@ for question in (main_file, node_file):
 # ```
 
 # %% exercise="11.1"
-from pathlib import PurePosixPath
-
-
-def file_hints(question: str, endings: set[str]) -> list[str]:
-    """Return the names of files in a question, with or without a path, each once and in its order.
-
-    `endings` are in small letters, with the dot; in the question an ending may be in capitals.
-    Quotes, brackets and punctuation around a name are left out, and ``./`` before it; what is part
-    of the name stays, as in ``__init__.py``. An ending alone, such as ``.py``, is no name.
-
-    Examples
-    --------
-    >>> file_hints("Compare `registry.py` with docs/README.md.", {".py", ".md"})
-    ['registry.py', 'docs/README.md']
-    """
-    ### BEGIN SOLUTION
-    signs = "`'\"()[]{},:;!?"
-    words = (word.lstrip(signs).rstrip(signs + ".").removeprefix("./") for word in question.split())
-    return list(dict.fromkeys(word for word in words if PurePosixPath(word).suffix.lower() in endings))
-    ### END SOLUTION
-
+from course_lib.answers.hints import file_hints
 
 # %%
 lab.check("11.1", file_hints)
@@ -114,14 +94,16 @@ lab.check("11.1", file_hints)
 lab.hint("11.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# `PurePosixPath(".py").suffix` is empty, so an ending alone drops out by itself. The library's version also knows backslashes, line
-# numbers and names with spaces; it asks the index which endings there are.
+# `PurePosixPath(".py").suffix` is empty, so an ending alone drops out by itself. `course ask` first makes slashes of backslashes and
+# takes line numbers away; names with spaces, and which endings there are, it knows from the index.
 
 # %% [markdown]
 # A hint is looked up in the *manifest*: each base name with the paths that have it. Chunks of these files come first, whatever the
 # search thinks of them.
 
 # %% tags=["nbval-check-output"]
+from pathlib import PurePosixPath
+
 from course_lib.answers import file_manifest
 
 file_hints = lab.use("file_hints")
@@ -230,30 +212,7 @@ for diversity in (0.0, 0.3, 0.7):
 # The rule is simple, so that one can explain it: the passage with the lowest score goes, until the rest fits.
 
 # %% exercise="11.3"
-def fit_passages(fixed: int, costs: list[int], scores: list[float], room: int) -> list[int]:
-    """Return the places of the passages that stay, in their order, so that all of it fits `room`.
-
-    `fixed` is what instructions and question take, `costs[i]` what passage i adds, `scores[i]` how
-    good it is. As long as the sum is larger than `room`, the passage with the lowest score goes; of
-    equals, the last one. What is gone does not come back. Raises a ValueError that names the
-    question if it does not fit even without passages.
-
-    Examples
-    --------
-    >>> fit_passages(250, [200, 150, 150, 60], [4, 3, 2, 1], 700)
-    [0, 1]
-    >>> fit_passages(250, [200, 150, 150, 60], [1, 2, 3, 4], 700)
-    [1, 2, 3]
-    """
-    ### BEGIN SOLUTION
-    if fixed > room:
-        raise ValueError(f"the question does not fit: it takes {fixed} of {room} tokens")
-    kept = list(range(len(costs)))
-    while fixed + sum(costs[place] for place in kept) > room:
-        kept.remove(min(reversed(kept), key=lambda place: scores[place]))
-    return kept
-    ### END SOLUTION
-
+from course_lib.answers.budget import fit_passages
 
 # %%
 lab.check("11.3", fit_passages)
@@ -310,31 +269,7 @@ print(said.text)
 # ```
 
 # %% exercise="11.4"
-import re
-
-
-def check_citations(answer: str, paths: list[str]) -> tuple[list[int], list[str]]:
-    """Return what an answer cites, and which of its citations name no passage.
-
-    A citation looks like ``[2: docs/a.md]``. It is right if passage 2, counted from 1, has this path;
-    `paths` are those of the passages. The numbers come in the order of the answer, each once; wrong
-    citations come as they are written.
-
-    Examples
-    --------
-    >>> check_citations("Yes [1: a.py], no [1: b.py].", ["a.py"])
-    ([1], ['[1: b.py]'])
-    """
-    ### BEGIN SOLUTION
-    cited, flagged = {}, []
-    for number, path in re.findall(r"\[(\d+): ([^\[\]]+)\]", answer):
-        if 1 <= int(number) <= len(paths) and paths[int(number) - 1] == path:
-            cited[int(number)] = None
-        else:
-            flagged.append(f"[{number}: {path}]")
-    return list(cited), flagged
-    ### END SOLUTION
-
+from course_lib.answers.citations import check_citations
 
 # %%
 lab.check("11.4", check_citations)
@@ -360,32 +295,7 @@ print(check_citations("It is wrapped [1: a.py]. It is fast [4: speed.md].", ["a.
 # ## Exercise 11.5: between the markers
 
 # %% exercise="11.5"
-BEGIN_FILE, END_FILE = "<<BEGIN_FILE>>", "<<END_FILE>>"
-
-
-def between_markers(answer: str) -> str:
-    r"""Return the file that stands between a line <<BEGIN_FILE>> and a line <<END_FILE>>.
-
-    White space around the whole answer does not matter. Lines end with ``\n``. The file comes as it
-    is, to the character, with a line end after its last line; a marker inside a longer line, be it
-    only indented, is part of it. Raises ValueError if a marker line is missing, if they are in the
-    wrong order, if anything stands before the first or after the last one, if a line between them is
-    a marker, or if no line stands between them.
-
-    Examples
-    --------
-    >>> between_markers("<<BEGIN_FILE>>\nx = 2\n<<END_FILE>>\n")
-    'x = 2\n'
-    """
-    ### BEGIN SOLUTION
-    first, *inside, last = answer.strip().split("\n") if "\n" in answer.strip() else ("", "")
-    if first != BEGIN_FILE or last != END_FILE:
-        raise ValueError("the answer is no file between markers")
-    if not inside or {BEGIN_FILE, END_FILE} & set(inside):
-        raise ValueError("the answer holds no file, or more than one")
-    return "".join(f"{line}\n" for line in inside)
-    ### END SOLUTION
-
+from course_lib.answers.edit import between_markers
 
 # %%
 lab.check("11.5", between_markers)

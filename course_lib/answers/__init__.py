@@ -11,7 +11,7 @@ from course_lib import import_when_asked
 if TYPE_CHECKING:
     from course_lib.answers.answering import Answer, answer, prepare
     from course_lib.answers.budget import Budget, Fitted, ensure_prompt_fits
-    from course_lib.answers.citations import Citations, check_citations
+    from course_lib.answers.citations import Citations, find_citations
     from course_lib.answers.context import ContextOptions, retrieve_context
     from course_lib.answers.generators import GenerationError, Generator, Request, generator
     from course_lib.answers.hints import extract_file_hints, file_manifest
@@ -25,7 +25,7 @@ else:
         {
             "answering": ["Answer", "answer", "prepare"],
             "budget": ["Budget", "Fitted", "ensure_prompt_fits"],
-            "citations": ["Citations", "check_citations"],
+            "citations": ["Citations", "find_citations"],
             "context": ["ContextOptions", "retrieve_context"],
             "generators": ["GenerationError", "Generator", "Request", "generator"],
             "hints": ["extract_file_hints", "file_manifest"],
@@ -51,7 +51,7 @@ __all__ = [
     "answer",
     "boundary",
     "build_prompt",
-    "check_citations",
+    "find_citations",
     "count_tokens",
     "ensure_prompt_fits",
     "extract_file_hints",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import psycopg
 
 from course_lib.answers.budget import Budget, ensure_prompt_fits
-from course_lib.answers.citations import check_citations
+from course_lib.answers.citations import find_citations
 from course_lib.answers.context import ContextOptions, retrieve_context
 from course_lib.answers.generators.base import Generator, Request
 from course_lib.answers.passages import Context, Passage
@@ -125,7 +125,7 @@ def answer(
             pieces.append(piece)
             on_text(piece)
     text = "".join(pieces)
-    found = check_citations(text, request.passages)
+    found = find_citations(text, request.passages)
     said = text.strip().lower()
     return Answer(
         text,

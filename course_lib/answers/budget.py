@@ -7,6 +7,7 @@ instructions.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -78,6 +79,29 @@ class Fitted:
     budget: Budget
 
 
+def fit_passages(fixed: int, costs: Sequence[int], scores: Sequence[float], room: int) -> list[int]:
+    """Return the places of the passages that stay, in their order, so that all of it fits `room`.
+
+    `fixed` is what instructions and question take, `costs[i]` what passage i adds, `scores[i]` how
+    good it is. As long as the sum is larger than `room`, the passage with the lowest score goes; of
+    equals, the last one. What is gone does not come back. Raises a ValueError that names the
+    question if it does not fit even without passages.
+
+    Examples
+    --------
+    >>> fit_passages(250, [200, 150, 150, 60], [4, 3, 2, 1], 700)
+    [0, 1]
+    >>> fit_passages(250, [200, 150, 150, 60], [1, 2, 3, 4], 700)
+    [1, 2, 3]
+    """
+    if fixed > room:
+        raise ValueError(f"the question does not fit: it takes {fixed} of {room} tokens")
+    kept = list(range(len(costs)))
+    while fixed + sum(costs[place] for place in kept) > room:
+        kept.remove(min(reversed(kept), key=lambda place: scores[place]))
+    return kept
+
+
 def ensure_prompt_fits(
     build: Callable[[Sequence[Passage]], Prompt],
     passages: Sequence[Passage],
@@ -128,6 +152,10 @@ def ensure_prompt_fits(
             count_tokens(text, model) + MESSAGE_TOKENS for text in (prompt.system, prompt.user)
         )
 
+    def costs_of(some: Sequence[Passage]) -> list[int]:
+        totals = [tokens_of(some[:count]) for count in range(len(some) + 1)]
+        return [after - before for before, after in itertools.pairwise(totals)]
+
     fixed = tokens_of([])
     room = window - margin - least_output
     if fixed > room:
@@ -138,17 +166,20 @@ def ensure_prompt_fits(
             hint="Ask in fewer words, take a model with a larger window, or correct "
             "RAG_CONTEXT_WINDOW or RAG_SAFETY_MARGIN_TOKENS.",
         )
-    kept = list(passages)
-    while tokens_of(kept) > room:
-        # Of equals, the last one goes.
-        kept.remove(min(reversed(kept), key=lambda passage: passage.score))
-    totals = [tokens_of(kept[:count]) for count in range(len(kept) + 1)]
+    costs, scores, allowed = costs_of(passages), [passage.score for passage in passages], room
+    while True:
+        kept = [passages[place] for place in fit_passages(fixed, costs, scores, allowed)]
+        over = tokens_of(kept) - room
+        if over <= 0:
+            break
+        # Tokens depend a little on what is before them, so their sum may be too small.
+        allowed = max(allowed - over, fixed)
     budget = Budget(
         window,
         margin,
-        min(max_output, window - margin - totals[-1]),
+        min(max_output, window - margin - tokens_of(kept)),
         fixed,
-        tuple(after - before for before, after in zip(totals, totals[1:], strict=False)),
+        tuple(costs_of(kept)),
         tokenizer_name(model),
     )
     dropped = tuple(passage for passage in passages if passage not in kept)

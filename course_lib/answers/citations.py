@@ -33,19 +33,40 @@ class Citations:
     flagged: tuple[str, ...]
 
 
-def check_citations(text: str, passages: Sequence[Passage]) -> Citations:
-    """Return what an answer cites, each once and in its order.
+def check_citations(answer: str, paths: list[str]) -> tuple[list[int], list[str]]:
+    """Return what an answer cites, and which of its citations name no passage.
 
-    A citation is flagged if no passage has its number, or the passage of that number has another
-    path than the one that stands behind it. Brackets in code and in quoted lines are no
-    citations.
+    A citation looks like ``[2: docs/a.md]``. It is right if passage 2, counted from 1, has this
+    path; `paths` are those of the passages. The numbers come in the order of the answer, each once;
+    wrong citations come as they are written.
+
+    Examples
+    --------
+    >>> check_citations("Yes [1: a.py], no [1: b.py].", ["a.py"])
+    ([1], ['[1: b.py]'])
+    """
+    cited: dict[int, None] = {}
+    flagged: list[str] = []
+    for number, path in re.findall(r"\[(\d+): ([^\[\]]+)\]", answer):
+        if 1 <= int(number) <= len(paths) and paths[int(number) - 1] == path:
+            cited[int(number)] = None
+        else:
+            flagged.append(f"[{number}: {path}]")
+    return list(cited), flagged
+
+
+def find_citations(text: str, passages: Sequence[Passage]) -> Citations:
+    """Return what `check_citations` says of an answer, in whatever form a model cites.
+
+    Several numbers in one pair of brackets, lines, quotes, the end of a path or no path at all are
+    the same citation. Brackets in code and in quoted lines are none.
 
     Parameters
     ----------
     text
         The answer.
     passages
-        What the model was given.
+        What the model was given; numbers may be missing among theirs.
 
     Examples
     --------
@@ -53,23 +74,35 @@ def check_citations(text: str, passages: Sequence[Passage]) -> Citations:
     >>> found = SearchResult(
     ...     "1", "docs/a.md", 0, "…", 0.7, 0.7, "documentation", "docs", "", "section", "Drift")
     >>> passages = [Passage(1, found, "search", 0.7)]
-    >>> check_citations("So it is [1: docs/a.md] [1: b.md], and [7] `x[0]`.", passages)
+    >>> find_citations("So it is [1: docs/a.md] [1: b.md], and [7] `x[0]`.", passages)
     Citations(cited=(1,), flagged=('[1: b.md]', '[7]'))
     """
     by_number = {passage.index: passage for passage in passages}
-    cited: dict[int, None] = {}
-    flagged: dict[str, None] = {}
+    paths = [
+        _in_brackets(by_number[number].path) if number in by_number else ""
+        for number in range(1, max(by_number, default=0) + 1)
+    ]
+    written: dict[str, str] = {}
     for match in _CITATION.finditer(_CODE.sub(" ", text)):
-        numbers = [int(number) for number in re.findall(r"\d+", match[1])]
-        known = [by_number[number] for number in numbers if number in by_number]
-        is_right = len(known) == len(numbers)
-        if is_right and match[2] and _looks_like_a_path(match[2]):
-            is_right = any(_is_path_of(match[2], passage) for passage in known)
-        if is_right:
-            cited.update(dict.fromkeys(numbers))
-        else:
-            flagged[match[0]] = None
-    return Citations(tuple(cited), tuple(flagged))
+        for number in map(int, re.findall(r"\d+", match[1])):
+            path = _path_cited(match[2] or "", by_number.get(number))
+            written.setdefault(f"[{number}: {path}]", match[0])
+    cited, flagged = check_citations(" ".join(written), paths)
+    return Citations(tuple(cited), tuple(dict.fromkeys(written[one] for one in flagged)))
+
+
+def _path_cited(given: str, passage: Passage | None) -> str:
+    """Return the whole path that a citation means: the passage's own, unless it names another."""
+    if passage is None:
+        return "no passage"
+    if given and _looks_like_a_path(given) and not _is_path_of(given, passage):
+        return "another path"
+    return _in_brackets(passage.path)
+
+
+def _in_brackets(path: str) -> str:
+    """Return a path as it can be written in a citation, whose own brackets are square."""
+    return path.translate({ord("["): "(", ord("]"): ")", ord("\n"): " "})
 
 
 def _looks_like_a_path(text: str) -> bool:

@@ -66,15 +66,45 @@ def edit_prompt(path: str, text: str, instruction: str, passages: Sequence[Passa
     return Prompt(SYSTEM_PROMPT, "\n\n".join([*fenced, file, asked]))
 
 
+def between_markers(answer: str) -> str:
+    r"""Return the file that stands between a line <<BEGIN_FILE>> and a line <<END_FILE>>.
+
+    White space around the whole answer does not matter. Lines end with ``\n``. The file comes as it
+    is, to the character, with a line end after its last line; a marker inside a longer line, be it
+    only indented, is part of it. Raises ValueError if a marker line is missing, if they are in the
+    wrong order, if anything stands before the first or after the last one, if a line between them
+    is a marker, or if no line stands between them.
+
+    Examples
+    --------
+    >>> between_markers("<<BEGIN_FILE>>\nx = 2\n<<END_FILE>>\n")
+    'x = 2\n'
+    """
+    lines = answer.strip().split("\n")
+    if BEGIN_FILE not in lines:
+        raise ValueError(f"has no line {BEGIN_FILE}")
+    if END_FILE not in lines:
+        raise ValueError(f"has no line {END_FILE}: it was cut off, or is in another form")
+    first, *inside, last = lines
+    if first != BEGIN_FILE or last != END_FILE:
+        raise ValueError("says something beside the file")
+    if not inside:
+        raise ValueError("holds an empty file")
+    for marker in (BEGIN_FILE, END_FILE):
+        if marker in inside:
+            raise ValueError(f"has {marker} in the middle of the file")
+    return "".join(f"{line}\n" for line in inside)
+
+
 def extract_file(answer: str, original: str = "") -> str:
-    r"""Return the file that stands between the markers of an answer.
+    r"""Return the file of an answer: what `between_markers` gives, if it is likely to be one.
 
     Parameters
     ----------
     answer
         All that the model said.
     original
-        The file as it was: only where markers stood in it, may they stand in the new one.
+        The file as it was: only where markers stood in its lines, may they stand in the new one's.
 
     Returns
     -------
@@ -94,14 +124,17 @@ def extract_file(answer: str, original: str = "") -> str:
     'x = 2\n'
     """
     lines = answer.replace("\r\n", "\n").strip().split("\n")
-    found = [line.strip() for line in lines]
-    if BEGIN_FILE not in found:
-        raise _refused(f"has no line {BEGIN_FILE}")
-    if END_FILE not in found:
-        raise _refused(f"has no line {END_FILE}: it was cut off, or is in another form")
-    if found[0] != BEGIN_FILE or found[-1] != END_FILE:
-        raise _refused("says something beside the file")
-    text = "".join(f"{line}\n" for line in lines[1:-1])
+    if len(lines) > 1:
+        # A file that speaks of the markers may go on doing so: indented, they are its text.
+        margin = " " if any(marker in original for marker in MARKERS) else ""
+        inside = [margin + line for line in lines[1:-1]]
+        lines = [lines[0].rstrip(), *inside, lines[-1].lstrip()]
+    try:
+        text = between_markers("\n".join(lines))
+    except ValueError as error:
+        raise _refused(str(error)) from None
+    if len(lines) > 2 and margin:
+        text = "".join(f"{line[1:]}\n" for line in lines[1:-1])
     if not text.strip():
         raise _refused("holds an empty file")
     for marker in MARKERS:

@@ -23,8 +23,30 @@ _WORD = re.compile(r"[\w.@+\-/\\]+")
 _WAY_HERE = re.compile(r"^(?:\.{0,2}/|-)+")
 
 
+def file_hints(question: str, endings: Collection[str]) -> list[str]:
+    """Return the names of files in a question, with or without a path, each once and in its order.
+
+    `endings` are in small letters, with the dot; in the question an ending may be in capitals.
+    Quotes, brackets and punctuation around a name are left out, and ``./`` before it; what is part
+    of the name stays, as in ``__init__.py``. An ending alone, such as ``.py``, is no name.
+
+    Examples
+    --------
+    >>> file_hints("Compare `registry.py` with docs/README.md.", {".py", ".md"})
+    ['registry.py', 'docs/README.md']
+    """
+    signs = "`'\"()[]{},:;!?"
+    words = (word.lstrip(signs).rstrip(signs + ".").removeprefix("./") for word in question.split())
+    return list(
+        dict.fromkeys(word for word in words if PurePosixPath(word).suffix.lower() in endings)
+    )
+
+
 def extract_file_hints(question: str, extensions: Collection[str] | None = None) -> list[str]:
-    r"""Return the names of files that a question holds, with or without a path, in its order.
+    r"""Return what `file_hints` finds, also where names are written in other ways.
+
+    Backslashes count as slashes, and what no name holds separates words, such as the ``:7`` of a
+    line; what leads to a file from here (``../``) is left out.
 
     Parameters
     ----------
@@ -49,8 +71,8 @@ def extract_file_hints(question: str, extensions: Collection[str] | None = None)
     []
     """
     endings = {ending.lower() for ending in (EXTENSIONS if extensions is None else extensions)}
-    words = (_cleaned(word) for word in _WORD.findall(question))
-    return list(dict.fromkeys(word for word in words if _ending(word) in endings))
+    words = (word.replace("\\", "/").rstrip(".-/") for word in _WORD.findall(question))
+    return file_hints(" ".join(_WAY_HERE.sub("", word) for word in words), endings)
 
 
 def file_manifest(
@@ -141,11 +163,6 @@ def find_hinted(hint: str, manifest: Mapping[str, list[str]]) -> list[str]:
         return found
     above = [path for path in paths if "/" in path and folded.endswith("/" + path.casefold())]
     return [max(above, key=len)] if above else []
-
-
-def _cleaned(word: str) -> str:
-    """Return a word without what a sentence puts around it, and without the way to here."""
-    return _WAY_HERE.sub("", word.replace("\\", "/").rstrip(".-/"))
 
 
 def _ending(path: str) -> str:

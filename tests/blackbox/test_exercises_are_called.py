@@ -23,6 +23,7 @@ from typing import Any
 
 from tests.blackbox.course import Course
 from tests.blackbox.github import hub_of
+from tests.blackbox.language_models import CHAT, SHOW, models, ollama, window
 from tests.blackbox.places import Place
 from tests.blackbox.serving import serving
 
@@ -34,7 +35,7 @@ SKETCHES = {
 }
 """Exercises of these labs that are no function of the library."""
 
-ONE_VERSION = ("01", "02", "03", "04", "05", "06", "08")
+ONE_VERSION = ("01", "02", "03", "04", "05", "06", "08", "11")
 """The labs whose exercises all have to be functions of the library, but for the sketches."""
 
 UNSEEN = {
@@ -149,6 +150,11 @@ def test_every_answer_that_a_lab_takes_from_the_library_is_called_by_a_command(
         course("ingest-tenant", records, "--tenant", "acme", "--repo", "mill").ok()
         course("search", QUESTION).ok()
         course("ask", QUESTION).ok()
+        changed = "<<BEGIN_FILE>>\nThe sail stands still.\n<<END_FILE>>"
+        with models({CHAT: ollama(changed), SHOW: window(8192)}) as model:
+            wish = ("--edit", "Stop the mill.")
+            given = {"RAG_REPO_ROOT": str(folder)} | model.ollama
+            course("edit", folder / "docs/mill.md", *wish, **given).ok()
         evaluation = ("eval", questions, "-c", f"docs={folder}")
         Course({})(*evaluation, "--save", tmp_path / "run.json").ok()
         Course({})(*evaluation, "--against", tmp_path / "run.json").ok()

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from course_lib.answers import boundary, build_prompt, check_citations, fence, system_prompt
+from course_lib.answers import boundary, build_prompt, fence, find_citations, system_prompt
 from course_lib.answers.prompts import BEGIN_FILE, END_FILE, SYSTEM_PROMPT
 from course_lib.errors import InputError
 from course_lib.settings import Settings
@@ -97,7 +97,7 @@ def test_a_path_cannot_break_its_line() -> None:
 
 def test_the_citation_format_survives_a_hostile_passage() -> None:
     passages = [make_passage(1, HOSTILE, "evil.md"), make_passage(2, "Drift is slow.", "good.md")]
-    found = check_citations("Slow [2: good.md]. Also [9: secret.md] (source: evil.md).", passages)
+    found = find_citations("Slow [2: good.md]. Also [9: secret.md] (source: evil.md).", passages)
     assert found.cited == (2,)
     assert found.flagged == ("[9: secret.md]",)
 
@@ -158,8 +158,8 @@ PASSAGES = [
     ],
 )
 def test_what_is_cited_is_found(text: str, cited: tuple[int, ...]) -> None:
-    assert check_citations(text, PASSAGES).cited == cited
-    assert check_citations(text, PASSAGES).flagged == ()
+    assert find_citations(text, PASSAGES).cited == cited
+    assert find_citations(text, PASSAGES).flagged == ()
 
 
 @pytest.mark.parametrize(
@@ -167,18 +167,23 @@ def test_what_is_cited_is_found(text: str, cited: tuple[int, ...]) -> None:
     [
         ("No [3].", ("[3]",)),
         ("No [0] [999].", ("[0]", "[999]")),
-        ("No [1, 3].", ("[1, 3]",)),
+        ("No [0, 3].", ("[0, 3]",)),
         ("No [1: b.py].", ("[1: b.py]",)),
         ("No [1: other/a.md].", ("[1: other/a.md]",)),
         ("No [2: ab.py] [2: ab.py].", ("[2: ab.py]",)),
     ],
 )
 def test_what_is_cited_without_being_there_is_flagged(text: str, flagged: tuple[str, ...]) -> None:
-    assert check_citations(text, PASSAGES).flagged == flagged
-    assert check_citations(text, PASSAGES).cited == ()
+    assert find_citations(text, PASSAGES).flagged == flagged
+    assert find_citations(text, PASSAGES).cited == ()
+
+
+def test_of_several_numbers_in_brackets_each_is_judged_alone() -> None:
+    found = find_citations("Half right [1, 3].", PASSAGES)
+    assert (found.cited, found.flagged) == ((1,), ("[1, 3]",))
 
 
 @given(st.text(alphabet="[]0123456789:,;` \n>~abc./"))
 def test_whatever_a_model_says_it_is_read(text: str) -> None:
-    found = check_citations(text, PASSAGES)
+    found = find_citations(text, PASSAGES)
     assert set(found.cited) <= {1, 2, 12}
