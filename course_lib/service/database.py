@@ -21,16 +21,16 @@ from course_lib.service.problems import UnavailableError
 
 Found = TypeVar("Found")
 
-PATIENCE = 10.0
+CONNECTION_TIMEOUT = 10.0
 """Seconds that a request waits for a connection while others have them all."""
 
-PATIENCE_AWAY = 0.5
+CONNECTION_TIMEOUT_AWAY = 0.5
 """Seconds that it waits while the database is away: long enough to notice that it is back."""
 
-RETRY_DELAY = 1.0
+RETRY_SECONDS = 1.0
 """Seconds between two attempts to find a database that is away."""
 
-READY_FOR = 0.5
+STATE_SECONDS = 0.5
 """Seconds for which an answer about the database's state is repeated."""
 
 log = logging.getLogger("course.service")
@@ -71,7 +71,7 @@ class Database:
     async def state(self) -> str:
         """Return ``ready``, or what is the matter with the database."""
         now = time.monotonic()
-        if self._asked is None or now - self._asked[0] > READY_FOR:
+        if self._asked is None or now - self._asked[0] > STATE_SECONDS:
             self._asked = (now, await self._ask())
         return self._asked[1]
 
@@ -93,9 +93,9 @@ class Database:
             raise UnavailableError(self.problem)
         for attempt in (1, 2):
             try:
-                patience = PATIENCE_AWAY if self._is_away else PATIENCE
-                async with pool.connection(timeout=patience) as conn, conn.transaction():
-                    # Both hold until the transaction ends: nothing is left to who comes next.
+                timeout = CONNECTION_TIMEOUT_AWAY if self._is_away else CONNECTION_TIMEOUT
+                async with pool.connection(timeout=timeout) as conn, conn.transaction():
+                    # Both hold until the transaction ends: the next request starts without them.
                     await conn.execute(
                         "SELECT set_config('course.tenant', %s, true), "
                         "set_config('transaction_read_only', 'on', true)",
@@ -117,7 +117,7 @@ class Database:
                     raise UnavailableError("the database went away; try again soon") from error
                 # A server that was restarted has cut all connections, not only this one.
                 with suppress(psycopg.Error, TimeoutError):
-                    await asyncio.wait_for(pool.check(), PATIENCE_AWAY)
+                    await asyncio.wait_for(pool.check(), CONNECTION_TIMEOUT_AWAY)
         raise AssertionError("unreachable")
 
     def stats(self) -> dict[str, int]:
@@ -146,13 +146,13 @@ class Database:
                 self.problem = "the database cannot be reached"
                 if isinstance(error, SchemaMismatchError):
                     self.problem = f"{said}. {error.hint}"
-                await asyncio.sleep(RETRY_DELAY)
+                await asyncio.sleep(RETRY_SECONDS)
         pool = AsyncConnectionPool(
             url,
             min_size=min(2, self._pool_size),
             max_size=self._pool_size,
             open=False,
-            timeout=PATIENCE,
+            timeout=CONNECTION_TIMEOUT,
             kwargs={"application_name": "course-service", "connect_timeout": 5},
             configure=_configure,
             max_waiting=500,
