@@ -34,7 +34,7 @@ SKETCHES = {
 }
 """Exercises of these labs that are no function of the library."""
 
-ONE_VERSION = ("01", "02", "03", "04", "05", "06", "08")
+ONE_VERSION = ("01", "02", "03", "04", "05", "06", "07", "08")
 """The labs whose exercises all have to be functions of the library, but for the sketches."""
 
 UNSEEN = {
