@@ -401,19 +401,12 @@ with lab.serve(add_problems(new_app(lab.database_url))) as other:
 # ## Exercise 7.4: tell what is missing
 #
 # The trap is a part that neither works nor fails but hangs. A readiness check that waits for it has no answer either.
-# `asyncio.wait_for(something, seconds)` gives up with a `TimeoutError`. Here are five parts to try `readiness` with; `meets`
-# waits until two of its kind wait.
+# `asyncio.wait_for(something, seconds)` gives up with a `TimeoutError`. Here are parts to try `readiness` with:
+# `works` returns `"ready"`, `loads` returns another text, `raises` raises an exception that knows a password, and `hangs` sleeps for
+# a minute.
 
 # %%
-async def works(): return "ready"
-async def loads(): return "the model is being loaded"
-async def raises(): raise RuntimeError("db.internal refused the password tulip-42")
-async def hangs(): await asyncio.sleep(60)
-async def meets():
-    await barrier.wait()
-    return "ready"
-
-barrier = asyncio.Barrier(2)
+from course_lib.teaching.lab.parts import hangs, loads, meeting, raises, works  # noqa: F401
 
 # %% exercise="7.4"
 from course_lib.service.probes import readiness

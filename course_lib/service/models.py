@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -115,8 +114,8 @@ class SearchRequest(request_model()):  # type: ignore[misc]
 
 
 def search_response(
-    query: str, results: Sequence[SearchResult], embedding_seconds: float, search_seconds: float
-) -> dict[str, Any]:
+    query: str, results: list[SearchResult], embedding_seconds: float, search_seconds: float
+) -> dict[str, object]:
     """Return the answer of `POST /search`, made of what JSON knows.
 
     Of each result go out `chunk_id`, `document_name`, `content`, `similarity_score`, `citation_url`

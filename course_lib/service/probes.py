@@ -14,8 +14,11 @@ from course_lib.service.access import CurrentContext
 
 router = APIRouter(tags=["operation"])
 
+Checks = Mapping[str, Callable[[], Awaitable[str]]]
+"""For the name of each part an async function that says how the part is."""
+
 READY_TIMEOUT_SECONDS = 3.0
-"""What a part has to say whether it is there; a cluster waits for 5 seconds (infra/k8s)."""
+"""How long a part may take to say how it is; a cluster waits for 5 seconds (infra/k8s)."""
 
 
 class Health(BaseModel):
@@ -32,9 +35,7 @@ class Readiness(BaseModel):
     model: str
 
 
-async def readiness(
-    checks: Mapping[str, Callable[[], Awaitable[str]]], timeout: float = 0.5
-) -> tuple[int, dict[str, str]]:
+async def readiness(checks: Checks, timeout: float = 0.5) -> tuple[int, dict[str, str]]:
     """Ask every part how it is; return the HTTP status and the body of `/ready`.
 
     `checks` holds an async function for each part's name. It returns `ready`, or what is the matter

@@ -7,7 +7,7 @@ A refusal has the type ``application/problem+json`` and the members `type`, `tit
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
@@ -81,7 +81,7 @@ def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
-def validation_problem(errors: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def validation_problem(errors: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the problem document for a request that does not validate.
 
     Of pydantic's `errors` only `loc` and `msg` go out: each gives a `field` and a `message`. The
@@ -131,7 +131,7 @@ def add_problem_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     def _validation(request: Request, error: RequestValidationError) -> JSONResponse:
-        return JSONResponse(validation_problem(error.errors()), 422, media_type=MEDIA_TYPE)
+        return JSONResponse(validation_problem(list(error.errors())), 422, media_type=MEDIA_TYPE)
 
     @app.exception_handler(413)
     def _too_large(request: Request, error: HTTPException) -> JSONResponse:

@@ -17,6 +17,7 @@ from course_lib.teaching.checks.awaiting import run_awaitable
 from course_lib.teaching.checks.origin import stub_in
 from course_lib.teaching.checks.probe import Case, Probe, StubReached, exercise
 from course_lib.teaching.checks.values import written
+from course_lib.teaching.lab.parts import hangs, loads, meeting, raises, works
 
 Body = dict[str, Any]
 DRIFT: Body = {"query": "drift"}
@@ -341,26 +342,6 @@ def check_validation_problem(call: Probe) -> None:
         )
 
 
-async def works() -> str:
-    """Be there."""
-    return "ready"
-
-
-async def loads() -> str:
-    """Say what is the matter."""
-    return "the model is being loaded"
-
-
-async def raises() -> str:
-    """Be away."""
-    raise RuntimeError("db.internal refused the password tulip-42")
-
-
-async def hangs() -> str:
-    """Say nothing."""
-    return await asyncio.sleep(60, "ready")
-
-
 PARTS: list[tuple[str, float, tuple[Any, ...], str]] = [
     (
         '{"database": works, "model": works}',
@@ -413,7 +394,7 @@ PARTS: list[tuple[str, float, tuple[Any, ...], str]] = [
     ),
     ("{}", 1, (200, "ready"), "where nothing is needed, nothing is missing"),
     (
-        '{"database": meets, "model": meets}',
+        'dict(zip(["database", "model"], meeting()))',
         1,
         (200, "ready", "ready", "ready"),
         "each function here waits until the other was called: all are asked at once",
@@ -453,13 +434,7 @@ def _answers(
     because: str,
 ) -> None:
     label = f"await readiness({checks}, timeout={timeout})"
-    barrier = asyncio.Barrier(2)
-
-    async def meets() -> str:
-        await barrier.wait()
-        return "ready"
-
-    known = (works, loads, raises, hangs, meets)
+    known = (works, loads, raises, hangs, meeting)
     parts = eval(checks, {"asyncio": asyncio} | {one.__name__: one for one in known})
     body = {"status": overall, **dict(zip(parts, states, strict=True))}
     left: list[Any] = []
