@@ -44,7 +44,7 @@ class Context:
     database: Database
     metrics: Metrics
     writing: asyncio.Lock = field(default_factory=asyncio.Lock)
-    _checked_until: dict[str, float] = field(default_factory=dict)
+    _model_checked_until: dict[str, float] = field(default_factory=dict)
 
     async def check_model(
         self, conn: psycopg.AsyncConnection[Any], tenant: str, repo: str | None = None
@@ -61,9 +61,9 @@ class Context:
         Raises
         ------
         ProblemError
-            503, with the names of both models, and what whoever runs the service can do.
+            503, with the names of both models, and what the operator can do.
         """
-        if time.monotonic() < self._checked_until.get(tenant, 0):
+        if time.monotonic() < self._model_checked_until.get(tenant, 0):
             return
         from course_lib.store.models import check_model_async
 
@@ -74,7 +74,7 @@ class Context:
             # Without Retry-After: it stays so until the index or the setting is changed.
             raise ProblemError(503, f"{error.args[0]}. {error.hint}") from error
         if repo is None:
-            self._checked_until[tenant] = time.monotonic() + MODEL_CHECKED_SECONDS
+            self._model_checked_until[tenant] = time.monotonic() + MODEL_CHECKED_SECONDS
 
     async def model_state(self) -> str:
         """Return ``ready``, or what is the matter with the model."""

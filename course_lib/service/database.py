@@ -1,7 +1,7 @@
 """The service's way to PostgreSQL: an async pool that reads, as a role that cannot do more.
 
-The service starts while the database is away, says so, and finds it again by itself: as long as it
-is away, every request fails quickly with the same answer and none hangs.
+The service starts while the database is away, says so, and finds it again by itself. As long as the
+database is away, every request fails quickly with the same answer, and none hangs.
 """
 
 from __future__ import annotations
@@ -125,13 +125,13 @@ class Database:
         return self._pool.get_stats() if self._pool else {}
 
     async def _ask(self) -> str:
-        async def one(conn: psycopg.AsyncConnection[Any]) -> str:
+        async def look(conn: psycopg.AsyncConnection[Any]) -> str:
             cursor = await conn.execute("SELECT to_regclass('document_chunks') IS NOT NULL")
             row = await cursor.fetchone()
             return "ready" if row and row[0] else "there is no index in the database yet"
 
         try:
-            return await self.read("nobody", one)
+            return await self.read("no-tenant", look)
         except UnavailableError as error:
             return error.detail
 
@@ -156,7 +156,7 @@ class Database:
             kwargs={"application_name": "course-service", "connect_timeout": 5},
             configure=_configure,
             max_waiting=500,
-            # For ever, and at least every few seconds: back soon after the database is.
+            # It never gives up, and tries at least this often.
             reconnect_timeout=10,
             name="reader",
         )

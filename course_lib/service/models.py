@@ -21,7 +21,7 @@ def readable(text: str) -> str:
     if "\0" in text:
         raise ValueError("holds a NUL character")
     if any("\ud800" <= character <= "\udfff" for character in text):
-        raise ValueError("holds half of a surrogate pair, which is no character")
+        raise ValueError("holds half of a surrogate pair, which is not a character")
     return text
 
 
