@@ -33,7 +33,7 @@ class Metrics:
         )
         self._seconds = Histogram(
             "course_request_seconds",
-            "Seconds from the request's head to the end of the answer",
+            "Seconds from the request's head to the answer's",
             ("route",),
             buckets=SECONDS,
             registry=self.registry,

@@ -1,7 +1,7 @@
 """Around every request: its id, its limits, its line in the log and its metrics.
 
-How large a body may be that comes in parts is Starlette's `RequestBodyLimitMiddleware`'s to say;
-here is refused what announces a larger one.
+A request that announces too large a body is refused here. Starlette's `RequestBodyLimitMiddleware`
+stops one that comes in parts.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class RequestMiddleware(BaseHTTPMiddleware):
         finally:
             self.metrics.in_flight.dec()
             seconds = time.perf_counter() - begin
-            # The route, not the path: a client cannot make up names of metrics.
+            # The route, not the path: a client must not make up names of metrics.
             route = getattr(request.scope.get("route"), "path", "none")
             self.metrics.observe(request.method, route, status, seconds)
             line = {
@@ -75,7 +75,7 @@ class RequestMiddleware(BaseHTTPMiddleware):
                 "client": _address(request),
                 "tenant": getattr(request.state, "tenant", None),
                 "method": request.method,
-                "path": request.url.path,
+                "path": request.scope["path"],
                 "status": status,
                 "ms": round(seconds * 1000, 1),
             }
@@ -88,7 +88,8 @@ class RequestMiddleware(BaseHTTPMiddleware):
         return None
 
     async def _too_many(self, request: Request) -> Response | None:
-        if self.rate_limit is None or request.url.path in UNLIMITED:
+        # Not `request.url.path`: that is made with the Host header, which the client writes.
+        if self.rate_limit is None or request.scope["path"] in UNLIMITED:
             return None
         key = presented_key(request.headers)
         tenant = self.config.tenant_of(key) if key else None
