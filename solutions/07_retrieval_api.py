@@ -106,8 +106,7 @@ print(answer.status_code, answer.json()["error"])
 # 2. refuses what makes no sense and says why,
 # 3. keeps its insides to itself,
 # 4. knows whether it can work at all.
-
-# %% [markdown]
+#
 # ## By hand: four requests
 #
 # Each request waits 0.2 s for the database and does nothing else. Four arrive together.
@@ -204,47 +203,24 @@ lab.show.bars(seconds, "Four requests at once, until the last answer", "s")
 #
 # ```python
 # class Order(BaseModel):
-#     model_config = ConfigDict(extra="forbid", strict=True)   # no unknown names; "2" is no number
-#     pizza: str = Field(min_length=1, pattern="^[A-Z]")       # has to be there; begins with a capital
+#     model_config = ConfigDict(extra="forbid", strict=True)   # no unknown names; "2" is not a number
+#     pizza: str = Field(min_length=1)                         # has to be there
 #     pieces: int = Field(default=8, gt=0, lt=13)              # gt, ge, lt, le: >, >=, <, <=
 #     extras: list[str] | None = None                          # may be missing
+#
+#     @field_validator("pizza")                                # what a limit cannot say
+#     @classmethod
+#     def is_on_the_menu(cls, pizza):
+#         if pizza not in MENU:
+#             raise ValueError("is not on the menu")
+#         return pizza
 # ```
+#
+# `not_blank(text)` is there already: it raises a `ValueError` for white space alone, and returns any other text. So is `Filter`,
+# the type of a name.
 
 # %% exercise="7.1"
-from pydantic import BaseModel, ConfigDict, Field
-
-
-def request_model() -> type[BaseModel]:
-    """Return the model `SearchRequest`, which says what `POST /search` takes.
-
-    - `query`: text of 1 to 1,000 characters, not of white space alone;
-    - `top_k`: a whole number from 1 to 50; 5 where it is missing;
-    - `similarity_threshold`: a number from 0 to 1, both included; 0.0 where it is missing;
-    - `partitions`: a list of at least one text, or None, which it is where it is missing.
-
-    An unknown name is refused, and so is a value of another type, such as `"5"` for 5. The error
-    names the field.
-
-    Examples
-    --------
-    >>> SearchRequest = request_model()
-    >>> SearchRequest.model_validate({"query": "What is drift?"})
-    SearchRequest(query='What is drift?', top_k=5, similarity_threshold=0.0, partitions=None)
-    >>> SearchRequest.model_validate({"query": "What is drift?", "topk": 1})
-    ValidationError: topk  Extra inputs are not permitted
-    """
-    ### BEGIN SOLUTION
-    class SearchRequest(BaseModel):
-        model_config = ConfigDict(extra="forbid", strict=True)
-
-        query: str = Field(min_length=1, max_length=1000, pattern=r"\S")
-        top_k: int = Field(default=5, ge=1, le=50)
-        similarity_threshold: float = Field(default=0.0, ge=0, le=1)
-        partitions: list[str] | None = Field(default=None, min_length=1)
-
-    return SearchRequest
-    ### END SOLUTION
-
+from course_lib.service.models import request_model
 
 # %%
 lab.check("7.1", request_model)
@@ -254,7 +230,8 @@ lab.hint("7.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
 # The upper limits matter most. Without `le=50` one caller may ask for the whole index, and without `max_length` send megabytes, of
-# which the model reads 256 word pieces. An empty list of partitions is refused, because it may mean "all" as well as "none".
+# which the model reads 256 word pieces. An empty list of partitions is refused, because it may mean "all" as well as "none". A
+# `description` changes nothing in the checking: FastAPI writes it into the API's own description, for those who will use it.
 
 # %% tags=["nbval-check-output"]
 from pydantic import ValidationError
@@ -269,57 +246,11 @@ for body in mistakes:
 # %% [markdown]
 # ## Exercise 7.2: what is answered
 #
-# Lab 06's `search` returns records (`SearchResult`) with many fields, some of them our own business. What goes out is a promise:
+# Lab 06's `search` returns records (`SearchResult`), whose fields are named as our tables need it. What goes out is a promise:
 # programs will rely on each field. So the answer is written out, name by name.
 
 # %% exercise="7.2"
-from course_lib.records import SearchResult
-
-
-def search_response(
-    query: str, results: list[SearchResult], embedding_seconds: float, search_seconds: float
-) -> dict:
-    """Return the answer of `POST /search`, made of what JSON knows.
-
-    Of each result go out, as they are: `chunk_id`, `document_name`, `content`, `similarity_score`
-    (maybe a number of NumPy's), `citation_url` (text or None); and as `metadata` its `kind`, `name`
-    and `chunk_index`, then all that its own `metadata` (a dictionary) holds. What else it has stays
-    inside. Times are milliseconds, rounded to two decimals.
-
-    Examples
-    --------
-    >>> search_response("How?", [result], 0.0123456, 0.0021)
-    {'query': 'How?',
-     'results': [{'chunk_id': 'c7', 'document_name': 'a.md', 'content': 'Roll back at once.',
-                  'similarity_score': 0.5,
-                  'metadata': {'kind': 'doc-section', 'name': 'Rollback', 'chunk_index': 3,
-                               'lineStart': 4},
-                  'citation_url': None}],
-     'total_results': 1, 'embedding_time_ms': 12.35, 'search_time_ms': 2.1}
-    """
-    ### BEGIN SOLUTION
-    found = [
-        {
-            "chunk_id": one.chunk_id,
-            "document_name": one.document_name,
-            "content": one.content,
-            "similarity_score": float(one.similarity_score),
-            "metadata": {
-                "kind": one.kind, "name": one.name, "chunk_index": one.chunk_index, **one.metadata
-            },
-            "citation_url": one.citation_url,
-        }
-        for one in results
-    ]
-    return {
-        "query": query,
-        "results": found,
-        "total_results": len(found),
-        "embedding_time_ms": round(embedding_seconds * 1000, 2),
-        "search_time_ms": round(search_seconds * 1000, 2),
-    }
-    ### END SOLUTION
-
+from course_lib.service.models import search_response
 
 # %%
 lab.check("7.2", search_response)
@@ -400,43 +331,7 @@ lab.show.ranking(shown(answer["results"]), answer["query"])
 # `title`, `status`, `detail`, and whatever else helps. Make one of pydantic's errors.
 
 # %% exercise="7.3"
-from http import HTTPStatus
-
-
-def validation_problem(errors: list[dict]) -> dict:
-    """Return the problem document for a request that does not validate.
-
-    Of pydantic's `errors` only `loc` and `msg` go out: each gives a `field` and a `message`. The
-    field is what `loc` names after its first place, joined by dots; the first place itself, where
-    nothing comes after it. A message loses the beginning `Value error, `, if it has it.
-
-    `type` is `about:blank`, `title` the status's phrase, `HTTPStatus(422).phrase` ("Unprocessable
-    Content"; up to Python 3.12 "Unprocessable Entity"), and `detail` the first three errors as
-    `field: message`, joined by `; `.
-
-    Examples
-    --------
-    >>> validation_problem([{"type": "string_type", "loc": ("body", "partitions", 1),
-    ...                      "msg": "Input should be a valid string", "input": 7}])
-    {'type': 'about:blank', 'title': HTTPStatus(422).phrase, 'status': 422,
-     'detail': 'partitions.1: Input should be a valid string',
-     'errors': [{'field': 'partitions.1', 'message': 'Input should be a valid string'}]}
-    """
-    ### BEGIN SOLUTION
-    fields = []
-    for error in errors:
-        place = error["loc"][1:] or error["loc"][:1]
-        field = ".".join(str(part) for part in place)
-        fields.append({"field": field, "message": error["msg"].removeprefix("Value error, ")})
-    return {
-        "type": "about:blank",
-        "title": HTTPStatus(422).phrase,
-        "status": 422,
-        "detail": "; ".join(f"{one['field']}: {one['message']}" for one in fields[:3]),
-        "errors": fields,
-    }
-    ### END SOLUTION
-
+from course_lib.service.problems import validation_problem
 
 # %%
 lab.check("7.3", validation_problem)
@@ -506,45 +401,15 @@ with lab.serve(add_problems(new_app(lab.database_url))) as other:
 # ## Exercise 7.4: tell what is missing
 #
 # The trap is a part that neither works nor fails but hangs. A readiness check that waits for it has no answer either.
-# `asyncio.wait_for(something, seconds)` gives up with a `TimeoutError`. Above `readiness` are three parts to try it with.
+# `asyncio.wait_for(something, seconds)` gives up with a `TimeoutError`. Here are parts to try `readiness` with:
+# `works` returns `"ready"`, `loads` returns another text, `raises` raises an exception that knows a password, and `hangs` sleeps for
+# a minute.
+
+# %%
+from course_lib.teaching.lab.parts import hangs, loads, meeting, raises, works  # noqa: F401
 
 # %% exercise="7.4"
-async def works(): pass
-async def raises(): raise RuntimeError("db.internal refused the password tulip-42")
-async def hangs(): await asyncio.sleep(60)
-
-
-async def readiness(checks: dict, patience: float = 0.5) -> tuple[int, dict]:
-    """Ask every part whether it is there; return the HTTP status and the body of `/ready`.
-
-    `checks` holds an async function for each part's name. It returns if the part is there and
-    raises an exception of any kind if not; one that takes longer than `patience` seconds is missing
-    as well, and is cancelled. All are asked at once, whatever comes of the others. The status is
-    200 if all are there, otherwise 503. No exception's text goes out.
-
-    Examples
-    --------
-    >>> await readiness({"database": works, "model": works})
-    (200, {'status': 'ready', 'database': 'ready', 'model': 'ready'})
-    >>> await readiness({"database": raises, "model": works})
-    (503, {'status': 'not ready', 'database': 'missing', 'model': 'ready'})
-    >>> await readiness({"database": works, "model": hangs})  # after half a second
-    (503, {'status': 'not ready', 'database': 'ready', 'model': 'missing'})
-    """
-    ### BEGIN SOLUTION
-    async def state(check):
-        try:
-            await asyncio.wait_for(check(), patience)
-        except Exception:
-            return "missing"
-        return "ready"
-
-    states = await asyncio.gather(*(state(check) for check in checks.values()))
-    is_ready = set(states) <= {"ready"}
-    body = {"status": "ready" if is_ready else "not ready", **dict(zip(checks, states, strict=True))}
-    return (200 if is_ready else 503), body
-    ### END SOLUTION
-
+from course_lib.service.probes import readiness
 
 # %%
 lab.check("7.4", readiness)
@@ -554,7 +419,8 @@ lab.hint("7.4")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
 # `wait_for` cancels what it gives up on, so nothing is left at work. One after the other would be easier to write, and three parts
-# that hang would take three times your patience: longer, perhaps, than the cluster's own.
+# that hang would take three times the timeout: longer, perhaps, than the cluster's own. What a check *returns* was written for those
+# who ask; an exception's text was not.
 
 # %%
 readiness = lab.use("readiness")
@@ -564,9 +430,11 @@ def add_probes(app):
     async def database():
         async with app.state.pool.connection() as conn:
             await conn.execute("SELECT 1")
+        return "ready"
 
     async def model_answers():
         await encode(["ready?"])
+        return "ready"
 
     @app.get("/health")
     async def health():
@@ -644,6 +512,7 @@ mute = FastAPI()
 async def silent_database():
     port = silent.getsockname()[1]
     await psycopg.AsyncConnection.connect(f"host=127.0.0.1 port={port}")
+    return "ready"
 
 
 @mute.get("/plain")
@@ -717,8 +586,9 @@ lab.show.bars(parts, "Where one request's time goes, with no other client", "ms"
 # ## The whole service
 #
 # `create_app()` is what you have built, with the parts that every service needs: keys and tenants, a
-# [rate limit](../labs/GLOSSARY.md#rate-limit), metrics, a log, and a [role](../labs/GLOSSARY.md#role) that can only read. Read
-# `course_lib/service/routes.py`: you will know your way around.
+# [rate limit](../labs/GLOSSARY.md#rate-limit), metrics, a log, and a [role](../labs/GLOSSARY.md#role) that can only read. Its
+# `/search`, its refusals and its `/ready` call the four functions of this lab. Read `course_lib/service/routes.py`: you will know
+# your way around.
 #
 # For people there is a page: `course serve` starts the service on your machine, and the page is at `http://127.0.0.1:8000/`. Below
 # are its headings for a question, after the list of addresses.

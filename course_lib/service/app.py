@@ -7,16 +7,17 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
+from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 
 from course_lib import __version__
 from course_lib.errors import DatabaseError
-from course_lib.service import page, routes, xray_routes
+from course_lib.service import page, probes, routes, xray_routes
 from course_lib.service.config import ServiceConfig
 from course_lib.service.context import Context
 from course_lib.service.database import Database
 from course_lib.service.encoding import Embedder, Encoder
 from course_lib.service.metrics import Metrics
-from course_lib.service.middleware import Door
+from course_lib.service.middleware import RequestMiddleware
 from course_lib.service.problems import Problem, add_problem_handlers
 
 log = logging.getLogger("course.service")
@@ -72,12 +73,13 @@ def create_app(config: ServiceConfig | None = None, *, embedder: Embedder | None
         docs_url=None,
         redoc_url=None,
     )
-    app.include_router(page.router)
-    app.include_router(routes.router)
-    app.include_router(xray_routes.router)
+    for module in (page, probes, routes, xray_routes):
+        app.include_router(module.router)
     add_problem_handlers(app)
     _describe_problems(app)
-    app.add_middleware(Door, config=config, metrics=metrics)
+    # What is added last is the outermost.
+    app.add_middleware(RequestBodyLimitMiddleware, max_body_size=config.max_body_bytes)
+    app.add_middleware(RequestMiddleware, config=config, metrics=metrics)
     return app
 
 

@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 from limits import RateLimitItem, parse
 
 from course_lib.errors import InputError
+from course_lib.records import KEBAB
 from course_lib.settings import settings
 
 MEGABYTE = 1_000_000
-_TENANT = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-_DIGEST = re.compile(r"[0-9a-f]{64}")
+DIGEST = r"[0-9a-f]{64}"
+"""What the SHA-256 of a key looks like."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class ServiceConfig:
     Attributes
     ----------
     database_url
-        The database, as anybody who may use it: the service logs in as roles of its own. None is
+        The database, as any role that may use it: the service logs in as roles of its own. None is
         `default_url()`.
     tenant
         Whose documents are read without a key.
@@ -33,7 +34,7 @@ class ServiceConfig:
     key_required
         Whether reading needs a key as well; writing always does.
     rate_limit
-        Requests that one client may make, such as ``60/minute``; None is no limit.
+        Requests that one client may make, such as ``60/minute``; None sets no limit.
     max_body_bytes
         Largest request that is read.
     pool_size
@@ -49,7 +50,7 @@ class ServiceConfig:
     pool_size: int = 10
 
     def __post_init__(self) -> None:
-        self.limit()  # a wrong one is told at the start, not at the first request
+        self.limit()  # a wrong one is refused at the start, not at the first request
 
     @classmethod
     def from_settings(cls) -> ServiceConfig:
@@ -89,7 +90,7 @@ class ServiceConfig:
             ) from None
 
     def tenant_of(self, key: str) -> str | None:
-        """Return the tenant to whom a key belongs, or None for a key that is nobody's."""
+        """Return the tenant to whom a key belongs, or None for an unknown key."""
         # The digest is looked up, so that the time it takes tells nothing about the keys.
         return self.keys.get(key_digest(key))
 
@@ -102,7 +103,7 @@ def new_key(tenant: str) -> str:
     InputError
         If the tenant's name is not lowercase kebab.
     """
-    if not _TENANT.fullmatch(tenant):
+    if not re.fullmatch(KEBAB, tenant):
         raise InputError(
             f"{tenant!r} is no tenant's name", hint="Lowercase letters, digits and single dashes."
         )
@@ -136,7 +137,7 @@ def read_keys(given: tuple[str, ...]) -> dict[str, str]:
     keys: dict[str, str] = {}
     for place, entry in enumerate(given, start=1):
         tenant, _, digest = entry.partition(":")
-        if not _TENANT.fullmatch(tenant) or not _DIGEST.fullmatch(digest):
+        if not re.fullmatch(KEBAB, tenant) or not re.fullmatch(DIGEST, digest):
             raise InputError(
                 f"entry {place} of RAG_API_KEYS is not tenant:digest",
                 hint="`course api-key TENANT` prints a new key and its entry.",

@@ -22,8 +22,8 @@ from course_lib.service.problems import ProblemError
 if TYPE_CHECKING:
     from course_lib.xray import FirstDescriber, LockFiles, SyncReport
 
-FITS_FOR = 10.0
-"""Seconds for which the index of a tenant is known to be the model's own."""
+MODEL_CHECKED_SECONDS = 10.0
+"""For how long the index of a tenant is known to be the model's own."""
 
 MOST_PACKAGES = 20_000
 """Packages in one scan: each name that is new goes through the model before the answer is sent."""
@@ -44,7 +44,7 @@ class Context:
     database: Database
     metrics: Metrics
     writing: asyncio.Lock = field(default_factory=asyncio.Lock)
-    _fits_until: dict[str, float] = field(default_factory=dict)
+    _model_checked_until: dict[str, float] = field(default_factory=dict)
 
     async def check_model(
         self, conn: psycopg.AsyncConnection[Any], tenant: str, repo: str | None = None
@@ -61,9 +61,9 @@ class Context:
         Raises
         ------
         ProblemError
-            503, with the names of both models, and what whoever runs the service can do.
+            503, with the names of both models, and what the operator can do.
         """
-        if time.monotonic() < self._fits_until.get(tenant, 0):
+        if time.monotonic() < self._model_checked_until.get(tenant, 0):
             return
         from course_lib.store.models import check_model_async
 
@@ -71,19 +71,24 @@ class Context:
         try:
             await check_model_async(conn, name, dimension, tenant=tenant, repo=repo)
         except SchemaMismatchError as error:
-            # Without Retry-After: it stays so until somebody does something about it.
+            # Without Retry-After: it stays so until the index or the setting is changed.
             raise ProblemError(503, f"{error.args[0]}. {error.hint}") from error
         if repo is None:
-            self._fits_until[tenant] = time.monotonic() + FITS_FOR
+            self._model_checked_until[tenant] = time.monotonic() + MODEL_CHECKED_SECONDS
 
-    async def index_state(self) -> str:
+    async def model_state(self) -> str:
+        """Return ``ready``, or what is the matter with the model."""
+        return self.encoder.problem or "ready"
+
+    async def database_state(self) -> str:
         """Return ``ready``, or why a search without a key would be refused."""
-        tenant = self.config.tenant
-        try:
-            await self.database.read(tenant, lambda conn: self.check_model(conn, tenant))
-        except ProblemError as problem:
-            return problem.detail
-        return "ready"
+        state, tenant = await self.database.state(), self.config.tenant
+        if state == "ready" and self.encoder.is_ready:
+            try:
+                await self.database.read(tenant, lambda conn: self.check_model(conn, tenant))
+            except ProblemError as problem:
+                return problem.detail
+        return state
 
     def write(self, files: Sequence[dict[str, Any]], scope: Scope) -> Any:
         """Index a tenant's files, as the role that writes; for a thread of its own.

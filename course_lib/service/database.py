@@ -1,7 +1,7 @@
 """The service's way to PostgreSQL: an async pool that reads, as a role that cannot do more.
 
-The service starts while the database is away, says so, and finds it again by itself: as long as it
-is away, every request fails quickly with the same answer and none hangs.
+The service starts while the database is away, says so, and finds it again by itself. As long as the
+database is away, every request fails quickly with the same answer, and none hangs.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from course_lib.service.problems import UnavailableError
 
 Found = TypeVar("Found")
 
-PATIENCE = 10.0
+CONNECTION_TIMEOUT = 10.0
 """Seconds that a request waits for a connection while others have them all."""
 
-PATIENCE_AWAY = 0.5
+CONNECTION_TIMEOUT_AWAY = 0.5
 """Seconds that it waits while the database is away: long enough to notice that it is back."""
 
-RETRY_DELAY = 1.0
+RETRY_SECONDS = 1.0
 """Seconds between two attempts to find a database that is away."""
 
-READY_FOR = 0.5
+STATE_SECONDS = 0.5
 """Seconds for which an answer about the database's state is repeated."""
 
 log = logging.getLogger("course.service")
@@ -71,7 +71,7 @@ class Database:
     async def state(self) -> str:
         """Return ``ready``, or what is the matter with the database."""
         now = time.monotonic()
-        if self._asked is None or now - self._asked[0] > READY_FOR:
+        if self._asked is None or now - self._asked[0] > STATE_SECONDS:
             self._asked = (now, await self._ask())
         return self._asked[1]
 
@@ -93,9 +93,9 @@ class Database:
             raise UnavailableError(self.problem)
         for attempt in (1, 2):
             try:
-                patience = PATIENCE_AWAY if self._is_away else PATIENCE
-                async with pool.connection(timeout=patience) as conn, conn.transaction():
-                    # Both hold until the transaction ends: nothing is left to who comes next.
+                timeout = CONNECTION_TIMEOUT_AWAY if self._is_away else CONNECTION_TIMEOUT
+                async with pool.connection(timeout=timeout) as conn, conn.transaction():
+                    # Both hold until the transaction ends: the next request starts without them.
                     await conn.execute(
                         "SELECT set_config('course.tenant', %s, true), "
                         "set_config('transaction_read_only', 'on', true)",
@@ -117,7 +117,7 @@ class Database:
                     raise UnavailableError("the database went away; try again soon") from error
                 # A server that was restarted has cut all connections, not only this one.
                 with suppress(psycopg.Error, TimeoutError):
-                    await asyncio.wait_for(pool.check(), PATIENCE_AWAY)
+                    await asyncio.wait_for(pool.check(), CONNECTION_TIMEOUT_AWAY)
         raise AssertionError("unreachable")
 
     def stats(self) -> dict[str, int]:
@@ -125,13 +125,13 @@ class Database:
         return self._pool.get_stats() if self._pool else {}
 
     async def _ask(self) -> str:
-        async def one(conn: psycopg.AsyncConnection[Any]) -> str:
+        async def look(conn: psycopg.AsyncConnection[Any]) -> str:
             cursor = await conn.execute("SELECT to_regclass('document_chunks') IS NOT NULL")
             row = await cursor.fetchone()
             return "ready" if row and row[0] else "there is no index in the database yet"
 
         try:
-            return await self.read("nobody", one)
+            return await self.read("no-tenant", look)
         except UnavailableError as error:
             return error.detail
 
@@ -146,17 +146,17 @@ class Database:
                 self.problem = "the database cannot be reached"
                 if isinstance(error, SchemaMismatchError):
                     self.problem = f"{said}. {error.hint}"
-                await asyncio.sleep(RETRY_DELAY)
+                await asyncio.sleep(RETRY_SECONDS)
         pool = AsyncConnectionPool(
             url,
             min_size=min(2, self._pool_size),
             max_size=self._pool_size,
             open=False,
-            timeout=PATIENCE,
+            timeout=CONNECTION_TIMEOUT,
             kwargs={"application_name": "course-service", "connect_timeout": 5},
             configure=_configure,
             max_waiting=500,
-            # For ever, and at least every few seconds: back soon after the database is.
+            # It never gives up, and tries at least this often.
             reconnect_timeout=10,
             name="reader",
         )

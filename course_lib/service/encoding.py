@@ -1,8 +1,7 @@
 """Encoding beside the event loop: questions that arrive together go through the model together.
 
 One thread owns the model. While it works on a batch, requests queue up, and all that wait become
-the next batch: no request waits for company that may not come, and under load the batches grow by
-themselves.
+the next batch. No request waits for others to arrive, and under load the batches grow.
 """
 
 from __future__ import annotations
@@ -12,8 +11,7 @@ import logging
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -24,13 +22,14 @@ from course_lib.service.problems import UnavailableError
 if TYPE_CHECKING:
     from course_lib.embedder import EmbeddingClient
 
+Vector = npt.NDArray[np.float32]
 Vectors = npt.NDArray[np.float32]
 
 LARGEST_BATCH = 32
 """Texts that go through the model at once: a question that comes then waits for this many."""
 
 WAITING_LIMIT = 4096
-"""Texts that may wait; whoever comes then is told to come back."""
+"""Texts that may wait; a request that comes then is told to come back."""
 
 log = logging.getLogger("course.service")
 
@@ -51,10 +50,11 @@ class Embedder(Protocol):
         """Return one unit vector a word piece."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Wanted:
-    texts: Sequence[str]
-    vectors: asyncio.Future[Vectors]
+class Waiting(NamedTuple):
+    """A text that waits for its vector."""
+
+    text: str
+    vector: asyncio.Future[Vector]
 
 
 class Encoder:
@@ -73,8 +73,7 @@ class Encoder:
         self.problem = "the model is being loaded"
         self.is_loading = True
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="encoder")
-        self._queue: asyncio.Queue[_Wanted] = asyncio.Queue()
-        self._waiting = 0
+        self._queue: asyncio.Queue[Waiting] = asyncio.Queue()
         self._tasks: list[asyncio.Task[None]] = []
 
     @property
@@ -87,16 +86,13 @@ class Encoder:
         self._tasks = [asyncio.create_task(self._load()), asyncio.create_task(self._work())]
 
     async def stop(self) -> None:
-        """Let the model go; what still waits is told so."""
+        """Let the model go; requests that still wait are refused."""
         for task in self._tasks:
             task.cancel()
         for task in self._tasks:
             with suppress(asyncio.CancelledError):
                 await task
-        while not self._queue.empty():
-            wanted = self._queue.get_nowait()
-            if not wanted.vectors.done():
-                wanted.vectors.set_exception(UnavailableError("the service is stopping"))
+        _fail(self._taken(self._queue.qsize()), UnavailableError("the service is stopping"))
         self._thread.shutdown(wait=True, cancel_futures=True)
 
     async def encode(self, texts: Sequence[str]) -> Vectors:
@@ -109,21 +105,14 @@ class Encoder:
         """
         if self.problem:
             raise UnavailableError(self.problem)
-        if self._waiting + len(texts) > WAITING_LIMIT:
+        if self._queue.qsize() + len(texts) > WAITING_LIMIT:
             raise UnavailableError("too many texts wait to be encoded")
         loop = asyncio.get_running_loop()
-        parts = [texts[at : at + LARGEST_BATCH] for at in range(0, len(texts), LARGEST_BATCH)]
-        wanted = [_Wanted(part, loop.create_future()) for part in parts]
-        self._waiting += len(texts)
-        try:
-            for one in wanted:
-                self._queue.put_nowait(one)
-            rows = [await one.vectors for one in wanted]
-        finally:
-            self._waiting -= len(texts)
-            for one in wanted:
-                one.vectors.cancel()  # who has gone away needs no vectors; done ones stay done
-        return np.concatenate(rows) if len(rows) > 1 else rows[0]
+        vectors: list[asyncio.Future[Vector]] = [loop.create_future() for _ in texts]
+        for text, vector in zip(texts, vectors, strict=True):
+            self._queue.put_nowait(Waiting(text, vector))
+        # A request that is cancelled cancels its vectors, and they are not computed.
+        return np.stack(await asyncio.gather(*vectors))
 
     async def rerank(self, question: str, results: Sequence[SearchResult]) -> list[SearchResult]:
         """Return search results in the order of their late interaction with the question."""
@@ -150,37 +139,29 @@ class Encoder:
 
     async def _work(self) -> None:
         loop = asyncio.get_running_loop()
-        held: _Wanted | None = None
         while True:
-            batch = [held or await self._queue.get()]
-            held, size = None, len(batch[0].texts)
-            while held is None and not self._queue.empty():
-                following = self._queue.get_nowait()
-                if size + len(following.texts) > LARGEST_BATCH:
-                    held = following
-                else:
-                    batch.append(following)
-                    size += len(following.texts)
-            batch = [wanted for wanted in batch if not wanted.vectors.done()]
+            batch = [await self._queue.get(), *self._taken(LARGEST_BATCH - 1)]
+            batch = [one for one in batch if not one.vector.done()]
             if not batch:
                 continue
-            texts = [text for wanted in batch for text in wanted.texts]
+            texts = [one.text for one in batch]
             try:
                 vectors = await loop.run_in_executor(self._thread, self.embedder.encode, texts)
             except Exception as error:  # noqa: BLE001
                 _fail(batch, error)
                 continue
-            except BaseException:
-                _fail([*batch, *([held] if held else [])], UnavailableError("the service stops"))
+            except asyncio.CancelledError:
+                _fail(batch, UnavailableError("the service is stopping"))
                 raise
             self.batches += 1
             self.texts += len(texts)
-            start = 0
-            for wanted in batch:
-                rows = vectors[start : start + len(wanted.texts)]
-                start += len(wanted.texts)
-                if not wanted.vectors.done():
-                    wanted.vectors.set_result(rows)
+            for one, vector in zip(batch, vectors, strict=True):
+                if not one.vector.done():
+                    one.vector.set_result(vector)
+
+    def _taken(self, most: int) -> list[Waiting]:
+        """Take what waits out of the queue, at most so many texts."""
+        return [self._queue.get_nowait() for _ in range(min(most, self._queue.qsize()))]
 
 
 class SharedEmbedder:
@@ -213,7 +194,7 @@ class SharedEmbedder:
         return vectors
 
 
-def _fail(batch: Sequence[_Wanted], error: Exception) -> None:
-    for wanted in batch:
-        if not wanted.vectors.done():
-            wanted.vectors.set_exception(error)
+def _fail(batch: Sequence[Waiting], error: Exception) -> None:
+    for one in batch:
+        if not one.vector.done():
+            one.vector.set_exception(error)

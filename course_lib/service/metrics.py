@@ -33,7 +33,7 @@ class Metrics:
         )
         self._seconds = Histogram(
             "course_request_seconds",
-            "Seconds from the request's head to the end of the answer",
+            "Seconds from the request's head to the answer's",
             ("route",),
             buckets=SECONDS,
             registry=self.registry,
@@ -50,7 +50,7 @@ class Metrics:
 
     def watch(self, encoder: Encoder, database: Database) -> None:
         """Report the state of the encoder and of the pool as well."""
-        self.registry.register(_State(encoder, database))
+        self.registry.register(_StateCollector(encoder, database))
 
     def text(self) -> bytes:
         """Return everything in Prometheus' text format."""
@@ -60,8 +60,8 @@ class Metrics:
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
-class _State(Collector):
-    """Read when somebody asks, not kept."""
+class _StateCollector(Collector):
+    """Reads the state when Prometheus asks; nothing is kept."""
 
     def __init__(self, encoder: Encoder, database: Database) -> None:
         self.encoder, self.database = encoder, database

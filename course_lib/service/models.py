@@ -4,60 +4,168 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    field_validator,
+)
+
+from course_lib.records import SearchResult
 
 
-def _readable(text: str) -> str:
+def readable(text: str) -> str:
     """Refuse what PostgreSQL cannot store and no encoder can read."""
     if "\0" in text:
         raise ValueError("holds a NUL character")
     if any("\ud800" <= character <= "\udfff" for character in text):
-        raise ValueError("holds half of a surrogate pair, which is no character")
+        raise ValueError("holds half of a surrogate pair, which is not a character")
     return text
 
 
-def _not_blank(text: str) -> str:
+def not_blank(text: str) -> str:
+    """Refuse white space alone."""
     if not text.strip():
         raise ValueError("is blank")
     return text
 
 
-Text = Annotated[str, AfterValidator(_readable)]
-Query = Annotated[
+Text = Annotated[str, AfterValidator(readable)]
+Question = Annotated[
     str,
     StringConstraints(min_length=1, max_length=1000),
-    AfterValidator(_readable),
-    AfterValidator(_not_blank),
+    AfterValidator(readable),
+    AfterValidator(not_blank),
 ]
-Filter = Annotated[str, StringConstraints(min_length=1, max_length=500), AfterValidator(_readable)]
-Mode = Literal["hybrid", "dense"]
+Filter = Annotated[str, StringConstraints(min_length=1, max_length=500), AfterValidator(readable)]
 
 
-class Model(BaseModel):
-    """Strict: an unknown field is an error, and a number in quotes is no number."""
+class StrictModel(BaseModel):
+    """An unknown field is an error, and a number in quotes is not a number."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-class SearchRequest(Model):
+def request_model() -> type[BaseModel]:
+    """Return the model `SearchRequest`, which says what `POST /search` takes.
+
+    - `query`: text of 1 to 1,000 characters, not of white space alone;
+    - `top_k`: a whole number from 1 to 50; 5 where it is missing;
+    - `similarity_threshold`: a number from 0 to 1, both included; 0.0 where it is missing;
+    - `partitions`: a list of 1 to 20 names, or None, which it is where it is missing. A name is a
+      `Filter`, a text of 1 to 500 characters.
+
+    An unknown name is refused, and so is a value of another type, such as `"5"` for 5. The error
+    names the field.
+
+    Examples
+    --------
+    >>> SearchRequest = request_model()
+    >>> SearchRequest.model_validate({"query": "What is drift?"})
+    SearchRequest(query='What is drift?', top_k=5, similarity_threshold=0.0, partitions=None)
+    >>> SearchRequest.model_validate({"query": "What is drift?", "topk": 1})  # doctest: +SKIP
+    ValidationError: topk  Extra inputs are not permitted
+    """
+
+    class SearchRequest(BaseModel):
+        model_config = ConfigDict(extra="forbid", strict=True)
+
+        query: str = Field(
+            min_length=1,
+            max_length=1000,
+            description="the question",
+            examples=["How is drift measured?"],
+        )
+        top_k: int = Field(default=5, ge=1, le=50, description="results, at most")
+        similarity_threshold: float = Field(
+            default=0.0, ge=0, le=1, description="smallest cosine similarity"
+        )
+        partitions: list[Filter] | None = Field(
+            default=None, min_length=1, max_length=20, description="only in these"
+        )
+
+        @field_validator("query")
+        @classmethod
+        def is_not_blank(cls, query: str) -> str:
+            return not_blank(query)
+
+    return SearchRequest
+
+
+class SearchRequest(request_model()):  # type: ignore[misc]
     """A question, how much of an answer is wanted, and where to look."""
 
-    query: Query = Field(description="the question", examples=["How is drift measured?"])
-    top_k: int = Field(default=5, ge=1, le=50, description="results, at most")
-    similarity_threshold: float = Field(
-        default=0.0, ge=0, le=1, allow_inf_nan=False, description="smallest cosine similarity"
-    )
-    partitions: list[Filter] | None = Field(
-        default=None, min_length=1, max_length=20, description="only in these"
-    )
+    model_config = ConfigDict(allow_inf_nan=False)
+
     repo: Filter | None = Field(default=None, description="only this repository or corpus")
     branch: Filter | None = Field(default=None, description="only this version")
     kind: Filter | None = Field(default=None, description="only this kind, such as Deployment")
     namespace: Filter | None = Field(default=None, description="only this Kubernetes namespace")
-    mode: Mode = Field(default="hybrid", description="words and meaning, or meaning alone")
+    mode: Literal["hybrid", "dense"] = Field(
+        default="hybrid", description="words and meaning, or meaning alone"
+    )
     rerank: Literal["maxsim"] | None = Field(
         default=None, description="reorder the first results by late interaction"
     )
+
+    _is_readable = field_validator("query")(readable)
+
+
+def search_response(
+    query: str, results: list[SearchResult], embedding_seconds: float, search_seconds: float
+) -> dict[str, object]:
+    """Return the answer of `POST /search`, made of what JSON knows.
+
+    Of each result go out `chunk_id`, `document_name`, `content`, `similarity_score`, `citation_url`
+    (text or None) and `metadata`: its `partition`, `repo` (the result's `repo_slug`), `branch`,
+    `kind`, `name`, `namespace`, `chunk_index` and `score`, then all that the result's own
+    `metadata` (a dictionary) holds. Both scores may be numbers of NumPy's. Times are milliseconds,
+    rounded to two decimals.
+
+    Examples
+    --------
+    >>> found = SearchResult("c7", "a.md", 3, "Roll back.", 0.5, 0.25, "documentation", "docs", "",
+    ...                      "doc-section", "Rollback", metadata={"lineStart": 4})
+    >>> search_response("How?", [found], 0.0123456, 0.0021)
+    {'query': 'How?',
+     'results': [{'chunk_id': 'c7', 'document_name': 'a.md', 'content': 'Roll back.',
+                  'similarity_score': 0.5,
+                  'metadata': {'partition': 'documentation', 'repo': 'docs', 'branch': '',
+                               'kind': 'doc-section', 'name': 'Rollback', 'namespace': None,
+                               'chunk_index': 3, 'score': 0.25, 'lineStart': 4},
+                  'citation_url': None}],
+     'total_results': 1, 'embedding_time_ms': 12.35, 'search_time_ms': 2.1}
+    """
+    found = [
+        {
+            "chunk_id": one.chunk_id,
+            "document_name": one.document_name,
+            "content": one.content,
+            "similarity_score": float(one.similarity_score),
+            "metadata": {
+                "partition": one.partition,
+                "repo": one.repo_slug,
+                "branch": one.branch,
+                "kind": one.kind,
+                "name": one.name,
+                "namespace": one.namespace,
+                "chunk_index": one.chunk_index,
+                "score": float(one.score),
+                **one.metadata,
+            },
+            "citation_url": one.citation_url,
+        }
+        for one in results
+    ]
+    return {
+        "query": query,
+        "results": found,
+        "total_results": len(found),
+        "embedding_time_ms": round(embedding_seconds * 1000, 2),
+        "search_time_ms": round(search_seconds * 1000, 2),
+    }
 
 
 class Result(BaseModel):
@@ -98,7 +206,7 @@ class StatsResponse(BaseModel):
     partitions: dict[str, PartitionStats]
 
 
-class EmbeddingsRequest(Model):
+class EmbeddingsRequest(StrictModel):
     """Texts to encode."""
 
     texts: list[Annotated[Text, StringConstraints(max_length=100_000)]] = Field(
@@ -114,11 +222,11 @@ class EmbeddingsResponse(BaseModel):
     embeddings: list[list[float]]
 
 
-class IngestRequest(Model):
+class IngestRequest(StrictModel):
     """Files or parsed-chunk-v1 records of one repository."""
 
     repo: Filter = Field(description="the repository or corpus that they belong to")
-    branch: Annotated[str, StringConstraints(max_length=500), AfterValidator(_readable)] = Field(
+    branch: Annotated[str, StringConstraints(max_length=500), AfterValidator(readable)] = Field(
         default="", description="the version of it"
     )
     visibility: Literal["private", "public"] = Field(
@@ -158,17 +266,3 @@ class IngestResponse(BaseModel):
     unchanged: int
     deleted: int
     rejections: list[IngestRejection]
-
-
-class Health(BaseModel):
-    """The process is alive."""
-
-    status: Literal["ok"] = "ok"
-
-
-class Readiness(BaseModel):
-    """What a request needs, and whether it is there."""
-
-    status: Literal["ready", "not ready"]
-    database: str
-    model: str

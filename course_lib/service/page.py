@@ -6,19 +6,20 @@ from functools import cache
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup, escape
-from pydantic import StringConstraints, ValidationError
+from pydantic import BaseModel, StringConstraints, ValidationError
 
 from course_lib import __version__
 from course_lib.records import PARTITIONS
 from course_lib.retriever.excerpts import excerpt, words_in
 from course_lib.retriever.versions import Found, named
+from course_lib.service.access import CurrentContext, reading_tenant
 from course_lib.service.models import SearchRequest
 from course_lib.service.problems import ProblemError
-from course_lib.service.routes import Here, find, reading_tenant
+from course_lib.service.routes import find
 
 router = APIRouter()
 
@@ -29,33 +30,51 @@ SECURITY_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
 }
-Field = Annotated[str, StringConstraints(max_length=1000)]
+Words = Annotated[str, StringConstraints(max_length=1000)]
+
+
+class SearchForm(BaseModel):
+    """What the form sends: every field is text, and an empty one asks for nothing."""
+
+    q: Words = ""
+    partition: Words = ""
+    repo: Words = ""
+    kind: Words = ""
+    mode: Words = "hybrid"
+    rerank: Words = ""
+    top_k: Words = "5"
+
+    def request(self) -> SearchRequest:
+        """Return the search that is asked for.
+
+        Raises
+        ------
+        ValidationError
+            If a field does not make sense.
+        """
+        return SearchRequest(
+            query=self.q.strip(),
+            mode=self.mode,
+            partitions=[self.partition] if self.partition else None,
+            repo=self.repo.strip() or None,
+            kind=self.kind.strip() or None,
+            rerank=self.rerank or None,
+            top_k=int(self.top_k) if self.top_k.isdecimal() else self.top_k,
+        )
 
 
 @router.get("/", response_class=HTMLResponse, include_in_schema=False)
 async def page(
-    request: Request,
-    here: Here,
-    q: Field = "",
-    partition: Field = "",
-    repo: Field = "",
-    kind: Field = "",
-    mode: Field = "hybrid",
-    rerank: Field = "",
-    top_k: Field = "5",
+    request: Request, context: CurrentContext, form: Annotated[SearchForm, Query()]
 ) -> HTMLResponse:
     """Show the form, and what was found where something was asked."""
-    form = {
-        "q": q, "partition": partition, "repo": repo, "kind": kind, "mode": mode,
-        "rerank": rerank, "top_k": top_k,
-    }  # fmt: skip
-    message, status, shown, timing = "", 200, None, ""
-    if q.strip():
+    message, status, results, timing = "", 200, None, ""
+    if form.q.strip():
         try:
-            tenant = reading_tenant(request, here)
-            found, encoding, searching = await find(here, _request(form), tenant)
-            shown = [_shown(one, q) for one in found]
-            timing = f"{encoding:.0f} ms to encode, {searching:.0f} ms to search"
+            tenant = reading_tenant(request, context)
+            found, encoding, searching = await find(context, form.request(), tenant)
+            results = [_shown(one, form.q) for one in found]
+            timing = f"{encoding * 1000:.0f} ms to encode, {searching * 1000:.0f} ms to search"
         except ValidationError as error:
             status, message = 422, _said(error)
         except ProblemError as problem:
@@ -63,7 +82,7 @@ async def page(
     html = _template().render(
         form=form,
         partitions=PARTITIONS,
-        results=shown,
+        results=results,
         timing=timing,
         message=message,
         version=__version__,
@@ -90,19 +109,6 @@ def highlighted(text: str, question: str) -> Markup:
     )
 
 
-def _request(form: dict[str, str]) -> SearchRequest:
-    given: dict[str, Any] = {
-        "query": form["q"].strip(),
-        "mode": form["mode"],
-        "partitions": [form["partition"]] if form["partition"] else None,
-        "repo": form["repo"].strip() or None,
-        "kind": form["kind"].strip() or None,
-        "rerank": form["rerank"] or None,
-        "top_k": int(form["top_k"]) if form["top_k"].isdecimal() else form["top_k"],
-    }
-    return SearchRequest.model_validate(given)
-
-
 def _shown(one: Found, question: str) -> dict[str, Any]:
     result = one.result
     first, last = result.metadata.get("lineStart"), result.metadata.get("lineEnd")
@@ -115,7 +121,7 @@ def _shown(one: Found, question: str) -> dict[str, Any]:
         "repo": result.repo_slug,
         "branch": result.branch,
         "also_in": named(one.also_in),
-        # An address may come from a tenant's record: only the web's own kinds become links.
+        # An address may come from a tenant's record: only those of the web become links.
         "link": link if urlsplit(link).scheme in ("http", "https") else "",
         "similarity": result.similarity_score,
         "content": highlighted(excerpt(result), question),

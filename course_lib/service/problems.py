@@ -1,8 +1,7 @@
 """Errors as problem documents (RFC 9457): what happened and what to do, and nothing of our insides.
 
-Every answer that is no success has the type ``application/problem+json`` and the members `type`,
-`title`, `status` and `detail`; a request that does not validate also has `errors`, one for each
-field.
+A refusal has the type ``application/problem+json`` and the members `type`, `title`, `status` and
+`detail`. The refusal of a request that does not validate also has `errors`, one for each field.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from fastapi.responses import JSONResponse
 from psycopg_pool import PoolTimeout
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
+from starlette.middleware.body_limit import MAX_BODY_SIZE_SCOPE_KEY
 
 from course_lib.errors import CourseError, DatabaseError, InputError
 
@@ -64,7 +64,7 @@ class ProblemError(Exception):
 
 
 class UnavailableError(ProblemError):
-    """The database or the model is not there; the same request may succeed soon."""
+    """The database or the model is missing; the same request may succeed soon."""
 
     def __init__(self, detail: str) -> None:
         super().__init__(503, detail, {"Retry-After": str(RETRY_SECONDS)})
@@ -81,21 +81,45 @@ def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
+def validation_problem(errors: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the problem document for a request that does not validate.
+
+    Of pydantic's `errors` only `loc` and `msg` go out: each gives a `field` and a `message`. The
+    field is what `loc` names after its first place, joined by dots; the first place itself, where
+    nothing comes after it. A message loses the beginning `Value error, `, if it has it.
+
+    `type` is `about:blank`, `title` the status's phrase, `HTTPStatus(422).phrase` ("Unprocessable
+    Content"; up to Python 3.12 "Unprocessable Entity"), and `detail` the first three errors as
+    `field: message`, joined by `; `.
+
+    Examples
+    --------
+    >>> validation_problem([{"type": "string_type", "loc": ("body", "partitions", 1),
+    ...                      "msg": "Input should be a valid string", "input": 7}])
+    {'type': 'about:blank', 'title': HTTPStatus(422).phrase, 'status': 422,
+     'detail': 'partitions.1: Input should be a valid string',
+     'errors': [{'field': 'partitions.1', 'message': 'Input should be a valid string'}]}
+    """
+    fields = []
+    for error in errors:
+        place = error["loc"][1:] or error["loc"][:1]
+        field = ".".join(str(part) for part in place)
+        fields.append({"field": field, "message": error["msg"].removeprefix("Value error, ")})
+    return {
+        "type": "about:blank",
+        "title": HTTPStatus(422).phrase,
+        "status": 422,
+        "detail": "; ".join(f"{one['field']}: {one['message']}" for one in fields[:3]),
+        "errors": fields,
+    }
+
+
 def problem_response(
-    status: int,
-    detail: str,
-    *,
-    errors: list[FieldError] | None = None,
-    headers: Mapping[str, str] | None = None,
+    status: int, detail: str, headers: Mapping[str, str] | None = None
 ) -> JSONResponse:
     """Return a problem document as a response."""
-    problem = Problem(title=HTTPStatus(status).phrase, status=status, detail=detail, errors=errors)
-    return JSONResponse(
-        problem.model_dump(exclude_none=True),
-        status_code=status,
-        media_type=MEDIA_TYPE,
-        headers=dict(headers or {}),
-    )
+    problem = Problem(title=HTTPStatus(status).phrase, status=status, detail=detail)
+    return JSONResponse(problem.model_dump(exclude_none=True), status, headers, MEDIA_TYPE)
 
 
 def add_problem_handlers(app: FastAPI) -> None:
@@ -103,18 +127,20 @@ def add_problem_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(ProblemError)
     def _problem(request: Request, error: ProblemError) -> JSONResponse:
-        return problem_response(error.status, error.detail, headers=error.headers)
+        return problem_response(error.status, error.detail, error.headers)
 
     @app.exception_handler(RequestValidationError)
     def _validation(request: Request, error: RequestValidationError) -> JSONResponse:
-        fields = [_field_error(one) for one in error.errors()]
-        detail = "; ".join(f"{one.field}: {one.message}" for one in fields[:3])
-        return problem_response(422, detail, errors=fields)
+        return JSONResponse(validation_problem(list(error.errors())), 422, media_type=MEDIA_TYPE)
+
+    @app.exception_handler(413)
+    def _too_large(request: Request, error: HTTPException) -> JSONResponse:
+        return problem_response(413, too_large(request.scope[MAX_BODY_SIZE_SCOPE_KEY]))
 
     @app.exception_handler(HTTPException)
     def _http(request: Request, error: HTTPException) -> JSONResponse:
         # The framework's own: no such path, a method that a path does not take.
-        return problem_response(error.status_code, str(error.detail), headers=error.headers)
+        return problem_response(error.status_code, str(error.detail), error.headers)
 
     @app.exception_handler(InputError)
     def _input(request: Request, error: InputError) -> JSONResponse:
@@ -125,11 +151,8 @@ def add_problem_handlers(app: FastAPI) -> None:
     @app.exception_handler(PoolTimeout)
     def _database(request: Request, error: Exception) -> JSONResponse:
         log.warning("the database is not available: %s", error)
-        return problem_response(
-            503,
-            "the database is not available; try again soon",
-            headers={"Retry-After": str(RETRY_SECONDS)},
-        )
+        problem = UnavailableError("the database is not available; try again soon")
+        return problem_response(problem.status, problem.detail, problem.headers)
 
     @app.exception_handler(Exception)
     def _any(request: Request, error: Exception) -> JSONResponse:
@@ -137,12 +160,10 @@ def add_problem_handlers(app: FastAPI) -> None:
         return problem_response(500, "the service has made a mistake; its log says more")
 
 
+def too_large(limit: int) -> str:
+    """Return what a client is told whose request has more than so many bytes."""
+    return f"the request is larger than {limit} bytes; send it in parts"
+
+
 def _said(error: CourseError) -> str:
     return f"{error.args[0]}. {error.hint}" if error.hint else str(error.args[0])
-
-
-def _field_error(error: Mapping[str, Any]) -> FieldError:
-    # The first part of a location is where the value stood: in the body, the query, the path.
-    parts = [str(part) for part in error["loc"][1:]] or [str(error["loc"][0])]
-    message = str(error["msg"]).removeprefix("Value error, ")
-    return FieldError(field=".".join(parts), message=message)

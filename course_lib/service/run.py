@@ -11,8 +11,8 @@ from fastapi import FastAPI
 
 from course_lib.errors import InputError
 
-GRACE = 20
-"""Seconds that requests under way have to end after a signal."""
+SHUTDOWN_TIMEOUT_SECONDS = 20
+"""How long requests under way may take after a signal."""
 
 
 def run(app: FastAPI, host: str, port: int) -> None:
@@ -26,18 +26,18 @@ def run(app: FastAPI, host: str, port: int) -> None:
     import uvicorn
 
     listener = listen(host, port)
-    place = listener.getsockname()[1]
+    actual_port = listener.getsockname()[1]
     shown = f"[{host}]" if ":" in host else host
-    print(f"Serving on http://{shown}:{place}/ (Ctrl-C ends it)", flush=True)
+    print(f"Serving on http://{shown}:{actual_port}/ (Ctrl-C ends it)", flush=True)
     config = uvicorn.Config(
         app,
         log_config=None,
         access_log=False,  # ours has the tenant and the request's number
-        timeout_graceful_shutdown=GRACE,
+        timeout_graceful_shutdown=SHUTDOWN_TIMEOUT_SECONDS,
         server_header=False,
     )
     server = uvicorn.Server(config)
-    # The usual loop of Windows has not what psycopg needs.
+    # psycopg cannot work in the loop that Windows takes by default.
     loop = asyncio.SelectorEventLoop if sys.platform == "win32" else None
     with asyncio.Runner(loop_factory=loop) as runner:
         runner.run(server.serve(sockets=[listener]))

@@ -6,12 +6,12 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, StringConstraints
 
-from course_lib.service.models import Filter, Model, Query, Text
+from course_lib.service.models import Filter, Question, StrictModel, Text
 
 Language = Literal["go", "javascript", "python", "ruby", "rust"]
 
 
-class LockFile(Model):
+class LockFile(StrictModel):
     """A lock file: its name says its format, and its text is read; no path is opened."""
 
     path: Filter = Field(description="such as api/requirements.txt", examples=["requirements.txt"])
@@ -20,7 +20,7 @@ class LockFile(Model):
     )
 
 
-class ScanRequest(Model):
+class ScanRequest(StrictModel):
     """All lock files of a project, as they are now."""
 
     project: Filter = Field(description="what it is called; unique for the key's tenant")
@@ -56,12 +56,12 @@ class ScanResponse(BaseModel):
     vectors: bool = Field(description="false: there was no model, and the operator has to backfill")
 
 
-class SuggestRequest(Model):
+class SuggestRequest(StrictModel):
     """What is to be programmed, and in which project."""
 
     project: Filter
     language: Language
-    instruction: Query = Field(
+    instruction: Question = Field(
         description="what is to be programmed", examples=["fetch top charts from Spotify"]
     )
     k: int = Field(default=5, ge=1, le=50, description="packages, at most")

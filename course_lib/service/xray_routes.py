@@ -1,8 +1,7 @@
-"""The X-Ray's endpoints: lock files come in by the one, suggestions go out by the other.
+"""The X-Ray's endpoints: one takes lock files, the other makes suggestions.
 
-The tenant is always the key's. The catalogue of packages is shared by all tenants, so that an
-answer says nothing about it that would tell what others use: no orphans, and no counts of what was
-described or embedded.
+The tenant is always the key's. All tenants share the catalogue of packages, so an answer does not
+tell what others use: it names no orphans, and does not count what was described or embedded.
 """
 
 from __future__ import annotations
@@ -14,13 +13,11 @@ import psycopg
 from fastapi import APIRouter
 
 from course_lib.errors import InputError
+from course_lib.service.access import SCHEMES, CurrentContext, Reader, Writer
 from course_lib.service.problems import UnavailableError, responses
-from course_lib.service.routes import SCHEMES, Here, Reader, Writer
 from course_lib.service.xray_models import (
-    ScannedLanguage,
     ScanRequest,
     ScanResponse,
-    SuggestedPackage,
     SuggestRequest,
     SuggestResponse,
 )
@@ -28,41 +25,42 @@ from course_lib.service.xray_models import (
 if TYPE_CHECKING:
     from course_lib.xray import Suggestions
 
-router = APIRouter(prefix="/xray", tags=["xray"])
+router = APIRouter(
+    prefix="/xray",
+    tags=["xray"],
+    dependencies=SCHEMES,
+    responses=responses(401, 413, 422, 429, 503),
+)
 
 
-@router.post("/scan", dependencies=SCHEMES, responses=responses(401, 413, 422, 429, 503))
-async def scan(asked: ScanRequest, here: Here, tenant: Writer) -> ScanResponse:
+@router.post("/scan", response_model=ScanResponse)
+async def scan(asked: ScanRequest, context: CurrentContext, tenant: Writer) -> Any:
     """Make what is stored of a project's packages say what its lock files say.
 
     Without a model the packages are stored all the same, and `course xray backfill` embeds them.
     """
     from course_lib.xray.lockfiles import lock_format
 
-    if here.encoder.is_loading:
-        raise UnavailableError(here.encoder.problem)
+    if context.encoder.is_loading:
+        raise UnavailableError(context.encoder.problem)
     texts = {one.path: one.content for one in asked.files}
     if len(texts) < len(asked.files):
         raise InputError("two files have the same path", hint="Send each lock file once.")
-    has_model = here.encoder.is_ready
-    async with here.writing:
-        done = await asyncio.to_thread(here.scan, asked.project, texts, tenant)
-    names = ScannedLanguage.model_fields
-    return ScanResponse(
-        project=done.project,
-        languages=[
-            ScannedLanguage(**{name: getattr(one, name) for name in names})
-            for one in done.languages
-        ],
-        ignored=sorted(path for path in texts if lock_format(path) is None),
-        not_read=list(done.not_read),
-        waiting=done.filled.waiting,
-        vectors=has_model and not done.filled.stopped,
-    )
+    has_model = context.encoder.is_ready
+    async with context.writing:
+        done = await asyncio.to_thread(context.scan, asked.project, texts, tenant)
+    return {
+        "project": done.project,
+        "languages": done.languages,
+        "ignored": sorted(path for path in texts if lock_format(path) is None),
+        "not_read": list(done.not_read),
+        "waiting": done.filled.waiting,
+        "vectors": has_model and not done.filled.stopped,
+    }
 
 
-@router.post("/suggest", dependencies=SCHEMES, responses=responses(401, 413, 422, 429, 503))
-async def suggest(asked: SuggestRequest, here: Here, tenant: Reader) -> SuggestResponse:
+@router.post("/suggest", response_model=SuggestResponse)
+async def suggest(asked: SuggestRequest, context: CurrentContext, tenant: Reader) -> Any:
     """Return the packages of a project that an instruction is most likely about.
 
     Without a model, or where it has made no vector yet, these are the first 50 by name, and
@@ -70,7 +68,7 @@ async def suggest(asked: SuggestRequest, here: Here, tenant: Reader) -> SuggestR
     """
     from course_lib.xray.async_suggestions import suggest_async
 
-    encoder = here.encoder
+    encoder = context.encoder
     vector = (await encoder.encode([asked.instruction]))[0] if encoder.is_ready else None
 
     async def work(conn: psycopg.AsyncConnection[Any]) -> Suggestions:
@@ -84,16 +82,4 @@ async def suggest(asked: SuggestRequest, here: Here, tenant: Reader) -> SuggestR
             tenant=tenant,
         )
 
-    found = await here.database.read(tenant, work)
-    return SuggestResponse(
-        packages=[
-            SuggestedPackage(
-                name=one.name,
-                version=one.version,
-                description=one.description,
-                similarity=one.similarity,
-            )
-            for one in found.packages
-        ],
-        fallback=found.fallback,
-    )
+    return await context.database.read(tenant, work)

@@ -35,7 +35,7 @@ SKETCHES = {
 }
 """Exercises of these labs that are no function of the library."""
 
-ONE_VERSION = ("01", "02", "03", "04", "05", "06", "08", "11")
+ONE_VERSION = ("01", "02", "03", "04", "05", "06", "07", "08", "11")
 """The labs whose exercises all have to be functions of the library, but for the sketches."""
 
 UNSEEN = {
@@ -163,6 +163,7 @@ def test_every_answer_that_a_lab_takes_from_the_library_is_called_by_a_command(
         course("sync", folder, "--name", "mill").ok()
     with serving(course, **calls.environment) as service:
         assert service.client.post("/search", json={"query": "mill"}).status_code == 200
+        assert service.client.post("/search", json={}).status_code == 422
     run = ("pipeline", "run", "-s", f"source={folder}", "-s", "repo=run", "-s", "shards=1")
     course.in_a_process(*run, "-s", f"questions={questions}", **calls.environment).ok()
     missing = {name for _, name in wanted if name not in calls.names()}

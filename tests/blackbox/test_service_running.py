@@ -64,6 +64,8 @@ def test_without_a_database_a_service_lives_says_so_and_keeps_its_limits() -> No
         # Each tenant is a client of its own; a made-up key is none.
         statuses = [client.get("/nowhere", headers=crowd).status_code for _ in range(13)]
         assert statuses == [404] * 12 + [429]
+        misleading = {**crowd, "Host": "service/health?"}
+        assert client.get("/nowhere", headers=misleading).status_code == 429
         again = client.post("/search", json=QUESTION, headers=crowd)
         assert 1 <= int(again.headers["retry-after"]) <= 61
         assert _refused(again, 429).startswith("more than 12 per 1 minute were asked; come back in")

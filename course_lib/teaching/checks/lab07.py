@@ -17,6 +17,7 @@ from course_lib.teaching.checks.awaiting import run_awaitable
 from course_lib.teaching.checks.origin import stub_in
 from course_lib.teaching.checks.probe import Case, Probe, StubReached, exercise
 from course_lib.teaching.checks.values import written
+from course_lib.teaching.lab.parts import hangs, loads, meeting, raises, works
 
 Body = dict[str, Any]
 DRIFT: Body = {"query": "drift"}
@@ -33,7 +34,8 @@ ALLOWED: list[tuple[Body, str]] = [
     ({**DRIFT, "similarity_threshold": 0}, "0 is allowed"),
     ({**DRIFT, "similarity_threshold": 1}, "1 is allowed, and a whole number is a number"),
     ({**DRIFT, "similarity_threshold": 0.25}, "0.25 is between 0 and 1"),
-    ({**DRIFT, "partitions": ["issues"]}, "a list of one text is what it takes"),
+    ({**DRIFT, "partitions": ["issues"]}, "a list of one name is what it takes"),
+    ({**DRIFT, "partitions": ["issues"] * 20}, "20 names are allowed"),
     ({**DRIFT, "partitions": None}, "None means all of them"),
 ]
 REFUSED: list[tuple[Body, str, str]] = [
@@ -42,29 +44,31 @@ REFUSED: list[tuple[Body, str, str]] = [
     ({"query": "x" * 1001}, "query", "1,000 characters are the most"),
     ({"query": " \n\t"}, "query", "it is white space alone"),
     ({"query": "\u00a0"}, "query", "it is white space alone: a no-break space"),
-    ({"query": 7}, "query", "a number is no text"),
-    ({"query": None}, "query", "None is no text"),
+    ({"query": 7}, "query", "a number is not a text"),
+    ({"query": None}, "query", "None is not a text"),
     ({**DRIFT, "top_k": 0}, "top_k", "1 is the least"),
     ({**DRIFT, "top_k": 51}, "top_k", "50 is the most"),
-    ({**DRIFT, "top_k": 2.5}, "top_k", "2.5 is no whole number"),
-    ({**DRIFT, "top_k": "5"}, "top_k", "a number in quotes is no number: strict"),
-    ({**DRIFT, "top_k": True}, "top_k", "True is no number: strict"),
-    ({**DRIFT, "top_k": None}, "top_k", "None is no number: it may be missing, and no more"),
+    ({**DRIFT, "top_k": 2.5}, "top_k", "2.5 is not a whole number"),
+    ({**DRIFT, "top_k": "5"}, "top_k", "a number in quotes is not a number: strict"),
+    ({**DRIFT, "top_k": True}, "top_k", "True is not a number: strict"),
+    ({**DRIFT, "top_k": None}, "top_k", "None is not a number: it may be missing, and no more"),
     ({**DRIFT, "similarity_threshold": -0.1}, "similarity_threshold", "0 is the least"),
     ({**DRIFT, "similarity_threshold": 1.1}, "similarity_threshold", "1 is the most"),
     (
         {**DRIFT, "similarity_threshold": "0.5"},
         "similarity_threshold",
-        "a number in quotes is no number: strict",
+        "a number in quotes is not a number: strict",
     ),
     (
         {**DRIFT, "similarity_threshold": None},
         "similarity_threshold",
-        "None is no number: it may be missing, and no more",
+        "None is not a number: it may be missing, and no more",
     ),
-    ({**DRIFT, "partitions": "issues"}, "partitions", "a text is no list"),
-    ({**DRIFT, "partitions": ["issues", 7]}, "partitions", "7 is no text"),
-    ({**DRIFT, "partitions": []}, "partitions", "an empty list holds no text"),
+    ({**DRIFT, "partitions": "issues"}, "partitions", "a text is not a list"),
+    ({**DRIFT, "partitions": ["issues", 7]}, "partitions", "7 is not a text"),
+    ({**DRIFT, "partitions": [""]}, "partitions", "a name has at least one character: `Filter`"),
+    ({**DRIFT, "partitions": []}, "partitions", "an empty list holds no name"),
+    ({**DRIFT, "partitions": ["issues"] * 21}, "partitions", "20 names are the most"),
     ({**DRIFT, "topk": 3}, "topk", "an unknown name is a mistake, not nothing"),
 ]
 
@@ -72,15 +76,17 @@ REFUSED: list[tuple[Body, str, str]] = [
 @exercise(
     "7.1",
     function="request_model",
+    library="course_lib.service.models",
     points=3,
     hints=(
         "Inside the function: `class SearchRequest(BaseModel):`, one line a field, then `return "
         "SearchRequest`. `top_k: int = Field(default=5, ge=1, le=50)` is a whole line.",
         '`model_config = ConfigDict(extra="forbid", strict=True)` refuses unknown names, and '
         "numbers in quotes. Text has `min_length` and `max_length`; so has a list.",
-        "A field that may be missing has a default: `list[str] | None = Field(default=None, "
-        "min_length=1)`. For a query of white space alone, ask that it matches a pattern: "
-        r'`pattern=r"\S"` wants one character that is none.',
+        "A field that may be missing has a default: `list[Filter] | None = Field(default=None, "
+        "min_length=1, max_length=20)`. Against a query of white space alone, write a method under "
+        '`@field_validator("query")` and `@classmethod`, with `cls` and `query`; it returns '
+        "`not_blank(query)`.",
     ),
 )
 def check_request_model(call: Probe) -> None:
@@ -145,12 +151,21 @@ FOUND = SearchResult(
     score=0.03,
     partition="documentation",
     repo_slug="docs",
-    branch="",
+    branch="v2",
     kind="doc-section",
     name="Rollback",
     metadata={"lineStart": 4},
 )
-NAMED = {"kind": "doc-section", "name": "Rollback", "chunk_index": 3}
+NAMED = {
+    "partition": "documentation",
+    "repo": "docs",
+    "branch": "v2",
+    "kind": "doc-section",
+    "name": "Rollback",
+    "namespace": None,
+    "chunk_index": 3,
+    "score": 0.03,
+}
 RESULT = {
     "chunk_id": "c7",
     "document_name": "a.md",
@@ -164,12 +179,13 @@ RESULT = {
 @exercise(
     "7.2",
     function="search_response",
+    library="course_lib.service.models",
     points=2,
     hints=(
         "Make one dictionary for each result, with its six names written out: a comprehension, or "
         "a loop that appends.",
-        "`float(result.similarity_score)`, because JSON does not know NumPy's numbers. `{**one}` "
-        "puts all entries of a dictionary into another.",
+        "`float(result.similarity_score)` and `float(result.score)`, because JSON does not know "
+        "NumPy's numbers. `{**one}` puts all entries of a dictionary into another.",
         "A second has 1000 milliseconds: `round(seconds * 1000, 2)`.",
     ),
 )
@@ -186,12 +202,20 @@ def check_search_response(call: Probe) -> None:
     )
     url = "https://example.org/b#L4"
     as_numpy: Any = np.float32(0.7265625)
-    cited = replace(FOUND, chunk_id="c8", similarity_score=as_numpy, citation_url=url, metadata={})
+    cited = replace(
+        FOUND,
+        chunk_id="c8",
+        similarity_score=as_numpy,
+        score=as_numpy,
+        namespace="web",
+        citation_url=url,
+        metadata={},
+    )
     second = {
         **RESULT,
         "chunk_id": "c8",
         "similarity_score": 0.7265625,
-        "metadata": NAMED,
+        "metadata": {**NAMED, "namespace": "web", "score": 0.7265625},
         "citation_url": url,
     }
     case = call("Why?", [cited], 1.0, 0.0)
@@ -204,7 +228,7 @@ def check_search_response(call: Probe) -> None:
             case.label,
             got=f"something that JSON cannot hold: {error}",
             expected="text, numbers, lists, dictionaries and None of Python's own",
-            because="an answer travels as JSON, and a similarity may be one of NumPy's numbers",
+            because="an answer travels as JSON, and a score may be one of NumPy's numbers",
         )
     better: Body = {"chunk_id": "c8", "content": "Go.", "similarity_score": 0.75}
     call("Why?", [FOUND, replace(FOUND, **better)], 1.0, 0.0).gives(
@@ -289,6 +313,7 @@ PROBLEMS: list[tuple[list[dict[str, Any]], list[tuple[str, str]], str]] = [
 @exercise(
     "7.3",
     function="validation_problem",
+    library="course_lib.service.problems",
     points=2,
     hints=(
         "First the list `errors`: for each of pydantic's errors a dictionary with `field` and "
@@ -315,20 +340,6 @@ def check_validation_problem(call: Probe) -> None:
             },
             because=because,
         )
-
-
-async def works() -> None:
-    """Be there."""
-
-
-async def raises() -> None:
-    """Be away."""
-    raise RuntimeError("db.internal refused the password tulip-42")
-
-
-async def hangs() -> None:
-    """Say nothing."""
-    await asyncio.sleep(60)
 
 
 PARTS: list[tuple[str, float, tuple[Any, ...], str]] = [
@@ -358,26 +369,32 @@ PARTS: list[tuple[str, float, tuple[Any, ...], str]] = [
         "both functions raised; the text of an exception stays inside",
     ),
     (
+        '{"database": works, "model": loads}',
+        1,
+        (503, "not ready", "ready", "the model is being loaded"),
+        "what a function returns goes out as it is; without `ready` from all, the status is 503",
+    ),
+    (
         '{"database": hangs, "model": works}',
         0.1,
         (503, "not ready", "missing", "ready"),
-        "what does not answer within `patience` seconds is missing",
+        "what does not answer within `timeout` seconds is missing",
     ),
     (
-        '{"database": lambda: asyncio.sleep(0.1)}',
+        '{"database": lambda: asyncio.sleep(0.1, "ready")}',
         0.01,
         (503, "not ready", "missing"),
-        "0.1 seconds are longer than `patience`",
+        "0.1 seconds are longer than `timeout`",
     ),
     (
-        '{"database": raises, "model": lambda: asyncio.sleep(0.1)}',
+        '{"database": raises, "model": lambda: asyncio.sleep(0.1, "ready")}',
         1,
         (503, "not ready", "missing", "ready"),
         "all are asked, whatever comes of the others: the model answers in time",
     ),
     ("{}", 1, (200, "ready"), "where nothing is needed, nothing is missing"),
     (
-        'dict.fromkeys(["database", "model"], asyncio.Barrier(2).wait)',
+        'dict(zip(["database", "model"], meeting()))',
         1,
         (200, "ready", "ready", "ready"),
         "each function here waits until the other was called: all are asked at once",
@@ -388,12 +405,13 @@ PARTS: list[tuple[str, float, tuple[Any, ...], str]] = [
 @exercise(
     "7.4",
     function="readiness",
+    library="course_lib.service.probes",
     points=3,
     time_limit=5,
     hints=(
-        "Write an inner `async def state(check)` first: `await asyncio.wait_for(check(), patience)"
-        '` inside `try`, "missing" after `except Exception`, otherwise "ready". A check that takes '
-        "too long raises as well.",
+        "Write an inner `async def state(check)` first. Inside `try` it returns what `await "
+        'asyncio.wait_for(check(), timeout)` gives; after `except Exception` it returns "missing". '
+        "A check that takes too long raises as well.",
         "`await asyncio.gather(state(one), state(other))` runs both at once and gives a list of "
         "results. With a star it takes any number: `gather(*(state(check) for check in …))`.",
         "`dict(zip(checks, states))` puts names and results together again. All are ready where "
@@ -402,21 +420,22 @@ PARTS: list[tuple[str, float, tuple[Any, ...], str]] = [
 )
 def check_readiness(call: Probe) -> None:
     """Let parts be there, be away, hang, and wait for each other."""
-    for checks, patience, (status, overall, *states), because in PARTS:
-        _answers(call, checks, patience, status, overall, states, because)
+    for checks, timeout, (status, overall, *states), because in PARTS:
+        _answers(call, checks, timeout, status, overall, states, because)
 
 
 def _answers(
     call: Probe,
     checks: str,
-    patience: float,
+    timeout: float,
     status: int,
     overall: str,
     states: list[str],
     because: str,
 ) -> None:
-    label = f"await readiness({checks}, patience={patience})"
-    parts = eval(checks, {"asyncio": asyncio, "works": works, "raises": raises, "hangs": hangs})
+    label = f"await readiness({checks}, timeout={timeout})"
+    known = (works, loads, raises, hangs, meeting)
+    parts = eval(checks, {"asyncio": asyncio} | {one.__name__: one for one in known})
     body = {"status": overall, **dict(zip(parts, states, strict=True))}
     left: list[Any] = []
 
@@ -427,7 +446,7 @@ def _answers(
         left.extend(asyncio.all_tasks() - {asyncio.current_task()})
         return found
 
-    learners = call(parts, patience=patience).value
+    learners = call(parts, timeout=timeout).value
     if not iscoroutine(learners):
         call.fail(label, got=repr(learners), expected="something to await: `async def`")
     call.calling = label

@@ -6,24 +6,26 @@ from http import HTTPStatus
 
 from pydantic import BaseModel, ConfigDict, Field, create_model, field_validator
 
+from course_lib.service.models import Filter
+
 # --- 7.1 request_model ---
 
 STRICT = ConfigDict(extra="forbid", strict=True)
 QUERY = Field(min_length=1, max_length=1000, pattern=r"\S")
 TOP_K = Field(default=5, ge=1, le=50)
 THRESHOLD = Field(default=0.0, ge=0, le=1)
-PARTITIONS = Field(default=None, min_length=1)
+PARTITIONS = Field(default=None, min_length=1, max_length=20)
 
 
 def _model(
     config=STRICT, query=QUERY, top_k=TOP_K, threshold=THRESHOLD, partitions=PARTITIONS,
-    whole=int, base=None,
+    whole=int, name=Filter, base=None,
 ):  # fmt: skip
     fields = {
         "query": (str, query),
         "top_k": (whole, top_k),
         "similarity_threshold": (float, threshold),
-        "partitions": (list[str] | None, partitions),
+        "partitions": (list[name] | None, partitions),
     }
     config = None if base else config
     return create_model("SearchRequest", __config__=config, __base__=base, **fields)
@@ -63,6 +65,14 @@ def takes_any_threshold():
 
 def takes_an_empty_list():
     return _model(partitions=None)
+
+
+def takes_names_without_a_character():
+    return _model(name=str)
+
+
+def has_no_limit_to_partitions():
+    return _model(partitions=Field(default=None, min_length=1))
 
 
 def wants_all_fields():
@@ -120,9 +130,14 @@ def _result(one):
         "content": one.content,
         "similarity_score": float(one.similarity_score),
         "metadata": {
+            "partition": one.partition,
+            "repo": one.repo_slug,
+            "branch": one.branch,
             "kind": one.kind,
             "name": one.name,
+            "namespace": one.namespace,
             "chunk_index": one.chunk_index,
+            "score": float(one.score),
             **one.metadata,
         },
         "citation_url": one.citation_url,
@@ -304,64 +319,61 @@ def _verdict(states):
     return (200 if is_ready else 503), {"status": "ready" if is_ready else "not ready", **states}
 
 
-async def _state(check, patience):
+async def _state(check, timeout):
     try:
-        await asyncio.wait_for(check(), patience)
+        return await asyncio.wait_for(check(), timeout)
     except Exception:
         return "missing"
-    return "ready"
 
 
-async def asks_one_after_the_other(checks, patience=0.5):
-    return _verdict({name: await _state(check, patience) for name, check in checks.items()})
+async def asks_one_after_the_other(checks, timeout=0.5):
+    return _verdict({name: await _state(check, timeout) for name, check in checks.items()})
 
 
-async def waits_for_ever(checks, patience=0.5):
+async def waits_for_ever(checks, timeout=0.5):
     async def state(check):
         try:
-            await check()
+            return await check()
         except Exception:
             return "missing"
-        return "ready"
 
     return _verdict(
         dict(zip(checks, await asyncio.gather(*map(state, checks.values())), strict=True))
     )
 
 
-async def lets_the_error_out(checks, patience=0.5):
-    await asyncio.gather(*(asyncio.wait_for(check(), patience) for check in checks.values()))
-    return _verdict(dict.fromkeys(checks, "ready"))
+async def lets_the_error_out(checks, timeout=0.5):
+    waits = (asyncio.wait_for(check(), timeout) for check in checks.values())
+    return _verdict(dict(zip(checks, await asyncio.gather(*waits), strict=True)))
 
 
-async def tells_the_error(checks, patience=0.5):
+async def tells_the_error(checks, timeout=0.5):
     async def state(check):
         try:
-            await asyncio.wait_for(check(), patience)
+            return await asyncio.wait_for(check(), timeout)
         except Exception as error:
             return str(error)
-        return "ready"
 
     return _verdict(
         dict(zip(checks, await asyncio.gather(*map(state, checks.values())), strict=True))
     )
 
 
-async def stops_at_the_first(checks, patience=0.5):
+async def stops_at_the_first(checks, timeout=0.5):
     states = {}
     for name, check in checks.items():
-        states[name] = await _state(check, patience)
-        if states[name] == "missing":
+        states[name] = await _state(check, timeout)
+        if states[name] != "ready":
             break
     return _verdict(states)
 
 
-async def always_answers_200(checks, patience=0.5):
-    states = await asyncio.gather(*(_state(check, patience) for check in checks.values()))
+async def always_answers_200(checks, timeout=0.5):
+    states = await asyncio.gather(*(_state(check, timeout) for check in checks.values()))
     return 200, _verdict(dict(zip(checks, states, strict=True)))[1]
 
 
-async def forgets_to_await(checks, patience=0.5):
+async def forgets_to_await(checks, timeout=0.5):
     async def state(check):
         check().close()
         return "ready"
@@ -371,41 +383,45 @@ async def forgets_to_await(checks, patience=0.5):
     )
 
 
-async def leaves_checks_at_work(checks, patience=0.5):
+async def leaves_checks_at_work(checks, timeout=0.5):
     tasks = {name: asyncio.ensure_future(check()) for name, check in checks.items()}
     if tasks:
-        await asyncio.wait(tasks.values(), timeout=patience)
+        await asyncio.wait(tasks.values(), timeout=timeout)
     there = {name: task.done() and not task.exception() for name, task in tasks.items()}
-    return _verdict({name: "ready" if is_there else "missing" for name, is_there in there.items()})
+    return _verdict({name: tasks[name].result() if there[name] else "missing" for name in checks})
 
 
-async def has_a_patience_of_its_own(checks, patience=0.5):
+async def takes_every_answer_for_ready(checks, timeout=0.5):
+    states = await asyncio.gather(*(_state(check, timeout) for check in checks.values()))
+    words = ["missing" if state == "missing" else "ready" for state in states]
+    return _verdict(dict(zip(checks, words, strict=True)))
+
+
+async def has_a_timeout_of_its_own(checks, timeout=0.5):
     states = await asyncio.gather(*(_state(check, 0.5) for check in checks.values()))
     return _verdict(dict(zip(checks, states, strict=True)))
 
 
-async def knows_one_kind_of_error(checks, patience=0.5):
+async def knows_one_kind_of_error(checks, timeout=0.5):
     async def state(check):
         try:
-            await asyncio.wait_for(check(), patience)
+            return await asyncio.wait_for(check(), timeout)
         except OSError:  # a TimeoutError is one, too
             return "missing"
-        return "ready"
 
     return _verdict(
         dict(zip(checks, await asyncio.gather(*map(state, checks.values())), strict=True))
     )
 
 
-async def gives_up_with_the_first(checks, patience=0.5):
+async def gives_up_with_the_first(checks, timeout=0.5):
     states = dict.fromkeys(checks, "missing")
 
     async def ask(name, check):
-        await check()
-        states[name] = "ready"
+        states[name] = await check()
 
     try:
-        async with asyncio.timeout(patience), asyncio.TaskGroup() as group:
+        async with asyncio.timeout(timeout), asyncio.TaskGroup() as group:
             for name, check in checks.items():
                 group.create_task(ask(name, check))
     except (TimeoutError, ExceptionGroup):
@@ -413,16 +429,16 @@ async def gives_up_with_the_first(checks, patience=0.5):
     return _verdict(states)
 
 
-def is_no_coroutine(checks, patience=0.5):
+def is_no_coroutine(checks, timeout=0.5):
     return _verdict(dict.fromkeys(checks, "ready"))
 
 
-async def blocks_the_loop(checks, patience=0.5):
+async def blocks_the_loop(checks, timeout=0.5):
     while True:
         pass
 
 
-async def _stub(checks, patience=0.5):
+async def _stub(checks, timeout=0.5):
     raise NotImplementedError()
 
 
@@ -433,18 +449,20 @@ MUTANTS = {
     "7.1": {
         returns_an_object: "a class made from BaseModel",
         ignores_unknown_names: "an unknown name is a mistake",
-        turns_quotes_into_numbers: "a number in quotes is no number",
+        turns_quotes_into_numbers: "a number in quotes is not a number",
         takes_white_space: "it is white space alone",
         takes_long_questions: "1,000 characters are the most",
         has_no_limit_to_top_k: "50 is the most",
         excludes_the_largest_top_k: "50 is allowed",
         takes_any_threshold: "similarity_threshold",
-        takes_an_empty_list: "an empty list holds no text",
+        takes_an_empty_list: "an empty list holds no name",
+        takes_names_without_a_character: "a name has at least one character",
+        has_no_limit_to_partitions: "20 names are the most",
         wants_all_fields: "only the query has to be there",
         has_another_default: "where nothing is said",
-        takes_parts_of_a_result: "2.5 is no whole number",
-        takes_none_for_a_whole_number: "None is no number",
-        is_strict_with_whole_numbers_only: "a number in quotes is no number",
+        takes_parts_of_a_result: "2.5 is not a whole number",
+        takes_none_for_a_whole_number: "None is not a number",
+        is_strict_with_whole_numbers_only: "a number in quotes is not a number",
         wants_a_letter: "text without a letter",
         wants_a_single_line: "text of two lines",
         knows_three_white_spaces: "it is white space alone",
@@ -488,7 +506,8 @@ MUTANTS = {
         leaves_checks_at_work: "still at work",
         is_no_coroutine: "something to await",
         blocks_the_loop: "no result after",
-        has_a_patience_of_its_own: "longer than `patience`",
+        takes_every_answer_for_ready: "goes out as it is",
+        has_a_timeout_of_its_own: "longer than `timeout`",
         knows_one_kind_of_error: "whatever the exception",
         gives_up_with_the_first: "whatever comes of the others",
     },

@@ -1,0 +1,93 @@
+"""What a cluster asks: is the process alive, can it answer, what has it counted."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Literal
+
+from fastapi import APIRouter, Response
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel
+
+from course_lib.service.access import CurrentContext
+
+router = APIRouter(tags=["operation"])
+
+Checks = Mapping[str, Callable[[], Awaitable[str]]]
+"""For the name of each part an async function that says how the part is."""
+
+READY_TIMEOUT_SECONDS = 3.0
+"""How long a part may take to say how it is; a cluster waits for 5 seconds (infra/k8s)."""
+
+
+class Health(BaseModel):
+    """The process is alive."""
+
+    status: Literal["ok"] = "ok"
+
+
+class Readiness(BaseModel):
+    """What a request needs, and whether it is there."""
+
+    status: Literal["ready", "not ready"]
+    database: str
+    model: str
+
+
+async def readiness(checks: Checks, timeout: float = 0.5) -> tuple[int, dict[str, str]]:
+    """Ask every part how it is; return the HTTP status and the body of `/ready`.
+
+    `checks` holds an async function for each part's name. It returns `ready`, or what is the matter
+    in words that may go out. If it raises an exception of any kind or takes longer than `timeout`
+    seconds, the part is `missing`, and what takes too long is cancelled. All are asked at once,
+    whatever comes of the others. The status is 200 if all are ready, otherwise 503. No exception's
+    text goes out.
+
+    Examples
+    --------
+    >>> await readiness({"database": works, "model": works})  # doctest: +SKIP
+    (200, {'status': 'ready', 'database': 'ready', 'model': 'ready'})
+    >>> await readiness({"database": raises, "model": loads})  # doctest: +SKIP
+    (503, {'status': 'not ready', 'database': 'missing', 'model': 'the model is being loaded'})
+    >>> await readiness({"database": works, "model": hangs})  # doctest: +SKIP
+    (503, {'status': 'not ready', 'database': 'ready', 'model': 'missing'})
+    """
+
+    async def state(check: Callable[[], Awaitable[str]]) -> str:
+        try:
+            return await asyncio.wait_for(check(), timeout)
+        except Exception:
+            return "missing"
+
+    states = await asyncio.gather(*(state(check) for check in checks.values()))
+    is_ready = set(states) <= {"ready"}
+    body = {
+        "status": "ready" if is_ready else "not ready",
+        **dict(zip(checks, states, strict=True)),
+    }
+    return (200 if is_ready else 503), body
+
+
+@router.get("/health")
+async def health() -> Health:
+    """Tell that the process is alive: nothing else is looked at."""
+    return Health()
+
+
+@router.get(
+    "/ready",
+    response_model=Readiness,
+    responses={503: {"model": Readiness, "description": "something is missing"}},
+)
+async def ready(context: CurrentContext) -> Any:
+    """Tell whether a search would be answered: 200, or 503 naming what is missing."""
+    checks = {"database": context.database_state, "model": context.model_state}
+    status, body = await readiness(checks, READY_TIMEOUT_SECONDS)
+    return JSONResponse(body, status)
+
+
+@router.get("/metrics", response_class=Response)
+async def metrics(context: CurrentContext) -> Response:
+    """Return counters and times in Prometheus' text format."""
+    return Response(context.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")

@@ -1,0 +1,45 @@
+"""Parts of a service, each in another state, to try a readiness check with."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+
+async def works() -> str:
+    """Be there."""
+    return "ready"
+
+
+async def loads() -> str:
+    """Say what is the matter."""
+    return "the model is being loaded"
+
+
+async def raises() -> str:
+    """Be away, and say more about it than clients may know."""
+    raise RuntimeError("db.internal refused the password tulip-42")
+
+
+async def hangs() -> str:
+    """Say nothing."""
+    return await asyncio.sleep(60, "ready")
+
+
+def meeting() -> list[Callable[[], Awaitable[str]]]:
+    """Return two parts that are there as soon as both have been asked.
+
+    Examples
+    --------
+    >>> async def ask() -> list[str]:
+    ...     return await asyncio.gather(*(part() for part in meeting()))
+    >>> asyncio.run(ask())
+    ['ready', 'ready']
+    """
+    barrier = asyncio.Barrier(2)
+
+    async def meets() -> str:
+        await barrier.wait()
+        return "ready"
+
+    return [meets, meets]
