@@ -2,6 +2,8 @@
 
 Packages go in; batches of descriptions come out, until they are all described, the budget of
 tokens is used up, or the server will not answer any more. Nothing that was answered is lost.
+The `openai` package asks, tenacity asks again. Nothing that a server says about a refused request
+is shown but its code: the sentence may repeat the key.
 """
 
 from __future__ import annotations
@@ -9,16 +11,19 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
+from urllib.parse import urlsplit
 
-import httpx
 from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_attempt
 
 from course_lib.xray.descriptions import DescriberStoppedError, Descriptions, clean
 from course_lib.xray.packages import Package
+
+if TYPE_CHECKING:
+    import openai
 
 PATIENCE = 60.0
 """Seconds that a server may ask us to wait; whoever wants more is asked again in another run."""
@@ -76,7 +81,7 @@ class EndpointDescriber:
         attempts: int = 4,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self.url = url.rstrip("/") + "/chat/completions"
+        self.url = url.rstrip("/")
         self.model = model
         self.token_budget = token_budget
         self.batch_size = batch_size
@@ -95,7 +100,7 @@ class EndpointDescriber:
             If the budget or the server's quota is used up, the server stays busy or silent, or
             refuses the request.
         """
-        with httpx.Client(timeout=self.timeout) as client:
+        with self._client() as client:
             for batch in self._batches(packages):
                 request = self._request(batch)
                 dearest = _estimate(request) + request["max_tokens"]
@@ -130,7 +135,31 @@ class EndpointDescriber:
             ],
         }
 
-    def _ask(self, client: httpx.Client, request: dict[str, Any]) -> Any:
+    def _client(self) -> openai.OpenAI:
+        """Return the package's client, for an address and a key that can be ones."""
+        import openai
+
+        try:
+            parts = urlsplit(self.url)
+            if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
+                raise ValueError("no address")
+            if not self._api_key.isascii() or not self._api_key.isprintable():
+                raise ValueError("no key")  # the client would show it in its error
+            return openai.OpenAI(
+                api_key=self._api_key or "none",
+                base_url=self.url,
+                timeout=self.timeout,
+                max_retries=0,
+                http_client=openai.DefaultHttpxClient(follow_redirects=False),
+            )
+        except (ValueError, TypeError, openai.OpenAIError) as error:
+            # These say what is wrong with a key or an address by showing it.
+            raise DescriberStoppedError(
+                f"{self._where} cannot be asked: {type(error).__name__}",
+                hint="Check the address and the key.",
+            ) from None
+
+    def _ask(self, client: openai.OpenAI, request: dict[str, Any]) -> Any:
         retrying = Retrying(
             stop=stop_after_attempt(self.attempts),
             wait=_pause,
@@ -146,67 +175,61 @@ class EndpointDescriber:
                 hint="Run `course xray backfill` later for the rest.",
             ) from error
 
-    def _post(self, client: httpx.Client, request: dict[str, Any]) -> Any:
-        headers = {"Authorization": f"Bearer {self._api_key}"} if self._api_key else {}
+    def _post(self, client: openai.OpenAI, request: dict[str, Any]) -> Any:
+        import openai
+
+        end = time.monotonic() + self.timeout
+        completions = client.chat.completions.with_streaming_response
         try:
-            with client.stream("POST", self.url, json=request, headers=headers) as response:
-                body = self._read(response)
-        except (
-            httpx.InvalidURL,
-            httpx.UnsupportedProtocol,
-            httpx.LocalProtocolError,
-            ValueError,
-        ) as error:
-            # These say what is wrong with a header or an address by showing it.
-            raise DescriberStoppedError(
-                f"{self._where} cannot be asked: {type(error).__name__}",
-                hint="Check the address and the key.",
-            ) from None
-        except httpx.RequestError as error:
-            raise _BusyError(type(error).__name__) from error
-        if response.status_code != 200:
-            self._refuse(response, body)
-        try:
-            return json.loads(body)
+            with completions.create(**request) as response:
+                return json.loads(_read(response.iter_bytes(), end))
+        except openai.APIStatusError as error:
+            self._refuse(error)
+        except _BusyError:
+            raise
         except (ValueError, RecursionError) as error:
             raise _BusyError("its answer is no JSON") from error
+        except Exception as error:
+            # The package's HTTP client raises errors of its own while an answer is read.
+            raise _BusyError(type(error.__cause__ or error).__name__) from error
 
-    def _read(self, response: httpx.Response) -> bytes:
-        """Return the whole answer, unless it takes too long: the client only limits each pause."""
-        end = time.monotonic() + self.timeout
-        body = bytearray()
-        for part in response.iter_bytes():
-            body += part
-            if time.monotonic() > end or len(body) > LARGEST:
-                raise _BusyError("its answer takes too long or is too large")
-        return bytes(body)
-
-    def _refuse(self, response: httpx.Response, body: bytes) -> NoReturn:
-        code = _error_code(body)
-        wait = _retry_after(response)
+    def _refuse(self, error: openai.APIStatusError) -> NoReturn:
+        status, code = error.status_code, _error_code(error)
+        wait = _retry_after(error.response.headers.get("retry-after", ""))
         # A quota that is used up is a 429 as well, and no patience helps against it.
-        if response.status_code == 429 and (
+        if status == 429 and (
             code in ("insufficient_quota", "billing_hard_limit_reached") or (wait or 0) > PATIENCE
         ):
             raise DescriberStoppedError(
                 f"{self._where} has no quota left: {code or f'come back in {wait:.0f} s'}",
                 hint="Run `course xray backfill` when it has.",
-            )
-        if response.status_code in (408, 409, 425, 429) or response.status_code >= 500:
-            raise _BusyError(f"status {response.status_code}", wait)
+            ) from None
+        if status in (408, 409, 425, 429) or status >= 500:
+            raise _BusyError(f"status {status}", wait) from None
         raise DescriberStoppedError(
-            f"{self._where} refuses the request: status {response.status_code} {code}".rstrip(),
+            f"{self._where} refuses the request: status {status} {code}".rstrip(),
             hint="Check the address, the name of the model and the key.",
-        )
+        ) from None
 
     @property
     def _where(self) -> str:
-        """The server, without a name or password that its address may hold."""
+        """The server, without a name, password or query that its address may hold."""
         try:
-            url = httpx.URL(self.url)
-        except httpx.InvalidURL:
+            parts = urlsplit(self.url)
+            port = f":{parts.port}" if parts.port else ""
+        except ValueError:
             return "the endpoint"
-        return str(url.copy_with(username=None, password=None, query=None))
+        return f"{parts.scheme}://{parts.hostname}{port}{parts.path}"
+
+
+def _read(pieces: Iterable[bytes], end: float) -> bytes:
+    """Return the whole answer, unless it takes too long: the client only limits each pause."""
+    body = bytearray()
+    for piece in pieces:
+        body += piece
+        if time.monotonic() > end or len(body) > LARGEST:
+            raise _BusyError("its answer takes too long or is too large")
+    return bytes(body)
 
 
 class _BusyError(Exception):
@@ -224,8 +247,8 @@ def _pause(state: RetryCallState) -> float:
     return min(PATIENCE, 2.0 ** (state.attempt_number - 1) if named is None else named)
 
 
-def _retry_after(response: httpx.Response) -> float | None:
-    value = response.headers.get("retry-after", "")
+def _retry_after(value: str) -> float | None:
+    """Return the seconds that a server wants to be left alone: it gives a number or a moment."""
     try:
         return max(0.0, float(value))
     except ValueError:
@@ -237,13 +260,9 @@ def _retry_after(response: httpx.Response) -> float | None:
         return None
 
 
-def _error_code(body: bytes) -> str:
-    """Return the error's code: its message may repeat the key, and is not shown."""
-    try:
-        error = json.loads(body)["error"]
-        code = error.get("code") or error.get("type") or ""
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return ""
+def _error_code(error: openai.APIStatusError) -> str:
+    """Return the error's code, if it looks like one: its message may repeat the key."""
+    code = error.code or error.type or ""
     return code if isinstance(code, str) and len(code) < 60 and code.isidentifier() else ""
 
 
