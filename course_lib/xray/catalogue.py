@@ -66,7 +66,7 @@ def delete_orphans(
 
 
 def names_to_embed(
-    texts: Mapping[str, str], made_of: Mapping[str, tuple[str | None, str]], model: str
+    texts: Mapping[str, str], made_of: Mapping[str, tuple[str, str]], model: str
 ) -> list[str]:
     """Return the names whose vectors have to be made.
 

@@ -173,7 +173,7 @@ async def suggest_async(
 
 def nearest_packages_query(
     vector: object, project: str, language: str, model: str, k: int = 5, tenant: str = "local"
-) -> tuple[LiteralString, dict[str, object]]:
+) -> tuple[str, dict[str, object]]:
     """Return the query for the packages of a project that are nearest to a vector, and its values.
 
     What the project uses is in `xray_report_packages`, called `mine` in the query; the vectors are
@@ -199,12 +199,13 @@ def nearest_packages_query(
 
     Examples
     --------
-    >>> query, values = nearest_packages_query(vector, "rider-app", "python", model, 1)
-    ...     # doctest: +SKIP
+    >>> query, values = nearest_packages_query([0.6, 0.8], "rider-app", "python", "mini", 1)
+    >>> values["k"], "LIMIT %(k)s" in query
+    (1, True)
     >>> conn.execute(query, values).fetchall()  # doctest: +SKIP
-    [('spotipy', '2.25.1', 'Client for Spotify's Web API: …', 0.47)]
+    [('spotipy', '2.25.1', "Client for Spotify's Web API: …", 0.47)]
     """
-    query: LiteralString = f"""
+    query = f"""
         SELECT {COLUMNS}, 1 - (package.embedding <=> %(vector)s) AS similarity
         FROM xray_report_packages AS mine
         JOIN xray_packages AS package USING (language, name)
@@ -213,8 +214,8 @@ def nearest_packages_query(
         ORDER BY package.embedding <=> %(vector)s, mine.name
         LIMIT %(k)s
     """
-    mine = {"tenant": tenant, "project": project, "language": language}
-    return query, {**mine, "vector": vector, "model": model, "k": k}
+    values = {"tenant": tenant, "project": project, "language": language, "model": model}
+    return query, {**values, "vector": vector, "k": k}
 
 
 def _encoded(embedder: EmbeddingClient | None, instruction: str) -> tuple[str, Vector | None, str]:
