@@ -446,8 +446,7 @@ nearest_packages_query = lab.use("nearest_packages_query")
 
 
 def find_packages(instruction, project, language, k=5):
-    query, values = nearest_packages_query(lab.encode(instruction), project, language, model, k)
-    return conn.execute(query, values).fetchall()
+    return conn.execute(*nearest_packages_query(lab.encode(instruction), project, language, model, k)).fetchall()
 
 
 for name, version, description, similarity in find_packages(instruction, "rider-app", "python"):

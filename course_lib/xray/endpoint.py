@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, NoReturn
-from urllib.parse import urlsplit
 
+import httpx
 from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_attempt
 
 from course_lib.xray.descriptions import DescriberStoppedError, Descriptions, clean
@@ -30,6 +30,9 @@ PATIENCE = 60.0
 
 LARGEST = 10_000_000
 """Bytes of an answer that are read."""
+
+NEVER = ("InvalidURL", "LocalProtocolError", "UnicodeEncodeError", "UnsupportedProtocol")
+"""Errors over an address or a key that cannot be one; what they say would show it."""
 
 TOKENS_OF_AN_ANSWER = 60
 """Tokens that one description may take, with its name and its braces."""
@@ -100,22 +103,21 @@ class EndpointDescriber:
             If the budget or the server's quota is used up, the server stays busy or silent, or
             refuses the request.
         """
-        with self._client() as client:
-            for batch in self._batches(packages):
-                request = self._request(batch)
-                dearest = _estimate(request) + request["max_tokens"]
-                if self.spent + dearest > self.token_budget:
-                    raise DescriberStoppedError(
-                        f"{self.spent} of {self.token_budget} tokens are used, and the next "
-                        f"request may take {dearest}",
-                        hint="Run `course xray backfill` for the rest.",
-                    )
-                answer = self._ask(client, request)
-                text = _content(answer)
-                self.spent += _usage(answer) or _estimate(request) + len(text) // 3
-                found = _read_answer(text, batch)
-                if found:
-                    yield found
+        for batch in self._batches(packages):
+            request = self._request(batch)
+            dearest = _estimate(request) + request["max_tokens"]
+            if self.spent + dearest > self.token_budget:
+                raise DescriberStoppedError(
+                    f"{self.spent} of {self.token_budget} tokens are used, and the next "
+                    f"request may take {dearest}",
+                    hint="Run `course xray backfill` for the rest.",
+                )
+            answer = self._ask(request)
+            text = _content(answer)
+            self.spent += _usage(answer) or _estimate(request) + len(text) // 3
+            found = _read_answer(text, batch)
+            if found:
+                yield found
 
     def _batches(self, packages: Sequence[Package]) -> Iterator[list[Package]]:
         for language in dict.fromkeys(one.language for one in packages):
@@ -135,31 +137,7 @@ class EndpointDescriber:
             ],
         }
 
-    def _client(self) -> openai.OpenAI:
-        """Return the package's client, for an address and a key that can be ones."""
-        import openai
-
-        try:
-            parts = urlsplit(self.url)
-            if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
-                raise ValueError("no address")
-            if not self._api_key.isascii() or not self._api_key.isprintable():
-                raise ValueError("no key")  # the client would show it in its error
-            return openai.OpenAI(
-                api_key=self._api_key or "none",
-                base_url=self.url,
-                timeout=self.timeout,
-                max_retries=0,
-                http_client=openai.DefaultHttpxClient(follow_redirects=False),
-            )
-        except (ValueError, TypeError, openai.OpenAIError) as error:
-            # These say what is wrong with a key or an address by showing it.
-            raise DescriberStoppedError(
-                f"{self._where} cannot be asked: {type(error).__name__}",
-                hint="Check the address and the key.",
-            ) from None
-
-    def _ask(self, client: openai.OpenAI, request: dict[str, Any]) -> Any:
+    def _ask(self, request: dict[str, Any]) -> Any:
         retrying = Retrying(
             stop=stop_after_attempt(self.attempts),
             wait=_pause,
@@ -168,30 +146,42 @@ class EndpointDescriber:
             reraise=True,
         )
         try:
-            return retrying(self._post, client, request)
+            return retrying(self._post, request)
         except _BusyError as error:
             raise DescriberStoppedError(
                 f"{self._where} did not answer in {self.attempts} attempts: {error}",
                 hint="Run `course xray backfill` later for the rest.",
             ) from error
 
-    def _post(self, client: openai.OpenAI, request: dict[str, Any]) -> Any:
+    def _post(self, request: dict[str, Any]) -> Any:
         import openai
 
         end = time.monotonic() + self.timeout
-        completions = client.chat.completions.with_streaming_response
         try:
-            with completions.create(**request) as response:
-                return json.loads(_read(response.iter_bytes(), end))
+            with openai.OpenAI(
+                api_key=self._api_key or "none",
+                base_url=self.url,
+                timeout=self.timeout,
+                max_retries=0,
+                http_client=openai.DefaultHttpxClient(follow_redirects=False),
+            ) as client:
+                completions = client.chat.completions.with_streaming_response
+                with completions.create(**request) as response:
+                    body = _read(response.iter_bytes(), end)
+            return json.loads(body)
         except openai.APIStatusError as error:
             self._refuse(error)
         except _BusyError:
             raise
-        except (ValueError, RecursionError) as error:
+        except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
             raise _BusyError("its answer is no JSON") from error
-        except Exception as error:
-            # The package's HTTP client raises errors of its own while an answer is read.
-            raise _BusyError(type(error.__cause__ or error).__name__) from error
+        except Exception as error:  # also the HTTP client's own, while an answer is read
+            reason = type(error.__cause__ or error).__name__
+            if reason not in NEVER:
+                raise _BusyError(reason) from error
+            raise DescriberStoppedError(
+                f"{self._where} cannot be asked: {reason}", hint="Check the address and the key."
+            ) from None
 
     def _refuse(self, error: openai.APIStatusError) -> NoReturn:
         status, code = error.status_code, _error_code(error)
@@ -215,11 +205,10 @@ class EndpointDescriber:
     def _where(self) -> str:
         """The server, without a name, password or query that its address may hold."""
         try:
-            parts = urlsplit(self.url)
-            port = f":{parts.port}" if parts.port else ""
-        except ValueError:
+            url = httpx.URL(self.url).copy_with(username=None, password=None, query=None)
+        except httpx.InvalidURL:
             return "the endpoint"
-        return f"{parts.scheme}://{parts.hostname}{port}{parts.path}"
+        return str(url) or "the endpoint"
 
 
 def _read(pieces: Iterable[bytes], end: float) -> bytes:
