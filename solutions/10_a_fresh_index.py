@@ -6,7 +6,7 @@
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
-# | plan a sync, so that only what changed costs anything · delete what nobody uses any more, with two syncs at once · search a shared catalogue by meaning and for one project only | `indexing/plan.py` · `xray/` | 45 min | SQL; lab 04 for embeddings, lab 05 for transactions |
+# | plan a sync, so that only what changed costs anything · delete what no project uses any more, with two syncs at once · search a shared catalogue by meaning and for one project only | `indexing/plan.py` · `xray/` | 45 min | SQL; lab 04 for embeddings, lab 05 for transactions |
 
 # %% tags=["parameters"]
 data_dir = "data/documents"
@@ -265,7 +265,7 @@ print("in the catalogue:", [name for (name,) in still])
 
 # %% [markdown]
 # The foreign key has prevented the loss, and bleach is still there. Deleting nothing at all would be safe as well, but a catalogue that
-# only grows fills up with what nobody has.
+# only grows fills up with what no project has.
 #
 # ## Exercise 10.3: orphans
 #

@@ -30,7 +30,7 @@ def delete_orphans(
 ) -> list[str]:
     """Delete from the catalogue those of some packages that no project uses; return their names.
 
-    The catalogue is `xray_packages`. Who uses what stands in `xray_used`: a row (language, name)
+    The catalogue is `xray_packages`. What is used is in `xray_used`: a row (language, name)
     for each use of a package in any project.
 
     Parameters
@@ -39,7 +39,7 @@ def delete_orphans(
         A connection in the transaction that removed the packages from a project's report, alone
         among the writers of this language (`alone_in`). The caller commits.
     language, names
-        What that project does not use any more. Other packages stay, whoever uses them.
+        What that project does not use any more. Other packages stay, used or not.
 
     Returns
     -------
@@ -136,7 +136,7 @@ def embed_missing(
         batch = missing[at : at + BATCH]
         vectors = embedder.encode([texts[name] for name in batch])
         with alone_in(conn, language), conn.cursor() as cursor:
-            # A description that changed meanwhile is encoded by whoever changed it.
+            # A description that changed meanwhile is encoded by the sync that changed it.
             cursor.executemany(
                 "UPDATE xray_packages SET embedded_text = %s, model = %s, embedding = %s, "
                 "updated_at = now() "

@@ -1,4 +1,4 @@
-"""Descriptions from a language model behind any OpenAI-compatible endpoint.
+"""Descriptions from a language model at any OpenAI-compatible endpoint.
 
 Packages go in; batches of descriptions come out, until they are all described, the budget of
 tokens is used up, or the server will not answer any more. Nothing that was answered is lost.
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import openai
 
 PATIENCE = 60.0
-"""Seconds that a server may ask us to wait; whoever wants more is asked again in another run."""
+"""Seconds that a server may ask us to wait; if it asks for more, another run asks it again."""
 
 LARGEST = 10_000_000
 """Bytes of an answer that are read."""

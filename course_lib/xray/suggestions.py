@@ -1,7 +1,7 @@
 """Suggestions: an instruction goes in, those of a project's packages that it is about come out.
 
 The nearest by meaning among that project's names only, in one query. A project has few names, so
-every one of them is compared: exactly, and with no vector index to starve behind the filter.
+each of them is compared: exactly, and without a vector index that could find too few.
 """
 
 from __future__ import annotations

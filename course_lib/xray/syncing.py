@@ -29,7 +29,7 @@ class LanguageReport:
     """What a sync did with a project's packages of one language.
 
     `unchanged` says that the lock files are the ones of last time, so that nothing was compared;
-    `orphans` are those of `removed` that left the catalogue, because nobody else uses them;
+    `orphans` are those of `removed` that left the catalogue, because no other project uses them;
     `broken` says why nothing was changed.
     """
 
@@ -216,7 +216,7 @@ def sync_packages(
 def forget_project(
     conn: psycopg.Connection[Any], project: str, *, tenant: str = "local"
 ) -> list[LanguageReport]:
-    """Remove a project with all its packages, and from the catalogue what nobody else uses."""
+    """Remove a project with all its packages, and from the catalogue what no other project uses."""
     with opened(conn):
         if not has_tables(conn):
             return []

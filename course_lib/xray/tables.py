@@ -1,7 +1,7 @@
 """The tables of the X-Ray: what each project uses, and a catalogue that all projects share.
 
-A foreign key keeps the catalogue from losing a package that any project uses, whoever deletes. A
-lock for each language keeps two syncs from each leaving the last use to the other (an orphan).
+A foreign key keeps the catalogue from losing a package that any project uses. A lock for each
+language keeps two syncs from each leaving the last use to the other (an orphan).
 """
 
 from __future__ import annotations

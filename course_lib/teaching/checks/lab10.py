@@ -153,13 +153,13 @@ def check_names_to_embed(call: Probe) -> None:
     ),
 )
 def check_delete_orphans(call: Probe) -> None:
-    """Drop packages that others use, that nobody uses, and that another language uses."""
+    """Drop packages that others use, that no project uses, and that another language uses."""
     used = [Use("forecasting", "python", "pillow")]
     go = ("go", "rich")
     with call.scratch() as db:
         db.execute(TABLES)
         _deletes(call, db, Stored(_python("bleach", "pillow"), used), ["bleach", "pillow"],
-                 ["bleach"], "nobody uses bleach, and another project uses pillow")  # fmt: skip
+                 ["bleach"], "no project uses bleach, and another project uses pillow")  # fmt: skip
         _deletes(call, db, Stored(_python("bleach", "lonely")), ["bleach"], ["bleach"],
                  "lonely is an orphan too, but was not asked about")  # fmt: skip
         both = {go: None, **_python("rich")}
@@ -278,7 +278,7 @@ def _leaves_the_transaction_open(call: Probe, db: Scratch) -> None:
     """Inside a transaction of the caller's, whose rollback takes the deletion back."""
     Stored(_python("a")).fill(db)
     with db.connection.transaction(force_rollback=True):
-        call(db.connection, "python", ["a"]).gives(["a"], because="nobody uses it")
+        call(db.connection, "python", ["a"]).gives(["a"], because="no project uses it")
     label = "with conn.transaction(force_rollback=True): delete_orphans(conn, 'python', ['a'])"
     left = db.execute(CATALOGUE).fetchall()
     Case(call, label, value=left).holds(

@@ -481,9 +481,9 @@ MUTANTS = {
         takes_names_for_patterns: "are other names than a_b",
         cannot_take_no_names: "SyntaxError",
         leaves_them_unsorted: "the names come back sorted",
-        returns_what_it_was_given: "nobody uses bleach, and another project uses pillow",
+        returns_what_it_was_given: "no project uses bleach, and another project uses pillow",
         returns_how_many: "['bleach']",
-        leaves_tuples: "nobody uses bleach",
+        leaves_tuples: "no project uses bleach",
         commits_for_its_caller: "the caller commits or rolls back",
     },
     "10.4": {
