@@ -92,7 +92,7 @@ CROSS JOIN LATERAL (
 WHERE NOT is_superseded AND problem IS NULL
 ORDER BY project, language, name,
          string_to_array(numbers, '.')::numeric[] DESC NULLS LAST,
-         ltrim(rest, '.-') ~ '^(post|incompatible|$)' DESC,
+         numbers IS NOT NULL AND ltrim(rest, '.-') ~ '^(post|incompatible|$)' DESC,
          regexp_replace(rest, '\d+', '', 'g') DESC,
          ARRAY(SELECT found[1]::numeric FROM regexp_matches(rest, '\d+', 'g') AS found) DESC,
          report.id DESC, library.place DESC;

@@ -102,6 +102,7 @@ def test_several_reports_of_one_project_and_language_become_one(old: Conn, repor
         ("1.0.post1", "1.0"),
         ("1!1.2", "1!1.1"),
         ("1", "main"),
+        ("main", ""),
         ("0.1", ""),
     ],
 )
