@@ -113,10 +113,12 @@ class EndpointDescriber:
                     hint="Run `course xray backfill` for the rest.",
                 )
             answer = self._ask(request)
-            text = _content(answer)
-            self.spent += _usage(answer) or _estimate(request) + len(text) // 3
-            found = _read_answer(text, batch)
-            if found:
+            text = str(_part(answer, "choices", 0, "message", "content") or "")
+            counted = _part(answer, "usage", "total_tokens")
+            if not isinstance(counted, int) or counted <= 0:
+                counted = _estimate(request) + len(text) // 3
+            self.spent += counted
+            if found := _read_answer(text, batch):
                 yield found
 
     def _batches(self, packages: Sequence[Package]) -> Iterator[list[Package]]:
@@ -260,20 +262,20 @@ def _estimate(request: dict[str, Any]) -> int:
     return sum(len(message["content"]) for message in request["messages"]) // 3 + 20
 
 
-def _content(answer: Any) -> str:
+def _part(answer: Any, *path: str | int) -> Any:
+    """Return what is at a path of an answer; None where there is nothing.
+
+    Examples
+    --------
+    >>> _part({"usage": {"total_tokens": 7}}, "usage", "total_tokens"), _part([], "usage")
+    (7, None)
+    """
     try:
-        text = answer["choices"][0]["message"]["content"]
+        for step in path:
+            answer = answer[step]
     except (KeyError, IndexError, TypeError):
-        return ""
-    return text if isinstance(text, str) else ""
-
-
-def _usage(answer: Any) -> int:
-    try:
-        total = answer["usage"]["total_tokens"]
-    except (KeyError, TypeError):
-        return 0
-    return total if isinstance(total, int) and total > 0 else 0
+        return None
+    return answer
 
 
 def _read_answer(text: str, batch: Sequence[Package]) -> Descriptions:
