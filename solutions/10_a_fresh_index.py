@@ -6,7 +6,7 @@
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
-# | plan a sync, so that only what changed costs anything · delete what nobody uses any more, with two syncs at once · search a shared catalogue by meaning and for one project only | `indexing/plan.py` · `xray/` | 45 min | SQL; lab 04 for embeddings, lab 05 for transactions |
+# | plan a sync, so that only what changed costs anything · delete what no project uses any more, with two syncs at once · search a shared catalogue by meaning and for one project only | `indexing/plan.py` · `xray/` | 45 min | SQL; lab 04 for embeddings, lab 05 for transactions |
 
 # %% tags=["parameters"]
 data_dir = "data/documents"
@@ -182,26 +182,11 @@ print(len(rider), "and", len(forecasting), "packages in the lock files,", in_cat
 # ## Exercise 10.2: what has to be embedded
 #
 # A package is found by the [embedding](../labs/GLOSSARY.md#embedding) of its name and description, and encoding is what costs most. A
-# vector stays good as long as it was made of the same text by the same model; the version does not matter.
+# vector stays good as long as it was made of the same text by the same model; the version does not matter. The table keeps text and
+# model beside each vector.
 
 # %% exercise="10.2"
-def names_to_embed(texts: dict, made_of: dict, model: str) -> list[str]:
-    """Return the names whose vectors have to be made, in the order of `texts`.
-
-    `texts` holds what is to be encoded: name → text. `made_of` tells of each vector that there is
-    what it was made of: name → (text, model). `model` is the one in use now.
-
-    Examples
-    --------
-    >>> texts = {"rich": "Colours", "typer": "Commands", "httpx": "Client"}
-    >>> made_of = {"rich": ("Colours", "mini"), "typer": ("Command lines", "mini")}
-    >>> names_to_embed(texts, made_of, "mini")
-    ['typer', 'httpx']
-    """
-    ### BEGIN SOLUTION
-    return [name for name, text in texts.items() if made_of.get(name) != (text, model)]
-    ### END SOLUTION
-
+from course_lib.xray.catalogue import names_to_embed
 
 # %%
 lab.check("10.2", names_to_embed)
@@ -230,13 +215,13 @@ model = lab.embedder.model_name
 [described] = TableDescriber().describe([Package("python", name) for name in {**rider, **forecasting}])
 texts = {package.name: f"{package.name}: {text}" for package, text in described.items()}
 FILLED = """
-    UPDATE xray_packages SET description = %s, model = %s, embedding = %s
+    UPDATE xray_packages SET embedded_text = %s, model = %s, embedding = %s
     WHERE language = 'python' AND name = %s"""
 
 
 def embed(texts):
     rows = conn.execute(
-        "SELECT name, description, model FROM xray_packages WHERE language = 'python' AND model IS NOT NULL"
+        "SELECT name, embedded_text, model FROM xray_packages WHERE language = 'python' AND model IS NOT NULL"
     )
     names = names_to_embed(texts, {name: (text, by) for name, text, by in rows}, model)
     for name, vector in zip(names, lab.encode([texts[name] for name in names]), strict=True):
@@ -280,7 +265,7 @@ print("in the catalogue:", [name for (name,) in still])
 
 # %% [markdown]
 # The foreign key has prevented the loss, and bleach is still there. Deleting nothing at all would be safe as well, but a catalogue that
-# only grows fills up with what nobody has.
+# only grows fills up with what no project has.
 #
 # ## Exercise 10.3: orphans
 #
@@ -401,8 +386,8 @@ look(at_once(lab.connect, careful_sync, ("one", {"mine": "1"}), ("two", {"shared
 #
 # ## Near, and ours
 #
-# The library's `sync_project` calls `make_plan` and `delete_orphans`. It takes all languages of a project, skips a language whose lock
-# file's checksum is the same as last time, takes the lock, and encodes what the catalogue has no vector for.
+# The library's `sync_project` calls `make_plan`, `delete_orphans` and `names_to_embed`. It takes all languages of a project, skips a
+# language whose lock file's checksum is the same as last time, takes the lock, and encodes what the catalogue has no vector for.
 
 # %% tags=["nbval-check-output"]
 from course_lib.xray import sync_project
@@ -438,39 +423,16 @@ print("ours:", [name for language, name in nearest if language == "python" and n
 #
 # ## Exercise 10.4: the nearest of this project
 #
-# Write the search that chooses among the project's names only, in one query. `<=>` is pgvector's
-# [cosine distance](../labs/GLOSSARY.md#cosine-distance).
+# Write the query that chooses among the project's names only, and return it with the values of its placeholders: `conn.execute` takes
+# both. `<=>` is pgvector's [cosine distance](../labs/GLOSSARY.md#cosine-distance), and `COLUMNS` lists what is told of a package.
+#
+# Vectors of two models cannot be compared, so the model is a filter as well. A package without a vector has no model either.
 
 # %% exercise="10.4"
-def nearest_packages(conn, vector, project: str, language: str, k: int = 5) -> list:
-    """Return the `k` packages of a project that are nearest to a vector, the nearest first.
-
-    A project's packages in a language are those in `xray_report_packages`, their vectors are in
-    `xray_packages`. Each comes as a pair: its name and its cosine similarity to `vector`. Equal
-    ones come by name. What has no vector is left out.
-
-    Examples
-    --------
-    >>> vector = lab.encode("fetch top charts from Spotify")
-    >>> nearest_packages(conn, vector, "rider-app", "python", 2)
-    [('spotipy', 0.47...), ('prometheus-client', 0.29...)]
-    """
-    ### BEGIN SOLUTION
-    query = """
-        SELECT mine.name, 1 - (package.embedding <=> %(vector)s) AS similarity
-        FROM xray_report_packages AS mine
-        JOIN xray_packages AS package USING (language, name)
-        WHERE mine.project = %(project)s AND mine.language = %(language)s
-          AND package.embedding IS NOT NULL
-        ORDER BY package.embedding <=> %(vector)s, mine.name
-        LIMIT %(k)s"""
-    values = {"vector": vector, "project": project, "language": language, "k": k}
-    return conn.execute(query, values).fetchall()
-    ### END SOLUTION
-
+from course_lib.xray.suggestions import nearest_packages_query
 
 # %%
-lab.check("10.4", nearest_packages)
+lab.check("10.4", nearest_packages_query)
 
 # %%
 lab.hint("10.4")  # run again for the next hint
@@ -480,9 +442,15 @@ lab.hint("10.4")  # run again for the next hint
 # With an HNSW index over the whole catalogue, the filter could leave too few of them, as in lab 06.
 
 # %% tags=["nbval-check-output"]
-nearest_packages = lab.use("nearest_packages")
-for name, similarity in nearest_packages(conn, lab.encode(instruction), "rider-app", "python"):
-    print(f"{similarity:.2f}  {name:17} {texts[name].partition(': ')[2]}")
+nearest_packages_query = lab.use("nearest_packages_query")
+
+
+def find_packages(instruction, project, language, k=5):
+    return conn.execute(*nearest_packages_query(lab.encode(instruction), project, language, model, k)).fetchall()
+
+
+for name, version, description, similarity in find_packages(instruction, "rider-app", "python"):
+    print(f"{similarity:.2f}  {name:17} {version:7} {description}")
 
 # %%
 import numpy as np
@@ -506,8 +474,8 @@ lab.show.heat_map(likeness, asked, names, title="Cosine similarity")
 
 # %%
 def near(asked):
-    found = nearest_packages(conn, lab.encode(asked.instruction), asked.project, asked.language, 50)
-    return [name for name, _ in found]
+    found = find_packages(asked.instruction, asked.project, asked.language, 50)
+    return [name for name, *_ in found]
 
 
 def bare(asked):
@@ -544,8 +512,8 @@ lab.score(recall_at_5=best.recall, mrr=mrr, note="packages for instructions, not
 # %% [markdown]
 # ## Into the prompt
 #
-# The library's `suggest` adds two things: vectors of another model do not count, and without a model the first fifty come after all,
-# marked as a fallback. `generation_prompt` finds the comment above the cursor.
+# The library's `suggest` runs your query and adds one thing: without a model the first fifty come after all, marked as a fallback.
+# `generation_prompt` finds the comment above the cursor.
 
 # %% tags=["nbval-check-output"]
 from pathlib import Path

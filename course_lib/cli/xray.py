@@ -14,8 +14,8 @@ from course_lib.cli.printing import counted, say
 from course_lib.settings import checkout, settings
 
 if TYPE_CHECKING:
+    from course_lib.xray.catalogue import FillReport
     from course_lib.xray.descriptions import Describer
-    from course_lib.xray.filling import FillReport
     from course_lib.xray.suggestions import Suggestions
     from course_lib.xray.syncing import SyncReport
 

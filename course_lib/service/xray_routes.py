@@ -66,7 +66,7 @@ async def suggest(asked: SuggestRequest, context: CurrentContext, tenant: Reader
     Without a model, or where it has made no vector yet, these are the first 50 by name, and
     `fallback` says why. A project that was never scanned has no packages.
     """
-    from course_lib.xray.async_suggestions import suggest_async
+    from course_lib.xray.suggestions import suggest_async
 
     encoder = context.encoder
     vector = (await encoder.encode([asked.instruction]))[0] if encoder.is_ready else None

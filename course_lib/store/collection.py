@@ -23,7 +23,7 @@ _FACTS: LiteralString = """
 SELECT quote_ident(%(name)s),
        (SELECT quote_ident(nspname) FROM pg_namespace JOIN pg_extension ON extnamespace =
         pg_namespace.oid WHERE extname = 'vector'),
-       to_regclass(format('%%I.document_chunks', %(name)s::text)) IS NOT NULL
+       to_regclass(format('%%I.%%I', %(name)s::text, %(table)s::text)) IS NOT NULL
 """
 
 
@@ -61,12 +61,12 @@ def collection_of(url: str) -> str | None:
     return found[1] if found else None
 
 
-def see_own_tables_only(conn: psycopg.Connection[Any]) -> None:
-    """Let a connection to a collection that has no tables yet see nobody else's.
+def see_own_tables_only(conn: psycopg.Connection[Any], table: str = "document_chunks") -> None:
+    """Let a connection to a collection that does not have a table yet see no other's.
 
     Without a collection, nothing changes.
     """
-    found = _facts(conn)
+    found = _facts(conn, table)
     if found is not None:
         own, extension, has_tables = found
         conn.execute(_SET_PATH, [f"{own}, {extension}" if has_tables else own])
@@ -109,11 +109,13 @@ def ways_out(model: str | None = None) -> str:
     )
 
 
-def _facts(conn: psycopg.Connection[Any]) -> tuple[str, str, bool] | None:
-    """Return the collection and the extension's schema, quoted, and whether there are tables."""
+def _facts(
+    conn: psycopg.Connection[Any], table: str = "document_chunks"
+) -> tuple[str, str, bool] | None:
+    """Return the collection and the extension's schema, quoted, and whether a table is there."""
     row = conn.execute(_NAME).fetchone()
     if row is None or not row[0]:
         return None
-    facts = conn.execute(_FACTS, {"name": row[0]}).fetchone()
+    facts = conn.execute(_FACTS, {"name": row[0], "table": table}).fetchone()
     assert facts is not None
     return facts[0], facts[1], facts[2]

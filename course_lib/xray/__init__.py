@@ -1,17 +1,17 @@
 """Repository X-Ray: lock files go in, the packages that an instruction is about come out."""
 
+from course_lib.xray.catalogue import FillReport, backfill
 from course_lib.xray.descriptions import (
     FirstDescriber,
     InstalledDescriber,
     TableDescriber,
     offline_describer,
 )
-from course_lib.xray.filling import FillReport, backfill
 from course_lib.xray.generation import GenerationPrompt, generation_prompt
 from course_lib.xray.migration import MigrationReport, migrate_reports
 from course_lib.xray.packages import LANGUAGES, Package, language_of
 from course_lib.xray.scanning import LockFiles, find_lock_files
-from course_lib.xray.suggestions import Suggestion, Suggestions, nearest_packages, suggest
+from course_lib.xray.suggestions import Suggestion, Suggestions, suggest
 from course_lib.xray.syncing import (
     LanguageReport,
     SyncReport,
@@ -43,7 +43,6 @@ __all__ = [
     "generation_prompt",
     "language_of",
     "migrate_reports",
-    "nearest_packages",
     "offline_describer",
     "suggest",
     "sync_packages",

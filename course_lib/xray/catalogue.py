@@ -1,21 +1,25 @@
 """The shared catalogue: descriptions and vectors come in, orphans go out.
 
-Each function is one short transaction that runs alone among the writers of its language; the model
-works between transactions, never inside one.
+Each write is one short transaction that runs alone among the writers of its language. Describers
+and the model work between transactions, never inside one: whatever stops them — no model, no quota,
+a budget that is used up, Ctrl-C — costs one batch at most, and `backfill` does the rest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import psycopg
-from psycopg.rows import tuple_row
 
 from course_lib.embedder import EmbeddingClient
+from course_lib.errors import ModelError
 from course_lib.store.tenancy import as_tenant
+from course_lib.xray.descriptions import Describer, DescriberStoppedError
 from course_lib.xray.packages import Package, newest
-from course_lib.xray.tables import alone_in
+from course_lib.xray.tables import alone_in, create_tables, has_tables, opened
 
 BATCH = 256
 """Packages whose vectors are encoded and written together."""
@@ -26,7 +30,7 @@ def delete_orphans(
 ) -> list[str]:
     """Delete from the catalogue those of some packages that no project uses; return their names.
 
-    The catalogue is `xray_packages`. Who uses what stands in `xray_used`: a row (language, name)
+    The catalogue is `xray_packages`. What is used is in `xray_used`: a row (language, name)
     for each use of a package in any project.
 
     Parameters
@@ -35,7 +39,7 @@ def delete_orphans(
         A connection in the transaction that removed the packages from a project's report, alone
         among the writers of this language (`alone_in`). The caller commits.
     language, names
-        What that project does not use any more. Other packages stay, whoever uses them.
+        What that project does not use any more. Other packages stay, used or not.
 
     Returns
     -------
@@ -61,6 +65,102 @@ def delete_orphans(
     return sorted(name for (name,) in rows)
 
 
+def names_to_embed(
+    texts: Mapping[str, str], made_of: Mapping[str, tuple[str, str]], model: str
+) -> list[str]:
+    """Return the names whose vectors have to be made.
+
+    A vector is good as long as it was made of the same text by the same model.
+
+    Parameters
+    ----------
+    texts
+        What is to be encoded: name → text.
+    made_of
+        What each vector that there is was made of: name → (text, model).
+    model
+        The model that is in use now.
+
+    Returns
+    -------
+    list of str
+        In the order of `texts`.
+
+    Examples
+    --------
+    >>> texts = {"rich": "Colours", "typer": "Commands", "httpx": "Client"}
+    >>> made_of = {"rich": ("Colours", "mini"), "typer": ("Command lines", "mini")}
+    >>> names_to_embed(texts, made_of, "mini")
+    ['typer', 'httpx']
+    """
+    return [name for name, text in texts.items() if made_of.get(name) != (text, model)]
+
+
+def embed_missing(
+    conn: psycopg.Connection[Any],
+    embedder: EmbeddingClient,
+    language: str,
+    names: Collection[str] | None = None,
+) -> int:
+    """Make the vectors that a language's packages lack (`names_to_embed`); return how many.
+
+    Parameters
+    ----------
+    conn
+        A connection from `connect`.
+    embedder
+        Encodes `name: description`, or the name alone where there is no description yet.
+    language, names
+        Which packages; None takes all of the language.
+
+    Raises
+    ------
+    ModelError
+        If the model cannot be found or loaded.
+    """
+    with conn.transaction():
+        rows = conn.execute(
+            """
+            SELECT name, description, embedded_text, model FROM xray_packages
+            WHERE language = %(language)s AND (%(names)s::text[] IS NULL OR name = ANY(%(names)s))
+            ORDER BY name COLLATE "C"
+            """,
+            {"language": language, "names": None if names is None else list(names)},
+        ).fetchall()
+    descriptions = {name: description for name, description, _, _ in rows}
+    texts = {name: embedded_text(name, about) for name, about in descriptions.items()}
+    made_of = {name: (text, model) for name, _, text, model in rows if model is not None}
+    missing = names_to_embed(texts, made_of, embedder.model_name)
+    done = 0
+    for at in range(0, len(missing), BATCH):
+        batch = missing[at : at + BATCH]
+        vectors = embedder.encode([texts[name] for name in batch])
+        with alone_in(conn, language), conn.cursor() as cursor:
+            # A description that changed meanwhile is encoded by the sync that changed it.
+            cursor.executemany(
+                "UPDATE xray_packages SET embedded_text = %s, model = %s, embedding = %s, "
+                "updated_at = now() "
+                "WHERE language = %s AND name = %s AND description IS NOT DISTINCT FROM %s",
+                [
+                    (texts[name], embedder.model_name, vector, language, name, descriptions[name])
+                    for name, vector in zip(batch, vectors, strict=True)
+                ],
+            )
+            done += cursor.rowcount
+    return done
+
+
+def embedded_text(name: str, description: str | None) -> str:
+    """Return what is encoded of a package.
+
+    Examples
+    --------
+    >>> embedded_text("rich", "Text with colours."), embedded_text("rich", None)
+    ('rich: Text with colours.', 'rich')
+    """
+    return f"{name}: {description}" if description else name
+
+
 def store_descriptions(
     conn: psycopg.Connection[Any],
     language: str,
@@ -70,11 +170,9 @@ def store_descriptions(
 ) -> int:
     """Store descriptions of packages and return how many of the catalogue's changed.
 
-    A package whose description changed loses its vector, which `embed_missing` makes anew; one
-    whose text is the same keeps it. A package that left the catalogue meanwhile is passed over.
+    A package whose description changed keeps its old vector until `embed_missing` makes it anew.
+    A package that left the catalogue meanwhile is passed over.
     """
-    if not descriptions:
-        return 0
     columns = [
         [package.name for package in descriptions],
         [package.version for package in descriptions],
@@ -95,83 +193,13 @@ def store_descriptions(
         return conn.execute(
             """
             UPDATE xray_packages AS package
-            SET description = new.description, model = NULL, embedding = NULL, updated_at = now()
+            SET description = new.description, updated_at = now()
             FROM unnest(%s::text[], %s::text[]) AS new (name, description)
             WHERE package.language = %s AND package.name = new.name
               AND package.description IS DISTINCT FROM new.description
             """,
             [columns[0], columns[2], language],
         ).rowcount
-
-
-def embed_missing(
-    conn: psycopg.Connection[Any],
-    embedder: EmbeddingClient,
-    language: str,
-    names: Collection[str] | None = None,
-) -> int:
-    """Give every package of a language without a vector of this model one; return how many.
-
-    Parameters
-    ----------
-    conn
-        A connection from `connect`.
-    embedder
-        Encodes `name: description`, or the name alone where there is no description yet.
-    language, names
-        Which packages; None takes all of the language.
-
-    Raises
-    ------
-    ModelError
-        If the model cannot be found or loaded.
-    """
-    done, last = 0, ""
-    wanted = None if names is None else list(names)
-    while True:
-        with conn.transaction(), conn.cursor(row_factory=tuple_row) as cursor:
-            rows = cursor.execute(
-                """
-                SELECT name, description FROM xray_packages
-                WHERE language = %(language)s AND name COLLATE "C" > %(last)s
-                  AND (%(wanted)s::text[] IS NULL OR name = ANY(%(wanted)s))
-                  AND model IS DISTINCT FROM %(model)s
-                ORDER BY name COLLATE "C" LIMIT %(batch)s
-                """,
-                {
-                    "language": language,
-                    "last": last,
-                    "wanted": wanted,
-                    "model": embedder.model_name,
-                    "batch": BATCH,
-                },
-            ).fetchall()
-        if not rows:
-            return done
-        vectors = embedder.encode([embedded_text(name, text) for name, text in rows])
-        with alone_in(conn, language), conn.cursor() as cursor:
-            # A description that changed meanwhile is encoded by whoever changed it.
-            cursor.executemany(
-                "UPDATE xray_packages SET model = %s, embedding = %s, updated_at = now() "
-                "WHERE language = %s AND name = %s AND description IS NOT DISTINCT FROM %s",
-                [
-                    (embedder.model_name, vector, language, name, text)
-                    for (name, text), vector in zip(rows, vectors, strict=True)
-                ],
-            )
-            done += cursor.rowcount
-        last = rows[-1][0]
-
-
-def embedded_text(name: str, description: str | None) -> str:
-    """Return what is encoded of a package.
-
-    Examples
-    --------
-    >>> embedded_text("rich", "Text with colours."), embedded_text("rich", None)
-    ('rich: Text with colours.', 'rich')
-    """
-    return f"{name}: {description}" if description else name
 
 
 def undescribed(
@@ -201,3 +229,144 @@ def catalogue_languages(conn: psycopg.Connection[Any]) -> list[str]:
     with conn.transaction():
         rows = conn.execute("SELECT DISTINCT language FROM xray_packages ORDER BY 1").fetchall()
     return [language for (language,) in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class FillReport:
+    """What became known of packages.
+
+    `described` and `embedded` count packages of the catalogue; `waiting` counts those that were
+    asked about and are without a description still; `stopped` says why the rest was left for
+    `backfill`, and is empty where nothing was.
+    """
+
+    described: int = 0
+    embedded: int = 0
+    waiting: int = 0
+    stopped: str = ""
+
+    def to_json(self) -> str:
+        """Return the report as a JSON object."""
+        return json.dumps(asdict(self), ensure_ascii=False)
+
+
+def fill(
+    conn: psycopg.Connection[Any],
+    new: Sequence[Package],
+    other_version: Sequence[Package],
+    embedder: EmbeddingClient | None,
+    describer: Describer | None,
+    *,
+    tenant: str = "local",
+) -> FillReport:
+    """Describe and embed what the catalogue does not know yet.
+
+    Parameters
+    ----------
+    conn
+        A connection from `connect`.
+    new
+        Packages that a project has added. Those that the catalogue describes are not asked for.
+    other_version
+        Packages whose version has changed. What they do may have changed, too: all are asked for,
+        and embedded again where the text is another.
+    embedder, describer
+        Without one of them, its part is left out.
+    tenant
+        Whose project it is.
+    """
+    added, changed = _by_language(new), _by_language(other_version)
+    unknown = {
+        one[:2] for language, some in added.items() for one in undescribed(conn, language, some)
+    }
+    asked = [one for one in new if one[:2] in unknown]
+    described, answered, pause = _describe(conn, [*asked, *other_version], describer, tenant)
+    names = {
+        language: [*added.get(language, ()), *changed.get(language, ())]
+        for language in sorted({*added, *changed})
+    }
+    embedded, problem = _embed(conn, names, embedder)
+    stopped = "; ".join(filter(None, [pause, problem]))
+    return FillReport(described, embedded, len(set(asked) - answered), stopped)
+
+
+def backfill(
+    conn: psycopg.Connection[Any],
+    *,
+    embedder: EmbeddingClient | None = None,
+    describer: Describer | None = None,
+    tenant: str = "local",
+) -> FillReport:
+    """Describe and embed everything in the catalogue that is without a description or a vector.
+
+    Vectors of another model are made anew. Run it as often as it takes: what is done is not done
+    again.
+
+    Parameters
+    ----------
+    conn
+        A connection from `connect`.
+    embedder, describer
+        Without one of them, its part is left out.
+    tenant
+        Whose reports get the descriptions, where the role sees no others.
+
+    Raises
+    ------
+    DatabaseError
+        If the database went away; what was done until then stays.
+    """
+    with opened(conn):
+        if not has_tables(conn):
+            return FillReport()
+        create_tables(conn)  # adds what tables of an earlier version lack
+        languages = catalogue_languages(conn)
+        asked = [one for language in languages for one in undescribed(conn, language)]
+        described, answered, pause = _describe(conn, asked, describer, tenant)
+        embedded, problem = _embed(conn, dict.fromkeys(languages), embedder)
+        stopped = "; ".join(filter(None, [pause, problem]))
+        return FillReport(described, embedded, len(set(asked) - answered), stopped)
+
+
+def _describe(
+    conn: psycopg.Connection[Any],
+    asked: Sequence[Package],
+    describer: Describer | None,
+    tenant: str,
+) -> tuple[int, set[Package], str]:
+    """Return how many descriptions changed, which packages were answered, and why it stopped."""
+    described, answered = 0, set[Package]()
+    try:
+        for found in describer.describe(asked) if describer and asked else ():
+            for language in _by_language(found):
+                some = {one: text for one, text in found.items() if one.language == language}
+                described += store_descriptions(conn, language, some, tenant=tenant)
+            answered.update(found)
+    except DescriberStoppedError as error:
+        return described, answered, str(error).replace("\n", ". ")
+    return described, answered, ""
+
+
+def _embed(
+    conn: psycopg.Connection[Any],
+    names: Mapping[str, Collection[str] | None],
+    embedder: EmbeddingClient | None,
+) -> tuple[int, str]:
+    """Embed names by language; return how many vectors were made, and what was in the way."""
+    embedded = 0
+    if embedder is None:
+        return embedded, ""
+    try:
+        for language, some in names.items():
+            embedded += embed_missing(conn, embedder, language, some)
+    except ModelError as error:
+        return embedded, f"no vectors: {error.args[0]}"
+    return embedded, ""
+
+
+def _by_language(packages: Iterable[Package]) -> dict[str, list[str]]:
+    """Return language → names."""
+    found: dict[str, list[str]] = {}
+    for one in packages:
+        found.setdefault(one.language, []).append(one.name)
+    return found

@@ -75,7 +75,7 @@ def instruction_above(text: str, line: int, language: str) -> str:
     text
         The source.
     line
-        Where the cursor stands, counted from 1; one line beyond the end is allowed.
+        Where the cursor is, counted from 1; one line beyond the end is allowed.
     language
         As `language_of` names it, or ``"shell"``.
 

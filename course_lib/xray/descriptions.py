@@ -1,7 +1,7 @@
 """What packages do, in a sentence: packages go in, descriptions come out, batch by batch.
 
-Descriptions come from a table, from the packages that are installed here, or from a model behind
-an endpoint (`endpoint.py`). Each is asked for what the ones before it did not know.
+Descriptions come from a table, from the packages that are installed here, or from a model at an
+endpoint (`endpoint.py`). Each is asked for what the ones before it did not know.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class DescriberStoppedError(CourseError):
 
 
 class TableDescriber:
-    """Knows what stands in a table: JSON Lines with `language`, `name` and `description`.
+    """Knows what is in a table: JSON Lines with `language`, `name` and `description`.
 
     Parameters
     ----------

@@ -1,7 +1,9 @@
-"""Descriptions from a language model behind any OpenAI-compatible endpoint.
+"""Descriptions from a language model at any OpenAI-compatible endpoint.
 
 Packages go in; batches of descriptions come out, until they are all described, the budget of
 tokens is used up, or the server will not answer any more. Nothing that was answered is lost.
+The `openai` package asks, tenacity asks again. Nothing that a server says about a refused request
+is shown but its code: the sentence may repeat the key.
 """
 
 from __future__ import annotations
@@ -9,10 +11,10 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import httpx
 from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_attempt
@@ -20,11 +22,17 @@ from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_aft
 from course_lib.xray.descriptions import DescriberStoppedError, Descriptions, clean
 from course_lib.xray.packages import Package
 
+if TYPE_CHECKING:
+    import openai
+
 PATIENCE = 60.0
-"""Seconds that a server may ask us to wait; whoever wants more is asked again in another run."""
+"""Seconds that a server may ask us to wait; if it asks for more, another run asks it again."""
 
 LARGEST = 10_000_000
 """Bytes of an answer that are read."""
+
+NEVER = ("InvalidURL", "LocalProtocolError", "UnicodeEncodeError", "UnsupportedProtocol")
+"""Errors over an address or a key that cannot be one; what they say would show it."""
 
 TOKENS_OF_AN_ANSWER = 60
 """Tokens that one description may take, with its name and its braces."""
@@ -76,7 +84,7 @@ class EndpointDescriber:
         attempts: int = 4,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        self.url = url.rstrip("/") + "/chat/completions"
+        self.url = url.rstrip("/")
         self.model = model
         self.token_budget = token_budget
         self.batch_size = batch_size
@@ -95,22 +103,23 @@ class EndpointDescriber:
             If the budget or the server's quota is used up, the server stays busy or silent, or
             refuses the request.
         """
-        with httpx.Client(timeout=self.timeout) as client:
-            for batch in self._batches(packages):
-                request = self._request(batch)
-                dearest = _estimate(request) + request["max_tokens"]
-                if self.spent + dearest > self.token_budget:
-                    raise DescriberStoppedError(
-                        f"{self.spent} of {self.token_budget} tokens are used, and the next "
-                        f"request may take {dearest}",
-                        hint="Run `course xray backfill` for the rest.",
-                    )
-                answer = self._ask(client, request)
-                text = _content(answer)
-                self.spent += _usage(answer) or _estimate(request) + len(text) // 3
-                found = _read_answer(text, batch)
-                if found:
-                    yield found
+        for batch in self._batches(packages):
+            request = self._request(batch)
+            dearest = _estimate(request) + request["max_tokens"]
+            if self.spent + dearest > self.token_budget:
+                raise DescriberStoppedError(
+                    f"{self.spent} of {self.token_budget} tokens are used, and the next "
+                    f"request may take {dearest}",
+                    hint="Run `course xray backfill` for the rest.",
+                )
+            answer = self._ask(request)
+            text = str(_part(answer, "choices", 0, "message", "content") or "")
+            counted = _part(answer, "usage", "total_tokens")
+            if not isinstance(counted, int) or counted <= 0:
+                counted = _estimate(request) + len(text) // 3
+            self.spent += counted
+            if found := _read_answer(text, batch):
+                yield found
 
     def _batches(self, packages: Sequence[Package]) -> Iterator[list[Package]]:
         for language in dict.fromkeys(one.language for one in packages):
@@ -130,7 +139,7 @@ class EndpointDescriber:
             ],
         }
 
-    def _ask(self, client: httpx.Client, request: dict[str, Any]) -> Any:
+    def _ask(self, request: dict[str, Any]) -> Any:
         retrying = Retrying(
             stop=stop_after_attempt(self.attempts),
             wait=_pause,
@@ -139,74 +148,79 @@ class EndpointDescriber:
             reraise=True,
         )
         try:
-            return retrying(self._post, client, request)
+            return retrying(self._post, request)
         except _BusyError as error:
             raise DescriberStoppedError(
                 f"{self._where} did not answer in {self.attempts} attempts: {error}",
                 hint="Run `course xray backfill` later for the rest.",
             ) from error
 
-    def _post(self, client: httpx.Client, request: dict[str, Any]) -> Any:
-        headers = {"Authorization": f"Bearer {self._api_key}"} if self._api_key else {}
-        try:
-            with client.stream("POST", self.url, json=request, headers=headers) as response:
-                body = self._read(response)
-        except (
-            httpx.InvalidURL,
-            httpx.UnsupportedProtocol,
-            httpx.LocalProtocolError,
-            ValueError,
-        ) as error:
-            # These say what is wrong with a header or an address by showing it.
-            raise DescriberStoppedError(
-                f"{self._where} cannot be asked: {type(error).__name__}",
-                hint="Check the address and the key.",
-            ) from None
-        except httpx.RequestError as error:
-            raise _BusyError(type(error).__name__) from error
-        if response.status_code != 200:
-            self._refuse(response, body)
-        try:
-            return json.loads(body)
-        except (ValueError, RecursionError) as error:
-            raise _BusyError("its answer is no JSON") from error
+    def _post(self, request: dict[str, Any]) -> Any:
+        import openai
 
-    def _read(self, response: httpx.Response) -> bytes:
-        """Return the whole answer, unless it takes too long: the client only limits each pause."""
         end = time.monotonic() + self.timeout
-        body = bytearray()
-        for part in response.iter_bytes():
-            body += part
-            if time.monotonic() > end or len(body) > LARGEST:
-                raise _BusyError("its answer takes too long or is too large")
-        return bytes(body)
+        try:
+            with openai.OpenAI(
+                api_key=self._api_key or "none",
+                base_url=self.url,
+                timeout=self.timeout,
+                max_retries=0,
+                http_client=openai.DefaultHttpxClient(follow_redirects=False),
+            ) as client:
+                completions = client.chat.completions.with_streaming_response
+                with completions.create(**request) as response:
+                    body = _read(response.iter_bytes(), end)
+            return json.loads(body)
+        except openai.APIStatusError as error:
+            self._refuse(error)
+        except _BusyError:
+            raise
+        except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise _BusyError("its answer is no JSON") from error
+        except Exception as error:  # also the HTTP client's own, while an answer is read
+            reason = type(error.__cause__ or error).__name__
+            if reason not in NEVER:
+                raise _BusyError(reason) from error
+            raise DescriberStoppedError(
+                f"{self._where} cannot be asked: {reason}", hint="Check the address and the key."
+            ) from None
 
-    def _refuse(self, response: httpx.Response, body: bytes) -> NoReturn:
-        code = _error_code(body)
-        wait = _retry_after(response)
+    def _refuse(self, error: openai.APIStatusError) -> NoReturn:
+        status, code = error.status_code, _error_code(error)
+        wait = _retry_after(error.response.headers.get("retry-after", ""))
         # A quota that is used up is a 429 as well, and no patience helps against it.
-        if response.status_code == 429 and (
+        if status == 429 and (
             code in ("insufficient_quota", "billing_hard_limit_reached") or (wait or 0) > PATIENCE
         ):
             raise DescriberStoppedError(
                 f"{self._where} has no quota left: {code or f'come back in {wait:.0f} s'}",
                 hint="Run `course xray backfill` when it has.",
-            )
-        if response.status_code in (408, 409, 425, 429) or response.status_code >= 500:
-            raise _BusyError(f"status {response.status_code}", wait)
+            ) from None
+        if status in (408, 409, 425, 429) or status >= 500:
+            raise _BusyError(f"status {status}", wait) from None
         raise DescriberStoppedError(
-            f"{self._where} refuses the request: status {response.status_code} {code}".rstrip(),
+            f"{self._where} refuses the request: status {status} {code}".rstrip(),
             hint="Check the address, the name of the model and the key.",
-        )
+        ) from None
 
     @property
     def _where(self) -> str:
-        """The server, without a name or password that its address may hold."""
+        """The server, without a name, password or query that its address may hold."""
         try:
-            url = httpx.URL(self.url)
+            url = httpx.URL(self.url).copy_with(username=None, password=None, query=None)
         except httpx.InvalidURL:
             return "the endpoint"
-        return str(url.copy_with(username=None, password=None, query=None))
+        return str(url) or "the endpoint"
+
+
+def _read(pieces: Iterable[bytes], end: float) -> bytes:
+    """Return the whole answer, unless it takes too long: the client only limits each pause."""
+    body = bytearray()
+    for piece in pieces:
+        body += piece
+        if time.monotonic() > end or len(body) > LARGEST:
+            raise _BusyError("its answer takes too long or is too large")
+    return bytes(body)
 
 
 class _BusyError(Exception):
@@ -224,8 +238,8 @@ def _pause(state: RetryCallState) -> float:
     return min(PATIENCE, 2.0 ** (state.attempt_number - 1) if named is None else named)
 
 
-def _retry_after(response: httpx.Response) -> float | None:
-    value = response.headers.get("retry-after", "")
+def _retry_after(value: str) -> float | None:
+    """Return the seconds that a server wants to be left alone: it gives a number or a moment."""
     try:
         return max(0.0, float(value))
     except ValueError:
@@ -237,13 +251,9 @@ def _retry_after(response: httpx.Response) -> float | None:
         return None
 
 
-def _error_code(body: bytes) -> str:
-    """Return the error's code: its message may repeat the key, and is not shown."""
-    try:
-        error = json.loads(body)["error"]
-        code = error.get("code") or error.get("type") or ""
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return ""
+def _error_code(error: openai.APIStatusError) -> str:
+    """Return the error's code, if it looks like one: its message may repeat the key."""
+    code = error.code or error.type or ""
     return code if isinstance(code, str) and len(code) < 60 and code.isidentifier() else ""
 
 
@@ -252,20 +262,20 @@ def _estimate(request: dict[str, Any]) -> int:
     return sum(len(message["content"]) for message in request["messages"]) // 3 + 20
 
 
-def _content(answer: Any) -> str:
+def _part(answer: Any, *path: str | int) -> Any:
+    """Return what is at a path of an answer; None where there is nothing.
+
+    Examples
+    --------
+    >>> _part({"usage": {"total_tokens": 7}}, "usage", "total_tokens"), _part([], "usage")
+    (7, None)
+    """
     try:
-        text = answer["choices"][0]["message"]["content"]
+        for step in path:
+            answer = answer[step]
     except (KeyError, IndexError, TypeError):
-        return ""
-    return text if isinstance(text, str) else ""
-
-
-def _usage(answer: Any) -> int:
-    try:
-        total = answer["usage"]["total_tokens"]
-    except (KeyError, TypeError):
-        return 0
-    return total if isinstance(total, int) and total > 0 else 0
+        return None
+    return answer
 
 
 def _read_answer(text: str, batch: Sequence[Package]) -> Descriptions:

@@ -51,7 +51,7 @@ def generation_prompt(
     file
         The source file; its suffix says the language.
     line
-        Where the code is to stand, counted from 1.
+        Where the code will be, counted from 1.
     conn, embedder, project, k, tenant
         As in `suggest`.
 
@@ -127,7 +127,7 @@ def build_prompt(
     --------
     >>> found = [Suggestion("spotipy", "2.25.1", "Client for the Spotify Web API")]
     >>> print(build_prompt("charts.py", ["# Top charts"], "Top charts", "python", found))
-    Write python code for the place behind the last line of charts.py. It has to do this:
+    Write python code for the place after the last line of charts.py. It has to do this:
     Top charts
     <BLANKLINE>
     The project has these packages, among others. Prefer them to new ones, where they help.
@@ -140,7 +140,7 @@ def build_prompt(
     <BLANKLINE>
     """
     lines = [
-        f"Write {language} code for the place behind the last line of {name}. It has to do this:",
+        f"Write {language} code for the place after the last line of {name}. It has to do this:",
         instruction,
         "",
     ]

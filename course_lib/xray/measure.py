@@ -14,7 +14,7 @@ from course_lib.settings import project_root
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """What somebody wants programmed, and the packages of the project that serve it.
+    """What has to be programmed, and the packages of the project that serve it.
 
     Each of `gold_packages` is wanted; those of `also_acceptable_packages` are no mistake, and no
     merit either.

@@ -1,7 +1,7 @@
 """Suggestions: an instruction goes in, those of a project's packages that it is about come out.
 
 The nearest by meaning among that project's names only, in one query. A project has few names, so
-every one of them is compared: exactly, and with no vector index to starve behind the filter.
+each of them is compared: exactly, and without a vector index that could find too few.
 """
 
 from __future__ import annotations
@@ -18,32 +18,26 @@ from pgvector import Vector
 from course_lib.embedder import EmbeddingClient
 from course_lib.errors import InputError, ModelError
 from course_lib.store.tenancy import as_tenant
-from course_lib.xray.tables import explained
+from course_lib.xray.tables import explained, opened
 
 FALLBACK = 50
 """How many packages are suggested where none can be chosen."""
 
 NO_MODEL = "there is no model"
 
-NEAREST: LiteralString = """
-SELECT mine.name, mine.version, coalesce(mine.description, package.description),
-       1 - (package.embedding <=> %(query)s) AS similarity
-FROM xray_report_packages AS mine
-JOIN xray_packages AS package USING (language, name)
-WHERE mine.tenant_id = %(tenant)s AND mine.project = %(project)s
-  AND mine.language = %(language)s AND package.model = %(model)s
-ORDER BY package.embedding <=> %(query)s, mine.name COLLATE "C"
-LIMIT %(k)s
-"""
-"""The filtered search: of a catalogue that all share, it reads the project's own names."""
+COLUMNS: LiteralString = (
+    "mine.name, mine.version, coalesce(mine.description, package.description) AS description"
+)
+"""What is told of a package: `mine` is a project's row of it, `package` the catalogue's."""
 
-FIRST: LiteralString = """
-SELECT mine.name, mine.version, coalesce(mine.description, package.description)
+FIRST: LiteralString = f"""
+SELECT {COLUMNS}
 FROM xray_report_packages AS mine
 JOIN xray_packages AS package USING (language, name)
 WHERE mine.tenant_id = %(tenant)s AND mine.project = %(project)s AND mine.language = %(language)s
-ORDER BY mine.name COLLATE "C" LIMIT %(k)s
+ORDER BY mine.name COLLATE "C" LIMIT {FALLBACK}
 """
+"""The first packages by name: what is left where nothing can be compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,128 +112,130 @@ def suggest(
         raise InputError("the instruction is empty", hint="Say what is to be programmed.")
     if k < 1:
         raise InputError(f"k is {k}", hint="Ask for 1 package or more.")
-    found: list[Suggestion] = []
-    fallback = NO_MODEL
-    with explained(conn):
-        if embedder is not None:
-            try:
-                vector = embedder.encode([instruction])[0]
-            except ModelError as error:
-                fallback = f"{NO_MODEL}: {error.args[0]}"
-            else:
-                found = nearest_packages(
-                    conn,
-                    vector,
-                    project=project,
-                    language=language,
-                    model=embedder.model_name,
-                    k=k,
-                    tenant=tenant,
-                )
-                fallback = no_vectors(embedder.model_name)
-        if found:
-            return Suggestions(tuple(found))
-        first = first_packages(conn, project=project, language=language, tenant=tenant)
-    return Suggestions(tuple(first), fallback if first else "")
+    near: list[Any] = []
+    values = {"tenant": tenant, "project": project, "language": language}
+    with opened(conn):
+        model, vector, why = _encoded(embedder, instruction)
+        with as_tenant(conn, tenant):
+            if vector is not None:
+                query = nearest_packages_query(vector, project, language, model, k, tenant)
+                near = conn.execute(*query).fetchall()
+            first = [] if near else conn.execute(FIRST, values).fetchall()
+    return _chosen(near, first, why)
 
 
-def nearest_packages(
-    conn: psycopg.Connection[Any],
-    query_vector: Sequence[float] | np.ndarray[Any, Any],
+async def suggest_async(
+    conn: psycopg.AsyncConnection[Any],
+    query_vector: Sequence[float] | np.ndarray[Any, Any] | None,
     *,
     project: str,
     language: str,
     model: str,
     k: int = 5,
     tenant: str = "local",
-) -> list[Suggestion]:
-    """Return the `k` packages of a project whose vectors are nearest to a vector.
+) -> Suggestions:
+    """Return what `suggest` returns, without blocking the event loop.
 
     Parameters
     ----------
     conn
-        A connection from `connect`.
+        An async connection, in a transaction that is the tenant's already.
     query_vector
-        As many numbers as the model gives.
+        The instruction's vector; None where there is no model to make one.
+    project, language, k, tenant
+        As in `suggest`.
+    model
+        The model that made the vector.
+
+    Raises
+    ------
+    DatabaseError
+        If there are no tables, or the database went away.
+
+    Examples
+    --------
+    >>> async with conn.transaction():                                   # doctest: +SKIP
+    ...     await suggest_async(conn, vector, project="rider-app", language="python", model=name)
+    Suggestions(packages=(Suggestion(name='spotipy', ...), ...), fallback='')
+    """
+    near: list[Any] = []
+    first: list[Any] = []
+    with explained(conn):
+        if query_vector is not None:
+            vector = Vector(query_vector)
+            query = nearest_packages_query(vector, project, language, model, k, tenant)
+            near = await (await conn.execute(*query)).fetchall()
+        if not near:
+            values = {"tenant": tenant, "project": project, "language": language}
+            first = await (await conn.execute(FIRST, values)).fetchall()
+    return _chosen(near, first, NO_MODEL if query_vector is None else _no_vectors(model))
+
+
+def nearest_packages_query(
+    vector: object, project: str, language: str, model: str, k: int = 5, tenant: str = "local"
+) -> tuple[str, dict[str, object]]:
+    """Return the query for the packages of a project that are nearest to a vector, and its values.
+
+    What the project uses is in `xray_report_packages`, called `mine` in the query; the vectors are
+    in `xray_packages`, called `package`, which all projects share. The columns are `COLUMNS` and
+    `similarity`, the cosine similarity.
+
+    Parameters
+    ----------
+    vector
+        What is looked for.
     project, language, tenant
-        Only what this project uses in this language, although the catalogue holds far more.
+        Only what this project of this tenant uses in this language, although the catalogue holds
+        far more.
     model
         Only vectors that this model made: those of another one mean something else.
     k
-        How many, at most.
+        How many, at most: the nearest first, equals by name.
 
     Returns
     -------
-    list of Suggestion
-        By falling cosine similarity; equals by name.
+    str, dict
+        A query with named placeholders, and their values: what `conn.execute` takes.
 
     Examples
     --------
-    >>> vector = embedder.encode(["fetch top charts from Spotify"])[0]      # doctest: +SKIP
-    >>> nearest_packages(conn, vector, project="rider-app", language="python",
-    ...                  model=embedder.model_name, k=1)[0].name            # doctest: +SKIP
-    'spotipy'
+    >>> query, values = nearest_packages_query([0.6, 0.8], "rider-app", "python", "mini", 1)
+    >>> values["k"], "LIMIT %(k)s" in query
+    (1, True)
+    >>> conn.execute(query, values).fetchall()  # doctest: +SKIP
+    [('spotipy', '2.25.1', "Client for Spotify's Web API: …", 0.47)]
     """
-    with as_tenant(conn, tenant):
-        rows = conn.execute(
-            NEAREST, nearest_values(query_vector, project, language, model, k, tenant)
-        ).fetchall()
-    return [Suggestion(*row) for row in rows]
-
-
-def first_packages(
-    conn: psycopg.Connection[Any],
-    *,
-    project: str,
-    language: str,
-    limit: int = FALLBACK,
-    tenant: str = "local",
-) -> list[Suggestion]:
-    """Return the first packages of a project by name: what is left where nothing can be compared.
-
-    Parameters
-    ----------
-    conn
-        A connection from `connect`.
-    project, language, tenant
-        Whose packages.
-    limit
-        How many, at most.
+    query = f"""
+        SELECT {COLUMNS}, 1 - (package.embedding <=> %(vector)s) AS similarity
+        FROM xray_report_packages AS mine
+        JOIN xray_packages AS package USING (language, name)
+        WHERE mine.tenant_id = %(tenant)s AND mine.project = %(project)s
+          AND mine.language = %(language)s AND package.model = %(model)s
+        ORDER BY package.embedding <=> %(vector)s, mine.name
+        LIMIT %(k)s
     """
-    with as_tenant(conn, tenant):
-        rows = conn.execute(
-            FIRST, {"tenant": tenant, "project": project, "language": language, "k": limit}
-        ).fetchall()
-    return [Suggestion(*row) for row in rows]
+    values = {"tenant": tenant, "project": project, "language": language, "model": model}
+    return query, {**values, "vector": vector, "k": k}
 
 
-def nearest_values(
-    query_vector: Sequence[float] | np.ndarray[Any, Any],
-    project: str,
-    language: str,
-    model: str,
-    k: int,
-    tenant: str,
-) -> dict[str, object]:
-    """Return the values of `NEAREST`'s placeholders."""
-    return {
-        "query": Vector(query_vector),
-        "tenant": tenant,
-        "project": project,
-        "language": language,
-        "model": model,
-        "k": k,
-    }
+def _encoded(embedder: EmbeddingClient | None, instruction: str) -> tuple[str, Vector | None, str]:
+    """Return the model, the instruction's vector if there is one, and why nothing may be near."""
+    if embedder is None:
+        return "", None, NO_MODEL
+    try:
+        vector = Vector(embedder.encode([instruction])[0])
+    except ModelError as error:
+        return "", None, f"{NO_MODEL}: {error.args[0]}"
+    return embedder.model_name, vector, _no_vectors(embedder.model_name)
 
 
-def no_vectors(model: str) -> str:
-    """Return why there is only the fallback where a model is at hand, and nothing embedded by it.
+def _chosen(near: Sequence[Any], first: Sequence[Any], why: str) -> Suggestions:
+    """Return the nearest packages; where there are none, the first ones, and why."""
+    found = tuple(Suggestion(*row) for row in near or first)
+    return Suggestions(found, why if first else "")
 
-    Examples
-    --------
-    >>> no_vectors("mini")
-    'no package of the project has a vector of the model mini; `course xray backfill` makes them'
-    """
+
+def _no_vectors(model: str) -> str:
     return (
         f"no package of the project has a vector of the model {model}; "
         "`course xray backfill` makes them"

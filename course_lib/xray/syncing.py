@@ -1,7 +1,7 @@
 """Sync on write: a project's lock files go in, and the tables say what it uses now.
 
 First, in one short transaction for each language, names and versions: planned, added, removed, and
-orphans deleted. Then, in `filling.py`, what the shared catalogue does not know of them yet.
+orphans deleted. Then (`fill`) what the shared catalogue does not know of them yet.
 """
 
 from __future__ import annotations
@@ -17,12 +17,11 @@ from course_lib.embedder import EmbeddingClient
 from course_lib.errors import InputError
 from course_lib.indexing.plan import make_plan
 from course_lib.store.tenancy import as_tenant
-from course_lib.xray.catalogue import delete_orphans
+from course_lib.xray.catalogue import FillReport, delete_orphans, fill
 from course_lib.xray.descriptions import Describer
-from course_lib.xray.filling import FillReport, fill
 from course_lib.xray.packages import Package
 from course_lib.xray.scanning import LockFiles
-from course_lib.xray.tables import alone_in, create_tables, explained, has_tables
+from course_lib.xray.tables import alone_in, create_tables, has_tables, opened
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +29,7 @@ class LanguageReport:
     """What a sync did with a project's packages of one language.
 
     `unchanged` says that the lock files are the ones of last time, so that nothing was compared;
-    `orphans` are those of `removed` that left the catalogue, because nobody else uses them;
+    `orphans` are those of `removed` that left the catalogue, because no other project uses them;
     `broken` says why nothing was changed.
     """
 
@@ -102,7 +101,7 @@ def sync_project(
     reports: list[LanguageReport] = []
     new: list[Package] = []
     other_version: list[Package] = []
-    with explained(conn):
+    with opened(conn):
         create_tables(conn)
         known = stored_checksums(conn, project, tenant=tenant)
         for language in sorted({*languages, *known}):
@@ -217,8 +216,8 @@ def sync_packages(
 def forget_project(
     conn: psycopg.Connection[Any], project: str, *, tenant: str = "local"
 ) -> list[LanguageReport]:
-    """Remove a project with all its packages, and from the catalogue what nobody else uses."""
-    with explained(conn):
+    """Remove a project with all its packages, and from the catalogue what no other project uses."""
+    with opened(conn):
         if not has_tables(conn):
             return []
         return [

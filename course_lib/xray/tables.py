@@ -1,7 +1,7 @@
 """The tables of the X-Ray: what each project uses, and a catalogue that all projects share.
 
-A foreign key keeps the catalogue from losing a package that any project uses, whoever deletes. A
-lock for each language keeps two syncs from each leaving the last use to the other (an orphan).
+A foreign key keeps the catalogue from losing a package that any project uses. A lock for each
+language keeps two syncs from each leaving the last use to the other (an orphan).
 """
 
 from __future__ import annotations
@@ -12,8 +12,10 @@ from typing import Any, LiteralString
 
 import psycopg
 from psycopg import sql
+from psycopg.pq import TransactionStatus
 
 from course_lib.errors import DatabaseError
+from course_lib.store.collection import open_collection, see_own_tables_only
 
 # A vector of any dimension: the tables are made before a model is at hand. Names of one project
 # are few, so that they are compared one by one, and an index (which needs a dimension) is no gain.
@@ -22,6 +24,7 @@ CREATE TABLE xray_packages (
     language    text NOT NULL,
     name        text NOT NULL,
     description text,
+    embedded_text text, -- what the vector was made of
     model       text,
     embedding   vector,
     updated_at  timestamptz NOT NULL DEFAULT now(),
@@ -56,6 +59,17 @@ CREATE TABLE xray_checksums (
 CREATE VIEW xray_used AS SELECT language, name FROM xray_report_packages;
 """
 
+_TELLS_TEXTS: LiteralString = """
+SELECT 1 FROM pg_attribute
+WHERE attrelid = to_regclass('xray_packages') AND attname = 'embedded_text'
+"""
+
+# Tables of an earlier version of the course: a vector was of the description beside it.
+_ADD_TEXTS: LiteralString = """
+ALTER TABLE xray_packages ADD COLUMN embedded_text text;
+UPDATE xray_packages SET embedded_text = concat_ws(': ', name, description) WHERE model IS NOT NULL;
+"""
+
 PRIVATE = ("xray_report_packages", "xray_checksums")
 SHARED = ("xray_packages",)
 
@@ -75,22 +89,26 @@ def create_tables(conn: psycopg.Connection[Any]) -> None:
     Raises
     ------
     DatabaseError
-        If they are missing and this role may not create them.
+        If they are missing, or of an earlier version of the course, and this role may not create
+        or change them.
     """
     with conn.transaction():
         # Two processes that start at once would both find no table and both create it.
         conn.execute("SELECT pg_advisory_xact_lock(hashtext('course schema'))")
-        if not has_tables(conn):
-            try:
-                with conn.transaction():
+        try:
+            with conn.transaction():
+                if not has_tables(conn):
+                    open_collection(conn)
                     conn.execute(TABLES)
-            except psycopg.errors.InsufficientPrivilege as error:
-                raise DatabaseError(
-                    "the tables of the X-Ray are missing, and this role may not create them",
-                    hint="Run `course xray scan` once as the owner of the database.",
-                ) from error
-            for table in PRIVATE:
-                conn.execute(sql.SQL(_PROTECT).format(table=sql.Identifier(table)))
+                    for table in PRIVATE:
+                        conn.execute(sql.SQL(_PROTECT).format(table=sql.Identifier(table)))
+                elif not conn.execute(_TELLS_TEXTS).fetchone():
+                    conn.execute(_ADD_TEXTS)
+        except psycopg.errors.InsufficientPrivilege as error:
+            raise DatabaseError(
+                "the tables of the X-Ray are missing or old, and this role may not create them",
+                hint="Run `course xray scan` once as the owner of the database.",
+            ) from error
         _grant(conn)
 
 
@@ -121,6 +139,28 @@ def alone_in(conn: psycopg.Connection[Any], language: str) -> Iterator[None]:
             "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"course xray {language}"]
         )
         yield
+
+
+@contextmanager
+def opened(conn: psycopg.Connection[Any]) -> Iterator[None]:
+    """Let a connection use the tables, also those of a collection that has packages and no index.
+
+    Such a collection's connections do not see pgvector otherwise. Errors are those of `explained`.
+    """
+    with explained(conn):
+        with conn.transaction():
+            row = conn.execute(
+                "SELECT current_setting('search_path'), to_regtype('vector')"
+            ).fetchone()
+            path, vector = row or ("", None)
+            if vector is None:
+                see_own_tables_only(conn, "xray_packages")
+        try:
+            yield
+        finally:
+            if conn.info.transaction_status in (TransactionStatus.IDLE, TransactionStatus.INTRANS):
+                with conn.transaction():
+                    conn.execute("SELECT set_config('search_path', %s, false)", [path])
 
 
 @contextmanager

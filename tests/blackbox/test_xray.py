@@ -412,6 +412,17 @@ def test_old_reports_are_rehearsed_and_then_moved(indexed: Place) -> None:
     assert used(indexed) == ["python rich 1"]
 
 
+def test_packages_need_no_index_beside_them(place: Place, tmp_path: Path) -> None:
+    """A collection that holds packages only: scanned, suggested, filled and migrated."""
+    app = lock(tmp_path / "app", "rich==14.1.0", "spotipy==2.25.1")
+    for _ in range(2):
+        place.course("xray", "scan", app, "-p", "app").ok()
+        assert " spotipy 2.25.1 " in place.course(*ASK).ok().splitlines()[0]
+    assert place.course("xray", "backfill").ok() == "0 packages described, 0 embedded\n"
+    assert place.course("xray", "migrate").ok().startswith("0 old reports")
+    assert "there is no index" in place.course("search", "colours").error()
+
+
 def test_sync_brings_documents_and_packages_up_to_date_and_two_at_once_lose_nothing(
     place: Place, tmp_path: Path
 ) -> None:

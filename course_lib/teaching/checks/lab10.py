@@ -7,7 +7,8 @@ call is shown with the rows it met, in a transaction that is rolled back, so tha
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -95,6 +96,7 @@ def _plans(
     "10.2",
     function="names_to_embed",
     points=2,
+    library="course_lib.xray.catalogue",
     hints=(
         "Go through `texts` and keep a name if its text and `model` are not what its vector was "
         "made of. A list comprehension is enough.",
@@ -151,40 +153,132 @@ def check_names_to_embed(call: Probe) -> None:
     ),
 )
 def check_delete_orphans(call: Probe) -> None:
-    """Drop packages that others use, that nobody uses, and that another language uses."""
+    """Drop packages that others use, that no project uses, and that another language uses."""
+    used = [Use("forecasting", "python", "pillow")]
+    go = ("go", "rich")
     with call.scratch() as db:
         db.execute(TABLES)
-        used = [("forecasting", "python", "pillow")]
-        _deletes(call, db, ["bleach", "pillow"], ["bleach", "pillow"], used, ["bleach"],
-                 "nobody uses bleach, and another project uses pillow")  # fmt: skip
-        _deletes(call, db, ["bleach", "lonely"], ["bleach"], [], ["bleach"],
+        _deletes(call, db, Stored(_python("bleach", "pillow"), used), ["bleach", "pillow"],
+                 ["bleach"], "no project uses bleach, and another project uses pillow")  # fmt: skip
+        _deletes(call, db, Stored(_python("bleach", "lonely")), ["bleach"], ["bleach"],
                  "lonely is an orphan too, but was not asked about")  # fmt: skip
-        _deletes(call, db, ["rich"], ["rich"], [], ["rich"],
-                 "Python's rich was let go, and not Go's", go=["rich"])  # fmt: skip
-        _deletes(call, db, ["rich"], ["rich"], [("forecasting", "go", "rich")], ["rich"],
-                 "only Go's package of this name is in use", go=["rich"])  # fmt: skip
-        _deletes(call, db, ["rich"], [], [], [], "no name was let go")
-        _deletes(call, db, ["rich"], ["never seen"], [], [], "the catalogue has no such package")
-        _deletes(call, db, ["it's"], ["it's"], [], ["it's"],
+        both = {go: None, **_python("rich")}
+        _deletes(call, db, Stored(both), ["rich"], ["rich"],
+                 "Python's rich was let go, and not Go's")  # fmt: skip
+        _deletes(call, db, Stored(both, [Use("forecasting", *go)]), ["rich"], ["rich"],
+                 "only Go's package of this name is in use")  # fmt: skip
+        _deletes(call, db, Stored(_python("rich")), [], [], "no name was let go")
+        _deletes(call, db, Stored(_python("rich")), ["never seen"], [],
+                 "the catalogue has no such package")  # fmt: skip
+        _deletes(call, db, Stored(_python("it's")), ["it's"], ["it's"],
                  "names are passed as parameters, whatever is in them")  # fmt: skip
-        _deletes(call, db, ["a_b", "A_B", "axb"], ["a_b"], [], ["a_b"],
+        _deletes(call, db, Stored(_python("a_b", "A_B", "axb")), ["a_b"], ["a_b"],
                  "A_B and axb are other names than a_b")  # fmt: skip
-        _deletes(call, db, ["bleach"], {"bleach"}, [], ["bleach"], "names may come as a set")
+        _deletes(call, db, Stored(_python("bleach")), {"bleach"}, ["bleach"],
+                 "names may come as a set")  # fmt: skip
         db.execute(AS_STORED)
-        _deletes(call, db, ["c", "a", "b"], ["b", "c", "a"], [], ["a", "b", "c"],
-                 "the names come back sorted; rows have no order", AS_STORED)  # fmt: skip
+        _deletes(call, db, Stored(_python("c", "a", "b"), setting=AS_STORED), ["b", "c", "a"],
+                 ["a", "b", "c"], "the names come back sorted; rows have no order")  # fmt: skip
         _leaves_the_transaction_open(call, db)
 
 
-Uses = Sequence[tuple[str, str, str]]
-"""Project, language and name of packages that are used."""
+Vectors = Mapping[tuple[str, str], Sequence[float] | None]
+"""Language and name of packages, each with its vector or None."""
+
+
+class Use(NamedTuple):
+    """A package that a project uses."""
+
+    project: str
+    language: str
+    name: str
+    tenant: str = "local"
+
+
+@dataclass(frozen=True)
+class Stored:
+    """Rows of the tables that a call meets.
+
+    Attributes
+    ----------
+    packages
+        The catalogue.
+    uses
+        Which packages are used.
+    setting
+        A statement that holds for the session.
+    others
+        Names of packages whose vectors another model made.
+    """
+
+    packages: Vectors
+    uses: Sequence[Use] = ()
+    setting: str = ""
+    others: Collection[str] = ()
+
+    def statements(self) -> list[str]:
+        """Return what puts these rows into empty tables."""
+        rows = ", ".join(
+            f"({_quoted(language)}, {_quoted(name)}, "
+            + (f"'{'mini-2' if name in self.others else 'mini'}', '{list(vector)}')"
+               if vector else "NULL, NULL)")
+            for (language, name), vector in self.packages.items()
+        )  # fmt: skip
+        found = [f"INSERT INTO xray_packages (language, name, model, embedding) VALUES {rows}"]
+        if self.uses:
+            columns = "project, language, name, tenant_id, version"
+            rows = ", ".join(f"({', '.join(map(_quoted, use))}, '1.0')" for use in self.uses)
+            found.append(f"INSERT INTO xray_report_packages ({columns}) VALUES {rows}")
+        return found
+
+    def fill(self, db: Scratch) -> None:
+        """Put these rows, and no others, into the tables."""
+        for table in ("xray_report_packages", "xray_packages"):
+            db.execute(f"DELETE FROM {table}")
+        for statement in self.statements():
+            db.execute(statement)
+
+    def pasted(self, called: str) -> str:
+        """Return a line that makes a call with these rows and leaves the lab's tables alone."""
+        statements = [*self.statements(), *([self.setting] if self.setting else [])]
+        parts = [
+            *(["import numpy as np"] if "np." in called else []),
+            "drop_tables(conn)",
+            "create_tables(conn)",
+            *(f'conn.execute("{statement}")' for statement in statements),
+            f"print({called})",
+        ]
+        return f"with conn.transaction(force_rollback=True): {'; '.join(parts)}"
+
+
+def _python(*names: str) -> Vectors:
+    return {("python", name): None for name in names}
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _deletes(
+    call: Probe, db: Scratch, there: Stored, names: Collection[str], expected: list[str],
+    because: str,
+) -> None:  # fmt: skip
+    there.fill(db)
+    case = call(db.connection, "python", names)
+    case.label = there.pasted(case.label)
+    case.gives(expected, because=because)
+    left = set(there.packages) - {("python", name) for name in expected}
+    found = db.execute(CATALOGUE).fetchall()
+    Case(call, f"{case.label}; print(conn.execute({CATALOGUE!r}).fetchall())", value=found).gives(
+        sorted(left), because=because
+    )
 
 
 def _leaves_the_transaction_open(call: Probe, db: Scratch) -> None:
     """Inside a transaction of the caller's, whose rollback takes the deletion back."""
-    _fill(db, _catalogued({("python", "a"): None}), [])
+    Stored(_python("a")).fill(db)
     with db.connection.transaction(force_rollback=True):
-        call(db.connection, "python", ["a"]).gives(["a"], because="nobody uses it")
+        call(db.connection, "python", ["a"]).gives(["a"], because="no project uses it")
     label = "with conn.transaction(force_rollback=True): delete_orphans(conn, 'python', ['a'])"
     left = db.execute(CATALOGUE).fetchall()
     Case(call, label, value=left).holds(
@@ -195,139 +289,98 @@ def _leaves_the_transaction_open(call: Probe, db: Scratch) -> None:
     )
 
 
-def _deletes(
-    call: Probe, db: Scratch, python: Sequence[str], names: Collection[str], uses: Uses,
-    expected: list[str], because: str, setting: str = "", go: Sequence[str] = (),
-) -> None:  # fmt: skip
-    there = [("go", name) for name in go] + [("python", name) for name in python]
-    rows = _catalogued(dict.fromkeys(there))
-    _fill(db, rows, uses)
-    case = call(db.connection, "python", names)
-    case.label = _pasted(rows, uses, case.label, setting)
-    case.gives(expected, because=because)
-    left = [(language, name) for language, name in there if (language, name) not in
-            {("python", name) for name in expected}]  # fmt: skip
-    found = db.execute(CATALOGUE).fetchall()
-    Case(call, f"{case.label}; print(conn.execute({CATALOGUE!r}).fetchall())", value=found).gives(
-        sorted(left), because=because
-    )
-
-
-def _catalogued(packages: Mapping[tuple[str, str], Sequence[float] | None]) -> str:
-    """Return the statement that puts packages and their vectors into the catalogue."""
-    rows = [
-        f"('{language}', '{name.replace(chr(39), 2 * chr(39))}', "
-        + (f"'mini', '{list(vector)}')" if vector else "NULL, NULL)")
-        for (language, name), vector in packages.items()
-    ]
-    return f"INSERT INTO xray_packages (language, name, model, embedding) VALUES {', '.join(rows)}"
-
-
-def _used(uses: Uses) -> str:
-    """Return the statement that says which packages are used."""
-    rows = [
-        f"('local', '{project}', '{language}', '{name}', '1.0')" for project, language, name in uses
-    ]
-    columns = "tenant_id, project, language, name, version"
-    return f"INSERT INTO xray_report_packages ({columns}) VALUES {', '.join(rows)}"
-
-
-def _fill(db: Scratch, catalogued: str, uses: Uses) -> None:
-    """Put these rows, and no others, into the tables."""
-    db.execute("DELETE FROM xray_report_packages")
-    db.execute("DELETE FROM xray_packages")
-    db.execute(catalogued)
-    if uses:
-        db.execute(_used(uses))
-
-
-def _pasted(catalogued: str, uses: Uses, called: str, setting: str = "") -> str:
-    """Return a call with the rows it met, as a line that leaves the lab's tables as they are."""
-    statements = [catalogued, *([_used(uses)] if uses else []), *([setting] if setting else [])]
-    parts = [
-        *(["import numpy as np"] if "np." in called else []),
-        "drop_tables(conn)",
-        "create_tables(conn)",
-        *(f'conn.execute("{statement}")' for statement in statements),
-        f"print({called})",
-    ]
-    return f"with conn.transaction(force_rollback=True): {'; '.join(parts)}"
-
-
 @exercise(
     "10.4",
-    function="nearest_packages",
+    function="nearest_packages_query",
     points=3,
     time_limit=TIME_LIMIT,
+    library="course_lib.xray.suggestions",
     hints=(
-        "Begin with `FROM xray_report_packages AS mine JOIN xray_packages AS package USING "
-        "(language, name)`: it gives each package of a project its vector. WHERE then keeps one "
-        "project and one language.",
-        "`package.embedding <=> %s` is the cosine distance, and `1 - ` it the similarity. Sort by "
-        "the distance, then by `mine.name`, and LIMIT what is left: the filter comes first.",
-        "Packages without a vector have no distance: `AND package.embedding IS NOT NULL`. Named "
-        "placeholders, `%(vector)s`, let one value stand in two places. `fetchall()` gives a list.",
+        "Begin with `SELECT {COLUMNS}, … AS similarity FROM xray_report_packages AS mine JOIN "
+        "xray_packages AS package USING (language, name)`, in an f-string: the join gives each "
+        "package of a project its vector. WHERE then keeps one tenant, project and language.",
+        "`package.embedding <=> %(vector)s` is the cosine distance, and `1 - ` it the similarity. "
+        "Sort by the distance, then by `mine.name`, and LIMIT what is left: the filter comes "
+        "first.",
+        "`AND package.model = %(model)s` keeps vectors of this model, and leaves out packages "
+        "without one. The values are a dictionary with a key for each placeholder, such as "
+        '`{"vector": vector, "k": k, …}`; return query and values.',
     ),
 )
 def check_nearest_packages(call: Probe) -> None:
     """Take a package or two at a time, and what is near but not the project's."""
     plain: Vectors = {("python", "plotly"): [1, 1, 0], ("python", "spotipy"): [1, 0, 0]}
     half = 0.5**0.5
+    both = {"spotipy": 1.0, "plotly": half}
     with call.scratch() as db:
         db.execute(TABLES)
-        _finds(call, db, {("python", "spotipy"): [3, 0, 0]}, {"spotipy": 1.0},
+        _finds(call, db, _used({("python", "spotipy"): [3, 0, 0]}), {"spotipy": 1.0},
                "both vectors point the same way, so the cosine is 1")  # fmt: skip
-        _finds(call, db, plain, {"spotipy": 1.0, "plotly": half}, "the nearest comes first")
-        _finds(call, db, plain, {"spotipy": 1.0}, "one was asked for", k=1)
-        _finds(call, db, {("python", "b"): [1, 0, 0], ("python", "a"): [2, 0, 0]},
+        _finds(call, db, _used(plain), both, "the nearest comes first")
+        _finds(call, db, _used(plain), {"spotipy": 1.0}, "one was asked for", k=1)
+        _finds(call, db, _used({("python", "b"): [1, 0, 0], ("python", "a"): [2, 0, 0]}),
                {"a": 1.0, "b": 1.0}, "of equal similarity, by name")  # fmt: skip
-        _finds(call, db, {("python", name): [1, 0, 0] for name in "abcdef"},
+        _finds(call, db, _used({("python", name): [1, 0, 0] for name in "abcdef"}),
                dict.fromkeys("abcde", 1.0), "without k it is 5")  # fmt: skip
-        _finds(call, db, plain, {"plotly": half}, "spotipy is nearer, but another project's: "
-               "the filter comes before the choice", theirs=["spotipy"], k=1)  # fmt: skip
-        _finds(call, db, {("ruby", "rspotify"): [1, 0, 0], ("python", "plotly"): [1, 1, 0]},
+        _finds(call, db, _used(plain, spotipy="others"), {"plotly": half},
+               "spotipy is nearer, but another project's: the filter comes before the choice",
+               k=1)  # fmt: skip
+        _finds(call, db, _used({("ruby", "rspotify"): [1, 0, 0], ("python", "plotly"): [1, 1, 0]}),
                {"plotly": half}, "rspotify is a package of Ruby", k=1)  # fmt: skip
-        _finds(call, db, {("python", "spotipy"): [1, 1, 0], ("ruby", "spotipy"): [1, 0, 0]},
+        _finds(call, db, _used({("python", "spotipy"): [1, 1, 0], ("ruby", "spotipy"): [1, 0, 0]}),
                {"spotipy": half}, "Ruby's spotipy is another, with another vector")  # fmt: skip
-        _finds(call, db, {("python", "spotipy"): [1, 0, 0], ("python", "unknown"): None},
+        _finds(call, db, _used({("python", "spotipy"): [1, 0, 0], ("python", "unknown"): None}),
                {"spotipy": 1.0}, "unknown has no vector")  # fmt: skip
-        _finds(call, db, {("python", "b"): [1, 0, 0], ("python", "a"): [1, 0.05, 0]},
+        _finds(call, db, Stored(plain, _used(plain).uses, others=["spotipy"]), {"plotly": half},
+               "spotipy's vector was made by another model, mini-2")  # fmt: skip
+        _finds(call, db, _used({("python", "b"): [1, 0, 0], ("python", "a"): [1, 0.05, 0]}),
                {"b": 1.0, "a": 0.998752}, "b is nearer; only rounded, they are equal")  # fmt: skip
-        _finds(call, db, {("python", "opposite"): [-1, 0, 0]}, {"opposite": -1.0},
+        _finds(call, db, _used({("python", "opposite"): [-1, 0, 0]}), {"opposite": -1.0},
                "it is far away, and still the nearest that the project has")  # fmt: skip
-        _finds(call, db, plain, {}, "no project has this name", project="nobody's")
-        _finds(
-            call, db, plain, {}, "Rider-App is another project than rider-app", project="Rider-App"
-        )
+        _finds(call, db, _used(plain), {}, "no project has this name", project="nobody's")
+        _finds(call, db, _used(plain), {}, "Rider-App is another project than rider-app",
+               project="Rider-App")  # fmt: skip
+        theirs = Stored(plain, [Use("rider-app", "python", "plotly"),
+                                Use("rider-app", "python", "spotipy", "acme")])  # fmt: skip
+        _finds(call, db, theirs, {"plotly": half},
+               "acme's project has the same name, and tenant is 'local' where none is "
+               "named")  # fmt: skip
+        _finds(call, db, theirs, {"spotipy": 1.0}, "of this project, acme's list is asked for",
+               tenant="acme")  # fmt: skip
 
 
-Vectors = Mapping[tuple[str, str], Sequence[float] | None]
-"""Language and name of packages, each with its vector or None."""
+def _used(packages: Vectors, **projects: str) -> Stored:
+    """Return rows of packages that rider-app uses, but for those of other projects."""
+    uses = [Use(projects.get(name, "rider-app"), language, name) for language, name in packages]
+    return Stored(packages, uses)
 
 
 def _finds(
-    call: Probe, db: Scratch, packages: Vectors, expected: Mapping[str, float], because: str, *,
-    theirs: Collection[str] = (), project: str = "rider-app", k: int | None = None,
+    call: Probe, db: Scratch, there: Stored, expected: Mapping[str, float], because: str, *,
+    project: str = "rider-app", **others: object,
 ) -> None:  # fmt: skip
-    rows = _catalogued(packages)
-    uses = [
-        ("others" if name in theirs else "rider-app", language, name) for language, name in packages
-    ]
-    _fill(db, rows, uses)
+    there.fill(db)
     vector = np.array([1, 0, 0], dtype=np.float32)
-    case = call(db.connection, vector, project, "python", *([] if k is None else [k]))
-    case.label = _pasted(rows, uses, case.label)
-    if case.error:
-        case.gives([*expected.items()], because=because)
-    found = case.returns(list)
-    is_pairs = all(isinstance(row, tuple | list) and len(row) == 2 for row in found)
-    case.holds(is_pairs, "pairs of a name and a similarity")
-    names = [row[0] for row in found]
-    case.holds(names == list(expected), f"{list(expected)}", got=f"{names}", because=because)
-    for name, similarity in found:
-        case.holds(
-            isinstance(similarity, float) and abs(similarity - expected[name]) < 1e-6,
-            f"{name!r} with the similarity {expected[name]:.3f}",
-            got=f"{name!r} with {similarity!r}",
-            because=f"{because}; the similarity is 1 - the cosine distance",
-        )
+    case = call(vector, project, "python", "mini", **others)
+    called = there.pasted(f"conn.execute(*{case.label}).fetchall()")
+    value = case.returns(tuple)
+    case.holds(len(value) == 2 and isinstance(value[0], str), "a pair: the query and its values")
+    rows = db.runs(*value, because=because, called=called)
+    columns = [column.name for column in db.connection.execute(*value).description or ()]
+    if columns != SHOWN:
+        call.fail(called, got=f"the columns {columns}", expected=f"the columns {SHOWN}")
+    names = [row[0] for row in rows.rows]
+    if names != list(expected):
+        call.fail(called, got=f"{names}", expected=f"{list(expected)}", because=because)
+    for name, version, _, similarity in rows.rows:
+        if version != "1.0" or not abs(similarity - expected[name]) < 1e-6:
+            call.fail(
+                called,
+                got=f"{name!r}, version {version!r}, with {similarity!r}",
+                expected=f"{name!r}, version '1.0', with the similarity {expected[name]:.3f}",
+                because=f"{because}; the similarity is 1 - the cosine distance",
+            )
+
+
+SHOWN = ["name", "version", "description", "similarity"]
+"""The columns of what is found."""

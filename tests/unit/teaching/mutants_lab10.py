@@ -3,6 +3,7 @@
 import json
 
 from course_lib.indexing.plan import Plan
+from course_lib.xray.suggestions import COLUMNS
 
 # --- 10.1 make_plan ---
 
@@ -306,123 +307,136 @@ def _right(conn, language, names):
     return _delete(conn, where, [language, list(names)])
 
 
-# --- 10.4 nearest_packages ---
+# --- 10.4 nearest_packages_query ---
 
 
-def _nearest(
-    conn,
+SIMILARITY = "1 - (package.embedding <=> %(vector)s) AS similarity"
+OURS = "mine.tenant_id = %(tenant)s AND mine.project = %(project)s AND mine.language = %(language)s"
+NEAREST_FIRST = "package.embedding <=> %(vector)s, mine.name"
+
+
+def _query(
     values,
-    columns="mine.name, 1 - (package.embedding <=> %(vector)s)",
-    where="mine.project = %(project)s AND mine.language = %(language)s "
-    "AND package.embedding IS NOT NULL",
-    order="package.embedding <=> %(vector)s, mine.name",
+    columns=f"{COLUMNS}, {SIMILARITY}",
+    where=f"{OURS} AND package.model = %(model)s",
+    order=NEAREST_FIRST,
     using="language, name",
+    limit="%(k)s",
 ):
-    return conn.execute(
+    return (
         f"SELECT {columns} FROM xray_report_packages AS mine "
         f"JOIN xray_packages AS package USING ({using}) WHERE {where} "
-        f"ORDER BY {order} LIMIT %(k)s",
+        f"ORDER BY {order} LIMIT {limit}",
         values,
-    ).fetchall()
-
-
-def _values(vector, project, language, k):
-    return {"vector": vector, "project": project, "language": language, "k": k}
-
-
-def filters_what_was_found(conn, vector, project, language, k=5):
-    best = conn.execute(
-        "SELECT language, name, 1 - (embedding <=> %(vector)s) FROM xray_packages "
-        "WHERE embedding IS NOT NULL ORDER BY embedding <=> %(vector)s, name LIMIT %(k)s",
-        _values(vector, project, language, k),
-    ).fetchall()
-    ours = set(
-        conn.execute(
-            "SELECT language, name FROM xray_report_packages WHERE (project, language) = (%s, %s)",
-            [project, language],
-        ).fetchall()
     )
-    return [(name, similarity) for lang, name, similarity in best if (lang, name) in ours]
 
 
-def takes_every_project(conn, vector, project, language, k=5):
-    where = "mine.language = %(language)s AND package.embedding IS NOT NULL"
-    return _nearest(conn, _values(vector, project, language, k), where=where)
+def filters_what_was_found(vector, project, language, model, k=5, tenant="local"):
+    query = f"""
+        SELECT {COLUMNS}, {SIMILARITY}
+        FROM (SELECT * FROM xray_packages WHERE model = %(model)s
+              ORDER BY embedding <=> %(vector)s, name LIMIT %(k)s) AS package
+        JOIN xray_report_packages AS mine USING (language, name)
+        WHERE {OURS} ORDER BY {NEAREST_FIRST}"""
+    return query, locals()
 
 
-def takes_every_language(conn, vector, project, language, k=5):
-    where = "mine.project = %(project)s AND package.embedding IS NOT NULL"
-    return _nearest(conn, _values(vector, project, language, k), where=where)
+def takes_every_project(vector, project, language, model, k=5, tenant="local"):
+    where = (
+        "mine.tenant_id = %(tenant)s AND mine.language = %(language)s AND package.model = %(model)s"
+    )
+    return _query(locals(), where=where)
 
 
-def joins_by_name_alone(conn, vector, project, language, k=5):
-    return _nearest(conn, _values(vector, project, language, k), using="name")
+def takes_every_language(vector, project, language, model, k=5, tenant="local"):
+    where = (
+        "mine.tenant_id = %(tenant)s AND mine.project = %(project)s AND package.model = %(model)s"
+    )
+    return _query(locals(), where=where)
 
 
-def keeps_what_has_no_vector(conn, vector, project, language, k=5):
-    where = "mine.project = %(project)s AND mine.language = %(language)s"
-    return _nearest(conn, _values(vector, project, language, k), where=where)
+def takes_every_tenant(vector, project, language, model, k=5, tenant="local"):
+    where = (
+        "mine.project = %(project)s AND mine.language = %(language)s AND package.model = %(model)s"
+    )
+    return _query(locals(), where=where)
 
 
-def returns_the_distance(conn, vector, project, language, k=5):
-    columns = "mine.name, package.embedding <=> %(vector)s"
-    return _nearest(conn, _values(vector, project, language, k), columns=columns)
+def takes_the_local_tenant(vector, project, language, model, k=5, tenant="local"):
+    tenant = "local"
+    return _query(locals())
 
 
-def takes_the_euclidean_distance(conn, vector, project, language, k=5):
-    return _nearest(
-        conn,
-        _values(vector, project, language, k),
-        columns="mine.name, 1 - (package.embedding <-> %(vector)s)",
+def takes_every_model(vector, project, language, model, k=5, tenant="local"):
+    return _query(locals(), where=f"{OURS} AND package.embedding IS NOT NULL")
+
+
+def joins_by_name_alone(vector, project, language, model, k=5, tenant="local"):
+    return _query(locals(), using="name")
+
+
+def keeps_what_has_no_vector(vector, project, language, model, k=5, tenant="local"):
+    where = f"{OURS} AND (package.model = %(model)s OR package.model IS NULL)"
+    return _query(locals(), where=where)
+
+
+def returns_the_distance(vector, project, language, model, k=5, tenant="local"):
+    columns = f"{COLUMNS}, package.embedding <=> %(vector)s AS similarity"
+    return _query(locals(), columns=columns)
+
+
+def takes_the_euclidean_distance(vector, project, language, model, k=5, tenant="local"):
+    return _query(
+        locals(),
+        columns=f"{COLUMNS}, 1 - (package.embedding <-> %(vector)s) AS similarity",
         order="package.embedding <-> %(vector)s, mine.name",
     )
 
 
-def sorts_by_name(conn, vector, project, language, k=5):
-    return _nearest(conn, _values(vector, project, language, k), order="mine.name")
+def sorts_by_name(vector, project, language, model, k=5, tenant="local"):
+    return _query(locals(), order="mine.name")
 
 
-def puts_the_farthest_first(conn, vector, project, language, k=5):
-    order = "package.embedding <=> %(vector)s DESC, mine.name"
-    return _nearest(conn, _values(vector, project, language, k), order=order)
+def puts_the_farthest_first(vector, project, language, model, k=5, tenant="local"):
+    return _query(locals(), order="package.embedding <=> %(vector)s DESC, mine.name")
 
 
-def leaves_equals_to_chance(conn, vector, project, language, k=5):
-    order = "package.embedding <=> %(vector)s, mine.name DESC"
-    return _nearest(conn, _values(vector, project, language, k), order=order)
+def leaves_equals_to_chance(vector, project, language, model, k=5, tenant="local"):
+    return _query(locals(), order="package.embedding <=> %(vector)s, mine.name DESC")
 
 
-def returns_names_only(conn, vector, project, language, k=5):
-    return [name for name, _ in _nearest(conn, _values(vector, project, language, k))]
+def returns_names_only(vector, project, language, model, k=5, tenant="local"):
+    return _query(locals(), columns="mine.name")
 
 
-def takes_ten(conn, vector, project, language, k=10):
-    return _nearest(conn, _values(vector, project, language, k))
+def takes_ten(vector, project, language, model, k=10, tenant="local"):
+    return _query(locals())
 
 
-def sorts_rounded_similarities(conn, vector, project, language, k=5):
+def sorts_rounded_similarities(vector, project, language, model, k=5, tenant="local"):
     order = "round((package.embedding <=> %(vector)s)::numeric, 2), mine.name"
-    return _nearest(conn, _values(vector, project, language, k), order=order)
+    return _query(locals(), order=order)
 
 
-def leaves_out_the_opposite(conn, vector, project, language, k=5):
+def leaves_out_the_opposite(vector, project, language, model, k=5, tenant="local"):
+    where = f"{OURS} AND package.model = %(model)s AND package.embedding <=> %(vector)s <= 1"
+    return _query(locals(), where=where)
+
+
+def ignores_capitals(vector, project, language, model, k=5, tenant="local"):
     where = (
-        "mine.project = %(project)s AND mine.language = %(language)s "
-        "AND package.embedding <=> %(vector)s <= 1"
+        "mine.tenant_id = %(tenant)s AND mine.project ILIKE %(project)s "
+        "AND mine.language = %(language)s AND package.model = %(model)s"
     )
-    return _nearest(conn, _values(vector, project, language, k), where=where)
+    return _query(locals(), where=where)
 
 
-def ignores_capitals(conn, vector, project, language, k=5):
-    where = (
-        "mine.project ILIKE %(project)s AND mine.language = %(language)s "
-        "AND package.embedding IS NOT NULL"
-    )
-    return _nearest(conn, _values(vector, project, language, k), where=where)
+def ignores_k(vector, project, language, model, k=5, tenant="local"):
+    return _query(locals(), limit="5")
 
 
-def ignores_k(conn, vector, project, language, k=5):
-    return _nearest(conn, _values(vector, project, language, 5))
+def forgets_the_values(vector, project, language, model, k=5, tenant="local"):
+    return _query(locals())[0]
 
 
 MUTANTS = {
@@ -467,9 +481,9 @@ MUTANTS = {
         takes_names_for_patterns: "are other names than a_b",
         cannot_take_no_names: "SyntaxError",
         leaves_them_unsorted: "the names come back sorted",
-        returns_what_it_was_given: "nobody uses bleach, and another project uses pillow",
+        returns_what_it_was_given: "no project uses bleach, and another project uses pillow",
         returns_how_many: "['bleach']",
-        leaves_tuples: "nobody uses bleach",
+        leaves_tuples: "no project uses bleach",
         commits_for_its_caller: "the caller commits or rolls back",
     },
     "10.4": {
@@ -486,7 +500,11 @@ MUTANTS = {
         sorts_rounded_similarities: "rounded, they are equal",
         leaves_out_the_opposite: "still the nearest that the project has",
         ignores_capitals: "Rider-App is another project",
-        returns_names_only: "pairs of a name and a similarity",
+        takes_every_tenant: "acme's project has the same name",
+        takes_the_local_tenant: "acme's list is asked for",
+        takes_every_model: "made by another model, mini-2",
+        forgets_the_values: "tuple",
+        returns_names_only: "the columns ['name', 'version', 'description', 'similarity']",
         ignores_k: "one was asked for",
         takes_ten: "without k it is 5",
     },

@@ -3,6 +3,7 @@
 import json
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -113,7 +114,7 @@ class ModelServer:
 
     def __init__(self) -> None:
         self.requests: list[dict[str, Any]] = []
-        self.headers: list[dict[str, str]] = []
+        self.headers: list[Message] = []
         self.script: list[Answer] = [describing]
         self.hold = threading.Event()  # set when the test is over: ends answers that hang
         server = self
@@ -122,7 +123,7 @@ class ModelServer:
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 server.requests.append(body)
-                server.headers.append(dict(self.headers))
+                server.headers.append(self.headers)
                 answer = server.script.pop(0) if len(server.script) > 1 else server.script[0]
                 status, headers, text = answer(body)
                 self.send_response(status)

@@ -12,11 +12,22 @@ from psycopg.types.json import Jsonb
 
 from course_lib.errors import DatabaseError
 from course_lib.xray import LockFiles, MigrationReport, backfill, migrate_reports, sync_project
-from course_lib.xray.migration import OLD_TABLE
+from course_lib.xray.packages import newest
 from course_lib.xray.tables import has_tables
 from tests.schemas import OwnSchema
 
 Conn = psycopg.Connection[Any]
+
+OLD_TABLE = """
+CREATE TABLE xray_reports (
+    id            bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    project       text NOT NULL,
+    language      text NOT NULL,
+    payload       jsonb NOT NULL,
+    file_checksum text NOT NULL,
+    created_at    timestamptz NOT NULL DEFAULT now()
+)
+"""
 
 
 def lib(name: str, version: str | None = None, description: str | None = None) -> dict[str, Any]:
@@ -78,6 +89,33 @@ def test_several_reports_of_one_project_and_language_become_one(old: Conn, repor
     assert migrate_reports(old).packages == 6
     assert report(old, "two")["rich"] == ("14", "Colours")
     assert report(old, "two")["typer"] == ("0.1", "Later")
+
+
+@pytest.mark.parametrize(
+    ("newer", "older"),
+    [
+        ("1.10", "1.9"),
+        ("v1.2", "v1.1.9"),
+        ("1.0.0", "1.0.0-rc.2"),
+        ("1.0rc10", "1.0rc9"),
+        ("1.0b1", "1.0a2"),
+        ("1.0.post1", "1.0"),
+        ("1!1.2", "1!1.1"),
+        ("1", "main"),
+        ("main", ""),
+        ("0.1", ""),
+    ],
+)
+def test_of_two_versions_the_newer_one_moves(
+    old: Conn, report: Any, newer: str, older: str
+) -> None:
+    for number, versions in enumerate(((newer, older), (older, newer))):
+        for version in versions:
+            add(old, f"p{number}", "python", lib("both", version))
+        assert newest(versions) == newer
+    migrate_reports(old)
+    for number in range(2):
+        assert report(old, f"p{number}") == {"both": (newer, None)}
 
 
 def test_what_was_scanned_since_is_newer_than_an_old_report(old: Conn, report: Any) -> None:

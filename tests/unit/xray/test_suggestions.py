@@ -13,19 +13,18 @@ from course_lib.xray import (
     LockFiles,
     TableDescriber,
     find_lock_files,
-    nearest_packages,
     offline_describer,
     suggest,
     sync_packages,
     sync_project,
 )
-from course_lib.xray.suggestions import first_packages
+from course_lib.xray.suggestions import nearest_packages_query
 
 Conn = psycopg.Connection[Any]
 
 
 def names(found: Any) -> list[str]:
-    return [one.name for one in getattr(found, "packages", found)]
+    return [one.name for one in found.packages]
 
 
 @pytest.fixture
@@ -46,19 +45,19 @@ def test_the_nearest_are_those_of_a_plain_computation(conn: Conn, client: Any) -
     sync_project(
         conn, "app", find_lock_files(folder), embedder=client, describer=offline_describer()
     )
-    packages = first_packages(conn, project="app", language="ruby", limit=1_000)
+    packages = conn.execute(
+        "SELECT name, concat_ws(': ', name, description) FROM xray_packages "
+        "WHERE language = 'ruby' ORDER BY name"
+    ).fetchall()
     assert len(packages) > 100
-    rows = client.encode(
-        [f"{one.name}: {one.description}" if one.description else one.name for one in packages]
-    )
+    rows = client.encode([text for _, text in packages])
     for ask in ("refund the payment", "only supervisors may do this", "x"):
         vector = client.encode([ask])[0]
         similarity = rows @ vector
         best = sorted(range(len(packages)), key=lambda at: -similarity[at])[:10]
-        found = nearest_packages(
-            conn, vector, project="app", language="ruby", model=client.model_name, k=10
-        )
-        assert names(found) == [packages[at].name for at in best]
+        query = nearest_packages_query(vector, "app", "ruby", client.model_name, 10)
+        found = [name for name, *_ in conn.execute(*query)]
+        assert found == [packages[at][0] for at in best]
 
 
 def test_only_vectors_of_the_model_that_asks_count(
