@@ -96,7 +96,7 @@ def download_github_issues(
 
 
 @dsl.component(base_image=LOADER, install_kfp_package=False)
-def chunk_documents(
+def split_documents(
     documents: dsl.Input[dsl.Dataset],
     chunks: dsl.Output[dsl.Dataset],
     rows: dsl.Output[dsl.Dataset],
@@ -104,24 +104,7 @@ def chunk_documents(
     chunk_size: int,
     chunk_overlap: int,
 ) -> None:
-    """Split the documents of one shard: parsed-chunk-v1 records, and the rows of documents."""
-    from course_lib.pipeline.splitting import split_shard
-
-    counts = split_shard(documents.path, shard, chunks.path, rows.path, chunk_size, chunk_overlap)
-    chunks.metadata.update(counts, schema="parsed-chunk-v1", shard=shard)
-    rows.metadata.update(counts, shard=shard)
-
-
-@dsl.component(base_image=LOADER, install_kfp_package=False)
-def chunk_code(
-    documents: dsl.Input[dsl.Dataset],
-    chunks: dsl.Output[dsl.Dataset],
-    rows: dsl.Output[dsl.Dataset],
-    shard: str,
-    chunk_size: int,
-    chunk_overlap: int,
-) -> None:
-    """Split the files of one shard, each by its kind, into records that cite a commit."""
+    """Split what is in one shard: parsed-chunk-v1 records, and the rows of documents."""
     from course_lib.pipeline.splitting import split_shard
 
     counts = split_shard(documents.path, shard, chunks.path, rows.path, chunk_size, chunk_overlap)

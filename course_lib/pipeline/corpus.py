@@ -6,12 +6,12 @@ that is there and could not be read. Later steps need no parameters but that fil
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -106,9 +106,27 @@ class Shard:
 
     def holds(self, name: str) -> bool:
         """Return whether a document of that name falls in this shard, on every machine alike."""
-        # Python's own hash of a text is another one in each process.
-        digest = hashlib.sha256(name.encode("utf-8")).digest()
-        return int.from_bytes(digest[:8], "big") % self.of == self.number
+        return shard_of(name, self.of) == self.number
+
+
+def shard_of(name: str, shards: int) -> int:
+    """Return the number of the shard that a name belongs to, from 0 to `shards` - 1.
+
+    It is the remainder of a whole number by `shards`. The number is made of the first 8 bytes of
+    the SHA-256 digest of the name in UTF-8, the most significant byte first. Fewer than 1 shard
+    is a `ValueError`.
+
+    Examples
+    --------
+    >>> shard_of("a.md", 2), shard_of("a.md", 3), shard_of("a.md", 7)
+    (1, 2, 4)
+    >>> shard_of("a.md", 0)
+    ValueError: 0 shards
+    """
+    if shards < 1:
+        raise ValueError(f"{shards} shards")
+    digest = sha256(name.encode("utf-8")).digest()
+    return int.from_bytes(digest[:8], "big") % shards
 
 
 def shard_names(count: int) -> list[str]:
@@ -156,7 +174,7 @@ class Corpus:
         >>> corpus.fingerprint()[:12]
         '824ca6c36887'
         """
-        digest = hashlib.sha256()
+        digest = sha256()
         for line in _lines(self):
             digest.update(line.encode("utf-8") + b"\n")
         return digest.hexdigest()

@@ -36,9 +36,7 @@ def docs_pipeline(
     last = tasks.report(tenant, repo)
     with dsl.ExitHandler(last):
         loaded = tasks.load_documents(source, documents_claim, tenant, repo, partition, shards)
-        stored = tasks.store_shards(
-            loaded, steps.chunk_documents, chunk_size, chunk_overlap, batch_size
-        )
+        stored = tasks.store_shards(loaded, chunk_size, chunk_overlap, batch_size)
         built = tasks.with_database(steps.build_index(stored=dsl.Collected(stored.output)))
         tasks.evaluate(built, questions, documents_claim, tenant, repo)
 
@@ -62,7 +60,7 @@ def code_pipeline(
     last = tasks.report(tenant, repo)
     with dsl.ExitHandler(last):
         loaded = tasks.download_code(repo, ref, extensions, paths, tenant, shards)
-        stored = tasks.store_shards(loaded, steps.chunk_code, chunk_size, chunk_overlap, batch_size)
+        stored = tasks.store_shards(loaded, chunk_size, chunk_overlap, batch_size)
         tasks.with_database(steps.build_index(stored=dsl.Collected(stored.output)))
 
 
@@ -103,9 +101,9 @@ def ingest_everything(
         issues.set_caching_options(enable_caching=False)
         code = tasks.download_code(repo, ref, extensions, paths, tenant, shards)
         stored = [
-            tasks.store_shards(documents, steps.chunk_documents, *sizes),
-            tasks.store_shards(issues, steps.chunk_documents, *sizes),
-            tasks.store_shards(code, steps.chunk_code, *sizes),
+            tasks.store_shards(documents, *sizes),
+            tasks.store_shards(issues, *sizes),
+            tasks.store_shards(code, *sizes),
         ]
         built = tasks.with_database(
             steps.build_index(

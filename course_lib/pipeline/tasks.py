@@ -4,8 +4,6 @@ What a step gets from the cluster is said here: the secrets, the volume, and whe
 be taken from an earlier run.
 """
 
-from collections.abc import Callable
-
 from kfp import dsl, kubernetes
 from kfp.dsl import PipelineTask as Task
 
@@ -61,12 +59,10 @@ def download_code(
     return loaded
 
 
-def store_shards(
-    loaded: Task, chunk: Callable[..., Task], size: int, overlap: int, batch_size: int
-) -> Task:
+def store_shards(loaded: Task, size: int, overlap: int, batch_size: int) -> Task:
     """Split and store all shards; return the step inside the fan-out."""
     with dsl.ParallelFor(loaded.outputs["Output"], parallelism=PARALLELISM) as shard:
-        split = chunk(
+        split = steps.split_documents(
             documents=loaded.outputs["documents"],
             shard=shard,
             chunk_size=size,

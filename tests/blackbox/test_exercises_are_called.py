@@ -32,11 +32,11 @@ SOLUTIONS = Path(__file__).parents[2] / "solutions"
 SKETCHES = {
     "1.4": "a test of a splitter, which is no part of one",
     "3.5": "a parser of the learner's own",
+    "9.2": "of the smallest pipeline; the library's steps hand on the rows of documents, too",
+    "9.3": "of the smallest pipeline; the library's shards are stored each for itself",
+    "9.4": "the smallest pipeline",
 }
-"""Exercises of these labs that are no function of the library."""
-
-ONE_VERSION = ("01", "02", "03", "04", "05", "06", "07", "08", "10", "11", "12")
-"""The labs whose exercises all have to be functions of the library, but for the sketches."""
+"""Exercises that are no function of the library, and why: at most a tenth of all."""
 
 QUESTION = "Who looks after the mill?"
 PAGE = "# Mill\n\nThe sail turns into the wind.\r\n\r\nThe miller looks after it.\n" * 20
@@ -117,8 +117,9 @@ def _file_of(module: str) -> str:
 
 
 def test_answers_are_functions_of_the_library_but_for_named_sketches() -> None:
-    own = [exercise for lab, exercise, named in exercises() if lab in ONE_VERSION and not named]
-    assert own == list(SKETCHES)
+    found = list(exercises())
+    assert [exercise for _, exercise, named in found if not named] == list(SKETCHES)
+    assert len(SKETCHES) <= len(found) / 10
 
 
 def test_every_answer_that_a_lab_takes_from_the_library_is_called_by_a_command(

@@ -167,7 +167,7 @@ def test_a_run_here_gives_the_index_of_an_ingest_and_a_second_one_costs_little(
     call += ["-s", f"questions={questions}"]
 
     first = course(*call)
-    shards = ["chunk-documents succeeded", "embed-and-store succeeded"] * 2
+    shards = ["split-documents succeeded", "embed-and-store succeeded"] * 2
     singles = ["build-index", "evaluate", "fingerprint-documents", "load-documents", "report"]
     assert steps(first) == sorted([*shards, *(f"{one} succeeded" for one in singles)]), first
     assert "6 documents, 6 chunks: 6 inserted, 0 updated, 0 unchanged, 0 deleted\n" in first.ok()
@@ -188,7 +188,7 @@ def test_a_run_here_gives_the_index_of_an_ingest_and_a_second_one_costs_little(
         [
             *("build-index succeeded", "evaluate succeeded", "fingerprint-documents succeeded"),
             *("load-documents cached", "report succeeded"),
-            *["chunk-documents cached", "embed-and-store succeeded"] * 2,
+            *["split-documents cached", "embed-and-store succeeded"] * 2,
         ]
     )
     assert "6 documents, 6 chunks: 0 inserted, 0 updated, 6 unchanged, 0 deleted\n" in second.ok()
@@ -198,7 +198,7 @@ def test_a_run_here_gives_the_index_of_an_ingest_and_a_second_one_costs_little(
     before = rows(place, "mill")
     for words, step, reason in (
         (["-s", "source=/nowhere"], "fingerprint-documents", "/nowhere does not exist"),
-        (["-s", "chunk_size=9", "-s", "chunk_overlap=20"], "chunk-documents", "chunk_overlap must"),
+        (["-s", "chunk_size=9", "-s", "chunk_overlap=20"], "split-documents", "chunk_overlap must"),
     ):
         failed = course(*call, *words)
         said = failed.error()

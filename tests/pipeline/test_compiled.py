@@ -29,7 +29,7 @@ def test_a_pipeline_is_a_pipeline_spec_without_loose_ends_that_installs_nothing(
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [
-        ("name: comp-chunk-documents", "name: comp-chunk", "comp-chunk, which is no component"),
+        ("name: comp-split-documents", "name: comp-chunk", "comp-chunk, which is no component"),
         ("executorLabel: exec-report", "executorLabel: exec-rep", "exec-rep is no executor"),
         ("- for-loop-2\n", "- for-loop-9\n", "for-loop-9, which is no task"),
         ("producerTask: load-documents", "producerTask: load", "load, which is no task"),
