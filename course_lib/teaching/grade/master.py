@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from course_lib.teaching.build.source import checked_exercise
 from course_lib.teaching.grade.errors import GradeError
-from course_lib.teaching.grade.notebooks import parse_notebook
+from course_lib.teaching.grade.notebooks import read_notebook
 from course_lib.teaching.grade.release import released
 
 if TYPE_CHECKING:
@@ -105,23 +105,6 @@ class Master:
         parts = [[c.role, c.grade_id, c.source, c.stub, c.points, c.hidden] for c in self.cells]
         text = json.dumps([self.lab, parts])
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def read_notebook(path: Path) -> NotebookNode:
-    """Return a notebook of the instructor's own.
-
-    Raises
-    ------
-    GradeError
-        It is not there or no notebook.
-    """
-    try:
-        return parse_notebook(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise GradeError(f"{path} is not there") from None
-    except Exception as error:  # nbformat's and json's
-        told = (str(error).splitlines() or [type(error).__name__])[0]
-        raise GradeError(f"{path} is no notebook: {told}") from error
 
 
 def read_master(path: Path, *, lab: str = "", hidden: Path | None = None) -> Master:

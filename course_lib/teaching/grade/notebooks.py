@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from course_lib.teaching.grade.errors import GradeError
 from course_lib.teaching.grade.inside.quick import quick_nbformat
 
 if TYPE_CHECKING:
@@ -30,3 +32,20 @@ def parse_notebook(text: str) -> NotebookNode:
     """
     nbformat = quick_nbformat()
     return nbformat.convert(nbformat.reader.reads(text), 4)
+
+
+def read_notebook(path: Path) -> NotebookNode:
+    """Return a notebook of the instructor's own.
+
+    Raises
+    ------
+    GradeError
+        It is not there or no notebook.
+    """
+    try:
+        return parse_notebook(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise GradeError(f"{path} is not there") from None
+    except Exception as error:  # nbformat's and json's
+        told = (str(error).splitlines() or [type(error).__name__])[0]
+        raise GradeError(f"{path} is no notebook: {told}") from error

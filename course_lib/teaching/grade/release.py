@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from course_lib.teaching.build.project import Project, write_atomically
 from course_lib.teaching.grade.errors import GradeError
 from course_lib.teaching.grade.inside.quick import quick_nbformat
+from course_lib.teaching.grade.notebooks import read_notebook
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
@@ -78,8 +79,6 @@ def release_masters(masters: Sequence[Path], folder: Path) -> list[Path]:
     GradeError
         A master cannot be read, two bear one name, or one would be overwritten by its release.
     """
-    from course_lib.teaching.grade.master import read_notebook
-
     targets: dict[Path, str] = {}
     for path in masters:
         target = folder / f"{path.stem}.ipynb"
