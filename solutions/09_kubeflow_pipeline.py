@@ -103,14 +103,21 @@ for shard in range(3):
 # it finds there: Python, kfp and `course_lib`.
 #
 # `run_locally` calls `kfp.local`, which runs each step as a process of this machine, without a container.
+# What the steps write is kept below `root`.
 #
 # > **Predict.** This function counts words in a notebook. Does it as a component?
 
 # %% tags=["nbval-check-output"]
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
 from kfp import dsl
 
 from course_lib.pipeline.components import LOADER
-from course_lib.teaching.lab.local_runs import run_locally
+from course_lib.pipeline.local import run_locally
+
+workshop = TemporaryDirectory()  # gone when the kernel ends
+work = Path(workshop.name)
 
 
 def count_words(folder: str) -> int:
@@ -119,7 +126,7 @@ def count_words(folder: str) -> int:
 
 print("here:", count_words(lab.data_dir))
 component = dsl.component(count_words, base_image=LOADER, install_kfp_package=False)
-print(run_locally(component, folder=str(lab.data_dir)))
+print(run_locally(component, {"folder": str(lab.data_dir)}, root=work))
 
 # %% [markdown]
 # kfp takes the text of the function and nothing else: no imports from above, no variables, no helpers. So everything that a
@@ -133,7 +140,7 @@ def count_words(folder: str) -> int:
     return sum(len(document.content.split()) for document in read_documents(folder))
 
 
-run = run_locally(count_words, folder=str(lab.data_dir))
+run = run_locally(count_words, {"folder": str(lab.data_dir)}, root=work)
 print(run, run.outputs)
 
 by_default = dsl.component(count_words.python_func, base_image=LOADER)
@@ -168,7 +175,7 @@ def read_folder(folder: str, documents: Output[Dataset]):
     documents.metadata["documents"] = len(found)
 
 
-read = run_locally(read_folder, folder=str(lab.data_dir)).outputs["documents"]
+read = run_locally(read_folder, {"folder": str(lab.data_dir)}, root=work).outputs["documents"]
 print(type(read).__name__, read.metadata)
 with open(read.path, encoding="utf-8") as file:
     print(len(file.readlines()), "lines")
@@ -239,13 +246,8 @@ lab.hint("9.2")  # run again for the next hint
 # A component that is a function can be tried like one. `Dataset(uri=…)` is an artifact at a path of yours.
 
 # %% tags=["nbval-check-output"]
-from pathlib import Path
-from tempfile import TemporaryDirectory
-
 split_part = lab.use("split_part")
-workshop = TemporaryDirectory()  # gone when the kernel ends
-folder = Path(workshop.name)
-parts = [Dataset(uri=str(folder / f"part-{shard}.jsonl")) for shard in range(3)]
+parts = [Dataset(uri=str(work / f"part-{shard}.jsonl")) for shard in range(3)]
 for shard, part in enumerate(parts):
     split_part(read, part, f"{shard}/3")
     print(shard, part.metadata)
@@ -275,7 +277,7 @@ def plain(folder: str, shards: list[str]):
     add_up(parts=dsl.Collected(part.outputs["chunks"]))
 
 
-*_, last = run_locally(plain, folder=str(lab.data_dir), shards=["0/2", "1/2"]).attempts
+*_, last = run_locally(plain, {"folder": str(lab.data_dir), "shards": ["0/2", "1/2"]}, root=work).attempts
 print(last.task, last.outcome, last.error)
 
 # %% [markdown]
@@ -334,7 +336,7 @@ lab.hint("9.3")  # run again for the next hint
 # %% tags=["nbval-check-output"]
 collect = lab.use("collect")
 collect_step = dsl.component(collect, base_image=LOADER, install_kfp_package=False)
-print(collect(parts, Dataset(uri=str(folder / "all.jsonl"))), "chunks of", [part.metadata["chunks"] for part in parts])
+print(collect(parts, Dataset(uri=str(work / "all.jsonl"))), "chunks of", [part.metadata["chunks"] for part in parts])
 
 # %% [markdown]
 # ## Wire it
@@ -407,8 +409,8 @@ from kfp import compiler
 build_pipeline = lab.use("build_pipeline")
 pipeline = build_pipeline(read_folder, split_step, collect_step)
 
-compiler.Compiler().compile(pipeline, str(folder / "pipeline.yaml"))
-text = (folder / "pipeline.yaml").read_text(encoding="utf-8")
+compiler.Compiler().compile(pipeline, str(work / "pipeline.yaml"))
+text = (work / "pipeline.yaml").read_text(encoding="utf-8")
 spec = yaml.safe_load(text)
 lab.show.dag(spec)
 
@@ -455,10 +457,10 @@ print("problems:   ", *find_problems(renamed), sep="\n  ")
 import shutil
 from tempfile import mkdtemp
 
-copy = shutil.copytree(lab.data_dir, mkdtemp(dir=folder), dirs_exist_ok=True)
-first, second = (run_locally(pipeline, folder=str(copy)) for _ in range(2))
+copy = shutil.copytree(lab.data_dir, mkdtemp(dir=work), dirs_exist_ok=True)
+first, second = (run_locally(pipeline, {"folder": str(copy)}, root=work) for _ in range(2))
 for run in (first, second):
-    print(run.count("done"), "done,", run.count("cached"), "cached,", run.outputs["Output"].metadata["chunks"], "chunks")
+    print(run.count("succeeded"), "succeeded,", run.count("cached"), "cached,", run.outputs["Output"].metadata["chunks"], "chunks")
 lab.show.attempts(first, "The first run")
 
 # %% [markdown]
@@ -508,7 +510,7 @@ def afresh(step):
     return lambda **inputs: step(**inputs).set_caching_options(False)
 
 
-third = run_locally(build_pipeline(read_folder, afresh(dies_once), collect_step), folder=str(copy))
+third = run_locally(build_pipeline(read_folder, afresh(dies_once), collect_step), {"folder": str(copy)}, root=work)
 one, other = (Path(run.outputs["Output"].path).read_text(encoding="utf-8") for run in (first, third))
 print(one.count("\n"), "and", other.count("\n"), "chunks, the same to the last character:", one == other)
 lab.show.attempts(third, "Shard 2 is killed and tried again")
@@ -527,7 +529,8 @@ lab.show.attempts(third, "Shard 2 is killed and tried again")
 from functools import partial
 
 appends = afresh(partial(dies_once, mode="a"))
-print(run_locally(build_pipeline(read_folder, appends, collect_step), folder=str(copy), shards=["2/3"]))
+appending = build_pipeline(read_folder, appends, collect_step)
+print(run_locally(appending, {"folder": str(copy), "shards": ["2/3"]}, root=work))
 
 # %% [markdown]
 # The ten chunks of the first attempt are still in the file. Without the comparison of counts they would be in the index twice, and no
@@ -542,9 +545,9 @@ print(run_locally(build_pipeline(read_folder, appends, collect_step), folder=str
 
 # %% tags=["nbval-check-output"]
 Path(copy, "rollback.md").write_text("# Rollback\n\nGo back to the last release that worked.\n", encoding="utf-8")
-after = run_locally(pipeline, folder=str(copy))
+after = run_locally(pipeline, {"folder": str(copy)}, root=work)
 print(len(list(Path(copy).glob("*.md"))), "files in the folder")
-print(after.count("done"), "done,", after.count("cached"), "cached,", after.outputs["Output"].metadata["documents"], "documents")
+print(after.count("succeeded"), "succeeded,", after.count("cached"), "cached,", after.outputs["Output"].metadata["documents"], "documents")
 
 # %% [markdown]
 # The path is the same text, so it is the same input, and nothing runs. The [cache](../labs/GLOSSARY.md#cache) knows only the inputs.
@@ -562,18 +565,17 @@ lab.show.dag(next(yaml.safe_load_all(compile_pipeline("docs_pipeline"))))
 # You know the middle. Storing is never cached either, since its result is not a file but rows in a database. An *exit handler*
 # is around everything: `report` runs whatever happens inside.
 #
-# The address of the database is a secret, and parameters are written into logs. It comes from the environment; on a cluster a
-# Kubernetes Secret puts it there.
+# The address of the database is a secret, and parameters are written into logs. It comes from the environment: here
+# `run_locally` puts its `url` there, on a cluster a Kubernetes Secret does.
 
 # %%
 import os
 
 from course_lib.pipeline.pipelines import docs_pipeline
 
-os.environ["DATABASE_URL"] = lab.database_url
 if embedding_model:
     os.environ["RAG_EMBED_MODEL"] = embedding_model
-filled = run_locally(docs_pipeline, source=str(copy), shards=2)
+filled = run_locally(docs_pipeline, {"source": str(copy), "shards": 2}, root=work, url=lab.database_url)
 print(filled)
 with lab.connect() as conn:
     for row in conn.execute("SELECT count(*), document_name FROM document_chunks GROUP BY 2 ORDER BY 2"):

@@ -67,11 +67,15 @@ def run(
         _print_compiled(pipeline_name, "", caching)
         return
     from course_lib.pipeline.local import run_locally
+    from course_lib.store import default_url
 
     progress = _Progress()
-    done = run_locally(pipeline_name, arguments, caching=caching, on_event=progress.tell)
+    done = run_locally(
+        pipeline_name, arguments, caching=caching, url=default_url(), on_event=progress.tell
+    )
     if verbose:
         typer.echo(done.log.read_text(encoding="utf-8"))
+    done.check()
     _summarise(done)
 
 

@@ -15,8 +15,8 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, redirect_stderr
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
@@ -27,7 +27,9 @@ from course_lib.pipeline.runner import subprocess_runner
 from course_lib.pipeline.storing import URL
 from course_lib.pipeline.watching import COLOURS, Listener, What, watching
 from course_lib.settings import state_dir
-from course_lib.store import default_url
+
+ITERATION = re.compile(r"for-loop-\d+-iteration-(\d+)[^\"\n]*executor_output\.json")
+RAISED = re.compile(r"^\s*((?:\w+\.)*\w*(?:Error|Exception|Interrupt|Exit)\b.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,36 @@ class Event:
     what: What
     task: str
     seconds: float
+
+
+@dataclass(slots=True)
+class Attempt:
+    """One try at a step.
+
+    Attributes
+    ----------
+    task
+        The step's name, with the number of the item where it stands in a loop: ``split[1]``.
+    outcome
+        ``"succeeded"``, ``"failed"`` or ``"cached"``.
+    at, seconds
+        When it began, since the run's beginning, and how long it took.
+    log
+        What it printed.
+    """
+
+    task: str
+    outcome: What = "failed"
+    at: float = 0.0
+    seconds: float = 0.0
+    log: str = ""
+
+    @property
+    def error(self) -> str:
+        """The last line of its traceback, if it failed; empty if not."""
+        if self.outcome != "failed":
+            return ""
+        return ["ended without a word", *map(str, RAISED.findall(self.log))][-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,20 +81,55 @@ class LocalRun:
         Holds a folder for each step that ran, with what it gave.
     log
         Everything that was said, also by the steps.
-    events
-        In the order in which they happened.
+    attempts
+        In the order in which they began.
+    outputs
+        Those of the pipeline by name; empty where it failed.
+    error
+        Why it failed; empty where it did not.
     seconds
         Wall-clock time.
     """
 
     folder: Path
     log: Path
-    events: tuple[Event, ...]
-    seconds: float
+    attempts: tuple[Attempt, ...] = ()
+    outputs: Mapping[str, Any] = field(default_factory=dict)
+    error: str = ""
+    seconds: float = 0.0
 
-    def count(self, what: What) -> int:
-        """Return how often something happened."""
-        return sum(event.what == what for event in self.events)
+    def count(self, outcome: What) -> int:
+        """Return how many attempts ended in this way."""
+        return sum(one.outcome == outcome for one in self.attempts)
+
+    def check(self) -> None:
+        """Do nothing after a good run.
+
+        Raises
+        ------
+        PipelineError
+            If a step failed for good; the message says which, and why.
+        """
+        if not self.error:
+            return
+        message = self.error
+        if failed := [one for one in self.attempts if one.outcome == "failed"]:
+            kind, _, reason = failed[-1].error.partition(": ")
+            step = failed[-1].task.partition("[")[0]
+            message = f"the step {step} failed: {reason or kind}"
+        raise PipelineError(
+            message,
+            hint=f"What was written stays: run it again to complete it. The log is {self.log}.",
+        )
+
+    def __str__(self) -> str:
+        """Return a line for each attempt, ordered by step, and what became of the pipeline."""
+        ordered = sorted(self.attempts, key=lambda one: one.task)
+        wide = max([len(one.task) for one in ordered], default=0)
+        lines = [f"{one.task:{wide}}  {one.outcome:9}  {one.error}".rstrip() for one in ordered]
+        return "\n".join(
+            [*lines, f"the pipeline failed: {self.error}" if self.error else "finished"]
+        )
 
     def artifacts(self, task: str, name: str) -> list[Path]:
         """Return the files of an output that a step gave in this run, one a shard.
@@ -90,12 +157,14 @@ def run_locally(
     url: str | None = None,
     on_event: Callable[[Event], None] = lambda event: None,
 ) -> LocalRun:
-    """Run a pipeline on this machine, a process a step.
+    """Run a pipeline, or a component alone, on this machine: each step is a process of its own.
+
+    A run that fails is a result, too; `LocalRun.check` makes an exception of it.
 
     Parameters
     ----------
     pipeline
-        A name, such as ``"docs_pipeline"``; or what `kfp.dsl.pipeline` or
+        A name, such as ``"docs_pipeline"``; or what `kfp.dsl.pipeline`, `kfp.dsl.component` or
         `kfp.components.load_component_from_file` gave.
     arguments
         Parameters that are not to have their defaults.
@@ -104,7 +173,7 @@ def run_locally(
     caching
         Whether a step may be left out whose inputs were seen before.
     url
-        The database of the steps; None is `default_url()`.
+        The steps' database; None leaves the environment, which the steps inherit, as it is.
     on_event
         Called with what happens while it happens, from several threads.
 
@@ -117,9 +186,13 @@ def run_locally(
     InputError
         If there is no such pipeline.
     PipelineError
-        If a step failed for good; the message says which, and why.
-    DatabaseError, ServerError
-        If there is no database.
+        If the run's files cannot be written, or nothing can start a step.
+
+    Examples
+    --------
+    >>> run = run_locally("docs_pipeline", {"shards": 2})  # doctest: +SKIP
+    >>> run.count("failed"), run.outputs  # doctest: +SKIP
+    (0, {})
     """
     if shutil.which("sh") is None:
         raise PipelineError(
@@ -128,28 +201,31 @@ def run_locally(
         )
     from kfp import local
 
-    begin = time.perf_counter()
+    begin = time.time()
     made = find_pipeline(pipeline) if isinstance(pipeline, str) else pipeline
     home = Path(root) if root is not None else state_dir() / "pipelines"
     folder = home / f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"
     log = folder / "log.txt"
-    with _writable(home), _environment(url or default_url()), _opened(log) as file:
-        heard = _Heard(file, on_event)
+    outputs, failure = {}, ""
+    with _writable(home), _environment(url), _opened(log) as file:
         local.init(
             subprocess_runner(),
             pipeline_root=os.fspath(folder),
             enable_caching=caching,
             cache_root=os.fspath(home / "cache" / _parsers()),
         )
-        try:
-            with watching(heard):
-                made(**dict(arguments or {}))
-        except RuntimeError as error:
-            heard.flush()
-            raise _explained(log, heard.events, str(error)) from None
-        finally:
-            heard.flush()
-    return LocalRun(folder, log, tuple(heard.events), time.perf_counter() - begin)
+        heard = _Heard(file, begin, on_event)
+        with watching(heard) as stream, redirect_stderr(stream):
+            try:
+                outputs = dict(made(**dict(arguments or {})).outputs)
+            except OSError:
+                raise
+            except Exception as error:
+                failure = COLOURS.sub("", f"{type(error).__name__}: {error}")
+        heard.close()
+    return LocalRun(
+        folder, log, tuple(heard.attempts), outputs, failure, round(time.time() - begin, 3)
+    )
 
 
 @contextmanager
@@ -184,61 +260,67 @@ def _parsers() -> str:
 
 
 class _Heard(Listener):
-    """What kfp says: to a file, and what it tells of steps to whoever wants to know."""
+    """What kfp says: to a file, to the attempt that it belongs to, and to whoever wants to know.
 
-    def __init__(self, file: IO[str], on_event: Callable[[Event], None]) -> None:
-        self.events: list[Event] = []
+    A thread carries out one attempt at a time.
+    """
+
+    def __init__(self, file: IO[str], begin: float, on_event: Callable[[Event], None]) -> None:
+        self.attempts: list[Attempt] = []
         self._file = file
-        self._begin = time.time()
+        self._begin = begin
         self._on_event = on_event
-        self._lock = threading.Lock()
+        self._turn = threading.Lock()
+        self._open: dict[int, Attempt] = {}
         self._mine = threading.local()
 
     def happened(self, what: What, task: str, at: float) -> None:
-        event = Event(what, task, round(max(0.0, at - self._begin), 3))
-        self.events.append(event)
-        self._on_event(event)
+        thread, at = threading.get_ident(), round(max(0.0, at - self._begin), 3)
+        with self._turn:
+            if what == "started":
+                self._open[thread] = Attempt(task, at=at)
+                self.attempts.append(self._open[thread])
+            elif what == "cached":
+                self.attempts.append(Attempt(task, what, at))
+            elif what in ("succeeded", "failed") and thread in self._open:
+                self._end(thread, what, at)
+        self._on_event(Event(what, task, at))
 
     def printed(self, text: str) -> None:
+        attempt = self._open.get(threading.get_ident())
+        if attempt is not None:
+            attempt.log += text
         # Threads write parts of lines; each thread's own parts belong together.
         *lines, self._mine.rest = (getattr(self._mine, "rest", "") + text).split("\n")
         for line in lines:
             self.logged(line)
 
     def logged(self, line: str) -> None:
-        with self._lock:
+        with self._turn:
             self._file.write(line + "\n")
 
-    def flush(self) -> None:
-        with self._lock:
-            if not self._file.closed:
-                self._file.flush()
+    def close(self) -> None:
+        """End what never said that it ended."""
+        for thread in list(self._open):
+            self._end(thread, "failed", time.time() - self._begin)
+
+    def _end(self, thread: int, outcome: What, at: float) -> None:
+        attempt = self._open.pop(thread)
+        attempt.outcome, attempt.seconds = outcome, at - attempt.at
+        if items := ITERATION.findall(attempt.log):
+            attempt.task += f"[{items[-1]}]"
 
 
 @contextmanager
-def _environment(url: str) -> Iterator[None]:
+def _environment(url: str | None) -> Iterator[None]:
     """Let the steps inherit the database: a parameter would stand in the compiled pipeline."""
     before = os.environ.get(URL)
-    os.environ[URL] = url
+    if url is not None:
+        os.environ[URL] = url
     try:
         yield
     finally:
-        if before is None:
-            del os.environ[URL]
-        else:
+        if before is not None:
             os.environ[URL] = before
-
-
-def _explained(log: Path, events: list[Event], message: str) -> PipelineError:
-    """Return the error of a run: the step that failed last, and its own words."""
-    failed = [event.task for event in events if event.what == "failed"]
-    words = re.findall(
-        r"^\s+(?:course_lib\.[\w.]+|\w*(?:Error|Exception)): (.+)$",
-        log.read_text(encoding="utf-8"),
-        re.MULTILINE,
-    )
-    reason = f": {words[-1]}" if words else ""
-    return PipelineError(
-        f"the step {failed[-1]} failed{reason}" if failed else COLOURS.sub("", message),
-        hint=f"What was written stays: run it again to complete it. The log is {log}.",
-    )
+        elif url is not None:
+            del os.environ[URL]

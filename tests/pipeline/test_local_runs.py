@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from course_lib.teaching.lab import local_runs
-from course_lib.teaching.lab.local_runs import run_locally
+from course_lib.pipeline.catalogue import PipelineError
+from course_lib.pipeline.local import run_locally
 
 pytest.importorskip("kfp")
 
@@ -50,20 +50,20 @@ def numbers(doomed: str, of: list[str] = ["0", "1", "2"]) -> Dataset:  # noqa: B
     return join(parts=dsl.Collected(part.outputs["file"])).outputs["all_of_them"]
 
 
-def test_a_killed_task_is_tried_again_and_the_second_run_comes_from_the_cache():
-    first = run_locally(numbers, doomed="1")
+def test_a_killed_task_is_tried_again_and_the_second_run_comes_from_the_cache(tmp_path: Path):
+    first = run_locally(numbers, {"doomed": "1"}, root=tmp_path)
     assert str(first).splitlines() == [
-        "join             done",
-        "write-number[0]  done",
-        "write-number[1]  failed  ended without a word",
-        "write-number[1]  done",
-        "write-number[2]  done",
+        "join             succeeded",
+        "write-number[0]  succeeded",
+        "write-number[1]  failed     ended without a word",
+        "write-number[1]  succeeded",
+        "write-number[2]  succeeded",
         "finished",
     ]
     with open(first.outputs["Output"].path, encoding="utf-8") as file:
         assert file.read() == "0\n1\n2\n"
-    second = run_locally(numbers, doomed="1")
-    assert (second.count("cached"), second.count("done"), second.error) == (4, 0, "")
+    second = run_locally(numbers, {"doomed": "1"}, root=tmp_path)
+    assert (second.count("cached"), second.count("succeeded"), second.error) == (4, 0, "")
     assert second.outputs["Output"].uri == first.outputs["Output"].uri
 
 
@@ -73,20 +73,22 @@ def fail():
 
 
 def test_a_failed_run_is_a_result_and_leaves_print_and_logging_as_they_were(
-    capsys: pytest.CaptureFixture[str],
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
 ):
     logger = logging.getLogger()
     before = builtins.print, logger.level, logger.handlers[:], logger.filters[:], sys.stdout
-    run = run_locally(fail)
+    run = run_locally(fail, root=tmp_path)
     assert [attempt.error for attempt in run.attempts] == ["ValueError: no such thing"]
     assert "finished with status FAILURE" in run.error
+    with pytest.raises(PipelineError, match="the step fail failed: no such thing"):
+        run.check()
     after = builtins.print, logger.level, logger.handlers[:], logger.filters[:], sys.stdout
     assert after == before
     assert capsys.readouterr() == ("", "")
 
 
-def test_a_loop_over_nothing_is_an_error_and_no_crash():
-    assert "not found" in run_locally(numbers, doomed="", of=[]).error
+def test_a_loop_over_nothing_is_an_error_and_no_crash(tmp_path: Path):
+    assert "not found" in run_locally(numbers, {"doomed": "", "of": []}, root=tmp_path).error
 
 
 @dsl.component(base_image=IMAGE, install_kfp_package=False)
@@ -104,9 +106,8 @@ def test_tasks_run_where_folders_have_spaces_and_quotes_in_their_names(tmp_path,
     python.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} "$@"\n', encoding="utf-8")
     python.chmod(0o755)
     monkeypatch.setattr(sys, "executable", os.fspath(python))
-    monkeypatch.setattr(local_runs, "_root", lambda: home)
-    run = run_locally(write_words, words="three short words")
-    assert str(run) == "write-words  done\nfinished"
+    run = run_locally(write_words, {"words": "three short words"}, root=home)
+    assert str(run) == "write-words  succeeded\nfinished"
     assert run.outputs["Output"] == 3
     written = Path(run.outputs["file"].path)
     assert written.is_relative_to(home)

@@ -7,7 +7,7 @@ import re
 from course_lib.teaching.claims import Claim, numbers
 
 BYTES = re.compile(r"^([\w.]+)((?: [0-9a-f]{2})+)$", re.MULTILINE)
-BARS = re.compile(r"([\w-]+(?:\[\d\])?) (done|failed|from the cache)")
+BARS = re.compile(r"([\w-]+(?:\[\d\])?) (succeeded|failed|from the cache)")
 
 
 def _last_digits(shown: str) -> list[int]:
@@ -39,10 +39,10 @@ def _bars(shown: str) -> list[tuple[str, str]]:
 def _only_shard_two_again(shown: str) -> bool:
     bars = [bar for bar in _bars(shown) if bar[0].startswith("dies-once")]
     return sorted(bars) == [
-        ("dies-once[0]", "done"),
-        ("dies-once[1]", "done"),
-        ("dies-once[2]", "done"),
+        ("dies-once[0]", "succeeded"),
+        ("dies-once[1]", "succeeded"),
         ("dies-once[2]", "failed"),
+        ("dies-once[2]", "succeeded"),
     ]
 
 
@@ -87,7 +87,7 @@ CLAIMS = (
         "component = dsl.component(count_words",
         holds=lambda shown: (
             numbers(shown, after="here:") > [0]
-            and "failed  NameError: name 'read_documents' is not defined" in shown
+            and "failed     NameError: name 'read_documents' is not defined" in shown
         ),
     ),
     Claim(
@@ -148,7 +148,7 @@ CLAIMS = (
     Claim(
         "Each bar below is a process of its own",
         "first, second = (",
-        holds=lambda shown: [outcome for _, outcome in _bars(shown)] == ["done"] * 5,
+        holds=lambda shown: [outcome for _, outcome in _bars(shown)] == ["succeeded"] * 5,
     ),
     Claim(
         "Nothing is lost and nothing is there twice",
@@ -169,8 +169,8 @@ CLAIMS = (
         "and no step would have failed",
         "appends = afresh",
         holds=lambda shown: (
-            re.findall(r"^(\S+)  +failed  \w+Error", shown, re.MULTILINE) == ["collect"]
-            and "dies-once[0]  done" in shown
+            re.findall(r"^(\S+)  +failed +\w+Error", shown, re.MULTILINE) == ["collect"]
+            and "dies-once[0]  succeeded" in shown
         ),
     ),
     Claim(

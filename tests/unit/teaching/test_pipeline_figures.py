@@ -1,13 +1,16 @@
 """Reading a compiled pipeline, and drawing it and its runs."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from course_lib.errors import InputError
+from course_lib.pipeline.local import Attempt, LocalRun
 from course_lib.teaching.lab.dag import read_dag
 from course_lib.teaching.lab.figures import attempts, dag
-from course_lib.teaching.lab.local_runs import Attempt, Run
+
+NOWHERE = Path("nowhere")
 
 
 def spec() -> dict[str, Any]:
@@ -117,25 +120,27 @@ def test_two_tasks_of_one_layer_do_not_lie_upon_each_other():
 
 
 def test_a_run_is_told_by_task_and_attempt():
-    run = Run(
-        [
-            Attempt("split[0]", "done", 0.0, 1.0),
+    run = LocalRun(
+        NOWHERE,
+        NOWHERE,
+        (
+            Attempt("split[0]", "succeeded", 0.0, 1.0),
             Attempt("split[1]", "failed", 0.0, 0.5, "Traceback\nOSError: the disk is full\n"),
-            Attempt("split[1]", "done", 0.5, 0.5),
+            Attempt("split[1]", "succeeded", 0.5, 0.5),
             Attempt("read", "cached"),
-        ],
+        ),
         seconds=1.0,
     )
     assert str(run).splitlines() == [
         "read      cached",
-        "split[0]  done",
-        "split[1]  failed  OSError: the disk is full",
-        "split[1]  done",
+        "split[0]  succeeded",
+        "split[1]  failed     OSError: the disk is full",
+        "split[1]  succeeded",
         "finished",
     ]
-    assert "split[1] failed; split[1] done" in attempts(run, "A run").alt
+    assert "split[1] failed; split[1] succeeded" in attempts(run, "A run").alt
 
 
 def test_a_run_of_nothing_is_not_drawn():
     with pytest.raises(InputError, match="Nothing ran"):
-        attempts(Run())
+        attempts(LocalRun(NOWHERE, NOWHERE))

@@ -13,7 +13,7 @@ from course_lib.teaching.lab.figures.base import FAINT, INK, Figure, chart, pict
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from course_lib.teaching.lab.local_runs import Run
+    from course_lib.pipeline.local import LocalRun
 
 WIDE, HIGH = 1.3, 0.85
 """A task's box; from one to the next it is `ACROSS` to the right or `DOWN` below."""
@@ -21,7 +21,7 @@ WIDE, HIGH = 1.3, 0.85
 ACROSS, DOWN = 2.15, 1.5
 GROUP_COLOURS = ("#e69f00", "#56b4e9", "#cc79a7")
 LOOKS = {
-    "done": ("#009e73", "", "done"),
+    "succeeded": ("#009e73", "", "succeeded"),
     "failed": ("#d55e00", "////", "failed"),
     "cached": ("#56b4e9", "....", "from the cache"),
 }
@@ -72,7 +72,7 @@ def dag(spec: Mapping[str, Any], title: str = "") -> Figure:
     return picture(figure, f"Graph of the pipeline {read.name}. Tasks: {tasks}. {'; '.join(told)}.")
 
 
-def attempts(run: Run, title: str = "") -> Figure:
+def attempts(run: LocalRun, title: str = "") -> Figure:
     """Draw the attempts of a run as bars over time, a line for each task.
 
     Parameters
@@ -92,7 +92,7 @@ def attempts(run: Run, title: str = "") -> Figure:
         axes.barh(names.index(one.task), max(one.seconds, least), left=one.at, height=0.6,
                   color=colour, hatch=hatch, edgecolor="white", linewidth=0.6)  # fmt: skip
     for outcome, (colour, hatch, name) in LOOKS.items():
-        if run.count(outcome):
+        if any(one.outcome == outcome for one in run.attempts):
             axes.bar(0, 0, color=colour, hatch=hatch, edgecolor="white", label=name)
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.4, -0.6)
