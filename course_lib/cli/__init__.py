@@ -72,7 +72,7 @@ def main() -> None:
 
 
 def _run() -> None:
-    from course_lib.cli.front_door import build_app
+    from course_lib.cli.commands import build_app
 
     try:
         build_app()()

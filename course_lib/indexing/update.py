@@ -19,11 +19,11 @@ import psycopg
 
 from course_lib.embedder import EmbeddingClient
 from course_lib.errors import DatabaseError
-from course_lib.indexing.alone import alone
 from course_lib.indexing.embedding import Known, Vectors, encode_chunks
 from course_lib.indexing.options import IngestOptions
 from course_lib.indexing.overlap import overlapped
 from course_lib.indexing.plan import make_plan
+from course_lib.indexing.source_lock import alone
 from course_lib.loader.contract import FileRejectedError
 from course_lib.records import Chunk, Scope, SourceDocument
 from course_lib.store import (

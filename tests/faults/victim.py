@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import course_lib.embedder
-from course_lib.cli import front_door
+from course_lib.cli import commands
 from course_lib.cli import main as course
 from course_lib.indexing import update
 from course_lib.loader import Registry
@@ -173,4 +173,4 @@ def _watch_all(tell: Callable[[str], None]) -> None:
     watch(update, "build_vector_indexes", "index")
 
 
-front_door.build_app()
+commands.build_app()

@@ -13,7 +13,7 @@ import typer.main
 import yaml
 
 from course_lib.bootstrap import torch_pin
-from course_lib.cli.front_door import build_app
+from course_lib.cli.commands import build_app
 from course_lib.teaching.lock import LEFT_OUT, compile_lock, read_pins, without
 from course_lib.teaching.testing import Step, run_step
 from course_lib.teaching.third_party import direct_dependencies, render_third_party

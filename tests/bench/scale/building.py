@@ -1,4 +1,4 @@
-"""Vector indexes, built as the library builds them, but all of one graph, in memory enough for it.
+"""Vector indexes, built as the library builds them, in memory enough for the whole graph.
 
 What an index took is noted in the database, in the transaction that built it: a run that was broken
 off does not build it once more.
@@ -15,14 +15,11 @@ from psycopg import sql
 from psycopg.types.json import Jsonb
 
 from course_lib.store.schema import table_for
-from course_lib.store.vector_indexes import HNSW
+from course_lib.store.vector_indexes import HnswBuild, hnsw_build
 from tests.bench.scale import corpus
 from tests.bench.scale.cluster import GRAPH_BYTES_A_ROW, Cluster, bytes_of
 from tests.bench.scale.loading import Progress
 from tests.bench.scale.results import Figures
-
-GRAPH = HNSW
-"""pgvector's own graph, at every size: the curves are those of one graph."""
 
 
 @dataclass(frozen=True)
@@ -76,8 +73,7 @@ def build_index(
     on: sql.Composable = sql.SQL("embedding vector_cosine_ops"),  # noqa: B008
     workers: int = 2,
     memory: int | None = None,
-    m: int = GRAPH.m,
-    ef_construction: int = GRAPH.ef_construction,
+    graph: HnswBuild | None = None,
 ) -> Build:
     """Build an HNSW index as the library does, with memory for the graph and so many workers.
 
@@ -95,12 +91,13 @@ def build_index(
         Processes beside the one that builds.
     memory
         Bytes of `maintenance_work_mem`; None is enough for the whole graph.
-    m, ef_construction
-        Links a node, and candidates looked at while building.
+    graph
+        The library's choice for so many rows where it is None.
     """
     table_name = sql.Identifier(table)
     count = sql.SQL("SELECT count(*) FROM {}").format(table_name)
     rows = bytes_of(conn, count)
+    m, ef_construction = graph or hnsw_build(rows)
     memory = memory or max(64 << 20, rows * GRAPH_BYTES_A_ROW * (1 + m // 32))
     index = name or _index(table)
     alter = sql.SQL("ALTER TABLE {} SET (parallel_workers = {})")

@@ -22,7 +22,7 @@ from course_lib.store.server import Server, ensure_server, remove_server, stop_s
 GIB = 1024**3
 BYTES_A_ROW = 8_000
 """On disk, measured: row, its part of the indexes, and the log that is written meanwhile."""
-GRAPH_BYTES_A_ROW = 2_500
+GRAPH_BYTES_A_ROW = 3_000
 """In memory while an HNSW index of 384 dimensions is built, a little more than measured."""
 SHARED_BUFFERS = 2 * GIB
 
@@ -45,7 +45,7 @@ def need(rows: int) -> Need:
     Examples
     --------
     >>> round(need(1_000_000).disk / GIB, 1), round(need(1_000_000).memory / GIB, 1)
-    (7.5, 5.3)
+    (7.5, 5.8)
     """
     return Need(rows * BYTES_A_ROW, rows * GRAPH_BYTES_A_ROW + SHARED_BUFFERS + GIB)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from course_lib.store.vector_indexes import HNSW_LARGE_FROM
 from tests.bench.scale.arithmetic import (
     Fit,
     fit_n_log_n,
@@ -33,12 +34,11 @@ class Line(NamedTuple):
 
 
 def build_fit(figures: Figures) -> Fit:
-    """Return the curve of CPU seconds through the index builds of all sizes of 1,000 rows or more.
-
-    Smaller ones are over before their processes have started.
-    """
+    """Return the curve of CPU seconds through the builds of the graph that large partitions get."""
     builds = [build for size in figures["sizes"].values() for build in size["builds"]]
-    builds = [build for build in builds if build["rows"] >= 1_000 and build["cpu"] is not None]
+    builds = [
+        build for build in builds if build["rows"] >= HNSW_LARGE_FROM and build["cpu"] is not None
+    ]
     return fit_n_log_n([build["rows"] for build in builds], [build["cpu"] for build in builds])
 
 
@@ -152,7 +152,7 @@ def _smaller(beside: Figures, size: Figures) -> list[Line]:
 def _searching(figures: Figures) -> list[Line]:
     sizes = list(figures["sizes"].values())
     found: list[Line] = []
-    name = "dense, ef_search 100"
+    name = "dense"
     cpu = [size["search"][name]["server_cpu_ms"] for size in sizes]
     largest = sizes[-1]
     if len(sizes) > 1:

@@ -36,7 +36,7 @@ def measure(
     figures: Figures = {"rows": rows, "load_before": os.getloadavg()[0]}
     figures["ingest"] = _ingest(blocks)
     figures["builds"] = building.build_all(conn, cluster, progress)
-    is_whole = not build_vector_indexes(conn, **building.GRAPH._asdict())
+    is_whole = not build_vector_indexes(conn)
     assert is_whole, "the library would build other indexes"
     figures["bytes"] = sizes(conn)
     progress("comparing the questions with every row")
@@ -85,6 +85,7 @@ def searches(
         f"dense, ef_search {ef}": timed(conn, asked, dense(ef_search=ef), wanted[None])
         for ef in EF_SEARCH
     }
+    found["dense"] = timed(conn, asked, dense(), wanted[None])
     for partition in ("documentation", "code_pipelines"):
         found[f"dense, only {partition}"] = timed(conn, asked, dense(partitions=partition), None)
     found["hybrid"] = timed(conn, asked, hybrid, None)

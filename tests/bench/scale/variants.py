@@ -15,6 +15,7 @@ import psycopg
 from pgvector import Bit, HalfVector, Vector
 from psycopg import sql
 
+from course_lib.store.vector_indexes import HNSW, HnswBuild
 from tests.bench.scale import corpus
 from tests.bench.scale.building import build_index
 from tests.bench.scale.cluster import Cluster, backend_cpu
@@ -75,7 +76,7 @@ def measure(
     figures["vector"] = _indexed(conn, cluster, asked, "vector_cosine_ops", "embedding", _PLAIN)
     progress("vector with twice the links: building and searching")
     figures["vector, m 32"] = _indexed(
-        conn, cluster, asked, "vector_cosine_ops", "embedding", _PLAIN, m=32, ef_construction=128
+        conn, cluster, asked, "vector_cosine_ops", "embedding", _PLAIN, HnswBuild(32, 128)
     )
     progress("halfvec: building and searching")
     half = "(embedding::halfvec(384))"
@@ -150,11 +151,13 @@ class _Asked:
 
 def _indexed(
     conn: psycopg.Connection[Any], cluster: Cluster, asked: _Asked, operators: LiteralString,
-    expression: LiteralString, statement: LiteralString, **graph: int,
+    expression: LiteralString, statement: LiteralString, graph: HnswBuild = HNSW,
 ) -> Figures:  # fmt: skip
     on = sql.SQL(expression) + sql.SQL(" ") + sql.SQL(operators)
     figures: Figures = {
-        "build": build_index(conn, cluster, TABLE, name="scale_tried", on=on, **graph).to_dict(),
+        "build": build_index(
+            conn, cluster, TABLE, name="scale_tried", on=on, graph=graph
+        ).to_dict(),
         "search": {f"ef_search {ef}": asked.ask(statement, ef) for ef in EF_SEARCH},
     }
     conn.execute("DROP INDEX scale_tried")
@@ -163,7 +166,7 @@ def _indexed(
 
 def _bits(conn: psycopg.Connection[Any], cluster: Cluster, asked: _Asked) -> Figures:
     on = sql.SQL("(binary_quantize(embedding)::bit(384)) bit_hamming_ops")
-    build = build_index(conn, cluster, TABLE, name="scale_tried", on=on).to_dict()
+    build = build_index(conn, cluster, TABLE, name="scale_tried", on=on, graph=HNSW).to_dict()
     search = {
         f"oversampling {times}": asked.ask(_BITS, max(40, times * TOP), times * TOP)
         for times in OVERSAMPLING

@@ -88,7 +88,7 @@ def build_app() -> typer.Typer:
         add_completion=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    app.callback()(_front_door)
+    app.callback()(_course)
     for panel, commands in COMMANDS.items():
         for name, command in commands.items():
             if isinstance(command, typer.Typer):
@@ -104,7 +104,7 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-def _front_door(
+def _course(
     context: typer.Context,
     version: bool = typer.Option(
         False, "--version", callback=_print_version, is_eager=True, help="Print the version."
