@@ -531,7 +531,8 @@ print("found by words alone:", len(missed["cosine"] - missed["shared words"]))
 # %% [markdown]
 # Those last ones are a reason to bring both ways together, which a later lab does.
 #
-# Now speed. The course's `EmbeddingClient` calls the four functions that you have written, and adds a [cache](../labs/GLOSSARY.md#cache).
+# Now speed. The course's `EmbeddingClient` calls `mean_pool`, `encode_in_batches` and `unread` as you have written them, scales each vector
+# to length 1, and adds a [cache](../labs/GLOSSARY.md#cache).
 # Between the word pieces and `mean_pool` it runs the model's layers not on torch but on OpenVINO, to which they were converted once. How much
 # faster is that, and how much the same?
 

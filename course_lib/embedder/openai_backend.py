@@ -13,7 +13,8 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from course_lib.embedder.vectors import Vectors, at_most_bytes
+from course_lib.embedder.byte_places import byte_places
+from course_lib.embedder.vectors import Vectors
 from course_lib.errors import ModelError
 
 if TYPE_CHECKING:
@@ -164,7 +165,7 @@ class OpenAIBackend:
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
         """Return a place for each byte of a text: no tokenizer makes more pieces than these."""
-        return at_most_bytes(text)
+        return byte_places(text)
 
     @property
     def _where(self) -> str:

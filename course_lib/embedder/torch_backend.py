@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from course_lib.embedder import hub
-from course_lib.embedder.vectors import Vectors, at_most_bytes
+from course_lib.embedder.byte_places import byte_places
+from course_lib.embedder.vectors import Vectors
 from course_lib.embedder.weights import check_weights
 from course_lib.errors import ModelError
 
@@ -98,7 +99,7 @@ class TorchBackend:
     def offsets(self, text: str) -> list[tuple[int, int]]:
         """Return where each word piece starts and ends, the special ones left out."""
         if not self._model.tokenizer.is_fast:  # it does not know
-            return at_most_bytes(text)
+            return byte_places(text)
         found: list[tuple[int, int]] = self._model.tokenizer(
             text, add_special_tokens=False, return_offsets_mapping=True, verbose=False
         )["offset_mapping"]

@@ -1,6 +1,7 @@
-"""From word pieces to comparable vectors: the steps around a model that lab 04 builds.
+"""The steps around a model, which lab 04 builds: arrays and plain functions go in, arrays come out.
 
-They know nothing of any engine: arrays and plain functions go in, arrays come out.
+What runs the model (torch, OpenVINO, a server) is in the files beside this one; a client in
+`model.py` scales the vectors to length 1.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 
 Vectors = np.ndarray[Any, np.dtype[np.float32]]
+"""What an engine returns: four bytes a number, a row for each text."""
 
 
 def cosine_similarity(a: Any, b: Any) -> Any:
@@ -63,23 +65,25 @@ def mean_pool(token_vectors: Any, mask: Any) -> Any:
     >>> mean_pool(np.array([[[1, 2], [3, 4], [90, 90]]]), np.array([[1, 1, 0]]))
     array([[2., 3.]])
     """
-    counts = mask[:, :, None]
-    return (token_vectors * counts).sum(axis=1) / counts.sum(axis=1)
+    counted = mask[:, :, None]  # 1 or 0, for all d numbers of a place
+    return (token_vectors * counted).sum(axis=1) / counted.sum(axis=1)
 
 
 def encode_in_batches(
     encode_batch: Callable[[list[Any]], Any], texts: list[Any], batch_size: int = 32
 ) -> Any:
-    """Return one vector for each text, in the order of `texts`, with little padding.
+    """Return one vector for each text, in the order of `texts`.
+
+    The longest are encoded first: texts of like length in a batch need little padding.
 
     Parameters
     ----------
     encode_batch
         A function: takes a list of texts, returns their vectors as an array with one row each.
     texts
-        A list of at least one text; it stays as it is. `len` says how long a text is: in
-        characters for a string, in word pieces for a list of these. Each text is encoded as it
-        is, blank and equal ones too.
+        At least one text; the list itself is not changed. `len` says how long a text is: in
+        characters for a string, in word pieces for a list of these. Blank texts are encoded, too,
+        and equal ones each time.
     batch_size
         How many texts `encode_batch` gets at once. Only the last batch may hold fewer.
 
@@ -131,22 +135,5 @@ def unread(text: str, offsets: list[tuple[int, int]], limit: int = 256) -> str:
     >>> unread("one two three four", [(0, 3), (4, 7), (8, 13), (14, 18)], limit=4)
     'three four'
     """
-    read = limit - 2
-    return text[offsets[read][0] :] if len(offsets) > read else ""
-
-
-def at_most_bytes(text: str) -> list[tuple[int, int]]:
-    """Return a place for each UTF-8 byte of a text, where nothing tells its word pieces.
-
-    No tokenizer makes more pieces than there are bytes.
-
-    Examples
-    --------
-    >>> at_most_bytes("é!")
-    [(0, 1), (0, 1), (1, 2)]
-    """
-    return [
-        (place, place + 1)
-        for place, character in enumerate(text)
-        for _ in character.encode("utf-8", "replace")
-    ]
+    most = limit - 2  # without the two special pieces
+    return text[offsets[most][0] :] if len(offsets) > most else ""
