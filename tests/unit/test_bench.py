@@ -59,9 +59,8 @@ def test_the_command_line_names_the_parts_of_the_bench() -> None:
 
 
 def test_the_pages_tables_are_those_of_the_kept_figures() -> None:
-    (kept, *_) = results.read_all()
     text = page.PAGE.read_text(encoding="utf-8")
-    assert page.filled(text, page.tables(kept)) == text
+    assert page.filled(text, page.newest(results.read_all())) == text
 
 
 def test_the_questions_over_the_real_corpora_are_well_formed() -> None:

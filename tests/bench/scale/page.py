@@ -26,11 +26,21 @@ class PageError(CourseError):
 
 
 def write(results: Sequence[Figures], path: Path = PAGE) -> Path:
-    """Write the tables of the first results into the page, and return its path."""
+    """Write the tables of the results into the page, and return its path."""
     if not results:
         raise PageError("there are no results", hint="Run python -m tests.bench.scale first.")
-    path.write_text(filled(path.read_text(encoding="utf-8"), tables(results[0])), encoding="utf-8")
+    path.write_text(filled(path.read_text(encoding="utf-8"), newest(results)), encoding="utf-8")
     return path
+
+
+def newest(results: Sequence[Figures]) -> dict[str, str]:
+    """Return the tables of the first results; those that it lacks say where they are from."""
+    made = tables(results[0])
+    for older in results[1:]:
+        for name, table in tables_beside(older).items():
+            if made[name] == ABSENT != table:
+                made[name] = f"On another machine, {_hardware(older)}\n\n{table}"
+    return made
 
 
 def filled(text: str, made: dict[str, str]) -> str:
@@ -94,16 +104,21 @@ def tables(figures: Figures) -> dict[str, str]:
     }  # fmt: skip
     notes = figures.get("notes", {}).values()
     made["notes"] = "\n".join(f"- {note}" for note in notes) or "Nothing."
-    beside = figures.get("beside", {})
-    made["limits"] = _limits(beside["limits"]) if "limits" in beside else ABSENT
-    made["workers"] = _workers(beside["workers"]) if "workers" in beside else ABSENT
-    for name in ("made", "real"):
-        made[f"{name} vectors"] = _variants(beside[name]) if name in beside else ABSENT
-    likeness = figures.get("likeness", {})
-    made["likeness"] = _likeness(likeness) if {"made", "real"} <= set(likeness) else ABSENT
-    made["choice"] = _choice(figures["choice"]) if "choice" in figures else ABSENT
     made["extended"] = _table("what|sum|result", [list(line) for line in lines(figures)], words=3)
-    return made
+    return made | tables_beside(figures)
+
+
+def tables_beside(figures: Figures) -> dict[str, str]:
+    """Return the tables of what was measured beside the sizes."""
+    beside, likeness = figures.get("beside", {}), figures.get("likeness", {})
+    return {
+        "limits": _limits(beside["limits"]) if "limits" in beside else ABSENT,
+        "workers": _workers(beside["workers"]) if "workers" in beside else ABSENT,
+        "made vectors": _variants(beside["made"]) if "made" in beside else ABSENT,
+        "real vectors": _variants(beside["real"]) if "real" in beside else ABSENT,
+        "likeness": _likeness(likeness) if {"made", "real"} <= set(likeness) else ABSENT,
+        "choice": _choice(figures["choice"]) if "choice" in figures else ABSENT,
+    }
 
 
 def _table(head: str, rows: list[list[str]], *, words: int = 1) -> str:

@@ -60,11 +60,11 @@ def merge(figures: Figures, folder: Path = RESULTS) -> Path:
 
 
 def read_all(folder: Path = RESULTS) -> list[Figures]:
-    """Return the figures of all hardware there is, the one with the most rows first."""
+    """Return the figures of all hardware there is, those measured last first."""
     found = [
         json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("scale-*.json"))
     ]
-    return sorted(found, key=lambda one: -max(map(int, one["sizes"])))
+    return sorted(found, key=lambda one: max(one["when"].values()), reverse=True)
 
 
 def _write(path: Path, figures: Figures) -> None:
