@@ -1,9 +1,10 @@
 """The search query: a question's vector and words go in, the chunks that answer it come out.
 
-Two ways lead to the nearest vectors. The exact way looks at every row that passes the filters; the
-indexed way walks an HNSW graph. A filter that keeps few rows starves the graph walk, and few rows
-are quick to look at one by one: so PostgreSQL decides by the filters' selectivity, and `top_k` rows
-come back whenever that many qualify. With the question's words, rows that hold them are found too.
+Two ways lead to the nearest vectors: to walk an HNSW graph, or to look at every row that passes the
+filters. A filter that keeps few rows starves the walk, and few rows are quick to look at. So
+PostgreSQL may choose, by how many rows it expects to pass; and where a walk came back with too few,
+`search_filtered` has all of them looked at. With the question's words, rows that hold them are found
+too. The pieces of SQL are in `statements.py`.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ and individual Rank Learning Methods" (SIGIR 2009).
 
 
 WORDS_WEIGHT = 1
-"""How often the ranking by words counts in a hybrid search; the one by vectors counts once."""
+"""How often the ranking by words counts in a hybrid search, a whole number; that by vectors counts
+once."""
 
 
 def nearest_sql(
@@ -112,13 +114,14 @@ def search_filtered(
     threshold: float = 0.0,
     ways: Sequence[sql.Composable] = (WALK, LOOK_AT_ALL),
 ) -> list[Any]:
-    """Return the rows nearest to a vector that pass the filters: `top_k`, if that many pass.
+    """Return the `top_k` rows nearest to a vector among those that pass the filters.
 
-    Rows are looked for in the order of the first of the `ways`, with `hnsw.iterative_scan =
-    strict_order`, so that a walk through the index goes on where a filter throws rows away. Where
-    fewer than `top_k` rows came back, the next way is taken. Of the rows found, those at least
-    as similar as `threshold` are results. That is no part of the statement, which would walk on for
-    one more row. A row whose similarity is not a number is no result.
+    Each of the `ways` is an expression for ORDER BY. The first one is taken, with
+    `hnsw.iterative_scan = strict_order`, so that a walk through the index goes on where a filter
+    throws rows away. Where fewer than `top_k` rows came back, the next way is taken. Of the rows
+    found, those at least as similar as `threshold` are results: there may be fewer than `top_k`.
+    The threshold is no part of the statement, which would walk on for one more row. A row whose
+    similarity is not a number is no result.
 
     The statement is never prepared (`prepare=False`): so PostgreSQL plans it for the values of its
     filters, and decides by how many rows will pass whether to walk. The setting is for
@@ -176,14 +179,14 @@ def search(
     conn
         A connection from `connect`.
     query_vector
-        As many numbers as the table's vectors have; its length does not matter.
+        As many numbers as the table's vectors have. It need not have length 1.
     query
         The question's words, how many results, and which rows count.
 
     Returns
     -------
     list of SearchResult
-        By falling `score`, equals by document name and place in the document. The score is the
+        By falling `score`, equals by document name and the chunk's index in it. The score is the
         cosine similarity in dense mode. In hybrid mode it is the sum of ``1 / (60 + place)`` over
         the two rankings (see `fuse`): a chunk that comes third by meaning and first by words has
         1/63 + 1/61. `similarity_score` is the cosine in both.
@@ -258,10 +261,11 @@ def ranked(query: Query, near: Sequence[Any], said: Sequence[Any] | None) -> lis
     near, said
         Rows by falling similarity, and the rows that say the question's words, the best first.
     """
-    # Where a row's vector is zero, its similarity is not a number and passes no comparison.
+    # `search_async` leaves this to us, as does the list of words below. Where a row's vector is
+    # zero, its similarity is not a number and passes no comparison.
     near = [row for row in near if row.similarity_score >= query.least]
-    # At half precision, rows may come in another order than that of their similarities.
-    near.sort(key=lambda row: (-row.similarity_score, *_place(row)))
+    # Vectors of over 2,000 numbers are indexed at half precision: in not quite this order.
+    near.sort(key=lambda row: (-row.similarity_score, *_identity(row)))
     if said is None:
         scored = [(row, row.similarity_score) for row in near]
     else:
@@ -270,11 +274,12 @@ def ranked(query: Query, near: Sequence[Any], said: Sequence[Any] | None) -> lis
         fused = fuse([row.chunk_id for row in near], *[by_words] * WORDS_WEIGHT)
         scored = sorted(
             ((rows[chunk_id], score) for chunk_id, score in fused),
-            key=lambda pair: (-pair[1], *_place(pair[0])),
+            key=lambda pair: (-pair[1], *_identity(pair[0])),
         )
     similar = [pair for pair in scored if pair[0].similarity_score >= query.least]
     return [SearchResult(**row._asdict(), score=score) for row, score in similar[: query.top_k]]
 
 
-def _place(row: Any) -> tuple[Any, ...]:
+def _identity(row: Any) -> tuple[Any, ...]:
+    """Return what decides among rows of equal score, so that each search gives the same order."""
     return row.document_name, row.chunk_index, row.partition, row.repo_slug, row.branch
