@@ -3,8 +3,8 @@
 Two ways lead to the nearest vectors: to walk an HNSW graph, or to look at every row that passes the
 filters. A filter that keeps few rows starves the walk, and few rows are quick to look at. So
 PostgreSQL may choose, by how many rows it expects to pass; and where a walk came back with too few,
-`search_filtered` has all of them looked at. With the question's words, rows that hold them are found
-too. The pieces of SQL are in `statements.py`.
+`search_filtered` has all of them looked at. With the question's words, those that hold them are
+found too. The pieces of SQL are in `statements.py`.
 """
 
 from __future__ import annotations
