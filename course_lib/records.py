@@ -93,6 +93,10 @@ class Skipped:
     reason: str
 
 
+MOST_RESULTS = 1_000_000
+"""Of a search; PostgreSQL counts them in four bytes, and several times as many on the way."""
+
+
 @dataclass(frozen=True)
 class Query:
     """What is asked of the index: the words of a question, how many results, and which rows count.
@@ -142,7 +146,7 @@ class Query:
     Traceback (most recent call last):
         ...
     course_lib.errors.InputError: top_k is 0
-    Ask for 1 result or more.
+    Ask for 1 to 1,000,000 results.
     """
 
     question: str | None = None
@@ -166,8 +170,10 @@ class Query:
     def __post_init__(self) -> None:
         if self.partitions is not None and not isinstance(self.partitions, str):
             object.__setattr__(self, "partitions", tuple(self.partitions))  # may be read only once
-        if self.top_k < 1:
-            raise InputError(f"top_k is {self.top_k}", hint="Ask for 1 result or more.")
+        if not 1 <= self.top_k <= MOST_RESULTS:
+            raise InputError(
+                f"top_k is {self.top_k}", hint=f"Ask for 1 to {MOST_RESULTS:,} results."
+            )
         if not -1 <= self.threshold <= 1:
             raise InputError(
                 f"threshold is {self.threshold}", hint="A cosine similarity lies between -1 and 1."

@@ -249,7 +249,7 @@ print(first_in("forum' OR partition = 'issues", "What is the root password?"))
 #
 # ## Exercise 6.2: filters as parameters
 #
-# Write one function for all filters; what it returns will fill the gap `condition`. `sql.Identifier` quotes the name of a column.
+# Write one function for all filters; it returns a condition, for the gap of that name, and its values. `sql.Identifier` quotes the name of a column.
 # Pieces of SQL are put together by `format` and `join`, and `= ANY(…)` compares with each element of a list:
 #
 # ```python

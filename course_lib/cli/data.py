@@ -100,8 +100,21 @@ def embed(
     print_report(report.to_json(), as_json)
 
 
+def path_that_is_given(text: str) -> Path:
+    """Return a path; an empty one, which a variable that is not set leaves, is no folder."""
+    if not text.strip():
+        raise typer.BadParameter("it is empty; give . for the folder that you are in")
+    return Path(text)
+
+
 def ingest(
-    path: Annotated[Path, typer.Argument(help="Directory of documents and code, or one file.")],
+    path: Annotated[
+        Path,
+        typer.Argument(
+            help="Directory of documents and code, or one file.",
+            parser=path_that_is_given,
+        ),
+    ],
     partition: Partition = "documentation",
     repo: Repo = None,
     branch: Annotated[str, typer.Option(help="Version of the corpus.")] = "",

@@ -37,7 +37,7 @@ from course_lib.loader.contract import (
     check_record,
 )
 from course_lib.loader.jsonl import numbered_lines
-from course_lib.loader.registry import stamp
+from course_lib.loader.registry import fault_of, stamp
 from course_lib.records import Chunk, Document, Scope, SourceDocument, check_source_path
 from course_lib.store import WriteReport
 
@@ -270,9 +270,9 @@ def _file(given: Mapping[str, Any] | Document, where: str) -> SourceFile | Rejec
     if file.content is None and file.parsed_chunks is None:
         problem = Problem("content", "is missing, and so is parsedChunks")
         return Rejection(FILE_INVALID, where, (problem,))
-    if "\0" in (file.content or "") + file.source_path:
-        problem = Problem("content", "holds a NUL character, which PostgreSQL cannot store")
-        return Rejection(FILE_INVALID, where, (problem,))
+    for name, text in (("content", file.content or ""), ("sourcePath", file.source_path)):
+        if fault := fault_of(text):
+            return Rejection(FILE_INVALID, where, (Problem(name, fault),))
     return file
 
 

@@ -197,9 +197,12 @@ def _resources_of(root: Node, source: str) -> list[_Found]:
 
 
 def _end_of(node: Node) -> int:
-    """Return where the last scalar in a node ends; what follows are comments."""
-    while node.children:
-        node = node.children[-1]
+    """Return where the last scalar or alias in a node ends; what follows are comments."""
+    while node.children and node.children[-1].end <= node.end:
+        last = node.children[-1]
+        if last.start <= node.start:
+            break  # the children of an alias are those of its anchor, which may be around it
+        node = last
     return node.end
 
 

@@ -322,7 +322,7 @@ class Registry:
             is not registered (KB_PARSER_NOT_REGISTERED), breaks (KB_PARSER_FAILED), or gives what
             is no record of this file (KB_PARSED_CHUNK_INVALID).
         """
-        if fault := _fault_of(file.content) or _fault_of(file.name):
+        if fault := fault_of(file.content) or fault_of(file.name):
             raise FileRejectedError(
                 FILE_INVALID,
                 "content",
@@ -399,7 +399,7 @@ def register_parser(
     default_registry().register_parser(parser, parser_id=parser_id)
 
 
-def _fault_of(text: str) -> str:
+def fault_of(text: str) -> str:
     """Return why a text cannot be stored; nothing where it can."""
     if "\0" in text:
         return "holds a NUL character, which PostgreSQL cannot store"

@@ -23,7 +23,7 @@ from typing import IO, Any
 from course_lib import __version__
 from course_lib.loader import default_registry
 from course_lib.pipeline.catalogue import PipelineError, find_pipeline
-from course_lib.pipeline.runner import subprocess_runner
+from course_lib.pipeline.runner import ended_with_us, subprocess_runner
 from course_lib.pipeline.storing import URL
 from course_lib.pipeline.watching import COLOURS, Listener, What, watching
 from course_lib.settings import state_dir
@@ -215,7 +215,7 @@ def run_locally(
             cache_root=os.fspath(home / "cache" / _parsers()),
         )
         heard = _Heard(file, begin, on_event)
-        with watching(heard) as stream, redirect_stderr(stream):
+        with ended_with_us(), watching(heard) as stream, redirect_stderr(stream):
             try:
                 outputs = dict(made(**dict(arguments or {})).outputs)
             except OSError:

@@ -57,6 +57,8 @@ def read_folder(
     >>> len(corpus.documents), corpus.documents[0].name
     (5, 'ci-cd-for-ml.md')
     """
+    if not source.strip():
+        raise InputError("the source is empty", hint="Name a folder; the course's own is data.")
     registry = registry or default_registry()
     scheme, location = _parts(source, registry)
     unread: list[Skipped] = []

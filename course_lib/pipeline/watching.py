@@ -15,7 +15,7 @@ import threading
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stdout, suppress
 from typing import Literal
 
 What = Literal["started", "succeeded", "cached", "failed", "retried", "skipped"]
@@ -92,8 +92,12 @@ class _Ear(io.TextIOBase):
 
     def write(self, text: str) -> int:
         if getattr(self._mine, "telling", False):
-            # kfp has replaced `print` by one that indents.
-            return self._stdout.write(text) if text.strip(" ") else len(text)
+            # kfp has replaced `print` by one that indents. Nobody may be reading any more; that is
+            # no reason to end the run.
+            if text.strip(" ") and self._stdout:
+                with suppress(OSError):
+                    self._stdout.write(text)
+            return len(text)
         self._listener.printed(COLOURS.sub("", text))
         return len(text)
 

@@ -307,6 +307,7 @@ def test_a_wrong_call_says_what_is_wrong_and_changes_nothing(
     url = place.course.environment["DATABASE_URL"]
     calls: tuple[tuple[tuple[str | Path, ...], dict[str, str]], ...] = (
         (("nowhere",), {}),
+        (("",), {}),
         ((empty,), {}),
         ((strange,), {}),
         ((strange / "b.md",), {}),

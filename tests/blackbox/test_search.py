@@ -436,6 +436,7 @@ def test_how_many_come_is_set_once_or_for_each_question(filled: Place) -> None:
         ({"query_vector": [[1.0] * 384]}, "has shape (1, 384)"),
         ({"query_vector": "drift"}, "is no vector"),
         ({"top_k": 0}, "top_k is 0"),
+        ({"top_k": 10**12}, "top_k is 1000000000000"),
         ({"threshold": 1.5}, "threshold is 1.5"),
         ({"ef_search": 0}, "ef_search is 0"),
         ({"mode": "hybrid"}, "needs the question's words"),

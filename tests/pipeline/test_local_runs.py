@@ -4,9 +4,14 @@ import builtins
 import logging
 import os
 import shlex
+import signal
+import subprocess
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import pytest
 
 from course_lib.pipeline.catalogue import PipelineError
@@ -112,3 +117,59 @@ def test_tasks_run_where_folders_have_spaces_and_quotes_in_their_names(tmp_path,
     written = Path(run.outputs["file"].path)
     assert written.is_relative_to(home)
     assert written.read_text(encoding="utf-8") == "three short words"
+
+
+SLEEPING = """
+import sys
+from kfp import dsl
+from course_lib.pipeline.local import run_locally
+
+@dsl.component(base_image="python:3.13-slim", install_kfp_package=False)
+def sleep(started: str):
+    import os, time
+    with open(started, "a") as file:
+        print(os.getpid(), file=file, flush=True)
+    time.sleep(60)
+
+@dsl.pipeline(name="sleepers")
+def sleepers(started: str, numbers: list[int] = [1, 2]):
+    with dsl.ParallelFor(numbers, parallelism=2):
+        sleep(started=started).set_retry(num_retries=3)
+
+run_locally(sleepers, {"started": sys.argv[1]}, root=sys.argv[2])
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_run_that_is_stopped_ends_its_steps_and_starts_none_again(tmp_path: Path, number: int):
+    started, program = tmp_path / "started", tmp_path / "program.py"
+    program.write_text(SLEEPING, encoding="utf-8")
+    run = subprocess.Popen(
+        [sys.executable, program, started, tmp_path / "runs"],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
+    )  # fmt: skip
+    try:
+        while len(steps := pids(started)) < 2:
+            assert run.poll() is None, run.stdout and run.stdout.read()
+            time.sleep(0.1)
+        # As a terminal does: Ctrl-C goes to the whole group, a SIGTERM to one process.
+        (os.killpg if number == signal.SIGINT else os.kill)(run.pid, number)
+        assert run.wait(30) != 0
+        assert pids(started) == steps
+        assert not any(map(is_alive, steps))
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(run.pid, signal.SIGKILL)
+        run.communicate()
+
+
+def pids(file: Path) -> list[int]:
+    text = file.read_text(encoding="utf-8") if file.exists() else ""
+    return [int(line) for line in text.split()]
+
+
+def is_alive(pid: int) -> bool:
+    """Return whether a process runs; one that has ended may wait to be noticed by its parent."""
+    with suppress(psutil.NoSuchProcess):
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    return False

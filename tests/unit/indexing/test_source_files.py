@@ -225,6 +225,8 @@ def test_what_is_broken_is_refused_alone(conn: Any, client: Any) -> None:
             record("g.yaml", customMeta={"chunkIndex": 1}),
             record("g.yaml", "twice", customMeta={"chunkIndex": 1}),
             {"sourcePath": "h.yaml", "parsedChunks": [record("h.yaml", customMeta=ONE)] * 2},
+            {"sourcePath": "i.md", "content": "half \ud800"},
+            {"sourcePath": "\ud800.md", "content": "Fine."},
         ],
         conn,
         client,
@@ -238,5 +240,7 @@ def test_what_is_broken_is_refused_alone(conn: Any, client: Any) -> None:
         (INVALID, "files[6]", "record"),
         (INVALID, "files[8]", "customMeta.chunkIndex"),
         (INVALID, "files[9].parsedChunks[1]", "customMeta.chunkIndex"),
+        (FILE_INVALID, "files[10]", "content"),
+        (FILE_INVALID, "files[11]", "sourcePath"),
     ]
     assert [row[3] for row in rows(conn)] == ["a.md", "f.yaml", "g.yaml", "h.yaml"]

@@ -260,3 +260,17 @@ def test_names_that_nobody_reads_take_no_room() -> None:
         records = parse_kubernetes(Document(Path(name), name, text))
         assert sum(len(record.to_json()) for record in records) < 500_000
         assert min(len(record.content) for record in records[:-1]) > 10
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "apiVersion: v1\nkind: A\nmetadata: &m\n  name: x\n  annotations: *m\n",
+        "a: &a\n  <<: *a\n  b: 1\nkind: &k {n: *k}\n",
+        "kind: &k [*k]\n",
+        "kind: List\nitems: &i\n- kind: A\n  x: *i\n- kind: B\n",
+    ],
+)
+@pytest.mark.timeout(20)
+def test_a_node_that_holds_itself_comes_to_an_end(text: str) -> None:
+    assert "".join(text[one.start : one.end] for one in split_resources(text)) == text
