@@ -109,7 +109,7 @@ print("in truth:   ", [one.name for one in definitions(scaffold) if one.outer])
 #
 # The rule is wrong now and then, and needs nothing but a [regular expression](https://docs.python.org/3/library/re.html) for each
 # language. So it comes first: it is what a splitter can fall back on. The course keeps a table, `LANGUAGES`, with a row for each
-# language; `LANGUAGES["python"].starts` is the rule from above.
+# language; `LANGUAGES["python"].starts` is the rule from above, in which the name is a group called `name`.
 #
 # ## Exercise 3.1 · split at definitions
 #

@@ -20,9 +20,10 @@ import tree_sitter
 from course_lib.records import Span
 
 TIMEOUT_SECONDS = 2.0
-"""The longest time to parse a short text; a megabyte takes a fifth of a second as a rule."""
+"""The longest time to parse an empty text, and each megabyte more; a fifth of a second is usual."""
 
 _BLOCK = 1 << 16
+"""Bytes that are handed to the parser at once: between two blocks it asks whether to go on."""
 
 ABOVE = ("#", "@", "//")
 """What a line directly above a definition begins with if it belongs to it: comments, decorators."""
@@ -37,13 +38,16 @@ class Language:
     extensions
         The files that are written in it.
     starts
-        A regular expression for a line that begins a definition, with its group `name`.
+        A regular expression for a line that begins a definition. Its group `name` is what is
+        defined; a Go block (``const (``) has an empty one.
     grammar
         A module with a tree-sitter grammar; empty where there is none.
     definitions
-        The nodes of the grammar that are definitions, and the kind that each is called.
+        The types of nodes that are definitions, and the `kind` of a chunk that holds one. A
+        ``decorated`` node gets the kind of what the decorators stand above.
     preamble
-        The nodes that may come before everything else: imports and the like.
+        The types of nodes that begin a file: imports and the like. `split_code` keeps them
+        together.
     """
 
     extensions: tuple[str, ...]
@@ -53,7 +57,7 @@ class Language:
     preamble: frozenset[str] = frozenset()
 
     def is_preamble(self, node: tree_sitter.Node) -> bool:
-        """Return whether a node is an import or the like, or a string that documents the file."""
+        """Return whether a node is an import or the like, or nothing but a string (a docstring)."""
         if node.type == "expression_statement":
             return all(child.type == "string" for child in node.named_children)
         return node.type in self.preamble
@@ -93,7 +97,7 @@ LANGUAGES: dict[str, Language] = {
         definitions={"function_definition": "function"},
     ),
 }
-"""Language, which is also the id of its parser → what is known of it."""
+"""What is known of each language, by its name, which is also the id of its registered parser."""
 
 
 def language_of(path: str) -> str | None:
@@ -110,11 +114,12 @@ def language_of(path: str) -> str | None:
 
 
 def parse_source(text: str, language: str) -> tree_sitter.Node | None:
-    r"""Return the root of a text's syntax tree; None where there is no grammar, or no end.
+    r"""Return the root of a text's syntax tree; None without a grammar, or where it takes too long.
 
     A tree comes out of any text: where the text breaks the grammar it has nodes of type ``ERROR``,
     and its root's `has_error` is true. To find the best place for such nodes can take very long;
-    it is given up after `TIMEOUT_SECONDS` for each megabyte.
+    it is given up after `TIMEOUT_SECONDS`, and as much again for each megabyte. The nodes' offsets
+    count bytes, not characters.
 
     Examples
     --------
@@ -125,20 +130,21 @@ def parse_source(text: str, language: str) -> tree_sitter.Node | None:
     parser = _parser(LANGUAGES[language].grammar)
     if parser is None:
         return None
-    raw = text.encode("utf-8", "replace")
+    raw = text.encode("utf-8", "replace")  # half a surrogate pair has no bytes of its own
     deadline = time.monotonic() + TIMEOUT_SECONDS * (1 + len(raw) / 1e6)
     try:
         return parser.parse(
             lambda offset, _: raw[offset : offset + _BLOCK],
-            progress_callback=lambda offset, has_error: time.monotonic() > deadline,
+            progress_callback=lambda offset, is_broken: time.monotonic() > deadline,  # True: stop
         ).root_node
-    except ValueError:  # "Parsing failed": the callback said so
-        parser.reset()
+    except ValueError:  # "Parsing failed": the callback stopped it
+        parser.reset()  # or it would go on in the middle of this text
         return None
 
 
 @lru_cache
 def _parser(grammar: str) -> tree_sitter.Parser | None:
+    """Return the one parser of a grammar, which all calls share; None for no grammar."""
     if not grammar:
         return None
     module: Any = import_module(grammar)
@@ -212,12 +218,16 @@ def find_definitions(node: tree_sitter.Node, types: Mapping[str, str]) -> list[t
 
 
 def definition_of(node: tree_sitter.Node) -> tree_sitter.Node:
-    """Return what decorators stand above, or the node itself."""
+    """Return the function or class below decorators, or the node itself where it has none."""
     return node.child_by_field_name("definition") or node
 
 
 def name_of(node: tree_sitter.Node) -> str:
-    """Return what a definition defines: its name, or else that of the first thing in it."""
+    """Return the name of what is defined, given what `definition_of` returned.
+
+    A Go declaration has no name of its own: ``type Config struct`` is a declaration of a node that
+    is called `Config`; of several in brackets the first counts.
+    """
     inner: tree_sitter.Node | None = node
     while inner is not None:
         if name := inner.child_by_field_name("name"):
@@ -227,7 +237,7 @@ def name_of(node: tree_sitter.Node) -> str:
 
 
 def bases_of(node: tree_sitter.Node) -> str | None:
-    """Return the base classes of a Python class as they are written, without keyword arguments."""
+    """Return the base classes of a Python class as they are written, without other arguments."""
     given = node.child_by_field_name("superclasses")
     left_out = ("keyword_argument", "dictionary_splat", "list_splat", "comment")
     children = [] if given is None else given.named_children
