@@ -1,7 +1,7 @@
 """How good search is: labelled questions over real corpora, in every mode, by file.
 
-The course's own data is what everybody has. Given the corpora that
-`questions/kubeflow.jsonl` asks about, in COURSE_BENCH_MARKDOWN (the folder ``docs``) and
+The course's own data is what everybody has. Given the corpora that the two files
+`questions/kubeflow*.jsonl` ask about, in COURSE_BENCH_MARKDOWN (the folder ``docs``) and
 COURSE_BENCH_YAML (``manifests``), those are measured as well, each alone and both in one index;
 COURSE_BENCH_QUESTIONS names a file with more questions about them. Their first run encodes 10,000
 chunks, which takes minutes. COURSE_BENCH_FULL_SCHEMAS=1 also indexes the schemas that the policy
@@ -32,7 +32,8 @@ from tests.bench.measure import Row
 Mode = Literal["dense", "hybrid", "hybrid + maxsim"]
 MODES: tuple[Mode, ...] = ("dense", "hybrid", "hybrid + maxsim")
 
-OWN_SETS = ("own", "tune", "test")
+OWN_SETS = ("own", "tune", "test", "fresh")
+QUESTIONS = Path(__file__).parent / "questions"
 KNOWN: Mapping[str, Mapping[Mode, float]] = {
     "docs": {"dense": 0.74, "hybrid": 0.79, "hybrid + maxsim": 0.85},
     "manifests": {"dense": 0.51, "hybrid": 0.64, "hybrid + maxsim": 0.71},
@@ -245,12 +246,22 @@ class Remembering(EmbeddingClient):
 def _own_corpora() -> list[Asked]:
     data = project_root() / "data"
     names = {"docs": "documents", "manifests": "manifests", "code": "code"}
+    fresh = _to_tune_on("course-fresh.jsonl")
     return [
         Asked(
-            Corpus(kind, data / name), {"own": read_questions(data / "questions" / f"{name}.jsonl")}
+            Corpus(kind, data / name),
+            {
+                "own": read_questions(data / "questions" / f"{name}.jsonl"),
+                "fresh": [question for question in fresh if question.kind == kind],
+            },
         )
         for kind, name in names.items()
     ]
+
+
+def _to_tune_on(name: str) -> list[Question]:
+    """Return one half of the fresh questions; the other is asked once, when all is decided."""
+    return [one for one in read_questions(QUESTIONS / name) if one.split == "tune"]
 
 
 def _kubeflow_corpora() -> list[Asked]:
@@ -262,8 +273,9 @@ def _kubeflow_corpora() -> list[Asked]:
     }
     if len(folders) < 2:
         return []
-    questions = read_questions(Path(__file__).parent / "questions" / "kubeflow.jsonl")
-    sets: dict[str, list[Question]] = {"tune": [], "test": []}
+    questions = read_questions(QUESTIONS / "kubeflow.jsonl")
+    fresh = _to_tune_on("kubeflow-fresh.jsonl")
+    sets: dict[str, list[Question]] = {"tune": [], "test": [], "fresh": fresh}
     for question in questions:
         sets[question.split].append(question)
     more = os.environ.get("COURSE_BENCH_QUESTIONS")

@@ -5,11 +5,13 @@ from __future__ import annotations
 import runpy
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from course_lib.cli.course import BENCHES
+from course_lib.evaluation import read_questions
 from tests.bench import __main__ as bench
 from tests.bench import bench_yaml
 from tests.bench.scale import page, results
@@ -63,9 +65,22 @@ def test_the_pages_tables_are_those_of_the_kept_figures() -> None:
     assert page.filled(text, page.newest(results.read_all())) == text
 
 
-def test_the_questions_over_the_real_corpora_are_well_formed() -> None:
+@pytest.mark.parametrize("name", ["kubeflow.jsonl", "kubeflow-fresh.jsonl"])
+def test_the_questions_over_the_real_corpora_are_well_formed(name: str) -> None:
     checker = runpy.run_path(str(ROOT / "tests" / "bench" / "check_questions.py"))
-    assert checker["structural_problems"](checker["read_questions"]()) == []
+    questions = checker["read_questions"](ROOT / "tests" / "bench" / "questions" / name)
+    assert checker["structural_problems"](questions) == []
+
+
+def test_the_fresh_questions_about_the_courses_data_are_answered_there() -> None:
+    folders = {"docs": "documents", "code": "code", "manifests": "manifests"}
+    asked = read_questions(ROOT / "tests" / "bench" / "questions" / "course-fresh.jsonl")
+    assert Counter(one.split for one in asked) == {"tune": 21, "test": 19}
+    assert len({one.id for one in asked}) == 40
+    for one in asked:
+        [path] = one.gold_paths
+        text = (ROOT / "data" / folders[one.kind] / path).read_text(encoding="utf-8")
+        assert all(answer in text for answer in one.answer_contains), one.id
 
 
 @pytest.mark.long
