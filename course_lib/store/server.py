@@ -47,6 +47,9 @@ LEFTOVER_PATIENCE = 10.0
 # PostgreSQL refuses to run as root, which is what containers are: one of these runs it there.
 ACCOUNTS = ("nobody", "daemon", "postgres")
 ROOTS_DATA = Path("/var/lib/course-")
+OWNER = "state.json"
+"""Beside data in /var/lib: the state folder that they belong to, its path and its inode."""
+
 HALF_MADE = "pgdata-new-"
 
 MB = 1024**2
@@ -188,7 +191,11 @@ def remove_server(state: Path | None = None) -> None:
     if not state.is_dir():
         return
     with _clear_errors(state), _lock(state):
-        pgdata = _data_directory(state)
+        try:
+            pgdata = _data_directory(state)
+        except ServerError:
+            (state / "pgdata").unlink()  # the data are another's
+            pgdata = state / "pgdata"
         _stop(pgdata, _server_account(state), "immediate")
         if (pgdata / "PG_VERSION").is_file():
             shutil.rmtree(pgdata)
@@ -526,11 +533,35 @@ def machine_memory() -> int:
 
 def _data_directory(state: Path) -> Path:
     """Return where the data of a state folder lies, or will lie; links are resolved."""
-    link, facts = state / "pgdata", _read_facts(state)
-    if link.is_symlink() and facts and facts.state != state:
-        if (facts.state / "pgdata").resolve() == link.resolve():
-            link.unlink()  # a copied checkout: the data stay its original's
+    link = state / "pgdata"
+    if link.is_symlink() and _is_of_another(link.resolve().parent, state):
+        link.unlink()  # a copied checkout: the data stay its original's
     return link.resolve()
+
+
+def _is_of_another(house: Path, state: Path) -> bool:
+    """Return whether a folder in /var/lib holds the data of another state folder, by its mark.
+
+    A state folder that was moved is still the same; a copy of it is another one.
+
+    Raises
+    ------
+    ServerError
+        If the state folder that it belongs to is gone, and this is not it.
+    """
+    try:
+        owner, number = json.loads((house / OWNER).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False  # a folder without a mark: the link was made by somebody, or by an old version
+    if number == state.stat().st_ino or Path(owner) == state:
+        return False
+    if Path(owner).is_dir() and Path(owner).stat().st_ino == number:
+        return True
+    raise ServerError(
+        f"{state / 'pgdata'} leads to {house}, whose data belong to {owner}, and that is gone",
+        hint=f"If it was moved here from another disk, delete {house / OWNER}. If this is a copy "
+        f"of it, delete the link {state / 'pgdata'} and start with an empty database.",
+    )
 
 
 def _reachable_place(state: Path, account: Account | None) -> Path:
@@ -551,6 +582,9 @@ def _reachable_place(state: Path, account: Account | None) -> Path:
             moved = Path(shutil.move(link, house / "pgdata"))
             _give(account, [moved, *moved.rglob("*")])
         link.symlink_to(house / "pgdata", target_is_directory=True)
+    if link.is_symlink() and link.resolve().parent.match(f"{ROOTS_DATA}*"):
+        mark = json.dumps([os.fspath(state), state.stat().st_ino])
+        (link.resolve().parent / OWNER).write_text(mark, encoding="utf-8")
     return link.resolve()
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import socket
 import stat
 import subprocess
@@ -139,6 +141,35 @@ def test_a_server_lives_in_a_long_and_odd_path_keeps_its_data_and_leaves_nothing
     with socket.socket() as probe:
         assert probe.connect_ex(("127.0.0.1", third.port)) != 0
     remove_server(tmp_path / "nowhere")
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="needs root")
+def test_a_copy_of_roots_state_never_takes_the_data_of_its_original(tmp_path: Path) -> None:
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o700)
+    original, copy, moved = (closed / name for name in ("original", "copy", "moved"))
+    try:
+        first = ensure_server(original)
+        if first.pgdata.is_relative_to(closed):
+            pytest.skip("the account without rights can reach everything here")
+        with psycopg.connect(first.url()) as conn:
+            conn.execute("CREATE TABLE kept AS SELECT 7 AS n")
+        stop_server(original)
+        shutil.copytree(original, copy, symlinks=True)
+        (copy / "server.json").unlink()
+        assert ensure_server(copy).pgdata != first.pgdata
+        remove_server(copy)
+        shutil.copytree(original, copy, symlinks=True, dirs_exist_ok=True)
+        original.rename(moved)
+        with pytest.raises(ServerError, match="and that is gone"):
+            ensure_server(copy)
+        remove_server(copy)
+        assert one_value(ensure_server(moved).url(), "SELECT n FROM kept") == 7
+    finally:
+        for folder in (copy, original, moved):
+            remove_server(folder)
+    assert not first.pgdata.exists()
 
 
 @pytest.mark.long
