@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from course_lib.settings import make_folder
+
 log = logging.getLogger(__name__)
 
 Vectors = np.ndarray[Any, np.dtype[np.float32]]
@@ -106,7 +108,7 @@ class VectorCache:
     def _open(self) -> sqlite3.Connection | None:
         if self._connection is None and not self._is_off:
             try:
-                self.path.parent.mkdir(parents=True, exist_ok=True)
+                make_folder(self.path.parent)
                 connection = sqlite3.connect(self.path, timeout=30, check_same_thread=False)
                 connection.execute("PRAGMA journal_mode = WAL")
                 connection.execute("PRAGMA synchronous = NORMAL")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -40,6 +40,9 @@ class Backend(Protocol):
     max_seq_length: int
     """Word pieces that the model reads of a text."""
 
+    prompts: Mapping[str, str]
+    """What the model's configuration puts before a ``query`` and a ``document``, if anything."""
+
     def prepare(self, texts: list[str]) -> list[Any]:
         """Return what `encode` takes for each text; its `len` says what encoding it costs."""
 
@@ -51,6 +54,9 @@ class Backend(Protocol):
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
         """Return where each word piece starts and ends, the special ones left out."""
+
+    def ids(self, text: str) -> list[int]:
+        """Return each word piece's number in the vocabulary, the special ones left out."""
 
 
 class EmbeddingClient:
@@ -154,6 +160,15 @@ class EmbeddingClient:
         """
         return self.backend.max_seq_length
 
+    @property
+    def prompts(self) -> Mapping[str, str]:
+        """What goes before a question (``query``) and before a passage (``document``).
+
+        Some models were trained with such words ("query: ", "passage: ") and are worse without
+        them; their configuration says which. MiniLM has none.
+        """
+        return self.backend.prompts
+
     def count_tokens(self, text: str) -> int:
         """Return how many word pieces a text has, with the special ones and nothing cut off."""
         return len(self.backend.offsets(_readable(text))) + 2
@@ -171,7 +186,8 @@ class EmbeddingClient:
         Parameters
         ----------
         texts
-            Any number of strings, empty ones included.
+            Any number of strings, empty ones included. Whoever fills an index or asks it puts the
+            model's `prompts` before them; see `encode_question`.
         batch_size
             Texts that go through the model at once, at most; a backend may take fewer. It changes
             the time, and the vectors by no more than rounding.
@@ -206,6 +222,11 @@ class EmbeddingClient:
             if self.cache:
                 self.cache.put(self._cache_key, [texts[place] for place in missing], new)
         return np.stack([vectors[place] for place in range(len(texts))])
+
+    def encode_question(self, question: str) -> Vectors:
+        """Return the unit vector of a question, shape (dimension,), under the model's prompt."""
+        vector: Vectors = self.encode([self.prompts.get("query", "") + question])[0]
+        return vector
 
     def encode_tokens(self, texts: Sequence[str], batch_size: int = 32) -> list[Vectors]:
         """Return one unit vector a word piece, for late interaction (MaxSim).
@@ -245,6 +266,45 @@ class EmbeddingClient:
 
         size = min(batch_size, self.backend.batch_size)
         return list(encode_in_batches(encode_batch, prepared, size))
+
+    def rarity(self, text: str) -> Vectors:
+        """Return for each word piece of a text how rare it is, for weighing what it says.
+
+        A vocabulary is sorted by how often its pieces occur, the commonest first. By Zipf's law the
+        logarithm of a piece's place says how rare it is: that of *the* is 0, and so is that of what
+        stands before it (single letters and signs).
+
+        Parameters
+        ----------
+        text
+            A question.
+
+        Returns
+        -------
+        ndarray
+            float32 of shape (word pieces,), one number for each row that `encode_tokens` gives; 1
+            for all where every piece is that common.
+
+        Raises
+        ------
+        ModelError
+            If the model is a server's, which does not tell its word pieces.
+
+        Notes
+        -----
+        Zipf, "Human Behavior and the Principle of Least Effort" (1949). WordPiece and
+        SentencePiece both sort what they learn from a corpus in this way.
+
+        Examples
+        --------
+        >>> client.rarity("the firewall").round(1)     # doctest: +SKIP
+        array([0. , 9.7], dtype=float32)
+        """
+        [commonest, *_] = self.backend.ids("the")
+        ids = self.backend.ids(_readable(text))[: self.max_seq_length - 2]
+        places = np.maximum(np.array(ids, dtype=np.float32) - commonest, 0)
+        rare = np.log1p(places)
+        return rare if rare.any() else np.ones_like(rare)
 
     def _encode(self, texts: list[str], batch_size: int, progress: bool) -> Vectors:
         prepared = self.backend.prepare([_readable(text) for text in texts])

@@ -6,7 +6,7 @@ networks. Each has its own message, and the key is in none of them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -59,6 +59,7 @@ class OpenAIBackend:
         self.name = f"openai-{dimension}"
         self.dimension = dimension
         self.max_seq_length = MOST_TOKENS
+        self.prompts: Mapping[str, str] = {}
         self._model = model
         self._api_key = api_key
         self._base_url = base_url or None
@@ -162,6 +163,11 @@ class OpenAIBackend:
             f"{self._model} gives one vector a text, and none for its words",
             hint="Do without MaxSim: unset RAG_RERANK, or set RAG_RERANK_MODEL to a CrossEncoder.",
         )
+
+    def ids(self, text: str) -> list[int]:
+        """Refuse, as `encode_tokens` does."""
+        self.encode_tokens([text])
+        return []
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
         """Return a place for each byte of a text: no tokenizer makes more pieces than these."""

@@ -12,10 +12,11 @@ import shutil
 import sys
 import tempfile
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from threading import Lock
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ import numpy as np
 from course_lib.embedder.vectors import Vectors, mean_pool
 from course_lib.embedder.weights import check_weights, fingerprint, models_dir
 from course_lib.errors import ModelError
+from course_lib.settings import make_folder
 
 log = logging.getLogger(__name__)
 
@@ -53,6 +55,8 @@ class OpenVinoBackend:
 
     batch_size = 4
     """Texts of like length in a batch: more do not fit into a core's cache, and are slower."""
+
+    prompts: Mapping[str, str] = MappingProxyType({})
 
     def __init__(
         self, directory: Path, threads: int | None = None, precision: str = "float32"
@@ -105,6 +109,10 @@ class OpenVinoBackend:
     def offsets(self, text: str) -> list[tuple[int, int]]:
         """Return where each word piece starts and ends, the special ones left out."""
         return list(self._tokenizer.encode(text, add_special_tokens=False).offsets)
+
+    def ids(self, text: str) -> list[int]:
+        """Return each word piece's number in the vocabulary, the special ones left out."""
+        return list(self._tokenizer.encode(text, add_special_tokens=False).ids)
 
     def encode(self, pieces: Sequence[list[int]]) -> Vectors:
         """Return the unit vectors of one batch: float32 of shape (n, dimension)."""
@@ -178,7 +186,7 @@ def converted(directory: Path) -> Path:
     from filelock import FileLock, Timeout
 
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(folder.parent)
         with FileLock(f"{folder}.lock", timeout=PATIENCE):
             # Another process may have made it while this one waited.
             if not (folder / FILE).is_file():

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -56,6 +56,11 @@ class TorchBackend:
             torch.set_num_threads(threads)
         self.dimension = int(self._model.get_embedding_dimension() or 0)
         self.max_seq_length = int(self._model.max_seq_length or 0)
+        given = self._model.prompts
+        self.prompts: Mapping[str, str] = {
+            "query": given.get("query") or "",
+            "document": given.get("document") or given.get("passage") or "",
+        }
 
     def prepare(self, texts: list[str]) -> list[str]:
         """Return the texts: sentence-transformers cuts them into word pieces by itself."""
@@ -104,6 +109,12 @@ class TorchBackend:
             text, add_special_tokens=False, return_offsets_mapping=True, verbose=False
         )["offset_mapping"]
         return found
+
+    def ids(self, text: str) -> list[int]:
+        """Return each word piece's number in the vocabulary, the special ones left out."""
+        return list(
+            self._model.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"]
+        )
 
 
 def _load(model: str, directory: Path | None) -> SentenceTransformer:

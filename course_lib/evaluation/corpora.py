@@ -143,7 +143,12 @@ def indexed(
 
 
 def searcher(
-    conn: psycopg.Connection, embedder: EmbeddingClient, query: Query, *, own: bool = False
+    conn: psycopg.Connection,
+    embedder: EmbeddingClient,
+    query: Query,
+    *,
+    own: bool = False,
+    cross_encoder: str = "",
 ) -> Callable[[Question], list[SearchResult]]:
     """Return what asks the index a question, everywhere or in the question's own corpus alone.
 
@@ -157,12 +162,19 @@ def searcher(
         How it is searched: everything but the question, how many results, and the threshold.
     own
         Search the question's own corpus alone.
+    cross_encoder
+        The name or path of a CrossEncoder, which then orders the first `query.maxsim_k` results.
     """
+    from course_lib.answers.reranking import rerank
     from course_lib.retriever import retrieve
 
     def search(question: Question) -> list[SearchResult]:
         repo = question.kind if own else query.repo
         asked = replace(query, question=question.question, top_k=PIECES, threshold=-1, repo=repo)
-        return retrieve(conn, embedder, asked)
+        found = retrieve(conn, embedder, asked)
+        if not cross_encoder:
+            return found
+        first, rest = found[: query.maxsim_k], found[query.maxsim_k :]
+        return [*rerank(cross_encoder, embedder, question.question, first), *rest]
 
     return search

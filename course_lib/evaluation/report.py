@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from course_lib.evaluation.metrics import NAMES
@@ -22,12 +22,12 @@ def print_run(console: Console, run: Run) -> None:
         _print_table(console, run, "resource")
 
 
-def print_comparison(console: Console, before: Run, after: Run) -> None:
+def print_comparison(show: Callable[[str], None], before: Run, after: Run) -> None:
     """Print what changed between two runs, by kind, with the interval of the difference.
 
     The questions that both asked are compared; how many others there are is said, by kind.
     """
-    console.print(f"Against {before.name}, question by question:", markup=False)
+    show(f"Against {before.name}, question by question:")
     old, new = in_both(before, after)
     lines = [f"{kind}: {_change(old.about(kind), new.about(kind))}" for kind in new.kinds]
     for whose, counts in (
@@ -42,13 +42,13 @@ def print_comparison(console: Console, before: Run, after: Run) -> None:
             f"judged anew: {count} of the questions have other right answers than in the kept run"
         )
     for line in lines:
-        console.print(f"  {line}", markup=False, highlight=False, soft_wrap=True)
+        show(f"  {line}")
 
 
-def print_each(console: Console, run: Run) -> None:
+def print_each(show: Callable[[str], None], run: Run) -> None:
     """Print what each question found and missed, the ones that found nothing first."""
     for answer in sorted(run.answers, key=lambda one: -(one.place or len(one.files) + 1)):
-        console.print("\n".join(_lines(answer)), markup=False, highlight=False, soft_wrap=True)
+        show("\n".join(_lines(answer)))
 
 
 def _print_table(console: Console, run: Run, by: Unit) -> None:

@@ -67,7 +67,11 @@ def encode_whole(
     embedder: EmbeddingClient, texts: Sequence[str], headers: Sequence[str], batch_size: int = 32
 ) -> Vectors:
     """Return one unit vector a text, however long it is; `headers` are how the texts begin."""
-    parts = [windows(embedder, text, header) for text, header in zip(texts, headers, strict=True)]
+    prompt = embedder.prompts.get("document", "")
+    parts = [
+        windows(embedder, prompt + text, prompt + header)
+        for text, header in zip(texts, headers, strict=True)
+    ]
     flat = [part for group in parts for part in group]
     rows = embedder.encode(flat, batch_size=batch_size)
     if len(flat) == len(texts):

@@ -30,6 +30,7 @@ from course_lib.indexing.update import UpdateReport, update_source
 from course_lib.loader.contract import (
     FILE_INVALID,
     INVALID,
+    MOST_BYTES,
     FileRejectedError,
     Problem,
     Rejection,
@@ -273,6 +274,10 @@ def _file(given: Mapping[str, Any] | Document, where: str) -> SourceFile | Rejec
     for name, text in (("content", file.content or ""), ("sourcePath", file.source_path)):
         if fault := fault_of(text):
             return Rejection(FILE_INVALID, where, (Problem(name, fault),))
+    size, most = len(file.source_path.encode("utf-8")), MOST_BYTES["sourcePath"]
+    if size > most:
+        problem = Problem("sourcePath", f"has {size} bytes; the limit is {most}")
+        return Rejection(FILE_INVALID, where, (problem,))
     return file
 
 

@@ -134,7 +134,7 @@ def _read_documents(path: Path, model: str) -> tuple[dict[str, SourceDocument], 
             row = json.loads(raw)
             tenant, repo = row.pop("tenant"), row.pop("repo")
             document = _DOCUMENT.validate_python(row | {"model": model})
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             reason = explain(error) if isinstance(error, ValidationError) else repr(error)
             raise InputError(
                 f"{path}, line {number} is no document: {reason}",

@@ -21,7 +21,7 @@ from pydantic import ValidationError
 
 from course_lib.errors import InputError
 from course_lib.loader.jsonl import read_lines
-from course_lib.records import Chunk, content_hash
+from course_lib.records import MOST_NAME_BYTES, Chunk, content_hash
 
 INVALID = "KB_PARSED_CHUNK_INVALID"
 EMBEDDING_REJECTED = "KB_PARSED_CHUNK_EMBEDDING_REJECTED"
@@ -33,10 +33,10 @@ SCHEMA_PATH = Path(__file__).with_name("parsed-chunk-v1.schema.json")
 
 MOST_BYTES = {
     "sourcePath": 1000,
-    "repoSlug": 250,
-    "kind": 250,
-    "customMeta.branch": 250,
-    "customMeta.namespace": 250,
+    "repoSlug": MOST_NAME_BYTES,
+    "kind": MOST_NAME_BYTES,
+    "customMeta.branch": MOST_NAME_BYTES,
+    "customMeta.namespace": MOST_NAME_BYTES,
 }
 """What stands in an index of the database, whose entries have room for 2,700 bytes in all."""
 

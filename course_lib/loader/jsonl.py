@@ -26,8 +26,17 @@ class Line(NamedTuple):
     raw: bytes
 
 
-def write_jsonl(path: str | os.PathLike[str], lines: Iterable[str]) -> int:
+def write_jsonl(path: str | os.PathLike[str], lines: Iterable[str], mode: int = 0o666) -> int:
     """Write lines of JSON to a file, whole or not at all, and return how many.
+
+    Parameters
+    ----------
+    path
+        Where the file goes; folders above it are made.
+    lines
+        One record each.
+    mode
+        Who may read and write the file, less what the umask forbids.
 
     Raises
     ------
@@ -46,7 +55,8 @@ def write_jsonl(path: str | os.PathLike[str], lines: Iterable[str]) -> int:
     count = 0
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with part.open("w", encoding="utf-8", newline="\n") as file:
+        handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        with open(handle, "w", encoding="utf-8", newline="\n") as file:
             for line in lines:
                 file.write(line + "\n")
                 count += 1

@@ -16,7 +16,7 @@ from course_lib.loader.word_pieces import fits_model
 from course_lib.records import LOCAL, Chunk, Document, Scope
 
 PARSER_ID = "kubernetes"
-PARSER_VERSION = "2.0.0"
+PARSER_VERSION = "3.0.0"
 HASHED = ("customMeta",)
 """The header is embedded too: a renamed resource is another record."""
 

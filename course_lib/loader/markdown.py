@@ -1,27 +1,49 @@
 """Documents to chunks: a Markdown or text document goes in, parsed-chunk-v1 records come out.
 
-The splitter decides where to cut; this module adds what a reader needs to know about a piece: the
-nearest heading above it, its lines and its place in the document.
+A heading belongs to what follows it: a page is cut into its sections first, and only a section that
+is too large is cut by `split_text`. Each piece is embedded under the page's title and the headings
+above it, without which many a section does not say what it is about.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import takewhile
+from typing import NamedTuple
 
-from course_lib.loader.pieces import Piece, make_chunks
+from course_lib.loader.pieces import Piece, make_chunks, shortened
 from course_lib.loader.recursive import split_text
 from course_lib.records import LOCAL, Chunk, Document, Scope
 from course_lib.settings import CHUNK_OVERLAP, CHUNK_SIZE
 
 PARSER_ID = "markdown"
-PARSER_VERSION = "1.0.0"
+PARSER_VERSION = "2.0.0"
+
+BETWEEN = " > "
+"""Stands between the headings above a piece."""
 
 # A backtick behind three of them on the same line makes them inline code.
 _HEADING_OR_FENCE = re.compile(
-    r"^ {0,3}(?:#{1,6}[ \t](?P<title>.*)|(?P<fence>`{3,}(?=[^`\n]*$)|~{3,})(?P<info>.*))$",
+    r"^ {0,3}(?:(?P<marks>#{1,6})[ \t](?P<title>.*)"
+    r"|(?P<fence>`{3,}(?=[^`\n]*$)|~{3,})(?P<info>.*))$",
     re.MULTILINE,
 )
+
+# What stands before a page and says how it is published: YAML between ---, or TOML between +++.
+_FRONT_MATTER = re.compile(
+    r"\A(?P<mark>---|\+\+\+)[ \t]*\r?\n(?P<fields>.*?)^(?P=mark)[ \t]*\r?$",
+    re.DOTALL | re.MULTILINE,
+)
+_TITLE = re.compile(r"^title[ \t]*[:=](?P<title>.*)$", re.MULTILINE)
+
+
+class Section(NamedTuple):
+    """A part of a page, `text[start:end]`, and the headings that it is under, the highest first."""
+
+    start: int
+    end: int
+    headings: tuple[str, ...]
 
 
 def split_document(
@@ -40,15 +62,16 @@ def split_document(
     scope
         Whose document this is.
     chunk_size, chunk_overlap
-        As in `split_text`, in characters.
+        As in `split_text`, in characters. Pieces of one section share an overlap, which begins at
+        a word; sections share nothing.
 
     Returns
     -------
     list of Chunk
-        `kind` is ``doc-section`` and `name` the nearest heading above the piece's first character
-        that is not white space (the file's name where there is none). `custom_meta` holds
-        `chunkIndex` and the offsets `charStart` and `charEnd`. Pieces of white space alone are
-        left out.
+        `kind` is ``doc-section`` and `name` the heading of the section that the piece is in (before
+        the first one the page's title, or the file's name). `custom_meta` holds `chunkIndex`, the
+        offsets `charStart` and `charEnd`, and the `header`: the page's title and the headings above
+        the piece. Pieces of white space alone are left out.
 
     Raises
     ------
@@ -59,26 +82,119 @@ def split_document(
     --------
     >>> from pathlib import Path
     >>> page = Document(Path("a.md"), "a.md", "# Title\n\nFirst.\n\n## Next\n\nSecond.")
-    >>> pieces = split_document(page, chunk_size=20, chunk_overlap=0)
-    >>> [(piece.name, piece.content, piece.line_start) for piece in pieces]
-    [('Title', '# Title\n\nFirst.\n\n', 1), ('Next', '## Next\n\nSecond.', 5)]
+    >>> for piece in split_document(page, chunk_size=20, chunk_overlap=0):
+    ...     print((piece.custom_meta["header"], piece.name, piece.content, piece.line_start))
+    ('Title\n', 'Title', '# Title\n\nFirst.\n\n', 1)
+    ('Title > Next\n', 'Next', '## Next\n\nSecond.', 5)
     """
-    offsets, titles = _headings(document.content)
-    titles = [document.name.rsplit("/", 1)[-1], *titles]  # before the first heading
-    pieces = []
-    for span in split_text(document.content, chunk_size, chunk_overlap):
-        if span.text.strip():
-            first = span.end - len(span.text.lstrip())
-            title = titles[bisect_right(offsets, first)]
-            pieces.append(Piece(span.start, span.end, "doc-section", title))
+    pieces = page_pieces(document.content, document.name, chunk_size, chunk_overlap)
     return make_chunks(document, scope, pieces, parser_id=PARSER_ID, parser_version=PARSER_VERSION)
 
 
-def _headings(text: str) -> tuple[list[int], list[str]]:
-    """Return the offsets and titles of the headings, those in fenced code left out."""
-    offsets, titles = [], []
+def page_pieces(text: str, path: str, chunk_size: int, chunk_overlap: int) -> list[Piece]:
+    """Return the pieces of a Markdown page that lies at a path, as `split_document` says."""
+    title = page_title(text)
+    pieces = []
+    for section in join_small(find_sections(text), chunk_size):
+        header = header_of(section.headings, title)
+        name = [title or path.rsplit("/", 1)[-1], *section.headings][-1]
+        for span in split_text(
+            text[section.start : section.end], chunk_size, chunk_overlap, snap_to_words=True
+        ):
+            if span.text.strip():
+                start, end = section.start + span.start, section.start + span.end
+                pieces.append(Piece(start, end, "doc-section", name, header))
+    return pieces
+
+
+def find_sections(text: str) -> list[Section]:
+    r"""Return the sections of a Markdown page: each begins with a heading, or with the page.
+
+    Together they are the whole text. A heading without a text of its own is in the section that
+    follows it. Lines that look like headings in fenced code or in the front matter are none.
+
+    Examples
+    --------
+    >>> for section in find_sections("Hello.\n# A\n## B\nText.\n# C\nEnd.\n"):
+    ...     print(section)
+    Section(start=0, end=7, headings=())
+    Section(start=7, end=22, headings=('A', 'B'))
+    Section(start=22, end=31, headings=('C',))
+    """
+    starts: list[tuple[int, tuple[str, ...]]] = [(0, ())]
+    above: list[tuple[int, str]] = []
+    body = 0
+    for at, end, level, title in _headings(text):
+        above = [one for one in above if one[0] < level] + [(level, title)]
+        begin = at if text[body:at].strip() else starts.pop()[0]
+        starts.append((begin, tuple(heading for _, heading in above)))
+        body = end
+    ends = [*(at for at, _ in starts[1:]), len(text)]
+    return [
+        Section(at, end, headings)
+        for (at, headings), end in zip(starts, ends, strict=True)
+        if at < end
+    ]
+
+
+def join_small(sections: Sequence[Section], size: int) -> list[Section]:
+    """Return the sections, with neighbours joined that fit the size together.
+
+    What was joined is under the headings that all of its parts are under.
+
+    Examples
+    --------
+    >>> join_small([Section(0, 40, ("A", "B")), Section(40, 70, ("A", "C"))], size=80)
+    [Section(start=0, end=70, headings=('A',))]
+    """
+    joined: list[Section] = []
+    for section in sections:
+        if joined and section.end - joined[-1].start <= size:
+            before = joined.pop()
+            pairs = zip(before.headings, section.headings, strict=False)
+            shared = tuple(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+            section = Section(before.start, section.end, shared)
+        joined.append(section)
+    return joined
+
+
+def page_title(text: str) -> str:
+    r"""Return the title in a page's front matter, or else its first heading of the first level.
+
+    A page may have neither: then it is empty.
+
+    Examples
+    --------
+    >>> page_title('+++\ntitle = "Pipelines"\n+++\n## Start\n'), page_title("# Serving\n\nText.")
+    ('Pipelines', 'Serving')
+    """
+    front = _FRONT_MATTER.match(text)
+    named = _TITLE.search(front["fields"]) if front else None
+    if named:
+        return named["title"].strip().strip("\"'")
+    return next((title for *_, level, title in _headings(text) if level == 1), "")
+
+
+def header_of(headings: Sequence[str], title: str) -> str:
+    r"""Return the line that a piece is embedded under: the title, and the headings above the piece.
+
+    Examples
+    --------
+    >>> header_of(("Serving", "Canary"), "Serving"), header_of(("Canary",), "Serving")
+    ('Serving > Canary\n', 'Serving > Canary\n')
+    >>> header_of((), "")
+    ''
+    """
+    path = headings if not title or headings[:1] == (title,) else (title, *headings)
+    return f"{shortened(BETWEEN.join(path))}\n" if path else ""
+
+
+def _headings(text: str) -> list[tuple[int, int, int, str]]:
+    """Return start, end, level and title of each heading, those in fenced code left out."""
+    front = _FRONT_MATTER.match(text)
+    found = []
     fence = ""
-    for match in _HEADING_OR_FENCE.finditer(text):
+    for match in _HEADING_OR_FENCE.finditer(text, front.end() if front else 0):
         mark = match["fence"]
         if fence:
             if mark and mark.startswith(fence) and not match["info"].strip():
@@ -86,9 +202,8 @@ def _headings(text: str) -> tuple[list[int], list[str]]:
         elif mark:
             fence = mark
         elif title := _without_closing_marks(match["title"].strip()):
-            offsets.append(match.start())
-            titles.append(title)
-    return offsets, titles
+            found.append((match.start(), match.end(), len(match["marks"]), title))
+    return found
 
 
 def _without_closing_marks(title: str) -> str:

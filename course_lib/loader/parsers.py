@@ -21,6 +21,7 @@ from course_lib.loader import (
     kubernetes_records,
     kustomize,
     markdown,
+    notebooks,
     raw_text,
     structure_page,
 )
@@ -113,6 +114,7 @@ class BuiltIn:
 
 BUILT_IN: tuple[BuiltIn, ...] = (
     BuiltIn("markdown", markdown.PARSER_VERSION, markdown.split_document, (".md", ".txt")),
+    BuiltIn("notebook", notebooks.PARSER_VERSION, notebooks.parse_notebook, (".ipynb",)),
     BuiltIn(
         "kubernetes",
         kubernetes_records.PARSER_VERSION,

@@ -99,11 +99,11 @@ def make_chunks(
             parser_id=parser_id,
             parser_version=parser_version,
             kind=piece.kind,
-            name=_shortened(piece.name),
+            name=shortened(piece.name),
             line_start=bisect_right(lines, piece.start),
             line_end=bisect_right(lines, piece.end - 1),
-            class_name=_shortened(piece.class_name),
-            extends=_shortened(piece.extends),
+            class_name=shortened(piece.class_name),
+            extends=shortened(piece.extends),
             custom_meta={
                 **{
                     name: value for name, value in piece.meta.items() if value not in (None, "", {})
@@ -119,12 +119,12 @@ def make_chunks(
     ]
 
 
-def _shortened(name: T) -> T:
+def shortened(name: T) -> T:
     """Return a name that a person could read: each record of a file repeats it.
 
     Examples
     --------
-    >>> _shortened("mill"), len(_shortened("x" * 9000))
+    >>> shortened("mill"), len(shortened("x" * 9000))
     ('mill', 250)
     """
     if name is None or len(name) <= LONGEST_NAME:

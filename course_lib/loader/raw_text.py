@@ -8,7 +8,7 @@ from course_lib.records import LOCAL, Chunk, Document, Scope
 from course_lib.settings import CHUNK_OVERLAP, CHUNK_SIZE
 
 PARSER_ID = "raw-text"
-PARSER_VERSION = "1.0.0"
+PARSER_VERSION = "2.0.0"
 
 
 def parse_raw_text(
@@ -33,7 +33,7 @@ def parse_raw_text(
     name = document.name.rsplit("/", 1)[-1]
     pieces = (
         Piece(span.start, span.end, "raw-text", name)
-        for span in split_text(document.content, chunk_size, chunk_overlap)
+        for span in split_text(document.content, chunk_size, chunk_overlap, snap_to_words=True)
         if span.text.strip()
     )
     return make_chunks(document, scope, pieces, parser_id=PARSER_ID, parser_version=PARSER_VERSION)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from course_lib.loader.crd_policy import without_schemas
+from course_lib.loader.kind_words import KIND_WORDS
 from course_lib.loader.kubernetes import ResourceSpan, split_resources
 from course_lib.loader.recursive import find_cut, keep_crlf
 from course_lib.loader.resource_identity import Identity
@@ -53,18 +54,22 @@ class ResourcePiece:
 def make_header(resource: Identity, source_path: str = "", where: str = "") -> str:
     r"""Return the lines that say whose piece it is: two, where the resource and the file are known.
 
+    The first line ends with the words that people use for the kind, where `KIND_WORDS` has some.
     What a resource does not have (a name, a namespace) is left out, and a line of nothing as well.
 
     Examples
     --------
-    >>> web = Identity("Deployment", "web", "shop", "apps/v1")
-    >>> print(make_header(web, "base/web.yaml", "spec.template"), end="")
-    # apps/v1 Deployment web in namespace shop
-    # base/web.yaml at spec.template
+    >>> web = Identity("Secret", "web", "shop", "v1")
+    >>> print(make_header(web, "base/web.yaml", "data"), end="")
+    # v1 Secret web in namespace shop: passwords, keys, credentials
+    # base/web.yaml at data
     """
     who = " ".join(filter(None, (resource.api_version, resource.kind, resource.name)))
     if resource.namespace:
         who += f"{' ' if who else ''}in namespace {resource.namespace}"
+    words = KIND_WORDS.get(resource.kind or "")
+    if words:
+        who += f": {words}"
     at = f"{source_path}{' ' if source_path else ''}at {where}" if where else source_path
     # A name may hold line breaks (a block scalar); a header's line may not.
     lines = (" ".join(line.split()) for line in (who, at))

@@ -1,17 +1,13 @@
 """Excerpts: a result and its question go in, the text that a person is shown comes out.
 
-A piece of running text begins with what it shares with the one before it, which may be the end of
-a word. Whoever reads a result gets it from the next word on, and where there is little room, the
-part that holds the question's words. Programs get the content itself.
+Where there is little room, it is the part that holds the question's words. Programs get the content
+itself.
 """
 
 from __future__ import annotations
 
 import re
 from typing import Protocol
-
-RUNNING_TEXT = frozenset({"doc-section", "raw-text", "issue"})
-"""Kinds of pieces that may begin within a word; those of code and manifests begin with a line."""
 
 COMMON = frozenset(
     "a an and are as at be but by can do does for from has have how i if in into is it its my no "
@@ -25,20 +21,12 @@ class Shown(Protocol):
     """What a search returns, as far as it is shown: `SearchResult`, or a row of one's own."""
 
     @property
-    def document_name(self) -> str:
-        """Path of the document in its corpus."""
-
-    @property
-    def chunk_index(self) -> int:
-        """Place of the piece in its document, from 0."""
-
-    @property
     def content(self) -> str:
         """The piece."""
 
 
 def excerpt(result: Shown, question: str = "", most: int | None = None) -> str:
-    """Return what a person is shown of a result: it begins with a word, and holds what matched.
+    """Return what a person is shown of a result: it holds what matched.
 
     Parameters
     ----------
@@ -53,30 +41,20 @@ def excerpt(result: Shown, question: str = "", most: int | None = None) -> str:
     Examples
     --------
     >>> from types import SimpleNamespace as Row
-    >>> text = "vidence of drift. Releases are undone by name, and nobody has to build anything."
-    >>> row = Row(document_name="a.md", chunk_index=1, kind="doc-section", content=text)
-    >>> excerpt(row)[:18]
-    '… of drift. Releas'
-    >>> excerpt(row, "How is a release undone?", 40)
-    '… of drift. Releases are undone by name, …'
+    >>> text = "Drift has many early signs. Releases are undone by name, and nobody has to build."
+    >>> excerpt(Row(content=text), "How is a release undone?", 40)
+    '… early signs. Releases are undone by …'
     """
-    text, is_cut = result.content.strip("\n"), 0
-    kind = getattr(result, "kind", "")  # rows of a query of one's own may have none
-    is_running = kind in RUNNING_TEXT if kind else result.document_name.endswith(".md")
-    if result.chunk_index and is_running:
-        # A capital or a digit seldom begins the rest of a word; four spaces are code.
-        rest_of_word = r"^\S+(?: |\n+)" if text[:1].islower() else r"^ (?! )"
-        text, is_cut = re.subn(rest_of_word, "", text)
+    text = result.content.strip("\n")
     if most is None:
-        return f"{'… ' if is_cut else ''}{text}"
+        return text
     text = " ".join(text.split())
     start = _start(text, question, most)
     end = start + most
     if end < len(text):
         space = text.rfind(" ", start, end + 1)
         end = space if space > start else end
-    before = "… " if is_cut or start else ""
-    return f"{before}{text[start:end]}{' …' if end < len(text) else ''}"
+    return f"{'… ' if start else ''}{text[start:end]}{' …' if end < len(text) else ''}"
 
 
 def words_in(question: str) -> re.Pattern[str] | None:

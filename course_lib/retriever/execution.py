@@ -18,7 +18,9 @@ from course_lib.store.collection import ways_out
 def own_settings(conn: psycopg.Connection[Any], ef_search: int | None) -> Iterator[None]:
     """Make a transaction whose settings end with it, also within one of the caller's.
 
-    There, a roll-back to where the caller's transaction stood takes the settings back.
+    There, a roll-back to where the caller's transaction stood takes the settings back. All
+    statements of a transaction of our own see the same rows, whatever is written meanwhile; in the
+    caller's, what they see is the caller's choice.
 
     Parameters
     ----------
@@ -29,6 +31,8 @@ def own_settings(conn: psycopg.Connection[Any], ef_search: int | None) -> Iterat
     """
     is_within = conn.info.transaction_status == TransactionStatus.INTRANS
     with conn.transaction(force_rollback=is_within):
+        if not is_within:
+            conn.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
         conn.execute(SET_EF_SEARCH, {"ef_search": ef_search})
         yield
 

@@ -42,11 +42,6 @@ and individual Rank Learning Methods" (SIGIR 2009).
 """
 
 
-WORDS_WEIGHT = 1
-"""How often the ranking by words counts in a hybrid search, a whole number; that by vectors counts
-once."""
-
-
 def nearest_sql(
     condition: sql.Composable = EVERY_ROW, distance: sql.Composable = WALK
 ) -> sql.Composed:
@@ -270,8 +265,7 @@ def ranked(query: Query, near: Sequence[Any], said: Sequence[Any] | None) -> lis
         scored = [(row, row.similarity_score) for row in near]
     else:
         rows = {row.chunk_id: row for row in [*near, *said]}
-        by_words = [row.chunk_id for row in said]
-        fused = fuse([row.chunk_id for row in near], *[by_words] * WORDS_WEIGHT)
+        fused = fuse([row.chunk_id for row in near], [row.chunk_id for row in said])
         scored = sorted(
             ((rows[chunk_id], score) for chunk_id, score in fused),
             key=lambda pair: (-pair[1], *_identity(pair[0])),

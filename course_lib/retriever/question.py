@@ -68,7 +68,7 @@ def retrieve(
     question = query.question
     if question is None or not question.strip():
         raise InputError("the question is empty", hint='Ask something: "what is drift?"')
-    vector = embedder.encode([question])[0]
+    vector = embedder.encode_question(question)
     if query.rerank is None:
         return search(conn, vector, query)
     from course_lib.retriever.rerank import merge_maxsim, rerank_maxsim

@@ -5,6 +5,9 @@ the word piece of the passage that is most like it: the MaxSim of ColBERT (Khatt
 "ColBERT: Efficient and Effective Passage Search via Contextualized Late Interaction over BERT",
 SIGIR 2020), with the vectors of a model that was not trained for it. That is why its verdict is
 fused with the search's own, and does not replace it.
+
+Not every piece of a question says as much: *firewall* says more than *the*. So each counts by how
+rare it is.
 """
 
 from __future__ import annotations
@@ -25,14 +28,19 @@ if TYPE_CHECKING:
 
 Vectors = np.ndarray[Any, np.dtype[np.float32]]
 
+MAXSIM_WEIGHT = 2
+"""How often the order by MaxSim counts when it is fused with the search's own: a whole number."""
 
-def maxsim(question: Vectors, passage: Vectors) -> float:
+
+def maxsim(question: Vectors, passage: Vectors, weights: Vectors | None = None) -> float:
     """Return the mean, over a question's word pieces, of each one's best match in a passage.
 
     Parameters
     ----------
     question, passage
         Vectors of length 1, one a word piece: float32 of shapes (q, dimension), (p, dimension).
+    weights
+        How much each piece of the question counts, shape (q,); all the same without.
 
     Returns
     -------
@@ -47,10 +55,12 @@ def maxsim(question: Vectors, passage: Vectors) -> float:
     >>> passage = np.array([[1, 0, 0], [0, 0.5, 0.75**0.5]], np.float32)
     >>> maxsim(question, passage)
     0.75
+    >>> maxsim(question, passage, weights=np.array([3, 1]))
+    0.875
     """
     if not len(question) or not len(passage):
         return 0.0
-    return float((question @ passage.T).max(axis=1).mean())
+    return float(np.average((question @ passage.T).max(axis=1), weights=weights))
 
 
 def rerank_maxsim(
@@ -65,7 +75,8 @@ def rerank_maxsim(
     Parameters
     ----------
     embedder
-        Whose `encode_tokens` reads the question and the passages, these under their headers.
+        Whose `encode_tokens` reads the question and the passages, these under their headers, and
+        whose `rarity` weighs the question's word pieces.
     question
         The question.
     results
@@ -77,8 +88,8 @@ def rerank_maxsim(
     -------
     list of SearchResult
         By falling `score`, equals in the order in which they came. The score is
-        ``1 / (60 + place)`` for the place that the search gave, and the same once more for the
-        place by MaxSim among the first `maxsim_k`.
+        ``1 / (60 + place)`` for the place that the search gave, and the same twice for the place by
+        MaxSim among the first `maxsim_k`.
 
     Raises
     ------
@@ -87,16 +98,20 @@ def rerank_maxsim(
 
     Examples
     --------
-    What the search had third and MaxSim has first goes before what is second in both:
+    What the search had third and MaxSim has first goes before what the search had first and MaxSim
+    has second:
 
-    >>> 1 / 63 + 1 / 61 > 1 / 62 + 1 / 62
+    >>> 1 / 63 + 2 / 61 > 1 / 61 + 2 / 62
     True
     """
     _check_maxsim_k(maxsim_k)
     places = range(len(results))
     likeness = likenesses(embedder, question, results[:maxsim_k])
     by_likeness = sorted(places[:maxsim_k], key=lambda at: -likeness[at])
-    return [replace(results[at], score=score) for at, score in fuse(places, by_likeness)]
+    return [
+        replace(results[at], score=score)
+        for at, score in fuse(places, *[by_likeness] * MAXSIM_WEIGHT)
+    ]
 
 
 def merge_maxsim(
@@ -151,7 +166,10 @@ def merge_maxsim(
     def by_likeness(some: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
         return sorted(some, key=lambda place: -likeness[place])
 
-    own = [[place for place, _ in fuse(some, by_likeness(some[:each]))] for some in places]
+    own = [
+        [place for place, _ in fuse(some, *[by_likeness(some[:each])] * MAXSIM_WEIGHT)]
+        for some in places
+    ]
     return [
         replace(found[number][at], score=score)
         for (number, at), score in fuse(*own, by_likeness(read))
@@ -171,4 +189,5 @@ def likenesses(
         return []
     texts = [embedded_text(result.content, result.metadata.get("header")) for result in results]
     asked, *passages = embedder.encode_tokens([question, *texts])
-    return [maxsim(asked, passage) for passage in passages]
+    weights = embedder.rarity(question)
+    return [maxsim(asked, passage, weights) for passage in passages]

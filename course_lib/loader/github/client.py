@@ -7,6 +7,7 @@ redirect leads. Nothing that a server sends is read further than a limit.
 
 from __future__ import annotations
 
+import itertools
 import os
 import ssl
 from collections.abc import Callable, Iterator, Mapping
@@ -49,6 +50,12 @@ MOST_BYTES = 40_000_000
 
 MOST_REDIRECTS = 5
 MOST_PAGES = 5_000
+MOST_LISTED_BYTES = 1_000_000_000
+"""Of all pages of one list."""
+
+MOST_REQUESTS = 250_000
+"""Of one client."""
+
 _TRUST = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
@@ -129,6 +136,7 @@ class GitHubClient:
         self.base = check_address(base, token)
         self.raw = raw and check_address(raw)
         self._origin = origin(self.base)
+        self._asked = itertools.count()  # which several threads may count with
         self._authorization = {"Authorization": f"Bearer {token}"} if token else {}
         shows = on_wait or Countdown()
         # One for the API and one for other hosts, which do not share its limits.
@@ -169,6 +177,7 @@ class GitHubClient:
             If a page is no list, or the pages go round in circles or do not end.
         """
         visited: set[str] = set()
+        size = 0
         place: str | None = path
         while place:
             if place in visited:
@@ -176,9 +185,9 @@ class GitHubClient:
                     f"the pages of {path} lead back to one that was read already",
                     hint="Try again later; nothing was changed.",
                 )
-            if len(visited) == MOST_PAGES:
+            if len(visited) == MOST_PAGES or size > MOST_LISTED_BYTES:
                 raise AnswerError(
-                    f"{path} has more than {MOST_PAGES:,} pages",
+                    f"{path} has more than {MOST_PAGES:,} pages or {MOST_LISTED_BYTES:,} bytes",
                     hint="Ask for less, for issues with --since. Nothing was changed.",
                 )
             visited.add(place)
@@ -186,6 +195,7 @@ class GitHubClient:
             answer = self.get(place, params if place == path else None)
             if not isinstance(answer.value, list):
                 raise AnswerError(f"{path} gave no list", hint="Check GITHUB_API_URL.")
+            size += len(answer.body)
             yield from answer.value
             place = next_page(answer.headers.get("link", ""))
             place = next_hop(answer.url, place) if place else None
@@ -236,6 +246,11 @@ class GitHubClient:
 
         def ask() -> Answer:
             gate.enter()
+            if next(self._asked) >= MOST_REQUESTS:
+                raise AnswerError(
+                    f"more than {MOST_REQUESTS:,} requests are needed",
+                    hint="Ask for less: fewer files, or issues with --since.",
+                )
             answer = self._follow(url, headers, most_bytes, unpack)
             if answer.status == 200 and accept == JSON and not unpack:
                 try:

@@ -27,7 +27,9 @@ from course_lib.loader.github.tree import LINK, TREE, ReadTree, TreeEntry, blob_
 MOST_FILE_BYTES = 100_000_000
 """GitHub gives no larger file."""
 
-MOST_TREE_ENTRIES, MOST_TREE_REQUESTS = 100_000, 500
+MOST_TREE_ENTRIES, MOST_LISTED_ENTRIES, MOST_TREE_REQUESTS = 100_000, 500_000, 500
+"""In one answer; in all answers that one repository's tree needs; and how many those are."""
+
 CONCURRENCY = 4
 """Requests at once; GitHub asks for few."""
 
@@ -101,21 +103,27 @@ def tree_reader(client: GitHubClient, repo: str) -> ReadTree:
     It ends with an AnswerError where a server lists more than GitHub does. A tree that holds itself
     would be asked for without end: the limit of requests ends that, too.
     """
-    asked = 0
+    asked = entries = 0
 
     def read(sha: str, recursive: bool) -> tuple[Sequence[TreeEntry], bool]:
-        nonlocal asked
+        nonlocal asked, entries
         asked += 1
         place = f"repos/{repo}/git/trees/{sha}"
         value = _object(client.json(place, {"recursive": "1"} if recursive else None), "a tree")
         listed = value.get("tree")
         if not isinstance(listed, list):
             raise AnswerError(f"a tree of {repo} has no list", hint="Check GITHUB_API_URL.")
-        if len(listed) > MOST_TREE_ENTRIES or asked > MOST_TREE_REQUESTS:
+        entries += len(listed)
+        if (
+            len(listed) > MOST_TREE_ENTRIES
+            or entries > MOST_LISTED_ENTRIES
+            or asked > MOST_TREE_REQUESTS
+        ):
             raise AnswerError(
-                f"the tree of {repo} has more than {MOST_TREE_ENTRIES:,} entries in one answer, or "
-                f"needs more than {MOST_TREE_REQUESTS} requests",
-                hint="Nothing was changed. Clone the repository and use `course ingest` instead.",
+                f"the tree of {repo} has more than {MOST_TREE_ENTRIES:,} entries in one answer or "
+                f"{MOST_LISTED_ENTRIES:,} in all, or needs more than {MOST_TREE_REQUESTS} requests",
+                hint="Nothing was changed. Name the folders that you want, or clone the repository "
+                "and use `course ingest`.",
             )
         return [_entry(one) for one in listed], bool(value.get("truncated"))
 

@@ -20,6 +20,7 @@ from course_lib.errors import InputError
 from course_lib.loader.github.names import OWN_FILES, is_inside, why_refused
 from course_lib.loader.github.tree import blob_sha
 from course_lib.records import Skipped
+from course_lib.settings import make_folder
 
 NOTE, LOCK = OWN_FILES
 _PART = ".github-download-{}.part"
@@ -94,7 +95,7 @@ class Destination:
         from filelock import FileLock, Timeout
 
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            make_folder(self.folder)
             lock = FileLock(self.folder / LOCK)
             try:
                 lock.acquire(timeout=0)

@@ -1,8 +1,8 @@
 """An issue with its comments as a text to read, and as records to search.
 
 The text is one document an issue: the title, the body, and every comment under the name of who
-wrote it. A record never holds parts of two comments, and is embedded under the issue's title,
-without which few comments say what they are about.
+wrote it. A record never holds parts of two comments. It is cut as a page is, and embedded under the
+issue's title, without which few comments say what they are about.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from course_lib.loader.github.issues import Comment, Issue, download_github_issues
-from course_lib.loader.pieces import Piece, make_chunks
+from course_lib.loader.markdown import BETWEEN, Section, find_sections, join_small
+from course_lib.loader.pieces import Piece, make_chunks, shortened
 from course_lib.loader.recursive import split_text
 from course_lib.records import LOCAL, Chunk, Document, Scope, Skipped
 from course_lib.settings import CHUNK_OVERLAP, CHUNK_SIZE
 
 PARSER_ID = "github-issue"
-PARSER_VERSION = "1.0.0"
+PARSER_VERSION = "2.0.0"
 EXTENSION = ".issue.md"
 
 
@@ -114,16 +115,30 @@ def parse_issue(
         start, kind = int(part["start"]), str(part["kind"])
         told = {key: part[key] for key in ("author", "createdAt", "updatedAt") if part.get(key)}
         meta = shared | told | {"citationUrl": part.get("url")}
-        for span in split_text(text[start : int(part["end"])], chunk_size, chunk_overlap):
-            first, last = start + span.start, start + span.end
-            # The first piece of the body begins with the title itself.
-            header = f"Issue #{number}: {title}" if number and first > 0 else ""
-            if span.text.strip():
-                pieces.append(Piece(first, last, kind, name, header, meta=meta))
+        for begin, end, headings in _sections_of(text[start : int(part["end"])], chunk_size):
+            header = BETWEEN.join([f"Issue #{number}: {title}", *headings]) if number else ""
+            for span in split_text(
+                text[start + begin : start + end], chunk_size, chunk_overlap, snap_to_words=True
+            ):
+                first, last = start + begin + span.start, start + begin + span.end
+                if span.text.strip():
+                    # The first piece of the body begins with the title itself.
+                    above = f"{shortened(header)}\n" if header and first > 0 else ""
+                    pieces.append(Piece(first, last, kind, name, above, meta=meta))
     return make_chunks(
         document, scope, pieces, parser_id=PARSER_ID, parser_version=PARSER_VERSION,
         also_hashed=("kind", "name"),
     )  # fmt: skip
+
+
+def _sections_of(text: str, size: int) -> list[Section]:
+    """Return the sections of a body or a comment, without the heading that we gave it ourselves."""
+    sections = find_sections(text)
+    ours = sections[0].headings[:1] if sections else ()
+    return [
+        one._replace(headings=tuple(heading for heading in one.headings if heading not in ours))
+        for one in join_small(sections, size)
+    ]
 
 
 def _comment_text(comment: Comment) -> str:

@@ -238,7 +238,7 @@ def _mappings(values: Iterable[Any]) -> Iterator[Mapping[str, Any]]:
 
 def _number(value: Mapping[str, Any], name: str) -> int:
     found = value.get(name)
-    if not isinstance(found, int):
+    if not isinstance(found, int) or not 0 <= found < 2**63:
         raise AnswerError(f"an entry of a list has no {name}", hint="Check GITHUB_API_URL.")
     return found
 

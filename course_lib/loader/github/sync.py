@@ -7,7 +7,7 @@ remove what is gone, and write down what is there now.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -33,8 +33,8 @@ from course_lib.loader.github.tree import (
     SUBMODULE,
     TreeEntry,
     blob_sha,
-    folders_of,
     follow_link,
+    is_folder,
     is_wanted,
     is_within,
     list_tree,
@@ -132,7 +132,7 @@ class CodeRun:
     # --- what is wanted ---
 
     def _list(self, tree: str) -> dict[str, TreeEntry]:
-        """Return path → entry, of all files, links and submodules."""
+        """Return path → entry, of all files, links and submodules, in order of the paths."""
         _, paths = self.selection
         listed = list_tree(tree_reader(self.api, self.repo), tree, within=paths)
         return {entry.path: entry for entry in sorted(listed, key=lambda one: one.path)}
@@ -140,9 +140,9 @@ class CodeRun:
     def _choose(self, reader: FileReader) -> dict[str, TreeEntry]:
         """Return path → the entry whose content belongs there."""
         endings, paths = self.selection
-        folders = folders_of(self.entries)
+        ordered = list(self.entries)
         for path in paths:
-            if path not in folders and path not in self.entries:
+            if not is_folder(path, ordered) and path not in self.entries:
                 raise self._no_such_path(path)
         wanted: dict[str, TreeEntry] = {}
         for path, entry in self.entries.items():
@@ -152,7 +152,7 @@ class CodeRun:
             elif is_wanted(path, endings, paths):
                 if reason := why_refused(path):
                     self._failed[path] = reason
-                elif content := self._target(entry, folders, reader):
+                elif content := self._target(entry, ordered, reader):
                     wanted[path] = content
         if not tells_cases_apart(self.destination.folder):
             for path, other in collisions(wanted).items():
@@ -163,14 +163,14 @@ class CodeRun:
         return wanted
 
     def _target(
-        self, entry: TreeEntry, folders: Collection[str], reader: FileReader
+        self, entry: TreeEntry, ordered: Sequence[str], reader: FileReader
     ) -> TreeEntry | None:
         """Return the file itself, or the one that a link leads to; None if there is none."""
         path = entry.path
         if entry.mode == LINK:
             try:
                 text_of = partial(self._text_of, reader)
-                entry = follow_link(path, self.entries, folders, text_of)
+                entry = follow_link(path, self.entries, ordered, text_of)
             except ValueError as error:
                 self._skipped[path] = str(error)
                 return None

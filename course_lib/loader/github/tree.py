@@ -7,8 +7,9 @@ nothing can change unnoticed.
 from __future__ import annotations
 
 import hashlib
+from bisect import bisect_left
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from course_lib.loader.github.errors import AnswerError
@@ -163,26 +164,26 @@ def is_wanted(path: str, extensions: Iterable[str], paths: Sequence[str] = ()) -
     )
 
 
-def folders_of(paths: Iterable[str]) -> set[str]:
-    """Return all folders that hold one of these paths; the root is the empty one.
+def is_folder(path: str, ordered: Sequence[str]) -> bool:
+    """Return whether one of some paths, in order, lies below a path; the root is the empty one.
+
+    A list of all folders could be far larger than the paths: one of 10,000 names has 10,000.
 
     Examples
     --------
-    >>> sorted(folders_of(["README.md", "apps/kfp/a.md"]))
+    >>> paths = ["README.md", "apps-2/a.md", "apps/kfp/a.md"]
+    >>> [path for path in ("", "apps", "apps/kfp", "app", "README.md") if is_folder(path, paths)]
     ['', 'apps', 'apps/kfp']
     """
-    found = {""}
-    for path in paths:
-        # The folders above a known folder are known, too.
-        while (path := path.rpartition("/")[0]) not in found:
-            found.add(path)
-    return found
+    below = f"{path}/"
+    place = bisect_left(ordered, below)
+    return not path or (place < len(ordered) and ordered[place].startswith(below))
 
 
 def follow_link(
     path: str,
     entries: Mapping[str, TreeEntry],
-    folders: Collection[str],
+    ordered: Sequence[str],
     text_of: Callable[[TreeEntry], str],
 ) -> TreeEntry:
     """Return the file that a symbolic link leads to, over other links if need be.
@@ -196,8 +197,8 @@ def follow_link(
         Where the link is.
     entries
         All files, links and submodules of the repository by their paths.
-    folders
-        The folders that they are in; see `folders_of`.
+    ordered
+        These paths in order; see `is_folder`.
     text_of
         Gives the text of a link: where it points.
 
@@ -211,7 +212,7 @@ def follow_link(
     --------
     >>> entries = {"docs/now.md": TreeEntry("docs/now.md", LINK, "1"),
     ...            "v2/a.md": TreeEntry("v2/a.md", "100644", "2")}
-    >>> follow_link("docs/now.md", entries, folders_of(entries), lambda link: "../v2/a.md").path
+    >>> follow_link("docs/now.md", entries, sorted(entries), lambda link: "../v2/a.md").path
     'v2/a.md'
     """
     ahead, behind, links = deque(path.split("/")), list[str](), 0
@@ -241,7 +242,7 @@ def follow_link(
         ahead.extendleft(reversed(text.split("/")))
     target = "/".join(behind)
     found = entries.get(target)
-    if found is None and target in folders:
+    if found is None and is_folder(target, ordered):
         raise ValueError(f"is a link to the folder {target or '/'}, whose files are listed there")
     if found is None or found.mode == SUBMODULE:
         raise ValueError(f"is a link to {target}, which is not in the repository")

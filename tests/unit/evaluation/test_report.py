@@ -25,28 +25,34 @@ def run(name: str, **places: list[int]) -> Run:
     return Run(name, tuple(answers))
 
 
-def printed(what: object, *runs: Run) -> str:
+def table(shown: Run) -> str:
     told = io.StringIO()
-    what(Console(file=told, width=200), *runs)  # type: ignore[operator]
+    print_run(Console(file=told, width=200), shown)
     return told.getvalue()
 
 
+def comparison(before: Run, after: Run) -> str:
+    told: list[str] = []
+    print_comparison(told.append, before, after)
+    return "\n".join(told)
+
+
 def test_an_interval_is_printed_only_where_it_says_something() -> None:
-    table = printed(print_run, run("new", few=[1, 2, 0], same=[2] * 9, many=[1, 2, 4, 0] * 5))
-    [row] = [line for line in table.splitlines() if "mrr@10" in line]
+    shown = table(run("new", few=[1, 2, 0], same=[2] * 9, many=[1, 2, 4, 0] * 5))
+    [row] = [line for line in shown.splitlines() if "mrr@10" in line]
     assert "0.500 (n too small)" in row and "0.500 (all equal)" in row and "0.438 [0." in row
-    assert "n is too small for an interval with fewer than 4 questions" in " ".join(table.split())
-    assert "too small" not in printed(print_run, run("new", same=[2] * 4))
+    assert "n is too small for an interval with fewer than 4 questions" in " ".join(shown.split())
+    assert "too small" not in table(run("new", same=[2] * 4))
 
 
 def test_a_comparison_of_few_questions_has_no_interval_and_is_undecided() -> None:
     old, new = run("old", few=[2, 2, 2], same=[2] * 9), run("new", few=[1, 1, 1], same=[1] * 9)
-    few, same = printed(print_comparison, old, new).splitlines()[1:]
+    few, same = comparison(old, new).splitlines()[1:]
     assert "+0.500 (n is too small for an interval), questions better: 3" in few
     assert "+0.500 (every question changed by the same" in same
     assert few.endswith("undecided") and same.endswith("undecided") and "[" not in few + same
     old, new = run("old", many=[2] * 9 + [1]), run("new", many=[1] * 10)
-    assert printed(print_comparison, old, new).rstrip().endswith("worse: 0; better")
+    assert comparison(old, new).rstrip().endswith("worse: 0; better")
 
 
 def test_a_label_that_was_mended_is_no_change_of_the_search() -> None:
@@ -54,7 +60,7 @@ def test_a_label_that_was_mended_is_no_change_of_the_search() -> None:
     after = Run("new", tuple(
         replace(one, question=replace(one.question, gold_paths=("4.md",))) for one in before.answers
     ))  # fmt: skip
-    told = printed(print_comparison, before, after)
+    told = comparison(before, after)
     assert "better: 0, worse: 0" in told
     assert "judged anew: 4 of the questions have other right answers" in told
-    assert "judged anew" not in printed(print_comparison, before, before)
+    assert "judged anew" not in comparison(before, before)

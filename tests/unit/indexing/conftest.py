@@ -33,6 +33,10 @@ class CountingClient(EmbeddingClient):
     def max_seq_length(self) -> int:
         return 256
 
+    @property
+    def prompts(self) -> dict[str, str]:
+        return {}
+
     def count_tokens(self, text: str) -> int:
         return len(text.split()) + 2
 

@@ -161,6 +161,44 @@ def test_a_tree_of_a_million_entries_is_refused_soon(
     assert peak < 300_000_000
 
 
+def test_a_path_of_many_names_costs_no_more_than_it_is_long(
+    github: GitHubServer, repository: Repository, checkout: Any
+) -> None:
+    """Each of its folders by itself would be 200 MB in all."""
+
+    def add(answer: Any) -> Any:
+        value = json.loads(answer.body)
+        value["tree"].append(value["tree"][0] | {"path": "x/" * 20_000 + "a.yaml"})
+        return replace(answer, body=json.dumps(value).encode())
+
+    github.fail("git/trees", add)
+    tracemalloc.start()
+    checkout.download(paths=["apps"])
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 50_000_000
+    assert set(checkout.there()) == {"apps/a.yaml", "apps/b.YAML", "apps/deep/c.yaml"}
+
+
+def test_trees_that_are_truncated_again_and_again_end(
+    github: GitHubServer, repository: Repository, checkout: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("course_lib.loader.github.files.MOST_LISTED_ENTRIES", 2_000)
+
+    def grow(answer: Any) -> Any:
+        entry = {"mode": "040000", "type": "tree"}
+        tree = [entry | {"path": f"{n}", "sha": f"{n:040x}"} for n in range(300)]
+        truncated = github.count("git/trees") % 2 == 0
+        return replace(
+            answer, status=200, body=json.dumps({"tree": tree, "truncated": truncated}).encode()
+        )
+
+    github.fail("git/trees", grow, times=math.inf)
+    with pytest.raises(AnswerError, match="in one answer or 2,000 in all"):
+        checkout.download()
+    assert github.count("git/trees") == 7
+
+
 @pytest.mark.parametrize("given", [None, 7, "x", {}, [7], [[]], [{"path": 7}]])
 def test_a_tree_of_another_form_is_an_error_that_says_so(
     github: GitHubServer, repository: Repository, checkout: Any, given: Any

@@ -311,6 +311,34 @@ def test_pages_without_end_end(
     assert len(github.seen) == 20
 
 
+def test_pages_that_are_large_end_sooner(
+    client: GitHubClient, github: GitHubServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    numbers = iter(range(2, 100))
+
+    def grow(answer: Answer) -> Answer:
+        place = f"{github.url}/repos/heron/platform/issues?page={next(numbers)}"
+        headers = {**answer.headers, "Link": f'<{place}>; rel="next"'}
+        return replace(answer, headers=headers, body=b"[" + b" " * 4_000 + b"]")
+
+    github.fail("issues", grow, times=math.inf)
+    monkeypatch.setattr(client_module, "MOST_LISTED_BYTES", 10_000)
+    with pytest.raises(AnswerError, match="or 10,000 bytes"):
+        list(client.pages("repos/heron/platform/issues"))
+    assert len(github.seen) == 3
+
+
+def test_requests_without_end_end(
+    client: GitHubClient, github: GitHubServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client_module, "MOST_REQUESTS", 7)
+    for _ in range(7):
+        client.json(COMMIT)
+    with pytest.raises(AnswerError, match="more than 7 requests are needed"):
+        client.json(COMMIT)
+    assert len(github.seen) == 7
+
+
 def test_pages_are_followed_to_the_last(
     client: GitHubClient, github: GitHubServer, repository: Repository
 ) -> None:

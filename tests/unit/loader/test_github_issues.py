@@ -1,6 +1,8 @@
 """Issues: all of them, with all comments, without pull requests; and as records to search."""
 
+import json
 import math
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
 from typing import Any
 
@@ -9,7 +11,7 @@ import pytest
 from course_lib.errors import InputError
 from course_lib.loader import Registry, check_records
 from course_lib.loader.github.download import GitHubCode
-from course_lib.loader.github.errors import NotFoundError
+from course_lib.loader.github.errors import AnswerError, NotFoundError
 from course_lib.loader.github.issue_records import issue_document, parse_issue
 from course_lib.loader.github.issues import (
     Comment,
@@ -103,6 +105,21 @@ def test_comments_that_do_not_add_up_are_asked_for_again(
     github.fail(r"issues\?", late)
     assert [len(issue.comments) for issue in download().issues] == [1, 1]
     assert github.count("/issues/1/comments") == 1
+
+
+@pytest.mark.parametrize("number", [-1, 2**63, 10**4_000, "7", None])
+def test_an_issue_with_a_number_that_is_none_is_an_error(
+    github: GitHubServer, repository: Repository, number: object
+) -> None:
+    repository.issues = [made(1)]
+
+    def lie(answer: Any) -> Any:
+        body = json.dumps([json.loads(answer.body)[0] | {"number": number}]).encode()
+        return replace(answer, body=body)
+
+    github.fail("issues", lie)
+    with pytest.raises(AnswerError, match="has no number"):
+        download()
 
 
 def test_what_has_no_author_and_no_body_comes_too(repository: Repository) -> None:

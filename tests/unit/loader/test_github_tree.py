@@ -12,8 +12,8 @@ from course_lib.loader.github.tree import (
     TREE,
     TreeEntry,
     blob_sha,
-    folders_of,
     follow_link,
+    is_folder,
     is_wanted,
     is_within,
     list_tree,
@@ -128,6 +128,14 @@ def test_endings_and_paths_say_what_is_wanted(
     assert is_wanted(path, endings, paths) is wanted
 
 
+def test_folders_are_known_by_what_lies_below_them() -> None:
+    ordered = sorted(["a-b/c", "a.md", "a/b/c.md", "a0/c", "b"])
+    found = {path for path in ("", "a", "a-b", "a/b", "a0", "a0/c", "b", "c") if
+             is_folder(path, ordered)}  # fmt: skip
+    assert found == {"", "a", "a-b", "a/b", "a0"}
+    assert is_folder("", [])
+
+
 def test_a_folder_is_told_from_one_whose_name_begins_like_it() -> None:
     assert is_within("apps", "apps") and is_within("apps/a", "apps") and is_within("a", "")
     assert not is_within("apps2/a", "apps")
@@ -160,7 +168,7 @@ def entries() -> dict[str, TreeEntry]:
 
 
 def followed(path: str) -> TreeEntry:
-    return follow_link(path, entries(), folders_of(entries()), lambda link: LINKS[link.path])
+    return follow_link(path, entries(), sorted(entries()), lambda link: LINKS[link.path])
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ def test_the_limits_of_a_container_keep_their_owner() -> None:
     [cache] = [piece for piece in pieces if "name: cache" in piece.text]
     assert cache.path == "spec.template.spec.containers[1]"
     assert cache.text == (
-        "# apps/v1 Deployment web in namespace shop\n"
+        "# apps/v1 Deployment web in namespace shop: runs a program in containers\n"
         "# base/web.yaml at spec.template.spec.containers[1]\n" + CONTAINER.format(name="cache")
     )
 

@@ -1,12 +1,14 @@
 """Documents to records: headings, lines and offsets, checked against the text itself."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from course_lib.loader import split_document, split_text
+from course_lib.loader import split_document
+from course_lib.loader.markdown import find_sections, join_small
 from course_lib.records import Document
 
 
@@ -24,20 +26,34 @@ def heading_of(content: str) -> str:
     return chunks[-1].name
 
 
-@given(st.text("\r\n #`~ab.", max_size=150), st.integers(1, 30))
+@given(st.text("\r\n #`~+-ab.", max_size=150), st.integers(1, 30))
 def test_offsets_and_lines_are_those_of_the_text(content: str, size: int) -> None:
     chunks = split_document(page(content), chunk_size=size, chunk_overlap=size // 3)
-    spans = [span for span in split_text(content, size, size // 3) if span.text.strip()]
-    assert [chunk.content for chunk in chunks] == [span.text for span in spans]
-    for index, (chunk, span) in enumerate(zip(chunks, spans, strict=True)):
-        assert chunk.custom_meta == {
-            "chunkIndex": index,
-            "charStart": span.start,
-            "charEnd": span.end,
-        }
-        assert chunk.line_start == content.count("\n", 0, span.start) + 1
-        assert chunk.line_end == content.count("\n", 0, span.end - 1) + 1
+    covered = 0
+    for index, chunk in enumerate(chunks):
+        start, end = chunk.custom_meta["charStart"], chunk.custom_meta["charEnd"]
+        assert chunk.custom_meta["chunkIndex"] == index
+        assert chunk.content == content[start:end] and 0 < end - start <= size
+        assert chunk.line_start == content.count("\n", 0, start) + 1
+        assert chunk.line_end == content.count("\n", 0, end - 1) + 1
         assert chunk.name
+        assert not content[covered:start].strip(), "nothing but white space is left out"
+        covered = end
+    assert not content[covered:].strip()
+
+
+@given(st.text("\r\n #`~+-ab.", max_size=150), st.integers(1, 60))
+def test_sections_are_the_whole_text_and_begin_with_headings(content: str, size: int) -> None:
+    sections = find_sections(content)
+    assert "".join(content[one.start : one.end] for one in sections) == content
+    assert all(content[one.start :].lstrip(" ").startswith("#") for one in sections[1:])
+    joined = join_small(sections, size)
+    assert "".join(content[one.start : one.end] for one in joined) == content
+    starts = [one.start for one in sections]
+    assert all(one.start in starts for one in joined)
+    assert all(later.end - one.start > size for one, later in pairwise(joined)), (
+        "neighbours that fit were left apart"
+    )
 
 
 def test_pieces_of_white_space_alone_are_left_out() -> None:
@@ -49,9 +65,37 @@ def test_pieces_of_white_space_alone_are_left_out() -> None:
     ]
 
 
-def test_a_piece_is_named_after_the_heading_above_its_first_word() -> None:
-    assert names("# One\n\naaaaa\n\n## Two\n\nbbbbb", size=14) == ["One", "Two"]
+def test_a_heading_belongs_to_what_follows_it() -> None:
+    text = "# One\n\naaaaa\n\n## Two\n\nbbbbb ccccc"
+    chunks = split_document(page(text), chunk_size=16, chunk_overlap=0)
+    assert [(one.name, one.content, one.custom_meta["header"]) for one in chunks] == [
+        ("One", "# One\n\naaaaa\n\n", "One\n"),
+        ("Two", "## Two\n\n", "One > Two\n"),
+        ("Two", "bbbbb ccccc", "One > Two\n"),
+    ]
     assert heading_of("# One\n\n## Two\n\n# Three") == "Three"
+
+
+def test_small_neighbours_are_one_piece_under_what_they_share() -> None:
+    text = "# Page\n\n## Install\n\n### Linux\n\nOne.\n\n### Mac\n\nTwo.\n\n## Use\n\nThree."
+    for size, headers in (
+        (40, ["Page > Install > Linux", "Page"]),
+        (60, ["Page > Install", "Page > Use"]),
+        (99, ["Page"]),
+    ):
+        chunks = split_document(page(text), chunk_size=size, chunk_overlap=0)
+        assert [one.custom_meta["header"] for one in chunks] == [f"{one}\n" for one in headers]
+        assert [one.name for one in chunks] == [header.split(" > ")[-1] for header in headers]
+
+
+def test_front_matter_gives_the_title_and_its_comments_are_no_headings() -> None:
+    text = "---\n# old: no\ntitle: 'Roll back'\n---\nFirst.\n\n## Why\n\nSecond."
+    chunks = split_document(page(text), chunk_size=44, chunk_overlap=0)
+    assert [(one.name, one.custom_meta["header"]) for one in chunks] == [
+        ("Roll back", "Roll back\n"),
+        ("Why", "Roll back > Why\n"),
+    ]
+    assert [one.name for one in split_document(page("---\n# A\nb\n"))] == ["A"]
 
 
 @pytest.mark.parametrize(

@@ -21,37 +21,12 @@ def shown(content: str, question: str = "", most: int | None = None, **other: ob
 
 
 def test_no_result_of_the_courses_documents_begins_or_ends_within_a_word() -> None:
-    torn = 0
     for page in read_documents(DOCUMENTS):
         known = set(re.findall(r"\w+", page.content))
         for index, chunk in enumerate(split_document(page)):
-            torn += re.findall(r"\w+", chunk.content)[0] not in known
             for most in (None, 100):
-                words = re.findall(r"\w+", shown(chunk.content, most=most, chunk_index=index))
+                words = re.findall(r"\w+", shown(chunk.content, most=most))
                 assert {words[0], words[-1]} <= known, (page.name, index)
-    assert torn > 50, "the splitter itself keeps its exact overlap"
-
-
-@pytest.mark.parametrize(
-    ("result", "begins"),
-    [
-        ({"chunk_index": 0}, "vidence of"),
-        ({"kind": "function", "document_name": "a.py"}, "vidence of"),
-        ({"kind": "raw-text", "document_name": "a.txt"}, "… of drift"),
-        ({"content": "Evidence of drift"}, "Evidence of"),
-        ({"content": "vidence\n\n## Drift\n\n1. one"}, "… ## Drift\n\n1. one"),
-        ({"content": "vidence"}, "vidence"),
-        ({"content": " of drift"}, "… of drift"),
-        ({"content": "    code = 1"}, "    code"),
-        ({"content": "証拠は ドリフト"}, "証拠は"),
-        ({"content": "§"}, "§"),
-        ({"content": ""}, ""),
-    ],
-)
-def test_only_running_text_that_goes_on_from_another_piece_loses_its_first_word(
-    result: dict[str, object], begins: str
-) -> None:
-    assert shown(**{"content": "vidence of drift", **result}).startswith(begins)
 
 
 FILLER = "nothing that was asked about is here " * 5
@@ -66,6 +41,4 @@ def test_what_matched_is_shown_wherever_it_is(question: str, most: int) -> None:
 
 
 def test_a_text_without_the_questions_words_is_shown_from_its_beginning() -> None:
-    assert (
-        shown(FILLER, "What is drift?", 20) == shown(FILLER, "", 20) == "… that was asked about …"
-    )
+    assert shown(FILLER, "What is drift?", 20) == shown(FILLER, "", 20) == "nothing that was …"

@@ -9,6 +9,7 @@ import pytest
 
 from course_lib.errors import DatabaseError
 from course_lib.retriever import Query, SearchResult, search
+from course_lib.retriever.statements import WITH_WORDS
 from course_lib.store import (
     as_tenant,
     build_vector_indexes,
@@ -74,6 +75,24 @@ def test_the_score_is_the_sum_of_the_inverted_places(conn: psycopg.Connection) -
     assert [r.score for r in results] == pytest.approx(expected)
     cosines = [0.5**0.5, 0.2**0.5, 1]
     assert [r.similarity_score for r in results] == pytest.approx(cosines)
+
+
+def test_both_rankings_see_the_same_rows_whatever_is_written_in_between(
+    conn: psycopg.Connection, tables: OwnSchema
+) -> None:
+    write(conn, "the old wings", source_path="page.md")
+
+    class Interrupted(psycopg.Cursor[Any]):
+        def execute(self, query: Any, *args: Any, **options: Any) -> Any:
+            if query is WITH_WORDS:
+                with connect(tables.url, autocommit=True) as other:
+                    write(other, "the new wings", source_path="page.md")
+            return super().execute(query, *args, **options)
+
+    conn.cursor_factory = Interrupted
+    assert [result.content for result in ask(conn, "wings")] == ["the old wings"]
+    conn.cursor_factory = psycopg.Cursor
+    assert [result.content for result in ask(conn, "wings")] == ["the new wings"]
 
 
 def test_equal_scores_are_ordered_by_document_and_place(conn: psycopg.Connection) -> None:

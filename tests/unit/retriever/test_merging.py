@@ -32,7 +32,7 @@ MANIFESTS = {
     "role.yaml": "kind: Role\nmetadata:\n  name: porter\nrules:\n"
     "- resources: [pods]\n  verbs: [get]\n",
 }
-ASKED = "Which image and memory does the database get?"
+ASKED = "Which image and memory has the database?"
 
 
 @pytest.fixture(scope="module")

@@ -67,6 +67,9 @@ def test_maxsim_by_hand() -> None:
     assert maxsim(question, passage) == pytest.approx((0.6 + 0.8) / 2)
     assert maxsim(question, question) == 1
     assert maxsim(question, passage[:0]) == maxsim(question[:0], passage) == 0
+    weights = np.array([3, 1], np.float32)
+    assert maxsim(question, passage, weights) == pytest.approx((3 * 0.6 + 0.8) / 4)
+    assert maxsim(question, passage[:0], weights) == 0
 
 
 def test_the_passages_are_read_under_their_headers(
@@ -77,11 +80,11 @@ def test_the_passages_are_read_under_their_headers(
     assert maxsim(asked, headed) > maxsim(asked, plain)
     named = {"header": "kind: Role name: porter"}
     results = [replace(found[0], content="spec: {}", metadata=meta) for meta in ({}, {}, named)]
-    # The last of three comes first by MaxSim: 1/63 + 1/61 is more than the second's 1/62 + 1/63.
+    # The last of three comes first by MaxSim, whose places count twice.
     results = rerank_maxsim(embedder, "Which role does the porter have?", results)
-    assert [r.metadata for r in results] == [{}, named, {}]
+    assert [r.metadata for r in results] == [named, {}, {}]
     assert [r.score for r in results] == pytest.approx(
-        [1 / 61 + 1 / 62, 1 / 63 + 1 / 61, 1 / 62 + 1 / 63]
+        [1 / 63 + 2 / 61, 1 / 61 + 2 / 62, 1 / 62 + 2 / 63]
     )
 
 
