@@ -36,6 +36,9 @@ KEBAB = r"^[a-z0-9]+(-[a-z0-9]+)*$"
 
 KEBAB_LENGTH = 63
 
+MOST_NAME_BYTES = 250
+"""Bytes in the name of a repository, a branch or a kind, at most: it stands in an index."""
+
 SEMVER = r"^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$"
 """What the version of a parser looks like."""
 

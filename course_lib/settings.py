@@ -68,6 +68,21 @@ def state_dir() -> Path:
     return Path(given).resolve() if given else project_root() / ".course"
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder, with those above it.
+
+    A new state folder is closed to other accounts: it holds what was downloaded and computed.
+
+    Examples
+    --------
+    >>> make_folder(state_dir() / "pipelines")  # doctest: +SKIP
+    """
+    state = state_dir()
+    if folder.is_relative_to(state):
+        state.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
+
+
 def _words(value: object) -> object:
     """Return the words of a text with commas between them."""
     return (
@@ -272,6 +287,23 @@ class Settings(BaseSettings):
         None,
         alias="RAG_API_RATE_LIMIT",
         description="requests of one client, such as 60/minute; unset: no limit",
+    )
+    api_embeddings_limit: str | None = Field(
+        "1000/minute",
+        alias="RAG_API_EMBEDDINGS_LIMIT",
+        description="texts that a caller without a key may have encoded; empty: no limit",
+    )
+    api_hosts: Words = Field(
+        (),
+        alias="RAG_API_HOSTS",
+        description="names under which the API is called, with commas between, such as "
+        "*.example.org; localhost and plain addresses always are",
+    )
+    api_proxies: Words = Field(
+        (),
+        alias="RAG_API_PROXIES",
+        description="addresses or networks of the proxies before the API, whose X-Forwarded-For "
+        "is believed",
     )
     api_max_body_bytes: int = Field(
         8000000, alias="RAG_API_MAX_BODY_BYTES", description="largest request that is read", ge=1000

@@ -123,7 +123,7 @@ def retrieve_context(
     question = query.question
     if question is None or not question.strip():
         raise InputError("the question is empty", hint='Example: course ask "what is drift?"')
-    looking = _Looking(conn, embedder.encode([question])[0], query, options.exclude)
+    looking = _Looking(conn, embedder.encode_question(question), query, options.exclude)
     width = options.rerank_k or max(query.top_k, 20)
 
     # STRUCTURE.md has something to say to every question, and places of its own.

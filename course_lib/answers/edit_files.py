@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import codecs
 import difflib
+import errno
 import io
 import os
+import secrets
 import stat
 import subprocess
-import tempfile
 import tokenize
 from collections import Counter
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from course_lib.answers.edit import EditError
+from course_lib.answers.open_folder import open_folder_of
 
 MOST_BYTES = 1_000_000
 _LEFT = "The file was left as it is."
@@ -38,8 +41,8 @@ class Original:
 
     Attributes
     ----------
-    path
-        Where it is, links followed.
+    root
+        The repository's folder, links followed.
     name
         Its path relative to the repository's root, with forward slashes.
     raw
@@ -52,7 +55,7 @@ class Original:
         Of each line in turn; the last one may be empty.
     """
 
-    path: Path
+    root: Path
     name: str
     raw: bytes
     text: str
@@ -65,8 +68,11 @@ class Original:
         Raises
         ------
         EditError
-            If the text has a character that the file's encoding lacks.
+            If the text has a character that the file's encoding lacks, or is none that could be
+            read as a file to edit again: it holds NUL, or is too large.
         """
+        if "\0" in text:
+            raise EditError("the answer holds NUL: it is no text", hint=f"{_LEFT} Ask again.")
         usual = Counter(end for end in self.line_ends if end).most_common(1)
         end = usual[0][0] if usual else "\n"
         lines = text.split("\n")
@@ -87,13 +93,19 @@ class Original:
         ends = [*ends[: len(lines) - 1], last]
         joined = "".join(line + after for line, after in zip(lines, ends, strict=True))
         try:
-            return _encode(joined, self.raw, self.encoding)
+            raw = _encode(joined, self.raw, self.encoding)
         except UnicodeEncodeError as error:
             character = error.object[error.start]
             raise EditError(
                 f"{self.name} is in {self.encoding}, which has no {character!r}",
                 hint=f"{_LEFT} Save it as UTF-8 first.",
             ) from error
+        if len(raw) > MOST_BYTES:
+            raise EditError(
+                f"the answer has {len(raw):,} bytes",
+                hint=f"{_LEFT} The most is {MOST_BYTES:,}; ask for less.",
+            )
+        return raw
 
 
 def repository_root(given: str | None = None) -> Path:
@@ -140,7 +152,7 @@ def read_original(path: Path, root: Path) -> Original:
             hint="Run this in that file's repository, or set RAG_REPO_ROOT.",
         )
     name = real.relative_to(base).as_posix()
-    if ".git" in Path(name).parts:
+    if ".git" in Path(name.casefold()).parts:
         raise EditError(f"{name} is git's own", hint="Edit files of the repository only.")
     if not stat.S_ISREG(status.st_mode):
         raise EditError(f"{name} is not a regular file", hint="Edit one file at a time.")
@@ -149,7 +161,8 @@ def read_original(path: Path, root: Path) -> Original:
             f"{name} has {status.st_size:,} bytes", hint=f"The most is {MOST_BYTES:,}; edit a part."
         )
     try:
-        raw = real.read_bytes()
+        with open_folder_of(base, name) as folder:
+            raw = folder.read(real.name, MOST_BYTES + 1)
     except OSError as error:
         raise EditError(f"{name} cannot be read: {error.strerror}", hint="Check it.") from error
     encoding = _encoding(name, raw)
@@ -171,7 +184,7 @@ def read_original(path: Path, root: Path) -> Original:
         line[: len(line) - len(end)] + ("\n" if end else "")
         for line, end in zip(lines, ends, strict=True)
     )
-    return Original(real, name, raw, text, encoding, ends)
+    return Original(base, name, raw, text, encoding, ends)
 
 
 def check_committed(original: Original) -> None:
@@ -184,15 +197,15 @@ def check_committed(original: Original) -> None:
         git repository.
     """
     hint = "Commit it first, or use --force."
-    folder, name = original.path.parent, original.path.name
-    pathspec = f":(literal){name}"
-    if not _git(folder, "ls-files", "-z", "--", pathspec):
+    path = original.root / original.name
+    folder, name = path.parent, path.name
+    if not _git(folder, "ls-files", "-z", "--", f":(literal){name}"):
         raise EditError(f"{original.name} is not under git's control", hint=hint)
     # By content: flags and times may say that a file is as it was.
     committed = _git(folder, "rev-parse", "--verify", "--quiet", f"HEAD:./{name}")
-    now = _git(folder, "hash-object", f"--path={name}", "--stdin", data=original.raw)
-    status = _git(folder, "status", "--porcelain=v1", "-z", "--", pathspec)
-    if status is None or status or committed is None or now is None or committed != now:
+    hashing = ("hash-object", f"--path={name}", "--stdin")
+    now = _git(folder, *hashing, data=original.raw, settings=_without_filters(folder))
+    if committed is None or committed != now:
         raise EditError(f"{original.name} has changes that are not committed", hint=hint)
 
 
@@ -202,36 +215,27 @@ def write_atomically(original: Original, raw: bytes) -> None:
     Raises
     ------
     EditError
-        If it cannot be written, or somebody changed it since it was read.
+        If it cannot be written, somebody changed it since it was read, or a folder on the way to it
+        is a link by now.
     """
-    target = original.path
-    temporary: Path | None = None
+    name = original.name.rpartition("/")[2]
+    new = f".{name[:100]}.{secrets.token_hex(8)}"
     try:
-        status = target.stat()
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-        temporary = Path(name)
-        with os.fdopen(handle, "wb") as file:
-            file.write(raw)
-            file.flush()
-            os.fsync(file.fileno())
-        if hasattr(os, "chown"):
-            with suppress(OSError):
-                os.chown(temporary, status.st_uid, status.st_gid)
-        temporary.chmod(stat.S_IMODE(status.st_mode))
-        if target.read_bytes() != original.raw:
-            raise EditError(
-                f"{original.name} was changed by somebody else in the meantime",
-                hint=f"{_LEFT} Run the command again.",
-            )
-        temporary.replace(target)
+        with open_folder_of(original.root, original.name) as folder:
+            try:
+                folder.write(new, raw, like=name)
+                if folder.read(name, MOST_BYTES + 1) != original.raw:
+                    raise EditError(
+                        f"{original.name} was changed by somebody else in the meantime",
+                        hint=f"{_LEFT} Run the command again.",
+                    )
+                folder.replace(new, name)
+            finally:
+                folder.remove(new)
     except OSError as error:
-        raise EditError(
-            f"{original.name} cannot be written: {error.strerror or error}", hint=_LEFT
-        ) from error
-    finally:
-        if temporary is not None:
-            with suppress(OSError):
-                temporary.unlink(missing_ok=True)
+        is_moved = error.errno in (errno.ELOOP, errno.ENOTDIR)
+        why = "a folder on the way to it is a link by now" if is_moved else error.strerror or error
+        raise EditError(f"{original.name} cannot be written: {why}", hint=_LEFT) from error
 
 
 def _encoding(name: str, raw: bytes) -> str:
@@ -253,16 +257,44 @@ def _encode(text: str, raw: bytes, encoding: str) -> bytes:
     return mark + text.encode(f"{encoding}-{order}")
 
 
-def _git(folder: Path, *arguments: str, data: bytes | None = None) -> bytes | None:
-    """Return what git says, None where it fails or is not there."""
+def _without_filters(folder: Path) -> dict[str, str]:
+    """Return the settings that turn off git's filters, which are programs of the repository's own.
+
+    What git does itself, such as to line ends, stays on.
+    """
+    found = _git(folder, "config", "--null", "--name-only", "--get-regexp", "^filter[.]") or b""
+    names = {os.fsdecode(key).rpartition(".")[0] for key in found.split(b"\0") if key}
+    return {
+        f"{name}.{setting}": value
+        for name in names
+        for setting, value in {"clean": "", "process": "", "required": "false"}.items()
+    }
+
+
+def _git(
+    folder: Path,
+    *arguments: str,
+    data: bytes | None = None,
+    settings: Mapping[str, str] | None = None,
+) -> bytes | None:
+    """Return what git says, None where it fails or is not there.
+
+    A repository's own configuration can name programs: none of them is run.
+    """
     environment = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
+    given = {"core.fsmonitor": "false", **(settings or {})}
+    environment |= {"GIT_CONFIG_COUNT": str(len(given))}
+    for number, (name, value) in enumerate(given.items()):
+        environment |= {f"GIT_CONFIG_KEY_{number}": name, f"GIT_CONFIG_VALUE_{number}": value}
+    # Nothing is fetched: not even what a partial clone leaves out.
+    environment |= {"GIT_ALLOW_PROTOCOL": "none", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
     try:
         done = subprocess.run(
-            ["git", "-c", "core.fsmonitor=false", "-C", str(folder), *arguments],
+            ["git", "-C", str(folder), *arguments],
             input=data,
             stdin=subprocess.DEVNULL if data is None else None,
             capture_output=True,
-            env=environment | {"GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"},
+            env=environment,
             timeout=60,
             check=False,
         )

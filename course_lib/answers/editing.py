@@ -13,7 +13,7 @@ import psycopg
 from course_lib.answers.budget import ensure_prompt_fits
 from course_lib.answers.context import ContextOptions, retrieve_context
 from course_lib.answers.edit import EditError, check_parses, edit_prompt, extract_file
-from course_lib.answers.edit_files import Original
+from course_lib.answers.edit_files import MOST_BYTES, Original
 from course_lib.answers.generators.base import Generator, Request
 from course_lib.answers.hints import file_manifest
 from course_lib.answers.passages import Passage
@@ -134,6 +134,14 @@ def propose(
     )
     budget = fitted.budget
     request = Request(fitted.prompt, instruction, fitted.passages, budget.output, budget.needed)
-    text = extract_file("".join(generator.stream(request)), original.text)
+    answer = ""
+    for piece in generator.stream(request):
+        answer += piece
+        if len(answer) > MOST_BYTES:
+            raise EditError(
+                f"the answer has more than {MOST_BYTES:,} characters",
+                hint="The file was left as it is. Ask for less, or take another model.",
+            )
+    text = extract_file(answer, original.text)
     check_parses(original.name, original.text, text)
     return text

@@ -238,7 +238,7 @@ def read_values(path: str | os.PathLike[str]) -> Iterator[dict[str, Any]]:
     for number, _, raw in read_lines(path):
         try:
             yield json.loads(raw)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise InputError(
                 f"{path}, line {number} is no JSON", hint="Run the step before again."
             ) from error

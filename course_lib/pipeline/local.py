@@ -26,7 +26,7 @@ from course_lib.pipeline.catalogue import PipelineError, find_pipeline
 from course_lib.pipeline.runner import ended_with_us, subprocess_runner
 from course_lib.pipeline.storing import URL
 from course_lib.pipeline.watching import COLOURS, Listener, What, watching
-from course_lib.settings import state_dir
+from course_lib.settings import make_folder, state_dir
 
 ITERATION = re.compile(r"for-loop-\d+-iteration-(\d+)[^\"\n]*executor_output\.json")
 RAISED = re.compile(r"^\s*((?:\w+\.)*\w*(?:Error|Exception|Interrupt|Exit)\b.*)$", re.MULTILINE)
@@ -242,7 +242,7 @@ def _writable(home: Path) -> Iterator[None]:
 
 
 def _opened(log: Path) -> IO[str]:
-    log.parent.mkdir(parents=True)
+    make_folder(log.parent)
     return log.open("w", encoding="utf-8")
 
 

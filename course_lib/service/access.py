@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ipaddress
+from fnmatch import fnmatchcase
 from typing import Annotated
 
 from fastapi import Depends, Request
+from fastapi.dependencies.models import Dependant
 from fastapi.security import APIKeyHeader, HTTPBearer
 from starlette.datastructures import Headers
 
@@ -32,6 +35,33 @@ def presented_key(headers: Headers) -> str | None:
     if scheme.lower() == "bearer" and credentials.strip():
         return credentials.strip()
     return headers.get("x-api-key") or None
+
+
+def is_own_host(host: str, names: tuple[str, ...] = ()) -> bool:
+    """Tell whether a Host header names this service: as localhost, an address, or one of `names`.
+
+    A page of a stranger's can have its own name resolved to this machine's address (DNS
+    rebinding); the browser then sends that name, and never an address.
+
+    Examples
+    --------
+    >>> is_own_host("localhost:8000"), is_own_host("[::1]"), is_own_host("evil.example")
+    (True, True, False)
+    >>> is_own_host("search.example.org", ("*.example.org",))
+    True
+    """
+    name = host.lower()
+    if name.startswith("["):
+        name = name[1:].partition("]")[0]
+    elif name.count(":") == 1:
+        name = name.partition(":")[0]
+    name = name.rstrip(".")
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        known = ("localhost", *(one.lower() for one in names))
+        return any(fnmatchcase(name, one) for one in known)
+    return True
 
 
 def current_context(request: Request) -> Context:
@@ -68,6 +98,18 @@ def writing_tenant(request: Request, context: CurrentContext) -> str:
     return reading_tenant(request, context)
 
 
+def needs_key(route: Dependant) -> bool:
+    """Return whether a route's dependencies ask for a key whatever the configuration says."""
+    return any(one.call is writing_tenant for one in route.dependencies)
+
+
+def asking_client(request: Request) -> str:
+    """Return who asks, as requests are counted: a tenant with a key, else an address."""
+    client: str = request.state.client
+    return client
+
+
+Client = Annotated[str, Depends(asking_client)]
 Reader = Annotated[str, Depends(reading_tenant)]
 Writer = Annotated[str, Depends(writing_tenant)]
 

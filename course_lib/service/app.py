@@ -5,20 +5,27 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 from fastapi import FastAPI
+from fastapi.routing import APIRoute
 from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 
 from course_lib import __version__
 from course_lib.errors import DatabaseError
 from course_lib.service import page, probes, routes, xray_routes
+from course_lib.service.access import needs_key
 from course_lib.service.config import ServiceConfig
 from course_lib.service.context import Context
 from course_lib.service.database import Database
 from course_lib.service.encoding import Embedder, Encoder
 from course_lib.service.metrics import Metrics
 from course_lib.service.middleware import RequestMiddleware
-from course_lib.service.problems import Problem, add_problem_handlers
+from course_lib.service.problems import Problem, add_problem_handlers, responses
+from course_lib.service.rates import RateLimiter
+
+MODULES = (page, probes, routes, xray_routes)
+"""Those with a router."""
 
 log = logging.getLogger("course.service")
 
@@ -44,7 +51,7 @@ def create_app(config: ServiceConfig | None = None, *, embedder: Embedder | None
     Examples
     --------
     >>> from fastapi.testclient import TestClient
-    >>> TestClient(create_app()).get("/health").json()
+    >>> TestClient(create_app(), "http://localhost").get("/health").json()
     {'status': 'ok'}
     """
     config = config or ServiceConfig.from_settings()
@@ -53,8 +60,9 @@ def create_app(config: ServiceConfig | None = None, *, embedder: Embedder | None
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         encoder = Encoder(embedder or _default_embedder())
-        database = Database(lambda: _reader_url(config), config.pool_size)
-        app.state.context = Context(config, encoder, database, metrics)
+        database = Database(lambda again: _reader_url(config, again=again), config.pool_size)
+        texts = RateLimiter(config.limits()[1], "texts ")
+        app.state.context = Context(config, encoder, database, metrics, texts)
         metrics.watch(encoder, database)
         encoder.start()
         database.start()
@@ -69,14 +77,15 @@ def create_app(config: ServiceConfig | None = None, *, embedder: Embedder | None
         description="Search documents and code by meaning and by words.",
         version=__version__,
         lifespan=lifespan,
+        generate_unique_id_function=lambda route: route.name,
         # The usual pages load their scripts from elsewhere.
         docs_url=None,
         redoc_url=None,
     )
-    for module in (page, probes, routes, xray_routes):
+    for module in MODULES:
         app.include_router(module.router)
     add_problem_handlers(app)
-    _describe_problems(app)
+    _describe(app, config)
     # What is added last is the outermost.
     app.add_middleware(RequestBodyLimitMiddleware, max_body_size=config.max_body_bytes)
     app.add_middleware(RequestMiddleware, config=config, metrics=metrics)
@@ -89,8 +98,15 @@ def _default_embedder() -> Embedder:
     return EmbeddingClient()
 
 
-def _reader_url(config: ServiceConfig) -> str:
+def _reader_url(config: ServiceConfig, *, again: bool) -> str:
     """Make what a service needs in the database, and return the URL of the role that reads.
+
+    Parameters
+    ----------
+    config
+        Which database.
+    again
+        Whether it was found before; an embedded server that was stopped since stays stopped.
 
     Raises
     ------
@@ -98,9 +114,11 @@ def _reader_url(config: ServiceConfig) -> str:
         If the database is away or does not allow it.
     """
     from course_lib.settings import settings
-    from course_lib.store import connect, create_schema, default_url, service_url
+    from course_lib.store import connect, create_schema, default_url, server_status, service_url
     from course_lib.xray import create_tables
 
+    if again and config.database_url is None and server_status() is None:
+        raise DatabaseError("the embedded server was stopped", hint="course db start")
     url = config.database_url or default_url()
     with connect(url, autocommit=True) as conn:
         create_schema(conn, settings().vector_dim)
@@ -112,19 +130,36 @@ def _reader_url(config: ServiceConfig) -> str:
     return reader
 
 
-def _describe_problems(app: FastAPI) -> None:
-    """Add the problem document to the OpenAPI description, in place of the framework's errors."""
+def _describe(app: FastAPI, config: ServiceConfig) -> None:
+    """Make the OpenAPI description say what is, where the framework does not know it.
+
+    Errors are problem documents; every request can be refused for its host, and one with a body for
+    bytes that are no JSON; reading needs a key only where the configuration says so.
+    """
     describe = app.openapi
 
-    def openapi() -> dict[str, object]:
+    def openapi() -> dict[str, Any]:
         found = describe()
         schemas = found.setdefault("components", {}).setdefault("schemas", {})
-        if "Problem" not in schemas:
-            schema = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
-            schemas.update(schema.pop("$defs", {}))
-            schemas["Problem"] = schema
+        if "Problem" in schemas:
+            return found  # it is made once
+        schema = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
+        schemas.update(schema.pop("$defs", {}))
+        schemas["Problem"] = schema
         for unused in ("HTTPValidationError", "ValidationError"):
             schemas.pop(unused, None)
+        writing = {
+            route.path
+            for module in MODULES
+            for route in module.router.routes
+            if isinstance(route, APIRoute) and needs_key(route.dependant)
+        }
+        for path, operations in found["paths"].items():
+            for operation in operations.values():
+                refused = responses(*([400, 421] if "requestBody" in operation else [421]))
+                operation["responses"] |= {str(status): one for status, one in refused.items()}
+                if "security" in operation and path not in writing and not config.key_required:
+                    operation["security"].append({})
         return found
 
     app.openapi = openapi  # type: ignore[method-assign]

@@ -35,6 +35,10 @@ class ServiceConfig:
         Whether reading needs a key as well; writing always does.
     rate_limit
         Requests that one client may make, such as ``60/minute``; None sets no limit.
+    embeddings_limit
+        Texts that a caller without a key may have encoded; None sets no limit.
+    hosts
+        Names under which it is called, beside localhost and addresses; ``*`` stands for anything.
     max_body_bytes
         Largest request that is read.
     pool_size
@@ -46,11 +50,14 @@ class ServiceConfig:
     keys: dict[str, str] = field(default_factory=dict)
     key_required: bool = False
     rate_limit: str | None = None
+    embeddings_limit: str | None = "1000/minute"
+    hosts: tuple[str, ...] = ()
     max_body_bytes: int = 8 * MEGABYTE
     pool_size: int = 10
 
     def __post_init__(self) -> None:
-        self.limit()  # a wrong one is refused at the start, not at the first request
+        # A wrong one is refused at the start, not at the first request.
+        self.limits()
 
     @classmethod
     def from_settings(cls) -> ServiceConfig:
@@ -68,31 +75,40 @@ class ServiceConfig:
             keys=read_keys(given.api_keys),
             key_required=given.api_key_required,
             rate_limit=given.api_rate_limit,
+            embeddings_limit=given.api_embeddings_limit,
+            hosts=given.api_hosts,
             max_body_bytes=given.api_max_body_bytes,
         )
 
-    def limit(self) -> RateLimitItem | None:
-        """Return the rate limit, understood.
+    def limits(self) -> tuple[RateLimitItem | None, RateLimitItem | None]:
+        """Return the rate limits of requests and of texts to encode, understood.
 
         Raises
         ------
         InputError
-            If it cannot be read.
+            If one cannot be read.
         """
-        if not self.rate_limit:
-            return None
-        try:
-            return parse(self.rate_limit)
-        except ValueError:
-            raise InputError(
-                f"the rate limit {self.rate_limit!r} cannot be read",
-                hint="Write RAG_API_RATE_LIMIT like 60/minute or 1000/hour, or unset it.",
-            ) from None
+        return (
+            _limit(self.rate_limit, "RAG_API_RATE_LIMIT"),
+            _limit(self.embeddings_limit, "RAG_API_EMBEDDINGS_LIMIT"),
+        )
 
     def tenant_of(self, key: str) -> str | None:
         """Return the tenant to whom a key belongs, or None for an unknown key."""
         # The digest is looked up, so that the time it takes tells nothing about the keys.
         return self.keys.get(key_digest(key))
+
+
+def _limit(given: str | None, setting: str) -> RateLimitItem | None:
+    if not given:
+        return None
+    try:
+        return parse(given)
+    except ValueError:
+        raise InputError(
+            f"the rate limit {given!r} cannot be read",
+            hint=f"Write {setting} like 60/minute or 1000/hour, or unset it.",
+        ) from None
 
 
 def new_key(tenant: str) -> str:

@@ -18,6 +18,7 @@ from course_lib.service.database import Database
 from course_lib.service.encoding import Encoder
 from course_lib.service.metrics import Metrics
 from course_lib.service.problems import ProblemError
+from course_lib.service.rates import RateLimiter
 
 if TYPE_CHECKING:
     from course_lib.xray import FirstDescriber, LockFiles, SyncReport
@@ -35,6 +36,8 @@ class Context:
 
     Attributes
     ----------
+    texts
+        Counts the texts that callers without a key have encoded.
     writing
         One ingest or scan at a time: encoding is the bottleneck, two would only slow each other.
     """
@@ -43,6 +46,7 @@ class Context:
     encoder: Encoder
     database: Database
     metrics: Metrics
+    texts: RateLimiter
     writing: asyncio.Lock = field(default_factory=asyncio.Lock)
     _model_checked_until: dict[str, float] = field(default_factory=dict)
 

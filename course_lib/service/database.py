@@ -30,8 +30,21 @@ CONNECTION_TIMEOUT_AWAY = 0.5
 RETRY_SECONDS = 1.0
 """Seconds between two attempts to find a database that is away."""
 
+FIND_AGAIN_SECONDS = 3.0
+"""Seconds that it may be away before it is looked for as at the start."""
+
 STATE_SECONDS = 0.5
 """Seconds for which an answer about the database's state is repeated."""
+
+POOL_STATS = (
+    *("pool_min", "pool_max", "pool_size", "pool_available"),
+    *("requests_num", "requests_waiting", "requests_queued", "requests_wait_ms", "requests_errors"),
+    *("connections_num", "connections_ms", "connections_errors", "connections_lost"),
+    *("usage_ms", "returns_bad"),
+)
+"""Figures of psycopg_pool's, all of them: it names one only when it has first counted something."""
+
+_REPLACED = (psycopg.errors.UndefinedTable, psycopg.errors.InsufficientPrivilege)
 
 log = logging.getLogger("course.service")
 
@@ -42,12 +55,13 @@ class Database:
     Parameters
     ----------
     find_url
-        Gives the URL of a role that can only read; called until it succeeds.
+        Gives the URL of a role that can only read; called until it succeeds. It is told whether the
+        database was found before: a server that was stopped since is not started again.
     pool_size
         Connections, at most.
     """
 
-    def __init__(self, find_url: Callable[[], str], pool_size: int) -> None:
+    def __init__(self, find_url: Callable[[bool], str], pool_size: int) -> None:
         self._find_url, self._pool_size = find_url, pool_size
         self._pool: AsyncConnectionPool[psycopg.AsyncConnection[Any]] | None = None
         self._search: asyncio.Task[None] | None = None
@@ -57,7 +71,7 @@ class Database:
 
     def start(self) -> None:
         """Begin to look for the database in the background."""
-        self._search = asyncio.create_task(self._find())
+        self._search = asyncio.create_task(self._keep())
 
     async def stop(self) -> None:
         """Give all connections back; those at work end their statement first."""
@@ -107,8 +121,11 @@ class Database:
             except PoolTimeout as error:
                 self._is_away = True
                 raise UnavailableError("the database is busy or away; try again soon") from error
-            except (psycopg.OperationalError, psycopg.InterfaceError, DatabaseError) as error:
+            except (psycopg.Error, DatabaseError) as error:
                 cause = error.__cause__ if isinstance(error, DatabaseError) else error
+                if isinstance(cause, _REPLACED):
+                    self._is_away = True
+                    raise UnavailableError("the database was replaced; try again soon") from error
                 if not _is_lost(cause):
                     raise
                 log.warning("the database went away: %s", str(cause).strip())
@@ -121,8 +138,9 @@ class Database:
         raise AssertionError("unreachable")
 
     def stats(self) -> dict[str, int]:
-        """Return the pool's counters."""
-        return self._pool.get_stats() if self._pool else {}
+        """Return the pool's figures by name, 0 for what was not counted yet."""
+        counted = self._pool.get_stats() if self._pool else {}
+        return {name: counted.get(name, 0) for name in POOL_STATS}
 
     async def _ask(self) -> str:
         async def look(conn: psycopg.AsyncConnection[Any]) -> str:
@@ -131,15 +149,47 @@ class Database:
             return "ready" if row and row[0] else "there is no index in the database yet"
 
         try:
-            return await self.read("no-tenant", look)
+            state = await self.read("no-tenant", look)
         except UnavailableError as error:
             return error.detail
+        self._is_away = state != "ready"  # then it is looked for again, and what is missing made
+        return state
 
-    async def _find(self) -> None:
+    async def _keep(self) -> None:
+        """Find the database, and find it anew when it stays away: another one may have its place.
+
+        With a new one come new roles and passwords, and often another port.
+        """
+        again = False
+        while True:
+            url = await self._find(again=again)
+            pool = AsyncConnectionPool(
+                url,
+                min_size=min(2, self._pool_size),
+                max_size=self._pool_size,
+                open=False,
+                timeout=CONNECTION_TIMEOUT,
+                kwargs={"application_name": "course-service", "connect_timeout": 5},
+                configure=_configure,
+                max_waiting=500,
+                # It never gives up, and tries at least this often.
+                reconnect_timeout=10,
+                name="reader",
+            )
+            await pool.open(wait=False)
+            before, self._pool = self._pool, pool
+            self.problem, self._is_away, again = "", False, True
+            if before:
+                await before.close()
+            seconds_away = 0.0
+            while seconds_away < FIND_AGAIN_SECONDS:
+                await asyncio.sleep(RETRY_SECONDS)
+                seconds_away = seconds_away + RETRY_SECONDS if self._is_away else 0.0
+
+    async def _find(self, *, again: bool) -> str:
         while True:
             try:
-                url = await asyncio.to_thread(self._find_url)
-                break
+                return await asyncio.to_thread(self._find_url, again)
             except (CourseError, psycopg.Error) as error:
                 said = str(error.args[0] if error.args else error).strip()
                 log.warning("the database was not found, and is tried again: %s", said)
@@ -147,22 +197,6 @@ class Database:
                 if isinstance(error, SchemaMismatchError):
                     self.problem = f"{said}. {error.hint}"
                 await asyncio.sleep(RETRY_SECONDS)
-        pool = AsyncConnectionPool(
-            url,
-            min_size=min(2, self._pool_size),
-            max_size=self._pool_size,
-            open=False,
-            timeout=CONNECTION_TIMEOUT,
-            kwargs={"application_name": "course-service", "connect_timeout": 5},
-            configure=_configure,
-            max_waiting=500,
-            # It never gives up, and tries at least this often.
-            reconnect_timeout=10,
-            name="reader",
-        )
-        await pool.open(wait=False)
-        self._pool = pool
-        self.problem = ""
 
 
 def _is_lost(error: BaseException | None) -> bool:
@@ -178,3 +212,5 @@ async def _configure(conn: psycopg.AsyncConnection[Any]) -> None:
     await register_vector_async(conn)
     await conn.execute("SET statement_timeout = '30s'")
     await conn.commit()
+    # Both rankings of a hybrid search see the same rows, whatever is written in between.
+    await conn.set_isolation_level(psycopg.IsolationLevel.REPEATABLE_READ)

@@ -1,14 +1,16 @@
 """Encoding beside the event loop: questions that arrive together go through the model together.
 
-One thread owns the model. While it works on a batch, requests queue up, and all that wait become
-the next batch. No request waits for others to arrive, and under load the batches grow.
+One thread owns the model. While it works on a batch, requests queue up, and the questions that wait
+become the next batch. No request waits for others to arrive, and under load the batches grow. Other
+texts go in small turns when no question waits; clients with many of them take turns.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
@@ -26,10 +28,19 @@ Vector = npt.NDArray[np.float32]
 Vectors = npt.NDArray[np.float32]
 
 LARGEST_BATCH = 32
-"""Texts that go through the model at once: a question that comes then waits for this many."""
+"""Questions that go through the model at once."""
+
+TURN = 8
+"""Other texts that do: a question that comes then waits for this many."""
+
+QUESTION_BATCHES = 8
+"""After so many batches of questions, other texts get a turn even though more questions wait."""
 
 WAITING_LIMIT = 4096
-"""Texts that may wait; a request that comes then is told to come back."""
+"""Questions, and other texts of all clients, that may wait."""
+
+CLIENT_LIMIT = 1024
+"""Texts of one client that may wait."""
 
 log = logging.getLogger("course.service")
 
@@ -43,11 +54,18 @@ class Embedder(Protocol):
     def dimension(self) -> int:
         """Numbers in a vector."""
 
+    @property
+    def prompts(self) -> Mapping[str, str]:
+        """What goes before a question and before a passage."""
+
     def encode(self, texts: Sequence[str], batch_size: int = 32) -> Vectors:
         """Return one unit vector a text."""
 
     def encode_tokens(self, texts: Sequence[str], batch_size: int = 32) -> list[Vectors]:
         """Return one unit vector a word piece."""
+
+    def rarity(self, text: str) -> Vectors:
+        """Return how rare each word piece is."""
 
 
 class Waiting(NamedTuple):
@@ -73,7 +91,10 @@ class Encoder:
         self.problem = "the model is being loaded"
         self.is_loading = True
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="encoder")
-        self._queue: asyncio.Queue[Waiting] = asyncio.Queue()
+        self._questions: deque[Waiting] = deque()
+        self._texts: dict[str, deque[Waiting]] = {}
+        self._question_batches = 0
+        self._arrived = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
 
     @property
@@ -92,11 +113,19 @@ class Encoder:
         for task in self._tasks:
             with suppress(asyncio.CancelledError):
                 await task
-        _fail(self._taken(self._queue.qsize()), UnavailableError("the service is stopping"))
+        while self._arrived.is_set():
+            _fail(self._next_batch(), UnavailableError("the service is stopping"))
         self._thread.shutdown(wait=True, cancel_futures=True)
 
-    async def encode(self, texts: Sequence[str]) -> Vectors:
+    async def encode(self, texts: Sequence[str], client: str) -> Vectors:
         """Return one unit vector a text, float32 of shape (len(texts), dimension).
+
+        Parameters
+        ----------
+        texts
+            Any number of them; they wait while there are questions.
+        client
+            Whose they are: the texts of several clients take turns.
 
         Raises
         ------
@@ -105,14 +134,27 @@ class Encoder:
         """
         if self.problem:
             raise UnavailableError(self.problem)
-        if self._queue.qsize() + len(texts) > WAITING_LIMIT:
+        waiting = self._texts.get(client, ())
+        in_all = sum(map(len, self._texts.values()))
+        if len(waiting) + len(texts) > CLIENT_LIMIT or in_all + len(texts) > WAITING_LIMIT:
             raise UnavailableError("too many texts wait to be encoded")
-        loop = asyncio.get_running_loop()
-        vectors: list[asyncio.Future[Vector]] = [loop.create_future() for _ in texts]
-        for text, vector in zip(texts, vectors, strict=True):
-            self._queue.put_nowait(Waiting(text, vector))
-        # A request that is cancelled cancels its vectors, and they are not computed.
-        return np.stack(await asyncio.gather(*vectors))
+        return await self._wait(self._texts.setdefault(client, deque()), texts)
+
+    async def encode_question(self, question: str) -> Vector:
+        """Return the unit vector of a question, under the model's prompt.
+
+        Raises
+        ------
+        UnavailableError
+            If the model is not loaded, or too many questions wait already.
+        """
+        if self.problem:
+            raise UnavailableError(self.problem)
+        if len(self._questions) >= WAITING_LIMIT:
+            raise UnavailableError("too many questions wait to be encoded")
+        prompt = self.embedder.prompts.get("query", "")
+        [vector] = await self._wait(self._questions, [prompt + question])
+        return cast("Vector", vector)
 
     async def rerank(self, question: str, results: Sequence[SearchResult]) -> list[SearchResult]:
         """Return search results in the order of their late interaction with the question."""
@@ -137,11 +179,19 @@ class Encoder:
             self.problem = ""
         self.is_loading = False
 
+    async def _wait(self, queue: deque[Waiting], texts: Sequence[str]) -> Vectors:
+        loop = asyncio.get_running_loop()
+        vectors: list[asyncio.Future[Vector]] = [loop.create_future() for _ in texts]
+        queue.extend(map(Waiting, texts, vectors))
+        self._arrived.set()
+        # A request that is cancelled cancels its vectors, and they are not computed.
+        return np.stack(await asyncio.gather(*vectors))
+
     async def _work(self) -> None:
         loop = asyncio.get_running_loop()
         while True:
-            batch = [await self._queue.get(), *self._taken(LARGEST_BATCH - 1)]
-            batch = [one for one in batch if not one.vector.done()]
+            await self._arrived.wait()
+            batch = self._next_batch()
             if not batch:
                 continue
             texts = [one.text for one in batch]
@@ -159,9 +209,25 @@ class Encoder:
                 if not one.vector.done():
                     one.vector.set_result(vector)
 
-    def _taken(self, most: int) -> list[Waiting]:
-        """Take what waits out of the queue, at most so many texts."""
-        return [self._queue.get_nowait() for _ in range(min(most, self._queue.qsize()))]
+    def _next_batch(self) -> list[Waiting]:
+        """Take the next batch out of the queues: questions, or one text of each client in turn."""
+        batch: list[Waiting] = []
+        if self._questions and (self._question_batches < QUESTION_BATCHES or not self._texts):
+            self._question_batches += 1
+            while self._questions and len(batch) < LARGEST_BATCH:
+                batch.append(self._questions.popleft())
+        else:
+            self._question_batches = 0
+            while self._texts and len(batch) < TURN:
+                # The first client's next text; then it is the last in line.
+                client, texts = next(iter(self._texts.items()))
+                del self._texts[client]
+                batch.append(texts.popleft())
+                if texts:
+                    self._texts[client] = texts
+        if not self._questions and not self._texts:
+            self._arrived.clear()
+        return [one for one in batch if not one.vector.done()]
 
 
 class SharedEmbedder:
@@ -187,8 +253,8 @@ class SharedEmbedder:
         # Longest first, as the model itself would: a turn then holds texts of like length.
         order = sorted(range(len(texts)), key=lambda at: -len(texts[at]))
         vectors = np.empty((len(texts), self.dimension), dtype=np.float32)
-        for start in range(0, len(order), LARGEST_BATCH):
-            places = order[start : start + LARGEST_BATCH]
+        for start in range(0, len(order), TURN):
+            places = order[start : start + TURN]
             turn = self._thread.submit(self._embedder.encode, [texts[at] for at in places])
             vectors[places] = turn.result()
         return vectors

@@ -12,17 +12,16 @@ import re
 import time
 import uuid
 
-from limits.aio.storage import MemoryStorage
-from limits.aio.strategies import MovingWindowRateLimiter
 from starlette.middleware.base import BaseHTTPMiddleware, RequestResponseEndpoint
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp
 
-from course_lib.service.access import presented_key
+from course_lib.service.access import is_own_host, presented_key
 from course_lib.service.config import ServiceConfig
 from course_lib.service.metrics import Metrics
-from course_lib.service.problems import problem_response, too_large
+from course_lib.service.problems import ProblemError, too_large
+from course_lib.service.rates import RateLimiter
 
 UNLIMITED = frozenset({"/health", "/ready", "/metrics"})
 """Asked by the cluster, not by clients."""
@@ -47,8 +46,7 @@ class RequestMiddleware(BaseHTTPMiddleware):
     def __init__(self, app: ASGIApp, config: ServiceConfig, metrics: Metrics) -> None:
         super().__init__(app)
         self.config, self.metrics = config, metrics
-        self.rate_limit = config.limit()
-        self._limiter = MovingWindowRateLimiter(MemoryStorage())
+        self._requests = RateLimiter(config.limits()[0], "")
 
     async def dispatch(self, request: Request, call_next: RequestResponseEndpoint) -> Response:
         """Answer one request."""
@@ -58,8 +56,11 @@ class RequestMiddleware(BaseHTTPMiddleware):
             request_id = uuid.uuid4().hex
         self.metrics.in_flight.inc()
         try:
-            response = self._too_large(request) or await self._too_many(request)
-            response = response or await call_next(request)
+            request.state.client = self._client(request)
+            if refused := await self._refused(request):
+                response: Response = refused.response()
+            else:
+                response = await call_next(request)
             response.headers["X-Request-ID"] = request_id
             status = response.status_code
             return response
@@ -81,26 +82,23 @@ class RequestMiddleware(BaseHTTPMiddleware):
             }
             access_log.info(json.dumps(line))
 
-    def _too_large(self, request: Request) -> Response | None:
+    async def _refused(self, request: Request) -> ProblemError | None:
+        # Not `request.url`: that is made with the Host header, which the client writes.
+        host = request.headers.get("host", "localhost")
+        if not is_own_host(host, self.config.hosts):
+            return ProblemError(421, f"{host!r} is not a name of this service; see RAG_API_HOSTS")
         length = request.headers.get("content-length", "")
         if length.isdecimal() and int(length) > self.config.max_body_bytes:
-            return problem_response(413, too_large(self.config.max_body_bytes))
-        return None
-
-    async def _too_many(self, request: Request) -> Response | None:
-        # Not `request.url.path`: that is made with the Host header, which the client writes.
-        if self.rate_limit is None or request.scope["path"] in UNLIMITED:
+            return ProblemError(413, too_large(self.config.max_body_bytes))
+        if request.scope["path"] in UNLIMITED:
             return None
+        return await self._requests.refusal(request.state.client)
+
+    def _client(self, request: Request) -> str:
         key = presented_key(request.headers)
         tenant = self.config.tenant_of(key) if key else None
         # Only a tenant's key makes a client of its own: a made-up one is counted by its address.
-        client = f"key:{tenant}" if tenant else f"address:{_address(request)}"
-        if await self._limiter.hit(self.rate_limit, client):
-            return None
-        window = await self._limiter.get_window_stats(self.rate_limit, client)
-        seconds = max(1, round(window.reset_time - time.time() + 0.5))
-        detail = f"more than {self.rate_limit} were asked; come back in {seconds} s"
-        return problem_response(429, detail, {"Retry-After": str(seconds)})
+        return f"key:{tenant}" if tenant else f"address:{_address(request)}"
 
 
 def _address(request: Request) -> str:

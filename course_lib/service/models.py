@@ -13,7 +13,7 @@ from pydantic import (
     field_validator,
 )
 
-from course_lib.records import SearchResult
+from course_lib.records import MOST_NAME_BYTES, SearchResult
 
 
 def readable(text: str) -> str:
@@ -32,14 +32,30 @@ def not_blank(text: str) -> str:
     return text
 
 
-Text = Annotated[str, AfterValidator(readable)]
+# For the description alone: `readable` and `not_blank` refuse the same, and say why.
+_READABLE = Field(json_schema_extra={"pattern": r"^[^\u0000]*$"})
+_QUESTION = {"pattern": r"^[^\u0000]*[^\u0000\s][^\u0000]*$"}
+
+Text = Annotated[str, AfterValidator(readable), _READABLE]
 Question = Annotated[
     str,
     StringConstraints(min_length=1, max_length=1000),
     AfterValidator(readable),
     AfterValidator(not_blank),
+    Field(json_schema_extra=_QUESTION),
 ]
-Filter = Annotated[str, StringConstraints(min_length=1, max_length=500), AfterValidator(readable)]
+
+
+def short(text: str) -> str:
+    """Refuse a name that is too long for an index of the database."""
+    size = len(text.encode("utf-8"))
+    if size > MOST_NAME_BYTES:
+        raise ValueError(f"has {size} bytes; the limit is {MOST_NAME_BYTES}")
+    return text
+
+
+Name = Annotated[Text, StringConstraints(max_length=MOST_NAME_BYTES), AfterValidator(short)]
+Filter = Annotated[Text, StringConstraints(min_length=1, max_length=500)]
 
 
 class StrictModel(BaseModel):
@@ -97,7 +113,10 @@ def request_model() -> type[BaseModel]:
 class SearchRequest(request_model()):  # type: ignore[misc]
     """A question, how much of an answer is wanted, and where to look."""
 
-    model_config = ConfigDict(allow_inf_nan=False)
+    model_config = ConfigDict(
+        allow_inf_nan=False,
+        json_schema_extra=lambda schema: schema["properties"]["query"].update(_QUESTION),
+    )
 
     repo: Filter | None = Field(default=None, description="only this repository or corpus")
     branch: Filter | None = Field(default=None, description="only this version")
@@ -119,10 +138,11 @@ def search_response(
     """Return the answer of `POST /search`, made of what JSON knows.
 
     Of each result go out `chunk_id`, `document_name`, `content`, `similarity_score`, `citation_url`
-    (text or None) and `metadata`: its `partition`, `repo` (the result's `repo_slug`), `branch`,
-    `kind`, `name`, `namespace`, `chunk_index` and `score`, then all that the result's own
-    `metadata` (a dictionary) holds. Both scores may be numbers of NumPy's. Times are milliseconds,
-    rounded to two decimals.
+    (text or None) and `metadata`: all that the result's own `metadata` (a dictionary) holds, and
+    over it the result's `partition`, `repo` (its `repo_slug`), `branch`, `kind`, `name`,
+    `namespace`, `chunk_index` and `score`. Whoever sent a chunk wrote its metadata, and must not
+    be able to say that it came from elsewhere. Both scores may be numbers of NumPy's. Times are
+    milliseconds, rounded to two decimals.
 
     Examples
     --------
@@ -132,9 +152,9 @@ def search_response(
     {'query': 'How?',
      'results': [{'chunk_id': 'c7', 'document_name': 'a.md', 'content': 'Roll back.',
                   'similarity_score': 0.5,
-                  'metadata': {'partition': 'documentation', 'repo': 'docs', 'branch': '',
-                               'kind': 'doc-section', 'name': 'Rollback', 'namespace': None,
-                               'chunk_index': 3, 'score': 0.25, 'lineStart': 4},
+                  'metadata': {'lineStart': 4, 'partition': 'documentation', 'repo': 'docs',
+                               'branch': '', 'kind': 'doc-section', 'name': 'Rollback',
+                               'namespace': None, 'chunk_index': 3, 'score': 0.25},
                   'citation_url': None}],
      'total_results': 1, 'embedding_time_ms': 12.35, 'search_time_ms': 2.1}
     """
@@ -145,6 +165,7 @@ def search_response(
             "content": one.content,
             "similarity_score": float(one.similarity_score),
             "metadata": {
+                **one.metadata,
                 "partition": one.partition,
                 "repo": one.repo_slug,
                 "branch": one.branch,
@@ -153,7 +174,6 @@ def search_response(
                 "namespace": one.namespace,
                 "chunk_index": one.chunk_index,
                 "score": float(one.score),
-                **one.metadata,
             },
             "citation_url": one.citation_url,
         }
@@ -225,14 +245,12 @@ class EmbeddingsResponse(BaseModel):
 class IngestRequest(StrictModel):
     """Files or parsed-chunk-v1 records of one repository."""
 
-    repo: Filter = Field(description="the repository or corpus that they belong to")
-    branch: Annotated[str, StringConstraints(max_length=500), AfterValidator(readable)] = Field(
-        default="", description="the version of it"
-    )
+    repo: Name = Field(min_length=1, description="the repository or corpus that they belong to")
+    branch: Name = Field(default="", description="the version of it")
     visibility: Literal["private", "public"] = Field(
         default="private", description="who can read it: the key's tenant, or all"
     )
-    partition: Filter = Field(default="documentation", description="where in the index")
+    partition: Name = Field(default="documentation", min_length=1, description="where in the index")
     files: list[dict[str, Any]] = Field(
         min_length=1,
         max_length=1000,

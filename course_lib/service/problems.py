@@ -62,6 +62,10 @@ class ProblemError(Exception):
         super().__init__(detail)
         self.status, self.detail, self.headers = status, detail, dict(headers or {})
 
+    def response(self) -> JSONResponse:
+        """Return it as a response."""
+        return problem_response(self.status, self.detail, self.headers)
+
 
 class UnavailableError(ProblemError):
     """The database or the model is missing; the same request may succeed soon."""
@@ -127,7 +131,7 @@ def add_problem_handlers(app: FastAPI) -> None:
 
     @app.exception_handler(ProblemError)
     def _problem(request: Request, error: ProblemError) -> JSONResponse:
-        return problem_response(error.status, error.detail, error.headers)
+        return error.response()
 
     @app.exception_handler(RequestValidationError)
     def _validation(request: Request, error: RequestValidationError) -> JSONResponse:
@@ -151,8 +155,7 @@ def add_problem_handlers(app: FastAPI) -> None:
     @app.exception_handler(PoolTimeout)
     def _database(request: Request, error: Exception) -> JSONResponse:
         log.warning("the database is not available: %s", error)
-        problem = UnavailableError("the database is not available; try again soon")
-        return problem_response(problem.status, problem.detail, problem.headers)
+        return UnavailableError("the database is not available; try again soon").response()
 
     @app.exception_handler(Exception)
     def _any(request: Request, error: Exception) -> JSONResponse:

@@ -12,7 +12,7 @@ from fastapi import APIRouter
 
 from course_lib.records import Query, Scope, SearchResult
 from course_lib.retriever.versions import Found, find_versions_async, reordered
-from course_lib.service.access import SCHEMES, CurrentContext, Reader, Writer
+from course_lib.service.access import SCHEMES, Client, CurrentContext, Reader, Writer
 from course_lib.service.context import Context
 from course_lib.service.models import (
     EmbeddingsRequest,
@@ -28,6 +28,14 @@ from course_lib.service.models import (
 from course_lib.service.problems import UnavailableError, responses
 
 router = APIRouter(dependencies=SCHEMES)
+
+INGEST_LINKS = {
+    "search": {
+        "operationId": "search",
+        "requestBody": {"query": "What is new?", "repo": "$request.body#/repo"},
+        "description": "Search what was sent, with the same key.",
+    }
+}
 
 RERANKED = 20
 """Results that a reranker gets to order, at least."""
@@ -67,7 +75,7 @@ async def find(
         branch=asked.branch,
         namespace=asked.namespace,
     )
-    [vector] = await context.encoder.encode([asked.query])
+    vector = await context.encoder.encode_question(asked.query)
     encoded = time.perf_counter()
 
     async def work(conn: psycopg.AsyncConnection[Any]) -> list[Found]:
@@ -124,10 +132,14 @@ async def stats(context: CurrentContext, tenant: Reader) -> StatsResponse:
     responses=responses(401, 413, 422, 429, 503),
 )
 async def embeddings(
-    asked: EmbeddingsRequest, context: CurrentContext, tenant: Reader
+    asked: EmbeddingsRequest, context: CurrentContext, tenant: Reader, client: Client
 ) -> EmbeddingsResponse:
     """Encode texts; a text beyond what the model reads is cut there."""
-    vectors = await context.encoder.encode(asked.texts)
+    if not client.startswith("key:"):
+        refusal = await context.texts.refusal(client, len(asked.texts))
+        if refusal:
+            raise refusal
+    vectors = await context.encoder.encode(asked.texts, client)
     return EmbeddingsResponse(
         model_name=context.encoder.embedder.model_name,
         dimension=vectors.shape[1],
@@ -139,7 +151,7 @@ async def embeddings(
     "/ingest/source-files",
     tags=["ingest"],
     response_model=IngestResponse,
-    responses=responses(401, 413, 422, 429, 503),
+    responses=responses(401, 413, 422, 429, 503) | {200: {"links": INGEST_LINKS}},
 )
 async def ingest(asked: IngestRequest, context: CurrentContext, tenant: Writer) -> Any:
     """Index files or records of the key's tenant; what is refused is told one by one."""
@@ -159,7 +171,4 @@ async def ingest(asked: IngestRequest, context: CurrentContext, tenant: Writer) 
 
 def _with_other_branches(one: Found) -> SearchResult:
     """Return a result, with the branches in its metadata that hold the same passage."""
-    if not one.also_in:
-        return one.result
-    metadata = {"also_in": list(one.also_in), **one.result.metadata}
-    return replace(one.result, metadata=metadata)
+    return replace(one.result, metadata={**one.result.metadata, "also_in": list(one.also_in)})

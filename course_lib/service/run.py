@@ -1,46 +1,81 @@
-"""Running the app on a socket: uvicorn, ended in an orderly way."""
+"""Running the app on a socket: uvicorn with limits, ended in an orderly way."""
 
 from __future__ import annotations
 
 import asyncio
 import errno
+import logging
 import socket
 import sys
+import time
+from collections.abc import Sequence
 
+import uvicorn
 from fastapi import FastAPI
 
 from course_lib.errors import InputError
+from course_lib.service.connections import LimitedProtocol, connection_limits
 
 SHUTDOWN_TIMEOUT_SECONDS = 20
 """How long requests under way may take after a signal."""
 
 
-def run(app: FastAPI, host: str, port: int) -> None:
+def run(app: FastAPI, host: str, port: int, proxies: Sequence[str] = ()) -> None:
     """Serve until SIGTERM or Ctrl-C: requests under way are answered, new ones refused.
+
+    Parameters
+    ----------
+    app, host, port
+        What is served, and where; port 0 takes a free one.
+    proxies
+        Addresses or networks of proxies: their X-Forwarded-For says who the client is.
 
     Raises
     ------
     InputError
         If the address or the port cannot be had.
     """
-    import uvicorn
-
     listener = listen(host, port)
     actual_port = listener.getsockname()[1]
     shown = f"[{host}]" if ":" in host else host
     print(f"Serving on http://{shown}:{actual_port}/ (Ctrl-C ends it)", flush=True)
-    config = uvicorn.Config(
-        app,
-        log_config=None,
-        access_log=False,  # ours has the tenant and the request's number
-        timeout_graceful_shutdown=SHUTDOWN_TIMEOUT_SECONDS,
-        server_header=False,
-    )
-    server = uvicorn.Server(config)
+    server = make_server(app, proxies)
     # psycopg cannot work in the loop that Windows takes by default.
     loop = asyncio.SelectorEventLoop if sys.platform == "win32" else None
     with asyncio.Runner(loop_factory=loop) as runner:
         runner.run(server.serve(sockets=[listener]))
+
+
+def make_server(app: FastAPI, proxies: Sequence[str] = ()) -> uvicorn.Server:
+    """Return a server with the limits of `connections`, ready to serve a listening socket."""
+    most, backlog = connection_limits()
+    for name in ("asyncio", "uvicorn.error", "course.service"):
+        logging.getLogger(name).addFilter(once_a_second)
+    config = uvicorn.Config(
+        app,
+        http=type("Protocol", (LimitedProtocol,), {"most": most}),
+        ws="none",
+        backlog=backlog,
+        log_config=None,
+        access_log=False,  # ours has the tenant and the request's number
+        timeout_graceful_shutdown=SHUTDOWN_TIMEOUT_SECONDS,
+        server_header=False,
+        proxy_headers=bool(proxies),
+        forwarded_allow_ips=list(proxies),
+    )
+    return uvicorn.Server(config)
+
+
+_logged: dict[object, float] = {}
+
+
+def once_a_second(record: logging.LogRecord) -> bool:
+    """Keep of the same message one line a second: what a client can cause must not fill a disk."""
+    now = time.monotonic()
+    if now - _logged.get(record.msg, -1.0) < 1:
+        return False
+    _logged[record.msg] = now
+    return True
 
 
 def listen(host: str, port: int) -> socket.socket:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, StringConstraints
 
-from course_lib.service.models import Filter, Question, StrictModel, Text
+from course_lib.service.models import Filter, Name, Question, StrictModel, Text
 
 Language = Literal["go", "javascript", "python", "ruby", "rust"]
 
@@ -23,7 +23,9 @@ class LockFile(StrictModel):
 class ScanRequest(StrictModel):
     """All lock files of a project, as they are now."""
 
-    project: Filter = Field(description="what it is called; unique for the key's tenant")
+    project: Name = Field(
+        min_length=1, description="what it is called; unique for the key's tenant"
+    )
     files: list[LockFile] = Field(
         min_length=1,
         max_length=200,

@@ -33,7 +33,16 @@ router = APIRouter(
 )
 
 
-@router.post("/scan", response_model=ScanResponse)
+SCAN_LINKS = {
+    "suggest": {
+        "operationId": "suggest",
+        "requestBody": {"project": "$request.body#/project", "instruction": "Send an e-mail."},
+        "description": "Ask which of the project's packages an instruction is about.",
+    }
+}
+
+
+@router.post("/scan", response_model=ScanResponse, responses={200: {"links": SCAN_LINKS}})
 async def scan(asked: ScanRequest, context: CurrentContext, tenant: Writer) -> Any:
     """Make what is stored of a project's packages say what its lock files say.
 
@@ -69,7 +78,7 @@ async def suggest(asked: SuggestRequest, context: CurrentContext, tenant: Reader
     from course_lib.xray.suggestions import suggest_async
 
     encoder = context.encoder
-    vector = (await encoder.encode([asked.instruction]))[0] if encoder.is_ready else None
+    vector = await encoder.encode_question(asked.instruction) if encoder.is_ready else None
 
     async def work(conn: psycopg.AsyncConnection[Any]) -> Suggestions:
         return await suggest_async(

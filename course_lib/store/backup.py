@@ -165,7 +165,7 @@ def _record(source: Path, number: int, line: bytes) -> dict[str, Any]:
         record = json.loads(line.decode("utf-8"))
         if not isinstance(record, dict) or record.get("schemaVersion") != VERSION:
             raise ValueError(f"it is no {VERSION} record")
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(
             f"{source}, record {number}: {error}", hint="Nothing was restored."
         ) from error

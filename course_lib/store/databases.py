@@ -23,7 +23,7 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 
 from course_lib.errors import DatabaseError, ServerError
-from course_lib.settings import settings, state_dir
+from course_lib.settings import make_folder, settings, state_dir
 from course_lib.store.collection import in_collection
 from course_lib.store.logins import open_connection
 from course_lib.store.ownership import (
@@ -231,7 +231,7 @@ def state_secret() -> str:
     path = state_dir() / "secret"
     try:
         if not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(path.parent)
             write_private(path, secrets.token_urlsafe(32))
         return path.read_text(encoding="utf-8")
     except OSError as error:

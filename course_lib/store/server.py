@@ -137,7 +137,7 @@ def ensure_server(state: Path | None = None) -> Server:
     state = _resolved(state)
     with _clear_errors(state):
         if not state.is_dir():
-            state.mkdir(parents=True, exist_ok=True)
+            state.mkdir(mode=0o700, parents=True, exist_ok=True)
             _give_to_owner_of(state.parent, [state])
         with _lock(state):
             return server_status(state) or _start(state)
@@ -567,14 +567,22 @@ def _is_of_another(house: Path, state: Path) -> bool:
 def _reachable_place(state: Path, account: Account | None) -> Path:
     """Return the data directory, put where the server's account can reach it.
 
-    That is `pgdata` in the state folder. Where root's server runs under an account that cannot
-    enter there (a checkout below root's closed home), `pgdata` is a link to a folder in /var/lib.
+    That is `pgdata` in the state folder, which is closed to other accounts: the server's may pass
+    through it. Where root's server runs under an account that cannot come that far (a checkout
+    below root's closed home), `pgdata` is a link to a folder in /var/lib.
     """
+
+    def can_enter(folder: Path) -> bool:
+        enter = ("/bin/sh", "-c", 'cd -- "$1"', "sh", folder)
+        return not _run(account, *enter).returncode
+
     link = state / "pgdata"
     if link.is_symlink() and not link.resolve().parent.is_dir():
         link.unlink()  # what it led to is gone, as in a new container
-    enter = ("/bin/sh", "-c", 'cd -- "$1"', "sh", state)
-    if account and not link.is_symlink() and _run(account, *enter).returncode:
+    if account and not link.is_symlink() and not can_enter(state) and can_enter(state.parent):
+        os.chown(state, -1, account.gid)
+        state.chmod(0o710)
+    if account and not link.is_symlink() and not can_enter(state):
         ROOTS_DATA.parent.mkdir(exist_ok=True)  # macOS has none
         house = Path(tempfile.mkdtemp(prefix=ROOTS_DATA.name, dir=ROOTS_DATA.parent))
         house.chmod(0o711)

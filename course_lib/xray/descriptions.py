@@ -148,7 +148,7 @@ def _read_table(path: Path) -> Mapping[tuple[str, str], str]:
         raise InputError(f"{path} cannot be read: {error.strerror}", hint="Check the path.") from (
             error
         )
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(
             f"{path} is no table of descriptions: {error!r}",
             hint='Each line looks like {"language": "python", "name": "rich", "description": "…"}.',

@@ -13,7 +13,7 @@ import httpx
 import uvicorn
 from fastapi import FastAPI
 
-from course_lib.service.run import listen
+from course_lib.service.run import listen, make_server
 
 COMMAND = "from course_lib.cli import main; main()"
 
@@ -23,6 +23,7 @@ class Running:
     """A service that listens: its address, and a client that knows it."""
 
     url: str
+    port: int
     client: httpx.Client
     app: FastAPI
     server: uvicorn.Server
@@ -33,9 +34,9 @@ class Running:
 def running(app: FastAPI, *, wait: bool = True) -> Iterator[Running]:
     """Serve an app on a free port; with `wait`, until it is ready."""
     listener = listen("127.0.0.1", 0)
-    url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    config = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=5)
-    server = uvicorn.Server(config)
+    port = listener.getsockname()[1]
+    url = f"http://127.0.0.1:{port}"
+    server = make_server(app)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
     with httpx.Client(base_url=url, timeout=30) as client:
@@ -43,7 +44,7 @@ def running(app: FastAPI, *, wait: bool = True) -> Iterator[Running]:
             until(lambda: client.get("/health").status_code == 200)
             if wait:
                 until(lambda: client.get("/ready").status_code == 200)
-            yield Running(url, client, app, server, thread)
+            yield Running(url, port, client, app, server, thread)
         finally:
             server.should_exit = True
             thread.join(30)

@@ -17,6 +17,7 @@ import pytest
 
 from course_lib.embedder import EmbeddingClient
 from course_lib.errors import InputError
+from course_lib.retriever import search_async
 from course_lib.service import ServiceConfig, create_app, new_key
 from course_lib.service.config import key_digest, read_keys
 from course_lib.service.run import listen
@@ -26,6 +27,21 @@ from tests.service.conftest import Index
 from tests.service.running import running, until
 
 QUESTION = {"query": "How is drift measured?", "top_k": 3}
+
+
+def test_all_statements_of_a_search_see_the_same_rows(
+    client: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+
+    async def noted(conn: psycopg.AsyncConnection[Any], *others: Any) -> Any:
+        cursor = await conn.execute("SHOW transaction_isolation")
+        seen.append(await cursor.fetchone())
+        return await search_async(conn, *others)
+
+    monkeypatch.setattr("course_lib.retriever.search_async", noted)
+    assert client.post("/search", json=QUESTION).status_code == 200
+    assert set(seen) == {("repeatable read",)}
 
 
 @pytest.fixture
@@ -104,8 +120,11 @@ class Slow:
     def __init__(self, embedder: EmbeddingClient) -> None:
         self.embedder, self.asked, self.go = embedder, threading.Event(), threading.Event()
         self.model_name, self.dimension = embedder.model_name, embedder.dimension
+        self.prompts: dict[str, str] = {}
+        self.batches: list[list[str]] = []
 
     def encode(self, texts: Any, batch_size: int = 32) -> Any:
+        self.batches.append([text.split()[0] for text in texts])
         self.asked.set()
         assert self.go.wait(60)
         return self.embedder.encode(texts, batch_size)
@@ -126,19 +145,74 @@ def test_questions_that_arrive_together_are_encoded_together_and_others_are_answ
         model.asked.clear()
 
         def ask(number: int) -> int:
-            texts = {"texts": [f"question {number}"]}
-            return httpx.post(f"{service.url}/embeddings", json=texts, timeout=60).status_code
+            asked = {"query": f"question {number}"}
+            return httpx.post(f"{service.url}/search", json=asked, timeout=60).status_code
 
         try:
             asked = [crowd.submit(ask, 0)]
             until(model.asked.is_set)
             asked += [crowd.submit(ask, number) for number in range(1, 10)]
-            until(lambda: encoder._queue.qsize() == 9)
+            until(lambda: len(encoder._questions) == 9)
             assert service.client.get("/health").status_code == 200
         finally:
             model.go.set()
         assert [one.result(60) for one in asked] == [200] * 10
         assert (encoder.batches - before[0], encoder.texts - before[1]) == (2, 10)
+
+
+def test_a_question_goes_before_texts_and_the_texts_of_two_clients_take_turns(
+    index: Index, embedder: EmbeddingClient
+) -> None:
+    model = Slow(embedder)
+    model.go.set()
+    app = create_app(index.config(), embedder=model)
+    with running(app) as service, ThreadPoolExecutor(3) as crowd:
+        encoder = app.state.context.encoder
+        model.go.clear()
+        model.asked.clear()
+        model.batches.clear()
+
+        def post(path: str, asked: dict[str, Any], key: str = "") -> int:
+            headers = {"Authorization": f"Bearer {key}"} if key else {}
+            url = f"{service.url}{path}"
+            return httpx.post(url, json=asked, headers=headers, timeout=60).status_code
+
+        def waiting() -> int:
+            return sum(map(len, encoder._texts.values()))
+
+        try:
+            asked = [crowd.submit(post, "/embeddings", {"texts": ["first"] * 16})]
+            until(model.asked.is_set)
+            asked.append(crowd.submit(post, "/embeddings", {"texts": ["other"] * 4}, index.acme))
+            until(lambda: waiting() == 12)
+            asked.append(crowd.submit(post, "/search", {"query": "question"}))
+            until(lambda: len(encoder._questions) == 1)
+        finally:
+            model.go.set()
+        assert [one.result(60) for one in asked] == [200] * 3
+    assert model.batches == [
+        ["first"] * 8,
+        ["question"],
+        ["first", "other"] * 4,
+        ["first"] * 4,
+    ]
+
+
+def test_texts_of_a_caller_without_a_key_are_limited(
+    index: Index, embedder: EmbeddingClient
+) -> None:
+    config = index.config(embeddings_limit="10/minute")
+    with running(create_app(config, embedder=embedder)) as service:
+        acme = {"Authorization": f"Bearer {index.acme}"}
+
+        def embed(count: int, **headers: str) -> httpx.Response:
+            asked = {"texts": ["a text"] * count}
+            return service.client.post("/embeddings", json=asked, headers=headers)
+
+        assert [embed(count).status_code for count in (6, 4, 1)] == [200, 200, 429]
+        assert embed(1).json()["detail"].startswith("more than 10 per 1 minute texts were asked")
+        assert embed(20, **acme).status_code == 200
+        assert service.client.post("/search", json={"query": "a text"}).status_code == 200
 
 
 def test_accepted_connections_send_at_once() -> None:

@@ -1,7 +1,8 @@
 """The X-Ray over HTTP: what is scanned is suggested, to the key's tenant and to nobody else."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from types import MappingProxyType
 from typing import Any
 
 import httpx
@@ -139,6 +140,7 @@ class BrokenModel:
 
     model_name = "broken"
     dimension = 384
+    prompts: Mapping[str, str] = MappingProxyType({})
 
     def encode(self, texts: Sequence[str], batch_size: int = 32) -> np.ndarray[Any, Any]:
         raise OSError("the weights are gone")

@@ -15,37 +15,15 @@ from course_lib.errors import ModelError
 from course_lib.records import Query, Scope, SourceDocument
 from course_lib.store import create_schema, write_chunks, write_documents
 from tests.blackbox.language_models import nobody
+from tests.tiny_models import cross_encoder
 from tests.unit.answers.made import make_result
 from tests.unit.chunks import make_chunk
-
-WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "drift", "is", "slow", "cats", "purr"]
 
 
 @pytest.fixture(scope="module")
 def cross_encoders(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Path]:
     """Tiny CrossEncoders by their number of labels, with random weights."""
-    import torch
-    from transformers import BertConfig, BertForSequenceClassification, BertTokenizerFast
-
-    torch.manual_seed(0)
-    found = {}
-    for labels in (1, 3):
-        folder = tmp_path_factory.mktemp("cross")
-        config = BertConfig(
-            vocab_size=len(WORDS),
-            hidden_size=16,
-            num_hidden_layers=1,
-            num_attention_heads=2,
-            intermediate_size=16,
-            max_position_embeddings=64,
-            num_labels=labels,
-            initializer_range=1.0,
-        )
-        BertForSequenceClassification(config).save_pretrained(folder)
-        (folder / "vocab.txt").write_text("\n".join(WORDS), encoding="utf-8")
-        BertTokenizerFast(vocab={word: at for at, word in enumerate(WORDS)}).save_pretrained(folder)
-        found[labels] = folder
-    return found
+    return {labels: cross_encoder(tmp_path_factory.mktemp("cross"), labels) for labels in (1, 3)}
 
 
 RESULTS = [

@@ -16,6 +16,7 @@ import psycopg
 import pytest
 
 from course_lib.errors import ServerError
+from course_lib.settings import make_folder
 from course_lib.store import server as module
 from course_lib.store.binaries import find_binaries
 from course_lib.store.server import (
@@ -106,6 +107,43 @@ def test_the_password_is_in_a_file_that_only_its_owner_reads(server_folder: Path
         if path.is_file() and server.password.encode() in path.read_bytes()
     ]
     assert holders == [server_folder / "server.json"]
+
+
+@posix_only
+def test_a_new_state_folder_is_closed_to_other_accounts(server_folder: Path) -> None:
+    """Where root's server runs under another account, that one may pass through, and no more."""
+    server = ensure_server(server_folder)
+    assert server.pgdata == server_folder.resolve() / "pgdata"
+    is_root = os.geteuid() == 0
+    mode = stat.S_IMODE(server_folder.stat().st_mode)
+    assert mode == (0o710 if is_root else 0o700)
+    if is_root:
+        account = server.pgdata.stat()
+        assert server_folder.stat().st_gid == account.st_gid
+        for numbers in ({"user": account.st_uid, "group": account.st_gid}, {"user": 1, "group": 1}):
+            listed = subprocess.run(["ls", server_folder], capture_output=True, **numbers)
+            assert listed.returncode and not listed.stdout
+
+
+@posix_only
+def test_whatever_makes_the_state_folder_first_closes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder in ("models", "github/heron/platform", "pipelines/run"):
+        state = tmp_path / folder.replace("/", "-")
+        monkeypatch.setenv("COURSE_STATE", str(state))
+        make_folder(state / folder)
+        assert stat.S_IMODE(state.stat().st_mode) == 0o700
+    make_folder(tmp_path / "elsewhere" / "of the person")
+    ours = (tmp_path / "elsewhere").stat().st_mode
+    assert ours == (tmp_path / "elsewhere" / "of the person").stat().st_mode
+    assert stat.S_IMODE(ours) == 0o777 & ~_umask()
+
+
+def _umask() -> int:
+    umask = os.umask(0)
+    os.umask(umask)
+    return umask
 
 
 @posix_only
