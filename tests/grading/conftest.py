@@ -7,7 +7,15 @@ from typing import Any
 
 import pytest
 
-from course_lib.teaching.grade import Fence, Gradebook, Order, find_fence, grade_all, read_master
+from course_lib.teaching.grade import (
+    Fence,
+    Order,
+    Report,
+    find_fence,
+    find_submissions,
+    grade_all,
+    read_master,
+)
 from course_lib.teaching.grade.errors import GradeError
 from course_lib.teaching.grade.release import released
 from tests.grading.classroom import hand_in, learners, master_notebook, write_master
@@ -39,7 +47,7 @@ def grade_class(
     submissions: Mapping[str, Mapping[str, str]],
     notebook: Any = None,
     **options: Any,
-) -> Gradebook:
+) -> Report:
     """Grade answers by learner, with the master of `classroom`, in a folder."""
     notebook = notebook or master_notebook()
     handed_in = folder / "handed-in"
@@ -48,11 +56,12 @@ def grade_class(
     for name, answers in submissions.items():
         hand_in(handed_in, name, learners(sheet, answers))
     master = read_master(write_master(folder, notebook))
-    order = Order(handed_in, folder / "out", master, any_fence(), **{"jobs": 1, **options})
+    found = find_submissions(handed_in, preferred=master.name)
+    order = Order(found, folder / "out", master, any_fence(), **{"jobs": 1, **options})
     return grade_all(order)
 
 
 @pytest.fixture
-def graded(tmp_path: Path) -> Callable[..., Gradebook]:
+def graded(tmp_path: Path) -> Callable[..., Report]:
     """Grade answers in a folder of this test's own."""
     return partial(grade_class, tmp_path)

@@ -430,7 +430,14 @@ def _copy_library(root: Path, lab: str) -> None:
 
 def main(folder: Path, names: Sequence[str]) -> None:
     """Grade the submissions of the layers that are named, with the library that is imported."""
-    from course_lib.teaching.grade import Limits, Order, find_fence, grade_all, read_master
+    from course_lib.teaching.grade import (
+        Limits,
+        Order,
+        find_fence,
+        find_submissions,
+        grade_all,
+        read_master,
+    )
     from course_lib.teaching.grade.errors import GradeError
     from course_lib.teaching.grade.release import released
     from tests.grading.classroom import hand_in, learners, master_notebook, write_master
@@ -454,7 +461,8 @@ def main(folder: Path, names: Sequence[str]) -> None:
             hand_in(handed_in, learner, notebook)
     limits = Limits(**{"cell": 5.0, "budget": 20.0, **layers[0].limits})  # type: ignore[arg-type]
     try:
-        book = grade_all(Order(handed_in, folder / "out", master, find_fence(), limits, jobs=1))
+        found = find_submissions(handed_in)
+        book = grade_all(Order(found, folder / "out", master, find_fence(), limits, jobs=1))
     except GradeError as error:
         print(json.dumps({name: {"refused": str(error)} for name in names}))
         return

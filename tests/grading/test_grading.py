@@ -11,12 +11,13 @@ import psutil
 import pytest
 
 from course_lib.settings import project_root
-from course_lib.teaching.grade import Gradebook
+from course_lib.teaching.grade import Report
 from course_lib.teaching.grade.errors import GradeError
 from course_lib.teaching.grade.fence import find_fence
 from course_lib.teaching.grade.honesty import source_flags
 from course_lib.teaching.grade.likeness import alike, normalised
 from course_lib.teaching.grade.needed import Block, needed_sources
+from course_lib.teaching.grade.report import read_grades
 from course_lib.teaching.grade.sessions import can_fork
 from tests.grading.classroom import RIGHT, cell, hand_in, learners, master_notebook
 from tests.grading.conftest import any_fence, grade_class
@@ -66,18 +67,18 @@ def with_settings():
     return sheet
 
 
-def points(book: Gradebook) -> dict[str, tuple[float | None, ...]]:
+def points(book: Report) -> dict[str, tuple[float | None, ...]]:
     return {one.learner: tuple(mark.points for mark in one.marks[:3]) for one in book.grades}
 
 
-def of_variety(folder, **options) -> Gradebook:
+def of_variety(folder, **options) -> Report:
     (folder / "handed-in").mkdir(exist_ok=True)
     hand_in(folder / "handed-in", "settings", with_settings())
     return grade_class(folder, VARIETY, with_essay(), **options)
 
 
 @pytest.fixture(scope="module")
-def book(tmp_path_factory) -> Gradebook:
+def book(tmp_path_factory) -> Report:
     """A class of twelve, graded once."""
     before = {process.pid for process in psutil.Process().children(recursive=True)}
     book = of_variety(tmp_path_factory.mktemp("variety"))
@@ -143,10 +144,11 @@ def test_ctrl_c_leaves_a_gradebook_of_what_was_done(graded, tmp_path) -> None:
         "    folder = Path(sys.argv[1])\n"
         "    fence = find_fence(sandbox=sys.argv[2] != 'none')\n"
         "    master = read_master(folder / 'words.ipynb')\n"
-        "    order = Order(folder / 'handed-in', folder / 'out', master, fence,"
+        "    found = find_submissions(folder / 'handed-in', preferred='words')\n"
+        "    order = Order(found, folder / 'out', master, fence,"
         " Limits(cell=50), jobs=1)\n"
         "    try:\n        grade_all(order, lambda *a: print('one', flush=True))\n"
-        "    except Stopped as stopped:\n        print(stopped.book.waiting)\n"
+        "    except Stopped as stopped:\n        print(stopped.report.waiting)\n"
     )
     script = tmp_path / "grade_it.py"
     script.write_text(code, encoding="utf-8")
@@ -161,8 +163,8 @@ def test_ctrl_c_leaves_a_gradebook_of_what_was_done(graded, tmp_path) -> None:
     finally:
         process.kill()
     assert "('bob', 'cleo')" in rest
-    told = json.loads((tmp_path / "out" / "grades.json").read_text(encoding="utf-8"))
-    assert list(told) == ["ada"] and told["ada"]["score"] == 10
+    (ada,) = read_grades(tmp_path / "out").values()
+    assert ada.learner == "ada" and ada.score == 10
 
 
 def test_only_the_statements_that_a_check_depends_on_run() -> None:

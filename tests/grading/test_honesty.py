@@ -7,13 +7,13 @@ import types
 import pytest
 
 from course_lib.teaching.grade import lab_masters, read_master
-from course_lib.teaching.grade.gradebook import Gradebook, canvas_csv, moodle_csv
 from course_lib.teaching.grade.honesty import source_flags
 from course_lib.teaching.grade.inside.audits import listen
 from course_lib.teaching.grade.inside.borrowing import overheard
 from course_lib.teaching.grade.inside.sealing import CHANGE, seal
 from course_lib.teaching.grade.marking import Grade, Mark, paid
-from course_lib.teaching.grade.pages import feedback_page, overview_page
+from course_lib.teaching.grade.pages import overview_page
+from course_lib.teaching.grade.report import Report
 from course_lib.teaching.grade.submissions import find_submissions, shown
 from course_lib.teaching.grade.tried import texts_tried
 
@@ -132,35 +132,15 @@ def test_names_of_files_that_cannot_be_shown_are_told_apart(tmp_path) -> None:
     assert only.path is None and only.learner == "a\ufffdb"
 
 
-def book_of(*grades: Grade) -> Gradebook:
-    checks = (("check-1-1", 3.0),)
-    return Gradebook("01", "Where to cut", "none", "none", "forked", checks, grades)
-
-
-def grade(learner: str, points: float | None, said: str = "", flags: tuple[str, ...] = ()) -> Grade:
-    state = "undecided" if points is None else "passed" if points else "failed"
-    status = "needs a person" if points is None else "graded"
-    return Grade(learner, learner, status, (Mark("check-1-1", points, 3.0, state, said),), flags)
-
-
-def test_who_has_no_grade_yet_is_not_in_what_others_import() -> None:
-    book = book_of(grade("ada", 3.0), grade("bob", None))
-    for text in (canvas_csv(book), moodle_csv(book)):
-        assert "ada" in text and "bob" not in text
-
-
-def test_a_page_shows_hints_once_and_no_control_characters() -> None:
-    (path,) = lab_masters(["01"])
-    said = "1.1 find_cut is not right yet\n  got  '\x1b[2J'\nhint 1 of 3: Go through …\nand so on"
-    wrong = grade("ada", 0.0, said)
-    page = feedback_page(book_of(wrong), read_master(path, lab="01"), wrong)
-    assert "Hint 1 of 3" in page and "hint 1 of 3:" not in page and "and so on" not in page
-    assert "\ufffd[2J" in page and "\x1b" not in page and "<code>str.rfind" in page
+def grade(learner: str, points: float, flag: str) -> Grade:
+    mark = Mark("check-1-1", points, 3.0, "passed" if points else "failed", "x")
+    return Grade(learner, learner, "graded", (mark,), (flag,))
 
 
 def test_flags_of_those_who_earned_most_come_first() -> None:
-    book = book_of(grade("ada", 0.0, "x", ("one",)), grade("bob", 3.0, "", ("two",)))
-    page = overview_page(book)
+    grades = (grade("ada", 0.0, "one"), grade("bob", 3.0, "two"))
+    checks = (("check-1-1", 3.0),)
+    page = overview_page(Report("01", "Where to cut", "none", "none", "forked", checks, grades))
     assert (
         "1 with 3, 1 with 0" in page
         and "2 of 2 have flags" in page

@@ -6,7 +6,15 @@ from pathlib import Path
 import pytest
 
 from course_lib.settings import project_root
-from course_lib.teaching.grade import Gradebook, Limits, Master, Order, grade_all, read_master
+from course_lib.teaching.grade import (
+    Limits,
+    Master,
+    Order,
+    Report,
+    find_submissions,
+    grade_all,
+    read_master,
+)
 from course_lib.teaching.grade.sessions import can_fork
 from tests.grading.conftest import any_fence
 
@@ -39,7 +47,7 @@ def hand_in(folder: Path, master: Master) -> None:
         (folder / f"{name}.ipynb").write_text(text, encoding="utf-8")
 
 
-def points(book: Gradebook) -> dict[str, list[float | None]]:
+def points(book: Report) -> dict[str, list[float | None]]:
     return {one.learner: [mark.points for mark in one.marks] for one in book.grades}
 
 
@@ -47,7 +55,11 @@ def points(book: Gradebook) -> dict[str, list[float | None]]:
 def test_a_lab_gives_what_is_due(solution: Path, tmp_path: Path) -> None:
     master = read_master(solution, lab=solution.stem[:2])
     hand_in(tmp_path / "in", master)
-    book = grade_all(Order(tmp_path / "in", tmp_path / "out", master, any_fence(), LIMITS, jobs=1))
+    book = grade_all(
+        Order(
+            find_submissions(tmp_path / "in"), tmp_path / "out", master, any_fence(), LIMITS, jobs=1
+        )
+    )
     assert {one.status for one in book.grades} == {"graded"}
     most = [cell.points for cell in master.checks]
     assert sum(most) == 10
@@ -65,7 +77,15 @@ def test_both_engines_give_a_lab_the_same_points(lab: str, tmp_path: Path) -> No
     hand_in(tmp_path / "in", master)
     books = [
         grade_all(
-            Order(tmp_path / "in", tmp_path / str(cold), master, any_fence(), LIMITS, 1, cold)
+            Order(
+                find_submissions(tmp_path / "in"),
+                tmp_path / str(cold),
+                master,
+                any_fence(),
+                LIMITS,
+                1,
+                cold,
+            )
         )
         for cold in (False, True)
     ]

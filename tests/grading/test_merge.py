@@ -8,7 +8,7 @@ from course_lib.teaching.grade.errors import GradeError
 from course_lib.teaching.grade.master import Master, read_master
 from course_lib.teaching.grade.merge import Merged, merge
 from course_lib.teaching.grade.release import released
-from course_lib.teaching.grade.submissions import find_submissions, left_out, read_cells, slug
+from course_lib.teaching.grade.submissions import find_submissions, read_cells, slug
 from tests.grading.classroom import RIGHT, cell, hand_in, learners, master_notebook, write_master
 
 
@@ -190,11 +190,3 @@ def test_hidden_checks_belong_to_checks_that_are_there(tmp_path) -> None:
     (hidden / "check-triple.py").write_text("pass", encoding="utf-8")
     with pytest.raises(GradeError, match="check-triple"):
         read_master(tmp_path / "words.ipynb", hidden=hidden)
-
-
-def test_what_is_no_hand_in_is_named(sheet, tmp_path) -> None:
-    hand_in(tmp_path, "ada", sheet)
-    for name in ("finn.ipynb.txt", "hans.zip", ".hidden"):
-        (tmp_path / name).touch()
-    (tmp_path / "eve").mkdir()
-    assert left_out(tmp_path) == ["finn.ipynb.txt", "hans.zip"]

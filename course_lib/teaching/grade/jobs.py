@@ -33,8 +33,10 @@ class Order:
 
     Attributes
     ----------
-    submissions, out
-        The folder they lie in, and the one for the gradebook.
+    submissions
+        What was handed in, one a learner.
+    out
+        The folder for the report.
     master
         What they are graded with.
     fence, limits
@@ -49,7 +51,7 @@ class Order:
         A folder that the notebooks may read.
     """
 
-    submissions: Path
+    submissions: Sequence[Submission]
     out: Path
     master: Master
     fence: Fence
@@ -116,6 +118,8 @@ def _by_jobs(
                     if not job.process.is_alive():
                         jobs[slot] = _start(order, slot, database)
                         _give(order, jobs[slot], "use", proof)
+                    elif waiting:  # it works while the grade is recorded
+                        _give(order, job, "grade", waiting.pop())
                     if grade is not None:
                         yield grade
     finally:

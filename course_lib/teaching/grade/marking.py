@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
@@ -23,6 +23,9 @@ UNKNOWN = re.compile(r"name '(\w+)' is not defined")
 
 IMMUTABLE = "of immutable type"
 """What Python says to who changes a class that cannot be changed, as those of checks."""
+
+LONGEST = 20_000
+"""Characters of a cell's output, or of a message, that are kept: it may be of any length."""
 
 READABLE = {
     "course.change": "changes what checks are made of",
@@ -63,7 +66,27 @@ class Mark:
 
 @dataclass(frozen=True)
 class Grade:
-    """What one submission gave; `asdict` of it goes to files and from process to process."""
+    """What one submission gave.
+
+    Attributes
+    ----------
+    learner, slug
+        As its `Submission` has them.
+    marks
+        One a check, in the master's order.
+    flags
+        Reasons for a person to look; they cost no points by themselves.
+    notes
+        What was noticed when the answers were put into the master's notebook.
+    answers
+        What the learner wrote, by grade id; untouched ones left out.
+    outputs
+        What answers and checks put out, as text, by grade id.
+    seconds
+        That it took.
+    digest
+        Of all that the grade depends on: a run that resumes keeps a grade whose digest is the same.
+    """
 
     learner: str
     slug: str
@@ -72,6 +95,7 @@ class Grade:
     flags: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     answers: dict[str, str] = field(default_factory=dict)
+    outputs: dict[str, str] = field(default_factory=dict)
     seconds: float = 0.0
     digest: str = ""
 
@@ -132,6 +156,18 @@ def mark(
     return marks, _flags(conductor)
 
 
+def outputs_of(runs: Sequence[CellRun]) -> dict[str, str]:
+    """Return what answers and checks put out, by grade id: text and no markup, cut to a length."""
+    found = {}
+    for run in runs:
+        parts = [part for message in run.messages if (part := _text(message))]
+        parts += [run.said] if run.state != "ok" else []
+        if run.step.cell.grade_id and parts:
+            text = "".join(parts)
+            found[run.step.cell.grade_id] = text[:LONGEST] + (" …" if len(text) > LONGEST else "")
+    return found
+
+
 def ungraded(master: Master, learner: str, slug: str, reason: str) -> Grade:
     """Return the grade of what could not be run: a person has to decide it all."""
     marks = tuple(Mark(c.grade_id, None, c.points, "undecided", reason) for c in master.checks)
@@ -180,6 +216,17 @@ def tidy(points: float) -> float:
     0.3
     """
     return round(points, 4)
+
+
+def _text(message: Mapping[str, Any]) -> str:
+    content = message.get("content")
+    if not isinstance(content, dict):
+        return ""
+    data = content.get("data")
+    given = data.get("text/plain", "") if isinstance(data, dict) else content.get("text", "")
+    if not isinstance(given, str):
+        return ""
+    return given if message.get("msg_type") == "stream" else f"{given}\n"
 
 
 def _is_untouched(master: Master, merged: Merged, check: MasterCell) -> bool:

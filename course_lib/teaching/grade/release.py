@@ -98,5 +98,11 @@ def lab_masters(labs: Sequence[str] | None = None, project: Project | None = Non
     return [project.solution_notebook(source) for source in project.sources(labs)]
 
 
+def has_checks(path: Path) -> bool:
+    """Tell whether a notebook has something to grade."""
+    cells = read_notebook(path).cells
+    return any(cell.metadata.get("nbgrader", {}).get("grade") for cell in cells)
+
+
 def _text(notebook: NotebookNode) -> str:
     return str(quick_nbformat().writes(notebook)) + "\n"

@@ -1,7 +1,7 @@
-"""`course grade`: from a folder of submissions to a gradebook.
+"""Grading submissions: a list of them in, a report out, and each grade as soon as it is there.
 
-A few jobs grade at a time, each with a sandbox of its own. Whatever ends the run early leaves a
-gradebook of what was graded so far.
+A few jobs grade at a time, each with a sandbox of its own. Whatever ends the run early leaves the
+grades that came so far.
 """
 
 from __future__ import annotations
@@ -11,21 +11,19 @@ import hashlib
 import json
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 from course_lib.settings import project_root
+from course_lib.teaching.build.project import write_atomically
 from course_lib.teaching.grade.errors import GradeError
-from course_lib.teaching.grade.gradebook import Gradebook, read_grades, write_gradebook
 from course_lib.teaching.grade.jobs import Order, engine_of, graded
 from course_lib.teaching.grade.likeness import alike
 from course_lib.teaching.grade.marking import Grade
+from course_lib.teaching.grade.pages import overview_page
 from course_lib.teaching.grade.proof import library_digest
-from course_lib.teaching.grade.submissions import Submission, find_submissions
-
-SAVE_EVERY = 5.0
-"""Seconds after which what is graded so far is written down."""
+from course_lib.teaching.grade.report import Report, read_grades, write_grade
 
 RECENT = 20
 """Submissions from which the current rate is taken."""
@@ -34,15 +32,19 @@ Progress = Callable[[int, int, float], None]
 
 
 class Stopped(KeyboardInterrupt):
-    """Ctrl-C came; the gradebook holds what was graded so far."""
+    """Ctrl-C came; the report holds what was graded so far."""
 
-    def __init__(self, book: Gradebook) -> None:
+    def __init__(self, report: Report) -> None:
         super().__init__()
-        self.book = book
+        self.report = report
 
 
-def grade_all(order: Order, progress: Progress | None = None) -> Gradebook:
-    """Grade a folder of submissions and write the gradebook.
+def grade_all(
+    order: Order,
+    progress: Progress | None = None,
+    record: Callable[[Grade], None] | None = None,
+) -> Report:
+    """Grade submissions and write the report.
 
     Parameters
     ----------
@@ -50,77 +52,74 @@ def grade_all(order: Order, progress: Progress | None = None) -> Gradebook:
         What and how.
     progress
         Called with how many are done, of how many, and how many a minute at present.
-
-    Returns
-    -------
-    Gradebook
+    record
+        Called with each grade before the report takes it down, in the order in which they come.
 
     Raises
     ------
     GradeError
         There is nothing to grade, or the master does not pass its own checks.
     Stopped
-        On Ctrl-C, after the gradebook has been written.
+        On Ctrl-C, after the report has been written.
     """
     begun = time.monotonic()
-    found = find_submissions(order.submissions, preferred=order.master.name)
-    _refuse_folder(order)
-    known = _known(order, found) if order.resume else {}
-    done: dict[str, Grade] = dict(known)
-    todo = [one for one in found if one.learner not in known]
-    saved = time.monotonic()
+    digests = _digests(order)
+    with _said_of(order.out):
+        order.out.mkdir(mode=0o700, parents=True, exist_ok=True)
+    earlier = read_grades(order.out) if order.resume else {}
+    done = {
+        name
+        for name, digest in digests.items()
+        if name in earlier and earlier[name].digest == digest
+    }
+    todo = [one for one in order.submissions if one.learner not in done]
     times = deque([begun], maxlen=RECENT)  # the start counts until there have been so many
     stopped = False
     try:
         with contextlib.closing(graded(order, todo)) as grades:
             for grade in grades:
-                done[grade.learner] = grade
+                grade = replace(grade, digest=digests[grade.learner])
+                if record is not None:
+                    record(grade)
+                with _said_of(order.out):
+                    write_grade(grade, order.out)
+                done.add(grade.learner)
                 now = time.monotonic()
                 times.append(now)
                 if progress is not None:
-                    progress(len(done), len(found), 60 * (len(times) - 1) / (now - times[0]))
-                if now - saved > SAVE_EVERY:
-                    _save(order, found, done, now - begun)
-                    saved = time.monotonic()
+                    rate = 60 * (len(times) - 1) / (now - times[0])
+                    progress(len(done), len(order.submissions), rate)
     except KeyboardInterrupt:
         stopped = True
-    book = _save(order, found, done, time.monotonic() - begun, last=True)
+    report = _report(order, done, time.monotonic() - begun)
+    with _said_of(order.out):
+        write_atomically(order.out / "index.html", overview_page(report))
     if stopped:
-        raise Stopped(book)
-    return book
+        raise Stopped(report)
+    return report
 
 
-def _refuse_folder(order: Order) -> None:
-    inside, outside = order.out.resolve(), order.submissions.resolve()
-    if inside.is_relative_to(outside):
-        raise GradeError(
-            f"the gradebook would lie among the submissions, in {order.out}",
-            hint="Choose another --out.",
-        )
+@contextlib.contextmanager
+def _said_of(folder: Path) -> Iterator[None]:
+    """Say it where a folder cannot be written, for one because the disk is full."""
     try:
-        order.out.mkdir(parents=True, exist_ok=True)
+        yield
     except OSError as error:
-        raise GradeError(f"{order.out} cannot be made: {error.strerror}") from error
+        raise GradeError(
+            f"{folder} cannot be written: {error.strerror}",
+            hint="What was recorded before is kept; go on with --resume.",
+        ) from error
 
 
-def _known(order: Order, found: Sequence[Submission]) -> dict[str, Grade]:
-    digests = _digests(order, found)
-    earlier = read_grades(order.out)
-    return {
-        one.learner: earlier[one.learner]
-        for one in found
-        if one.learner in earlier and earlier[one.learner].digest == digests[one.learner]
-    }
-
-
-def _digests(order: Order, found: Sequence[Submission]) -> dict[str, str]:
+def _digests(order: Order) -> dict[str, str]:
+    """Return by learner the hash of all that a grade depends on."""
     limits = order.limits
     ground = [
         order.master.digest, library_digest(project_root()), limits.cell, limits.budget,
         limits.memory, _files(order.files),
     ]  # fmt: skip
     digests = {}
-    for one in found:
+    for one in order.submissions:
         digest = hashlib.sha256(json.dumps([*ground, one.problem]).encode("utf-8"))
         if one.path is not None:
             with contextlib.suppress(OSError), one.path.open("rb") as file:
@@ -136,23 +135,12 @@ def _files(folder: Path | None) -> list[tuple[str, int, int]]:
     return [(path.as_posix(), one.st_size, one.st_mtime_ns) for path, one in about]
 
 
-def _save(
-    order: Order,
-    found: Sequence[Submission],
-    done: dict[str, Grade],
-    seconds: float,
-    *,
-    last: bool = False,
-) -> Gradebook:
+def _report(order: Order, done: set[str], seconds: float) -> Report:
     master = order.master
-    digests = _digests(order, found) if last else {}
-    grades = tuple(
-        replace(done[one.learner], digest=digests.get(one.learner, ""))
-        for one in found
-        if one.learner in done
-    )
+    known = read_grades(order.out)
+    grades = tuple(known[name] for name in sorted(known))
     solutions = {cell.grade_id: cell.source for cell in master.answers}
-    book = Gradebook(
+    return Report(
         master.name,
         str(master.notebook["metadata"].get("course", {}).get("title", "")) or master.name,
         order.fence.says,
@@ -161,12 +149,6 @@ def _save(
         tuple((cell.grade_id, cell.points) for cell in master.checks),
         grades,
         tuple(alike({one.learner: one.answers for one in grades}, solutions)),
-        tuple(one.learner for one in found if one.learner not in done),
+        tuple(one.learner for one in order.submissions if one.learner not in done),
         seconds,
     )
-    write_gradebook(book, order.out)
-    if last:
-        from course_lib.teaching.grade.pages import write_pages
-
-        write_pages(book, master, order.out)
-    return book

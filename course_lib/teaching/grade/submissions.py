@@ -90,8 +90,7 @@ def find_submissions(folder: Path, *, preferred: str = "") -> list[Submission]:
             problem = "it is a link, which is not followed"
             found.append(Submission(shown(name), slug(name), None, problem))
         elif entry.is_dir():
-            path, problem = _notebook_in(entry, preferred)
-            found.append(Submission(shown(entry.name), slug(entry.name), path, problem))
+            found.append(submission_in(entry, entry.name, preferred=preferred))
         elif entry.suffix.lower() == ".ipynb":
             problem = "" if is_plain_file(entry) else "it is no ordinary file"
             path = None if problem else entry
@@ -103,17 +102,10 @@ def find_submissions(folder: Path, *, preferred: str = "") -> list[Submission]:
     return _without_doubles(found)
 
 
-def left_out(folder: Path) -> list[str]:
-    """Return the names of what lies in a folder and is neither a notebook nor a folder.
-
-    Nobody's grade is looked for in it, so that whoever grades has to know of it.
-    """
-    return [
-        shown(entry.name)
-        for entry in sorted(folder.iterdir(), key=lambda path: path.name)
-        if not (entry.name.startswith(".") or entry.name in SKIPPED or entry.is_symlink())
-        and not (entry.is_dir() or entry.suffix.lower() == ".ipynb")
-    ]
+def submission_in(folder: Path, name: str, *, preferred: str = "") -> Submission:
+    """Return what a learner of that name handed in, in a folder of the learner's own."""
+    path, problem = _notebook_in(folder, preferred)
+    return Submission(shown(name), slug(name), path, problem)
 
 
 def shown(name: str) -> str:

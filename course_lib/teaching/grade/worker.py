@@ -7,6 +7,7 @@ and holds the gradebook's side of every conversation with submissions; nothing o
 from __future__ import annotations
 
 import contextlib
+import errno
 import gc
 import signal
 import tempfile
@@ -25,6 +26,7 @@ from course_lib.teaching.grade.marking import (
     Grade,
     Mark,
     mark,
+    outputs_of,
     paid,
     status_of,
     undecided_checks,
@@ -132,7 +134,7 @@ class Worker:
                 ungraded(self.master, learner, slug, next(iter(unclear.values()))),
                 notes=merged.notes,
             )
-        marks, flags = self._run(merged, slug)
+        marks, flags, outputs = self._run(merged, slug)
         return Grade(
             learner,
             slug,
@@ -141,6 +143,7 @@ class Worker:
             tuple(dict.fromkeys(flags)),
             merged.notes,
             {k: v for k, v in merged.answers.items() if k not in merged.untouched},
+            outputs,
             round(time.monotonic() - begun, 3),
         )
 
@@ -162,7 +165,7 @@ class Worker:
             self.sessions.close()
             self.sessions = None
 
-    def _run(self, merged: Merged, slug: str) -> tuple[list[Mark], list[str]]:
+    def _run(self, merged: Merged, slug: str) -> tuple[list[Mark], list[str], dict[str, str]]:
         assert self.proof is not None
         options: dict[str, Any] = {
             "core": self.proof.core,
@@ -170,17 +173,19 @@ class Worker:
             "repeatable": frozenset(self.proof.repeatable),
         }
         plan = make_plan(self.master, merged, **options)
-        marks, flags, _ = self._marks(merged, self._conductor(plan), slug)
+        conductor = self._conductor(plan)
+        marks, flags, _ = self._marks(merged, conductor, slug)
         if _wants_more(self.master, plan, marks):
             whole = make_plan(self.master, merged, everything=True, **options)
-            marks, flags, _ = self._marks(merged, self._conductor(whole), slug)
+            conductor = self._conductor(whole)
+            marks, flags, _ = self._marks(merged, conductor, slug)
         stubs = {cell.grade_id: cell.stub for cell in self.master.answers}
         solutions = {cell.grade_id: cell.source for cell in self.master.answers}
         said = source_flags(
             merged.answers, solutions, stubs,
             fixed=plan.fixed, tried=texts_tried(self.master), paid=paid(self.master, marks),
         )  # fmt: skip
-        return marks, flags + said
+        return marks, flags + said, outputs_of(conductor.runs)
 
     def _marks(
         self, merged: Merged, conductor: Conductor, slug: str = ""
@@ -257,6 +262,11 @@ def _done(worker: Worker, task: str, given: Any) -> Any:
     except CourseError:
         raise
     except Exception as error:  # one submission must not end the run
+        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+            raise GradeError(
+                f"a temporary file cannot be written: {error.strerror}",
+                hint=f"Make room in {tempfile.gettempdir()}, and go on with --resume.",
+            ) from error
         reason = f"the grader failed on it: {type(error).__name__}: {error}"
         worker.start_again()
         return ungraded(worker.master, given.learner, given.slug, reason[:500])

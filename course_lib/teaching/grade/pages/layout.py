@@ -6,9 +6,6 @@ import re
 from collections.abc import Sequence
 from html import escape
 
-FEWEST = 5
-"""Learners below which a distribution would tell who had what."""
-
 _UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 """Control characters, and those that turn the writing round."""
 
@@ -67,7 +64,7 @@ def points(value: float | None) -> str:
     return "–" if value is None else f"{value:g}"
 
 
-def distribution(scores: Sequence[float], most: float, own: float | None = None) -> str:
+def distribution(scores: Sequence[float], most: float) -> str:
     """Return a bar chart of how many learners had how many points, as SVG with a description.
 
     Parameters
@@ -76,25 +73,21 @@ def distribution(scores: Sequence[float], most: float, own: float | None = None)
         Of those whose grade is decided.
     most
         The points that can be had.
-    own
-        The score to mark.
     """
     bins = min(10, max(1, round(most)))
     counts = [0] * (bins + 1)
     for score in scores:
         counts[_bin(score, most, bins)] += 1
-    mine = None if own is None else _bin(own, most, bins)
     width, height, bar = 620, 150, 620 / (bins + 1)
     tallest = max(*counts, 1)
     parts = []
     for place, count in enumerate(counts):
         tall = height * count / tallest
         x = place * bar
-        colour = "#d55e00" if place == mine else "#0072b2"
         label = f"{place * most / bins:g}"
         parts.append(
             f'<rect x="{x + 3:.1f}" y="{20 + height - tall:.1f}" width="{bar - 6:.1f}" '
-            f'height="{tall:.1f}" fill="{colour}"/>'
+            f'height="{tall:.1f}" fill="#0072b2"/>'
             f'<text x="{x + bar / 2:.1f}" y="{height + 38}" text-anchor="middle">{label}</text>'
         )
         if count:
@@ -104,8 +97,6 @@ def distribution(scores: Sequence[float], most: float, own: float | None = None)
             )
     said = ", ".join(f"{c} with {i * most / bins:g}" for i, c in enumerate(counts) if c)
     told = f"Learners by points: {said or 'none yet'}."
-    if own is not None:
-        told += f" This page is about one with {own:g}."
     return (
         f'<svg viewBox="0 0 {width} {height + 60}" role="img" aria-label="{escape(told)}" '
         f'font-size="13" font-family="system-ui, sans-serif"><title>{escape(told)}</title>'

@@ -7,11 +7,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from html import escape
 from statistics import median
-from urllib.parse import quote
 
-from course_lib.teaching.grade.gradebook import Gradebook
 from course_lib.teaching.grade.marking import Grade
 from course_lib.teaching.grade.pages.layout import distribution, page, points, shown, strip
+from course_lib.teaching.grade.report import Report
 
 COMMONEST = 3
 """Wrong answers that are shown of each check."""
@@ -20,25 +19,25 @@ _DIFFERENT = re.compile(r"(?<=<ipython-input-)\d+-\w+|0x[0-9a-f]+|\d+")
 """What differs in messages that say the same."""
 
 
-def overview_page(book: Gradebook) -> str:
+def overview_page(report: Report) -> str:
     """Return the page of a whole run."""
-    scores = [one.score for one in book.graded]
-    lead = f"{len(book.grades)} submissions, {len(scores)} graded"
+    scores = [one.score for one in report.graded]
+    lead = f"{len(report.grades)} submissions, {len(scores)} graded"
     if scores:
-        lead += f", median {median(scores):g} of {points(book.max)} points"
+        lead += f", median {median(scores):g} of {points(report.max)} points"
     parts = [
-        _person(book),
+        _person(report),
         f"<h2>Points</h2>\n<p>How many learners have so many points.</p>\n"
-        f"{distribution(scores, book.max)}"
+        f"{distribution(scores, report.max)}"
         if scores
         else "",
-        _checks(book),
-        _flags(book),
-        _alike(book),
-        _learners(book),
-        _run(book),
+        _checks(report),
+        _flags(report),
+        _alike(report),
+        _learners(report),
+        _run(report),
     ]
-    return page(f"{book.title}: grades", lead, "\n".join(part for part in parts if part))
+    return page(f"{report.title}: grades", lead, "\n".join(part for part in parts if part))
 
 
 def commonest(said: Iterable[tuple[str, str]]) -> list[tuple[str, list[str]]]:
@@ -62,11 +61,11 @@ def commonest(said: Iterable[tuple[str, str]]) -> list[tuple[str, list[str]]]:
     return [(group[0][1], [learner for learner, _ in group]) for group in ordered]
 
 
-def _person(book: Gradebook) -> str:
-    waiting = [one for one in book.grades if one.status != "graded"]
-    items = [f"<li>{_link(one)}: {shown(_why(one))}</li>" for one in waiting]
-    if book.waiting:
-        items.append(f"<li>not graded yet: {escape(', '.join(book.waiting))}</li>")
+def _person(report: Report) -> str:
+    waiting = [one for one in report.grades if one.status != "graded"]
+    items = [f"<li>{escape(one.learner)}: {shown(_why(one))}</li>" for one in waiting]
+    if report.waiting:
+        items.append(f"<li>not graded yet: {escape(', '.join(report.waiting))}</li>")
     if not items:
         return ""
     return f"<h2>Needs a person</h2>\n<ul>{''.join(items)}</ul>"
@@ -77,10 +76,10 @@ def _why(grade: Grade) -> str:
     return "; ".join(list(reasons)[:2])
 
 
-def _checks(book: Gradebook) -> str:
+def _checks(report: Report) -> str:
     rows, details = [], []
-    for place, (name, most) in enumerate(book.checks):
-        marks = [(one.learner, one.marks[place]) for one in book.grades]
+    for place, (name, most) in enumerate(report.checks):
+        marks = [(one.learner, one.marks[place]) for one in report.grades]
         decided = [(who, mark) for who, mark in marks if mark.points is not None]
         passed = sum(mark.points == most for _, mark in decided)
         states = Counter(mark.state for _, mark in decided if mark.points != most)
@@ -105,25 +104,25 @@ def _checks(book: Gradebook) -> str:
     return f"{head}\n<h3>The commonest wrong answers</h3>\n{common}" if common else head
 
 
-def _flags(book: Gradebook) -> str:
-    flagged = sorted((one for one in book.grades if one.flags), key=lambda one: -one.score)
+def _flags(report: Report) -> str:
+    flagged = sorted((one for one in report.grades if one.flags), key=lambda one: -one.score)
     if not flagged:
         return ""
     rows = [
-        [_link(one), points(one.score), "<br>".join(shown(flag) for flag in one.flags)]
+        [escape(one.learner), points(one.score), "<br>".join(shown(flag) for flag in one.flags)]
         for one in flagged
     ]
     said = (
-        f"{len(flagged)} of {len(book.grades)} have flags. A flag is a reason to look, and costs "
+        f"{len(flagged)} of {len(report.grades)} have flags. A flag is a reason to look, and costs "
         "no points by itself; who has most points comes first."
     )
     table = _table("", ("learner", "points", "flags"), rows, numbers=(1,))
     return f"<h2>Flags</h2>\n<p>{said}</p>\n{table}"
 
 
-def _alike(book: Gradebook) -> str:
+def _alike(report: Report) -> str:
     rows = []
-    for group in book.alike:
+    for group in report.alike:
         who = escape(", ".join(group["learners"]))
         note = "the same as the solution" if group["solution"] else ""
         rows.append([escape(group["answer"]), who, note])
@@ -134,38 +133,30 @@ def _alike(book: Gradebook) -> str:
     return f"<h2>Alike</h2>\n<p>{said}</p>\n{table}"
 
 
-def _learners(book: Gradebook) -> str:
-    head = ("learner", *(name for name, _ in book.checks), "total", "status", "seconds")
+def _learners(report: Report) -> str:
+    head = ("learner", *(name for name, _ in report.checks), "total", "status", "seconds")
     rows = [
         [
-            _link(one),
+            escape(one.learner),
             *(points(mark.points) for mark in one.marks),
             points(one.score if one.status == "graded" else None),
             one.status,
             f"{one.seconds:.1f}",
         ]
-        for one in book.grades
+        for one in report.grades
     ]
-    numbers = (*range(1, len(book.checks) + 2), len(head) - 1)
-    table = _table(f"{points(book.max)} points in all", head, rows, numbers=numbers)
+    numbers = (*range(1, len(report.checks) + 2), len(head) - 1)
+    table = _table(f"{points(report.max)} points in all", head, rows, numbers=numbers)
     return f"<h2>Learners</h2>\n{table}"
 
 
-def _run(book: Gradebook) -> str:
-    times = sorted(one.seconds for one in book.grades)
+def _run(report: Report) -> str:
+    times = sorted(one.seconds for one in report.grades)
     middle = f"{median(times):.2f} s in the median, {times[-1]:.1f} s at most" if times else "none"
-    files = " · ".join(
-        f'<a href="{name}">{name}</a>'
-        for name in ("grades.csv", "grades.json", "canvas.csv", "moodle.csv")
-    )
     return (
-        f"<h2>The run</h2>\n<ul><li>{book.seconds:.1f} s, engine: {book.engine}; a submission: "
-        f"{middle}</li><li>Fence: {escape(book.fence)}</li><li>{files}</li></ul>"
+        f"<h2>The run</h2>\n<ul><li>{report.seconds:.1f} s, engine: {report.engine}; a submission: "
+        f"{middle}</li><li>Fence: {escape(report.fence)}</li></ul>"
     )
-
-
-def _link(grade: Grade) -> str:
-    return f'<a href="feedback/{quote(grade.slug)}.html">{escape(grade.learner)}</a>'
 
 
 def _table(

@@ -1,0 +1,74 @@
+"""The notebook that a person reads in formgrader: the master's, with answers and their outputs.
+
+Formgrader shows it in the instructor's browser, beside the gradebook. So it holds text and no
+markup of a learner's: outputs are plain text, and Markdown goes through nbconvert's `SanitizeHTML`.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+from course_lib.teaching.build.project import write_atomically
+from course_lib.teaching.classroom.comments import shown, without_hidden
+from course_lib.teaching.grade import Grade, Master
+from course_lib.teaching.grade.inside.quick import SLOW, without
+
+_MATHJAX = re.compile(r"\\((?:href|class|style|cssId|data|require|html)\b)")
+"""Commands of MathJax that write attributes of the page."""
+
+
+def autograded(master: Master, grade: Grade) -> dict[str, Any]:
+    """Return the notebook, as JSON has it: what ran, without hidden tests.
+
+    Learners get it as feedback as well, so that it holds no more of the checks than they had.
+    """
+    notebook = copy.deepcopy(master.notebook)
+    marks = {mark.grade_id: mark for mark in grade.marks}
+    for cell, made in zip(master.cells, notebook["cells"], strict=True):
+        made["source"] = grade.answers.get(cell.grade_id, cell.stub)
+        if cell.kind == "markdown" and cell.grade_id in grade.answers:
+            made["source"] = sanitized(made["source"])
+        if cell.kind != "code":
+            continue
+        text = grade.outputs.get(cell.grade_id, "")
+        if cell.hidden or (cell.role == "check" and cell.source != cell.stub):
+            text = without_hidden(marks[cell.grade_id], cell)
+        output = {"output_type": "stream", "name": "stdout", "text": shown(text)}
+        made["outputs"] = [output] if text else []
+        made["execution_count"] = None
+    return notebook
+
+
+def write_autograded(notebook: dict[str, Any], folder: Path, name: str, stamp: Path) -> None:
+    """Write the notebook into its folder, with the submission's time stamp and nothing else.
+
+    nbgrader copies whatever was handed in there, and formgrader serves it.
+    """
+    target = folder / f"{name}.ipynb"
+    kept = {target, folder / stamp.name} if stamp.is_file() else {target}
+    for path in folder.iterdir() if folder.is_dir() else ():
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        elif path not in kept:
+            path.unlink()
+        else:
+            path.chmod(0o644)  # nbgrader takes the right to write away
+    write_atomically(target, json.dumps(notebook, indent=1, ensure_ascii=False) + "\n")
+    if stamp.is_file():
+        write_atomically(folder / stamp.name, stamp.read_bytes())
+
+
+def sanitized(source: str) -> str:
+    """Return Markdown whose HTML is harmless, and without links, images and MathJax's own links.
+
+    Bleach, which nbconvert uses, reads HTML alone, and would leave `[x](javascript:…)`.
+    """
+    with without(*SLOW):
+        from nbconvert.preprocessors.sanitize import SanitizeHTML
+    text = str(SanitizeHTML().sanitize_html_tags(source)).replace("[", "&#91;")
+    return _MATHJAX.sub(r"\1", text)

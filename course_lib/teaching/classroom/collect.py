@@ -1,0 +1,394 @@
+"""Collecting: what an LMS gives for download becomes `submitted/<login>/<assignment>/`.
+
+Archives within folders, folders within archives and archives of learners' own are read alike. Who
+handed a notebook in is told by its path: by the names that Canvas and Moodle make, by the roster,
+or else by the first folder or file in it. A notebook's bytes are copied as they are.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+import zipfile
+import zlib
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path, PurePosixPath
+from typing import IO, TYPE_CHECKING
+
+from course_lib.errors import InputError
+from course_lib.teaching.build.project import write_atomically
+from course_lib.teaching.classroom.folder import Classroom
+from course_lib.teaching.classroom.roster import Roster, is_login
+from course_lib.teaching.grade.submissions import LARGEST, SKIPPED, is_plain_file, shown
+
+if TYPE_CHECKING:
+    from nbgrader.api import Gradebook
+
+LMS_NAMES = [
+    re.compile(pattern, re.IGNORECASE | re.DOTALL)
+    for pattern in (
+        # Canvas, a file: doejane_LATE_1234_56789_01_recursive_splitter-1.ipynb
+        r"(?P<name>.+?)_(?:(?P<late>late)_)?(?P<canvas>\d+)_(?:question_\d+_)?\d+_(?P<file>.+)",
+        # Moodle, a folder or the start of a file's name: Jane Doe_1234_assignsubmission_file_
+        r"(?P<name>.+?)_\d+_assignsubmission_file(?:_(?P<file>.*))?",
+    )
+]
+"""What an LMS makes of names; each matches a whole folder's or file's."""
+
+DEEPEST = 4
+"""Archives within archives that are opened."""
+
+MOST_BYTES = 8_000_000_000
+"""Of one collection, unpacked."""
+
+STAMP = "timestamp.txt"
+
+
+@dataclass
+class Collected:
+    """What came of a collection: logins, and names of what could not be used.
+
+    Attributes
+    ----------
+    placed
+        Whose submission is now in the class's folder.
+    late
+        Those of them that the LMS calls late.
+    new
+        Those of them who are not in the roster, where there is one.
+    due_unknown
+        Whether somebody is late and the gradebook has no due date, so that no time says so.
+    older
+        Whose submission here is newer than the one in this collection, and stays.
+    unknown
+        What an LMS calls people whom the roster does not have.
+    left_out
+        Files that are neither notebooks nor archives, or cannot be read.
+    """
+
+    placed: list[str] = field(default_factory=list)
+    late: list[str] = field(default_factory=list)
+    due_unknown: bool = False
+    new: list[str] = field(default_factory=list)
+    older: list[str] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _File:
+    """What was found: the folders and archives it is in with its name, and when it was written.
+
+    `path` is None for a folder of somebody's, and for a link.
+    """
+
+    parts: tuple[str, ...]
+    path: Path | None = None
+    time: datetime | None = None
+
+
+@dataclass(frozen=True)
+class _HandIn:
+    """What somebody handed in; `late` is what Canvas says, and None where nobody says it."""
+
+    name: str
+    path: Path | None = None
+    time: datetime | None = None
+    late: bool | None = None
+
+
+def collect(
+    room: Classroom, assignment: str, given: Iterable[Path], *, pattern: str = ""
+) -> Collected:
+    """Put submissions into the class's folder.
+
+    Parameters
+    ----------
+    room, assignment
+        Where to.
+    given
+        Archives (`.zip`), folders or notebooks.
+    pattern
+        A regular expression as `nbgrader zip_collect` takes it, with the groups `student_id` and,
+        if wanted, `timestamp`; it is searched in each path.
+
+    Raises
+    ------
+    InputError
+        Something that was given is not there or holds no notebook, or the pattern cannot be used.
+    """
+    own = _compiled(pattern)
+    with room.gradebook() as book:
+        roster = Roster.of(book)
+        due = _due_dates(book, assignment)
+    said = Collected()
+    found: dict[str, list[_HandIn]] = defaultdict(list)
+    with (
+        _room_for(room),
+        tempfile.TemporaryDirectory(dir=room.root, prefix=".collecting-") as scratch,
+    ):
+        reader = _Reader(Path(scratch), said)
+        for path in given:
+            count = 0
+            for file in reader.read(path):
+                count += 1
+                login, hand_in = _owner(file, roster, own)
+                if not login:
+                    said.unknown.append(hand_in.name)
+                elif is_login(login):
+                    found[login].append(hand_in)
+                else:
+                    said.left_out.append("/".join(file.parts))
+            if not count:
+                raise InputError(
+                    f"{path} holds no notebooks",
+                    hint="Name a folder or a zip file with one notebook or one folder a learner.",
+                )
+        for login, hand_ins in sorted(found.items()):
+            _place(room, assignment, login, hand_ins, due.get(login, due[""]), said)
+    if roster.ids:
+        said.new = [login for login in said.placed if login not in roster.ids]
+    said.unknown = sorted(set(said.unknown))
+    return said
+
+
+@contextmanager
+def _room_for(room: Classroom) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise InputError(
+            f"submissions cannot be put into {room.root}: {error.strerror}",
+            hint="Make room, or say who may write there, and collect again.",
+        ) from error
+
+
+class _Reader:
+    """Reads what was given, and unpacks archives into a folder of its own."""
+
+    def __init__(self, scratch: Path, said: Collected) -> None:
+        self.scratch = scratch
+        self.said = said
+        self.count = 0
+        self.size = 0
+
+    def read(self, path: Path) -> Iterator[_File]:
+        if path.is_dir():
+            for entry in sorted(path.iterdir()):
+                yield from self._entry(entry, ())
+        elif is_plain_file(path):
+            # What is in an archive belongs to whoever it names, and not to the archive.
+            parts = () if path.suffix.lower() == ".zip" else (shown(path.name),)
+            yield from self._file(path, parts, None, DEEPEST)
+        else:
+            raise InputError(f"{path} is not there", hint="Name a zip file or a folder.")
+
+    def _entry(self, path: Path, above: tuple[str, ...]) -> Iterator[_File]:
+        parts = (*above, shown(path.name))
+        if path.name.startswith(".") or path.name in SKIPPED:
+            return
+        if path.is_symlink():  # it is not followed; who has nothing else needs a person
+            yield _File(parts)
+        elif path.is_dir():
+            within = [one for e in sorted(path.iterdir()) for one in self._entry(e, parts)]
+            # Who has handed in an empty folder needs a person.
+            yield from within or ([] if above else [_File(parts)])
+        elif is_plain_file(path):
+            yield from self._file(path, parts, None, DEEPEST)
+        else:
+            self.said.left_out.append("/".join(parts))
+
+    def _file(
+        self, path: Path, parts: tuple[str, ...], time: datetime | None, depth: int
+    ) -> Iterator[_File]:
+        name = parts[-1] if parts else path.name
+        suffix = PurePosixPath(name).suffix.lower()
+        if suffix == ".zip" and depth:
+            yield from self._archive(path, (*parts[:-1], name[:-4]) if parts else (), depth - 1)
+        elif suffix == ".ipynb" or name == STAMP:
+            yield _File(parts, path, time)
+        else:
+            self.said.left_out.append("/".join(parts))
+
+    def _archive(self, path: Path, above: tuple[str, ...], depth: int) -> Iterator[_File]:
+        broken = (zipfile.BadZipFile, RuntimeError, NotImplementedError, EOFError, zlib.error)
+        try:
+            archive = zipfile.ZipFile(path)
+        except broken as error:
+            self.said.left_out.append(f"{'/'.join(above) or path.name}: {error}")
+            return
+        with archive:
+            for info in archive.infolist():
+                inner = PurePosixPath(info.filename.replace("\\", "/")).parts
+                names = [shown(one) for one in inner if one not in ("/", "..")]
+                parts = (*above, *names)
+                if info.is_dir() or any(p.startswith(".") or p in SKIPPED for p in names):
+                    continue
+                try:
+                    with archive.open(info) as member:
+                        unpacked = self._unpacked(member)
+                except broken as error:  # RuntimeError: it has a password
+                    self.said.left_out.append(f"{'/'.join(parts)}: {error}")
+                    continue
+                if unpacked is None:
+                    self.said.left_out.append("/".join(parts))
+                else:
+                    yield from self._file(unpacked, parts, _time(info), depth)
+
+    def _unpacked(self, member: IO[bytes]) -> Path | None:
+        """Write a member to a file of its own; None where it is too large for a notebook."""
+        self.count += 1
+        path = self.scratch / str(self.count)
+        with path.open("wb") as file:
+            while block := member.read(1 << 20):
+                self.size += len(block)
+                if self.size > MOST_BYTES:
+                    raise InputError(f"unpacked, it has more than {MOST_BYTES:,} bytes")
+                if file.write(block) and file.tell() > LARGEST:
+                    return None
+        return path
+
+
+def _owner(file: _File, roster: Roster, own: re.Pattern[str] | None) -> tuple[str, _HandIn]:
+    """Return whose a file is, and as what; no login where an LMS names somebody unknown."""
+    parts, last, time = file.parts, file.parts[-1], file.time
+    if own is not None and (match := own.search("/".join(parts))):
+        given = match.groupdict()
+        login = given["student_id"] or ""
+        stamp = given.get("timestamp")
+        time = parse_stamp(stamp) if stamp else time
+        return roster.find(login) or login, _HandIn(last, file.path, time)
+    stranger = ""
+    for part in reversed(parts):
+        for pattern in LMS_NAMES:
+            if match := pattern.fullmatch(part):
+                given = match.groupdict()
+                name = (given["file"] or last) if part == last else last
+                late = bool(given["late"]) if "canvas" in given else None
+                if login := roster.find(given.get("canvas") or "", given["name"]):
+                    return login, _HandIn(name, file.path, time, late)
+                stranger = stranger or part
+    stems = [part[:-6] if part.lower().endswith(".ipynb") else part for part in parts]
+    login = next(filter(None, (roster.find(stem) for stem in stems)), "")
+    if stranger and not login:
+        return "", _HandIn(stranger)
+    return login or stems[0], _HandIn(last, file.path, time)
+
+
+def _place(
+    room: Classroom,
+    assignment: str,
+    login: str,
+    hand_ins: Sequence[_HandIn],
+    due: datetime | None,
+    said: Collected,
+) -> None:
+    notebooks = _chosen([one for one in hand_ins if one.path and one.name != STAMP], assignment)
+    stamps = [one.path for one in hand_ins if one.path and one.name == STAMP]
+    times = [one.time for one in notebooks if one.time]
+    time = max(times, default=None)
+    if stamps:  # nbgrader's own, which says it itself
+        time = parse_stamp(stamps[0].read_text(encoding="utf-8", errors="replace").strip())
+    late = [one.late for one in notebooks if one.late is not None]
+    if late and due:
+        # An archive of Canvas says when it was made, and of each file only whether it was late.
+        after = due + timedelta(seconds=1)
+        time = max(time or after, after) if any(late) else min(time or due, due)
+    target = room.place("submitted", login, assignment)
+    stamp = target / STAMP
+    earlier = parse_stamp(stamp.read_text(encoding="utf-8").strip()) if stamp.is_file() else None
+    different = [path.read_bytes() for path in target.glob("*.ipynb")] != [
+        one.path.read_bytes() for one in notebooks if one.path
+    ]
+    if different and time and earlier and earlier > time:
+        said.older.append(login)
+        return
+    target.mkdir(parents=True, exist_ok=True)
+    kept: set[Path] = set()
+    for one in notebooks:
+        assert one.path is not None
+        alone = len(notebooks) == 1
+        path = target / (f"{assignment}.ipynb" if alone else f"{len(kept) + 1} {one.name}")
+        write_atomically(path, one.path.read_bytes())
+        kept.add(path)
+    for path in target.glob("*.ipynb"):
+        if path not in kept:
+            path.unlink()
+    if time is None:
+        stamp.unlink(missing_ok=True)
+    else:
+        write_atomically(stamp, f"{time:%Y-%m-%d %H:%M:%S} UTC\n")
+    said.placed.append(login)
+    if any(late):
+        said.late.append(login)
+        said.due_unknown = due is None
+
+
+def _chosen(notebooks: Sequence[_HandIn], assignment: str) -> list[_HandIn]:
+    """Return the one that counts; several where a person has to decide."""
+    # Canvas and browsers number what was handed in again.
+    named = re.compile(rf"{re.escape(assignment)}(?:[-_ ]?\(?\d+\)?)?\.ipynb", re.IGNORECASE)
+    chosen = [one for one in notebooks if named.fullmatch(one.name)] or list(notebooks)
+    different = {one.path.read_bytes(): one for one in chosen if one.path}
+    chosen = list(different.values())
+    if len(chosen) > 1 and all(one.time for one in chosen):
+        newest = max(one.time for one in chosen if one.time)
+        chosen = [one for one in chosen if one.time == newest]
+    return chosen
+
+
+def _compiled(pattern: str) -> re.Pattern[str] | None:
+    if not pattern:
+        return None
+    try:
+        compiled = re.compile(pattern)
+    except re.error as error:
+        raise InputError(f"the pattern {pattern!r} cannot be read: {error}") from error
+    if "student_id" not in compiled.groupindex:
+        raise InputError(
+            f"the pattern {pattern!r} has no group (?P<student_id>…)",
+            hint="It is the part of a path that is a login.",
+        )
+    return compiled
+
+
+def _due_dates(book: Gradebook, assignment: str) -> dict[str, datetime | None]:
+    """Return when an assignment is due: for everybody (""), and for whom has an extension."""
+    known = book.find_assignment(assignment)
+    due: dict[str, datetime | None] = {"": known.duedate}
+    if known.duedate:
+        due |= {one.student.id: one.duedate for one in known.submissions if one.extension}
+    return due
+
+
+def _time(info: zipfile.ZipInfo) -> datetime | None:
+    """Return when a member was written, in UTC; archives hold the local time."""
+    try:
+        local = datetime(*info.date_time)
+    except ValueError:
+        return None
+    return local.astimezone(UTC).replace(tzinfo=None) if local.year > 1980 else None
+
+
+def parse_stamp(stamp: str) -> datetime | None:
+    """Return the time that a time stamp says, in UTC and without a zone, as nbgrader has it.
+
+    Raises
+    ------
+    InputError
+        It is no time.
+    """
+    from nbgrader.utils import parse_utc
+
+    try:
+        parsed: datetime | None = parse_utc(stamp)
+    except (ValueError, OverflowError) as error:
+        raise InputError(
+            f"the time stamp {stamp[:60]!r} cannot be read",
+            hint="Write it as 2026-11-24 10:00:00 UTC.",
+        ) from error
+    return parsed

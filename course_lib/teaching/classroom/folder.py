@@ -1,0 +1,153 @@
+"""The class's folder: nbgrader's layout, its configuration and its gradebook.
+
+    nbgrader_config.py  gradebook.db  source/  release/  submitted/  autograded/  feedback/
+
+Beside them is `reports/`, which is ours: a page an assignment for whoever grades. nbgrader is
+imported when the gradebook is opened, because that takes a second.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from course_lib.teaching.grade.errors import GradeError
+from course_lib.teaching.grade.inside.quick import SLOW, without
+
+if TYPE_CHECKING:
+    from nbgrader.api import Gradebook
+    from traitlets.config import Config
+
+CONFIG = "nbgrader_config.py"
+RESTORE = "Put a copy of it in its place; the file has not been changed."
+
+
+@dataclass(frozen=True)
+class Classroom:
+    """A class's folder.
+
+    Attributes
+    ----------
+    root
+        The folder.
+    config
+        What its `nbgrader_config.py` says.
+    """
+
+    root: Path
+    config: Config
+
+    @property
+    def database(self) -> str:
+        """The gradebook's URL."""
+        given = self.config.CourseDirectory.get("db_url")
+        return str(given or f"sqlite:///{self.root / 'gradebook.db'}")
+
+    @property
+    def database_file(self) -> Path | None:
+        """The gradebook's file; None where it is on a server."""
+        kind, _, path = self.database.partition("sqlite:///")
+        return None if kind else self.root / path
+
+    def place(self, step: str, learner: str, assignment: str) -> Path:
+        """Return where something is; a step is ``source``, ``submitted``, ``autograded``, …."""
+        return self.root / step / learner / assignment
+
+    def report(self, assignment: str) -> Path:
+        """Return the folder with the page about an assignment."""
+        return self.root / "reports" / assignment
+
+    def course_directory(self, **given: str) -> Any:
+        """Return nbgrader's own idea of this folder."""
+        with without(*SLOW):
+            from nbgrader.coursedir import CourseDirectory
+        return CourseDirectory(config=self.config, root=str(self.root), **given)
+
+    @contextmanager
+    def gradebook(self) -> Iterator[Gradebook]:
+        """Open the gradebook.
+
+        Raises
+        ------
+        GradeError
+            It is not there, damaged, of another version of nbgrader, or cannot be written.
+        """
+        if (file := self.database_file) is not None:
+            _refuse_damaged(file)
+        with without(*SLOW):
+            from nbgrader.api import Gradebook, InvalidEntry
+            from sqlalchemy.exc import SQLAlchemyError
+        try:
+            with Gradebook(self.database) as book:
+                yield book
+        except (SQLAlchemyError, InvalidEntry) as error:
+            told = str(getattr(error, "orig", None) or error).splitlines()[0]
+            raise GradeError(
+                f"the gradebook {self.database} cannot be used: {told}",
+                hint="What was recorded before is kept. After a new version of nbgrader, "
+                "`nbgrader db upgrade` brings it up to date; on a full disk, make room; then "
+                "grade again with --resume.",
+            ) from error
+
+
+def find_class(folder: Path) -> Classroom:
+    """Return the class that a folder holds.
+
+    Raises
+    ------
+    GradeError
+        It holds none, or its configuration cannot be read.
+    """
+    from traitlets.config.loader import PyFileConfigLoader
+
+    root = folder.resolve()
+    if not (root / CONFIG).is_file():
+        raise GradeError(
+            f"{folder} holds no class: it has no {CONFIG}",
+            hint="`course class init DIR` makes one; --class DIR says where it is.",
+        )
+    try:
+        config = PyFileConfigLoader(CONFIG, path=str(root)).load_config()
+    except Exception as error:  # it is a program
+        told = (str(error).splitlines() or [type(error).__name__])[0]
+        raise GradeError(f"{root / CONFIG} cannot be read: {told}") from error
+    structure = config.CourseDirectory.get("directory_structure", "")
+    usual = Path("{nbgrader_step}", "{student_id}", "{assignment_id}")
+    if structure and Path(structure) != usual:
+        raise GradeError(
+            f"{root / CONFIG} sets CourseDirectory.directory_structure",
+            hint="Leave it at nbgrader's own: step, learner, assignment.",
+        )
+    if str(root) not in sys.path:
+        sys.path.append(str(root))  # as nbgrader does, for plugins beside the configuration
+    return Classroom(root, config)
+
+
+def _refuse_damaged(file: Path) -> None:
+    """Look at a gradebook's file without changing it: nbgrader would fill an empty one anew."""
+    if not file.is_file():
+        raise GradeError(
+            f"there is no gradebook {file}",
+            hint="`course class init` makes it; if there was one, put a copy of it there.",
+        )
+    # What a process that was killed left half written, SQLite takes back; for that it has to write.
+    crashed = file.with_name(f"{file.name}-journal").exists()
+    try:
+        with closing(
+            sqlite3.connect(f"{file.as_uri()}?mode={'rw' if crashed else 'ro'}", uri=True)
+        ) as connection:
+            (told,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+            names = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}
+    except sqlite3.OperationalError as error:
+        raise GradeError(f"the gradebook {file} cannot be opened: {error}") from error
+    except sqlite3.DatabaseError as error:
+        raise GradeError(f"the gradebook {file} is damaged: {error}", hint=RESTORE) from error
+    if told != "ok":
+        raise GradeError(f"the gradebook {file} is damaged: {told}", hint=RESTORE)
+    if "submitted_assignment" not in names:
+        raise GradeError(f"{file} is no gradebook: it has none of its tables", hint=RESTORE)

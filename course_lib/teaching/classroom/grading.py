@@ -1,0 +1,131 @@
+"""Grading an assignment of a class: what was handed in, through the grader, into the gradebook."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from course_lib.teaching.classroom.autograded import autograded, write_autograded
+from course_lib.teaching.classroom.collect import STAMP, parse_stamp
+from course_lib.teaching.classroom.comments import comments
+from course_lib.teaching.classroom.folder import Classroom
+from course_lib.teaching.classroom.record import assign_penalty, record
+from course_lib.teaching.classroom.setup import add_assignment
+from course_lib.teaching.grade import (
+    Fence,
+    Grade,
+    GradeError,
+    Limits,
+    Master,
+    Order,
+    Report,
+    Submission,
+    grade_all,
+)
+from course_lib.teaching.grade.report import forget_grades, read_grades
+from course_lib.teaching.grade.run import Progress
+from course_lib.teaching.grade.submissions import submission_in
+
+
+@dataclass(frozen=True)
+class GradingOptions:
+    """What `Order` says about how submissions are run."""
+
+    fence: Fence
+    limits: Limits = Limits()
+    jobs: int = 2
+    cold: bool = False
+    resume: bool = False
+    files: Path | None = None
+
+
+def grade_assignment(
+    room: Classroom,
+    master: Master,
+    options: GradingOptions,
+    *,
+    progress: Progress | None = None,
+    learners: Collection[str] | None = None,
+) -> Report:
+    """Grade what was handed in and write it into the gradebook, learner by learner.
+
+    What is there of a learner who is not graded now, and what a person did, stays as it is.
+
+    Parameters
+    ----------
+    room, master
+        The class, and what it was given; the assignment bears the master's name.
+    options
+        The fence and the limits.
+    progress
+        See `grade_all`.
+    learners
+        Whose submissions; all when left out.
+
+    Raises
+    ------
+    GradeError
+        Nothing was handed in, or something is wrong with the gradebook, the master or the fence.
+    Stopped
+        On Ctrl-C; what was graded so far is in the gradebook.
+    """
+    name = master.name
+    add_assignment(room, master)
+    found = [one for one in submissions(room, name) if learners is None or one.learner in learners]
+    if not found:
+        raise GradeError(
+            f"nothing was handed in for {name}: {room.root / 'submitted'} holds none of it",
+            hint="`course class collect` puts it there, or name it: course grade FOLDER --lab …",
+        )
+    out = room.report(name)
+    order = Order(
+        found,
+        out,
+        master,
+        options.fence,
+        options.limits,
+        options.jobs,
+        options.cold,
+        options.resume,
+        options.files,
+    )
+    with room.gradebook() as book:
+        known = {one.student.id for one in book.assignment_submissions(name)}
+        before = {who: one for who, one in read_grades(out).items() if who in known}
+        # What the gradebook does not have is graded again, whatever an earlier report says.
+        forget_grades(out, keep=known)
+
+        def keep(grade: Grade) -> None:
+            stamp = room.place("submitted", grade.learner, name) / STAMP
+            place = room.place("autograded", grade.learner, name)
+            try:
+                write_autograded(autograded(master, grade), place, name, stamp)
+            except OSError as error:
+                raise GradeError(
+                    f"{place} cannot be written: {error.strerror}",
+                    hint="What was recorded before is kept; go on with --resume.",
+                ) from error
+            said = comments(master, grade)
+            earlier = before.get(grade.learner)
+            done = record(book, name, grade, said, time=time_of(stamp), before=earlier)
+            assign_penalty(room, done)
+
+        return grade_all(order, progress, keep)
+
+
+def submissions(room: Classroom, assignment: str) -> list[Submission]:
+    """Return what was handed in for an assignment, one a learner, in the order of their logins."""
+    return [
+        submission_in(folder, folder.parent.name, preferred=assignment)
+        for folder in sorted((room.root / "submitted").glob(f"*/{assignment}"))
+        if folder.is_dir()
+    ]
+
+
+def time_of(stamp: Path) -> datetime | None:
+    """Return the time that a time stamp's file holds, in UTC; None where there is none."""
+    if not stamp.is_file():
+        return None
+    return parse_stamp(stamp.read_text(encoding="utf-8", errors="replace").strip())

@@ -1,0 +1,123 @@
+"""Making a class: the folder, its configuration, and one assignment a lab."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+from course_lib.teaching.build.project import write_atomically
+from course_lib.teaching.classroom.folder import CONFIG, Classroom, find_class
+from course_lib.teaching.grade import GradeError, Master
+from course_lib.teaching.grade.inside.quick import SLOW, without
+
+CONFIGURATION = """\
+# The class's configuration, for nbgrader and for `course grade`. It is yours to change:
+# https://nbgrader.readthedocs.io/en/stable/configuration/config_options.html
+c = get_config()  # noqa: F821
+
+# `nbgrader autograde` and formgrader's button run submissions as `course grade` does, within its
+# fence. Without these two lines nbgrader runs them itself, with your rights.
+c.Autograde.sanitize_preprocessors = ["nbgrader.preprocessors.ClearOutput"]
+c.Autograde.autograde_preprocessors = [
+    "course_lib.teaching.classroom.engine.GradeWithinFence",
+    "nbgrader.preprocessors.AssignLatePenalties",
+    "nbgrader.preprocessors.CheckCellMetadata",
+]
+
+# `nbgrader export` writes what Canvas imports; MoodleExporter what Moodle does.
+c.ExportApp.plugin_class = "course_lib.teaching.classroom.export.CanvasExporter"
+
+# Which points does a late submission lose? "none" or "zero", or a plugin of your own:
+# https://nbgrader.readthedocs.io/en/stable/plugins/late-plugin.html
+c.LateSubmissionPlugin.penalty_method = "none"
+"""
+
+
+def make_class(folder: Path) -> Classroom:
+    """Make a class's folder with its configuration and an empty gradebook.
+
+    What is there stays as it is: a class may be made again to add labs and learners.
+
+    Raises
+    ------
+    GradeError
+        Something else is there, or the gradebook cannot be made.
+    """
+    root = folder.resolve()
+    known = (root / CONFIG).is_file()
+    if root.exists() and not known and (not root.is_dir() or any(root.iterdir())):
+        raise GradeError(
+            f"{folder} holds something else than a class", hint="Name an empty folder or a new one."
+        )
+    try:
+        root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not known:
+            write_atomically(root / CONFIG, CONFIGURATION)
+    except OSError as error:
+        raise GradeError(f"{folder} cannot be made: {error.strerror}") from error
+    room = find_class(root)
+    file = room.database_file
+    if not known or file is None or not (file.exists() or any(root.glob("submitted/*"))):
+        # nbgrader starts alembic by its name.
+        given = os.environ.get("PATH", "")
+        os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{given}"
+        with without(*SLOW):
+            from nbgrader.api import Gradebook
+        try:
+            Gradebook(room.database).close()
+        except Exception as error:  # sqlalchemy's, and those of starting alembic
+            told = (str(error).splitlines() or [type(error).__name__])[0]
+            raise GradeError(f"no gradebook can be made in {folder}: {told}") from error
+        finally:
+            os.environ["PATH"] = given
+    return room
+
+
+def add_assignment(room: Classroom, master: Master) -> None:
+    """See that the gradebook knows a master's cells: `source/` and `release/` are made from it.
+
+    Raises
+    ------
+    GradeError
+        Submissions were graded with other cells, or nbgrader refuses the master.
+    """
+    if _has_cells(room, master):
+        return
+    # Cells that only the executed solution has are not among the master's.
+    text = json.dumps(master.notebook, indent=1, ensure_ascii=False)
+    place = room.place("source", ".", master.name)
+    write_atomically(place / f"{master.name}.ipynb", f"{text}\n")
+    with without(*SLOW):
+        from nbgrader.converters import GenerateAssignment
+        from nbgrader.utils import capture_log
+    directory = room.course_directory(assignment_id=master.name)
+    converter = GenerateAssignment(coursedir=directory, config=room.config, force=True)
+    done = capture_log(converter)
+    if not done["success"]:
+        lines = [line for line in done.get("log", "").splitlines() if "Error: " in line]
+        told = lines[-1] if lines else "it does not say why"
+        raise GradeError(f"nbgrader does not take {master.name}: {told}")
+
+
+def _has_cells(room: Classroom, master: Master) -> bool:
+    with room.gradebook() as book:
+        from nbgrader.api import MissingEntry
+
+        try:
+            notebook = book.find_notebook(master.name, master.name)
+        except MissingEntry:
+            return False
+        graded = [*notebook.grade_cells, *notebook.task_cells]
+        known = {cell.name: cell.max_score for cell in graded}
+        same = known == {cell.grade_id: cell.points for cell in master.checks}
+        if not same and notebook.submissions:
+            changed = set(known) ^ {cell.grade_id for cell in master.checks}
+            raise GradeError(
+                f"{master.name} has other checks now than those that submissions were graded with"
+                + (f": {', '.join(sorted(changed))}" if changed else ", or other points"),
+                hint="Grade with the version of the course that it was released with, or make a "
+                "new class.",
+            )
+        return same

@@ -1,0 +1,90 @@
+"""The report of a run: the grades of an assignment, and the files in which they are kept.
+
+Each learner has a file, written whole or not at all as soon as the grade is there: a run that is
+stopped has lost nothing, and a run of a few learners takes nothing away from the others.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from course_lib.teaching.build.project import write_atomically
+from course_lib.teaching.grade.marking import Grade, tidy
+
+LEARNERS = "learners"
+"""The folder of those files, in the report's."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """All grades of an assignment.
+
+    Attributes
+    ----------
+    name, title
+        Of the master, and what the page calls it.
+    fence, fence_kind
+        What stood between the submissions and the machine, in words and in one.
+    engine
+        ``forked`` or ``cold``.
+    checks
+        Grade id and points of each check, in their order.
+    grades
+        One a learner, in the order of their names; those of earlier runs included.
+    alike
+        Answers that are the same but for names.
+    waiting
+        Learners who were not graded, because the run was stopped.
+    seconds
+        Of this run.
+    """
+
+    name: str
+    title: str
+    fence: str
+    fence_kind: str
+    engine: str
+    checks: tuple[tuple[str, float], ...]
+    grades: tuple[Grade, ...]
+    alike: tuple[dict[str, Any], ...] = ()
+    waiting: tuple[str, ...] = ()
+    seconds: float = 0.0
+
+    @property
+    def max(self) -> float:
+        """The points that can be had."""
+        return tidy(sum(points for _, points in self.checks))
+
+    @property
+    def graded(self) -> list[Grade]:
+        """The grades that are decided."""
+        return [one for one in self.grades if one.status == "graded"]
+
+
+def write_grade(grade: Grade, folder: Path) -> None:
+    """Keep a grade in the report's folder."""
+    text = json.dumps(grade.as_dict(), indent=1, ensure_ascii=False)
+    write_atomically(folder / LEARNERS / f"{grade.slug}.json", f"{text}\n")
+
+
+def read_grades(folder: Path) -> Mapping[str, Grade]:
+    """Return the grades that are kept in a report's folder, by learner; a damaged file is none."""
+    found: dict[str, Grade] = {}
+    for path in sorted((folder / LEARNERS).glob("*.json")):
+        try:
+            grade = Grade.from_dict(json.loads(path.read_text(encoding="utf-8")))
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+        found[grade.learner] = grade
+    return found
+
+
+def forget_grades(folder: Path, *, keep: Collection[str]) -> None:
+    """Remove the grades of all but some learners from a report's folder."""
+    for learner, grade in read_grades(folder).items():
+        if learner not in keep:
+            (folder / LEARNERS / f"{grade.slug}.json").unlink()

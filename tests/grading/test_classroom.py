@@ -1,0 +1,303 @@
+"""A class in nbgrader's folders: what grading writes there, and what it leaves alone."""
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from course_lib.settings import project_root
+from course_lib.teaching.classroom import (
+    Classroom,
+    GradingOptions,
+    find_class,
+    grade_assignment,
+    make_class,
+)
+from course_lib.teaching.classroom.record import assign_penalty, record
+from course_lib.teaching.grade import GradeError, Report
+from course_lib.teaching.grade.fence import installed_fence
+from tests.grading.classroom import RIGHT
+from tests.grading.conftest import any_fence, needs_fence
+from tests.grading.gradebooks import (
+    WORDS,
+    copy_of,
+    graded,
+    master_in,
+    new_class,
+    scores,
+    submit,
+)
+
+WRONG = RIGHT | {"double": "def double(x):\n    return 3 * x"}
+ESSAY = {"essay": "It <script>alert(1)</script> **depends**."}
+
+
+def grade(room: Classroom, *learners: str, **how: bool) -> Report:
+    master = master_in(room.root.parent)
+    return grade_assignment(
+        room, master, GradingOptions(any_fence(), jobs=1, **how), learners=learners or None
+    )
+
+
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Classroom:
+    """A class with an assignment that nobody has handed in."""
+    return new_class(tmp_path_factory.mktemp("empty"))
+
+
+@pytest.fixture(scope="module")
+def ran(empty: Classroom, tmp_path_factory: pytest.TempPathFactory) -> Classroom:
+    """A class of three that was graded once."""
+    room = copy_of(empty, tmp_path_factory.mktemp("ran"))
+    submit(room, {"ada": RIGHT | ESSAY, "bob": WRONG, "cleo": {}}, "2026-11-23 10:00:00 UTC")
+    (room.place("submitted", "ada", WORDS) / "evil.HTML").write_text("<script>", encoding="utf-8")
+    grade(room)
+    return room
+
+
+@pytest.fixture
+def room(ran: Classroom, tmp_path: Path) -> Classroom:
+    """A copy of that class."""
+    return copy_of(ran, tmp_path)
+
+
+@pytest.fixture
+def fresh(empty: Classroom, tmp_path: Path) -> Classroom:
+    """A copy of the class without submissions."""
+    return copy_of(empty, tmp_path)
+
+
+def test_scores_comments_and_times_are_in_the_gradebook(room: Classroom) -> None:
+    assert scores(room) == {"ada": (10, True), "bob": (7, False), "cleo": (0, False)}
+    with room.gradebook() as book:
+        assert book.find_grade("essay", WORDS, WORDS, "ada").auto_score is None
+        assert book.find_grade("check-double", WORDS, WORDS, "bob").auto_score == 0
+        told = book.find_comment("double", WORDS, WORDS, "bob").comment
+        assert "**check-double: not right yet** (0 of 3)" in told
+        assert book.find_comment("double", WORDS, WORDS, "ada").comment is None
+        assert book.find_comment("essay", WORDS, WORDS, "cleo").comment == "No response."
+        assert book.find_submission(WORDS, "ada").timestamp == datetime(2026, 11, 23, 10)
+
+
+def test_what_a_person_reads_of_a_submission_is_text_and_nothing_else(room: Classroom) -> None:
+    place = room.place("autograded", "ada", WORDS)
+    assert sorted(path.name for path in place.iterdir()) == ["timestamp.txt", f"{WORDS}.ipynb"]
+    text = (place / f"{WORDS}.ipynb").read_text(encoding="utf-8")
+    assert "return x + x" in text and "**depends**" in text and "<script" not in text
+    kinds = {
+        key for cell in json.loads(text)["cells"] for one in cell.get("outputs", ()) for key in one
+    }
+    assert kinds <= {"output_type", "name", "text"}
+
+
+def test_a_second_run_takes_nobody_away(room: Classroom) -> None:
+    submit(room, {"bob": RIGHT, "dan": WRONG})
+    for path in room.place("autograded", "bob", WORDS).iterdir():
+        path.chmod(0o444)  # as nbgrader leaves them
+    report = grade(room, "bob", "dan")
+    assert [one.learner for one in report.grades] == ["ada", "bob", "cleo", "dan"]
+    assert scores(room) == {
+        "ada": (10, True), "bob": (10, False), "cleo": (0, False), "dan": (7, False),
+    }  # fmt: skip
+    text = (room.place("autograded", "bob", WORDS) / f"{WORDS}.ipynb").read_text(encoding="utf-8")
+    assert "3 * x" not in text
+
+
+def test_resuming_runs_only_what_has_changed(room: Classroom) -> None:
+    before = {one.learner: one for one in grade(room, resume=True).grades}
+    submit(room, {"bob": RIGHT})
+    with room.gradebook() as book:
+        book.remove_submission(WORDS, "cleo")
+    after = {one.learner: one for one in grade(room, resume=True).grades}
+    assert after["ada"] == before["ada"]  # with the seconds that it took the first time
+    assert after["bob"].score == 10 and scores(room)["cleo"] == (0, False)
+
+
+def test_what_a_person_did_stays_when_it_is_graded_again(fresh: Classroom) -> None:
+    first = graded("ada", 3.0, 0.0, 2.0, None, flags=("uses sys",))
+    with fresh.gradebook() as book:
+        submission = record(book, WORDS, first, {"longest": "not right yet"})
+        (notebook,) = submission.notebooks
+        assert notebook.flagged and submission.needs_manual_grade
+        by_name = {one.name: one for one in notebook.grades}
+        by_name["check-longest"].manual_score, by_name["check-longest"].extra_credit = 4.5, 0.5
+        by_name["essay"].manual_score, by_name["essay"].needs_manual_grade = 3.0, False
+        (comment,) = (one for one in notebook.comments if one.name == "longest")
+        comment.manual_comment = "See me."
+        notebook.flagged = False
+        book.db.commit()
+        for _ in range(2):
+            record(book, WORDS, first, {"longest": "still not right"}, before=first)
+    assert scores(fresh) == {"ada": (13, False)}
+    with fresh.gradebook() as book:
+        assert book.find_comment("longest", WORDS, WORDS, "ada").comment == "See me."
+        (notebook,) = book.find_submission(WORDS, "ada").notebooks
+        assert not notebook.flagged
+        flagged = graded("ada", 3.0, 5.0, 2.0, None, flags=("uses sys", "uses gc"))
+        record(book, WORDS, flagged, {}, before=first)
+        given = {one.name: (one.score, one.needs_manual_grade) for one in notebook.grades}
+        assert given == {
+            "check-double": (3, False), "check-longest": (5, True), "check-later": (2, False),
+            "essay": (3, False),
+        }  # fmt: skip
+        assert notebook.flagged
+        other = graded("ada", 3.0, 5.0, 2.0, None, essay="Something else.")
+        record(book, WORDS, other, {}, before=flagged)
+        assert book.find_grade("essay", WORDS, WORDS, "ada").needs_manual_grade
+        assert notebook.flagged  # until a person takes it down
+
+
+PER_DAY = """
+from nbgrader.plugins import BasePlugin
+
+class PerDay(BasePlugin):
+    def late_submission_penalty(self, student_id, score, total_seconds_late):
+        return 2.0 * total_seconds_late / 86400
+"""
+
+
+def test_a_late_submission_loses_what_the_plugin_of_the_class_says(fresh: Classroom) -> None:
+    (fresh.root / "per_day_plugin.py").write_text(PER_DAY, encoding="utf-8")
+    with (fresh.root / "nbgrader_config.py").open("a", encoding="utf-8") as file:
+        file.write('c.AssignLatePenalties.plugin_class = "per_day_plugin.PerDay"\n')
+    room = find_class(fresh.root)
+    with room.gradebook() as book:
+        book.update_or_create_assignment(WORDS, duedate=datetime(2026, 11, 20))
+        grade = graded("ada", 3.0, 5.0, 2.0, 0.0)
+        for day, lost in ((23, 6), (30, 10), (20, 0)):
+            done = record(book, WORDS, grade, {}, time=datetime(2026, 11, day))
+            assign_penalty(room, done)
+            book.db.expire_all()
+            assert book.find_submission(WORDS, "ada").late_submission_penalty == lost
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (lambda whole: b"", "is no gradebook"),
+        (lambda whole: whole[: len(whole) // 2], "is damaged"),
+        (lambda whole: whole[:100] + bytes(4000) + whole[4100:], "is damaged"),
+        (lambda whole: b"PK not a database" * 100, "is damaged"),
+    ],
+    ids=["empty", "cut off", "overwritten", "another file"],
+)
+def test_a_damaged_gradebook_is_refused_and_stays_as_it_is(fresh, damage, said) -> None:
+    submit(fresh, {"ada": RIGHT})
+    file = fresh.root / "gradebook.db"
+    file.write_bytes(damage(file.read_bytes()))
+    before = file.read_bytes()
+    with pytest.raises(GradeError, match=said) as caught:
+        grade(fresh)
+    assert "copy" in caught.value.hint
+    assert file.read_bytes() == before and not (fresh.root / "autograded").exists()
+
+
+def test_a_gradebook_that_is_gone_is_not_made_anew_over_a_class(room: Classroom) -> None:
+    (room.root / "gradebook.db").unlink()
+    make_class(room.root)
+    with pytest.raises(GradeError, match="there is no gradebook"):
+        grade(room)
+
+
+def test_other_checks_than_those_that_were_graded_with_are_refused(room: Classroom) -> None:
+    path = room.root.parent / f"{WORDS}.ipynb"
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    notebook["cells"][4]["metadata"]["nbgrader"]["points"] = 30
+    path.write_text(json.dumps(notebook), encoding="utf-8")
+    with pytest.raises(GradeError, match="other checks now"):
+        grade(room)
+
+
+def test_what_is_no_class_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(GradeError, match="holds no class"):
+        find_class(tmp_path)
+    (tmp_path / "thesis.txt").touch()
+    with pytest.raises(GradeError, match="something else"):
+        make_class(tmp_path)
+    (tmp_path / "nbgrader_config.py").write_text("c = get_config(", encoding="utf-8")
+    with pytest.raises(GradeError, match="cannot be read"):
+        find_class(tmp_path)
+
+
+GRADE_IT = """
+import signal, sys
+from pathlib import Path
+from course_lib.errors import CourseError
+from course_lib.teaching.classroom import *
+from course_lib.teaching.grade import *
+if __name__ == "__main__":
+    # A shell starts what runs in the background with this signal ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    folder = Path(sys.argv[1])
+    options = GradingOptions(find_fence(sandbox=sys.argv[2] != "none"), Limits(cell=50), jobs=1)
+    try:
+        grade_assignment(find_class(folder / "class"), read_master(folder / "words.ipynb"), options,
+                         progress=lambda *_: print("one", flush=True))
+    except Stopped as stopped:
+        print(stopped.report.waiting)
+    except CourseError as error:
+        print(error)
+"""
+
+
+def start_grading(room: Classroom, *before: str) -> subprocess.Popen[str]:
+    script = room.root.parent / "grade_it.py"
+    script.write_text(GRADE_IT, encoding="utf-8")
+    return subprocess.Popen(
+        [*before, sys.executable, str(script), str(room.root.parent), any_fence().kind],
+        stdout=subprocess.PIPE, text=True, cwd=project_root(),
+    )  # fmt: skip
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_ctrl_c_leaves_a_gradebook_of_what_was_done(fresh: Classroom) -> None:
+    slow = RIGHT | {"double": "import time\ntime.sleep(60)"}
+    submit(fresh, {"ada": RIGHT | ESSAY, "bob": slow, "cleo": slow})
+    process = start_grading(fresh)
+    try:
+        assert process.stdout is not None and process.stdout.readline() == "one\n"
+        process.send_signal(signal.SIGINT)
+        rest = process.communicate(timeout=60)[0]
+    finally:
+        process.kill()
+    assert "('bob', 'cleo')" in rest
+    assert scores(fresh) == {"ada": (10, True)}
+
+
+@pytest.mark.long
+@needs_fence
+def test_a_full_disk_is_said_and_takes_nothing_away(fresh: Classroom) -> None:
+    """The class is on a file system in memory that has room for the gradebook and little else."""
+    submit(fresh, {f"learner{number:02}": RIGHT | ESSAY for number in range(4)})
+    size = sum(path.stat().st_size for path in fresh.root.rglob("*") if path.is_file())
+    fence = installed_fence()
+    assert fence is not None
+    folder, copy = fresh.root.parent, fresh.root.parent / "kept"
+    fresh.root.rename(copy)
+    fresh.root.mkdir()
+    kept = folder / "after"
+    python = shlex.quote(sys.executable)
+    inside = (
+        f"cp -r {copy}/. {fresh.root} && {python} {folder}/grade_it.py {folder} none; "
+        f"cp -r {fresh.root} {kept}"
+    )
+    (folder / "grade_it.py").write_text(GRADE_IT, encoding="utf-8")
+    command = [fence.program, "--dev-bind", "/", "/", "--size", str(size + 100_000)]
+    done = subprocess.run(
+        [*command, "--tmpfs", str(fresh.root), "sh", "-c", inside],
+        capture_output=True, text=True, cwd=project_root(), timeout=120,
+    )  # fmt: skip
+    assert "No space left" in done.stdout or "disk is full" in done.stdout, done
+    assert "--resume" in done.stdout
+    fresh.root.rmdir()
+    kept.rename(fresh.root)
+    recorded = scores(fresh)
+    grade(fresh, resume=True)
+    after = scores(fresh)
+    assert len(recorded) < 4 == len(after) and set(after.values()) == {(10, True)}

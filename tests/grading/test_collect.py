@@ -1,0 +1,248 @@
+"""What Canvas, Moodle and learners make of names, archives and times, and where it ends up."""
+
+import zipfile
+from collections.abc import Mapping
+from datetime import datetime
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+
+from course_lib.errors import InputError
+from course_lib.teaching.classroom import (
+    Classroom,
+    add_to_roster,
+    collect,
+    read_roster,
+)
+from course_lib.teaching.classroom.grading import submissions, time_of
+from tests.grading.gradebooks import WORDS, copy_of, new_class
+
+ROSTER = """\
+login;name;e-mail;canvas_id
+ada;Ada Lovelace;ada@example.org;101
+zoe;"Müller-Lüdenscheidt, Zoë";zoe@example.org;102
+jane1;Jane Doe;;103
+jane2;Jane Doe;;104
+"""
+DUE = datetime(2026, 11, 20, 12)
+BEFORE, AFTER = (2026, 11, 20, 8, 0, 0), (2026, 11, 22, 8, 0, 0)
+
+
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Classroom:
+    """A class of four with an assignment that is due."""
+    folder = tmp_path_factory.mktemp("empty")
+    room = new_class(folder)
+    (folder / "roster.csv").write_text(ROSTER, encoding="utf-8-sig")
+    with room.gradebook() as book:
+        assert add_to_roster(book, read_roster(folder / "roster.csv")) == 4
+        book.update_or_create_assignment(WORDS, duedate=DUE)
+    return room
+
+
+@pytest.fixture
+def room(empty: Classroom, tmp_path: Path) -> Classroom:
+    """A copy of that class."""
+    return copy_of(empty, tmp_path)
+
+
+def archive(
+    files: Mapping[str, str | bytes], time: tuple[int, int, int, int, int, int] = BEFORE
+) -> bytes:
+    """Return a zip file; contents say where they came from."""
+    data = BytesIO()
+    with zipfile.ZipFile(data, "w") as made:
+        for name, content in files.items():
+            made.writestr(zipfile.ZipInfo(name, time), content)
+    return data.getvalue()
+
+
+def given(room: Classroom, name: str, data: bytes) -> Path:
+    path = room.root.parent / name
+    path.write_bytes(data)
+    return path
+
+
+def contents(room: Classroom) -> dict[str, list[str]]:
+    """Return by login what the notebooks in the class's folder hold."""
+    return {
+        folder.parent.name: [
+            path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.ipynb"))
+        ]
+        for folder in sorted((room.root / "submitted").glob(f"*/{WORDS}"))
+    }
+
+
+def seconds_late(room: Classroom, login: str) -> float:
+    time = time_of(room.place("submitted", login, WORDS) / "timestamp.txt")
+    assert time is not None
+    return max(0.0, (time - DUE).total_seconds())
+
+
+def test_an_archive_of_canvas(room: Classroom) -> None:
+    """Late is what Canvas calls late: the archive's times are those of its making."""
+    files = {
+        "lovelaceada_101_9001_words.ipynb": "ada",
+        "mullerludenscheidtzoe_LATE_102_9002_words-1.ipynb": "zoe",
+        "doejane_103_9003_words (2).ipynb": "jane 1",
+        "doejane_104_question_77_9004_words.ipynb": "jane 2",
+        "nobody_999_9005_words.ipynb": "?",
+        "lovelaceada_101_9001_thoughts.docx": "…",
+    }
+    said = collect(room, WORDS, [given(room, "submissions.zip", archive(files, AFTER))])
+    assert contents(room) == {
+        "ada": ["ada"], "jane1": ["jane 1"], "jane2": ["jane 2"], "zoe": ["zoe"],
+    }  # fmt: skip
+    assert said.placed == ["ada", "jane1", "jane2", "zoe"] and said.late == ["zoe"]
+    assert said.unknown == ["nobody_999_9005_words.ipynb"] and len(said.left_out) == 1
+    assert seconds_late(room, "ada") == 0 and seconds_late(room, "zoe") > 24 * 3600
+    early = archive({"mullerludenscheidtzoe_LATE_102_9002_words.ipynb": "zoe"}, BEFORE)
+    (room.place("submitted", "zoe", WORDS) / "timestamp.txt").unlink()
+    collect(room, WORDS, [given(room, "again.zip", early)])
+    assert seconds_late(room, "zoe") == 1  # late, and nobody says how much
+
+
+def test_a_due_date_that_is_set_later_counts_when_it_is_collected_again(room: Classroom) -> None:
+    files = {
+        "lovelaceada_101_9001_words.ipynb": "ada",
+        "mullerludenscheidtzoe_LATE_102_9002_words.ipynb": "zoe",
+    }
+    made = given(room, "submissions.zip", archive(files, AFTER))
+    with room.gradebook() as book:
+        book.update_or_create_assignment(WORDS, duedate=None)
+    assert collect(room, WORDS, [made]).due_unknown
+    with room.gradebook() as book:
+        book.update_or_create_assignment(WORDS, duedate=DUE)
+    said = collect(room, WORDS, [made])
+    assert said.placed == ["ada", "zoe"] and not said.due_unknown
+    assert seconds_late(room, "ada") == 0 and seconds_late(room, "zoe") > 24 * 3600
+
+
+def test_an_archive_of_moodle_says_when_each_was_handed_in(room: Classroom) -> None:
+    files = {
+        "Ada Lovelace_4711_assignsubmission_file_/words.ipynb": "ada",
+        "Zoë Müller-Lüdenscheidt_4712_assignsubmission_file_words.ipynb": "zoe",
+        "Jane Doe_4713_assignsubmission_file/words.ipynb": "?",
+    }
+    said = collect(room, WORDS, [given(room, "moodle.zip", archive(files, AFTER))])
+    assert contents(room) == {"ada": ["ada"], "zoe": ["zoe"]}
+    assert said.unknown == ["Jane Doe_4713_assignsubmission_file"]  # there are two of that name
+    assert not said.late and seconds_late(room, "ada") > 24 * 3600
+
+
+def test_archives_in_archives_folders_and_several_sections(room: Classroom) -> None:
+    inner = archive({"work/words.ipynb": "ada", "__MACOSX/._words.ipynb": "no"})
+    first = archive({"section 1/lovelaceada_101_9001_work.zip": inner})
+    second = archive({"mullerludenscheidtzoe_102_9002_words.ipynb": "zoe"})
+    folder = room.root.parent / "downloads"
+    (folder / "jane1" / "deep" / "deeper").mkdir(parents=True)
+    (folder / "jane1" / "deep" / "deeper" / "words.ipynb").write_text("jane", encoding="utf-8")
+    (folder / "bob.ipynb").write_text("bob", encoding="utf-8")
+    (folder / "zoe").mkdir()  # the same as in an archive
+    (folder / "zoe" / "version_1_2_final.ipynb").write_text("zoe", encoding="utf-8")
+    (folder / "section 3").mkdir()
+    (folder / "section 3" / "doejane_104_9005_words.ipynb").write_text("jane 2", encoding="utf-8")
+    (folder / "dan.zip").write_bytes(archive({"words.ipynb": "dan"}))
+    (folder / "empty").mkdir()
+    places = [given(room, "one.zip", first), given(room, "two.zip", second), folder]
+    said = collect(room, WORDS, places)
+    assert contents(room) == {
+        "ada": ["ada"], "bob": ["bob"], "dan": ["dan"], "empty": [], "jane1": ["jane"],
+        "jane2": ["jane 2"], "zoe": ["zoe"],
+    }  # fmt: skip
+    assert said.new == ["bob", "dan", "empty"] and not said.unknown + said.left_out
+    problems = {one.learner: one.problem for one in submissions(room, WORDS) if one.problem}
+    assert problems == {"empty": "the folder holds no notebook"}
+
+
+def test_of_several_notebooks_the_one_that_counts_or_a_person_decides(room: Classroom) -> None:
+    older = archive({"ada/words.ipynb": "old"}, BEFORE)
+    newer = archive({"ada/words (1).ipynb": "new", "ada/notes.ipynb": "notes"}, AFTER)
+    unclear = archive(
+        {"bob/a.ipynb": "a", "bob/b.ipynb": "b", "cleo/a.ipynb": "c", "cleo/b.ipynb": "c"}
+    )
+    names = ("1.zip", "2.zip", "3.zip")
+    collect(
+        room,
+        WORDS,
+        [given(room, *one) for one in zip(names, (older, newer, unclear), strict=True)],
+    )
+    assert contents(room) == {"ada": ["new"], "bob": ["a", "b"], "cleo": ["c"]}
+    problems = {one.learner: one.problem for one in submissions(room, WORDS)}
+    assert problems["bob"] == "the folder holds 2 notebooks: 1 a.ipynb, 2 b.ipynb"
+
+
+def test_what_is_older_than_what_is_there_stays_out(room: Classroom) -> None:
+    new = archive({"ada/words.ipynb": "new"}, AFTER)
+    old = archive({"ada/words.ipynb": "old"}, BEFORE)
+    collect(room, WORDS, [given(room, "new.zip", new)])
+    said = collect(room, WORDS, [given(room, "old.zip", old)])
+    assert contents(room) == {"ada": ["new"]} and said.older == ["ada"] and not said.placed
+
+
+def test_a_pattern_of_ones_own_as_zip_collect_takes_it(room: Classroom) -> None:
+    pattern = r"_(?P<student_id>\w+)_attempt_(?P<timestamp>[0-9T:-]+)_"
+    folder = room.root.parent / "blackboard"
+    folder.mkdir()
+    (folder / "ps1_ada_attempt_2026-11-21T12:00:00_words.ipynb").write_text("ada", "utf-8")
+    collect(room, WORDS, [folder], pattern=pattern)
+    assert contents(room) == {"ada": ["ada"]} and seconds_late(room, "ada") == 24 * 3600
+    for wrong, said in (("(", "cannot be read"), (r"(?P<who>\w+)", "student_id")):
+        with pytest.raises(InputError, match=said):
+            collect(room, WORDS, [folder], pattern=wrong)
+
+
+def test_an_extension_moves_the_time_from_which_it_is_late(room: Classroom) -> None:
+    with room.gradebook() as book, book.db.no_autoflush:
+        book.add_submission(WORDS, "ada")
+        book.grant_extension(WORDS, "ada", days=3)
+    made = archive({"lovelaceada_101_9001_words.ipynb": "ada"}, AFTER)
+    collect(room, WORDS, [given(room, "late.zip", made)])
+    with room.gradebook() as book:
+        submission = book.find_submission(WORDS, "ada")
+        submission.timestamp = time_of(room.place("submitted", "ada", WORDS) / "timestamp.txt")
+        assert submission.total_seconds_late == 0
+
+
+def test_archives_that_cannot_be_read_are_named(room: Classroom) -> None:
+    bad = archive({"ada/words.ipynb": "ada", "../../evil.ipynb": "x", "bob.zip": b"PK no"})
+    said = collect(room, WORDS, [given(room, "some.zip", bad)])
+    assert contents(room) == {"ada": ["ada"], "evil": ["x"]} and "bob" in said.left_out[0]
+    assert not list(room.root.parent.rglob("evil.ipynb"))
+    with pytest.raises(InputError, match="holds no notebooks"):
+        collect(room, WORDS, [given(room, "bad.zip", b"PK no")])
+    with pytest.raises(InputError, match="is not there"):
+        collect(room, WORDS, [room.root / "nowhere.zip"])
+    assert not list(room.root.glob(".collecting-*"))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("name,email\nAda,a@b", "no column `login`"),
+        ("login\nada\nada", "line 3: ada is there twice"),
+        ("login,name\n../ada,Ada", "line 2: '../ada' is no login"),
+        ("login,name\n,Ada", "line 2: '' is no login"),
+        ("", "no column `login`"),
+    ],
+)
+def test_a_roster_that_cannot_be_used_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "roster.csv").write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=said):
+        read_roster(tmp_path / "roster.csv")
+    (tmp_path / "roster.csv").write_bytes("login\nzoë".encode("latin-1"))
+    with pytest.raises(InputError, match="not UTF-8"):
+        read_roster(tmp_path / "roster.csv")
+
+
+def test_a_roster_that_is_read_again_takes_nothing_away(room: Classroom, tmp_path: Path) -> None:
+    (tmp_path / "roster.csv").write_text(
+        "Username,First name,Last_Name,Email\nada,Augusta,,\nnew,Nora,Neu,n@example.org\n",
+        encoding="utf-8",
+    )
+    with room.gradebook() as book:
+        assert add_to_roster(book, read_roster(tmp_path / "roster.csv")) == 1
+        ada = book.find_student("ada")
+        assert (ada.first_name, ada.last_name, ada.lms_user_id) == ("Augusta", "Lovelace", "101")
+        assert len(book.students) == 5

@@ -1,0 +1,197 @@
+"""nbgrader's own commands on a class: exports, its autograde within our fence, feedback."""
+
+import contextlib
+import csv
+import io
+import os
+import shutil
+import subprocess
+import sys
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from nbgrader.apps.api import NbGraderAPI
+
+from course_lib.settings import project_root
+from course_lib.teaching.classroom import Classroom, add_assignment, add_to_roster, make_class
+from course_lib.teaching.classroom.record import record
+from course_lib.teaching.classroom.roster import Learner
+from course_lib.teaching.grade import lab_masters, read_master
+from tests.grading.classroom import RIGHT
+from tests.grading.conftest import needs_fence
+from tests.grading.gradebooks import WORDS, copy_of, graded, new_class, scores, submit
+
+MOODLE = "--exporter=course_lib.teaching.classroom.export.MoodleExporter"
+ROSTER = (
+    Learner("ada", "Ada", "Lovelace", "ada@example.org", "101"),
+    Learner("zoe", "Zoë", 'Müller, "Z."', lms_user_id="102"),
+    Learner("=cmd|' /C calc'!A0", "=1+1", "@evil"),
+    Learner("flo"),
+    Learner("una"),
+    Learner("nobody"),
+)
+
+
+def nbgrader(room: Classroom, *words: str) -> str:
+    """Run nbgrader in the class's folder, as an instructor does, and return what it says."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    done = subprocess.run(
+        [sys.executable, "-m", "nbgrader", *words],
+        cwd=room.root, capture_output=True, encoding="utf-8", timeout=300,
+        env={**os.environ, "PATH": path, "PYTHONPATH": str(project_root())},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout + done.stderr
+
+
+def export(room: Classroom, *words: str) -> str:
+    """Run `nbgrader export` in this process, which is quicker, and return what it says."""
+    from nbgrader.apps import ExportApp
+
+    said = io.StringIO()
+    with contextlib.chdir(room.root), contextlib.redirect_stdout(said):
+        app = ExportApp()
+        app.initialize(list(words))
+        app.start()
+    return said.getvalue()
+
+
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Classroom:
+    """A class with an assignment that nobody has handed in."""
+    return new_class(tmp_path_factory.mktemp("empty"))
+
+
+@pytest.fixture
+def room(empty: Classroom, tmp_path: Path) -> Classroom:
+    """A copy of it in which some are graded, one has a flag and one is undecided."""
+    room = copy_of(empty, tmp_path)
+    with room.gradebook() as book:
+        add_to_roster(book, ROSTER)
+        book.update_or_create_assignment(WORDS, duedate=datetime(2026, 11, 20))
+        on_time, late = datetime(2026, 11, 19), datetime(2026, 11, 21)
+        for grade, time in (
+            (graded("ada", 3.0, 5.0, 2.0, 0.0), on_time),
+            (graded("zoe", 3.0, 0.0, 2.0, 1.5), late),
+            (graded("=cmd|' /C calc'!A0", 0.0, 0.0, 0.0, 0.0), None),
+            (graded("flo", 3.0, 5.0, 2.0, 0.0, flags=("uses sys",)), on_time),
+            (graded("una", 3.0, 5.0, 2.0, None), on_time),
+        ):
+            record(book, WORDS, grade, {}, time=time)
+    return room
+
+
+def table(path: Path) -> list[list[str]]:
+    return list(csv.reader(path.read_text(encoding="utf-8").splitlines()))
+
+
+def test_canvas_gets_who_is_decided_and_no_formulas(room: Classroom) -> None:
+    said = nbgrader(room, "export", "--to", "canvas.csv")
+    assert table(room.root / "canvas.csv") == [
+        ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", WORDS],
+        ["    Points Possible", "", "", "", "", "14"],
+        ["'@evil, =1+1", "", "", "'=cmd|' /C calc'!A0", "", "0"],
+        ["Lovelace, Ada", "101", "", "ada", "", "10"],
+        ['Müller, "Z.", Zoë', "102", "", "zoe", "", "6.5"],
+    ]
+    assert "flo (words: flagged), una (words: not decided)" in said and "3 of 6" in said
+    whole = export(room, "--LmsExporter.everything=True", "--to", "all.csv")
+    assert "kept back" not in whole
+    everybody = {row[3]: row[5] for row in table(room.root / "all.csv")}
+    assert (everybody["flo"], everybody["una"]) == ("10", "10") and "nobody" not in everybody
+
+
+def test_moodle_gets_the_same_by_its_names(room: Classroom) -> None:
+    export(room, MOODLE)
+    assert table(room.root / "moodle.csv") == [
+        ["username", "email", WORDS],
+        ["'=cmd|' /C calc'!A0", "", "0"],
+        ["ada", "ada@example.org", "10"],
+        ["zoe", "", "6.5"],
+    ]
+
+
+def test_assignments_of_several_notebooks_are_exported_too(room: Classroom) -> None:
+    with room.gradebook() as book, book.db.no_autoflush:
+        book.add_assignment("ps1", duedate=datetime(2026, 11, 20))
+        for name in ("problem1", "problem2"):
+            book.add_notebook(name, "ps1")
+            book.add_grade_cell("test", name, "ps1", max_score=2, cell_type="code")
+        done = book.add_submission("ps1", "ada", timestamp="2026-11-22 10:00:00 UTC")
+        for notebook in done.notebooks:
+            (grade,) = notebook.grades
+            grade.auto_score, grade.needs_manual_grade = 1.5, False
+        book.db.commit()
+    export(room, MOODLE)
+    assert table(room.root / "moodle.csv")[0] == ["username", "email", "ps1", WORDS]
+    assert ["ada", "ada@example.org", "3", "10"] in table(room.root / "moodle.csv")
+    assert ["zoe", "", "", "6.5"] in table(room.root / "moodle.csv")
+
+
+def test_late_penalties_are_worked_out_again_before_an_export(room: Classroom) -> None:
+    """An override after the penalty was assigned would else go out with the old one."""
+    config = room.root / "nbgrader_config.py"
+    text = config.read_text(encoding="utf-8").replace('"none"\n', '"zero"\n')
+    config.write_text(text, encoding="utf-8")
+    export(room, MOODLE)
+    with room.gradebook() as book:
+        grade = book.find_grade("check-longest", WORDS, WORDS, "zoe")
+        assert book.find_submission(WORDS, "zoe").late_submission_penalty == 6.5
+        grade.manual_score = 5.0
+        book.db.commit()
+    export(room, MOODLE)
+    assert ["zoe", "", "0"] in table(room.root / "moodle.csv")
+    with room.gradebook() as book:
+        book.find_submission(WORDS, "zoe").timestamp = datetime(2026, 11, 19)
+        book.db.commit()
+    export(room, MOODLE)
+    assert ["zoe", "", "11.5"] in table(room.root / "moodle.csv")
+
+
+@pytest.mark.long
+def test_released_labs_work_with_nbgrader_alone(tmp_path: Path) -> None:
+    (path,) = lab_masters(["01"])
+    room = make_class(tmp_path / "class")
+    add_assignment(room, read_master(path, lab="01"))
+    config = room.root / "nbgrader_config.py"
+    text = config.read_text(encoding="utf-8")
+    begin, end = text.index("c.Autograde.sanitize"), text.index("# `nbgrader export`")
+    config.write_text(text[:begin] + text[end:], encoding="utf-8")
+    released = room.place("release", ".", path.stem) / path.name
+    for login, notebook in {
+        "ada": room.root / "source" / path.stem / path.name,
+        "bob": released,
+    }.items():
+        place = room.place("submitted", login, path.stem)
+        place.mkdir(parents=True)
+        shutil.copy(notebook, place)
+    nbgrader(room, "autograde", path.stem)
+    assert scores(room, path.stem) == {"ada": (10, False), "bob": (0, False)}
+
+
+@pytest.mark.long
+@needs_fence
+def test_autograde_runs_within_the_fence_and_feedback_says_why(empty: Classroom, tmp_path) -> None:
+    room = copy_of(empty, tmp_path)
+    burglar = "import os\ndef double(x):\n    open(os.environ['COURSE_ROOT'] + '/gone', 'w')"
+    shows = {"double": "def double(x):\n    print('<script>alert(2)</script>')\n    return x + x"}
+    essay = shows | {"essay": "<script>alert(1)</script>"}
+    submit(
+        room, {"ada": RIGHT | essay, "bob": RIGHT | {"double": burglar}}, "2026-11-23 10:00:00 UTC"
+    )
+    nbgrader(room, "autograde", WORDS)
+    with contextlib.chdir(room.root):
+        assert NbGraderAPI(room.course_directory()).get_autograded_students(WORDS) == {"ada", "bob"}
+    nbgrader(room, "autograde", WORDS, "--force", "--student", "ada")
+    assert scores(room) == {"ada": (10, True), "bob": (7, False)}
+    assert not (project_root() / "gone").exists()
+    with room.gradebook() as book:
+        assert [one.flagged for one in book.find_submission(WORDS, "bob").notebooks] == [True]
+    assert "ada" in nbgrader(room, "generate_feedback", WORDS)
+    pages = {
+        login: (room.place("feedback", login, WORDS) / f"{WORDS}.html").read_text("utf-8")
+        for login in ("ada", "bob")
+    }
+    assert "check-double: not right yet" in pages["bob"]
+    assert "<script>alert" not in pages["ada"] and "alert(2)" in pages["ada"]
