@@ -190,7 +190,7 @@ lab.show.map_2d(
 )
 
 # %% [markdown]
-# Does one of the pages keep to itself? The model was not told which page a piece is from: it has only read the text. The two axes show less than a fifth of the variance, so take the picture as a sketch.
+# Does one of the pages keep to itself? The model was not told which page a piece is from: it has only read the text. The two axes show less than a quarter of the variance, so take the picture as a sketch.
 #
 # ## Break it
 #

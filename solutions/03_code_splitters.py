@@ -452,7 +452,7 @@ except FileRejectedError as error:
     print(error.code, "·", error.reason)
 
 # %% [markdown]
-# Without a parser it is raw text: pieces that have the file's name, of which one begins within a word and holds two definitions.
+# Without a parser it is raw text: pieces that have the file's name, of which one begins within a definition and holds two others.
 # With a parser id that is not registered, the file is refused with a code of its own; its siblings are not.
 #
 # A parser of one's own can run in two places. `data/parsers/toml_sections.py` is one for `.toml`; read it, it is short.

@@ -34,7 +34,7 @@ from course_lib.loader import read_documents, split_document
 
 documents = read_documents(lab.data_dir)
 chunks = [chunk for document in documents for chunk in split_document(document)]
-vectors = lab.encode([chunk.content for chunk in chunks])
+vectors = lab.encode([chunk.embedded_text for chunk in chunks])
 print(len(documents), "documents,", len(chunks), "chunks, vectors of shape", vectors.shape)
 
 # %%
@@ -86,7 +86,7 @@ from dataclasses import replace
 page = documents[0]
 shorter = replace(page, content=page.content.partition("\n## Rollback")[0])
 pieces = split_document(shorter)
-ingest_plain(pieces, lab.encode([piece.content for piece in pieces]))  # the third night
+ingest_plain(pieces, lab.encode([piece.embedded_text for piece in pieces]))  # the third night
 best = search_plain(question)[0][1]
 print("first result:", beginning(best))
 print("is it in the page?", best in shorter.content)
@@ -289,7 +289,7 @@ upsert_sql = lab.use("upsert_sql")
 
 
 def records_of(chunks):
-    vectors = lab.encode([chunk.content for chunk in chunks])
+    vectors = lab.encode([chunk.embedded_text for chunk in chunks])
     return [
         {"document_name": c.source_path, "chunk_index": c.custom_meta["chunkIndex"]}
         | {"content": c.content, "embedding": vector}

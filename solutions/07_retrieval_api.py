@@ -260,7 +260,8 @@ lab.hint("7.2")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
 # Handing on `asdict(one)` is shorter, and leaks: a column that is added next year, a tenant or an internal note, goes out on the
-# day it is added. Where names are written out, it stays inside until its name is added here.
+# day it is added. Where names are written out, it stays inside until its name is added here. And the order matters: with
+# `**one.metadata` at the end, a stranger's public chunk could call itself part of a repository of yours.
 
 # %% [markdown]
 # ## The endpoint

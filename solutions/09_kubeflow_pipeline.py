@@ -591,7 +591,7 @@ lab.show.attempts(filled, "The whole pipeline")
 # The index was filled by processes that shared nothing but files. Is it the index that one process would have made? `ingest` reads the
 # same folder in this notebook, and writes only what is missing or different.
 #
-# > **Predict.** How many of the 120 chunks does it write?
+# > **Predict.** How many of the 122 chunks does it write?
 
 # %%
 from course_lib.indexing import ingest

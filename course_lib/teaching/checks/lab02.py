@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from course_lib.loader.kind_words import KIND_WORDS
 from course_lib.loader.resource_identity import Identity
 from course_lib.loader.yaml_lines import Line, lines_of
 from course_lib.records import Span
@@ -290,7 +291,8 @@ CUTS = (
     hints=(
         "Put the words of the first line into a list and join those that are there: "
         '`" ".join(filter(None, …))` leaves out None and "".',
-        "Then add `in namespace …`, after a space if anything stands before it.",
+        "Then add `in namespace …`, after a space if anything stands before it, and `: ` with the "
+        "words of `KIND_WORDS[resource.kind]` if that kind is in there.",
         "The second line is the path, then `at` and the place inside, where there is one. Begin "
         'each line that is not empty with `"# "` and end it with a line feed; `" ".join(line.split('
         "))` makes one line of a value that has several.",
@@ -298,30 +300,30 @@ CUTS = (
 )
 def check_make_header(call: Probe) -> None:
     """Leave out one part after the other."""
-    web = Identity("Deployment", "web", "shop", "apps/v1")
-    call(web, "base/web.yaml", "spec.template").gives(
-        "# apps/v1 Deployment web in namespace shop\n# base/web.yaml at spec.template\n",
+    web = Identity("Secret", "web", "shop", "v1")
+    first = f"# v1 Secret web in namespace shop: {KIND_WORDS['Secret']}\n"
+    call(web, "base/web.yaml", "data").gives(
+        f"{first}# base/web.yaml at data\n",
         because="two lines, each a comment with its line end",
     )
     call(web, "base/web.yaml").gives(
-        "# apps/v1 Deployment web in namespace shop\n# base/web.yaml\n",
-        because="no place inside it is given, so there is no `at`",
+        f"{first}# base/web.yaml\n", because="no place inside it is given, so there is no `at`"
     )
-    call(web).gives(
-        "# apps/v1 Deployment web in namespace shop\n", because="a line of nothing is left out"
-    )
-    call(web, "", "spec.template").gives(
-        "# apps/v1 Deployment web in namespace shop\n# at spec.template\n",
-        because="there is no path, so no space before `at`",
+    call(web).gives(first, because="a line of nothing is left out")
+    call(web, "", "data").gives(
+        f"{first}# at data\n", because="there is no path, so no space before `at`"
     )
     call(Identity("Deployment", "web", None, "apps/v1"), "a.yaml").gives(
-        "# apps/v1 Deployment web\n# a.yaml\n", because="a resource may have no namespace"
+        f"# apps/v1 Deployment web: {KIND_WORDS['Deployment']}\n# a.yaml\n",
+        because="a resource may have no namespace",
     )
     call(Identity("Role", None, "shop", None), "a.yaml").gives(
-        "# Role in namespace shop\n# a.yaml\n", because="a resource may have no name"
+        f"# Role in namespace shop: {KIND_WORDS['Role']}\n# a.yaml\n",
+        because="a resource may have no name",
     )
-    call(Identity("Kustomization", "", "", "v1"), "a.yaml").gives(
-        "# v1 Kustomization\n# a.yaml\n", because="an empty name is no name"
+    call(Identity("Recipe", "", "", "v1"), "a.yaml").gives(
+        "# v1 Recipe\n# a.yaml\n",
+        because="an empty name is no name, and KIND_WORDS has no words for this kind",
     )
     call(Identity(None, None, "shop", None), "a.yaml").gives(
         "# in namespace shop\n# a.yaml\n", because="there is no word before `in`, so no space"
@@ -330,8 +332,8 @@ def check_make_header(call: Probe) -> None:
         "# a.yaml at jobs[2]\n", because="a line of nothing is left out, here the first"
     )
     call(Identity(None, None, None, None)).gives("", because="nothing is known")
-    call(Identity("Job", "two\n\tlines", None, "v1"), "a  b.yaml").gives(
-        "# v1 Job two lines\n# a b.yaml\n", because="any run of white space becomes one space"
+    call(Identity("Recipe", "two\n\tlines", None, "v1"), "a  b.yaml").gives(
+        "# v1 Recipe two lines\n# a b.yaml\n", because="any run of white space becomes one space"
     )
 
 

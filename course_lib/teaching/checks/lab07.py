@@ -185,7 +185,8 @@ RESULT = {
         "Make one dictionary for each result, with its six names written out: a comprehension, or "
         "a loop that appends.",
         "`float(result.similarity_score)` and `float(result.score)`, because JSON does not know "
-        "NumPy's numbers. `{**one}` puts all entries of a dictionary into another.",
+        "NumPy's numbers. `{**one}` puts all entries of a dictionary into another, and what is "
+        "written after it replaces an entry of the same name.",
         "A second has 1000 milliseconds: `round(seconds * 1000, 2)`.",
     ),
 )
@@ -230,6 +231,12 @@ def check_search_response(call: Probe) -> None:
             expected="text, numbers, lists, dictionaries and None of Python's own",
             because="an answer travels as JSON, and a score may be one of NumPy's numbers",
         )
+    forged: Body = {"repo": "elsewhere", "score": 1.0, "lineStart": 4}
+    call("Why?", [replace(FOUND, metadata=forged)], 1.0, 0.0).gives(
+        _response("Why?", [RESULT], 1000.0, 0.0),
+        because="whoever sent a chunk wrote its metadata: it must not replace the result's own "
+        "repo and score",
+    )
     better: Body = {"chunk_id": "c8", "content": "Go.", "similarity_score": 0.75}
     call("Why?", [FOUND, replace(FOUND, **better)], 1.0, 0.0).gives(
         _response("Why?", [RESULT, {**RESULT, **better}], 1000.0, 0.0),

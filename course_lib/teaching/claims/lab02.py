@@ -209,17 +209,22 @@ CLAIMS = (
         holds=lambda shown: _row(shown, "course split")[0] < 0.7 * _row(shown, "yours")[0],
     ),
     Claim(
-        "There it is, on top",
+        "There it is, second",
         PLACES,
-        holds=lambda shown: _places(shown, "yours")[1] == 1,
+        holds=lambda shown: _places(shown, "yours")[1] == 2,
     ),
     Claim(
         "its header says whose limit it is",
         PLACES,
         holds=lambda shown: (
-            "Deployment forecast-api\n" in shown.partition("\n\n")[2]
+            "Deployment forecast-api:" in shown.partition("\n\n")[2]
             and "memory: 3Gi" in shown.partition("\n\n")[2]
         ),
+    ),
+    Claim(
+        "Before it come the limits of the same Deployment's *init* container",
+        PLACES,
+        holds=lambda shown: ".spec.initContainers[0].resources" in shown.partition("\n\n")[2],
     ),
     Claim(
         "Without the header the same lines are far down the list",

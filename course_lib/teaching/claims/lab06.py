@@ -72,9 +72,9 @@ def _ways(shown: str) -> list[tuple[int, int]]:
     return [(int(near), int(said)) for near, said in found]
 
 
-def _lifts_one_and_lowers_two(shown: str) -> bool:
+def _lifts_two_and_lowers_one(shown: str) -> bool:
     lifted = [said for near, said in _ways(shown) if said < near]
-    return lifted == [1] and len(_ways(shown)) == 3
+    return lifted == [1, 1] and len(_ways(shown)) == 3
 
 
 CLAIMS = (
@@ -128,9 +128,9 @@ CLAIMS = (
         ),
     ),
     Claim(
-        "Here it turns away every answer, even the right ones",
+        "Here it turns away nearly every answer, even the right ones",
         THRESHOLDS,
-        holds=lambda shown: _curve(shown, "keep their answer")[1] == 0,
+        holds=lambda shown: _curve(shown, "keep their answer")[1] < 0.05,
     ),
     Claim(
         "at the best threshold both sides lose something",
@@ -216,7 +216,7 @@ CLAIMS = (
         COUNTED,
         holds=lambda shown, counted: (
             numbers(_plans(shown)[1], "document_chunks,")[0] == numbers(counted, "rows,")[0]
-            and "119 rows expected and 119 found" in _plans(shown)[3]
+            and "121 rows expected and 121 found" in _plans(shown)[3]
         ),
     ),
     Claim(
@@ -282,20 +282,22 @@ CLAIMS = (
         holds=lambda shown: abs(numbers(shown, "yours")[0] - numbers(shown, "library's")[0]) < 0.05,
     ),
     Claim(
-        "lifts one of the three to the top, and puts the other two further down",
+        "lifts two of the three to the top, and puts the third further down",
         PLACES,
-        holds=_lifts_one_and_lowers_two,
+        holds=_lifts_two_and_lowers_one,
     ),
     Claim(
-        "Both together have all three among the first five",
+        "Both together have two of the three among the first five",
         FUSED,
         holds=lambda shown: (
-            [int(n) <= 5 for n in re.findall(r"by both: number (\d+)", shown)] == [True] * 3
+            sum(int(n) <= 5 for n in re.findall(r"by both: number (\d+)", shown)) == 2
         ),
     ),
     Claim(
-        "Meaning and words find different things. Fuse their places",
+        "Over all questions they are about even",
         "by both {found.recall",
-        holds=lambda shown: numbers(shown, "by both")[0] > numbers(shown, "by meaning")[0],
+        holds=lambda shown: (
+            abs(numbers(shown, "by both")[0] - numbers(shown, "by meaning")[0]) < 0.03
+        ),
     ),
 )

@@ -184,8 +184,8 @@ CLAIMS = (
         holds=lambda shown: _mrrs(shown)[3] < _mrrs(shown)[2],
     ),
     Claim(
-        "on the whole, answers are higher after it",
+        "after all the other steps, it changes next to nothing",
         CARD,
-        holds=lambda shown: _mrrs(shown)[5] > _mrrs(shown)[4],
+        holds=lambda shown: abs(_mrrs(shown)[5] - _mrrs(shown)[4]) < 0.03,
     ),
 )

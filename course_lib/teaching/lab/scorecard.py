@@ -14,7 +14,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from course_lib.settings import state_dir
+from course_lib.settings import make_folder, state_dir
 
 MIME = "application/vnd.course.scorecard+json"
 COLUMNS = ("lab", "recall@5", "MRR", "what changed")
@@ -91,7 +91,7 @@ def update(row: Row, folder: Path | None = None) -> Scorecard:
         Where the rows are kept; `.course/scorecard` without it.
     """
     folder = folder or state_dir() / "scorecard"
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     handle, name = tempfile.mkstemp(dir=folder, prefix=".", suffix=".json")
     with os.fdopen(handle, "w", encoding="utf-8") as file:
         json.dump(asdict(row), file)

@@ -2,6 +2,7 @@
 
 import re
 
+from course_lib.loader.kind_words import KIND_WORDS
 from course_lib.loader.resource_identity import Identity, read_key
 from course_lib.records import Span
 
@@ -377,7 +378,7 @@ def _who(resource):
     who = " ".join(filter(None, (resource.api_version, resource.kind, resource.name)))
     if resource.namespace:
         who += f"{' ' if who else ''}in namespace {resource.namespace}"
-    return who
+    return who + (f": {KIND_WORDS[resource.kind]}" if resource.kind in KIND_WORDS else "")
 
 
 def _where(source_path, where):
@@ -386,12 +387,29 @@ def _where(source_path, where):
 
 def writes_what_is_none(resource, source_path="", where=""):
     who = f"{resource.api_version} {resource.kind} {resource.name}"
-    return _header(f"{who} in namespace {resource.namespace}", _where(source_path, where))
+    words = _who(resource).partition(":")[1:]
+    return _header(
+        f"{who} in namespace {resource.namespace}{''.join(words)}", _where(source_path, where)
+    )
 
 
 def forgets_the_namespace(resource, source_path="", where=""):
     who = " ".join(filter(None, (resource.api_version, resource.kind, resource.name)))
     return _header(who, _where(source_path, where))
+
+
+def forgets_the_words_of_the_kind(resource, source_path="", where=""):
+    return _header(_who(resource).partition(":")[0], _where(source_path, where))
+
+
+def wants_words_for_every_kind(resource, source_path="", where=""):
+    KIND_WORDS[resource.kind]
+    return _header(_who(resource), _where(source_path, where))
+
+
+def writes_a_colon_without_words(resource, source_path="", where=""):
+    who = _who(resource)
+    return _header(who if ":" in who or not who else f"{who}: ", _where(source_path, where))
 
 
 def forgets_where_inside(resource, source_path="", where=""):
@@ -495,7 +513,10 @@ MUTANTS = {
     "2.4": {
         writes_what_is_none: "a resource may have no namespace",
         forgets_the_namespace: "in namespace shop",
-        forgets_where_inside: "at spec.template",
+        forgets_the_words_of_the_kind: "passwords, keys",
+        wants_words_for_every_kind: "no words for this kind",
+        writes_a_colon_without_words: "no words for this kind",
+        forgets_where_inside: "at data",
         always_says_at: "so there is no `at`",
         is_no_comment: "each a comment",
         writes_empty_lines: "a line of nothing is left out",

@@ -130,6 +130,7 @@ def _result(one):
         "content": one.content,
         "similarity_score": float(one.similarity_score),
         "metadata": {
+            **one.metadata,
             "partition": one.partition,
             "repo": one.repo_slug,
             "branch": one.branch,
@@ -138,7 +139,6 @@ def _result(one):
             "namespace": one.namespace,
             "chunk_index": one.chunk_index,
             "score": float(one.score),
-            **one.metadata,
         },
         "citation_url": one.citation_url,
     }
@@ -157,6 +157,13 @@ def _response(query, results, embedding_seconds, search_seconds):
 def hands_on_all_it_has(query, results, embedding_seconds, search_seconds):
     results = [{**asdict(one), **_result(one)} for one in results]
     return _response(query, results, embedding_seconds, search_seconds)
+
+
+def lets_the_sender_say_where_it_came_from(query, results, embedding_seconds, search_seconds):
+    found = [_result(one) for one in results]
+    for one, result in zip(found, results, strict=True):
+        one["metadata"] = {**one["metadata"], **result.metadata}
+    return _response(query, found, embedding_seconds, search_seconds)
 
 
 def takes_the_other_score(query, results, embedding_seconds, search_seconds):
@@ -470,6 +477,7 @@ MUTANTS = {
     },
     "7.2": {
         hands_on_all_it_has: "and no others",
+        lets_the_sender_say_where_it_came_from: "must not replace the result's own repo",
         takes_the_other_score: "similarity_score",
         leaves_numpys_numbers: "import numpy as np; search_response('Why?'",
         returns_seconds: "embedding_time_ms",
