@@ -36,8 +36,8 @@ start: setup  ## copy the labs into my/, where you work: make start LAB=01
 build: setup  ## make labs/ and solutions/ notebooks from their sources; LAB=01 takes one
 	@$(COURSE) build $(LAB)
 
-grade: setup  ## grade submissions: make grade SUBMISSIONS=handed-in LAB=01
-	@$(COURSE) grade $(or $(SUBMISSIONS),$(error which folder? make grade SUBMISSIONS=handed-in LAB=01)) --lab $(or $(LAB),$(error which lab? make grade SUBMISSIONS=handed-in LAB=01))
+grade: setup  ## grade submissions: make grade CLASS=my-class LAB=01 SUBMISSIONS=submissions.zip
+	@$(COURSE) grade $(SUBMISSIONS) --class $(or $(CLASS),$(error which class? make grade CLASS=my-class LAB=01)) --lab $(or $(LAB),$(error which lab? make grade CLASS=my-class LAB=01))
 
 bench: setup  ## measure speed against named peers
 	@$(COURSE) bench

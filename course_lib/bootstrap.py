@@ -3,7 +3,7 @@
 `python course_lib/bootstrap.py` is what `make setup` and every other task call first; it returns at
 once when `.venv` is up to date. It runs before anything is installed, so it takes the standard
 library alone, and Python 3.8 can read it: an old Python is to say which one is wanted. The file
-reads in the order of what happens: machine, Python, `.venv`, torch, the lock, the model.
+reads in the order of what happens: machine, Python, `.venv`, the lock, torch, the model.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import os
 import platform
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -382,7 +383,8 @@ def _install(root: Path) -> None:
     lock = root / "requirements.lock"
     if not lock.is_file():
         raise SetupError(f"{lock} is missing. Restore it with `git checkout requirements.lock`.")
-    pins = re.findall(r"^[A-Za-z0-9][^\s;]*==[^\s;]+", lock.read_text(encoding="utf-8"), re.M)
+    text = lock.read_text(encoding="utf-8")
+    pins = re.findall(r"^[A-Za-z0-9][^\s;]*==[^\s;]+", text, re.M)
     reason, venv = why_anew(root), root / ".venv"
     python = find_python() if reason else ""
     free = shutil.disk_usage(root).free / 1e9
@@ -405,16 +407,18 @@ def _install(root: Path) -> None:
     # with it, because packages without wheels are built with the one that is pinned here.
     tools = [pin for pin in pins if pin.startswith(("pip==", "setuptools=="))]
     steps.begin(2, " and ".join(tools))
-    steps.pip(["install", *tools])
+    (root / "build" / "tools.txt").write_text(entries_of(text, tools), encoding="utf-8")
+    hashed = ["install", "--require-hashes", "--no-deps", "-r"]
+    steps.pip([*hashed, str(root / "build" / "tools.txt")])
 
-    install_torch(root, steps, 3)
+    # Before torch, so that what torch needs is here by then, and nothing comes without its hash.
+    steps.begin(3, "the packages of requirements.lock")
+    steps.pip([*hashed, str(lock), "--no-build-isolation"], packages=len(pins))
 
-    steps.begin(4, "the packages of requirements.lock")
-    unisolated = ["install", "--no-deps", "--no-build-isolation"]
-    steps.pip([*unisolated, "-r", str(lock)], packages=len(pins))
+    install_torch(root, steps, 4)
 
     steps.begin(5, "the course itself")
-    steps.pip([*unisolated, "-e", str(root)])
+    steps.pip(["install", "--no-deps", "--no-build-isolation", "-e", str(root)])
     complaints = output_of([str(venv_python(root)), "-I", "-m", "pip", "check"])
 
     # Where that does not work, the first search says why, and torch encodes.
@@ -426,6 +430,19 @@ def _install(root: Path) -> None:
         print(f"Note: pip reports\n{complaints.rstrip()}", flush=True)
     (venv / STAMP).write_text(json.dumps(stamp(root), indent=1) + "\n", encoding="utf-8")
     print(f"Ready after {time.monotonic() - started:.0f} s.", flush=True)
+
+
+def entries_of(lock: str, pins: list[str]) -> str:
+    r"""Return the entries of a lock for some pins, with their hashes.
+
+    Examples
+    --------
+    >>> lock = "pip==26.0 \\\n    --hash=sha256:12\nrich==15.0 \\\n    --hash=sha256:34\n"
+    >>> entries_of(lock, ["pip==26.0"])
+    'pip==26.0 \\\n    --hash=sha256:12\n'
+    """
+    entries = re.findall(r"^[A-Za-z0-9].*\n(?:[ \t].*\n)*", lock, re.M)
+    return "".join(entry for entry in entries if entry.split()[0] in pins)
 
 
 def torch_pin(root: Path) -> str:
@@ -448,7 +465,8 @@ def install_torch(root: Path, steps: Steps, number: int) -> None:
 
     PyPI's wheel for Linux needs several gigabytes of CUDA packages. So a wheel that pip is
     configured with (`find-links`) is tried first, then PyTorch's own index of CPU wheels, and PyPI
-    last. `COURSE_TORCH_INDEX` names another index, and then only that one is asked.
+    last. `COURSE_TORCH_INDEX` names another index, and then only that one is asked. Since nobody
+    knows where it comes from, no hash is known either.
 
     Raises
     ------
@@ -478,7 +496,7 @@ def install_torch(root: Path, steps: Steps, number: int) -> None:
             flush=True,
         )
     steps.begin(number, f"{torch} from PyPI")
-    steps.pip(["install", "-c", str(root / "requirements.lock"), torch])
+    steps.pip(["install", torch])
 
 
 def check_room_for_cuda(root: Path) -> None:
@@ -613,6 +631,8 @@ def failure(said: str, log: Path) -> str:
         DISK_IS_FULL: "The disk is full. Free some space and try again.",
         r"CERTIFICATE_VERIFY_FAILED": "A proxy here replaces certificates: set PIP_CERT to the "
         "file with your organisation's.",
+        r"DO NOT MATCH THE HASHES": "A package is not the file that requirements.lock names: "
+        "somebody replaced it. Check PIP_INDEX_URL, PIP_FIND_LINKS and what stands in between.",
         r"NewConnectionError|name resolution|timed out|ConnectTimeout|getaddrinfo": "The package "
         "index cannot be reached. Check the network (behind a proxy: HTTPS_PROXY) and try again; "
         "pip keeps what it has downloaded.",
@@ -668,4 +688,5 @@ def output_of(command: list[str], seconds: float = 60.0) -> str:
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # which ends pip, too
     sys.exit(main())

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import errno
 import logging
+import signal
 import sys
 from contextlib import suppress
 
-import typer
-
+from course_lib.cli.printing import complain, say
 from course_lib.errors import CourseError
 
 FULL_OR_BROKEN = {errno.ENOSPC, errno.EROFS, errno.EIO, getattr(errno, "EDQUOT", errno.ENOSPC)}
@@ -27,7 +27,8 @@ READ_ONLY = (
 def main() -> None:
     """Run the command line and end the process with its exit code.
 
-    0 is success, 1 an error that is explained, 2 a wrong call, 130 Ctrl-C.
+    0 is success, 1 an error that is explained, 2 a wrong call, 130 Ctrl-C. SIGTERM ends it after
+    what it has started.
     """
     # A pipe or an old Windows console may not be UTF-8; a question mark beats a traceback.
     for stream in (sys.stdout, sys.stderr):
@@ -38,9 +39,7 @@ def main() -> None:
     try:
         _run()
     except CourseError as error:
-        typer.secho(f"error: {error.args[0]}", err=True, fg="red")
-        if error.hint:
-            typer.echo(error.hint, err=True)
+        complain(error)
         sys.exit(1)
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)
@@ -49,6 +48,8 @@ def main() -> None:
         # The reader (`| head`) has seen enough.
         sys.stderr.close()
         sys.exit(0)
+    except _Terminated:
+        signal.raise_signal(signal.SIGTERM)
     except SystemExit as end:
         # While a command runs, typer itself turns these into this, without a word.
         if isinstance(end.__context__, BrokenPipeError):
@@ -57,26 +58,40 @@ def main() -> None:
             print("stopped", file=sys.stderr)
         raise
     except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            say(f"error: {error.filename}: {error.strerror}")
+            say("Check the path.")
+            sys.exit(1)
         if error.errno not in FULL_OR_BROKEN:
             raise
         # What is left in its buffer would be tried once more at the end, in vain.
         with suppress(OSError, AttributeError):
             sys.stdout.close()
         place = error.filename or "what the command writes to"
-        print(f"error: {place} cannot be written: {error.strerror}", file=sys.stderr)
+        say(f"error: {place} cannot be written: {error.strerror}")
         if error.errno == errno.EROFS:
-            print(READ_ONLY, file=sys.stderr)
+            say(READ_ONLY)
         else:
-            print("Free some space on that disk and run the same command again.", file=sys.stderr)
+            say("Free some space on that disk and run the same command again.")
         sys.exit(1)
+
+
+class _Terminated(SystemExit):
+    """SIGTERM came: what would be cleared up after an error is cleared up, and children end."""
+
+
+def _terminate(number: int, frame: object) -> None:
+    raise _Terminated(128 + number)
 
 
 def _run() -> None:
     from course_lib.cli.commands import build_app
 
+    before = signal.signal(signal.SIGTERM, _terminate)
     try:
         build_app()()
     finally:
+        signal.signal(signal.SIGTERM, before)
         # Here a full disk can still be told; at the end of the process it cannot.
         if sys.stdout is not None:  # as after `>&-`
             sys.stdout.flush()

@@ -26,6 +26,7 @@ from course_lib.cli import (
     sync,
     xray,
 )
+from course_lib.cli.printing import show
 from course_lib.settings import checkout
 
 Group = Mapping[str, Callable[..., Any] | typer.Typer]
@@ -43,7 +44,7 @@ THE_COURSE: Group = {
     "lock": course.lock,
 }
 LEARN: Group = {"start": course.start, "lab": course.lab, "doctor": course.doctor}
-TEACH: Group = {"grade": grade.grade, "release": grade.release}
+TEACH: Group = {"class": grade.app, "grade": grade.grade, "release": grade.release}
 COMMANDS: dict[str, Group] = {
     "Commands": {"db": database.app},
     "Learn": LEARN,
@@ -100,7 +101,7 @@ def build_app() -> typer.Typer:
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"course {__version__}")
+        show(f"course {__version__}")
         raise typer.Exit
 
 

@@ -19,7 +19,7 @@ from course_lib.cli.data import (
     print_report,
     scope_of,
 )
-from course_lib.cli.printing import counted, say
+from course_lib.cli.printing import counted, say, show, show_json
 from course_lib.settings import settings
 
 if TYPE_CHECKING:
@@ -60,11 +60,11 @@ def split(
     chunks = options.parse(documents[0], scope, parser)
     for place, chunk in enumerate(chunks):
         if jsonl:
-            typer.echo(chunk.to_json())
+            show_json(chunk.to_json())
             continue
         lines = f"{chunk.line_start}-{chunk.line_end}" if chunk.line_start else ""
         first = " ".join(chunk.content.split())
-        typer.echo(
+        show(
             f"{place:4}  {lines:>9}  {len(chunk.content):5}  {chunk.kind}  {chunk.name}\n"
             f"{_header(chunk)}"
             f"      {first[:90]}{'…' if len(first) > 90 else ''}"
@@ -96,7 +96,10 @@ def validate(
     for judged in check_lines(file):
         if isinstance(judged, Rejection):
             refused += 1
-            typer.echo(json.dumps(judged.to_dict(), ensure_ascii=False) if as_json else str(judged))
+            if as_json:
+                show_json(json.dumps(judged.to_dict(), ensure_ascii=False))
+            else:
+                show(str(judged))
         else:
             valid += 1
     is_valid, is_not = ("is" if number == 1 else "are" for number in (valid, refused))
@@ -118,12 +121,12 @@ def parsers(as_json: Json = False) -> None:
         for one in default_registry().parsers()
     ]
     if as_json:
-        typer.echo(json.dumps(rows, indent=2))
+        show_json(json.dumps(rows, indent=2))
         return
     files = [" ".join(row["files"]) or "(any other text)" for row in rows]
     wide = max(map(len, files))
     for row, read in zip(rows, files, strict=True):
-        typer.echo(f"{row['id']:14} {row['version']:8} {read:{wide}} {row['origin']}")
+        show(f"{row['id']:14} {row['version']:8} {read:{wide}} {row['origin']}")
 
 
 def ingest_tenant(
@@ -172,9 +175,9 @@ def backup(
     from course_lib.xray.tables import has_tables
 
     with connect() as conn:
-        count = write_jsonl(file, backup_lines(conn))
+        count = write_jsonl(file, backup_lines(conn), mode=0o600)  # it holds all tenants' texts
         has_packages = has_tables(conn)
-    typer.echo(f"{counted(count - 1, 'row')} → {file}")
+    show(f"{counted(count - 1, 'row')} → {file}")
     if has_packages:
         say("without the packages of X-Ray, which `course xray scan` brings back")
 
@@ -190,6 +193,4 @@ def restore(
 
     with connect() as conn:
         report = run_restore(conn, file, model=settings().embed_model)
-    typer.echo(
-        f"{counted(report.documents, 'document')} and {counted(report.chunks, 'chunk')} restored"
-    )
+    show(f"{counted(report.documents, 'document')} and {counted(report.chunks, 'chunk')} restored")

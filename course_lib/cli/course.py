@@ -5,7 +5,6 @@ Each Makefile task calls the command of its name, so that machines without make 
 
 from __future__ import annotations
 
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +12,8 @@ from typing import Annotated
 
 import typer
 
+from course_lib.cli.printing import show
+from course_lib.cli.programs import run_instead
 from course_lib.settings import project_root
 
 Labs = Annotated[list[str] | None, typer.Argument(help="Labs such as 01 04; all when left out.")]
@@ -45,7 +46,7 @@ def lock(
         "requirements.lock": write_lock(upgrade=upgrade),
         "infra/THIRD_PARTY.md": write_third_party(),
     }.items():
-        typer.echo(f"{name}: {'changed' if changed else 'up to date'}")
+        show(f"{name}: {'changed' if changed else 'up to date'}")
 
 
 def start(
@@ -57,8 +58,8 @@ def start(
     path, is_new = start_lab(number)
     shown = path.relative_to(project_root())
     there = "is there and stays as it is; to have the lab anew, rename or delete it first"
-    typer.echo(f"{shown} {'is ready, and so are the labs that it leads to' if is_new else there}")
-    typer.echo("Open it with `make lab` (or `course lab`).")
+    show(f"{shown} {'is ready, and so are the labs that it leads to' if is_new else there}")
+    show("Open it with `make lab` (or `course lab`).")
 
 
 def lab(
@@ -66,9 +67,9 @@ def lab(
     browser: Annotated[bool, typer.Option(help="Open a browser.")] = True,
 ) -> None:
     """Open JupyterLab on your own copies in `my/`."""
-    from course_lib.teaching.copies import open_jupyterlab
+    from course_lib.teaching.copies import jupyterlab_command
 
-    raise typer.Exit(open_jupyterlab(port=port, browser=browser))
+    raise typer.Exit(run_instead(*jupyterlab_command(port=port, browser=browser)))
 
 
 def doctor() -> None:
@@ -102,8 +103,8 @@ def run(
     }
     parameters = {name: value for name, value in given.items() if value is not None}
     runs = run_labs(labs, jobs=jobs, parameters=parameters)
-    typer.echo(summary(runs))
-    typer.echo("report: build/run/index.html")
+    show(summary(runs))
+    show("report: build/run/index.html")
     raise typer.Exit(0 if all(one.passed for one in runs) else 1)
 
 
@@ -122,11 +123,11 @@ def build(
     quick_nbformat()  # whoever imports it from here on has it already
     if check:
         check_labs(labs)
-        typer.echo("all notebooks are up to date")
+        show("all notebooks are up to date")
         return
     for built in build_labs(labs, execute=execute, jobs=jobs):
         did = "executed" if built.executed else "written" if built.written else "up to date"
-        typer.echo(f"lab {built.lab}: {'not executed yet' if built.waiting else did}")
+        show(f"lab {built.lab}: {'not executed yet' if built.waiting else did}")
 
 
 def test(
@@ -160,7 +161,7 @@ def bench(
 
 def faults(
     kills: Annotated[int, typer.Option(min=0, help="Of ingest, shards and server.")] = 50,
-    seconds: Annotated[int, typer.Option(min=0, help="Of 8 writers and 20 readers.")] = 120,
+    seconds: Annotated[int, typer.Option(min=0, help="Of writers, readers and a crowd.")] = 120,
     inputs: Annotated[int, typer.Option(min=0, help="That are bad.")] = 2_000,
     seed: Annotated[int | None, typer.Option(help="To have the same faults again.")] = None,
     history: Annotated[bool, typer.Option(help="Keep the figures in tests/bench/results/.")] = True,
@@ -181,21 +182,13 @@ def _unless(history: bool) -> list[str]:
 
 def _run_program(module: str, *arguments: str) -> int:
     """Run what is a test and no library: a program of its own."""
-    command = [sys.executable, "-m", module, *arguments]
-    with subprocess.Popen(command, cwd=project_root()) as process:
-        signal.signal(signal.SIGTERM, lambda *_: process.terminate())
-        while process.returncode is None:
-            try:
-                process.wait()
-            except KeyboardInterrupt:
-                continue  # the program heard it, too, and ends as it sees fit
-    return process.returncode
+    return run_instead([sys.executable, "-m", module, *arguments], folder=project_root())
 
 
 def up() -> None:
     """Start PostgreSQL in Docker instead of the embedded one (see infra/docker-compose.yml)."""
     _compose("up", "--detach", "--wait")
-    typer.echo("export DATABASE_URL=postgresql://rag:rag@localhost:5432/rag")
+    show("export DATABASE_URL=postgresql://rag:rag@localhost:5432/rag")
 
 
 def down() -> None:
@@ -208,7 +201,7 @@ def clean() -> None:
     from course_lib.teaching.clean import clean as run_clean
 
     for removed in run_clean():
-        typer.echo(f"removed {removed}")
+        show(f"removed {removed}")
 
 
 def _compose(*arguments: str) -> None:

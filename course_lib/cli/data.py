@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from course_lib.cli.printing import counted, say
+from course_lib.cli.printing import counted, say, show, show_json
 from course_lib.settings import CHUNK_OVERLAP, CHUNK_SIZE, settings
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def load(
         scope_of(repo or _folder_name(directory)),
         ingest_options(chunk_size, chunk_overlap),
     )
-    typer.echo(
+    show(
         f"{counted(report.documents, 'document')}, {counted(report.chunks, 'chunk')} → {output_dir}"
     )
 
@@ -230,12 +230,12 @@ def connect() -> psycopg.Connection:
 def print_report(report: str, as_json: bool, others: Iterable[str] = ()) -> None:
     """Print the report of an ingest, and how many files of other formats it left out."""
     if as_json:
-        typer.echo(report)
+        show_json(report)
         return
     numbers = json.loads(report)
     read = f"{counted(numbers['documents'], 'document')}, {counted(numbers['chunks'], 'chunk')}"
     done = "{inserted} inserted, {updated} updated, {unchanged} unchanged, {deleted} deleted"
-    typer.echo(f"{read}: {done.format(**numbers)} in {numbers['seconds']:.1f} s")
+    show(f"{read}: {done.format(**numbers)} in {numbers['seconds']:.1f} s")
     reasons = Counter(_kind_of(one["reason"]) for one in numbers.get("skipped", ()))
     endings = Counter(Path(name).suffix.lower() or "no ending" for name in others)
     parts = [f"{count} {reason}" for reason, count in reasons.most_common()]
@@ -247,7 +247,7 @@ def print_report(report: str, as_json: bool, others: Iterable[str] = ()) -> None
         parts.append(f"{endings.total()} of no registered format ({listed}{more})")
     if parts:
         files = counted(reasons.total() + endings.total(), "file")
-        typer.echo(f"left out: {files}: {'; '.join(parts)}")
+        show(f"left out: {files}: {'; '.join(parts)}")
 
 
 def _kind_of(reason: str) -> str:

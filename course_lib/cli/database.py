@@ -6,6 +6,9 @@ from typing import Annotated
 
 import typer
 
+from course_lib.cli.printing import say, show
+from course_lib.cli.programs import run_instead
+
 app = typer.Typer(help="The database: start, stop, look inside.", no_args_is_help=True)
 
 Lab = Annotated[
@@ -19,7 +22,7 @@ def start() -> None:
     from course_lib.store import ensure_server
 
     server = ensure_server()
-    typer.echo(f"PostgreSQL {server.version} runs on {server.host}:{server.port}")
+    show(f"PostgreSQL {server.version} runs on {server.host}:{server.port}")
 
 
 @app.command()
@@ -27,7 +30,7 @@ def stop() -> None:
     """Stop the embedded PostgreSQL; its data stays."""
     from course_lib.store import stop_server
 
-    typer.echo("stopped" if stop_server() else "it was not running")
+    show("stopped" if stop_server() else "it was not running")
 
 
 @app.command()
@@ -42,35 +45,31 @@ def status() -> None:
     given = settings().database_url
     if given:
         with connect(given):
-            typer.echo(f"DATABASE_URL is used and answers: {hide_password(given)}")
+            show(f"DATABASE_URL is used and answers: {hide_password(given)}")
         return
     server = server_status()
     if server is None:
-        typer.echo("the embedded PostgreSQL does not run; `course db start` starts it")
+        show("the embedded PostgreSQL does not run; `course db start` starts it")
         raise typer.Exit(1)
-    typer.echo(f"PostgreSQL {server.version} runs on {server.host}:{server.port}")
-    typer.echo(f"data: {server.pgdata}")
+    show(f"PostgreSQL {server.version} runs on {server.host}:{server.port}")
+    show(f"data: {server.pgdata}")
     for database in list_databases():
         owner = "in use" if database.alive else "left behind; the next lab removes it"
-        typer.echo(f"{database.name}: lab {database.label}, {owner}")
+        show(f"{database.name}: lab {database.label}, {owner}")
 
 
 @app.command()
 def psql(lab: Lab = None) -> None:
     """Open psql on the database."""
-    import subprocess
-
     from course_lib.store.connections import psql_command
 
-    url = _url(lab)
-    command, environment = psql_command(url)
-    raise typer.Exit(subprocess.run(command, env=environment, check=False).returncode)
+    raise typer.Exit(run_instead(*psql_command(_url(lab))))
 
 
 @app.command()
 def url(lab: Lab = None) -> None:
     """Print the database's URL, with its password, for another program."""
-    typer.echo(_url(lab))
+    show(_url(lab))
 
 
 def _url(lab: str | None) -> str:
@@ -84,5 +83,5 @@ def _url(lab: str | None) -> str:
             f"lab {lab} has no database now",
             hint="A lab's database lives as long as its kernel: run its first cells, then ask.",
         )
-    typer.echo(f"database: {hide_password(found)}", err=True)
+    say(f"database: {hide_password(found)}")
     return found

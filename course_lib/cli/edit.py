@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from course_lib.cli.data import connect
-from course_lib.cli.printing import say
+from course_lib.cli.printing import complain, say, show
 from course_lib.errors import CourseError, DatabaseError, InputError, ServerError
 from course_lib.settings import settings
 
@@ -77,9 +77,7 @@ def edit(
             if len(files) == 1:
                 raise
             failed += 1
-            typer.secho(f"error: {error.args[0]}", err=True, fg="red")
-            if error.hint:
-                say(error.hint)
+            complain(error)
     if failed:
         say(f"{failed} of {len(files)} files were left as they are")
         raise typer.Exit(1)
@@ -111,14 +109,17 @@ def _edit_one(
             # A model takes its time; meanwhile, somebody may have gone on working.
             edit_files.check_committed(original)
         edit_files.write_atomically(original, raw)
+    after = raw.decode(original.encoding)
+    if stdout and sys.stdout.isatty():
+        show(after, end="")
+        return
     if stdout:
         sys.stdout.buffer.write(raw)
         sys.stdout.flush()
         return
-    after = raw.decode(original.encoding)
     before = original.raw.decode(original.encoding)
     if diff := unified_diff(original.name, before, after):
-        typer.echo(diff, nl=False)
+        show(diff, end="")
         say(f"{original.name} was written" if rewrite else "Nothing was written: see --rewrite.")
     else:
         say(f"{original.name} stays as it is: the model changed nothing")

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import typer
 
 from course_lib.cli.data import Json, ingest_options
-from course_lib.cli.printing import say
+from course_lib.cli.printing import say, show, show_json
 
 
 def evaluate_search(
@@ -30,8 +30,12 @@ def evaluate_search(
         typer.Option(help="By meaning and by words, or by meaning alone."),
     ] = "hybrid",
     rerank: Annotated[
-        Literal["maxsim", "none"],
-        typer.Option(help="Compare the best results word by word, or leave them as they are."),
+        str,
+        typer.Option(
+            metavar="maxsim|none|MODEL",
+            help="Compare the best results word by word, leave them as they are, or have a "
+            "CrossEncoder order them (a name or a path).",
+        ),
     ] = "maxsim",
     balance: Annotated[
         bool,
@@ -40,6 +44,13 @@ def evaluate_search(
             help="With maxsim, search each corpus alone and weigh them against each other.",
         ),
     ] = True,
+    models: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,…",
+            help="Compare embedding models (names or paths): what each finds, its times and sizes.",
+        ),
+    ] = None,
     each: Annotated[
         bool, typer.Option("--each", help="Show what every question found and missed.")
     ] = False,
@@ -64,6 +75,8 @@ def evaluate_search(
     from course_lib.errors import InputError
     from course_lib.evaluation.corpora import Corpus, indexed, questions_about, searcher
     from course_lib.evaluation.kept import read_run, write_run
+    from course_lib.evaluation.models import as_json as models_as_json
+    from course_lib.evaluation.models import measure_model, print_models
     from course_lib.evaluation.pairs import check_comparable
     from course_lib.evaluation.questions import read_questions
     from course_lib.evaluation.report import print_comparison, print_each, print_run
@@ -81,26 +94,47 @@ def evaluate_search(
     before = read_run(against) if against else None
     if before:
         check_comparable(before, asked)
-    reranked = None if rerank == "none" else rerank
-    name = " + ".join(filter(None, (mode, reranked)))
+    is_maxsim = rerank == "maxsim"
+    cross_encoder = "" if rerank in ("maxsim", "none") else rerank
+    query = Query(mode=mode, rerank="maxsim" if is_maxsim else None, one_list=not balance)
+    tell = say if as_json else show  # what else was asked for does not get among the JSON
+    if models:
+        names = [one.strip() for one in models.split(",") if one.strip()]
+        if len(set(names)) < 2 or each or save or against:
+            raise InputError(
+                "--models compares two models or more, and goes without --each, --save, --against",
+                hint="Such as --models all-MiniLM-L6-v2,path/to/another",
+            )
+        options = ingest_options()
+        measured = [
+            measure_model(
+                EmbeddingClient(model), corpora, asked, query, options,
+                own=own, cross_encoder=cross_encoder,
+            )
+            for model in dict.fromkeys(names)
+        ]  # fmt: skip
+        if as_json:
+            show_json(json.dumps(models_as_json(measured), ensure_ascii=False, indent=2))
+        else:
+            print_models(Console(), show, measured)
+        return
+    name = mode if rerank == "none" else f"{mode} + {rerank}"
     if own or len(corpora) == 1:
         name += ", own corpus"
     else:
-        name += ", joint index" if balance or not reranked else ", joint index as one list"
+        name += ", joint index" if balance or not is_maxsim else ", joint index as one list"
     embedder = EmbeddingClient(cache=True)
     with indexed(corpora, embedder, ingest_options()) as conn:
-        query = Query(mode=mode, rerank=reranked, one_list=not balance)
-        search = searcher(conn, embedder, query, own=own)
+        search = searcher(conn, embedder, query, own=own, cross_encoder=cross_encoder)
         run = evaluate(search, asked, name=name, progress=True)
-    console = Console(stderr=as_json)  # what else was asked for does not get among the JSON
     if each:
-        print_each(console, run)
+        print_each(tell, run)
     if as_json:
-        typer.echo(json.dumps(run.by_kind(), ensure_ascii=False, indent=2))
+        show_json(json.dumps(run.by_kind(), ensure_ascii=False, indent=2))
     else:
-        print_run(console, run)
+        print_run(Console(), run)
     # Last, so that a file that cannot be written costs nothing of what was measured.
     if save:
         write_run(run, save)
     if before:
-        print_comparison(console, before, run)
+        print_comparison(tell, before, run)

@@ -18,7 +18,7 @@ from course_lib.cli.data import (
     ingest_options,
     scope_of,
 )
-from course_lib.cli.printing import counted, say
+from course_lib.cli.printing import counted, say, show, show_json
 from course_lib.settings import checkout, settings
 
 if TYPE_CHECKING:
@@ -108,28 +108,28 @@ def ingest_repo(
             since=since,
         )
     if as_json:
-        typer.echo(report.to_json())
+        show_json(report.to_json())
     else:
         _print(report)
 
 
 def _print(report: RepositoryReport) -> None:
-    typer.echo(
+    show(
         f"{report.repo} at {report.ref} is commit {report.commit[:12]}: "
         f"{counted(report.fetched, 'file')} downloaded, {report.reused} here already"
     )
     for name, part in report.partitions.items():
-        typer.echo(
+        show(
             f"  {name}: {counted(part.documents, 'document')}, {counted(part.chunks, 'chunk')}: "
             f"{part.inserted} inserted, {part.updated} updated, {part.unchanged} unchanged, "
             f"{part.deleted} deleted"
         )
     left_out = len(report.skipped) + sum(len(part.skipped) for part in report.partitions.values())
     if left_out:
-        typer.echo(f"  left out: {left_out}; the reasons stand above")
+        show(f"  left out: {left_out}; the reasons stand above")
     if report.failed:
-        typer.echo(f"  not to be had: {len(report.failed)}; what was stored of them stays")
-    typer.echo(f"{report.seconds:.1f} s")
+        show(f"  not to be had: {len(report.failed)}; what was stored of them stays")
+    show(f"{report.seconds:.1f} s")
 
 
 def github_server(
@@ -169,12 +169,12 @@ def github_server(
         names = ", ".join(repository.name for repository in repositories)
         say_it = "$env:" if sys.platform == "win32" else "export "
         quote = '"' if sys.platform == "win32" else ""
-        typer.echo(f"{names} on a server like GitHub; Ctrl-C ends it. In another terminal:")
-        typer.echo(f"  {say_it}GITHUB_API_URL={quote}{server.url}{quote}")
+        show(f"{names} on a server like GitHub; Ctrl-C ends it. In another terminal:")
+        show(f"  {say_it}GITHUB_API_URL={quote}{server.url}{quote}")
         # What is fetched as raw files counts against no limit.
         raw = server.raw_url if limit is None else ""
-        typer.echo(f"  {say_it}GITHUB_RAW_URL={quote}{raw}{quote}")
-        typer.echo(
+        show(f"  {say_it}GITHUB_RAW_URL={quote}{raw}{quote}")
+        show(
             f"and run: course ingest-repo {repositories[0].name} --ref main "
             "--ext .yaml,.py,.go,.sh,.md"
         )
@@ -186,7 +186,7 @@ def _watch(server: GitHubServer) -> None:
     while True:
         for one in server.seen[shown:]:
             token = "with a token" if one.has_token else ""
-            typer.echo(f"{one.status}  {one.host}{one.path}  {token}".rstrip())
+            show(f"{one.status}  {one.host}{one.path}  {token}".rstrip())
             shown += 1
         time.sleep(0.1)
 

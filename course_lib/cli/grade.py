@@ -1,4 +1,4 @@
-"""Commands of the instructor: grade a folder of submissions, release a notebook to learners."""
+"""Commands of the instructor: make a class, collect, grade, release a notebook to learners."""
 
 from __future__ import annotations
 
@@ -9,11 +9,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from course_lib.settings import project_root
+from course_lib.cli.printing import say, show
 
 if TYPE_CHECKING:
-    from course_lib.teaching.grade import Gradebook, Master, Order
+    from course_lib.teaching.classroom import Classroom, Collected
+    from course_lib.teaching.grade import Master, Report
 
+app = typer.Typer(
+    help="A class in nbgrader's folders: make it, collect what was handed in.", no_args_is_help=True
+)
+
+Class = Annotated[
+    Path, typer.Option("--class", help="The class's folder.", show_default="the current one")
+]
 Lab = Annotated[str | None, typer.Option("--lab", help="A lab of this course, such as 01.")]
 MasterPath = Annotated[
     Path | None,
@@ -21,18 +29,75 @@ MasterPath = Annotated[
 ]
 
 
-def grade(
-    submissions: Annotated[
-        Path, typer.Argument(help="A folder with one notebook or one folder a learner.")
-    ],
+@app.command("init")
+def make(
+    folder: Annotated[Path, typer.Argument(help="The class's folder; a new one, or a class.")],
+    roster: Annotated[
+        Path | None, typer.Option(help="A CSV with the columns login, name, email, lms_user_id.")
+    ] = None,
+    labs: Annotated[
+        list[str] | None,
+        typer.Option("--lab", help="A lab, such as 01; may be given again.", show_default="all"),
+    ] = None,
+) -> None:
+    """Make a class: nbgrader's configuration and gradebook, one assignment a lab, the roster.
+
+    Example: course class init my-class --roster roster.csv
+    """
+    from course_lib.teaching.classroom import (
+        add_assignment,
+        add_to_roster,
+        make_class,
+        read_roster,
+    )
+    from course_lib.teaching.grade import lab_masters, read_master
+    from course_lib.teaching.grade.release import has_checks
+
+    learners = read_roster(roster) if roster else []
+    paths = [path for path in lab_masters(labs) if labs or has_checks(path)]
+    masters = [read_master(path, lab=path.stem[:2]) for path in paths]
+    room = make_class(folder)
+    for master in masters:
+        add_assignment(room, master)
+    with room.gradebook() as book:
+        added = add_to_roster(book, learners)
+        count = len(book.students)
+    show(f"{room.root}: assignments: {len(masters)}, learners: {count}, new: {added}")
+
+
+@app.command("collect")
+def collect_submissions(
+    given: Annotated[list[Path], typer.Argument(help="Zip files of an LMS, or folders.")],
     lab: Lab = None,
     master: MasterPath = None,
+    room: Class = Path("."),
+    pattern: Annotated[
+        str,
+        typer.Option(help="A regular expression with the group student_id, as in zip_collect."),
+    ] = "",
+) -> None:
+    """Put what an LMS gives for download into the class's folder.
+
+    Example: course class collect submissions.zip --lab 01 --class my-class
+    """
+    from course_lib.teaching.classroom import add_assignment, find_class
+
+    found, read = find_class(room), _master(lab, master, None)
+    add_assignment(found, read)
+    if _collect(found, read.name, given, pattern).unknown:
+        raise typer.Exit(1)
+
+
+def grade(
+    submissions: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Folders or zip files to collect first, as `course class collect`."),
+    ] = None,
+    lab: Lab = None,
+    master: MasterPath = None,
+    room: Class = Path("."),
     hidden: Annotated[
         Path | None, typer.Option(help="A folder with further checks, <grade_id>.py each.")
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(help="Where the gradebook goes.", show_default="build/grades/NAME"),
     ] = None,
     files: Annotated[
         Path | None, typer.Option(help="A folder that the notebooks may read; it is current.")
@@ -50,34 +115,36 @@ def grade(
         bool, typer.Option("--sandbox/--no-sandbox", help="Fence submissions in.")
     ] = True,
 ) -> None:
-    """Grade submissions with nbval, fenced in, and write a gradebook.
+    """Grade submissions with nbval, fenced in, and write nbgrader's gradebook.
 
-    Example: course grade handed-in --lab 01
+    Example: course grade submissions.zip --lab 01 --class my-class
     """
-    from course_lib.teaching.grade import Limits, Order, Stopped, find_fence, grade_all
+    from course_lib.teaching.classroom import (
+        GradingOptions,
+        add_assignment,
+        find_class,
+        grade_assignment,
+    )
+    from course_lib.teaching.grade import Limits, Stopped, find_fence
 
     fence = find_fence(sandbox=sandbox)
     if fence.kind == "none":
-        typer.echo(fence.says, err=True)
+        say(fence.says)
     read = _master(lab, master, hidden)
-    order = Order(
-        submissions,
-        out or project_root() / "build" / "grades" / read.name,
-        read,
-        fence,
-        Limits(cell=cell_timeout, budget=budget),
-        jobs,
-        cold,
-        resume,
-        files,
-    )
+    found = find_class(room)
+    if submissions:
+        add_assignment(found, read)
+        _collect(found, read.name, submissions, "")
+    limits = Limits(cell=cell_timeout, budget=budget)
+    options = GradingOptions(fence, limits, jobs, cold, resume, files)
+    page = found.report(read.name) / "index.html"
     try:
         with _bar() as progress:
-            book = grade_all(order, progress)
+            report = grade_assignment(found, read, options, progress=progress)
     except Stopped as stopped:
-        typer.echo(_summary(stopped.book, order))
+        show(_summary(stopped.report, page))
         raise typer.Exit(130) from None
-    typer.echo(_summary(book, order))
+    show(_summary(report, page))
 
 
 def release(
@@ -98,7 +165,7 @@ def release(
     if numbers or not paths:
         paths += lab_masters(numbers or None)
     for path in release_masters(paths, out):
-        typer.echo(str(path))
+        show(str(path))
 
 
 def _master(lab: str | None, path: Path | None, hidden: Path | None) -> Master:
@@ -114,23 +181,40 @@ def _master(lab: str | None, path: Path | None, hidden: Path | None) -> Master:
     return read_master(path, hidden=hidden)
 
 
-def _summary(book: Gradebook, order: Order) -> str:
-    from course_lib.teaching.grade.submissions import left_out
+def _collect(room: Classroom, assignment: str, given: list[Path], pattern: str) -> Collected:
+    from course_lib.teaching.classroom import collect
 
-    person = [one.learner for one in book.grades if one.status != "graded"]
-    flagged = [one.learner for one in book.grades if one.flags]
+    said = collect(room, assignment, given, pattern=pattern)
+    show(f"{len(said.placed)} submissions of {assignment} are in {room.root / 'submitted'}")
+    late = "late"
+    if said.due_unknown:
+        late += ", which costs nothing yet: set the due date in formgrader and collect again"
+    for names, told in (
+        (said.late, late),
+        (said.new, "not in the roster, taken as logins"),
+        (said.older, "older than what is there, which stays"),
+        (said.unknown, "not taken, because the roster does not say whose they are"),
+        (said.left_out, "not looked at, neither notebooks nor archives"),
+    ):
+        if names:
+            show(f"{len(names)} {told}: {_some(names)}")
+    return said
+
+
+def _summary(report: Report, page: Path) -> str:
+    person = [one.learner for one in report.grades if one.status != "graded"]
+    flagged = [one.learner for one in report.grades if one.flags]
     lines = [
-        f"{len(book.graded)} graded in {book.seconds:.1f} s ({book.engine}, {book.fence_kind})"
+        f"{len(report.graded)} of {len(report.grades)} graded; this run took "
+        f"{report.seconds:.1f} s ({report.engine}, {report.fence_kind})"
     ]
     if person:
         lines.append(f"{len(person)} need a person: {_some(person)}")
     if flagged:
         lines.append(f"{len(flagged)} have flags: {_some(flagged)}")
-    if book.waiting:
-        lines.append(f"{len(book.waiting)} were not reached; --resume goes on with them")
-    if others := left_out(order.submissions):
-        lines.append(f"{len(others)} not looked at, no notebook and no folder: {_some(others)}")
-    return "\n".join([*lines, f"gradebook: {order.out / 'index.html'}"])
+    if report.waiting:
+        lines.append(f"{len(report.waiting)} were not reached; --resume goes on with them")
+    return "\n".join([*lines, f"report: {page}"])
 
 
 def _some(names: list[str]) -> str:

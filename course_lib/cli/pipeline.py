@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from course_lib.cli.printing import counted, say
+from course_lib.cli.printing import counted, say, show
 from course_lib.errors import InputError
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def run(
         pipeline_name, arguments, caching=caching, url=default_url(), on_event=progress.tell
     )
     if verbose:
-        typer.echo(done.log.read_text(encoding="utf-8"))
+        show(done.log.read_text(encoding="utf-8"))
     done.check()
     _summarise(done)
 
@@ -110,7 +110,7 @@ def submit(
     from course_lib.pipeline.remote import submit as send
 
     sent = send(pipeline_name, arguments, host=host, registry=registry, caching=caching)
-    typer.echo(f"{sent.name} runs: {sent.url}")
+    show(f"{sent.name} runs: {sent.url}")
     if wait:
         _wait_for(sent, host)
 
@@ -126,7 +126,7 @@ def _wait_for(sent: RemoteRun, host: str) -> None:
         steps = counted(len(now.done), "step") + " done"
         failed = f", failed: {', '.join(now.failed)}" if now.failed else ""
         took = time.monotonic() - begin
-        typer.echo(f"{took:6.0f} s  {now.state or 'no state yet':12}  {steps}{failed}")
+        show(f"{took:6.0f} s  {now.state or 'no state yet':12}  {steps}{failed}")
 
     try:
         end = wait(sent, host=host, on_change=tell)
@@ -163,19 +163,19 @@ def compile_all(
     if not check:
         changed = write_compiled(output_dir)
         for file in changed:
-            typer.echo(f"written: {file}")
+            show(f"written: {file}")
         if not changed:
-            typer.echo(f"{len(NAMES)} pipelines are up to date")
+            show(f"{len(NAMES)} pipelines are up to date")
         return
     differences = check_compiled(output_dir)
     for difference in differences.values():
-        typer.echo(difference)
+        show(difference)
     if differences:
         raise PipelineError(
             f"out of date: {', '.join(differences)}",
             hint="Compile and commit them: course pipeline compile",
         )
-    typer.echo(f"{len(NAMES)} pipelines are up to date")
+    show(f"{len(NAMES)} pipelines are up to date")
 
 
 @app.command("parameters")
@@ -187,7 +187,7 @@ def show_parameters(pipeline_name: Name = "docs_pipeline") -> None:
     from course_lib.pipeline.catalogue import parameters_of
 
     for one in parameters_of(pipeline_name).values():
-        typer.echo(f"{one.name:16} {one.kind.__name__:5} {json.dumps(one.default)}")
+        show(f"{one.name:16} {one.kind.__name__:5} {json.dumps(one.default)}")
 
 
 def _arguments(name: str, given: list[str] | None) -> dict[str, Any]:
@@ -217,7 +217,7 @@ def _arguments(name: str, given: list[str] | None) -> dict[str, Any]:
 def _print_compiled(name: str, registry: str, caching: bool) -> None:
     from course_lib.pipeline.compiling import compile_pipeline
 
-    typer.echo(compile_pipeline(name, registry=registry, caching=caching), nl=False)
+    show(compile_pipeline(name, registry=registry, caching=caching), end="")
 
 
 class _Progress:
@@ -233,23 +233,23 @@ class _Progress:
             return
         begun = self._begun.get(event.task)
         took = f"{event.seconds - begun.pop(0):6.1f} s" if begun else " " * 8
-        typer.echo(f"{took}  {event.task:24} {event.what}")
+        show(f"{took}  {event.task:24} {event.what}")
 
 
 def _summarise(done: LocalRun) -> None:
     for counts in done.metadata("build-index", "metrics"):
         numbers = {name: int(value) for name, value in counts.items()}
-        typer.echo(
+        show(
             f"{numbers['documents']} documents, {numbers['chunks']} chunks: "
             f"{numbers['inserted']} inserted, {numbers['updated']} updated, "
             f"{numbers['unchanged']} unchanged, {numbers['deleted']} deleted"
         )
     for figures in done.metadata("evaluate", "metrics"):
-        typer.echo(
+        show(
             f"recall@10 {figures['recall@10']:.2f}, mrr@10 {figures['mrr@10']:.2f} "
             f"({int(figures['n'])} questions)"
         )
     for page in done.artifacts("report", "page"):
-        typer.echo(f"report: {page}")
-    typer.echo(f"log: {done.log}")
-    typer.echo(f"{done.seconds:.1f} s")
+        show(f"report: {page}")
+    show(f"log: {done.log}")
+    show(f"{done.seconds:.1f} s")

@@ -1,21 +1,48 @@
-"""How commands talk: results to standard output, everything else to standard error."""
+"""How commands talk: results to standard output, everything else to standard error.
+
+An index, a file and a server hold what others wrote, and a terminal does what some characters say.
+So everything goes through here, and `typer.echo` is not used elsewhere (ruff sees to it).
+"""
 
 from __future__ import annotations
 
+import json
 import sys
 
 import typer
 
+from course_lib.errors import CourseError
+
 
 def show(text: str, end: str = "\n") -> None:
     """Print a result, of which an index knows the words: see `harmless`."""
+    show_styled(harmless(text), end=end)
+
+
+def show_json(text: str) -> None:
+    """Print JSON for another program: a character that `harmless` would replace is escaped.
+
+    It means the same; JSON itself escapes only what is below U+0020.
+    """
+    show_styled("".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text))
+
+
+def show_styled(*parts: str, end: str = "\n") -> None:
+    """Print what `styled` returned, with two blanks between."""
     # Flushed, so that a reader who has gone away is noticed here and not when Python ends.
-    print(harmless(text), end=end, flush=True)
+    print("  ".join(parts), end=end, flush=True)
 
 
 def say(sentence: str) -> None:
     """Tell the person, where it does not mix with what another program reads."""
     typer.echo(harmless(sentence), err=True)
+
+
+def complain(error: CourseError) -> None:
+    """Say what went wrong, and what to do next."""
+    typer.secho(harmless(f"error: {error.args[0]}"), err=True, fg="red")
+    if error.hint:
+        say(error.hint)
 
 
 def harmless(text: str) -> str:
@@ -34,7 +61,7 @@ def harmless(text: str) -> str:
 def styled(text: str, *, bold: bool = False, dim: bool = False) -> str:
     """Return a text as a terminal shows it bold or dim; as it is where a pipe reads it."""
     # Older consoles of Windows would show the codes themselves.
-    if sys.platform == "win32" or not sys.stdout.isatty():
+    if not (bold or dim) or sys.platform == "win32" or not sys.stdout.isatty():
         return harmless(text)
     return typer.style(harmless(text), bold=bold or None, dim=dim or None)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from course_lib.cli.data import Json, connect
-from course_lib.cli.printing import harmless, show, styled
+from course_lib.cli.printing import show, show_json, show_styled, styled
 from course_lib.errors import InputError
 from course_lib.settings import settings
 
@@ -107,7 +107,7 @@ def search(
             _check_repo(conn, repo)
     if as_json:
         listed = [{**asdict(one.result), "also_in": list(one.also_in)} for one in found]
-        typer.echo(json.dumps(listed, ensure_ascii=False, indent=2))
+        show_json(json.dumps(listed, ensure_ascii=False, indent=2))
     else:
         _print_results(found, question, LEGENDS.get(rerank or mode, ""))
 
@@ -143,14 +143,14 @@ def _print_results(found: list[Found], question: str, legend: str) -> None:
         similarity = f"similarity {result.similarity_score:.3f}"
         numbers = f"score {result.score:.4f}, {similarity}" if legend else similarity
         title = styled(f"{place}. {where}", bold=True)
-        typer.echo(f"{title}  {harmless(result.name)}  {styled(numbers, dim=True)}")
+        show_styled(title, styled(result.name), styled(numbers, dim=True))
         text = excerpt(result, question, 300)
         show(textwrap.indent(textwrap.fill(text, width - 3), "   "))
         if one.also_in:
             also = f"in {named([result.branch])}, and the same in {named(one.also_in)}"
             show(textwrap.indent(textwrap.fill(also, width - 3), "   "))
         if (result.citation_url or "").startswith(("http://", "https://")):
-            typer.echo(f"   {styled(str(result.citation_url), dim=True)}")
-        typer.echo()
+            show_styled(styled(f"   {result.citation_url}", dim=True))
+        show("")
     if legend:
-        typer.echo(styled(legend, dim=True))
+        show_styled(styled(legend, dim=True))

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from course_lib.cli.printing import say, show, show_json
 from course_lib.errors import InputError
 
 
@@ -23,16 +24,16 @@ def serve(
     """
     from course_lib.service import ServiceConfig, create_app
     from course_lib.service.run import run
+    from course_lib.settings import settings
 
     config = ServiceConfig.from_settings()
     if not config.key_required and not _is_loopback(host):
-        typer.echo(
+        say(
             f"Whoever reaches {host}:{port} can read all that is public and all of "
-            f"{config.tenant}'s. RAG_API_KEY_REQUIRED=1 asks for a key.",
-            err=True,
+            f"{config.tenant}'s. RAG_API_KEY_REQUIRED=1 asks for a key."
         )
     _log_lines()
-    run(create_app(config), host, port)
+    run(create_app(config), host, port, settings().api_proxies)
 
 
 def api_key(
@@ -51,11 +52,11 @@ def api_key(
     key = new_key(tenant)
     entry = f"{tenant}:{key_digest(key)}"
     if as_json:
-        typer.echo(json.dumps({"tenant": tenant, "key": key, "entry": entry}))
+        show_json(json.dumps({"tenant": tenant, "key": key, "entry": entry}))
         return
-    typer.echo(f"key, for the client (shown once):  {key}")
-    typer.echo(f"entry, for the service:            RAG_API_KEYS={entry}")
-    typer.echo("Several entries stand with commas between.", err=True)
+    show(f"key, for the client (shown once):  {key}")
+    show(f"entry, for the service:            RAG_API_KEYS={entry}")
+    say("Several entries stand with commas between.")
 
 
 def _is_loopback(host: str) -> bool:

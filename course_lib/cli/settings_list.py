@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import typer
 from pydantic_settings import BaseSettings
 
+from course_lib.cli.printing import show, show_json, show_styled, styled
 from course_lib.settings import Settings, project_root, settings
 
 EXAMPLE = ".env.example"
@@ -59,14 +60,14 @@ def list_settings(
 ) -> None:
     """List all settings with their values, and where each value came from."""
     if example:
-        typer.echo(example_text(), nl=False)
+        show(example_text(), end="")
         return
     rows = setting_rows()
     if as_json:
         import json
         from dataclasses import asdict
 
-        typer.echo(json.dumps([asdict(row) for row in rows], ensure_ascii=False, indent=2))
+        show_json(json.dumps([asdict(row) for row in rows], ensure_ascii=False, indent=2))
         return
     _print_rows(rows)
 
@@ -77,19 +78,16 @@ def _print_rows(rows: list[Row]) -> None:
     No value is broken: it is there to be copied.
     """
     import shutil
-    import sys
     import textwrap
 
-    is_terminal = sys.stdout.isatty() and sys.platform != "win32"
     width = min(shutil.get_terminal_size().columns, 100)
     for row in rows:
         line = f"{row.name}={row.value}" if row.value else f"{row.name} unset"
         if row.origin != "default":
             line += f"  ({row.origin})"
-            line = f"\x1b[1m{line}\x1b[0m" if is_terminal else line
-        print(line)
-        print(textwrap.indent(textwrap.fill(row.description, max(20, width - 4)), "    "))
-    print(f"\n.env is {project_root() / '.env'}; what has no origin behind it is the default")
+        show_styled(styled(line, bold=row.origin != "default"))
+        show(textwrap.indent(textwrap.fill(row.description, max(20, width - 4)), "    "))
+    show(f"\n.env is {project_root() / '.env'}; what has no origin behind it is the default")
 
 
 def setting_rows() -> list[Row]:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from course_lib.cli.printing import say, show
 from course_lib.settings import settings
 
 
@@ -31,7 +32,7 @@ def write_structure(
 
     text = structure_text(directory, name)
     if out == Path("-"):
-        typer.echo(text, nl=False)
+        show(text, end="")
         return
     target = out or directory / settings().structure_path
     try:
@@ -41,6 +42,6 @@ def write_structure(
         raise InputError(
             f"{target} cannot be written: {error.strerror}", hint="Give another --out."
         ) from error
-    typer.echo(f"{target}: {len(text.splitlines())} lines")
+    show(f"{target}: {len(text.splitlines())} lines")
     if target.name.lower() != "structure.md":
-        typer.echo("Only a file of the name STRUCTURE.md is indexed as structure.", err=True)
+        say("Only a file of the name STRUCTURE.md is indexed as structure.")

@@ -16,7 +16,7 @@ from course_lib.cli.data import (
     print_report,
     scope_of,
 )
-from course_lib.cli.printing import counted, say
+from course_lib.cli.printing import counted, say, show
 from course_lib.settings import settings
 
 if TYPE_CHECKING:
@@ -154,9 +154,9 @@ def _ingest_repository(
         embedder=embedder,
         download=DownloadOptions(progress=True, say=say),
     )
-    typer.echo(f"{repo} at {ref} is commit {report.commit[:12]}")
+    show(f"{repo} at {ref} is commit {report.commit[:12]}")
     for name, part in report.partitions.items():
-        typer.echo(
+        show(
             f"{name}: {counted(part.documents, 'document')}, {counted(part.chunks, 'chunk')}: "
             f"{part.inserted} inserted, {part.updated} updated, {part.unchanged} unchanged, "
             f"{part.deleted} deleted"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from course_lib.cli.data import Json, connect
-from course_lib.cli.printing import counted, say
+from course_lib.cli.printing import counted, say, show, show_json, show_styled, styled
 from course_lib.settings import checkout, settings
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def suggest(
             tenant=settings().tenant,
         )
     if as_json:
-        typer.echo(found.to_json())
+        show_json(found.to_json())
         return
     _print_suggestions(found)
     if not found.packages:
@@ -149,11 +149,11 @@ def prompt(
     if made.suggestions.is_fallback:
         say(f"only the first packages by name: {made.suggestions.fallback}")
     if backend is None:
-        typer.echo(made.text, nl=False)
+        show(made.text, end="")
         return
     for piece in _generated(made.text, made.instruction, backend, model):
-        typer.echo(piece, nl=False)
-    typer.echo("")
+        show(piece, end="")
+    show("")
 
 
 def _generated(text: str, instruction: str, backend: str, model: str | None) -> Iterator[str]:
@@ -190,7 +190,7 @@ def backfill(
             conn, embedder=EmbeddingClient(), describer=describer, tenant=settings().tenant
         )
     if as_json:
-        typer.echo(report.to_json())
+        show_json(report.to_json())
     else:
         _print_filled(report)
 
@@ -207,10 +207,10 @@ def forget(project: Project, as_json: Json = False) -> None:
     removed = sum(len(one.removed) for one in reports)
     orphans = sum(len(one.orphans) for one in reports)
     if as_json:
-        typer.echo(json.dumps({"project": project, "removed": removed, "orphans": orphans}))
+        show_json(json.dumps({"project": project, "removed": removed, "orphans": orphans}))
         return
     named = counted(removed, "package")
-    typer.echo(f"{named} of {project} removed, {orphans} of them from the catalogue")
+    show(f"{named} of {project} removed, {orphans} of them from the catalogue")
 
 
 @app.command()
@@ -229,12 +229,12 @@ def migrate(
     with connect() as conn:
         report = migrate_reports(conn, tenant=settings().tenant, dry_run=dry_run)
     if as_json:
-        typer.echo(report.to_json())
+        show_json(report.to_json())
     else:
         for problem in report.broken:
             say(problem)
         did = "would be moved; nothing was changed" if dry_run else "moved"
-        typer.echo(
+        show(
             f"{counted(report.reports, 'old report')} with {counted(report.packages, 'package')} "
             f"of {counted(report.projects, 'project')} {did}"
             + (
@@ -249,7 +249,7 @@ def migrate(
 def print_scan(report: SyncReport, as_json: bool) -> None:
     """Print what a scan did."""
     if as_json:
-        typer.echo(report.to_json())
+        show_json(report.to_json())
         return
     for sentence in report.not_read:
         say(sentence)
@@ -257,9 +257,9 @@ def print_scan(report: SyncReport, as_json: bool) -> None:
         if one.broken:
             say(f"{one.language}: nothing changed: {one.broken}")
         elif one.unchanged:
-            typer.echo(f"{one.language}: unchanged")
+            show(f"{one.language}: unchanged")
         else:
-            typer.echo(
+            show(
                 f"{one.language}: {one.skipped} skipped, {len(one.added)} added, "
                 f"{len(one.changed)} changed, {len(one.removed)} removed"
                 + (f", {len(one.orphans)} of them from the catalogue" if one.removed else "")
@@ -268,7 +268,7 @@ def print_scan(report: SyncReport, as_json: bool) -> None:
 
 
 def _print_filled(report: FillReport) -> None:
-    typer.echo(f"{counted(report.described, 'package')} described, {report.embedded} embedded")
+    show(f"{counted(report.described, 'package')} described, {report.embedded} embedded")
     if report.waiting:
         say(f"without a description yet: {counted(report.waiting, 'package')}")
     if report.stopped:
@@ -279,9 +279,9 @@ def _print_suggestions(found: Suggestions) -> None:
     if found.is_fallback:
         say(f"only the first packages by name: {found.fallback}")
     for one in found.packages:
-        near = "" if one.similarity is None else f"{one.similarity:.3f}  "
-        title = typer.style(f"{one.name} {one.version}".rstrip(), bold=True)
-        typer.echo(f"{near}{title}  {one.description or ''}".rstrip())
+        near = [] if one.similarity is None else [f"{one.similarity:.3f}"]
+        title = styled(f"{one.name} {one.version}".rstrip(), bold=True)
+        show_styled(*near, title, *([styled(one.description)] if one.description else []))
 
 
 def _describer(endpoint: str | None, model: str, token_budget: int) -> Describer:

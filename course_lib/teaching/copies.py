@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -75,10 +74,12 @@ def _copy(lab: Path, target: Path) -> bool:
     return True
 
 
-def open_jupyterlab(port: int = 8888, *, browser: bool = True) -> int:
-    """Run JupyterLab on `my/` until it is stopped, and return its exit code.
+def jupyterlab_command(
+    port: int = 8888, *, browser: bool = True
+) -> tuple[list[str], dict[str, str]]:
+    """Return the command line of JupyterLab on `my/`, and the environment to run it with.
 
-    The first time it puts lab 00 there, so that nobody opens an empty folder.
+    The first time this puts lab 00 there, so that nobody opens an empty folder.
     """
     base = project_root()
     if not any((base / MINE).glob("*.ipynb")):
@@ -95,8 +96,7 @@ def open_jupyterlab(port: int = 8888, *, browser: bool = True) -> int:
         command.append("--no-browser")
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         command.append("--allow-root")
-    environment = kernel_environment(os.environ)
-    return subprocess.run(command, env=environment, check=False).returncode
+    return command, kernel_environment(os.environ)
 
 
 def kernel_environment(given: Mapping[str, str]) -> dict[str, str]:

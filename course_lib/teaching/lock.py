@@ -1,5 +1,6 @@
 """Generate `requirements.lock` from `pyproject.toml`: exact pins for all platforms and Pythons.
 
+Each pin has the hashes of its files, so that pip refuses one that was replaced on its way or later.
 torch and its CUDA companions are left out, because the set-up installs torch from another place
 (see `install_torch` in `course_lib.bootstrap`). Versions that still fit are kept, so that a new
 lock differs only where it must; `upgrade=True` takes the newest.
@@ -20,7 +21,8 @@ from course_lib.settings import project_root
 LEFT_OUT = ("torch", "triton", "nvidia-", "cuda-")  # a trailing dash: the beginning of a name
 
 _HEADER = """\
-# Exact versions of everything but torch, for every platform and Python that the course runs on.
+# Exact versions of everything but torch, for every platform and Python that the course runs on,
+# with the hashes of their files, which pip checks.
 # GENERATED from pyproject.toml: do not edit; `make lock` (or `course lock`) writes it anew.
 """
 
@@ -63,7 +65,7 @@ def compile_lock(root: Path, *, keep: str = "") -> str:
         out = Path(folder) / "requirements.txt"
         out.write_text(keep, encoding="utf-8")
         command = [sys.executable, "-m", "uv", "pip", "compile", "pyproject.toml"]
-        command += ["--extra", "dev", "--universal", "--quiet", "--no-header"]
+        command += ["--extra", "dev", "--universal", "--generate-hashes", "--quiet", "--no-header"]
         command += ["--python-version", ".".join(map(str, OLDEST_PYTHON))]
         command += ["--no-emit-index-url", "--no-emit-find-links", "--output-file", str(out)]
         done = subprocess.run(command, cwd=root, capture_output=True, encoding="utf-8", check=False)
@@ -112,7 +114,7 @@ def read_pins(lock: str) -> dict[str, str]:
     pins = {}
     for line in lock.splitlines():
         if line[:1].isalnum():
-            wanted = Requirement(line)
+            wanted = Requirement(line.rstrip(" \\"))
             if wanted.marker is None or wanted.marker.evaluate():
                 pins[str(canonicalize_name(wanted.name))] = next(iter(wanted.specifier)).version
     return pins

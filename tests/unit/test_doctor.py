@@ -1,6 +1,7 @@
 """The doctor: each fault has its fix, and no machine makes it faint."""
 
 import hashlib
+import os
 import socket
 import sys
 import threading
@@ -116,6 +117,8 @@ def test_what_is_wrong_in_a_folder_is_named(
     finding = notebooks_finding(tmp_path)
     assert finding.state == "warn" and "labs/01_splitter.ipynb" in finding.detail
     assert state_finding(tmp_path / "new").state == "ok"
+    (tmp_path / "open").mkdir(mode=0o755)
+    assert state_finding(tmp_path / "open").state == ("ok" if os.name == "nt" else "warn")
     (tmp_path / "file").write_text("", encoding="utf-8")
     assert state_finding(tmp_path / "file").state == "fail"
     folder = tmp_path / "kernels" / "python3"

@@ -1,5 +1,6 @@
 """The set-up: which Python, which wheels, and the virtual environment that it makes."""
 
+import hashlib
 import json
 import shutil
 import subprocess
@@ -100,8 +101,8 @@ def test_a_machine_without_wheels_is_told_so() -> None:
     [
         ("Linux", "--no-index", ["--no-index"]),
         ("Linux", "--index-url", ["--no-index", "--index-url"]),
-        ("Linux", "-c", ["--no-index", "--index-url", "-c"]),
-        ("Darwin", "-c", ["--no-index", "-c"]),
+        ("Linux", "PyPI", ["--no-index", "--index-url", "install torch"]),
+        ("Darwin", "PyPI", ["--no-index", "install torch"]),
     ],
 )
 def test_torch_comes_from_the_smallest_source_that_is_there(
@@ -111,7 +112,7 @@ def test_torch_comes_from_the_smallest_source_that_is_there(
     monkeypatch.setattr(bootstrap, "check_room_for_cuda", lambda root: None)
     monkeypatch.delenv("COURSE_TORCH_INDEX", raising=False)
     steps = Mock(spec=Steps)
-    steps.pip.side_effect = lambda arguments, required=True: there in arguments
+    steps.pip.side_effect = lambda arguments, required=True: there in arguments or required
     install_torch(ROOT, steps, 3)
     calls = [" ".join(call.args[0]) for call in steps.pip.call_args_list]
     assert [option in call for option, call in zip(asked, calls, strict=True)] == [True] * len(
@@ -218,6 +219,22 @@ def test_a_failing_step_shows_its_end_and_its_fix(
     assert "Check the network" in str(caught.value)
     assert "setup.log" in str(caught.value)
     assert capsys.readouterr().out == "  [1/1] something"
+
+
+def test_a_package_that_was_replaced_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the real pip, from a folder that it is configured with, in a new environment."""
+    lock = f"pip==99.0 \\\n    --hash=sha256:{hashlib.sha256(b'the file').hexdigest()}\n"
+    (tmp_path / "requirements.lock").write_text(lock, encoding="utf-8")
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    (tmp_path / "wheels").mkdir()
+    (tmp_path / "wheels" / "pip-99.0-py3-none-any.whl").write_bytes(b"another file")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "wheels"))
+    with pytest.raises(SetupError, match="somebody replaced it. Check PIP_INDEX_URL"):
+        set_up(tmp_path)
+    assert not up_to_date(tmp_path)
 
 
 def test_nothing_in_the_environment_leads_pip_astray(monkeypatch: pytest.MonkeyPatch) -> None:

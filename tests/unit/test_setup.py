@@ -30,9 +30,12 @@ def test_the_lock_pins_every_direct_dependency_but_torch_and_names_no_place() ->
     run, develop = direct_dependencies(ROOT)
     names = {*re.findall(r"^([a-z0-9._-]+)==", LOCK, re.MULTILINE)}
     assert {*run, *develop} - names == {"torch"} and without(LOCK, LEFT_OUT) == LOCK
-    pin = re.compile(r"[a-z0-9][a-z0-9._-]*==\S+( ; .+)?|\s*#.*|")
-    assert [line for line in LOCK.splitlines() if not pin.fullmatch(line)] == []
-    assert "://" not in LOCK and not re.search(r"--\w|(?:^|\s)/\w", LOCK)
+    pin, sha = r"[a-z0-9][a-z0-9._-]*==\S+( ; .+)? \\", r"    --hash=sha256:[0-9a-f]{64}( \\)?"
+    line = re.compile(rf"{pin}|{sha}|\s*#.*|")
+    assert [one for one in LOCK.splitlines() if not line.fullmatch(one)] == []
+    pins = re.findall("^[a-z0-9].*", LOCK, re.MULTILINE)
+    assert len(re.findall(rf"^{pin}\n{sha}$", LOCK, re.MULTILINE)) == len(pins) > 200
+    assert "://" not in LOCK and not re.search(r"--(?!hash)\w|(?:^|\s)/\w", LOCK)
 
 
 def test_the_installed_packages_are_those_of_the_lock() -> None:
@@ -50,9 +53,10 @@ def test_conda_takes_the_same_pins() -> None:
     torch = f"torch=={torch_pin(ROOT)}"
     assert torch in project["dependencies"]
     text = (ROOT / "environment.yml").read_text(encoding="utf-8")
-    *packages, last = yaml.safe_load(text)["dependencies"]
-    assert [line for line in last["pip"] if "==" in line] == [torch]
-    assert "-r requirements.lock" in last["pip"] and "python=3.11" in packages
+    assert yaml.safe_load(text)["dependencies"] == ["python=3.11", "pip"]
+    first, second, third = re.findall("^#   pip install (.*)$", text, re.MULTILINE)
+    assert first == "--require-hashes --no-deps -r requirements.lock"
+    assert second.split()[-1] == torch and third == "--no-deps -e ."
 
 
 def test_third_party_licences_are_those_of_the_dependencies() -> None:
@@ -93,9 +97,11 @@ BUILT_ON_SOMETHING_HEAVY = [
     "course_lib.pipeline.components",
     "course_lib.pipeline.pipelines",
     "course_lib.pipeline.tasks",
+    "course_lib.teaching.classroom.engine",
+    "course_lib.teaching.classroom.export",
     "course_lib.teaching.grade.with_nbval",
 ]
-"""Decorated with kfp, or an extension of nbval; whoever needs one imports it where it is needed."""
+"""Decorated with kfp, or an extension of nbval or nbgrader: imported where one is needed."""
 
 
 def test_no_module_imports_what_is_heavy_before_it_is_used() -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from course_lib.errors import CourseError, InputError
-from course_lib.settings import project_root
+from course_lib.settings import make_folder, project_root
 from course_lib.teaching.claims import Claim, claims_of
 
 _SOURCE_NAME = re.compile(r"(\d\d)_[a-z0-9_]+\.py")
@@ -148,12 +148,12 @@ def _lab_number(given: str) -> str:
     return match[1].zfill(2) if match else given
 
 
-def write_atomically(path: Path, text: str) -> bool:
-    """Write a text so that readers see the old or the new one; return whether it changed."""
-    data = text.encode("utf-8")
+def write_atomically(path: Path, text: str | bytes) -> bool:
+    """Write a file so that readers see the old or the new one; return whether it changed."""
+    data = text.encode("utf-8") if isinstance(text, str) else text
     if path.is_file() and path.read_bytes() == data:
         return False
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     handle, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=".tmp", dir=path.parent)
     temporary = Path(name)
     try:

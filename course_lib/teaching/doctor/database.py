@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import sys
 import tempfile
 import threading
 from pathlib import Path
@@ -93,7 +94,7 @@ def url_finding(url: str) -> Finding:
 
 
 def state_finding(state: Path) -> Finding:
-    """Return whether the course can write to its own folder."""
+    """Return whether the course can write to its own folder, and nobody else look into it."""
     folder = state if state.exists() else state.parent
     try:
         with tempfile.NamedTemporaryFile(dir=folder):
@@ -101,6 +102,10 @@ def state_finding(state: Path) -> Finding:
     except OSError as error:
         fix = f"Make {folder} writable for you, or set COURSE_STATE to a folder that is."
         return Finding("state", "fail", f"{folder}: {error.strerror or error}", fix)
+    # Where root's server runs under another account, that account's group may pass through.
+    if sys.platform != "win32" and state.exists() and state.stat().st_mode & 0o067:
+        fix = f"chmod 700 {state}"
+        return Finding("state", "warn", f"other accounts can look into {state}", fix)
     return Finding("state", "ok", f"{state} can be written")
 
 

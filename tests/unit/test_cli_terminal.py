@@ -1,0 +1,88 @@
+"""What commands print on a terminal: what others wrote is shown there, and does nothing."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.blackbox.language_models import model_that_says
+from tests.unit.command_line import Course
+
+HOSTILE = "\x1b]0;owned\x07 \x1b[2J \x9b2J \u202e\x7f\b\r"
+"""A new title for the window, the screen cleared twice, text from right to left, and more."""
+
+
+def on_a_terminal(course: Course, *words: str | Path, **environment: str) -> str:
+    """Run `course …` on a terminal of its own and return all that it got to show."""
+    pty = pytest.importorskip("pty")
+    command = [sys.executable, "-c", "from course_lib.cli import main; main()", *words]
+    ours, theirs = pty.openpty()
+    given = os.environ | course.environment | environment
+    with subprocess.Popen(command, env=given, stdout=theirs, stderr=theirs):
+        os.close(theirs)
+        shown = b""
+        while piece := _read(ours):
+            shown += piece
+    os.close(ours)
+    return shown.decode().replace("\r\n", "\n")
+
+
+def _read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 65536)
+    except OSError:  # Linux says so when the other end is closed
+        return b""
+
+
+def is_harmless(shown: str) -> bool:
+    """Return whether a text holds nothing that a terminal obeys but our own bold, dim and red."""
+    for ours in ("\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[0m"):
+        shown = shown.replace(ours, "")
+    return all(character.isprintable() or character in "\n\t" for character in shown)
+
+
+def test_commands_show_a_hostile_text_harmlessly(course: Course, folder: Path) -> None:
+    """What a terminal obeys in a file's name, heading and lines: shown by seven commands."""
+    file = folder / "cats\x1b]0;named\x07.md"
+    file.write_text(f"# Cats {HOSTILE}\n\nA cat purrs {HOSTILE} loudly.\n", encoding="utf-8")
+    (folder / "chunks.jsonl").write_text(json.dumps({HOSTILE: HOSTILE}) + "\n", encoding="utf-8")
+    for words in (
+        ("ingest", folder),
+        ("split", file),
+        ("search", "a cat purrs"),
+        ("ask", "what does a cat do?", "--show-sources"),
+        ("structure", folder, "--out", "-"),
+        ("validate", folder / "chunks.jsonl"),
+        ("ingest", folder / f"none{HOSTILE}.md"),
+    ):
+        shown = on_a_terminal(course, *words)
+        assert shown and is_harmless(shown), (words, shown)
+        assert "Traceback" not in shown
+
+
+def test_json_means_what_it_meant_and_does_nothing(course: Course, folder: Path) -> None:
+    text = "A cat purrs \x1b[2J \x9b2J \u202e\x7f loudly."
+    (folder / "cats.md").write_text(text, encoding="utf-8")
+    course("ingest", folder)
+    shown = on_a_terminal(course, "search", "a cat purrs", "--json")
+    assert is_harmless(shown)
+    assert json.loads(shown)[0]["content"] == text
+
+
+def test_a_models_edit_is_shown_harmlessly_and_written_as_it_is(
+    course: Course, tmp_path: Path
+) -> None:
+    """The difference and the file on a terminal; in a pipe, --stdout is the file to the byte."""
+    file = tmp_path / "cats.txt"
+    file.write_text("A cat.\nA dog \x1b[2J\n", encoding="utf-8")
+    said = f"A cat {HOSTILE.rstrip()}.\nA dog \x1b[2J\n"
+    words = ("edit", file, "--edit", "Say more.", "--top-k", "0")
+    with model_that_says("<<BEGIN_FILE>>\n", said, "<<END_FILE>>\n") as server:
+        environment = server.environment("ollama") | {"RAG_REPO_ROOT": str(tmp_path)}
+        for option in ([], ["--stdout"]):
+            shown = on_a_terminal(course, *words, *option, **environment)
+            assert "]0;owned" in shown and is_harmless(shown), shown
+        assert course(*words, "--stdout", **environment).stdout == said
