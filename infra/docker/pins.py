@@ -50,9 +50,10 @@ def read_lock(lock: str) -> tuple[dict[str, list[str]], dict[str, set[str]]]:
 
     Examples
     --------
-    >>> lines, needs = read_lock("rich==15.0 ; os_name == 'nt'\n    # via typer\ntyper==0.29\n")
+    >>> lock = "rich==15.0 \\\n    --hash=sha256:12\n    # via typer\ntyper==0.29\n"
+    >>> lines, needs = read_lock(lock)
     >>> lines["rich"], needs["typer"]
-    (["rich==15.0 ; os_name == 'nt'"], {'rich'})
+    (['rich==15.0 \\', '    --hash=sha256:12'], {'rich'})
     """
     lines: dict[str, list[str]] = {}
     needs: dict[str, set[str]] = {}
@@ -62,6 +63,8 @@ def read_lock(lock: str) -> tuple[dict[str, list[str]], dict[str, set[str]]]:
             name = found[1]
             # A package can have a line for each of several Pythons.
             lines.setdefault(name, []).append(line)
+        elif name and "--hash=" in line:
+            lines[name].append(line)
         elif name and (found := re.match(r"\s+#\s+(?:via\s+)?([\w.-]+)", line)):
             if found[1] != "via":
                 needs.setdefault(found[1], set()).add(name)

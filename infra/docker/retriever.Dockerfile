@@ -7,11 +7,11 @@ WORKDIR /build
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore
 COPY requirements.lock infra/docker/pins.py ./
 RUN python pins.py build < requirements.lock > build.txt \
-    && pip install --no-deps --requirement build.txt
+    && pip install --no-deps --require-hashes --requirement build.txt
 # A few packages have no wheels: they are built with the setuptools that is pinned.
 RUN python pins.py retriever < requirements.lock > retriever.txt \
     && pip install --no-deps --no-build-isolation --no-warn-script-location \
-        --ignore-installed --prefix /pins --requirement retriever.txt
+        --ignore-installed --prefix /pins --require-hashes --requirement retriever.txt
 
 FROM pins AS course
 COPY pyproject.toml README.md LICENSE ./

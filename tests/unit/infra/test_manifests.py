@@ -106,6 +106,20 @@ def test_only_clients_of_the_database_and_pipelines_reach_it(folder: Path) -> No
     assert all(rule["ports"] == [{"port": "postgresql", "protocol": "TCP"}] for rule in database)
 
 
+@each_layer
+def test_the_api_asks_for_keys_and_lets_in_its_clients_unless_only_this_machine_reaches_it(
+    folder: Path,
+) -> None:
+    (pod,) = named(folder, "Deployment", "rag-retriever")["spec"]["template"]["spec"]["containers"]
+    given = named(folder, "ConfigMap", pod["envFrom"][0]["configMapRef"]["name"])["data"]
+    assert given["RAG_API_KEY_REQUIRED"] == ("0" if folder == KIND else "1")
+    service = named(folder, "Service", "rag-retriever")["metadata"]["name"]
+    assert given["RAG_API_HOSTS"].split(",")[:2] == [service, f"{service}.rag"]
+    (rule,) = named(folder, "NetworkPolicy", "rag-retriever")["spec"]["ingress"]
+    clients = [{"namespaceSelector": {"matchLabels": {"rag/api-client": "true"}}}]
+    assert rule.get("from", "everywhere") == ("everywhere" if folder == KIND else clients)
+
+
 # Rights
 
 
