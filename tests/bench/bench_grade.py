@@ -13,11 +13,17 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 from course_lib.settings import project_root
-from course_lib.teaching.grade import Gradebook, Order, find_fence, grade_all, lab_masters
+from course_lib.teaching.classroom import (
+    Classroom,
+    GradingOptions,
+    add_assignment,
+    grade_assignment,
+    make_class,
+)
+from course_lib.teaching.grade import find_fence, lab_masters
 from course_lib.teaching.grade.master import read_master
 from tests.bench.measure import Row
 from tests.bench.peers import NBGRADER, PeerError, peer_python
@@ -62,30 +68,34 @@ def _limit(what: str, seconds: float, most: float, note: str) -> Row:
 
 
 def _ours(lab: str, count: int, folder: Path) -> tuple[float, float]:
-    """Return the seconds of a whole run, and after how many the first grade was there.
+    """Return the seconds of a whole run, gradebook included, and after how many the first came.
 
     The master was tried before: that is done once, and remembered.
     """
     (path,) = lab_masters([lab])
-    handed_in = folder / "in"
-    handed_in.mkdir(parents=True)
-    shutil.copy(path, handed_in / "learner000.ipynb")
-    _graded(lab, path, folder)
+    room = make_class(folder)
+    master = read_master(path, lab=lab)
+    add_assignment(room, master)
+    options = GradingOptions(find_fence())
+    _submit(room, path, 0)
+    grade_assignment(room, master, options)
     for number in range(1, count):
-        shutil.copy(path, handed_in / f"learner{number:03}.ipynb")
+        _submit(room, path, number)
     times: list[float] = []
     begun = time.monotonic()
-    book = _graded(lab, path, folder, lambda: times.append(time.monotonic()))
+    report = grade_assignment(
+        room, master, options, progress=lambda *_: times.append(time.monotonic())
+    )
     seconds = time.monotonic() - begun
-    if [one.score for one in book.grades] != [10.0] * count:
+    if [one.score for one in report.grades] != [10.0] * count:
         raise PeerError("our own grader did not give full marks to the solution")
     return seconds, times[0] - begun
 
 
-def _graded(lab: str, path: Path, folder: Path, tell: Callable[[], object] = int) -> Gradebook:
-    master = read_master(path, lab=lab)
-    order = Order(folder / "in", folder / "out", master, find_fence())
-    return grade_all(order, lambda *_: tell())
+def _submit(room: Classroom, path: Path, number: int) -> None:
+    place = room.place("submitted", f"learner{number:03}", path.stem)
+    place.mkdir(parents=True)
+    shutil.copy(path, place)
 
 
 def _nbgrader(path: Path, folder: Path) -> float:

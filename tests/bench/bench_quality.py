@@ -46,12 +46,14 @@ KNOWN_JOINT: Mapping[str, Mapping[Mode, float]] = {
 """The same in one index of docs and manifests."""
 
 GOALS = (
-    ("docs", "own corpus", "mrr@10", 0.88),
-    ("manifests", "own corpus", "mrr@10", 0.76),
-    ("manifests", "joint index", "mrr@10", 0.65),
-    ("manifests", "joint index", "hit@10", 0.90),
+    ("docs", "own corpus", "mrr@10", 0.85),
+    ("docs", "own corpus", "hit@10", 0.95),
+    ("docs", "joint index", "mrr@10", 0.80),
+    ("manifests", "own corpus", "mrr@10", 0.72),
+    ("manifests", "own corpus", "hit@10", 0.92),
+    ("manifests", "joint index", "mrr@10", 0.62),
 )
-"""What hybrid search with MaxSim is to reach on those questions."""
+"""What hybrid search with MaxSim is to reach; README.md says how near unseen questions came."""
 
 
 @dataclass(frozen=True)

@@ -35,13 +35,13 @@ def measure() -> list[Row]:
     with fresh_database("bench") as database:
         with connect(database.url, autocommit=True) as conn:
             ingest(data / "documents", conn=conn, embedder=embedder)
-        with command(database.url) as service, _Plain(database.url, embedder) as plain:
+        with command(database.url) as service, Plain(database.url, embedder) as plain:
             rows = []
             for clients in (1, CLIENTS):
                 ours, theirs = Crowd([], []), Crowd([], [])
                 for _ in range(ROUNDS):
                     _add(ours, ask_all(service.url, questions, clients, SECONDS))
-                    _add(theirs, _crowd(plain.ask, questions, clients, SECONDS))
+                    _add(theirs, plain_crowd(plain.ask, questions, clients, SECONDS))
                 rows.append(_row(clients, ours, theirs))
     return rows
 
@@ -63,7 +63,7 @@ def _add(crowd: Crowd, more: Crowd) -> None:
     crowd.failures.extend(more.failures)
 
 
-class _Plain:
+class Plain:
     """The least that answers a question: the model behind a lock, and a pool of connections."""
 
     def __init__(self, url: str, embedder: EmbeddingClient) -> None:
@@ -72,7 +72,7 @@ class _Plain:
             url, min_size=CONNECTIONS, max_size=CONNECTIONS, configure=_prepare, open=False
         )
 
-    def __enter__(self) -> _Plain:
+    def __enter__(self) -> Plain:
         self._pool.open(wait=True)
         return self
 
@@ -80,6 +80,7 @@ class _Plain:
         self._pool.close()
 
     def ask(self, question: str) -> None:
+        """Encode a question and find the rows nearest to it."""
         with self._model:
             [vector] = self._embedder.encode([question])
         with self._pool.connection() as conn:
@@ -92,7 +93,10 @@ def _prepare(conn: object) -> None:
     register_vector(conn)
 
 
-def _crowd(ask: Callable[[str], None], questions: list[str], clients: int, seconds: float) -> Crowd:
+def plain_crowd(
+    ask: Callable[[str], None], questions: list[str], clients: int, seconds: float
+) -> Crowd:
+    """Let threads of this process ask, as `ask_all` lets clients of a service."""
     crowd, end = Crowd([], []), time.monotonic() + seconds
 
     def client(number: int) -> None:

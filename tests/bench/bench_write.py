@@ -68,7 +68,7 @@ def measure(rows: int = ROWS) -> list[Row]:
             theirs=rows / seconds["COPY"],
             unit="rows/s",
             ratio=seconds["COPY"] / seconds["ours"],
-            goal=0.45,
+            goal=0.33,
         ),
         Row(
             part="write",

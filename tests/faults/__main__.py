@@ -19,6 +19,8 @@ from rich.progress import Progress
 from rich.table import Table
 
 from tests.faults.bad_inputs import feed
+from tests.faults.crowd import STEPS as CROWD_STEPS
+from tests.faults.crowd import ask_much
 from tests.faults.disks import DISKS, fill_disks
 from tests.faults.ground import Tell, own_place
 from tests.faults.kills import kill_often
@@ -33,7 +35,7 @@ def main() -> int:
     """Do to the system what life does; 1 if something did not hold."""
     parser = argparse.ArgumentParser(prog="python -m tests.faults", description=__doc__)
     parser.add_argument("--kills", type=int, default=50, help="of ingest, shards and server")
-    parser.add_argument("--seconds", type=int, default=120, help="of eight writers, twenty readers")
+    parser.add_argument("--seconds", type=int, default=120, help="of writers and readers")
     parser.add_argument("--inputs", type=int, default=2_000, help="that are bad")
     parser.add_argument("--seed", type=int, help="to have the same again; drawn by lot otherwise")
     parser.add_argument("--no-history", action="store_true", help="print only, write nothing")
@@ -47,6 +49,10 @@ def main() -> int:
         "writers and readers": (
             given.seconds,
             lambda tell: _in_own_place(lambda: write_and_read(given.seconds, seed, tell)),
+        ),
+        "crowd": (
+            CROWD_STEPS * bool(given.seconds),
+            lambda tell: _in_own_place(lambda: ask_much(given.seconds / 2, tell)),
         ),
         "bad inputs": (
             given.inputs,

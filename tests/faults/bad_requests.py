@@ -152,7 +152,9 @@ class BadRequests:
     def _request(
         self, rng: Random, method: str, path: str, body: bytes, header: bytes = b""
     ) -> bytes:
-        lines = [f"{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n".encode()]
+        lines = [f"{method} {path} HTTP/1.1\r\nConnection: close\r\n".encode()]
+        if not header.startswith(b"Host"):  # another host than the service's own ends in 421
+            lines.append(b"Host: localhost\r\n")
         if not header.startswith(b"Content-Type"):
             lines.append(b"Content-Type: application/json\r\n")
         if not header.startswith((b"Authorization", b"X-API-Key")) and rng.random() < 0.8:

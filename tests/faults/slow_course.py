@@ -10,6 +10,7 @@ import signal
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ class SlowClient(course_lib.embedder.EmbeddingClient):
     batches = 0
     dimension = 8
     max_seq_length = 256
+    prompts = MappingProxyType({})
 
     def count_tokens(self, text: str) -> int:
         """Return a number that is not too large."""

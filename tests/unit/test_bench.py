@@ -91,5 +91,5 @@ def test_a_short_session_of_faults_finds_none() -> None:
     command = [str(Path(sys.executable).with_name("course")), "faults", *sizes, "--no-history"]
     done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False, cwd=ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
-    for part in ("kills", "full disks", "writers and readers", "bad inputs"):
+    for part in ("kills", "full disks", "writers and readers", "crowd", "bad inputs"):
         assert part in done.stdout
