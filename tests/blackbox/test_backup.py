@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -63,6 +65,16 @@ def saved(source: Place, tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("saved") / "backup.jsonl"
     source.course("backup", file).ok()
     return file
+
+
+@pytest.mark.skipif(os.name == "nt", reason="permissions")
+def test_only_its_owner_may_read_a_backup(source: Place, tmp_path: Path) -> None:
+    """New, or in the place of a file that all could read."""
+    file = tmp_path / "backup.jsonl"
+    for _ in range(2):
+        source.course("backup", file).ok()
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        file.chmod(0o644)
 
 
 def test_a_backup_is_a_header_and_a_row_a_line(source: Place, saved: Path) -> None:
@@ -167,6 +179,7 @@ DAMAGE: dict[str, tuple[Callable[[list[str]], list[str]], str]] = {
     "without its header": (lambda lines: lines[1:], "does not begin with the header"),
     "empty": (lambda lines: [], "record 1: "),
     "no JSON": (lambda lines: ["hello"], "record 1: "),
+    "nested without an end": (lambda lines: ['{"a":' * 100_000], "record 1: maximum recursion"),
     "records of a splitter": (lambda lines: ['{"schemaVersion": "1.0.0"}'], "record 1: it is no"),
     "another version": (
         lambda lines: [*lines[:-1], lines[-1].replace(VERSION, "backup-record-v2")],

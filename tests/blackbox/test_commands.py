@@ -23,7 +23,7 @@ NOWHERE = Course({"DATABASE_URL": "postgresql://nobody:hush-hush@127.0.0.1:1/non
 
 ROOT = Path(__file__).parents[2]
 COURSE = Path(sys.executable).with_name("course")
-GROUPS = ("db", "pipeline", "xray")
+GROUPS = ("class", "db", "pipeline", "xray")
 
 
 def shown(*words: str) -> list[str]:

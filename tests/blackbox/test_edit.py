@@ -6,7 +6,7 @@ import os
 import re
 import stat
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -333,3 +333,82 @@ def test_an_edit_that_cannot_be_says_why(course: Course, repository: Path) -> No
         assert says in said and len(said.splitlines()) >= 2, said
     assert "--edit" in course("edit", repository / "numbers.py").error(2)
     assert (repository / "numbers.py").read_bytes() == BEFORE.encode()
+
+
+@pytest.mark.skipif(os.open not in os.supports_dir_fd, reason="has no handles of folders")
+@pytest.mark.parametrize("option", ["--force", ""])
+def test_a_folder_that_becomes_a_link_while_the_model_answers_is_not_written_through(
+    course: Course, repository: Path, tmp_path: Path, option: str
+) -> None:
+    """The file is written in the repository or not at all; what the link leads to stays."""
+    inside, outside = repository / "a" / "b", tmp_path / "outside"
+    for folder in (inside, outside / "b"):
+        folder.mkdir(parents=True)
+        (folder / "c.py").write_bytes(BEFORE.encode())
+    commit(repository)
+    pieces = ollama(marked(AFTER)).pieces
+
+    def answer() -> Iterator[bytes]:
+        yield pieces[0]
+        (repository / "a").rename(repository / "was a")
+        (repository / "a").symlink_to(outside)
+        yield from pieces[1:]
+
+    reply = Reply(answer())  # type: ignore[arg-type]
+    words = ["--rewrite", *filter(None, [option])]
+    said = edit(course, repository, reply, inside / "c.py", *words).error()
+    assert "cannot be written: a folder on the way to it is a link by now" in said or not option
+    for folder in (outside / "b", repository / "was a" / "b"):
+        assert [path.name for path in folder.iterdir()] == ["c.py"]
+        assert (folder / "c.py").read_bytes() == BEFORE.encode()
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        ("first = 1\nsecond = '\0'\n", "the answer holds NUL"),
+        ("# more\n" * 400_000, "the answer has more than 1,000,000 characters"),
+        ("# \N{ELEPHANT}\n" * 170_000, "the answer has 1,190,000 bytes"),
+    ],
+)
+def test_an_answer_that_could_not_be_edited_again_is_refused(
+    course: Course, repository: Path, answer: str, says: str
+) -> None:
+    """NUL, 2.8 MB, and what is too large in bytes only; with --force as well."""
+    file = repository / "numbers.txt"
+    file.write_bytes(BEFORE.encode())
+    commit(repository)
+    reply = ollama(*re.findall(r"(?s).{1,9999}", marked(answer)))
+    for words in (["--rewrite", "--force"], ["--rewrite"], ["--stdout"]):
+        said = edit(course, repository, reply, file, *words).error()
+        assert says in said and "The file was left as it is." in said
+    assert file.read_bytes() == BEFORE.encode()
+
+
+def test_no_program_that_the_repository_names_is_run(
+    course: Course, repository: Path, tmp_path: Path
+) -> None:
+    """Filters, their processes, a monitor and hooks: a look with git is a look."""
+    ran = tmp_path / "ran"
+    attributes = "*.py filter=one\n*.md filter=two.three\n*.txt text eol=crlf\n"
+    (repository / ".gitattributes").write_text(attributes, encoding="utf-8")
+    (repository / "a.md").write_bytes(BEFORE.encode())
+    (repository / "a.txt").write_bytes(BEFORE.replace("\n", "\r\n").encode())
+    commit(repository)
+    program = f"touch '{ran.as_posix()}'; cat"
+    for name in ("one.clean", "one.smudge", "two.three.process"):
+        git(repository, "config", f"filter.{name}", program)
+        git(repository, "config", f"filter.{name.rpartition('.')[0]}.required", "true")
+    git(repository, "config", "core.fsmonitor", program)
+    for name in ("post-index-change", "fsmonitor-watchman"):
+        hook = repository / ".git" / "hooks" / name
+        hook.parent.mkdir(exist_ok=True)
+        hook.write_text(f"#!/bin/sh\n{program}\n", encoding="utf-8")
+        hook.chmod(0o755)
+    for name in ("numbers.py", "a.md", "a.txt"):
+        os.utime(repository / name, (0, 0))  # git would look at the content again
+        assert edit(course, repository, marked(AFTER), repository / name, "--rewrite").code == 0
+        said = edit(course, repository, refusal(500), repository / name, "--rewrite").error()
+        assert "has changes that are not committed" in said
+    assert (repository / "a.txt").read_bytes() == AFTER.replace("\n", "\r\n").encode()
+    assert not ran.exists()

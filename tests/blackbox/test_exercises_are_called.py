@@ -39,7 +39,7 @@ SKETCHES = {
 """Exercises that are no function of the library, and why: at most a tenth of all."""
 
 QUESTION = "Who looks after the mill?"
-PAGE = "# Mill\n\nThe sail turns into the wind.\r\n\r\nThe miller looks after it.\n" * 20
+PAGE = "# Mill\n\n" + "The sail turns into the wind.\r\n\r\nThe miller looks after it.\n" * 20
 FILES = {
     "docs/mill.md": PAGE,
     "mill/sail.py": "import os\n\n\ndef turn(degrees):\n    return degrees % 360\n",

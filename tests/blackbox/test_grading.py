@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import html
 import json
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from xml.etree import ElementTree
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
+from nbgrader.api import Gradebook
 
 from tests.blackbox.classroom import LABS, RIGHT, hand_in, written
 from tests.blackbox.course import Course, Done
@@ -31,36 +33,63 @@ _TIMES = [
 ]
 
 
+LAB = "01_recursive_splitter"
+
+
 @dataclass(frozen=True)
 class Class:
-    """A class that was graded: what the command said, and where its files are."""
+    """A class that was graded: what the commands said, and where its files are."""
 
     folder: Path
     done: Done
 
     @property
-    def out(self) -> Path:
-        return self.folder / "gradebook"
+    def room(self) -> Path:
+        return self.folder / "class"
+
+    @property
+    def report(self) -> Path:
+        return self.room / "reports" / LAB
+
+    @contextmanager
+    def gradebook(self) -> Iterator[Gradebook]:
+        with Gradebook(f"sqlite:///{self.room / 'gradebook.db'}") as book:
+            yield book
 
     def grades(self) -> dict[str, dict[str, Any]]:
-        told: dict[str, dict[str, Any]] = json.loads(self.text("grades.json"))
-        return told
+        """Return what the gradebook holds, and the reasons for flags, by learner."""
+        with self.gradebook() as book:
+            return {
+                one.student.id: {
+                    "score": one.score,
+                    "needs a person": one.needs_manual_grade,
+                    "flagged": one.notebooks[0].flagged,
+                    "flags": self.told(one.student.id)["flags"],
+                    "checks": {cell.name: cell.auto_score for cell in one.notebooks[0].grades},
+                    "comments": {
+                        cell.name: without_times(cell.comment)
+                        for cell in sorted(one.notebooks[0].comments, key=lambda cell: cell.name)
+                        if cell.comment
+                    },
+                }
+                for one in sorted(
+                    book.assignment_submissions(LAB), key=lambda one: str(one.student.id)
+                )
+            }
 
-    def text(self, name: str) -> str:
-        return (self.out / name).read_text(encoding="utf-8")
+    def told(self, learner: str) -> dict[str, Any]:
+        """Return what the report keeps of a learner."""
+        kept = (self.report / "learners").iterdir()
+        told = [json.loads(path.read_text(encoding="utf-8")) for path in kept]
+        (found,) = (one for one in told if one["learner"] == learner)
+        return dict(found)
 
-    def page(self, name: str) -> list[str]:
-        """Return what a page says, line by line, cells of a row apart, without times."""
-        text = re.sub(r"<(style|title)\b.*?</\1>", "", self.text(name), flags=re.DOTALL)
+    def page(self) -> list[str]:
+        """Return what the report says, line by line, cells of a row apart, without times."""
+        text = (self.report / "index.html").read_text(encoding="utf-8")
+        text = re.sub(r"<(style|title)\b.*?</\1>", "", text, flags=re.DOTALL)
         text = re.sub(r"</t[dh]>\s*<t[dh][^>]*>", " | ", text)
         return without_times(html.unescape(re.sub(r"<[^>]+>", "", text)))
-
-    def slugs(self) -> dict[str, str]:
-        """Return the name of each learner's files."""
-        pages = sorted((self.out / "feedback").iterdir())
-        title = re.compile(r"<title>Where to cut: (.*)</title>")
-        found = {path.stem: title.search(path.read_text(encoding="utf-8")) for path in pages}
-        return {html.unescape(match[1]): stem for stem, match in found.items() if match}
 
 
 def without_times(text: str) -> list[str]:
@@ -69,11 +98,9 @@ def without_times(text: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 
-def grade(folder: Path, *words: str) -> Done:
-    place = ("--hidden", folder / "hidden", "--out", folder / "gradebook")
-    return Course({}).in_a_process(
-        "grade", folder / "handed-in", "--lab", "01", *place, *LIMITS, *words
-    )
+def grade(folder: Path, *words: str | Path) -> Done:
+    place = ("--hidden", folder / "hidden", "--class", folder / "class")
+    return Course({}).in_a_process("grade", *words, "--lab", "01", *place, *LIMITS)
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +118,9 @@ def graded(fence: None, tmp_path_factory: pytest.TempPathFactory) -> Class:
     hand_in(folder / "handed-in")
     (folder / "hidden").mkdir()
     (folder / "hidden" / "check-1-4.py").write_text(HIDDEN, encoding="utf-8")
-    return Class(folder, grade(folder))
+    made = NO_LEARNERS("class", "init", folder / "class", "--lab", "01").ok()
+    assert "assignments: 1, learners: 0" in made
+    return Class(folder, grade(folder, folder / "handed-in"))
 
 
 @needs("bwrap")
@@ -99,23 +128,14 @@ class TestTheClass:
     """A class of twenty-four, handed in as learners do and graded within the fence."""
 
     def test_the_command_ends_well_and_says_who_needs_a_person(self, graded: Class) -> None:
-        said = without_times(graded.done.ok().replace(str(graded.out), "…"))
+        said = without_times(graded.done.ok().replace(str(graded.room), "…"))
         hold_golden("grading/command", [{"code": graded.done.code, "said": said}])
         assert graded.done.err == ""
 
     def test_each_gets_the_points_that_are_due_with_flags_and_reasons(self, graded: Class) -> None:
         grades = graded.grades()
-        seconds = [one.pop("seconds") for one in grades.values()]
-        assert all(one >= 0 for one in seconds)
-        slugs = graded.slugs()
-        assert grades.keys() == slugs.keys() and len(grades) == 24
-        hold_golden(
-            "grading/grades",
-            [
-                {"learner": name, **one, "page": graded.page(f"feedback/{slugs[name]}.html")}
-                for name, one in grades.items()
-            ],
-        )
+        assert len(grades) == 24
+        hold_golden("grading/grades", [{"learner": name, **one} for name, one in grades.items()])
 
     def test_a_right_answer_has_all_points_whatever_was_done_to_the_notebook(
         self, graded: Class
@@ -129,54 +149,56 @@ class TestTheClass:
     def test_no_answer_that_cheats_has_the_points_of_its_check(self, graded: Class) -> None:
         grades = graded.grades()
         for name in ("hugo imports", "ida reads solutions", "jan patches the check"):
-            assert grades[name]["checks"]["check-1-1"] == 0 and grades[name]["flags"], name
+            assert grades[name]["checks"]["check-1-1"] == 0 and grades[name]["flagged"], name
         assert grades["xeno by another name"]["checks"]["check-1-4"] == 0
-        pages = [path.read_text(encoding="utf-8") for path in graded.out.rglob("*.html")]
-        assert not any("what the hidden check says" in page or "<script" in page for page in pages)
+        shown = [path.read_text(encoding="utf-8") for path in graded.room.rglob("autograded/**/*")
+                 if path.is_file()]  # fmt: skip
+        assert not any("what the hidden check says" in one or "text/html" in one for one in shown)
+        assert "<script" not in (graded.report / "index.html").read_text(encoding="utf-8")
 
-    def test_the_instructors_page_and_the_tables_for_programs(self, graded: Class) -> None:
-        tables = {name: graded.text(name).splitlines() for name in ("canvas.csv", "moodle.csv")}
-        (head, *rows) = csv.reader(graded.text("grades.csv").splitlines())
-        seconds = head.index("seconds")
-        for row in rows:
-            row[seconds] = "…"
-        said = [{"file": "index.html", "says": graded.page("index.html")}]
-        said += [{"file": name, "says": lines} for name, lines in tables.items()]
-        said += [{"file": "grades.csv", "says": [" | ".join(row) for row in (head, *rows)]}]
-        hold_golden("grading/gradebook", said)
+    def test_the_instructors_page(self, graded: Class) -> None:
+        hold_golden("grading/report", [{"file": "index.html", "says": graded.page()}])
 
-    def test_the_gradebook_holds_its_files_and_nothing_else(self, graded: Class) -> None:
-        assert sorted(path.name for path in graded.out.iterdir() if path.name[0] != ".") == [
-            *("canvas.csv", "feedback", "grades.csv", "grades.json", "index.html", "junit"),
-            "moodle.csv",
+    def test_the_class_is_in_nbgraders_folders(self, graded: Class) -> None:
+        assert sorted(path.name for path in graded.room.iterdir()) == [
+            *("autograded", "gradebook.db", "nbgrader_config.py", "release", "reports", "source"),
+            "submitted",
         ]
-        ran = {one["score"] is not None and name for name, one in graded.grades().items()}
-        stems = {path.stem for path in (graded.out / "junit").iterdir()}
-        unread = {"paul picture", "quinn another lab", "rosa empty", "sam nothing", "uwe"}
-        assert stems == {stem for name, stem in graded.slugs().items() if name in ran - unread}
+        for step in ("submitted", "autograded"):
+            assert sorted(path.name for path in (graded.room / step).iterdir()) == sorted(
+                graded.grades()
+            )
+        with graded.gradebook() as book:
+            assert [one.name for one in book.assignments] == [LAB]
 
     def test_nbvals_report_names_the_cells_that_failed(self, graded: Class) -> None:
-        slug = graded.slugs()["finn endless"]
-        (suite,) = ElementTree.parse(graded.out / "junit" / f"{slug}.xml").getroot()
+        slug = graded.told("finn endless")["slug"]
+        (suite,) = ElementTree.parse(graded.report / "junit" / f"{slug}.xml").getroot()
         failed = [case for case in suite if case.find("failure") is not None]
         assert len(failed) == 1 and "1.4 lossless did not come to an end" in (
             failed[0].findtext("failure") or ""
         )
 
-    def test_grading_goes_on_with_what_has_changed_only(self, graded: Class) -> None:
+    def test_grading_goes_on_with_what_has_changed_and_keeps_what_a_person_did(
+        self, graded: Class
+    ) -> None:
         before = graded.grades()
-        changed = graded.folder / "handed-in" / "ben untouched.ipynb"
-        text = changed.read_text(encoding="utf-8")
+        with graded.gradebook() as book:
+            book.find_grade("check-1-4", LAB, LAB, "cleo partly").manual_score = 1.5
+            book.find_comment("exercise-1-1", LAB, LAB, "anna right").manual_comment = "Well done."
+            book.db.commit()
+        seconds = graded.told("anna right")["seconds"]
+        (graded.folder / "again").mkdir()
+        changed = graded.folder / "again" / "ben untouched.ipynb"
         only_cut = {"exercise-1-1": RIGHT["exercise-1-1"]}
-        try:
-            changed.write_text(json.dumps(written(only_cut)), encoding="utf-8")
-            grade(graded.folder, "--resume").ok()
-            after = graded.grades()
-        finally:
-            changed.write_text(text, encoding="utf-8")
+        changed.write_text(json.dumps(written(only_cut)), encoding="utf-8")
+        grade(graded.folder, graded.folder / "again", "--resume").ok()
+        after = graded.grades()
         assert after.pop("ben untouched")["score"] == 3
-        del before["ben untouched"]
-        assert after == before  # with the seconds that they took the first time
+        assert after["cleo partly"].pop("score") == before["cleo partly"].pop("score") - 0.5
+        assert after["anna right"].pop("comments") == {"exercise-1-1": ["Well done."]}
+        del before["ben untouched"], before["anna right"]["comments"]
+        assert after == before and graded.told("anna right")["seconds"] == seconds
 
 
 def test_without_a_fence_nothing_is_graded_unless_one_says_so(tmp_path: Path) -> None:
@@ -195,7 +217,7 @@ def test_without_a_fence_nothing_is_graded_unless_one_says_so(tmp_path: Path) ->
         (("--lab", "99"), "no lab '99'"),
         (("--master", "nowhere.ipynb"), "nowhere.ipynb"),
         (("--lab", "01", "--hidden", "nowhere"), "nowhere"),
-        (("--lab", "01", "--out", "in/book"), "the gradebook would lie among the submissions"),
+        (("--lab", "01"), "holds no class"),
     ],
 )
 def test_what_cannot_be_graded_is_refused_with_its_reason(
@@ -262,10 +284,12 @@ def test_a_class_is_graded_with_ones_own_notebook(tmp_path: Path) -> None:
         sheet = own_master()
         sheet.cells[0].source = f"def double(x):\n    {answer}"
         nbformat.write(sheet, tmp_path / "in" / f"{name}.ipynb")
-    words = ("--master", tmp_path / "own.ipynb", "--out", tmp_path / "out", "--jobs", "1")
-    NO_LEARNERS.in_a_process("grade", tmp_path / "in", *words).ok()
-    told = json.loads((tmp_path / "out" / "grades.json").read_text(encoding="utf-8"))
-    assert {name: tuple(one["checks"].values()) for name, one in told.items()} == {
-        "ada": (3, 2),
-        "bob": (0, 1.5),
-    }
+    room = tmp_path / "class"
+    (tmp_path / "roster.csv").write_text("login,name\nada,Ada Lovelace\n", encoding="utf-8")
+    NO_LEARNERS("class", "init", room, "--lab", "01", "--roster", tmp_path / "roster.csv").ok()
+    words = ("--master", tmp_path / "own.ipynb", "--class", room, "--jobs", "1")
+    said = NO_LEARNERS.in_a_process("grade", tmp_path / "in", *words).ok()
+    assert "1 not in the roster, taken as logins: bob" in said
+    with Gradebook(f"sqlite:///{room / 'gradebook.db'}") as book:
+        points = {one.student.id: one.score for one in book.assignment_submissions("own")}
+    assert points == {"ada": 5, "bob": 1.5}

@@ -267,7 +267,7 @@ def test_each_vector_is_that_of_its_own_text(place: Place, tmp_path: Path) -> No
     assert ingest(place, folder)["updated"] == 1
     rows = snapshot(place)["chunks"]
     texts = [(row["metadata"].get("header") or "") + row["content"] for row in rows]
-    assert texts[7] == "# Weather\n\nRain in the evening.\n" and len(texts) > 28
+    assert texts[7] == "Weather\n# Weather\n\nRain in the evening.\n" and len(texts) > 28
     assert any(row["metadata"].get("header") for row in rows)
     expected = EmbeddingClient().encode(texts)
     for text, row, vector in zip(texts, rows, expected, strict=True):
@@ -308,6 +308,7 @@ def test_a_wrong_call_says_what_is_wrong_and_changes_nothing(
     calls: tuple[tuple[tuple[str | Path, ...], dict[str, str]], ...] = (
         (("nowhere",), {}),
         (("",), {}),
+        (("é" * 300,), {}),
         ((empty,), {}),
         ((strange,), {}),
         ((strange / "b.md",), {}),

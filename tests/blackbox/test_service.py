@@ -152,6 +152,7 @@ def test_the_service_finds_what_the_command_finds(served: Served, case: str) -> 
         assert metadata == {
             **{name: other[name] for name in ("partition", "branch", "kind", "name", "namespace")},
             **{"repo": other["repo_slug"], "chunk_index": other["chunk_index"]},
+            "also_in": other["also_in"],
             **other["metadata"],
         }
     if "similarity_threshold" in asked:

@@ -64,8 +64,13 @@ def test_without_a_database_a_service_lives_says_so_and_keeps_its_limits() -> No
         # Each tenant is a client of its own; a made-up key is none.
         statuses = [client.get("/nowhere", headers=crowd).status_code for _ in range(13)]
         assert statuses == [404] * 12 + [429]
-        misleading = {**crowd, "Host": "service/health?"}
-        assert client.get("/nowhere", headers=misleading).status_code == 429
+        # Who else asks is told by the connection, and what is asked by no header.
+        forwarded = {**crowd, "X-Forwarded-For": "10.0.0.7"}
+        assert client.get("/nowhere", headers=forwarded).status_code == 429
+        misleading = {**crowd, "Host": "localhost/health?"}
+        assert client.get("/nowhere", headers=misleading).status_code == 421
+        stranger = client.get("/health", headers={"Host": "evil.example"})
+        assert _refused(stranger, 421).startswith("'evil.example' is not a name of this service")
         again = client.post("/search", json=QUESTION, headers=crowd)
         assert 1 <= int(again.headers["retry-after"]) <= 61
         assert _refused(again, 429).startswith("more than 12 per 1 minute were asked; come back in")
@@ -129,6 +134,15 @@ def test_a_database_that_goes_away_is_found_again_and_what_is_under_way_is_answe
         own("db", "start").ok()
         until(lambda: ready() == READY)
         assert (search(acme), search(beta)) == (["a.md"], [])
+        # `make clean`, and a new server: another password, and nothing in the index.
+        own("db", "stop").ok()
+        shutil.rmtree(Path(own.environment["COURSE_STATE"]))
+        own("db", "start").ok()
+        until(lambda: ready() == READY)
+        until(lambda: client.post("/search", json=QUESTION, headers=acme).status_code == 200)
+        assert search(acme) == []
+        assert client.post("/ingest/source-files", json=pushed, headers=acme).status_code == 200
+        assert search(acme) == ["a.md"]
         answers: list[int] = []
         texts = {"texts": [f"a longer text, number {n} " * 40 for n in range(64)]}
 

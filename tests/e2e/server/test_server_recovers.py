@@ -212,9 +212,11 @@ def test_a_folder_that_moves_while_its_server_runs_takes_server_and_data_along(
     first = ensure_server(open_folder / "state")
     keep_a_row(first)
     pid = postmaster_pid(first)
+    busy = psycopg.connect(first.url())
     (open_folder / "state").rename(open_folder / "moved")
     assert server_status(open_folder / "moved") is None
     second = ensure_server(open_folder / "moved")
+    busy.close()
     assert second.port == first.port and has_the_row(second)
     assert second.pgdata == (open_folder / "moved" / "pgdata").resolve() and not is_alive(pid)
 
