@@ -329,7 +329,7 @@ def test_a_wrong_call_says_what_is_wrong_and_changes_nothing(
     records: list[dict[str, Any]] = []
     for words, environment in calls:
         done = place.course("ingest", *words, **environment)
-        said = done.err.replace(str(tmp_path), "FOLDER")
+        said = done.err.replace(str(tmp_path), "FOLDER").replace(str(Path.cwd()), "HERE")
         if "DATABASE_URL" in environment:
             said = server.sub("… ", said)
         assert "hush-hush" not in said and "Traceback" not in said and done.code in (1, 2), done
