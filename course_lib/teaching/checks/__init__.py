@@ -41,8 +41,8 @@ class Exercise:
     time_limit
         Seconds that the whole check may take; the reference takes a small part of it.
     library
-        The module that holds the final version, as in ``"course_lib.loader.recursive"``; None
-        where it stands in the lab's solution only.
+        Where the library has the final version, as in ``"course_lib.loader.recursive:find_cut"``;
+        None for a sketch, which only the lab's solution has.
     """
 
     id: str

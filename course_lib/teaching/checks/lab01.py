@@ -10,8 +10,6 @@ from course_lib.loader.recursive import split_text
 from course_lib.records import Span
 from course_lib.teaching.checks.probe import Case, Probe, exercise
 
-LIBRARY = "course_lib.loader.recursive"
-
 PROSE = (
     "# Deployments\n\nWatch what it says\nas much as whether it answers. Drift is silent: every "
     "request returns 200.\n\n- data\n- code\n- model\n\nKeep three versions. Label them.\n"
@@ -22,8 +20,8 @@ WINDOWS = PROSE.replace("\n", "\r\n")
 @exercise(
     "1.1",
     function="find_cut",
+    library="course_lib.loader.recursive:find_cut",
     points=3,
-    library=LIBRARY,
     time_limit=2,
     hints=(
         "Go through the separators in their order and stop at the first one that has a boundary "
@@ -79,8 +77,8 @@ def check_find_cut(call: Probe) -> None:
 @exercise(
     "1.2",
     function="next_start",
+    library="course_lib.loader.recursive:next_start",
     points=2,
-    library=LIBRARY,
     time_limit=2,
     hints=(
         "The overlap is counted backwards from `end`: `end - chunk_overlap`.",
@@ -126,8 +124,8 @@ def check_next_start(call: Probe) -> None:
 @exercise(
     "1.3",
     function="split_text",
+    library="course_lib.loader.recursive:split_text",
     points=3,
-    library=LIBRARY,
     waits_for=("1.1", "1.2"),
     time_limit=3,
     hints=(

@@ -25,8 +25,8 @@ LINES = lines_of(SMALL, 0, len(SMALL))
 @exercise(
     "2.1",
     function="split_stream",
+    library="course_lib.loader.kubernetes:split_stream",
     points=2,
-    library="course_lib.loader.kubernetes",
     time_limit=2,
     hints=(
         "Find the separators first: `re.finditer` with `re.MULTILINE` gives their matches, and `^` "
@@ -78,8 +78,8 @@ STREAMS: tuple[tuple[str, list[tuple[int, int]], str], ...] = (
 @exercise(
     "2.2",
     function="read_identity",
+    library="course_lib.loader.resource_identity:read_identity",
     points=3,
-    library="course_lib.loader.resource_identity",
     time_limit=2,
     hints=(
         "Go through `document.splitlines()`, call `read_key` on each, and skip the lines for which "
@@ -222,8 +222,8 @@ DOCUMENTS = (
 @exercise(
     "2.3",
     function="next_cut",
+    library="course_lib.loader.yaml_lines:next_cut",
     points=3,
-    library="course_lib.loader.yaml_lines",
     time_limit=2,
     hints=(
         "Begin with the numbers of the lines in reach: those after `at`, up to and with the last "
@@ -285,8 +285,8 @@ CUTS = (
 @exercise(
     "2.4",
     function="make_header",
+    library="course_lib.loader.resource_chunks:make_header",
     points=2,
-    library="course_lib.loader.resource_chunks",
     time_limit=2,
     hints=(
         "Put the words of the first line into a list and join those that are there: "

@@ -37,6 +37,7 @@ RECORD: dict[str, Any] = {
 @exercise(
     "3.1",
     function="split_definitions",
+    library="course_lib.loader.languages:split_definitions",
     points=3,
     time_limit=3,
     hints=(
@@ -91,6 +92,7 @@ def check_split_definitions(call: Probe) -> None:
 @exercise(
     "3.2",
     function="find_definitions",
+    library="course_lib.loader.languages:find_definitions",
     points=2,
     time_limit=3,
     hints=(
@@ -141,6 +143,7 @@ def check_find_definitions(call: Probe) -> None:
 @exercise(
     "3.3",
     function="check_record",
+    library="course_lib.loader.contract:check_record",
     points=2,
     time_limit=2,
     hints=(
@@ -216,6 +219,7 @@ def check_check_record(call: Probe) -> None:
 @exercise(
     "3.4",
     function="content_hash",
+    library="course_lib.records:content_hash",
     points=1,
     time_limit=2,
     hints=(

@@ -15,6 +15,7 @@ from course_lib.teaching.checks.probe import Probe, exercise
 @exercise(
     "4.1",
     function="cosine_similarity",
+    library="course_lib.embedder.vectors:cosine_similarity",
     points=3,
     hints=(
         "Bring every vector to length 1 first. The inner product of two such vectors is their "
@@ -73,6 +74,7 @@ def check_cosine_similarity(call: Probe) -> None:
 @exercise(
     "4.2",
     function="mean_pool",
+    library="course_lib.embedder.vectors:mean_pool",
     points=2,
     hints=(
         "Multiply every token vector by its mask first: what is padding becomes a vector of zeros "
@@ -115,6 +117,7 @@ def check_mean_pool(call: Probe) -> None:
 @exercise(
     "4.3",
     function="encode_in_batches",
+    library="course_lib.embedder.vectors:encode_in_batches",
     points=3,
     hints=(
         "Sort places, not texts: `order = sorted(range(len(texts)), key=…)` says which text comes "
@@ -203,6 +206,7 @@ class _Encoder:
 @exercise(
     "4.4",
     function="unread",
+    library="course_lib.embedder.vectors:unread",
     points=2,
     hints=(
         "Of `limit` word pieces two are special. How many places does that leave for the pieces "

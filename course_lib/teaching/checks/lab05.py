@@ -16,8 +16,6 @@ from course_lib.teaching.checks.scratch import Scratch
 
 # The first check of a session also makes its database, and starts the server where none runs.
 TIME_LIMIT = 20
-SCHEMA = "course_lib.store.schema"
-WRITER = "course_lib.store.writer"
 COLUMNS = {
     "document_name": "text NOT NULL",
     "chunk_index": "integer NOT NULL",
@@ -40,8 +38,8 @@ PARTITIONS = ["documentation", "issues"]
 @exercise(
     "5.1",
     function="create_table_sql",
+    library="course_lib.store.schema:create_table_sql",
     points=2,
-    library=SCHEMA,
     time_limit=TIME_LIMIT,
     hints=(
         "What stands between the brackets is a list of parts with commas between them: one part "
@@ -111,8 +109,8 @@ def _has_table(call: Probe, db: Scratch, statement: str, name: str) -> None:
 @exercise(
     "5.2",
     function="upsert_sql",
+    library="course_lib.store.writer:upsert_sql",
     points=3,
-    library=WRITER,
     time_limit=TIME_LIMIT,
     hints=(
         "Begin with a plain `INSERT INTO … (…) VALUES (%(document_name)s, …)`, and add "
@@ -251,8 +249,8 @@ def _holds(db: Scratch, called: str, rows: list[Row], because: str) -> None:
 @exercise(
     "5.3",
     function="replace_document",
+    library="course_lib.store.writer:replace_document",
     points=3,
-    library=WRITER,
     time_limit=TIME_LIMIT,
     hints=(
         "Open `with conn.transaction():` and do everything inside. It commits at the end of the "
@@ -413,8 +411,8 @@ def _obeys_its_caller(call: Probe, db: Scratch, there: list[Row]) -> None:
 @exercise(
     "5.4",
     function="partitioned_table_sql",
+    library="course_lib.store.schema:partitioned_table_sql",
     points=2,
-    library=SCHEMA,
     time_limit=TIME_LIMIT,
     hints=(
         "Several statements in one string, with a semicolon between them: first the table itself, "

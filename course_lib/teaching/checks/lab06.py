@@ -36,6 +36,7 @@ TIME_LIMIT = 20
 @exercise(
     "6.1",
     function="nearest_sql",
+    library="course_lib.retriever.query:nearest_sql",
     points=2,
     time_limit=TIME_LIMIT,
     hints=(
@@ -185,6 +186,7 @@ NEAREST: tuple[tuple[list[Any], Any, int, list[Any], str], ...] = (
 @exercise(
     "6.2",
     function="conditions",
+    library="course_lib.retriever.query:conditions",
     points=2,
     time_limit=TIME_LIMIT,
     hints=(
@@ -305,6 +307,7 @@ def _composed(case: Case) -> tuple[sql.Composable, Any]:
 @exercise(
     "6.3",
     function="search_filtered",
+    library="course_lib.retriever.query:search_filtered",
     points=4,
     waits_for=("6.1", "6.2"),
     time_limit=TIME_LIMIT,
@@ -554,6 +557,7 @@ def _rows(case: Case) -> list[Any]:
 @exercise(
     "6.4",
     function="fuse",
+    library="course_lib.retriever.query:fuse",
     points=2,
     time_limit=2,
     hints=(

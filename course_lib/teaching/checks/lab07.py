@@ -76,7 +76,7 @@ REFUSED: list[tuple[Body, str, str]] = [
 @exercise(
     "7.1",
     function="request_model",
-    library="course_lib.service.models",
+    library="course_lib.service.models:request_model",
     points=3,
     hints=(
         "Inside the function: `class SearchRequest(BaseModel):`, one line a field, then `return "
@@ -179,7 +179,7 @@ RESULT = {
 @exercise(
     "7.2",
     function="search_response",
-    library="course_lib.service.models",
+    library="course_lib.service.models:search_response",
     points=2,
     hints=(
         "Make one dictionary for each result, with its six names written out: a comprehension, or "
@@ -320,7 +320,7 @@ PROBLEMS: list[tuple[list[dict[str, Any]], list[tuple[str, str]], str]] = [
 @exercise(
     "7.3",
     function="validation_problem",
-    library="course_lib.service.problems",
+    library="course_lib.service.problems:validation_problem",
     points=2,
     hints=(
         "First the list `errors`: for each of pydantic's errors a dictionary with `field` and "
@@ -412,7 +412,7 @@ PARTS: list[tuple[str, float, tuple[Any, ...], str]] = [
 @exercise(
     "7.4",
     function="readiness",
-    library="course_lib.service.probes",
+    library="course_lib.service.probes:readiness",
     points=3,
     time_limit=5,
     hints=(

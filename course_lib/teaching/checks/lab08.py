@@ -12,8 +12,8 @@ from course_lib.teaching.checks.probe import Case, Probe, exercise
 @exercise(
     "8.1",
     function="blob_sha",
+    library="course_lib.loader.github.tree:blob_sha",
     points=2,
-    library="course_lib.loader.github.tree",
     hints=(
         '`b"blob 6\\0"` is the head of a content of 6 bytes. Make it of `len(content)`.',
         '`f"blob {len(content)}\\0".encode("ascii")` are bytes; add the content, and take '
@@ -101,8 +101,8 @@ class Trees:
 @exercise(
     "8.2",
     function="list_tree",
+    library="course_lib.loader.github.tree:list_tree",
     points=3,
-    library="course_lib.loader.github.tree",
     hints=(
         "`entries, truncated = read(sha, True)`. Where it is not truncated you are nearly done: "
         "leave out the folders, and put `prefix` in front of each path.",
@@ -190,8 +190,8 @@ NOW = 1_772_359_200
 @exercise(
     "8.3",
     function="wait_time",
+    library="course_lib.loader.github.waiting:wait_time",
     points=3,
-    library="course_lib.loader.github.waiting",
     hints=(
         "Begin with what is not worth waiting for: a status below 500 that is neither 403 nor 429. "
         "Then follow the list in its order.",
@@ -267,8 +267,8 @@ SHA = "53af14bd662f01044ef464113849020f704fc278"
 @exercise(
     "8.4",
     function="citation_url",
+    library="course_lib.loader.github.names:citation_url",
     points=2,
-    library="course_lib.loader.github.names",
     hints=(
         'The page of a file is `f"{web}/blob/{commit}/{quote(path)}"`. Where no line is given, '
         "that is all.",

@@ -29,8 +29,8 @@ CATALOGUE = "SELECT language, name FROM xray_packages ORDER BY 1, 2"
 @exercise(
     "10.1",
     function="make_plan",
+    library="course_lib.indexing.plan:make_plan",
     points=2,
-    library="course_lib.indexing.plan",
     hints=(
         "Begin with `plan = Plan()`, whose four lists are empty, and append to them. Two loops "
         "will do: one over what is there now, one over what was stored.",
@@ -95,8 +95,8 @@ def _plans(
 @exercise(
     "10.2",
     function="names_to_embed",
+    library="course_lib.xray.catalogue:names_to_embed",
     points=2,
-    library="course_lib.xray.catalogue",
     hints=(
         "Go through `texts` and keep a name if its text and `model` are not what its vector was "
         "made of. A list comprehension is enough.",
@@ -138,9 +138,9 @@ def check_names_to_embed(call: Probe) -> None:
 @exercise(
     "10.3",
     function="delete_orphans",
+    library="course_lib.xray.catalogue:delete_orphans",
     points=3,
     time_limit=TIME_LIMIT,
-    library="course_lib.xray.catalogue",
     hints=(
         "One DELETE is enough, and `RETURNING name` after it gives what it deleted. Of the "
         "catalogue it may touch only rows with this language whose name is one of `names`: "
@@ -292,9 +292,9 @@ def _leaves_the_transaction_open(call: Probe, db: Scratch) -> None:
 @exercise(
     "10.4",
     function="nearest_packages_query",
+    library="course_lib.xray.suggestions:nearest_packages_query",
     points=3,
     time_limit=TIME_LIMIT,
-    library="course_lib.xray.suggestions",
     hints=(
         "Begin with `SELECT {COLUMNS}, … AS similarity FROM xray_report_packages AS mine JOIN "
         "xray_packages AS package USING (language, name)`, in an f-string: the join gives each "

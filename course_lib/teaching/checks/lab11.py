@@ -10,6 +10,7 @@ ENDINGS = {".py", ".yaml", ".md"}
 @exercise(
     "11.1",
     function="file_hints",
+    library="course_lib.answers.hints:file_hints",
     points=2,
     hints=(
         "`question.split()` gives the words. Each may carry signs around it that belong to the "
@@ -72,8 +73,8 @@ def check_file_hints(call: Probe) -> None:
 @exercise(
     "11.2",
     function="maximal_marginal_relevance",
+    library="course_lib.answers.selection:maximal_marginal_relevance",
     points=3,
-    library="course_lib.answers.selection",
     hints=(
         "Keep one number for each candidate: its likeness to the closest of those that were taken. "
         "At first it is 0, or the largest inner product with the rows of `taken`.",
@@ -130,6 +131,7 @@ def check_mmr(call: Probe) -> None:
 @exercise(
     "11.3",
     function="fit_passages",
+    library="course_lib.answers.budget:fit_passages",
     points=2,
     hints=(
         "Begin with all places, and take one away as long as `fixed` and what the others cost are "
@@ -164,6 +166,7 @@ def check_fit(call: Probe) -> None:
 @exercise(
     "11.4",
     function="check_citations",
+    library="course_lib.answers.citations:check_citations",
     points=1,
     hints=(
         "`re.findall(r'\\[(\\d+): ([^\\[\\]]+)\\]', answer)` gives pairs: the number, as text, and "
@@ -209,6 +212,7 @@ def check_citation_check(call: Probe) -> None:
 @exercise(
     "11.5",
     function="between_markers",
+    library="course_lib.answers.edit:between_markers",
     points=2,
     hints=(
         "`answer.strip().split('\\n')` gives the lines. The first has to be one marker, the last "

@@ -7,8 +7,6 @@ from typing import Any
 
 from course_lib.teaching.checks.probe import Case, Probe, exercise
 
-METRICS = "course_lib.evaluation.metrics"
-STATISTICS = "course_lib.evaluation.statistics"
 COIN = [0.0, 1.0] * 8
 UNEVEN = [0.13, 0.29, 0.37, 0.48, 0.61, 0.72, 0.88, 0.94]
 
@@ -16,8 +14,8 @@ UNEVEN = [0.13, 0.29, 0.37, 0.48, 0.61, 0.72, 0.88, 0.94]
 @exercise(
     "12.1",
     function="recall_at",
+    library="course_lib.evaluation.metrics:recall_at",
     points=2,
-    library=METRICS,
     hints=(
         "Two sets: what is wanted, and the first k different items that were found. What is in "
         "both?",
@@ -74,8 +72,8 @@ def check_recall_at(call: Probe) -> None:
 @exercise(
     "12.2",
     function="reciprocal_rank",
+    library="course_lib.evaluation.metrics:reciprocal_rank",
     points=2,
-    library=METRICS,
     hints=(
         "Go through the first k different items with their places and stop at the first one that "
         "is wanted.",
@@ -116,8 +114,8 @@ def check_reciprocal_rank(call: Probe) -> None:
 @exercise(
     "12.3",
     function="ndcg_at",
+    library="course_lib.evaluation.metrics:ndcg_at",
     points=2,
-    library=METRICS,
     hints=(
         "Two sums of the same form: one over what was found, one over the best possible order. "
         "The result is the first divided by the second.",
@@ -167,9 +165,9 @@ def check_ndcg_at(call: Probe) -> None:
 @exercise(
     "12.4",
     function="bootstrap_interval",
+    library="course_lib.evaluation.statistics:bootstrap_interval",
     points=2,
     time_limit=20.0,
-    library=STATISTICS,
     hints=(
         "For each of the `resamples` sets: draw `len(values)` values with replacement, keep their "
         "mean. What you keep are means, one a set.",
@@ -226,10 +224,10 @@ def check_bootstrap_interval(call: Probe) -> None:
 @exercise(
     "12.5",
     function="paired_interval",
+    library="course_lib.evaluation.statistics:paired_interval",
     points=2,
     time_limit=20.0,
     waits_for=("12.4",),
-    library=STATISTICS,
     hints=(
         "What is one number a question here? How much better this question got: after minus "
         "before.",

@@ -37,7 +37,8 @@ def reference(lab_id: str, exercise: Exercise) -> Any:
         If the lab's solution is not there or does not hold the exercise.
     """
     if exercise.library is not None:
-        return _named(importlib.import_module(exercise.library), exercise.name)
+        module, _, name = exercise.library.partition(":")
+        return _named(importlib.import_module(module), name)
     path = solution_path(lab_id)
     return from_solution(path.read_text(encoding="utf-8"), exercise, str(path))
 

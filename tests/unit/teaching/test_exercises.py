@@ -18,6 +18,7 @@ from course_lib.teaching import CheckFailed, Lab, NotAttempted
 from course_lib.teaching.checks import Exercise, load
 from course_lib.teaching.lab.checking import run_check
 from course_lib.teaching.lab.reference import reference
+from tests.blackbox.test_exercises_are_called import exercises
 
 LABS = [f"{number:02d}" for number in range(13) if load(f"{number:02d}")]
 EXERCISES = [
@@ -98,3 +99,12 @@ def test_an_exercise_is_complete(lab: str, exercise: Exercise):
 @pytest.mark.parametrize("lab", LABS)
 def test_the_exercises_of_a_lab_count_ten_points(lab: str):
     assert sum(exercise.points for exercise in load(lab).values()) == 10
+
+
+def test_an_exercise_names_the_function_of_the_library_that_its_cell_imports():
+    shown = {exercise_id: named for _, exercise_id, named in exercises()}
+    known = {one.id: one.library for lab in LABS for one in load(lab).values()}
+    assert known == {
+        exercise_id: f"{named[0][0]}:{named[0][1]}" if named else None
+        for exercise_id, named in shown.items()
+    }
