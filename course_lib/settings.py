@@ -25,7 +25,7 @@ CHUNK_OVERLAP = 64
 
 BackendName = Literal["auto", "torch", "openvino", "sbert", "openai"]
 PrecisionName = Literal["float32", "bfloat16"]
-GeneratorName = Literal["extractive", "ollama", "openai"]
+GeneratorName = Literal["extractive", "ollama", "openai", "auto"]
 
 
 def project_root() -> Path:
@@ -223,7 +223,7 @@ class Settings(BaseSettings):
     generator: GeneratorName = Field(
         "extractive",
         alias="RAG_GENERATOR",
-        description="what answers: extractive, ollama or openai",
+        description="what answers: extractive, ollama, openai; auto takes a model that is there",
     )
     ollama_url: str = Field(
         "http://localhost:11434", alias="OLLAMA_URL", description="address of Ollama"

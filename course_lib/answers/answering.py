@@ -11,6 +11,7 @@ import psycopg
 from course_lib.answers.budget import Budget, ensure_prompt_fits
 from course_lib.answers.citations import find_citations
 from course_lib.answers.context import ContextOptions, retrieve_context
+from course_lib.answers.faithfulness import unsupported
 from course_lib.answers.generators.base import Generator, Request
 from course_lib.answers.passages import Context, Passage
 from course_lib.answers.prompts import Prompt, build_prompt, system_prompt
@@ -58,6 +59,8 @@ class Answer:
         Whether it says something else than that it does not know.
     notes
         What the generator had to say beside it.
+    unsupported
+        Sentences of a language model that the passages which they cite do not seem to support.
     """
 
     text: str
@@ -69,6 +72,7 @@ class Answer:
     context: Context
     is_known: bool
     notes: tuple[str, ...] = ()
+    unsupported: tuple[str, ...] = ()
 
 
 def answer(
@@ -127,6 +131,12 @@ def answer(
     text = "".join(pieces)
     found = find_citations(text, request.passages)
     said = text.strip().lower()
+    is_known = bool(said) and not said.startswith(_UNKNOWN)
+    doubtful = (
+        unsupported(text, request.passages, embedder.encode)
+        if is_known and generator.needs_prompt
+        else ()
+    )
     return Answer(
         text,
         request.passages,
@@ -135,8 +145,9 @@ def answer(
         found.flagged,
         prepared.budget,
         prepared.context,
-        is_known=bool(said) and not said.startswith(_UNKNOWN),
+        is_known=is_known,
         notes=tuple(request.notes),
+        unsupported=doubtful,
     )
 
 

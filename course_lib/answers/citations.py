@@ -13,14 +13,14 @@ from pathlib import PurePosixPath
 from course_lib.answers.passages import Passage
 
 # [1], [1: a.py], [1, a.py], [1][2], [1, 2], [passage 3: "my notes.md":3-9], but no link's text
-_CITATION = re.compile(
+CITATION = re.compile(
     # Every repetition has a limit: an answer may be anything, and is read in one pass.
     r"\[\s?(?:passages?\s)?#?(\d{1,3}(?:\s?[,;&]\s?#?\d{1,3}){0,20})\s?"
     r"(?:[:,;|–—-]\s?([^\[\]\n]{1,300}))?\](?!\()",
     re.IGNORECASE,
 )
 # Code may hold [0], and so may what is quoted, which cites nothing.
-_CODE = re.compile(
+CODE = re.compile(
     r"^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[ \t]*$|\Z)|`[^`\n]*`|^>.*?$", re.DOTALL | re.MULTILINE
 )
 
@@ -83,7 +83,7 @@ def find_citations(text: str, passages: Sequence[Passage]) -> Citations:
         for number in range(1, max(by_number, default=0) + 1)
     ]
     written: dict[str, str] = {}
-    for match in _CITATION.finditer(_CODE.sub(" ", text)):
+    for match in CITATION.finditer(CODE.sub(" ", text)):
         for number in map(int, re.findall(r"\d+", match[1])):
             path = _path_cited(match[2] or "", by_number.get(number))
             written.setdefault(f"[{number}: {path}]", match[0])

@@ -31,9 +31,9 @@ def ask(
         typer.Option(help="Model that answers.", show_default="RAG_OLLAMA_MODEL, RAG_OPENAI_MODEL"),
     ] = None,
     backend: Annotated[
-        Literal["extractive", "ollama", "openai"] | None,
+        Literal["extractive", "ollama", "openai", "auto"] | None,
         typer.Option(
-            help="Quote the passages, or ask a language model.",
+            help="Quote the passages, or ask a language model; auto takes one that is there.",
             show_default="RAG_GENERATOR, extractive",
         ),
     ] = None,
@@ -158,5 +158,7 @@ def _sources(done: Answer, show_passages: bool) -> None:
         say("--show-sources prints what came nearest")
     for citation in done.flagged:
         say(f"careful: the answer cites {citation}, which is none of its passages")
+    for sentence in done.unsupported:
+        say(f"careful: what it cites does not seem to say this: {sentence}")
     for note in done.notes:
         say(f"({note})")

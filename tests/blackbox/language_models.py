@@ -14,7 +14,8 @@ from typing import Any, Literal
 PATIENCE = 60.0
 """Seconds after which a server that was not stopped gives up."""
 
-CHAT, SHOW, COMPLETIONS = "/api/chat", "/api/show", "/v1/chat/completions"
+CHAT, SHOW, TAGS = "/api/chat", "/api/show", "/api/tags"
+COMPLETIONS = "/v1/chat/completions"
 
 End = Literal["whole", "cut", "hangs"]
 
@@ -162,6 +163,8 @@ class _Handler(BaseHTTPRequestHandler):
         replies = running.replies.get(self.path, [Reply([b"{}"], 404)])
         with contextlib.suppress(OSError):  # a client that gave up
             self._send(replies.pop(0) if len(replies) > 1 else replies[0], running)
+
+    do_GET = do_POST
 
     def _send(self, reply: Reply, running: Models) -> None:
         self.send_response(reply.status)

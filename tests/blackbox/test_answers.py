@@ -209,6 +209,16 @@ def test_what_a_model_cites_is_held_against_its_passages(pets: Place, backend: s
         assert ("--show-sources prints what came nearest" in done.err) == (sources is None)
 
 
+def test_a_sentence_that_its_passage_does_not_support_is_named(pets: Place) -> None:
+    """The right sentence is not; nor is anything where the answer cites nothing."""
+    said = "A cat purrs when it is stroked [1: cats.md]. It has 9 lives [1: cats.md]."
+    for text, doubtful in ((said, ["It has 9 lives."]), ("It has 9 lives.", [])):
+        with model_that_says(text) as server:
+            done = asked(pets, server, "ollama")
+        told = re.findall(r"does not seem to say this: (.*)$", done.err, re.MULTILINE)
+        assert (done.code, told) == (0, doubtful)
+
+
 @BOTH
 def test_an_answer_is_printed_as_it_comes_and_a_broken_one_is_an_error(
     pets: Place, backend: str

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["GenerationError", "Generator", "Request", "generator"]
 
-BACKENDS = ("extractive", "ollama", "openai")
+BACKENDS = ("extractive", "ollama", "openai", "auto")
 
 
 def generator(
@@ -30,7 +30,9 @@ def generator(
     settings
         Addresses, models, keys and limits.
     backend
-        ``"extractive"``, ``"ollama"`` or ``"openai"``; None takes RAG_GENERATOR.
+        ``"extractive"``, ``"ollama"``, ``"openai"``, or ``"auto"`` for the first that is there of
+        Ollama with a model, a server or key for OpenAI's protocol, and the extractive one; None
+        takes RAG_GENERATOR.
     model
         A model of the server; None takes RAG_OLLAMA_MODEL or RAG_OPENAI_MODEL.
     embedder
@@ -51,6 +53,8 @@ def generator(
     ('ollama', 'mistral', 512)
     """
     backend = backend or settings.generator
+    if backend == "auto":
+        backend, model = _first_there(settings, model)
     margin = {} if settings.safety_margin is None else {"margin": settings.safety_margin}
     if backend == "extractive":
         from course_lib.answers.generators.extractive import Extractive
@@ -79,3 +83,17 @@ def generator(
             **margin,
         )
     raise InputError(f"there is no backend {backend!r}", hint=f"There are {', '.join(BACKENDS)}.")
+
+
+def _first_there(settings: Settings, model: str | None) -> tuple[str, str | None]:
+    """Return the backend that `auto` means now, and its model; None is the settings' own."""
+    from course_lib.answers.generators.ollama import models_at
+
+    there = models_at(settings.ollama_url)
+    if there:
+        wanted = model or settings.ollama_model
+        is_there = any(name.partition(":")[0] == wanted.partition(":")[0] for name in there)
+        return "ollama", wanted if model or is_there else there[0]
+    if settings.openai_api_key or settings.openai_base_url:
+        return "openai", model
+    return "extractive", None

@@ -190,6 +190,23 @@ class Ollama:
         )
 
 
+def models_at(url: str) -> list[str]:
+    """Return the models that a running Ollama has; none if it does not answer within two seconds.
+
+    Raises
+    ------
+    GenerationError
+        If the URL is no address.
+    """
+    address, login = without_login(check_address(url, "OLLAMA_URL"))
+    try:
+        with httpx.Client(timeout=2.0, auth=login, trust_env=not is_local(address)) as client:
+            listed = client.get(f"{address}/api/tags").json()["models"]
+        return [str(one["name"]) for one in listed]
+    except (httpx.HTTPError, ValueError, KeyError, TypeError, RecursionError):
+        return []
+
+
 def _lines(response: httpx.Response) -> Iterator[bytes]:
     """Yield the lines of a stream, but not of one that never ends its line."""
     rest = b""

@@ -1,6 +1,8 @@
-"""Lab 11, grounded answers: file hints, diversity, the token budget, citations, edit markers."""
+"""Lab 11, grounded answers: file hints, diversity, the token budget, citations, faithfulness."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from course_lib.teaching.checks.probe import Probe, exercise
 
@@ -211,85 +213,80 @@ def check_citation_check(call: Probe) -> None:
 
 @exercise(
     "11.5",
-    function="between_markers",
-    library="course_lib.answers.edit:between_markers",
+    function="support",
+    library="course_lib.answers.faithfulness:support",
     points=2,
     hints=(
-        "`answer.strip().split('\\n')` gives the lines. The first has to be one marker, the last "
-        "one the other.",
-        "Between them, `lines[1:-1]`, no line may be a marker, and there has to be at "
-        "least one line.",
-        "Raise `ValueError(…)` in each case that is wrong. Last, join the lines, with a line end "
-        "after each: `''.join(line + '\\n' for line in lines[1:-1])`.",
+        "Begin with what is 0: no line at all, or a number of the sentence that is not among "
+        "`re.findall(NUMBER, …)` of the lines joined by blanks.",
+        "`vectors = encode([sentence, *evidence])`: row 0 is the sentence's, the others are the "
+        "lines'. They have length 1, so `vectors[1:] @ vectors[0]` holds the similarities.",
+        "`set().union(*(stems(line) for line in evidence))` holds the words of all lines. The "
+        "share is `len(words & held) / max(1, len(words))`.",
     ),
 )
-def check_markers(call: Probe) -> None:
-    """Take what has the right form, to the character, and nothing else."""
-    begin, end = "<<BEGIN_FILE>>", "<<END_FILE>>"
-    call(f"{begin}\nx = 1\n{end}").gives(
-        "x = 1\n",
-        because="it stands between the markers, and each line ends with a line end, the last too",
+def check_support(call: Probe) -> None:
+    """Hold sentences against lines: likeness, words, numbers, and nothing at all."""
+    purr = "Cats purr loudly."
+    call(purr, ["A cat can purr."], _Encode({"A cat can purr.": 0.8})).gives(
+        (0.8 + 2 / 3) / 2, because="the likeness is 0.8, and the line has two of the three words"
     )
-    call(f"  {begin}\nx\n{end}  ").gives(
-        "x\n", because="white space around the whole answer does not matter, spaces neither"
+    call(purr, ["It rains."], _Encode({"It rains.": 0.2})).gives(
+        0.1, because="the likeness is 0.2, and none of the words is there"
     )
-    call(f"{begin}\n\n{end}").gives(
-        "\n", because="one line stands between the markers, a blank one: the file is that line"
+    call(purr, [], _Encode({})).gives(0.0, because="without a line, nothing supports the sentence")
+    two = ["Cats sleep.", "They purr loudly."]
+    call(purr, two, _Encode({two[0]: 0.9, two[1]: 0.3})).gives(
+        (0.9 + 1) / 2,
+        because="the most similar line alone gives the likeness, and all lines give the words",
     )
-    call(f"\n{begin}\n\n  x = 1\n\n{end}\n").gives(
-        "\n  x = 1\n\n", because="every line in between belongs to the file, blank ones too"
+    call(purr, two, _Encode({two[0]: 0.3, two[1]: 0.9})).gives(
+        (0.9 + 1) / 2, because="the most similar line may be any of them"
     )
-    as_it_is = "the file comes as it is, to the character"
-    call(f"{begin}\na  \n{end}").gives(
-        "a  \n", because=f"{as_it_is}: spaces at the end of a line belong to it"
+    call(purr, ["Dogs bark."], _Encode({"Dogs bark.": -0.4})).gives(
+        0.0, because="a likeness below 0 counts as 0"
     )
-    call(f"{begin}\n\tx\n{end}").gives("\tx\n", because=f"{as_it_is}: a tab is no spaces")
-    call(f"{begin}\na\r\nb\n{end}").gives(
-        "a\r\nb\n", because=f"{as_it_is}: a \\r before the line end belongs to it"
+    call("Purring relaxes.", ["It purrs to relax."], _Encode({"It purrs to relax.": 0.5})).gives(
+        (0.5 + 1) / 2, because="`stems` takes the endings away: purring and purrs are one word"
     )
-    call(f"{begin}\na\n\x0c\nb\n{end}").gives(
-        "a\n\x0c\nb\n", because=f"{as_it_is}: a form feed ends no line here, only \\n does"
+    long = "Cats purr when they are stroked, and cats eat fish."
+    call("Cats eat.", [long], _Encode({long: 0.6})).gives(
+        (0.6 + 1) / 2, because="the share is of the words of the sentence, not of those of the line"
     )
-    call(f"{begin}\na\n```\nb\n```\nc\n{end}").gives(
-        "a\n```\nb\n```\nc\n", because=f"{as_it_is}: code fences belong to it"
+    call("It is so.", ["Cats purr."], _Encode({"Cats purr.": 0.6})).gives(
+        0.3, because="`stems` finds no word in the sentence, so that its share is 0"
     )
-    call(f"{begin}\nx = '{end}'\n{end}").gives(
-        f"x = '{end}'\n", because="a marker inside a longer line is part of the file"
+    limit = ["The limit is 50 rows, or 1,544 bytes.", "It was 0.5 before."]
+    alike = _Encode({limit[0]: 0.9, limit[1]: 0.4})
+    call("The limit is 60 rows.", limit, alike).gives(
+        0.0, because="no line has the number 60, whatever else is alike"
     )
-    call(f"{begin}\n{end}!\n{end}").gives(
-        f"{end}!\n", because="a line that begins with a marker is a longer line: part of the file"
+    call("The limit is 5 rows.", limit, alike).gives(
+        0.0, because="5 is a part of 50, and another number"
     )
-    call(f"{begin}\n  {end}\n{end}").gives(
-        f"  {end}\n", because="an indented marker is a marker in a longer line: part of the file"
+    call("The limit is 50 rows, before 2.", limit, alike).gives(
+        0.0, because="50 is there and 2 is not: each number counts"
     )
-    call("x = 1").raises(ValueError, because="there is no marker")
-    call(f"{begin}\nx = 1\n").raises(
-        ValueError, because=f"the line {end} is missing: the answer was cut off"
+    call("The limit was 0.5 before.", limit, alike).gives(
+        (0.9 + 1) / 2, because="0.5 is in one of the lines, be it not the most similar one"
     )
-    call(f"x = 1\n{end}").raises(ValueError, because=f"the line {begin} is missing")
-    call(f"{end}\nx = 1\n{begin}").raises(
-        ValueError, because="the markers are in the wrong order: nothing stands after the beginning"
+    call("The limit is 1,544 bytes.", limit, alike).gives(
+        (0.9 + 1) / 2, because="1,544 is one number, with its comma"
     )
-    call(f"{end}\nx = 1\n{end}").raises(ValueError, because=f"the line {begin} is missing")
-    call(f"Here you are:\n{begin}\nx = 1\n{end}").raises(
-        ValueError, because="a sentence stands before the first marker"
-    )
-    call(f"{begin}\nx = 1\n{end}\nI changed x.").raises(
-        ValueError, because="a sentence stands after the last marker"
-    )
-    call(f"{begin} Here:\nx = 1\n{end}").raises(
-        ValueError, because="the marker is no line of its own: more stands in its line"
-    )
-    call(f"{begin}\nx = 1{end}").raises(
-        ValueError, because="the marker is no line of its own: the file's last line ends in it"
-    )
-    call(f"{begin}\nx\n  {end}").raises(
-        ValueError, because=f"the line {end} is missing: an indented one is a longer line"
-    )
-    call(f"{begin}\n{end}").raises(ValueError, because="no line stands between the markers")
-    call(f"{begin}\nx\n{end}\ny\n{end}").raises(
-        ValueError, because="a line between the markers is a marker: there are two ends"
-    )
-    call(f"{begin}\nx\n{begin}\ny\n{end}").raises(
-        ValueError, because="a line between the markers is a marker: there are two beginnings"
-    )
+
+
+class _Encode:
+    """An encoder that knows how similar each line is to the sentence."""
+
+    def __init__(self, likeness: dict[str, float]) -> None:
+        self.likeness = likeness
+
+    def __call__(self, texts: list[str]) -> Any:
+        import numpy as np
+
+        cosines = np.array([self.likeness.get(text, 1.0) for text in texts])
+        return np.stack([cosines, np.sqrt(1 - cosines**2)], axis=1)
+
+    def __repr__(self) -> str:
+        similar = ", ".join(f"{one!r} {how:g}" for one, how in self.likeness.items())
+        return f"<encode; similar to the sentence: {similar or 'nothing'}>"

@@ -6,6 +6,7 @@ Refusals, limits and broken answers as users see them are in tests/blackbox/test
 from __future__ import annotations
 
 import base64
+import json
 import logging
 import traceback
 from collections.abc import Callable
@@ -22,6 +23,7 @@ from tests.blackbox.language_models import (
     CHAT,
     COMPLETIONS,
     SHOW,
+    TAGS,
     Models,
     Reply,
     models,
@@ -188,6 +190,25 @@ def test_the_settings_choose_and_an_argument_overrides() -> None:
     assert (chosen.name, chosen.model, chosen.margin, chosen.window) == ("openai", "gpt-4o", 7, 99)
     with pytest.raises(InputError, match="no backend 'claude'"):
         generator(settings, backend="claude")
+
+
+def test_auto_takes_what_is_there() -> None:
+    """Ollama with the model that is wanted, or with another; else OpenAI's protocol; else none."""
+
+    def chosen(url: str, model: str | None = None, **settings: str) -> tuple[str, str]:
+        made = generator(Settings(OLLAMA_URL=url, **settings), backend="auto", model=model)
+        return made.name, made.model
+
+    tags = [{"name": "phi3:mini"}, {"name": "llama3:latest"}]
+    with models({TAGS: Reply([json.dumps({"models": tags}).encode()])}) as server:
+        assert chosen(server.url) == ("ollama", "llama3")
+        assert chosen(server.url, RAG_OLLAMA_MODEL="mistral") == ("ollama", "phi3:mini")
+        assert chosen(server.url, "gemma") == ("ollama", "gemma")
+    for reply in (Reply([b"[]"]), Reply([b"<html>"]), Reply([b'{"models": []}'])):
+        with models({TAGS: reply}) as server:
+            assert chosen(server.url, OPENAI_API_KEY=KEY) == ("openai", "gpt-4o-mini")
+    assert chosen(nobody(), "m", OPENAI_BASE_URL="http://127.0.0.1:9/v1") == ("openai", "m")
+    assert chosen(nobody())[0] == "extractive"
 
 
 def test_the_margins_are_those_of_the_servers() -> None:

@@ -6,8 +6,10 @@ from pathlib import PurePosixPath
 
 import numpy as np
 
+from course_lib.answers.confidence import stems
+from course_lib.answers.faithfulness import NUMBER
+
 SIGNS = "`'\"()[]{},:;!?"
-BEGIN, END = "<<BEGIN_FILE>>", "<<END_FILE>>"
 
 
 # --- 11.1 file_hints ---
@@ -299,146 +301,75 @@ def flags_by_the_number(answer, paths):
     return cited, [f"[{n}: {path}]" for n, path in pairs(answer) if n not in cited]
 
 
-# --- 11.5 between_markers ---
+# --- 11.5 support ---
 
 
-def takes_whatever_is_between(answer):
-    return answer.split(BEGIN + "\n")[1].split(END)[0]
+def judged_by(
+    likeness=lambda cosines: max(0.0, float(cosines.max())),
+    words=lambda sentence, lines: stems(sentence) & set().union(*map(stems, lines)),
+    of=lambda sentence, lines: len(stems(sentence)),
+    both=lambda alike, share: (alike + share) / 2,
+    lacks=lambda sentence, lines: any(
+        one not in re.findall(NUMBER, " ".join(lines)) for one in re.findall(NUMBER, sentence)
+    ),
+):
+    """Return an answer to 11.5 of which a part may be wrong."""
+
+    def support(sentence, evidence, encode):
+        if not evidence or lacks(sentence, evidence):
+            return 0.0
+        vectors = encode([sentence, *evidence])
+        share = len(words(sentence, evidence)) / max(1, of(sentence, evidence))
+        return both(likeness(vectors[1:] @ vectors[0]), share)
+
+    return support
 
 
-def allows_words_around(answer):
-    if BEGIN not in answer or END not in answer:
-        raise ValueError("no markers")
-    inner = answer.split(BEGIN + "\n")[1].split(END)[0]
-    if not inner or answer.count(END) > 1 or answer.count(BEGIN) > 1:
-        raise ValueError("no file")
-    return inner
+takes_the_mean_of_the_lines = judged_by(likeness=lambda cosines: max(0.0, float(cosines.mean())))
+takes_the_first_line = judged_by(likeness=lambda cosines: max(0.0, float(cosines[0])))
+takes_negative_likeness = judged_by(likeness=lambda cosines: float(cosines.max()))
+believes_the_likeness = judged_by(both=lambda alike, share: alike)
+believes_the_words = judged_by(both=lambda alike, share: share)
+multiplies = judged_by(both=lambda alike, share: alike * share)
+takes_the_smaller = judged_by(both=min)
+adds_them = judged_by(both=lambda alike, share: alike + share)
+counts_words_as_they_are = judged_by(
+    words=lambda sentence, lines: set(sentence.lower().split()) & set(" ".join(lines).split()),
+    of=lambda sentence, lines: len(set(sentence.split())),
+)
+wants_all_words_in_one_line = judged_by(
+    words=lambda sentence, lines: max((stems(sentence) & stems(one) for one in lines), key=len)
+)
+divides_by_the_words_of_the_lines = judged_by(
+    of=lambda sentence, lines: len(set().union(*map(stems, lines)))
+)
+forgets_the_numbers = judged_by(lacks=lambda sentence, lines: False)
+finds_a_number_within_another = judged_by(
+    lacks=lambda sentence, lines: any(
+        one not in " ".join(lines) for one in re.findall(NUMBER, sentence)
+    )
+)
+is_content_with_one_number = judged_by(
+    lacks=lambda sentence, lines: (
+        bool(re.findall(NUMBER, sentence))
+        and not {*re.findall(NUMBER, sentence)} & {*re.findall(NUMBER, " ".join(lines))}
+    )
+)
+wants_the_numbers_in_the_first_line = judged_by(
+    lacks=lambda sentence, lines: any(
+        one not in re.findall(NUMBER, lines[0]) for one in re.findall(NUMBER, sentence)
+    )
+)
 
 
-def strips_the_file(answer):
-    lines = answer.strip().split("\n")
-    if lines[0] != BEGIN or lines[-1] != END:
-        raise ValueError("no markers")
-    return "\n".join(lines[1:-1]).strip() + "\n"
+def needs_a_line(sentence, evidence, encode):
+    return judged_by()(sentence, evidence, encode) if evidence else max([])
 
 
-def allows_an_empty_file(answer):
-    lines = answer.strip().split("\n")
-    inner = lines[1:-1]
-    if lines[0] != BEGIN or lines[-1] != END or BEGIN in inner or END in inner:
-        raise ValueError("no markers")
-    return "".join(line + "\n" for line in inner)
-
-
-def believes_the_last_end(answer):
-    lines = answer.strip().split("\n")
-    if lines[0] != BEGIN or lines[-1] != END or len(lines) == 2:
-        raise ValueError("no markers")
-    return "".join(line + "\n" for line in lines[1:-1])
-
-
-def lines_between(answer):
-    lines = answer.strip().split("\n")
-    inner = lines[1:-1]
-    if lines[0] != BEGIN or lines[-1] != END or not inner or BEGIN in inner or END in inner:
-        raise ValueError("no markers")
-    return inner
-
-
-def takes_the_markers_in_any_order(answer):
-    lines = answer.strip().split("\n")
-    if sorted([lines[0], lines[-1]]) != [BEGIN, END] or len(lines) < 3:
-        raise ValueError("no markers")
-    return "".join(line + "\n" for line in lines[1:-1])
-
-
-def refuses_a_marker_within_a_line(answer):
-    if answer.count(BEGIN) != 1 or answer.count(END) != 1:
-        raise ValueError("no markers")
-    return "".join(line + "\n" for line in lines_between(answer))
-
-
-def removes_markers_everywhere(answer):
-    lines_between(answer)
-    return answer.strip().replace(BEGIN + "\n", "").replace(END, "")
-
-
-def splits_at_all_line_ends(answer):
-    lines_between(answer)
-    return "".join(line + "\n" for line in answer.strip().splitlines()[1:-1])
-
-
-def takes_form_feeds_for_line_ends(answer):
-    return "".join(line + "\n" for one in lines_between(answer) for line in one.split("\f"))
-
-
-def strips_line_ends(answer):
-    return "".join(line.rstrip() + "\n" for line in lines_between(answer))
-
-
-def removes_code_fences(answer):
-    return "".join(line + "\n" for line in lines_between(answer) if line[:3] != "```")
-
-
-def finds_the_markers_anywhere(answer):
-    text = answer.strip()
-    if not text.startswith(BEGIN) or not text.endswith(END):
-        raise ValueError("no markers")
-    inner = text.removeprefix(BEGIN).removesuffix(END).removeprefix("\n")
-    if not inner or {BEGIN, END} & set(inner.split("\n")):
-        raise ValueError("no file")
-    return inner
-
-
-def forgets_the_last_line_end(answer):
-    return "\n".join(lines_between(answer))
-
-
-def strips_line_ends_around_the_answer(answer):
-    if answer.strip() != answer.strip("\n"):
-        raise ValueError("no markers")
-    return "".join(line + "\n" for line in lines_between(answer))
-
-
-def refuses_a_blank_file(answer):
-    inner = lines_between(answer)
-    if not "".join(inner).strip():
-        raise ValueError("no file")
-    return "".join(line + "\n" for line in inner)
-
-
-def takes_tabs_for_spaces(answer):
-    return "".join(line.expandtabs() + "\n" for line in lines_between(answer))
-
-
-def refuses_what_begins_with_a_marker(answer):
-    inner = lines_between(answer)
-    if any(line.startswith((BEGIN, END)) for line in inner):
-        raise ValueError("more than one file")
-    return "".join(line + "\n" for line in inner)
-
-
-def refuses_indented_markers(answer):
-    inner = lines_between(answer)
-    if {BEGIN, END} & {line.strip() for line in inner}:
-        raise ValueError("more than one file")
-    return "".join(line + "\n" for line in inner)
-
-
-def takes_an_indented_end(answer):
-    *lines, last = answer.strip().split("\n")
-    inner = lines_between("\n".join([*lines, last.strip()]))
-    return "".join(line + "\n" for line in inner)
-
-
-def lets_the_end_share_a_line(answer):
-    lines = answer.strip().split("\n")
-    if lines[0] != BEGIN or not lines[-1].endswith(END) or len(lines) < 2:
-        raise ValueError("no markers")
-    inner = "\n".join(lines[1:]).removesuffix(END)
-    if not inner or {BEGIN, END} & set(inner.split("\n")):
-        raise ValueError("no file")
-    return inner
+def divides_by_nothing(sentence, evidence, encode):
+    if evidence and not stems(sentence):
+        return 1 / len(stems(sentence))
+    return judged_by()(sentence, evidence, encode)
 
 
 MUTANTS = {
@@ -490,26 +421,22 @@ MUTANTS = {
         flags_by_the_number: "judged alone",
     },
     "11.5": {
-        takes_whatever_is_between: "inside a longer line",
-        allows_words_around: "inside a longer line",
-        strips_the_file: "blank ones too",
-        allows_an_empty_file: "no line stands between",
-        believes_the_last_end: "there are two ends",
-        takes_the_markers_in_any_order: "in the wrong order",
-        refuses_a_marker_within_a_line: "inside a longer line",
-        removes_markers_everywhere: "inside a longer line",
-        splits_at_all_line_ends: "before the line end",
-        takes_form_feeds_for_line_ends: "a form feed",
-        strips_line_ends: "spaces at the end",
-        removes_code_fences: "code fences belong to it",
-        finds_the_markers_anywhere: "more stands in its line",
-        forgets_the_last_line_end: "each line ends with a line end, the last too",
-        strips_line_ends_around_the_answer: "white space around the whole answer",
-        refuses_a_blank_file: "one line stands between the markers, a blank one",
-        takes_tabs_for_spaces: "a tab is no spaces",
-        refuses_what_begins_with_a_marker: "begins with a marker",
-        refuses_indented_markers: "an indented marker",
-        takes_an_indented_end: "an indented one is a longer line",
-        lets_the_end_share_a_line: "the file's last line ends in it",
+        takes_the_mean_of_the_lines: "most similar line alone",
+        takes_the_first_line: "may be any of them",
+        takes_negative_likeness: "below 0",
+        believes_the_likeness: "two of the three words",
+        believes_the_words: "two of the three words",
+        multiplies: "two of the three words",
+        takes_the_smaller: "two of the three words",
+        adds_them: "two of the three words",
+        counts_words_as_they_are: "two of the three words",
+        wants_all_words_in_one_line: "all lines give the words",
+        divides_by_the_words_of_the_lines: "two of the three words",
+        forgets_the_numbers: "no line has the number 60",
+        finds_a_number_within_another: "a part of 50",
+        is_content_with_one_number: "each number counts",
+        wants_the_numbers_in_the_first_line: "not the most similar one",
+        needs_a_line: "without a line",
+        divides_by_nothing: "its share is 0",
     },
 }
