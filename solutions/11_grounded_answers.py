@@ -380,10 +380,11 @@ for got, label, kind, sentence in sorted(halves["test"], key=lambda row: -row[0]
         print(f"missed, {got:.2f}, {kind}: {sentence}")
 
 # %% [markdown]
-# Most supported sentences are believed, and most of the others are caught; 45 of each are few, so the intervals are wide. Look at
-# what is missed, half right answers and invented ones alike. *Cosine similarity grows with the length of the vectors*: the section says
-# that of the inner product. Every word is there, and the vectors are alike; *who* does *what* is in neither sign. A language model as
-# a judge may see it, costs a request for each sentence, and is wrong in ways of its own.
+# Most supported sentences are believed, and most of the others are caught. 45 of each are few, so the interval of what is caught is wide,
+# and our answers use more of the section's words than a model's might. Look at what is missed, half right answers and invented ones
+# alike. *Leakage makes a model look worse in the evaluation*: the section says the opposite, with nearly the same words. Which words
+# are there is in our two signs; what is said with them is not. A language model as a judge may see it, costs a request for each
+# sentence, and is wrong in ways of its own.
 #
 # `course ask` holds each sentence of a language model against what it cites in this way, and names those that it doubts. The share of
 # an answer's claims that its passages support is its [faithfulness](../labs/GLOSSARY.md#faithfulness); [RAGAS](https://docs.ragas.io) lets a language model judge it.

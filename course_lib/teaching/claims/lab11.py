@@ -168,7 +168,7 @@ CLAIMS = (
         ),
     ),
     Claim(
-        "45 of each are few, so the intervals are wide",
+        "45 of each are few, so the interval of what is caught is wide",
         JUDGED,
         holds=lambda shown: (
             _test(shown, "unsupported, caught")[2] - _test(shown, "unsupported, caught")[1] > 0.1
@@ -183,9 +183,9 @@ CLAIMS = (
         ),
     ),
     Claim(
-        "Cosine similarity grows with the length of the vectors",
+        "Leakage makes a model look worse in the evaluation",
         JUDGED,
-        holds=lambda shown: re.search(r"^missed.*: Cosine similarity grows with", shown, re.M),
+        holds=lambda shown: re.search(r"^missed.*: Leakage makes a model look worse", shown, re.M),
     ),
     Claim(
         "anything else is refused before a byte is written",
