@@ -88,6 +88,9 @@ class Audit:
     takes_connection
         Whether the function itself works on the database: its tables are made by `run`, and
         `apply` gets the connection after the function. Otherwise they are made by `state`.
+    paste
+        How a call is written where that is not the function with its arguments: a form for
+        `str.format`, with the arguments' texts.
     agrees
         Tells whether a value that came is as good as the expected one.
     exercise
@@ -102,6 +105,7 @@ class Audit:
     prepare: Callable[..., Any] | None = None
     look: Callable[..., Any] | None = None
     takes_connection: bool = False
+    paste: str = ""
     agrees: Callable[[Any, Any], bool] = alike
     exercise: Exercise | None = None
 
@@ -163,6 +167,8 @@ class Audit:
         """Return a call as a learner would paste it; long values are shortened with an ellipsis."""
         assert self.exercise is not None
         parts = [text_of(value) for value in one["args"]]
+        if self.paste:
+            return self.paste.format(*parts, *[""] * 9)
         parts += [f"{name}={text_of(value)}" for name, value in one["named"]["dict"]]
         return f"{self.exercise.name}({', '.join(parts)})"
 

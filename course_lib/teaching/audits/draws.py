@@ -39,6 +39,14 @@ def text(random: Random, most: int = 12, breaks: Sequence[str] = BREAKS) -> str:
     return "".join(parts)[: random.randint(1, 6 * most)]
 
 
+def sparse(random: Random) -> str:
+    """Return some letters, with one to three breaks anywhere."""
+    parts = ["abcdefghijkl"[: random.randint(1, 5)] for _ in range(3)]
+    for _ in range(random.randint(1, 3)):
+        parts.insert(random.randrange(len(parts)), random.choice(BREAKS))
+    return "".join(parts)
+
+
 def some(random: Random, items: Sequence[Item], least: int = 0) -> list[Item]:
     """Return some of the items, in any order."""
     return random.sample(items, random.randint(min(least, len(items)), len(items)))
@@ -57,6 +65,13 @@ def names(random: Random, count: int) -> list[str]:
 def numbers(random: Random, count: int, low: float = 0.0, high: float = 1.0) -> list[float]:
     """Return numbers of three decimals."""
     return [round(random.uniform(low, high), 3) for _ in range(count)]
+
+
+def matrix(random: Random, rows: int, width: int, dtype: str = "float64", low: float = -1.0) -> Any:
+    """Return an array of numbers of three decimals."""
+    import numpy as np
+
+    return np.array([numbers(random, width, low) for _ in range(rows)], dtype=dtype)
 
 
 def ranking(random: Random, items: Sequence[Item], length: int) -> list[Item]:

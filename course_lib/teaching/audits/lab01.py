@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from course_lib.teaching.audits import Call, audit, call
-from course_lib.teaching.audits.draws import BREAKS, Draws, chance, some, text
+from course_lib.teaching.audits.draws import BREAKS, Draws, chance, some, sparse, text
 
 SEPARATORS = (";", ",", "--", " ", ". ", "", "\n", "\r")
 WITH_PAIRS = (*BREAKS, "\r\n", "\r\n\r\n", "\r\n", "\r", "\t")
@@ -12,7 +12,7 @@ WITH_PAIRS = (*BREAKS, "\r\n", "\r\n\r\n", "\r\n", "\r", "\t")
 @audit("1.1", count=250)
 def find_cut(random: Draws) -> Call:
     """Draw a window of a text, and at times a floor and other separators."""
-    written = text(random) + "ab"
+    written = text(random) + "ab" if chance(random, 0.3) else sparse(random)
     start = random.choice((0, random.randrange(len(written) - 1)))
     limit = min(start + random.randint(1, random.choice((4, 8, 20))), len(written))
     floor = random.choice((0, random.randrange(start, limit), max(limit - 3, start)))
