@@ -86,8 +86,8 @@ def _show(folder: Path) -> None:
 
     table = Table("stage", "yours", "the course's", title="The system")
     rooms = system.rooms(folder)
-    for room, (own, others) in rooms.items():
-        table.add_row(room, ", ".join(own), ", ".join(others))
+    for room, whose in rooms.items():
+        table.add_row(room, *map(", ".join, whose))
     Console().print(table)
     own = system.kept(folder)
     count = sum(len(one) for room in rooms.values() for one in room)
@@ -105,18 +105,23 @@ def _show_measurement(courses: Run, own: Run) -> None:
     from rich.table import Table
 
     from course_lib.evaluation.runs import compare
+    from course_lib.evaluation.statistics import why_no_interval
 
-    change = "difference, where 95 % of redrawn sets lie"
-    table = Table("questions", "", "yours", "the course's", change)
+    table = Table(
+        *("questions", "", "yours", "the course's", "difference"),
+        caption="in brackets: where 95 % of redrawn sets lie",
+    )
     for kind in courses.kinds:
         for shown, metric in METRICS.items():
             both = compare(courses.about(kind), own.about(kind), metric)
+            pairs = zip(*(run.about(kind).values(metric) for run in (courses, own)), strict=True)
+            why = why_no_interval([after - before for before, after in pairs])
             mean, low, high = both.difference
             table.add_row(
                 f"{kind} ({len(own.about(kind).answers)})",
                 shown,
                 f"{both.after:.3f}",
                 f"{both.before:.3f}",
-                f"{mean:+.3f} \\[{low:+.3f}, {high:+.3f}]",
+                f"{mean:+.3f} " + (f"({why})" if why else f"\\[{low:+.3f}, {high:+.3f}]"),
             )
     Console().print(table)

@@ -44,7 +44,7 @@ def find_all(name: str, questions: Path | None, corpora: Sequence[str]) -> Run:
     )
     embedder = EmbeddingClient(cache=True)
     with indexed(folders, embedder, options) as conn:
-        search = searcher(conn, embedder, Query(rerank="maxsim"))
+        search = searcher(conn, embedder, Query())
         return evaluate(search, questions_about(asked, folders), name=name, progress=True)
 
 

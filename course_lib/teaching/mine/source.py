@@ -123,10 +123,10 @@ class _Source:
             if found is None:
                 continue
             node, _ = found
-            if isinstance(node, ast.Assign | ast.AnnAssign) and _reads_back(value):
-                # It may have changed since; a literal says what it is.
-                return found if _means(node, value) else None
-            return found
+            if isinstance(node, ast.Assign | ast.AnnAssign):
+                # A value may have changed since: a literal says what it is.
+                return None if _reads_back(value) and not _means(node, value) else found
+            return found if isinstance(node, (*_DEFINITIONS, ast.Import, ast.ImportFrom)) else None
         return None
 
 

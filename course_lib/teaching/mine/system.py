@@ -66,8 +66,7 @@ def rooms(folder: Path) -> dict[str, tuple[list[str], list[str]]]:
     own = kept(folder)
     found: dict[str, tuple[list[str], list[str]]] = {}
     for number, one in all_exercises().items():
-        room = str(one.library).split(".")[1].partition(":")[0]
-        found.setdefault(room, ([], []))[number not in own].append(one.name)
+        found.setdefault(one.room, ([], []))[number not in own].append(one.name)
     return found
 
 
