@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from tests.blackbox.course import Course
 from tests.blackbox.places import Place
 
 ROOT = Path(__file__).parents[2]
+STATE = Path(os.environ.get("COURSE_STATE", ROOT / ".course"))
 SPLITTER = """
 # %% 1.3 split_text · lab 01 · 2026-11-25
 # in the place of course_lib.loader.recursive.split_text
@@ -33,8 +35,7 @@ def home(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def course(place: Place, home: Path) -> Course:
-    state = place.course.environment.get("COURSE_STATE", str(ROOT / ".course"))
-    return place.course.with_(COURSE_ROOT=str(home), COURSE_STATE=state)
+    return place.course.with_(COURSE_ROOT=str(home), COURSE_STATE=str(STATE))
 
 
 def test_a_changed_splitter_indexes_anew_in_an_index_of_its_own(
@@ -76,7 +77,8 @@ def test_the_map_shows_whose_each_function_is_and_how_it_differs(
     assert "next_start" in shown and "│ evaluation │" in shown
 
 
-def test_both_systems_are_measured_on_questions_of_ones_own(course: Course, home: Path) -> None:
+def test_both_systems_are_measured_on_questions_of_ones_own(home: Path) -> None:
+    course = Course({"COURSE_ROOT": str(home), "COURSE_STATE": str(STATE)})
     kept = home / "my" / "system" / "loader.py"
     kept.write_text(SPLITTER.format(size=40), encoding="utf-8")
     (home / "pages").mkdir()
