@@ -251,3 +251,5 @@ lab.score(
 # ## Next
 #
 # Everything began with cutting the documents into pieces, and where the cuts go decides what can be found. That is [lab 01](../labs/01_recursive_splitter.ipynb).
+#
+# From there on you write the machine yourself. Each function that passes its check is kept in `my/system/`, and `course mine` runs the whole machine with your functions in place of the course's, and shows which are yours.

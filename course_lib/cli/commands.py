@@ -18,6 +18,7 @@ from course_lib.cli import (
     evaluation,
     github,
     grade,
+    mine,
     pipeline,
     search,
     serve,
@@ -43,7 +44,12 @@ THE_COURSE: Group = {
     "clean": course.clean,
     "lock": course.lock,
 }
-LEARN: Group = {"start": course.start, "lab": course.lab, "doctor": course.doctor}
+LEARN: Group = {
+    "start": course.start,
+    "lab": course.lab,
+    "mine": mine.mine,
+    "doctor": course.doctor,
+}
 TEACH: Group = {"class": grade.app, "grade": grade.grade, "release": grade.release}
 COMMANDS: dict[str, Group] = {
     "Commands": {"db": database.app},
@@ -95,7 +101,8 @@ def build_app() -> typer.Typer:
             if isinstance(command, typer.Typer):
                 app.add_typer(command, name=name, rich_help_panel=panel)
             else:
-                app.command(name, rich_help_panel=panel)(command)
+                takes_words = {"allow_interspersed_args": name != "mine"}
+                app.command(name, rich_help_panel=panel, context_settings=takes_words)(command)
     return app
 
 

@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 from types import ModuleType
 from typing import Any, Protocol, runtime_checkable
 
-from course_lib.errors import InputError
+from course_lib.errors import InputError, OwnFunctionError
 from course_lib.loader.contract import (
     FILE_INVALID,
     INVALID,
@@ -335,7 +335,7 @@ class Registry:
             parser = parser.sized(chunk_size, chunk_overlap)
         try:
             chunks = list(parser.parse_file(file, scope))
-        except FileRejectedError:
+        except (FileRejectedError, OwnFunctionError):
             raise
         except Exception as error:
             # Whatever is wrong with a parser, the other files go on.

@@ -1,33 +1,29 @@
 """One version: what a lab has its learners write is what the commands run.
 
-The commands run under a profiler, those in processes of their own too. It notes which functions of
-the library were called; every one that a lab shows as the answer of an exercise has to be among
-them.
+The commands run with a learner's function in the place of each that a lab shows as the answer of an
+exercise, as `course mine` does it. Each notes that it ran; what no command calls is found by that.
 """
 
 from __future__ import annotations
 
 import ast
-import importlib.util
 import json
 import os
 import re
+import subprocess
 import sys
-import textwrap
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
-from typing import Any
 
-from tests.blackbox.course import Course
+from tests.blackbox.course import PLAIN, Course
 from tests.blackbox.github import hub_of
 from tests.blackbox.language_models import CHAT, SHOW, models, ollama, window
 from tests.blackbox.places import Place
 from tests.blackbox.serving import serving
 
-SOLUTIONS = Path(__file__).parents[2] / "solutions"
+ROOT = Path(__file__).parents[2]
+HOOK = ROOT / "course_lib/teaching/mine/path"
+SOLUTIONS = ROOT / "solutions"
 
 SKETCHES = {
     "1.4": "a test of a splitter, which is no part of one",
@@ -63,57 +59,44 @@ def exercises() -> Iterator[tuple[str, str, list[tuple[str, str]]]]:
                 yield path.name[:2], found[1], named if whole else []
 
 
-class Calls:
-    """Notes which of some functions are called, in this process and in those that it starts."""
+MARKED = """
+# %% {exercise} {name} · lab {lab} · 2026-11-25
+# in the place of {module}.{name}
 
-    def __init__(self, wanted: list[tuple[str, str]], folder: Path) -> None:
-        self.wanted = {(_file_of(module), name) for module, name in wanted}
-        self.seen: set[tuple[str, str]] = set()
+import {module} as library
+
+
+def {name}(*args, **kwargs):
+    with open({notes!r}, "a", encoding="utf-8") as notes:
+        notes.write("{name}\\n")
+    return library.{name}.__wrapped__(*args, **kwargs)
+"""
+"""A learner's function that notes that it ran, and gives what the library's gives."""
+
+
+class Marked:
+    """A system in which every function is the learner's, and notes that it ran.
+
+    Attributes
+    ----------
+    environment
+        Under which a process, and what it starts, is that system.
+    """
+
+    def __init__(self, folder: Path) -> None:
         self.notes = folder / "called.txt"
-        self.notes.touch()
-        paths = [str(folder), os.environ.get("PYTHONPATH", "")]
-        self.environment = {"PYTHONPATH": os.pathsep.join(filter(None, paths))}
-        (folder / "sitecustomize.py").write_text(
-            textwrap.dedent(f"""
-                import sys, threading
-                wanted = {self.wanted!r}
-                def note(frame, event, value):
-                    code = frame.f_code
-                    if event == "call" and (key := (code.co_filename, code.co_name)) in wanted:
-                        wanted.discard(key)
-                        with open({str(self.notes)!r}, "a") as notes:
-                            notes.write(f"{{code.co_name}}\\n")
-                sys.setprofile(note)
-                threading.setprofile(note)
-            """),
-            encoding="utf-8",
-        )
-
-    def note(self, frame: FrameType, event: str, value: Any) -> None:
-        code = frame.f_code
-        if event == "call" and (code.co_filename, code.co_name) in self.wanted:
-            self.seen.add((code.co_filename, code.co_name))
-
-    @contextmanager
-    def here(self) -> Iterator[None]:
-        before = sys.getprofile()
-        sys.setprofile(self.note)
-        threading.setprofile(self.note)
-        try:
-            yield
-        finally:
-            sys.setprofile(before)
-            threading.setprofile(None)  # type: ignore[arg-type]
+        for lab, exercise, named in exercises():
+            for module, name in named:
+                known = {"exercise": exercise, "name": name, "lab": lab, "module": module}
+                with (folder / f"{module.split('.')[1]}.py").open("a", encoding="utf-8") as file:
+                    file.write(MARKED.format(**known, notes=str(self.notes)))
+        self.environment = {"PYTHONPATH": str(HOOK), "COURSE_MINE": str(folder)}
 
     def names(self) -> set[str]:
-        """Return what was called, here or elsewhere."""
-        return {name for _, name in self.seen} | {*self.notes.read_text().split()}
-
-
-def _file_of(module: str) -> str:
-    found = importlib.util.find_spec(module)
-    assert found is not None and found.origin is not None
-    return found.origin
+        """Return what has run since the last time."""
+        found = set(self.notes.read_text(encoding="utf-8").split())
+        self.notes.unlink()
+        return found
 
 
 def test_answers_are_functions_of_the_library_but_for_named_sketches() -> None:
@@ -122,46 +105,71 @@ def test_answers_are_functions_of_the_library_but_for_named_sketches() -> None:
     assert len(SKETCHES) <= len(found) / 10
 
 
-def test_every_answer_that_a_lab_takes_from_the_library_is_called_by_a_command(
-    place: Place, tmp_path: Path
-) -> None:
-    """Under a profiler: documents, code, manifests and records in, a question out, a pipeline."""
-    wanted = [pair for _, _, named in exercises() for pair in named]
-    folder = tmp_path / "mill"
+def run_commands(place: Place, folder: Path) -> None:
+    """Take documents, code, manifests and records in, and questions out."""
     for name, content in CONTENTS.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)
-    questions = tmp_path / "questions.jsonl"
+    questions = folder.with_name("questions.jsonl")
     asked = {"kind": "docs", "gold_paths": ["docs/mill.md"], "answer_contains": ["turns into"]}
     lines = [{"id": f"q{at}", "question": QUESTION, **asked} for at in range(3)]
     questions.write_text("".join(f"{json.dumps(line)}\n" for line in lines), "utf-8")
-    traced = tmp_path / "traced"
-    traced.mkdir()
-    calls = Calls(wanted, traced)
     course = place.course
-    with calls.here():
-        course("ingest", folder, "--repo", "mill").ok()
-        records = tmp_path / "records.jsonl"
-        records.write_text(course("split", folder / "mill/sail.py", "--jsonl").ok(), "utf-8")
-        course("ingest-tenant", records, "--tenant", "acme", "--repo", "mill").ok()
-        course("search", QUESTION).ok()
-        course("ask", QUESTION).ok()
-        changed = "<<BEGIN_FILE>>\nThe sail stands still.\n<<END_FILE>>"
-        with models({CHAT: ollama(changed), SHOW: window(8192)}) as model:
-            wish = ("--edit", "Stop the mill.")
-            given = {"RAG_REPO_ROOT": str(folder)} | model.ollama
-            course("edit", folder / "docs/mill.md", *wish, **given).ok()
-        evaluation = ("eval", questions, "-c", f"docs={folder}")
-        Course({})(*evaluation, "--save", tmp_path / "run.json").ok()
-        Course({})(*evaluation, "--against", tmp_path / "run.json").ok()
-        with hub_of(place, tmp_path, CONTENTS) as hub:
-            hub.report()
-        (folder / "requirements.txt").write_text("rich==14.1.0\n", "utf-8")
-        course("sync", folder, "--name", "mill").ok()
-        course("xray", "suggest", "print a table", "-p", "mill", "-l", "python").ok()
-    with serving(course, **calls.environment) as service:
+    course("ingest", folder, "--repo", "mill").ok()
+    records = folder.with_name("records.jsonl")
+    records.write_text(course("split", folder / "mill/sail.py", "--jsonl").ok(), "utf-8")
+    course("ingest-tenant", records, "--tenant", "acme", "--repo", "mill").ok()
+    course("search", QUESTION).ok()
+    course("ask", QUESTION).ok()
+    changed = "<<BEGIN_FILE>>\nThe sail stands still.\n<<END_FILE>>"
+    with models({CHAT: ollama(changed), SHOW: window(8192)}) as model:
+        wish = ("--edit", "Stop the mill.")
+        given = {"RAG_REPO_ROOT": str(folder)} | model.ollama
+        course("edit", folder / "docs/mill.md", *wish, **given).ok()
+    evaluation = ("eval", questions, "-c", f"docs={folder}")
+    run = folder.with_name("run.json")
+    Course({})(*evaluation, "--save", run).ok()
+    Course({})(*evaluation, "--against", run).ok()
+    with hub_of(place, folder.parent, CONTENTS) as hub:
+        hub.report()
+    (folder / "requirements.txt").write_text("rich==14.1.0\n", "utf-8")
+    course("sync", folder, "--name", "mill").ok()
+    course("xray", "suggest", "print a table", "-p", "mill", "-l", "python").ok()
+
+
+def test_a_learners_function_in_the_place_of_every_answer_runs_in_the_commands(
+    place: Place, tmp_path: Path
+) -> None:
+    """In a process for all commands, in a service, and in the steps that a pipeline starts."""
+    wanted = {name for _, _, named in exercises() for _, name in named}
+    system, folder = tmp_path / "system", tmp_path / "mill"
+    system.mkdir()
+    marked = Marked(system)
+    words = (place.url, place.schema, json.dumps(place.course.environment), str(folder))
+    program = f"from {__name__} import main; main()"
+    environment = {**os.environ, **PLAIN, **marked.environment}
+    done = subprocess.run(
+        [sys.executable, "-c", program, *words],
+        env=environment, cwd=ROOT, capture_output=True, encoding="utf-8", check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    ran = marked.names()
+    course = place.course
+    with serving(course, **marked.environment) as service:
         assert service.client.post("/search", json={"query": "mill"}).status_code == 200
         assert service.client.post("/search", json={}).status_code == 422
+    in_service = marked.names()
     run = ("pipeline", "run", "-s", f"source={folder}", "-s", "repo=run", "-s", "shards=1")
-    course.in_a_process(*run, "-s", f"questions={questions}", **calls.environment).ok()
-    assert {name for _, name in wanted} - calls.names() == set()
+    questions = f"questions={tmp_path / 'questions.jsonl'}"
+    course.in_a_process(*run, "-s", questions, **marked.environment).ok()
+    in_pipeline = marked.names()
+    assert wanted - ran - in_service - in_pipeline == set()
+    assert {"request_model", "search_response", "readiness", "validation_problem"} <= in_service
+    assert {"conditions", "encode_in_batches"} <= in_service
+    assert {"split_text", "shard_of", "upsert_sql", "recall_at"} <= in_pipeline
+
+
+def main() -> None:
+    """Run the commands in this process, which the test has started as the learner's system."""
+    url, schema, environment, folder = sys.argv[1:]
+    run_commands(Place(url, schema, Course(json.loads(environment))), Path(folder))

@@ -192,6 +192,8 @@ lab.check("2.1", Counter().up)
 class Exercise:
     points: float = 2
     hints: tuple[str, ...] = ("Look.", "Look again.")
+    name: str = ""
+    room: str = ""
 
 
 class Course:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from course_lib.teaching.build.cut import BEGIN, cut
 from course_lib.teaching.build.library import Library, Origin
 from course_lib.teaching.build.project import BuildError, LabSource, Project
+from course_lib.teaching.build.recap import add_kept
 from course_lib.teaching.build.source import (
     Cell,
     LabMeta,
@@ -122,6 +123,8 @@ def _sources(
                         builds += [path] * (path not in builds)
             except BuildError as error:
                 raise BuildError(f"{where}: {error.args[0]}", hint=error.hint) from None
+        elif cell.role == "prose":
+            text = add_kept(text, project.checks(source.lab).values())
         texts.append(text)
     return texts, builds
 

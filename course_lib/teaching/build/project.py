@@ -38,6 +38,12 @@ class ExerciseLike(Protocol):
     @property
     def hints(self) -> Sequence[str]: ...  # noqa: D102
 
+    @property
+    def name(self) -> str: ...  # noqa: D102
+
+    @property
+    def room(self) -> str: ...  # noqa: D102
+
 
 @dataclass(frozen=True, slots=True)
 class LabSource:

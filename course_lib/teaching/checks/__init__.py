@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -53,6 +54,11 @@ class Exercise:
     waits_for: tuple[str, ...] = ()
     time_limit: float = 5.0
     library: str | None = None
+
+    @property
+    def room(self) -> str:
+        """The stage of the library that it belongs to, such as ``"loader"``; empty for a sketch."""
+        return re.split("[.:]", self.library)[1] if self.library else ""
 
 
 def lab_number(lab_id: str | int) -> str:

@@ -1,0 +1,127 @@
+"""The command that runs the system with the learner's functions, or shows which these are."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from course_lib.cli.printing import show
+from course_lib.cli.programs import run_instead
+from course_lib.errors import InputError
+
+if TYPE_CHECKING:
+    from course_lib.evaluation.runs import Run
+
+METRICS = {"recall@10": "recall@10", "MRR": "mrr@10"}
+"""What is shown of a run, and what it is called there."""
+
+
+def mine(
+    command: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="COMMAND", help="Any other command of the course, with its options."
+        ),
+    ] = None,
+    fallback: Annotated[
+        bool,
+        typer.Option(
+            "--fallback", help="Where a function of yours fails, the course's takes over."
+        ),
+    ] = False,
+    timeout: Annotated[
+        float, typer.Option(min=0.1, help="Seconds after which a function of yours has failed.")
+    ] = 30,
+    evaluate: Annotated[
+        bool, typer.Option("--eval/--no-eval", help="Without a command: measure both systems.")
+    ] = True,
+    questions: Annotated[
+        Path | None, typer.Option(help="Questions of your own, as `course eval` takes them.")
+    ] = None,
+    corpus: Annotated[
+        list[str] | None,
+        typer.Option("--corpus", "-c", metavar="KIND=DIR", help="Folders of your own; repeatable."),
+    ] = None,
+) -> None:
+    """Run a command with your functions in place of the course's; alone, show what is yours.
+
+    What you wrote is in my/system, where each check that passes keeps its function. The index is
+    one of your system's own.
+
+    Example: course mine ingest notes, and then course mine search "Who maintains it?"
+    """
+    from course_lib.teaching.mine import system
+
+    folder = system.system_folder()
+    environment = system.environment(folder, fallback=fallback, timeout=timeout)
+    if not command:
+        _show(folder)
+        if evaluate:
+            _show_measurement(*system.measure_both(environment, questions, corpus or []))
+        return
+    if not system.kept(folder):
+        raise InputError(
+            f"{folder} holds no function of yours",
+            hint="Pass a check in one of your labs (`course start 01`): it keeps the function.",
+        )
+    program = shutil.which("course", path=str(Path(sys.executable).parent))
+    if program is None:
+        raise InputError("the program `course` is not beside this Python", hint="Run `make setup`.")
+    raise typer.Exit(run_instead([program, *command], {**os.environ, **environment}))
+
+
+def _show(folder: Path) -> None:
+    """Print the stages with whose functions they are, and how the learner's differ."""
+    from random import Random
+
+    from rich.console import Console
+    from rich.table import Table
+
+    from course_lib.teaching.mine import system
+
+    table = Table("stage", "yours", "the course's", title="The system")
+    rooms = system.rooms(folder)
+    for room, whose in rooms.items():
+        table.add_row(room, *map(", ".join, whose))
+    Console().print(table)
+    own = system.kept(folder)
+    count = sum(len(one) for room in rooms.values() for one in room)
+    show(f"{len(own)} of {count} functions are yours")
+    lines = list(system.differences(list(own.values()), Random().getrandbits(32)))
+    for line in lines:
+        show(line)
+    if own and not lines:
+        show("On random arguments they give what the course's give.")
+
+
+def _show_measurement(courses: Run, own: Run) -> None:
+    """Print what both systems find, measured by the course's metrics."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from course_lib.evaluation.runs import compare
+    from course_lib.evaluation.statistics import why_no_interval
+
+    table = Table(
+        *("questions", "", "yours", "the course's", "difference"),
+        caption="in brackets: where 95 % of redrawn sets lie",
+    )
+    for kind in courses.kinds:
+        for shown, metric in METRICS.items():
+            both = compare(courses.about(kind), own.about(kind), metric)
+            pairs = zip(*(run.about(kind).values(metric) for run in (courses, own)), strict=True)
+            why = why_no_interval([after - before for before, after in pairs])
+            mean, low, high = both.difference
+            table.add_row(
+                f"{kind} ({len(own.about(kind).answers)})",
+                shown,
+                f"{both.after:.3f}",
+                f"{both.before:.3f}",
+                f"{mean:+.3f} " + (f"({why})" if why else f"\\[{low:+.3f}, {high:+.3f}]"),
+            )
+    Console().print(table)

@@ -1,0 +1,208 @@
+"""Python values as JSON, and JSON compared: strict about types, with a tolerance for numbers.
+
+`encode` and `decode` are each other's inverse for what exercises take and return: tuples, sets,
+dictionaries, iterators, bytes, NumPy arrays, named tuples, data classes and pydantic's models have
+a tag. What comes out of the fence is never decoded.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import json
+import math
+from collections.abc import Iterator, Mapping
+from itertools import islice
+from typing import Any
+
+TOLERANCE = 1e-5
+LONGEST = 100_000
+"""Items of an iterator that are read."""
+
+
+def encode(value: Any) -> Any:
+    """Return a value as JSON.
+
+    Examples
+    --------
+    >>> encode((1, {"a"}, {2: b"x"}))
+    {'tuple': [1, {'set': ['a']}, {'dict': [[2, {'bytes': '78'}]]}]}
+    >>> from course_lib.records import Span
+    >>> encode(Span(0, 2, "ab"))["fields"]
+    {'dict': [['start', 0], ['end', 2], ['text', 'ab']]}
+    """
+    kind = type(value)
+    if kind.__module__ == "numpy" and hasattr(value, "tolist"):
+        if getattr(value, "shape", None) == ():
+            return encode(value.item())
+        return {"array": encode(value.tolist()), "dtype": str(value.dtype)}
+    if value is None or kind in (bool, int, str):
+        return value
+    if kind is float:
+        return value if math.isfinite(value) else {"float": repr(value)}
+    if kind is list:
+        return [encode(item) for item in value]
+    if kind is tuple:
+        return {"tuple": [encode(item) for item in value]}
+    if kind in (set, frozenset):
+        return {"set": sorted((encode(item) for item in value), key=_sorting)}
+    if isinstance(value, Mapping):
+        return {"dict": [[encode(key), encode(item)] for key, item in value.items()]}
+    if isinstance(value, bytes | bytearray):
+        return {"bytes": value.hex()}
+    if isinstance(value, Iterator):
+        return {"iter": [encode(item) for item in islice(value, LONGEST)]}
+    if (names := _fields(value)) is not None:
+        fields = {name: getattr(value, name) for name in names}
+        return {"record": f"{kind.__module__}:{kind.__qualname__}", "fields": encode(fields)}
+    return {"object": kind.__qualname__}
+
+
+def decode(value: Any) -> Any:
+    """Return a new Python object for what `encode` returned.
+
+    Examples
+    --------
+    >>> decode(encode((1, {"a"}, {2: b"x"})))
+    (1, {'a'}, {2: b'x'})
+    """
+    if isinstance(value, list):
+        return [decode(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    tag, inside = next(iter(value.items()))
+    if tag == "array":
+        import numpy as np
+
+        return np.array(inside, dtype=value["dtype"])
+    if tag == "record":
+        module, _, name = inside.partition(":")
+        return getattr(importlib.import_module(module), name)(**decode(value["fields"]))
+    if tag == "dict":
+        return {decode(key): decode(item) for key, item in inside}
+    makes = {"tuple": tuple, "set": set, "iter": iter, "bytes": bytes.fromhex, "float": float}
+    return makes[tag](decode(inside))  # type: ignore[operator]
+
+
+def error_value(error: BaseException) -> dict[str, list[str]]:
+    """Return an exception as a value: the names of its class and of those that it comes from.
+
+    Examples
+    --------
+    >>> error_value(UnicodeError())
+    {'raises': ['UnicodeError', 'ValueError', 'Exception']}
+    """
+    return {
+        "raises": [c.__name__ for c in type(error).__mro__ if issubclass(c, BaseException)][:-1]
+    }
+
+
+def alike(expected: Any, got: Any) -> bool:
+    """Tell whether two values are the same, as JSON.
+
+    Types count, as in the checks: True is not 1 and a tuple is no list; but a whole number passes
+    for a float. Floats may differ by `TOLERANCE`. The order of a dictionary does not count. An
+    exception may be of a subclass of the expected one.
+
+    Examples
+    --------
+    >>> alike(0.3, 0.1 + 0.2), alike(1.0, 1), alike(1, True), alike([1], {"tuple": [1]})
+    (True, True, False, False)
+    """
+    if type(expected) is float:
+        return type(got) in (int, float) and _close(expected, got)
+    if type(expected) is not type(got):
+        return False
+    if isinstance(expected, list):
+        return len(expected) == len(got) and all(map(alike, expected, got))
+    if not isinstance(expected, dict):
+        return bool(expected == got)
+    if expected.keys() != got.keys():
+        return False
+    if "raises" in expected:
+        return isinstance(got["raises"], list) and expected["raises"][0] in got["raises"]
+    if "dict" in expected:
+        return _sorted_pairs(expected["dict"], got["dict"])
+    if "record" in expected:  # the class may have been defined again in the notebook
+        names = [str(one["record"]).rpartition(":")[2] for one in (expected, got)]
+        return names[0] == names[1] and alike(expected["fields"], got["fields"])
+    if "array" in expected:
+        kinds = [str(one["dtype"]).rstrip("0123456789") for one in (expected, got)]
+        return kinds[0] == kinds[1] and alike(expected["array"], got["array"])
+    return all(alike(expected[key], got[key]) for key in expected)
+
+
+def text_of(value: Any, width: int = 160) -> str:
+    """Return what `encode` returned as Python would write it, shortened in the middle.
+
+    Examples
+    --------
+    >>> text_of(encode((1, {"a": "b" * 99})), 20)
+    "(1, {'a': 'bbbbbbbbbb … bbbbbbbbb'})"
+    """
+    if isinstance(value, str):
+        half = width // 2
+        return repr(value if len(value) <= width else f"{value[:half]} … {value[1 - half :]}")
+    if isinstance(value, list):
+        return f"[{_items(value, width)}]"
+    if not isinstance(value, dict):
+        return repr(value)
+    tag, inside = next(iter(value.items()))
+    if tag == "dict":
+        pairs = [f"{text_of(key, width)}: {text_of(item, width)}" for key, item in inside]
+        return f"{{{_joined(pairs, width)}}}"
+    if tag == "record":
+        fields = [f"{name}={text_of(item, width)}" for name, item in value["fields"]["dict"]]
+        return f"{inside.rpartition(':')[2]}({', '.join(fields)})"
+    if tag == "array":
+        return f"np.array({text_of(inside, width)}, dtype=np.{value['dtype']})"
+    if tag == "bytes":
+        return repr(bytes.fromhex(inside)) if len(inside) <= width else f"b'… {len(inside) // 2}'"
+    if tag == "raises":
+        return str(inside[0])
+    forms = {"set": "{{{}}}", "iter": "iter([{}])"}
+    if tag == "tuple":
+        return f"({_items(inside, width)}{',' if len(inside) == 1 else ''})"
+    return forms[tag].format(_items(inside, width)) if tag in forms else f"<{inside}>"
+
+
+def _items(values: list[Any], width: int) -> str:
+    return _joined([text_of(item, width) for item in values], width)
+
+
+def _joined(parts: list[str], width: int) -> str:
+    """Join what fits into twice the width; say how much is left out."""
+    kept: list[str] = []
+    room = 2 * width
+    for part in parts:
+        room -= len(part) + 2
+        if room < 0 and kept:
+            return ", ".join([*kept, f"… {len(parts) - len(kept)} more"])
+        kept.append(part)
+    return ", ".join(kept)
+
+
+def _fields(value: Any) -> list[str] | None:
+    """Return the names of a record's fields, or None for what is none."""
+    kind = type(value)
+    if isinstance(value, tuple) and hasattr(kind, "_fields"):
+        return list(kind._fields)
+    if dataclasses.is_dataclass(value):
+        return [field.name for field in dataclasses.fields(value)]
+    fields = getattr(kind, "model_fields", None)
+    return list(fields) if isinstance(fields, dict) else None
+
+
+def _sorting(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+def _sorted_pairs(expected: Any, got: Any) -> bool:
+    """Compare the pairs of two dictionaries, in any order."""
+    if not isinstance(got, list) or not all(isinstance(p, list) and len(p) == 2 for p in got):
+        return False
+    return alike(*(sorted(pairs, key=lambda pair: _sorting(pair[0])) for pairs in (expected, got)))
+
+
+def _close(one: float, other: float) -> bool:
+    return math.isclose(one, other, rel_tol=TOLERANCE, abs_tol=TOLERANCE)

@@ -1,0 +1,109 @@
+"""Keeping what passed its check: a notebook's function goes in, a section of `my/system/` out."""
+
+from __future__ import annotations
+
+import datetime
+import os
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from course_lib.settings import project_root
+from course_lib.teaching.checks import Exercise, load
+from course_lib.teaching.copies import MINE
+from course_lib.teaching.mine.source import NoSourceError, source_of
+from course_lib.teaching.mine.takeover import Section, read_sections, sections_of
+
+FOLDER = "system"
+"""Beside the learner's notebooks: where the functions are kept."""
+
+HEADING = '''"""What you wrote for the stage `{room}`, kept when its check passed.
+
+Each section stands by itself: `course mine` runs it in the place of the library's function. When
+its check passes again, it is written anew.
+"""
+'''
+
+
+def system_folder() -> Path | None:
+    """Return where this process keeps functions; None unless it runs in the learner's folder."""
+    mine = project_root() / MINE
+    return mine / FOLDER if Path.cwd().is_relative_to(mine) else None
+
+
+@cache
+def all_exercises() -> dict[str, Exercise]:
+    """Return the exercises of all labs whose answer is a function of the library, by id."""
+    labs = (load(number) for number in range(100))
+    return {one.id: one for lab in labs for one in lab.values() if one.library}
+
+
+def keep(
+    exercise: Exercise, given: Any, folder: Path, check: Callable[[Callable[..., Any]], None]
+) -> str:
+    """Keep a function whose check passed, and return a line that says so, or why not.
+
+    Parameters
+    ----------
+    exercise
+        Which exercise.
+    given
+        The learner's function.
+    folder
+        Where functions are kept.
+    check
+        Raises where a function is not right: what is kept has to pass by itself, too.
+    """
+    if not exercise.library:
+        return ""
+    try:
+        section = _section(exercise, given, folder)
+        check(section.load())
+        _write(section, Path(section.file))
+    except NoSourceError as why:
+        return f"not kept in my/{FOLDER}: {why}"
+    except OSError as error:
+        return f"not kept in my/{FOLDER}: {error.strerror or error}"
+    except Exception as error:
+        first = str(error).strip().split("\n")[0]
+        return f"not kept in my/{FOLDER}: outside of this notebook it does not pass ({first})"
+    count = len({one.exercise for one in read_sections(folder)} & set(all_exercises()))
+    return (
+        f"kept in my/{FOLDER}/{section.room}.py: "
+        f"{count} of {len(all_exercises())} functions are yours"
+    )
+
+
+def _section(exercise: Exercise, given: Any, folder: Path) -> Section:
+    module, _, name = str(exercise.library).partition(":")
+    lab = f"{int(exercise.id.split('.')[0]):02d}"
+    places = {one.name: str(one.library) for one in load(lab).values() if one.library}
+    heading = (
+        f"# %% {exercise.id} {name} · lab {lab} · {datetime.date.today()}\n"
+        f"# in the place of {module}.{name}\n\n"
+    )
+    file = folder / f"{module.split('.')[1]}.py"
+    (section,) = sections_of(heading + source_of(given, name, places), str(file))
+    return section
+
+
+def _write(section: Section, path: Path) -> None:
+    """Put a section into its module, in the order of the exercises; the others stay as they are."""
+    from filelock import FileLock
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(path.parent / ".lock"):
+        text = path.read_text(encoding="utf-8") if path.exists() else ""
+        kept: Mapping[str, Section] = {one.exercise: one for one in sections_of(text, str(path))}
+        sections = {**kept, section.exercise: section}
+        begin = min((text.index(one.text) for one in kept.values()), default=len(text))
+        head = text[:begin].strip() or HEADING.format(room=section.room).strip()
+        parts = [sections[number].text.strip() for number in sorted(sections, key=_order)]
+        new = path.with_suffix(".new")
+        new.write_text("\n\n\n".join([head, *parts]) + "\n", encoding="utf-8")
+        os.replace(new, path)
+
+
+def _order(exercise: str) -> tuple[int, ...]:
+    return tuple(map(int, exercise.split(".")))

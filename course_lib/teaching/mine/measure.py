@@ -1,0 +1,63 @@
+"""What one system finds for questions with known answers: the course's, or the learner's.
+
+    python -m course_lib.teaching.mine.measure RUN.json QUESTIONS KIND=DIR …
+
+writes what the system of that process finds, and no metric: both systems are measured by the
+course's metrics, since the learner's own may be among the functions that differ.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from course_lib.errors import CourseError
+from course_lib.evaluation.corpora import Corpus, indexed, questions_about, searcher
+from course_lib.evaluation.kept import write_run
+from course_lib.evaluation.questions import Question, read_questions
+from course_lib.evaluation.runs import Run, evaluate
+from course_lib.indexing import IngestOptions
+from course_lib.records import Query
+from course_lib.settings import project_root, settings
+
+COURSES = {"docs": "documents", "manifests": "manifests", "code": "code"}
+"""The kinds of the course's questions, and the folders in `data/` that they are about."""
+
+
+def find_all(name: str, questions: Path | None, corpora: Sequence[str]) -> Run:
+    """Index the corpora and ask every question; without corpora, the course's of both."""
+    from course_lib.embedder import EmbeddingClient
+
+    data = project_root() / "data"
+    folders = [Corpus.parse(given) for given in corpora] or [
+        Corpus(kind, data / folder) for kind, folder in COURSES.items()
+    ]
+    kinds = [one.kind for one in folders]
+    asked: list[Question] = []
+    for kind in COURSES if questions is None else ():
+        asked += read_questions(data / "questions" / f"{COURSES[kind]}.jsonl")
+    if questions is not None:
+        asked = read_questions(questions, kinds=kinds)
+    options = IngestOptions(
+        chunk_size=settings().chunk_size, chunk_overlap=settings().chunk_overlap, progress=True
+    )
+    embedder = EmbeddingClient(cache=True)
+    with indexed(folders, embedder, options) as conn:
+        search = searcher(conn, embedder, Query())
+        return evaluate(search, questions_about(asked, folders), name=name, progress=True)
+
+
+def main(words: Sequence[str]) -> int:
+    """Write what this process's system finds; return the exit code."""
+    kept, questions, *corpora = words
+    try:
+        write_run(find_all("yours", Path(questions) if questions else None, corpora), Path(kept))
+    except CourseError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,248 @@
+"""The source of a learner's function with all that it needs: a function in, a text out.
+
+What it needs is found by name. What another module defines is imported from there; helper
+functions, classes and what is computed at the top level of a cell are copied with their source; a
+value is written as a literal.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import importlib
+import inspect
+import linecache
+import re
+import symtable
+import types
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from course_lib.teaching.lab.own import notebook_shell
+
+LONGEST_VALUE = 2_000
+"""Characters of a value that is written as a literal, at most: data is better an argument."""
+
+
+class NoSourceError(Exception):
+    """What is given cannot be written down; the message says why."""
+
+
+def source_of(given: Any, name: str, places: Mapping[str, str]) -> str:
+    """Return a text that defines a function by itself.
+
+    Parameters
+    ----------
+    given
+        The function.
+    name
+        What it is to be called.
+    places
+        Where to import a name from, whatever it is in the notebook: ``module:name``.
+
+    Raises
+    ------
+    NoSourceError
+        If something that it needs cannot be written down.
+    """
+    function = inspect.unwrap(given)
+    if not isinstance(function, types.FunctionType):
+        raise NoSourceError(f"{name} is a {type(given).__name__} and no function")
+    if function.__code__.co_freevars:
+        raise NoSourceError(f"{name} is defined within another function")
+    source = _Source(function.__globals__, {key: places[key] for key in places if key != name})
+    source.add_function(function, name)
+    parts = ["\n".join(_grouped(source.imports)), "\n".join(source.values), *source.definitions]
+    return "\n\n\n".join(part for part in parts if part) + "\n"
+
+
+class _Source:
+    """What has been written so far, each name once, what is needed before what needs it."""
+
+    def __init__(self, namespace: dict[str, Any], places: Mapping[str, str]) -> None:
+        self.namespace = namespace
+        self.places = places
+        self.imports: list[str] = []
+        self.values: list[str] = []
+        self.definitions: list[str] = []
+        self._seen: set[str] = set()
+        self._cells: list[ast.Module] = []
+
+    def add_function(self, function: types.FunctionType, name: str) -> None:
+        file = function.__code__.co_filename
+        text = "".join(linecache.getlines(file))
+        found = _statement(text, function.__name__) if text else None
+        if found is None or function.__name__ == "<lambda>":
+            found = self._bound(name)
+        if found is None:
+            raise NoSourceError(f"the source of {name} is not there")
+        self._seen |= {name, function.__name__}
+        self._add(*found)
+        if isinstance(found[0], _DEFINITIONS) and found[0].name != name:
+            self.definitions.append(f"{name} = {found[0].name}")
+
+    def _add(self, node: ast.stmt, text: str) -> None:
+        """Add a statement after all that it needs."""
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            self.imports.append(text)
+            return
+        for needed in sorted(_needed(text)):
+            self._add_name(needed)
+        (self.definitions if isinstance(node, _DEFINITIONS) else self.values).append(text)
+
+    def _add_name(self, name: str) -> None:
+        if name in self._seen or (name not in self.namespace and name not in self.places):
+            return  # a builtin, or a name that is missing in the notebook as well
+        self._seen.add(name)
+        if name in self.places:
+            module, _, original = self.places[name].partition(":")
+            self.imports.append(f"from {module} import {original}")
+            return
+        value = self.namespace[name]
+        if value is getattr(builtins, name, None):
+            return
+        if type(value).__module__.startswith("course_lib.teaching"):
+            raise NoSourceError(f"it uses {name}, which is there in a notebook only")
+        if line := _import_of(name, value):
+            self.imports.append(line)
+        elif isinstance(value, types.FunctionType) and value.__name__ != "<lambda>":
+            self.add_function(value, name)
+        elif found := self._bound(name, value):
+            self._add(*found)
+        elif (literal := _literal(value)) is not None:
+            self.values.append(f"{name} = {literal}")
+        else:
+            raise NoSourceError(
+                f"it uses {name}, of the type {type(value).__name__}, which cannot be written down"
+            )
+
+    def _bound(self, name: str, value: Any = None) -> tuple[ast.stmt, str] | None:
+        """Return the last statement that gave a name its value, as far as that can be told."""
+        for text in _cells(self.namespace):
+            found = _statement(text, name)
+            if found is None:
+                continue
+            node, _ = found
+            if isinstance(node, ast.Assign | ast.AnnAssign):
+                # A value may have changed since: a literal says what it is.
+                return None if _reads_back(value) and not _means(node, value) else found
+            return found if isinstance(node, (*_DEFINITIONS, ast.Import, ast.ImportFrom)) else None
+        return None
+
+
+def _grouped(imports: Iterable[str]) -> list[str]:
+    """Return import lines in order, one for each module, the course's own last.
+
+    Examples
+    --------
+    >>> _grouped(["from course_lib.records import Span", "from re import sub", "from re import I"])
+    ['from re import I, sub', 'from course_lib.records import Span']
+    """
+    names: dict[str, set[str]] = {}
+    for line in imports:
+        start, joins, name = line.partition(" import ")
+        names.setdefault(start, set()).update({name} if joins else set())
+    lines = [
+        f"{start} import {', '.join(sorted(of))}" if of else start for start, of in names.items()
+    ]
+    return sorted(lines, key=lambda line: (line.split()[1].startswith("course_lib"), line))
+
+
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+def _cells(namespace: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the cells that have run, the last first; without a notebook the file that runs."""
+    shell = notebook_shell()
+    if shell is not None and shell.user_ns is namespace:
+        for raw in reversed(shell.history_manager.input_hist_raw):
+            yield shell.transform_cell(re.sub(r"\A\s*%%.*\n", "", raw))
+    elif file := namespace.get("__file__"):
+        yield "".join(linecache.getlines(file))
+
+
+def _statement(text: str, name: str) -> tuple[ast.stmt, str] | None:
+    """Return the last statement at a text's top level that gives a name its value."""
+    try:
+        body = ast.parse(text).body
+    except SyntaxError:
+        return None
+    for node in reversed(body):
+        if name in _names_bound(node):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                kept = [one for one in node.names if (one.asname or one.name.split(".")[0]) == name]
+                node.names = kept
+                return node, ast.unparse(node)
+            decorators = getattr(node, "decorator_list", [])
+            first = min([node.lineno, *(one.lineno for one in decorators)])
+            lines = text.split("\n")[first - 1 : node.end_lineno]
+            return node, "\n".join(lines)
+    return None
+
+
+def _names_bound(node: ast.stmt) -> set[str]:
+    if isinstance(node, _DEFINITIONS):
+        return {node.name}
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return {one.asname or one.name.split(".")[0] for one in node.names}
+    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+    parts = (part for target in targets if target is not None for part in ast.walk(target))
+    return {part.id for part in parts if isinstance(part, ast.Name)}
+
+
+def _needed(text: str) -> set[str]:
+    r"""Return the names that a statement reads from its module.
+
+    Examples
+    --------
+    >>> sorted(_needed("def f(a: int):\n    b = a + c\n    return len(b)"))
+    ['c', 'int', 'len']
+    """
+    table = symtable.symtable(text, "<kept>", "exec")
+    names = {one.get_name() for one in table.get_symbols() if one.is_referenced()}
+    inner = table.get_children()
+    while inner:
+        table = inner.pop()
+        names |= {one.get_name() for one in table.get_symbols() if one.is_global()}
+        inner += table.get_children()
+    return names
+
+
+def _import_of(name: str, value: Any) -> str:
+    """Return the line that imports a value; empty where no module offers it."""
+    if isinstance(value, types.ModuleType):
+        return f"import {value.__name__}" + (f" as {name}" if name != value.__name__ else "")
+    module: Any = getattr(value, "__module__", None)
+    original = getattr(value, "__name__", None)
+    if not isinstance(module, str) or not isinstance(original, str) or module == "__main__":
+        return ""
+    try:
+        offered = getattr(importlib.import_module(module), original, None)
+    except ImportError:
+        return ""
+    if offered is not value:
+        return ""
+    return f"from {module} import {original}" + (f" as {name}" if name != original else "")
+
+
+def _literal(value: Any) -> str | None:
+    """Return a value as Python writes it; None where that does not read back."""
+    if not _reads_back(value):
+        return None
+    if len(repr(value)) > LONGEST_VALUE:
+        raise NoSourceError(f"it uses a value of {len(repr(value)):,} characters")
+    return repr(value)
+
+
+def _reads_back(value: Any) -> bool:
+    try:
+        return bool(ast.literal_eval(repr(value)) == value)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return False
+
+
+def _means(node: ast.Assign | ast.AnnAssign, value: Any) -> bool:
+    try:
+        return node.value is not None and bool(ast.literal_eval(node.value) == value)
+    except (ValueError, TypeError):
+        return False

@@ -1,0 +1,164 @@
+"""The learner's system as a whole: what of it is the learner's, and how well it does."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from course_lib.errors import CourseError, InputError
+from course_lib.settings import project_root, settings
+from course_lib.teaching.copies import MINE
+from course_lib.teaching.lab.time_limit import OutOfTime, within
+from course_lib.teaching.mine import takeover
+from course_lib.teaching.mine.keep import FOLDER, all_exercises
+from course_lib.teaching.mine.takeover import Section
+
+if TYPE_CHECKING:
+    from course_lib.evaluation.runs import Run
+
+AUDIT_SECONDS = 20.0
+"""How long a function may take for all random calls together; two seconds are usual."""
+
+
+def system_folder() -> Path:
+    """Return where the learner's functions are kept."""
+    return project_root() / MINE / FOLDER
+
+
+def kept(folder: Path) -> dict[str, Section]:
+    """Return what is kept for an exercise that there is, by its id, in the exercises' order."""
+    found = {one.exercise: one for one in takeover.read_sections(folder)}
+    return {number: found[number] for number in all_exercises() if number in found}
+
+
+def environment(folder: Path, *, fallback: bool, timeout: float) -> dict[str, str]:
+    """Return the variables under which a process, and what it starts, runs the learner's functions.
+
+    Parameters
+    ----------
+    folder
+        Where they are kept.
+    fallback
+        Whether the library's take over where they fail.
+    timeout
+        Seconds that one may take by itself.
+    """
+    paths = [str(Path(takeover.__file__).with_name("path")), os.environ.get("PYTHONPATH", "")]
+    collection = settings().collection
+    return {
+        "PYTHONPATH": os.pathsep.join(filter(None, paths)),
+        "RAG_COLLECTION": f"{collection}-mine" if collection else "mine",
+        takeover.FOLDER: str(folder),
+        takeover.FALLBACK: "1" if fallback else "",
+        takeover.TIMEOUT: f"{timeout:g}",
+    }
+
+
+def rooms(folder: Path) -> dict[str, tuple[list[str], list[str]]]:
+    """Return for each stage the functions that are the learner's, and those that are not."""
+    own = kept(folder)
+    found: dict[str, tuple[list[str], list[str]]] = {}
+    for number, one in all_exercises().items():
+        found.setdefault(one.room, ([], []))[number not in own].append(one.name)
+    return found
+
+
+def differences(sections: Sequence[Section], seed: int) -> Iterator[str]:
+    """Yield a line for each function that gives something else than the library's does.
+
+    Parameters
+    ----------
+    sections
+        The functions.
+    seed
+        Of the random arguments.
+    """
+    from course_lib.teaching.audits import load_audits
+
+    with ExitStack() as stack:
+        connections: list[Any] = []
+        for one in sections:
+            audit = load_audits(one.lab).get(one.exercise)
+            if audit is None:
+                continue
+            if audit.needs == "database" and not connections:
+                connections += [_connection(stack), _connection(stack)]
+            calls = audit.draw(seed)
+            theirs, ours = connections if audit.needs == "database" else (None, None)
+            expected = audit.expected(calls, ours)
+            try:
+                got = within(AUDIT_SECONDS, partial(_values, audit, one, calls, theirs))
+            except OutOfTime:
+                yield f"{one.name} does not end within {AUDIT_SECONDS:g} s on random arguments"
+                continue
+            except Exception as error:
+                yield f"{one.name} cannot be run: {type(error).__name__}: {error}"
+                continue
+            for call, mine, wanted in zip(calls, got, expected, strict=True):
+                if not audit.agrees(wanted, mine):
+                    yield (
+                        f"{one.name} differs: {audit.call_text(call)} gives "
+                        f"{audit.value_text(mine)}, the course's {audit.value_text(wanted)}"
+                    )
+                    break
+
+
+def _values(audit: Any, section: Section, calls: list[Any], connection: Any) -> list[Any]:
+    values = audit.run(section.load(), calls, connection)
+    found: list[Any] = audit.state(calls, values, connection)
+    return found
+
+
+def _connection(stack: ExitStack) -> Any:
+    from course_lib.store import connect, fresh_database
+
+    database = stack.enter_context(fresh_database("mine"))
+    return stack.enter_context(connect(database.url))
+
+
+def measure_both(
+    variables: Mapping[str, str], questions: Path | None, corpora: Sequence[str]
+) -> tuple[Run, Run]:
+    """Return what the course's system finds and what the learner's does, in a process of its own.
+
+    Parameters
+    ----------
+    variables
+        From `environment`.
+    questions, corpora
+        As in `find_all`.
+
+    Raises
+    ------
+    InputError
+        If there are questions and no corpora, or the other way round.
+    CourseError
+        If the learner's system does not get through; it has said why.
+    """
+    from course_lib.evaluation.kept import read_run
+    from course_lib.teaching.mine.measure import find_all
+
+    if (questions is None) != (not corpora):
+        raise InputError(
+            "--questions and --corpus go together",
+            hint="Such as --questions questions.jsonl --corpus docs=DIRECTORY",
+        )
+    courses = find_all("the course's", questions, corpora)
+    with tempfile.TemporaryDirectory() as temporary:
+        file = Path(temporary) / "run.json"
+        words = [file, questions or "", *corpora]
+        command = [sys.executable, "-m", "course_lib.teaching.mine.measure", *map(str, words)]
+        done = subprocess.run(command, env={**os.environ, **variables}, check=False)
+        if done.returncode != 0:
+            raise CourseError(
+                "your system did not get through the questions",
+                hint="What is above says why; `course mine --fallback` goes on with the course's.",
+            )
+        return courses, read_run(file)

@@ -1,0 +1,91 @@
+"""`course mine`: the system with a learner's functions, in an index of its own."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.blackbox.course import Course
+from tests.blackbox.places import Place
+
+ROOT = Path(__file__).parents[2]
+STATE = Path(os.environ.get("COURSE_STATE", ROOT / ".course"))
+SPLITTER = """
+# %% 1.3 split_text · lab 01 · 2026-11-25
+# in the place of course_lib.loader.recursive.split_text
+
+from course_lib.records import Span
+
+
+def split_text(text, chunk_size=512, chunk_overlap=64, separators=(), *, snap_to_words=False):
+    return [Span(at, at + {size}, text[at:at + {size}]) for at in range(0, len(text), {size})]
+"""
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A checkout with the course's labs, in which a learner's functions are kept."""
+    for name in ("pyproject.toml", "labs", "data"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    (tmp_path / "my" / "system").mkdir(parents=True)
+    return tmp_path
+
+
+@pytest.fixture
+def course(place: Place, home: Path) -> Course:
+    return place.course.with_(COURSE_ROOT=str(home), COURSE_STATE=str(STATE))
+
+
+def test_a_changed_splitter_indexes_anew_in_an_index_of_its_own(
+    place: Place, course: Course, home: Path
+) -> None:
+    page = home / "pages" / "mill.txt"
+    page.parent.mkdir()
+    page.write_text("The sail turns into the wind.\n" * 8, encoding="utf-8")
+    kept = home / "my" / "system" / "loader.py"
+    ingest = ("mine", "ingest", page.parent, "--repo", "mill")
+    assert "holds no function of yours" in course(*ingest).error()
+
+    def chunks() -> int:
+        course.in_a_process(*ingest).ok()
+        schema = f'"{place.schema}-mine"'
+        return int(place.one(f"SELECT count(*) FROM {schema}.document_chunks"))
+
+    kept.write_text(SPLITTER.format(size=120), encoding="utf-8")
+    assert chunks() == 2
+    kept.write_text(SPLITTER.format(size=60), encoding="utf-8")
+    assert chunks() == 4
+    kept.write_text(SPLITTER.format(size="(1 / 0)"), encoding="utf-8")
+    said = course.in_a_process(*ingest).error()
+    assert "your split_text (my/system/loader.py, line 9:" in said
+    assert "raised ZeroDivisionError: division by zero, called as split_text('The sail" in said
+    done = course.in_a_process("mine", "--fallback", *ingest[1:])
+    assert done.ok()
+    assert done.err.count("The course's split_text takes over.") == 1
+
+
+def test_the_map_shows_whose_each_function_is_and_how_it_differs(
+    course: Course, home: Path
+) -> None:
+    kept = home / "my" / "system" / "loader.py"
+    kept.write_text(SPLITTER.format(size="chunk_size"), encoding="utf-8")
+    shown = course("mine", "--no-eval").ok()
+    assert "1 of 46 functions are yours\n" in shown
+    assert "split_text differs: split_text(" in shown
+    assert "next_start" in shown and "│ evaluation │" in shown
+
+
+def test_both_systems_are_measured_on_questions_of_ones_own(home: Path) -> None:
+    course = Course({"COURSE_ROOT": str(home), "COURSE_STATE": str(STATE)})
+    kept = home / "my" / "system" / "loader.py"
+    kept.write_text(SPLITTER.format(size=40), encoding="utf-8")
+    (home / "pages").mkdir()
+    (home / "pages" / "mill.txt").write_text("The sail turns into the wind.\n", encoding="utf-8")
+    questions = home / "questions.jsonl"
+    questions.write_text('{"question": "What turns?", "gold_paths": ["mill.txt"]}\n', "utf-8")
+    given = ("--questions", questions, "-c", f"docs={home / 'pages'}")
+    shown = course("mine", *given).ok()
+    assert "│ docs (1)  │ MRR       │ 1.000 │ 1.000" in shown
+    assert "--questions and --corpus go together" in course("mine", *given[:2]).error()
