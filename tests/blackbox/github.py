@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-import threading
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,23 +16,6 @@ from tests.blackbox.surface import GitHubServer, Repository
 
 REPO = "heron/shop"
 EXT = ("--ext", ".md,.txt,.yaml,.py,.sh")
-
-
-class WatchedServer(GitHubServer):
-    """The local GitHub, which weighs what it gives as well."""
-
-    def __post_init__(self) -> None:
-        self.given: dict[str, int] = {}
-        self._watch = threading.Lock()
-        super().__post_init__()
-
-    def answer(self, request: Any, target: str) -> Any:
-        """Answer, and remember how many bytes the answer has."""
-        found = super().answer(request, target)
-        with self._watch:
-            path = f"{request.host}{target}"
-            self.given[path] = self.given.get(path, 0) + len(found.body)
-        return found
 
 
 @dataclass
@@ -51,7 +34,7 @@ class Hub:
         Whether files are fetched from the host that does not count.
     """
 
-    server: WatchedServer
+    server: GitHubServer
     repository: Repository
     place: Place
     state: Path
@@ -60,7 +43,6 @@ class Hub:
     def __call__(self, *words: str | Path, ref: str = "main", **environment: str) -> Done:
         """Run `course ingest-repo` after the log was emptied."""
         self.server.seen.clear()
-        self.server.given.clear()
         variables = {"GITHUB_API_URL": self.server.url}
         if self.has_raw:
             variables["GITHUB_RAW_URL"] = self.server.raw_url
@@ -84,10 +66,18 @@ class Hub:
         """Commit exactly these files."""
         return self.repository.commit(files, **options)
 
+    @property
+    def given(self) -> Counter[str]:
+        """How many bytes each path has been answered with since the last call."""
+        found: Counter[str] = Counter()
+        for one in self.server.seen:
+            found[one.host + one.path] += one.size
+        return found
+
     def files(self) -> list[str]:
         """Return the requests for contents of files since the last call, in order of names."""
         pattern = re.compile(r"^raw/|^codeload/|/contents/|/git/blobs/")
-        return sorted(self.tidy(path) for path in self.server.given if pattern.search(path))
+        return sorted(self.tidy(path) for path in self.given if pattern.search(path))
 
     def arrived(self) -> int:
         """Return how many contents of files came since the last call."""
@@ -114,5 +104,5 @@ def hub_of(place: Place, folder: Path, files: Mapping[str, Any], **options: Any)
     """Run a GitHub with one repository of these files on its branch `main`."""
     repository = Repository(REPO)
     repository.commit(files)
-    with WatchedServer([repository], **options) as server:
+    with GitHubServer([repository], **options) as server:
         yield Hub(server, repository, place, folder / "state")

@@ -95,7 +95,7 @@ def test_a_moved_branch_costs_what_has_changed(hub: Hub, database_url: str) -> N
     # What is empty needs no request.
     assert (first["fetched"], first["reused"], len(hub.files())) == (7, 1, 7)
     sizes = sum(len(FILES[name]) for name in TEXTS)
-    assert sum(size for path, size in hub.server.given.items() if path.startswith("raw")) == sizes
+    assert sum(size for path, size in hub.given.items() if path.startswith("raw")) == sizes
     before = marks(hub.place)
     again = hub.report()
     assert (again["fetched"], again["reused"], hub.files()) == (0, 8, [])
@@ -114,10 +114,10 @@ def test_a_moved_branch_costs_what_has_changed(hub: Hub, database_url: str) -> N
     for step, files in steps.items():
         commit = hub.commit(files)
         report = hub.report()
-        raw = {path: size for path, size in hub.server.given.items() if path.startswith("raw")}
+        raw = {path: size for path, size in hub.given.items() if path.startswith("raw")}
         told.append({"step": step, "asked": hub.asked(), "bytes": sum(raw.values())} | report)
         # The rest is what tells which files have changed: a commit, and its tree.
-        assert sum(hub.server.given.values()) - sum(raw.values()) < 6_000
+        assert sum(hub.given.values()) - sum(raw.values()) < 6_000
         stored = hub.place.rows("SELECT DISTINCT commit_sha FROM document_chunks")
         assert stored == [{"commit_sha": commit}], step
         names = hub.place.rows("SELECT document_name FROM documents ORDER BY 1")
@@ -137,7 +137,7 @@ def test_most_of_a_version_comes_in_one_archive_and_is_the_same_as_file_by_file(
     told = [hub.report() | {"asked": hub.asked()}]
     assert len(hub.files()) == 2 and told[0]["fetched"] == 37
     sizes = sum(len(content) for content in (FILES | MORE).values())
-    assert sum(hub.server.given[path] for path in hub.server.given if "tar.gz" in path) < 4 * sizes
+    assert sum(hub.given[path] for path in hub.given if "tar.gz" in path) < 4 * sizes
     kept = [path.name for path in hub.state.rglob("*") if path.suffix in {".png", ".gz"}]
     assert kept == []
     again = hub.report()
@@ -315,7 +315,7 @@ def test_what_github_refuses_is_told_and_changes_nothing(hub: Hub) -> None:
     for name, options in {
         "heron/private": {"private": True},
         "heron/denied": {"denied": True},
-        "heron/blocked": {"blocked": "dmca"},
+        "heron/blocked": {"blocked": True},
         "heron/no-commit": {},
     }.items():
         hub.server.add(Repository(name, **options))
@@ -378,7 +378,7 @@ def test_a_renamed_repository_is_found_under_its_old_name(hub: Hub) -> None:
 
 def test_large_and_odd_trees_come_whole(place: Place, tmp_path: Path) -> None:
     """A truncated tree is listed folder by folder; files that are none, or too large, are named."""
-    sizes = Sizes(tree_entries=6, base64_bytes=20)
+    sizes = Sizes(tree_entries=6)
     with hub_of(place, tmp_path, FILES, sizes=sizes) as hub:
         hub.has_raw = False
         report = hub.report()

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.responses import Response
 
 from course_lib.loader.github import DownloadOptions, Selection, download_github_code
 from course_lib.loader.github.errors import UnreachableError
@@ -23,7 +24,6 @@ from course_lib.loader.github.tree import blob_sha
 from course_lib.store import connect
 from course_lib.store.databases import FreshDatabase
 from course_lib.teaching.github_server import GitHubServer, Repository, environment, faults
-from course_lib.teaching.github_server.answers import Answer
 
 PROGRAM = Path(__file__).parents[1] / "faults" / "slow_course.py"
 FILES = 30
@@ -164,7 +164,7 @@ def held_back(bench: Bench) -> threading.Event:
     """Let four files come, and the others only when the event is set."""
     released = threading.Event()
 
-    def hold(answer: Answer) -> Answer:
+    def hold(answer: Response) -> Response:
         released.wait(PATIENCE)
         return answer
 

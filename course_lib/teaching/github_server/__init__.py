@@ -9,20 +9,16 @@ from course_lib.teaching.github_server.git import (
     read_folder,
     submodule,
 )
-from course_lib.teaching.github_server.issues import read_issues
-from course_lib.teaching.github_server.limits import PrimaryLimit, SecondaryLimit
+from course_lib.teaching.github_server.limits import PrimaryLimit
 from course_lib.teaching.github_server.routes import Sizes
-from course_lib.teaching.github_server.sample import SAMPLE, pointer, sample_repository
-from course_lib.teaching.github_server.server import GitHubServer, Seen, environment, local_github
+from course_lib.teaching.github_server.sample import pointer, sample_repository
+from course_lib.teaching.github_server.server import GitHubServer, environment, local_github
 
 __all__ = [
-    "SAMPLE",
     "Entry",
     "GitHubServer",
     "PrimaryLimit",
     "Repository",
-    "SecondaryLimit",
-    "Seen",
     "Sizes",
     "environment",
     "faults",
@@ -31,7 +27,6 @@ __all__ = [
     "object_sha",
     "pointer",
     "read_folder",
-    "read_issues",
     "sample_repository",
     "submodule",
 ]

@@ -11,7 +11,7 @@ import io
 import tarfile
 from fnmatch import fnmatchcase
 
-from course_lib.teaching.github_server.git import LINK, PROGRAM, SUBMODULE, TREE, Node, Repository
+from course_lib.teaching.github_server.git import LINK, PROGRAM, SUBMODULE, TREE, Repository
 
 
 def archive_of(repository: Repository, commit: str) -> bytes:
@@ -37,10 +37,14 @@ def archive_of(repository: Repository, commit: str) -> bytes:
             marks = {mark for pattern, mark in attributes if _is_meant(pattern, path)}
             if "export-ignore" in marks:
                 continue
-            head, content = _member(repository, node, f"{top}/{path}")
-            if "export-subst" in marks:
+            head = _head(f"{top}/{path}", node.mode)
+            content = repository.blobs.get(node.sha, b"")
+            if node.mode == LINK:
+                head.type, head.mode, head.linkname = tarfile.SYMTYPE, 0o777, content.decode()
+                content = b""
+            elif "export-subst" in marks:
                 content = content.replace(b"$Format:%H$", commit.encode("ascii"))
-                head.size = len(content)
+            head.size = len(content)
             archive.addfile(head, io.BytesIO(content))
     return gzip.compress(plain.getvalue(), mtime=0)
 
@@ -48,18 +52,10 @@ def archive_of(repository: Repository, commit: str) -> bytes:
 def _head(name: str, mode: str) -> tarfile.TarInfo:
     head = tarfile.TarInfo(name)
     # A submodule is an empty folder.
-    head.type = tarfile.DIRTYPE if mode in {TREE, SUBMODULE} else tarfile.REGTYPE
-    head.mode = 0o755 if mode in {TREE, SUBMODULE, PROGRAM} else 0o644
+    is_folder = mode in {TREE, SUBMODULE}
+    head.type = tarfile.DIRTYPE if is_folder else tarfile.REGTYPE
+    head.mode = 0o755 if is_folder or mode == PROGRAM else 0o644
     return head
-
-
-def _member(repository: Repository, node: Node, name: str) -> tuple[tarfile.TarInfo, bytes]:
-    head, content = _head(name, node.mode), repository.blobs.get(node.sha, b"")
-    if node.mode == LINK:
-        head.type, head.mode, head.linkname = tarfile.SYMTYPE, 0o777, content.decode("utf-8")
-        content = b""
-    head.size = len(content)
-    return head, content
 
 
 def _attributes(repository: Repository, commit: str) -> list[tuple[str, str]]:

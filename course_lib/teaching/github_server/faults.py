@@ -9,76 +9,112 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
 
-from course_lib.teaching.github_server.answers import Answer
+from starlette.responses import HTMLResponse, JSONResponse, Response
 
-Fault = Callable[[Answer], Answer]
+Fault = Callable[[Response], Response]
 
 _PAGE = (
-    b"<!DOCTYPE html><html><head><title>Please sign in</title></head>"
-    b"<body><h1>Hotel network</h1></body></html>"
+    "<!DOCTYPE html><html><head><title>Please sign in</title></head>"
+    "<body><h1>Hotel network</h1></body></html>"
 )
+
+
+def changed(
+    answer: Response,
+    body: bytes | None = None,
+    *,
+    status: int | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    """Return an answer with another body or status, and with further headers."""
+    body = bytes(answer.body) if body is None else body
+    made = Response(body, status or answer.status_code, answer.headers)
+    made.headers.update({"Content-Length": str(len(body)), **(headers or {})})
+    return made
 
 
 def status(code: int, retry_after: int | None = None) -> Fault:
     """Answer with this status and a page in HTML, as a broken or overloaded service does."""
-    headers = {"Content-Type": "text/html"}
-    if retry_after is not None:
-        headers["Retry-After"] = str(retry_after)
-    page = f"<html><body><h1>{code}</h1><p>Unicorn!</p></body></html>".encode()
-    return lambda answer: Answer(code, page, headers)
+    page = f"<html><body><h1>{code}</h1><p>Unicorn!</p></body></html>"
+    return lambda answer: HTMLResponse(page, code, _retry_after(retry_after))
 
 
-def refused(code: int, message: str) -> Fault:
+def refused(code: int, message: str, retry_after: int | None = None) -> Fault:
     """Answer with this status and this message in JSON, as the API refuses something."""
-    body = json.dumps({"message": message}).encode()
-    return lambda answer: Answer(code, body, {"Content-Type": "application/json"})
+    return lambda answer: JSONResponse({"message": message}, code, _retry_after(retry_after))
 
 
 def html_page() -> Fault:
     """Answer 200 with a page to sign in, as a hotel's network does."""
-    return lambda answer: Answer(200, _PAGE, {"Content-Type": "text/html; charset=utf-8"})
+    return lambda answer: HTMLResponse(_PAGE)
 
 
 def short_body(keep: float = 0.5) -> Fault:
     """Close the connection in the middle of the body."""
-    return lambda answer: replace(answer, sent=int(len(answer.body) * keep))
+
+    def cut(answer: Response) -> Response:
+        short = _ShortResponse(answer.body, answer.status_code, dict(answer.headers))
+        short.body = short.body[: int(len(short.body) * keep)]
+        return short
+
+    return cut
+
+
+class _ShortResponse(Response):
+    """Sends less than its Content-Length, so that uvicorn closes the connection."""
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        start = {"status": self.status_code, "headers": self.raw_headers}
+        await send({"type": "http.response.start", **start})
+        await send({"type": "http.response.body", "body": self.body, "more_body": True})
 
 
 def hang_up() -> Fault:
-    """Close the connection without a word."""
-    return lambda answer: replace(answer, hangs_up=True)
+    """Close the connection without an answer, which is what uvicorn does at a status of 0."""
+    return lambda answer: Response(status_code=0)
 
 
 def delay(seconds: float) -> Fault:
     """Answer well, but late."""
-    return lambda answer: replace(answer, delay=seconds)
+
+    def wait(answer: Response) -> Response:
+        time.sleep(seconds)
+        return answer
+
+    return wait
 
 
 def broken_json() -> Fault:
     """Answer with the first half of the JSON as if it were all."""
-    return lambda answer: replace(answer, body=answer.body[: len(answer.body) // 2])
+    return lambda answer: changed(answer, bytes(answer.body[: len(answer.body) // 2]))
 
 
 def redirect(to: str, code: int = 302) -> Fault:
     """Send the client elsewhere; to its own address, and it goes round in circles."""
-    return lambda answer: Answer(code, b"", {"Location": to})
+    return lambda answer: Response(b"", code, {"Location": to})
 
 
 def changed_content(suffix: bytes = b"\n# changed since it was listed\n") -> Fault:
     """Give a file another content than the one that was listed."""
 
-    def change(answer: Answer) -> Answer:
-        if "json; charset" not in answer.headers.get("Content-Type", ""):
-            return replace(answer, body=answer.body + suffix)
-        value = json.loads(answer.body)
+    def change(answer: Response) -> Response:
+        if answer.headers["content-type"] != "application/json":
+            return changed(answer, bytes(answer.body) + suffix)
+        value = json.loads(bytes(answer.body))
         content = base64.b64decode(value["content"]) + suffix
         value |= {"content": base64.b64encode(content).decode("ascii"), "size": len(content)}
-        return replace(answer, body=json.dumps(value).encode("utf-8"))
+        return JSONResponse(value)
 
     return change
+
+
+def _retry_after(seconds: int | None) -> dict[str, str]:
+    return {} if seconds is None else {"Retry-After": str(seconds)}
 
 
 @dataclass

@@ -52,13 +52,11 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """A commit: the tree that it stands for, and who made it when."""
+    """A commit: the tree that it stands for, and the commits before it."""
 
     sha: str
     tree: str
     parents: tuple[str, ...]
-    message: str
-    date: str
 
 
 def object_sha(kind: str, body: bytes) -> str:
@@ -91,7 +89,7 @@ class Repository:
     denied
         Whether the token's rights do not suffice (403).
     blocked
-        Why it may not be shown (451); empty where it may.
+        Whether it may not be shown, for legal reasons (451).
 
     Examples
     --------
@@ -107,7 +105,7 @@ class Repository:
     issues: list[dict[str, Any]] | None = field(default_factory=list)
     private: bool = False
     denied: bool = False
-    blocked: str = ""
+    blocked: bool = False
     refs: dict[str, str] = field(default_factory=dict)
     commits: dict[str, Commit] = field(default_factory=dict)
     trees: dict[str, tuple[Node, ...]] = field(default_factory=dict)
@@ -141,24 +139,16 @@ class Repository:
             What the commit says; the date in ISO 8601, with a Z.
         """
         branch = branch or self.default_branch
-        tree = self._add_tree(
-            {
-                path: entry if isinstance(entry, Entry) else Entry(entry)
-                for path, entry in files.items()
-            }
-        )
+        given = {path: one if isinstance(one, Entry) else Entry(one) for path, one in files.items()}
+        tree = self._add_tree(given)
         before = self.refs.get(f"heads/{branch}")
         parents = (before,) if before else ()
         when = f"Heron <heron@example.com> {int(datetime.fromisoformat(date).timestamp())} +0000"
-        body = "".join(
-            [
-                f"tree {tree}\n",
-                *(f"parent {parent}\n" for parent in parents),
-                f"author {when}\ncommitter {when}\n\n{message}\n",
-            ]
-        )
+        lines = [f"tree {tree}", *(f"parent {parent}" for parent in parents)]
+        lines += [f"author {when}", f"committer {when}", "", message, ""]
+        body = "\n".join(lines)
         sha = object_sha("commit", body.encode("utf-8"))
-        self.commits[sha] = Commit(sha, tree, parents, message, date)
+        self.commits[sha] = Commit(sha, tree, parents)
         self.refs[f"heads/{branch}"] = sha
         if tag:
             self.refs[f"tags/{tag}"] = sha
@@ -225,11 +215,7 @@ class Repository:
         # Git sorts a folder as if its name ended in a slash.
         nodes.sort(key=lambda node: (node.name + ("/" if node.mode == TREE else "")).encode())
         body = b"".join(
-            node.mode.removeprefix("0").encode()
-            + b" "
-            + node.name.encode("utf-8")
-            + b"\0"
-            + bytes.fromhex(node.sha)
+            f"{node.mode.removeprefix('0')} {node.name}\0".encode() + bytes.fromhex(node.sha)
             for node in nodes
         )
         sha = object_sha("tree", body)

@@ -10,9 +10,11 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
 
-from course_lib.teaching.github_server.answers import Answer, Request, json_answer, refusal
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
 from course_lib.teaching.github_server.git import Repository
 
 PER_PAGE, MOST_PER_PAGE = 30, 100
@@ -30,78 +32,61 @@ def read_issues(path: Path) -> list[dict[str, Any]]:
     return sorted(found, key=lambda issue: int(issue["number"]))
 
 
-def issues_answer(repository: Repository, request: Request, rest: Sequence[str]) -> Answer:
-    """Answer what is asked below ``/repos/{owner}/{name}/issues``.
-
-    `rest` is the path behind it: nothing, ``comments``, a number, or a number and ``comments``.
-    """
-    if repository.issues is None:
-        return refusal(410, "Issues are disabled for this repo")
-    issues = repository.issues
-    if not rest:
-        return _paged(repository, request, _listed(repository, issues, request.query))
-    if list(rest) == ["comments"]:
-        comments = [
-            _comment(repository, issue, comment) for issue in issues for comment in _all(issue)
-        ]
-        key = "updated_at" if request.query.get("sort") == "updated" else "id"
-        comments.sort(
-            key=lambda one: one[key], reverse=request.query.get("direction", "asc") == "desc"
-        )
-        return _paged(repository, request, _since(comments, request.query))
-    issue = next((one for one in issues if str(one["number"]) == rest[0]), None)
-    if issue is None or len(rest) > 2 or rest[1:] not in ([], ["comments"]):
-        return refusal(404, "Not Found")
-    if len(rest) == 1:
-        return json_answer(_issue(repository, issue))
-    comments = [_comment(repository, issue, comment) for comment in _all(issue)]
-    return _paged(repository, request, _since(comments, request.query))
-
-
-def _listed(
-    repository: Repository, issues: Sequence[dict[str, Any]], query: Mapping[str, str]
-) -> list[dict[str, Any]]:
+def list_issues(repository: Repository, request: Request) -> Response:
+    """Answer ``GET /repos/{owner}/{name}/issues``."""
+    query = request.query_params
     state = query.get("state", "open")
-    key = {"updated": "updated_at"}.get(query.get("sort", ""), "created_at")
-    found = [_issue(repository, issue) for issue in issues if state in {"all", issue["state"]}]
+    found = [_issue(repository, one) for one in _all(repository) if state in {"all", one["state"]}]
+    key = "updated_at" if query.get("sort") == "updated" else "created_at"
     found.sort(
         key=lambda issue: (issue[key], issue["number"]),
         reverse=query.get("direction", "desc") == "desc",
     )
-    return _since(found, query)
+    return _page(repository, request, "issues", _since(found, query))
+
+
+def list_comments(repository: Repository, request: Request) -> Response:
+    """Answer ``GET /repos/{owner}/{name}/issues/comments``, or those of one issue by its number."""
+    number = request.path_params.get("issue")
+    issues = [one for one in _all(repository) if number in {None, one["number"]}]
+    if number and not issues:
+        raise HTTPException(404, "Not Found")
+    comments = [_comment(repository, issue, one) for issue in issues for one in _of(issue)]
+    place = f"issues/{number}/comments" if number else "issues/comments"
+    return _page(repository, request, place, _since(comments, request.query_params))
+
+
+def _all(repository: Repository) -> list[dict[str, Any]]:
+    if repository.issues is None:
+        raise HTTPException(410, "Issues are disabled for this repo")
+    return repository.issues
 
 
 def _since(found: list[dict[str, Any]], query: Mapping[str, str]) -> list[dict[str, Any]]:
-    since = query.get("since", "")
-    return [one for one in found if str(one["updated_at"]) >= since]
+    return [one for one in found if str(one["updated_at"]) >= query.get("since", "")]
 
 
-def _paged(repository: Repository, request: Request, found: Sequence[Any]) -> Answer:
+def _page(repository: Repository, request: Request, place: str, found: Sequence[Any]) -> Response:
     try:
-        per_page = min(max(int(request.query.get("per_page", PER_PAGE)), 1), MOST_PER_PAGE)
-        page = max(int(request.query.get("page", 1)), 1)
+        per_page = min(max(int(request.query_params.get("per_page", PER_PAGE)), 1), MOST_PER_PAGE)
+        page = max(int(request.query_params.get("page", 1)), 1)
     except ValueError:
-        return refusal(422, "Invalid request")
+        raise HTTPException(422, "Invalid request") from None
     pages = max(-(-len(found) // per_page), 1)
-    targets = {"prev": page - 1, "next": page + 1, "last": pages, "first": 1}
-    if page == 1:
-        del targets["prev"], targets["first"]
-    if page >= pages:
-        del targets["next"], targets["last"]
+    targets = {"prev": page - 1, "first": 1} if page > 1 else {}
+    targets |= {"next": page + 1, "last": pages} if page < pages else {}
     # GitHub's links name the repository by its number: nobody can guess them.
-    behind = request.path.split("/", 4 if request.path.startswith("/repos/") else 3)[-1]
-    base = f"{request.origin}/repositories/{repository.number}/{behind}"
-    links = ", ".join(
-        f'<{base}?{urlencode({**request.query, "page": number})}>; rel="{name}"'
+    base = request.url.replace(path=f"/repositories/{repository.number}/{place}")
+    links = [
+        f'<{base.include_query_params(page=number)}>; rel="{name}"'
         for name, number in targets.items()
-    )
+    ]
     start = (page - 1) * per_page
-    return json_answer(
-        list(found[start : start + per_page]), headers={"Link": links} if links else None
-    )
+    headers = {"Link": ", ".join(links)} if links else {}
+    return JSONResponse(found[start : start + per_page], headers=headers)
 
 
-def _all(issue: dict[str, Any]) -> list[dict[str, Any]]:
+def _of(issue: dict[str, Any]) -> list[dict[str, Any]]:
     return list(issue.get("comments", ()))
 
 
@@ -109,20 +94,14 @@ def _issue(repository: Repository, issue: dict[str, Any]) -> dict[str, Any]:
     is_pull = bool(issue.get("pull_request"))
     number = issue["number"]
     url = f"{repository.web}/{repository.name}/{'pull' if is_pull else 'issues'}/{number}"
-    found = {
-        "id": repository.number * 1000 + number,
-        "number": number,
-        "title": issue["title"],
-        "body": issue["body"],
-        "state": issue["state"],
-        "user": {"login": issue["user"]} if issue["user"] else None,
+    return {
+        **{key: issue[key] for key in ("number", "title", "body", "state")},
+        **_said(issue),
         "labels": [{"name": label} for label in issue["labels"]],
-        "comments": len(_all(issue)),
-        "created_at": issue["created_at"],
-        "updated_at": issue["updated_at"],
+        "comments": len(_of(issue)),
         "html_url": url,
+        **({"pull_request": {"html_url": url}} if is_pull else {}),
     }
-    return found | ({"pull_request": {"html_url": url}} if is_pull else {})
 
 
 def _comment(
@@ -131,10 +110,14 @@ def _comment(
     page = _issue(repository, issue)["html_url"]
     return {
         "id": comment["id"],
-        "user": {"login": comment["user"]} if comment["user"] else None,
         "body": comment["body"],
-        "created_at": comment["created_at"],
-        "updated_at": comment["updated_at"],
+        **_said(comment),
         "html_url": f"{page}#issuecomment-{comment['id']}",
         "issue_url": f"https://api.example/repos/{repository.name}/issues/{issue['number']}",
     }
+
+
+def _said(one: dict[str, Any]) -> dict[str, Any]:
+    """Return who said it and when."""
+    user = {"login": one["user"]} if one["user"] else None
+    return {"user": user, "created_at": one["created_at"], "updated_at": one["updated_at"]}

@@ -17,8 +17,6 @@ from course_lib.settings import project_root
 from course_lib.teaching.github_server.git import Entry, Repository, link, read_folder, submodule
 from course_lib.teaching.github_server.issues import read_issues
 
-SAMPLE = "heron/platform"
-
 
 def sample_repository(data: Path | None = None) -> Repository:
     """Return ``heron/platform``, made of a data folder; the course's own if None.

@@ -7,22 +7,34 @@ came along; never the token.
 
 from __future__ import annotations
 
+import hashlib
 import re
 import threading
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from email.utils import formatdate
+from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route, Router
+from starlette.types import Receive, Scope, Send
+
+from course_lib.teaching.background_server import BackgroundServer
 from course_lib.teaching.github_server import faults
-from course_lib.teaching.github_server.answers import Answer, Request, refusal
 from course_lib.teaching.github_server.git import Repository
-from course_lib.teaching.github_server.handler import address_of, listen
-from course_lib.teaching.github_server.limits import PrimaryLimit, SecondaryLimit
-from course_lib.teaching.github_server.routes import Sizes, route
+from course_lib.teaching.github_server.limits import PrimaryLimit
+from course_lib.teaching.github_server.routes import ENDPOINTS, Endpoint, Sizes
 from course_lib.teaching.github_server.sample import sample_repository
+
+HOSTS = ("api", "raw", "codeload")
+SECONDARY = (
+    "You have exceeded a secondary rate limit. Please wait a few minutes before you try again."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +49,8 @@ class Seen:
         With its query.
     status
         What it was answered; 0 for a connection that was closed without a word.
+    size
+        Bytes of the answer's body.
     has_token
         Whether a token came with it.
     at
@@ -46,6 +60,7 @@ class Seen:
     host: str
     path: str
     status: int
+    size: int
     has_token: bool
     at: float
 
@@ -61,7 +76,7 @@ class GitHubServer:
     port
         Of the API; 0 takes a free one.
     certificate
-        A PEM file with a certificate and its key: the API then speaks TLS.
+        A PEM file with a certificate and its key: the server then speaks TLS.
     primary, sizes
         Limits; see `PrimaryLimit` and `Sizes`.
     tokens
@@ -93,46 +108,51 @@ class GitHubServer:
     tokens: frozenset[str] | None = None
     clock_offset: float = 0.0
     seen: list[Seen] = field(default_factory=list, init=False)
-    most_at_once: int = field(default=0, init=False)
 
     def __post_init__(self) -> None:
         self._by_name = {one.name.lower(): one for one in self.repositories}
         self._lock = threading.Lock()
-        self._at_once = 0
-        self._secondary: list[SecondaryLimit] = []
         self._planned: list[faults.Planned] = []
-        self._api = listen("api", self.port, self.answer, self._now, self.certificate)
-        self._raw = listen("raw", 0, self.answer, self._now)
-        self._codeload = listen("codeload", 0, self.answer, self._now)
+        endpoints = {**ENDPOINTS, "/{path:path}": None}
+        self._router = Router(
+            [Route(path, partial(self._answer, one)) for path, one in endpoints.items()],
+            redirect_slashes=False,
+        )
+        self._server = BackgroundServer(
+            self._choose_host,
+            ports=(self.port, 0, 0),
+            ssl_certfile=self.certificate,
+            timeout_keep_alive=60,
+            lifespan="off",
+            date_header=False,
+            server_header=False,
+        )
 
     # --- where it is ---
 
     @property
     def url(self) -> str:
         """Address of the API: what `GITHUB_API_URL` is set to."""
-        return address_of(self._api)
+        return self._url("api")
 
     @property
     def raw_url(self) -> str:
         """Address of the raw host: what `GITHUB_RAW_URL` is set to."""
-        return address_of(self._raw)
+        return self._url("raw")
+
+    def _url(self, host: str) -> str:
+        scheme = "https" if self.certificate else "http"
+        return f"{scheme}://127.0.0.1:{self._server.ports[HOSTS.index(host)]}"
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     def stop(self) -> None:
         """End it; it may be called twice."""
-        for server in (self._api, self._raw, self._codeload):
-            server.shutdown()
-            server.server_close()
+        self._server.stop()
 
     # --- what it is made to do ---
 
@@ -147,9 +167,9 @@ class GitHubServer:
     def refuse(
         self, times: int = 1, *, after: int = 0, status: int = 403, retry_after: int | None = 1
     ) -> None:
-        """Meet the next requests with the secondary limit; see `SecondaryLimit`."""
-        with self._lock:
-            self._secondary.append(SecondaryLimit(times, after, status, retry_after))
+        """Meet so many requests with the secondary limit, which says how long, or does not."""
+        fault = faults.refused(status, SECONDARY, retry_after)
+        self.fail("", fault, times=times, after=after)
 
     def fail(self, pattern: str, fault: faults.Fault, *, times: float = 1, after: int = 0) -> None:
         """Let something go wrong with requests whose path (host in front) a pattern finds.
@@ -172,7 +192,6 @@ class GitHubServer:
         """Forget all faults and refusals that are still planned."""
         with self._lock:
             self._planned.clear()
-            self._secondary.clear()
 
     def count(self, pattern: str = "") -> int:
         """Return how many requests were seen whose path (host in front) holds a text."""
@@ -180,66 +199,80 @@ class GitHubServer:
 
     # --- how it answers ---
 
-    def answer(self, request: Request, target: str) -> Answer:
-        """Answer a request, count it, and remember it; `target` is its path as it was sent."""
-        now = time.time()
-        with self._lock:
-            self._at_once += 1
-            self.most_at_once = max(self.most_at_once, self._at_once)
+    async def _choose_host(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Put the host, which the port tells, in front of the path."""
+        host = HOSTS[self._server.ports.index(scope["server"][1])]
+        state = {"host": host, "sizes": self.sizes, "codeload": self._url("codeload")}
+        inner = {**scope, "path": f"/{host}{scope['path']}", "state": state}
+        await self._router(inner, receive, send)
+
+    def _answer(self, endpoint: Endpoint | None, request: Request) -> Response:
+        """Answer a request in a thread, count it, and remember it."""
+        host, token, now = request.state.host, _token_of(request), time.time()
+        query = request.scope["query_string"]
+        path = (request.scope["raw_path"] + (b"?" + query if query else b"")).decode("ascii")
         try:
-            answer = self._judge(request, now)
-            if answer is None:
-                codeload = address_of(self._codeload)
-                answer = route(request, self._by_name, self.sizes, codeload)
-                answer = self._unless_known(request, answer)
-            with self._lock:
-                place = f"{request.host}{target}"
-                chosen = next((one for one in self._planned if one.takes(place)), None)
-            if chosen:
-                answer = chosen.fault(answer)
-            if answer.delay:
-                time.sleep(answer.delay)
-        finally:
-            with self._lock:
-                self._at_once -= 1
-                limits = self.primary.headers(request.token, now, self.clock_offset)
-        status = 0 if answer.hangs_up else answer.status
-        self.seen.append(
-            Seen(request.host, target, status, bool(request.token), now + self.clock_offset)
-        )
-        return replace(
-            answer, headers={**(limits if request.host == "api" else {}), **answer.headers}
-        )
-
-    def _now(self) -> float:
-        return time.time() + self.clock_offset
-
-    def _judge(self, request: Request, now: float) -> Answer | None:
-        """Return why a request is refused before it is looked at, or None."""
-        if not request.headers.get("user-agent"):
-            return refusal(403, "Request forbidden by administrative rules: no User-Agent.")
-        if request.token and self.tokens is not None and request.token not in self.tokens:
-            return refusal(401, "Bad credentials")
+            self._check(request, token, now)
+            if endpoint is None:
+                raise HTTPException(404, "Not Found")
+            answer = endpoint(self._repository(request, token), request)
+        except HTTPException as error:
+            answer = JSONResponse({"message": error.detail}, error.status_code)
+        if answer.status_code == 200:
+            answer = self._tag(request, token, answer)
         with self._lock:
-            self._secondary = [one for one in self._secondary if one.times > 0]
-            if self._secondary:
-                first = self._secondary[0]
-                self._secondary[0] = first.next()
-                if first.refuses:
-                    return first.refusal()
-            if request.host == "api" and not self.primary.spend(request.token, now):
-                return self.primary.refusal(request.token)
-        return None
+            chosen = next((one for one in self._planned if one.takes(host + path)), None)
+        if chosen:
+            answer = chosen.fault(answer)
+        with self._lock:
+            limits = self.primary.headers(token, self.clock_offset) if host == "api" else {}
+        at = now + self.clock_offset
+        self.seen.append(Seen(host, path, answer.status_code, len(answer.body), bool(token), at))
+        date = formatdate(time.time() + self.clock_offset, usegmt=True)
+        for name, value in {**limits, "Date": date}.items():
+            answer.headers.setdefault(name, value)
+        return answer
 
-    def _unless_known(self, request: Request, answer: Answer) -> Answer:
-        """Answer 304, which costs nothing, where the client has what it would get."""
-        tag = answer.headers.get("ETag")
-        if not tag or request.headers.get("if-none-match") != tag:
+    def _check(self, request: Request, token: str, now: float) -> None:
+        """Refuse a request that is not looked at."""
+        if token and self.tokens is not None and token not in self.tokens:
+            raise HTTPException(401, "Bad credentials")
+        with self._lock:
+            if request.state.host == "api" and not self.primary.take(token, now):
+                who = "your account" if token else "your address"
+                raise HTTPException(self.primary.status, f"API rate limit exceeded for {who}.")
+
+    def _repository(self, request: Request, token: str) -> Repository:
+        """Return what is asked for, by name or number, where it may be shown."""
+        asked = request.path_params
+        if "number" in asked:
+            found = {one.number: one for one in self._by_name.values()}.get(asked["number"])
+        else:
+            found = self._by_name.get(f"{asked['owner']}/{asked['name']}".lower())
+        is_api = request.state.host == "api"
+        if found is None or (is_api and found.private and not token):
+            raise HTTPException(404, "Not Found")
+        if is_api and found.blocked:
+            raise HTTPException(451, "Repository access blocked")
+        if is_api and found.denied:
+            raise HTTPException(403, "Resource not accessible by personal access token")
+        return found
+
+    def _tag(self, request: Request, token: str, answer: Response) -> Response:
+        """Give an answer its entity tag, or 304, which costs nothing, where the client has it."""
+        tag = f'W/"{hashlib.sha256(answer.body).hexdigest()}"'
+        if request.headers.get("if-none-match") != tag:
+            answer.headers["ETag"] = tag
             return answer
-        if request.host == "api":
+        if request.state.host == "api":
             with self._lock:
-                self.primary.give_back(request.token)
-        return Answer(304, b"", {"ETag": tag})
+                self.primary.give_back(token)
+        return Response(status_code=304, headers={"ETag": tag})
+
+
+def _token_of(request: Request) -> str:
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    return token.strip() if scheme.lower() in {"bearer", "token"} else ""
 
 
 def environment(server: GitHubServer) -> dict[str, str]:

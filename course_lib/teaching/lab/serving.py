@@ -6,29 +6,19 @@ kernel and ends with it.
 
 from __future__ import annotations
 
-import asyncio
-import atexit
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import httpx
 
 from course_lib.errors import CourseError
-
-if TYPE_CHECKING:
-    import uvicorn
-
-PATIENCE = 60.0
-"""Seconds that an app may take until it answers, or is ready."""
-
-LOGS = ("uvicorn", "course", "psycopg")
-"""What would write to the notebook's standard error while something fails on purpose."""
+from course_lib.teaching.background_server import TIMEOUT_SECONDS, BackgroundServer
 
 
 class Api(httpx.Client):
@@ -40,19 +30,17 @@ class Api(httpx.Client):
         The app's address.
     """
 
-    def __init__(self, url: str, server: uvicorn.Server, thread: threading.Thread) -> None:
+    def __init__(self, server: BackgroundServer) -> None:
         # No certificates for an address that has none: reading them takes longer than a search.
         # A connection for each request: uvicorn cuts the one on which an app raised.
         once = httpx.Limits(max_keepalive_connections=0)
-        super().__init__(base_url=url, timeout=30, verify=False, limits=once)
-        self.url, self._server, self._thread = url, server, thread
+        self.url, self._server = f"http://127.0.0.1:{server.ports[0]}", server
+        super().__init__(base_url=self.url, timeout=30, verify=False, limits=once)
 
     def close(self) -> None:
         """End the serving, and the client with it; twice does no harm."""
-        self._server.should_exit = True
-        self._thread.join(PATIENCE)
+        self._server.stop()
         super().close()
-        atexit.unregister(self.close)
 
     def __exit__(
         self,
@@ -168,36 +156,12 @@ def serve(app: Any) -> Api:
     ...     api.get("/").status_code
     204
     """
-    import uvicorn
-
-    from course_lib.service.run import listen
-
-    for name in LOGS:
+    for name in ("course", "psycopg"):
+        # They write to the notebook's standard error while something fails on purpose.
         log = logging.getLogger(name)
         if not log.handlers:
             log.addHandler(logging.NullHandler())
-    listener = listen("127.0.0.1", 0)
-    url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    config = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=3)
-    server = uvicorn.Server(config)
-
-    def run() -> None:
-        # psycopg cannot work in the loop that Windows takes by default.
-        with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:
-            with suppress(SystemExit):  # uvicorn's word for an app that does not start
-                runner.run(server.serve(sockets=[listener]))
-
-    thread = threading.Thread(target=run, name="serve", daemon=True)
-    thread.start()
-    api = Api(url, server, thread)
-    atexit.register(api.close)
-    _wait(lambda: server.started or not thread.is_alive(), "the app does not start")
-    if not thread.is_alive():
-        api.close()
-        raise CourseError(
-            "the app does not start", hint="What its lifespan does before `yield` has failed."
-        )
-    return api
+    return Api(BackgroundServer(app, timeout_graceful_shutdown=3))
 
 
 def until_ready(api: Api, path: str = "/ready") -> None:
@@ -208,7 +172,12 @@ def until_ready(api: Api, path: str = "/ready") -> None:
     CourseError
         If it does not within a minute.
     """
-    _wait(lambda: _status(api, path) == 200, f"{path} does not become 200")
+    deadline = time.monotonic() + TIMEOUT_SECONDS
+    while _status(api, path) != 200:
+        if time.monotonic() > deadline:
+            hint = f"{TIMEOUT_SECONDS:.0f} seconds were not enough."
+            raise CourseError(f"{path} does not become 200", hint=hint)
+        time.sleep(0.02)
 
 
 def crowd(
@@ -257,11 +226,3 @@ def _status(api: Api, path: str) -> int:
     with suppress(httpx.TransportError):
         return api.get(path).status_code
     return 0
-
-
-def _wait(holds: Callable[[], bool], otherwise: str) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not holds():
-        if time.monotonic() > deadline:
-            raise CourseError(otherwise, hint=f"It was waited for {PATIENCE:.0f} seconds.")
-        time.sleep(0.02)

@@ -7,16 +7,15 @@ import random
 import tarfile
 import tracemalloc
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.responses import Response
 
 from course_lib.loader.github.errors import AnswerError, RateLimitError
 from course_lib.loader.github.folder import Destination
 from course_lib.teaching.github_server import GitHubServer, Repository, faults, link, submodule
-from course_lib.teaching.github_server.answers import Answer
 
 YAML = {f"apps/{number:02}.yaml": f"number: {number}\n".encode() for number in range(20)}
 OTHERS = {f"images/{number}.png": b"%d" % number for number in range(5)}
@@ -216,8 +215,8 @@ def test_an_archive_that_lies_costs_little_and_every_file_is_as_it_was_listed(
 ) -> None:
     body = HOSTILE[name]()
 
-    def lie(answer: Answer) -> Answer:
-        return replace(answer, body=body)
+    def lie(answer: Response) -> Response:
+        return faults.changed(answer, body)
 
     github.fail("codeload", lie)
     tracemalloc.start()

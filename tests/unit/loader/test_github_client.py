@@ -7,10 +7,10 @@ import math
 import tracemalloc
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from starlette.responses import Response
 
 from course_lib.errors import InputError
 from course_lib.loader.github import client as client_module
@@ -28,7 +28,6 @@ from course_lib.loader.github.errors import (
 )
 from course_lib.loader.github.waiting import Wait
 from course_lib.teaching.github_server import GitHubServer, Repository, faults
-from course_lib.teaching.github_server.answers import Answer
 
 TOKEN = "ghp_0123456789secret"
 COMMIT = "repos/heron/platform/commits/main"
@@ -233,12 +232,12 @@ def test_an_answer_without_end_is_not_read_to_its_end(
 def packed(times: int, plain: int = 50_000_000) -> faults.Fault:
     """Answer with a body that was packed so often and is longer each time it is unpacked."""
 
-    def pack(answer: Answer) -> Answer:
+    def pack(answer: Response) -> Response:
         body = b"[" + b" " * plain + b"]"
         for _ in range(times):
             body = gzip.compress(body)
         told = ", ".join(["gzip"] * times)
-        return replace(answer, body=body, headers={**answer.headers, "Content-Encoding": told})
+        return faults.changed(answer, body, headers={"Content-Encoding": told})
 
     return pack
 
@@ -265,9 +264,9 @@ def test_an_answer_that_unpacks_to_too_much_is_none(
 def test_a_packed_body_that_is_cut_off_is_tried_again(
     client: GitHubClient, github: GitHubServer
 ) -> None:
-    def cut(answer: Answer) -> Answer:
+    def cut(answer: Response) -> Response:
         body = gzip.compress(answer.body)[:-12]
-        return replace(answer, body=body, headers={**answer.headers, "Content-Encoding": "gzip"})
+        return faults.changed(answer, body, headers={"Content-Encoding": "gzip"})
 
     github.fail("commits", cut)
     assert client.json(COMMIT)["sha"]
@@ -277,7 +276,7 @@ def test_a_packed_body_that_is_cut_off_is_tried_again(
 def test_lists_inside_lists_without_end_are_an_error_that_says_so(
     client: GitHubClient, github: GitHubServer
 ) -> None:
-    github.fail("commits", lambda answer: replace(answer, body=b"[" * 200_000))
+    github.fail("commits", lambda answer: faults.changed(answer, b"[" * 200_000))
     with pytest.raises(AnswerError, match="lists inside lists"):
         client.json(COMMIT)
     assert len(github.seen) == 1
@@ -287,8 +286,8 @@ def test_lists_inside_lists_without_end_are_an_error_that_says_so(
 def test_a_next_page_at_an_address_that_is_none_is_an_error(
     client: GitHubClient, github: GitHubServer, repository: Repository, place: str
 ) -> None:
-    def link(answer: Answer) -> Answer:
-        return replace(answer, headers={**answer.headers, "Link": f'<{place}>; rel="next"'})
+    def link(answer: Response) -> Response:
+        return faults.changed(answer, headers={"Link": f'<{place}>; rel="next"'})
 
     github.fail("issues", link)
     with pytest.raises(AnswerError, match="where we do not go"):
@@ -300,9 +299,9 @@ def test_pages_without_end_end(
 ) -> None:
     numbers = iter(range(2, 100))
 
-    def link(answer: Answer) -> Answer:
+    def link(answer: Response) -> Response:
         place = f"{github.url}/repos/heron/platform/issues?page={next(numbers)}"
-        return replace(answer, headers={**answer.headers, "Link": f'<{place}>; rel="next"'})
+        return faults.changed(answer, headers={"Link": f'<{place}>; rel="next"'})
 
     github.fail("issues", link, times=math.inf)
     monkeypatch.setattr(client_module, "MOST_PAGES", 20)
@@ -316,10 +315,10 @@ def test_pages_that_are_large_end_sooner(
 ) -> None:
     numbers = iter(range(2, 100))
 
-    def grow(answer: Answer) -> Answer:
+    def grow(answer: Response) -> Response:
         place = f"{github.url}/repos/heron/platform/issues?page={next(numbers)}"
-        headers = {**answer.headers, "Link": f'<{place}>; rel="next"'}
-        return replace(answer, headers=headers, body=b"[" + b" " * 4_000 + b"]")
+        headers = {"Link": f'<{place}>; rel="next"'}
+        return faults.changed(answer, b"[" + b" " * 4_000 + b"]", headers=headers)
 
     github.fail("issues", grow, times=math.inf)
     monkeypatch.setattr(client_module, "MOST_LISTED_BYTES", 10_000)
@@ -351,9 +350,9 @@ def test_pages_are_followed_to_the_last(
 
 
 def test_pages_that_go_round_in_circles_end(client: GitHubClient, github: GitHubServer) -> None:
-    def circle(answer: Answer) -> Answer:
+    def circle(answer: Response) -> Response:
         link = f'<{github.url}/repos/heron/platform/issues?page=2>; rel="next"'
-        return replace(answer, headers={**answer.headers, "Link": link})
+        return faults.changed(answer, headers={"Link": link})
 
     github.fail("issues", circle, times=math.inf)
     with pytest.raises(AnswerError, match="lead back to one that was read already"):
@@ -363,9 +362,9 @@ def test_pages_that_go_round_in_circles_end(client: GitHubClient, github: GitHub
 def test_a_next_page_on_another_host_does_not_get_the_token(
     client: GitHubClient, github: GitHubServer
 ) -> None:
-    def elsewhere(answer: Answer) -> Answer:
+    def elsewhere(answer: Response) -> Response:
         link = f'<{github.raw_url}/issues?page=2>; rel="next"'
-        return replace(answer, headers={**answer.headers, "Link": link})
+        return faults.changed(answer, headers={"Link": link})
 
     github.fail("api/repos/heron/platform/issues", elsewhere)
     with pytest.raises(NotFoundError):
@@ -416,7 +415,7 @@ def issue(number: int) -> dict[str, object]:
 def test_a_304_that_nobody_asked_for_is_no_answer(
     client: GitHubClient, github: GitHubServer
 ) -> None:
-    github.fail("commits", lambda answer: replace(answer, status=304, body=b""))
+    github.fail("commits", lambda answer: faults.changed(answer, b"", status=304))
     with pytest.raises(GitHubError, match="304"):
         client.get(COMMIT)
 

@@ -2,7 +2,6 @@
 
 import json
 import math
-from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
 from typing import Any
 
@@ -115,7 +114,7 @@ def test_an_issue_with_a_number_that_is_none_is_an_error(
 
     def lie(answer: Any) -> Any:
         body = json.dumps([json.loads(answer.body)[0] | {"number": number}]).encode()
-        return replace(answer, body=body)
+        return faults.changed(answer, body)
 
     github.fail("issues", lie)
     with pytest.raises(AnswerError, match="has no number"):

@@ -92,7 +92,7 @@ def test_a_watch_sees_what_changes():
 
 
 def test_what_never_becomes_ready_is_told(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(serving, "PATIENCE", 0.2)
+    monkeypatch.setattr(serving, "TIMEOUT_SECONDS", 0.2)
     with serve(small_app()) as api, pytest.raises(CourseError, match="/nothing"):
         until_ready(api, "/nothing")
 
