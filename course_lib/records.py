@@ -48,6 +48,9 @@ Mode = Literal["hybrid", "dense"]
 DEPTH = 100
 """How many rows each of the two lists of a hybrid search holds, at least."""
 
+RERANK_K = 15
+"""How many of the first results a reranker reads, where nothing else is said."""
+
 MOST_CHARACTERS = 2_000
 """Characters of a question whose words are looked up; the model reads no more than about 1,000."""
 
@@ -165,7 +168,7 @@ class Query:
     document: str | None = None
     tenant: str | None = None
     rerank: Literal["maxsim"] | None = None
-    maxsim_k: int = 20
+    maxsim_k: int = RERANK_K
     one_list: bool = False
     ef_search: int | None = None
     exact: bool = False

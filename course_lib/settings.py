@@ -15,7 +15,7 @@ from pydantic import BeforeValidator, Field, ValidationError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from course_lib.errors import InputError
-from course_lib.records import KEBAB, KEBAB_LENGTH, explain
+from course_lib.records import KEBAB, KEBAB_LENGTH, RERANK_K, explain
 
 CHUNK_SIZE = 512
 """Most characters in a chunk, unless RAG_CHUNK_SIZE or an argument says otherwise."""
@@ -217,7 +217,7 @@ class Settings(BaseSettings):
     rerank_k: int | None = Field(
         None,
         alias="RAG_RERANK_K",
-        description="results to order anew; unset: 20, or RAG_TOP_K if larger",
+        description=f"results to order anew; unset: {RERANK_K}, or RAG_TOP_K if larger",
         ge=1,
     )
     generator: GeneratorName = Field(

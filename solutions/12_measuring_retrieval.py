@@ -422,7 +422,9 @@ print("held out, larger pieces with hybrid search:", paired_interval(*two))
 #
 # The course's own search was made in this way: some twenty ideas were tried on one half of the questions about two large corpora, and what
 # was kept was asked the other half once. Three ideas were kept: headings above a piece, words that people use for a kind of manifest, and rare
-# word pieces that count more when results are compared word by word. `tests/bench/README.md` has the figures, also of what did not last.
+# word pieces that count more when results are compared word by word. The other half then showed what no question for tuning had shown: the
+# whole search had become better, and dense search alone had become worse. That is why one asks it. `tests/bench/README.md` has the figures,
+# also of what did not last.
 #
 # ## Measure: the scorecard of the whole course
 #

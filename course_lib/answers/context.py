@@ -19,7 +19,7 @@ from course_lib.answers.passages import STRUCTURE, Context, Origin, Passage
 from course_lib.answers.reranking import rerank as order_anew
 from course_lib.answers.selection import by_place, maximal_marginal_relevance, without_copies
 from course_lib.errors import InputError
-from course_lib.records import Query, SearchResult
+from course_lib.records import RERANK_K, Query, SearchResult
 from course_lib.retriever import search
 from course_lib.retriever.execution import explained
 from course_lib.retriever.versions import find_versions
@@ -44,7 +44,7 @@ class ContextOptions:
     rerank
         ``"maxsim"``, or the CrossEncoder that orders what was found; None leaves it to the query.
     rerank_k
-        How many results of the search are candidates; None is 20, or `top_k` if that is larger.
+        How many results of the search are candidates; None is 15, or `top_k` if that is larger.
     diversity
         What it costs a passage to be like others; see `maximal_marginal_relevance`.
     exclude
@@ -124,7 +124,7 @@ def retrieve_context(
     if question is None or not question.strip():
         raise InputError("the question is empty", hint='Example: course ask "what is drift?"')
     looking = _Looking(conn, embedder.encode_question(question), query, options.exclude)
-    width = options.rerank_k or max(query.top_k, 20)
+    width = options.rerank_k or max(query.top_k, RERANK_K)
 
     # STRUCTURE.md has something to say to every question, and places of its own.
     found = [one for one in looking.find(2 * width) if one.kind != STRUCTURE][:width]

@@ -30,13 +30,13 @@ def evaluate_search(
         typer.Option(help="By meaning and by words, or by meaning alone."),
     ] = "hybrid",
     rerank: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="maxsim|none|MODEL",
             help="Compare the best results word by word, leave them as they are, or have a "
-            "CrossEncoder order them (a name or a path).",
+            "CrossEncoder order them (a name or a path); unset: RAG_RERANK_MODEL, or maxsim.",
         ),
-    ] = "maxsim",
+    ] = None,
     balance: Annotated[
         bool,
         typer.Option(
@@ -82,6 +82,7 @@ def evaluate_search(
     from course_lib.evaluation.report import print_comparison, print_each, print_run
     from course_lib.evaluation.runs import evaluate
     from course_lib.records import Query
+    from course_lib.settings import settings
 
     if save and save.resolve() == questions.resolve():
         raise InputError(
@@ -94,6 +95,7 @@ def evaluate_search(
     before = read_run(against) if against else None
     if before:
         check_comparable(before, asked)
+    rerank = rerank or settings().rerank_model or "maxsim"
     is_maxsim = rerank == "maxsim"
     cross_encoder = "" if rerank in ("maxsim", "none") else rerank
     query = Query(mode=mode, rerank="maxsim" if is_maxsim else None, one_list=not balance)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol, get_args
 
 import numpy as np
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     from course_lib.embedder.cache import VectorCache
 
 log = logging.getLogger(__name__)
+
+TOKENS_KEPT = 128_000_000
+"""Bytes of word pieces' vectors that a client keeps: of about 600 passages."""
 
 
 class Backend(Protocol):
@@ -111,6 +115,9 @@ class EmbeddingClient:
             self.cache: VectorCache | None = VectorCache(state_dir() / "vectors.sqlite")
         else:
             self.cache = cache or None
+        self.tokens_kept = TOKENS_KEPT
+        self._tables: dict[str, Vectors] = {}
+        self._tables_lock = Lock()
 
     @cached_property
     def directory(self) -> Path | None:
@@ -246,7 +253,8 @@ class EmbeddingClient:
         -------
         list of ndarray
             For each text float32 of shape (word pieces, dimension), rows of length 1; at most
-            `max_seq_length` - 2 rows, none for an empty text. They are not kept in the cache.
+            `max_seq_length` - 2 rows, none for an empty text. What was read last is kept in memory,
+            up to `tokens_kept` bytes: the same passages are found again and again.
 
         Raises
         ------
@@ -254,9 +262,17 @@ class EmbeddingClient:
             As `encode`.
         """
         _check(texts, batch_size)
-        if not texts:
-            return []
-        prepared = self.backend.prepare([_readable(text) for text in texts])
+        with self._tables_lock:
+            tables = {text: self._tables[text] for text in texts if text in self._tables}
+            new = [text for text in dict.fromkeys(texts) if text not in tables]
+        if new:
+            read = self._encode_tokens([_readable(text) for text in new], batch_size)
+            tables.update(zip(new, read, strict=True))
+        self._keep(tables)
+        return [tables[text] for text in texts]
+
+    def _encode_tokens(self, texts: list[str], batch_size: int) -> list[Vectors]:
+        prepared = self.backend.prepare(texts)
 
         def encode_batch(batch: list[Any]) -> np.ndarray[Any, Any]:
             tables = np.empty(len(batch), dtype=object)  # each text has a table of its own size
@@ -266,6 +282,18 @@ class EmbeddingClient:
 
         size = min(batch_size, self.backend.batch_size)
         return list(encode_in_batches(encode_batch, prepared, size))
+
+    def _keep(self, tables: Mapping[str, Vectors]) -> None:
+        """Keep these, and of those before them the last that there is room for."""
+        with self._tables_lock:
+            for text, table in tables.items():
+                self._tables.pop(text, None)
+                self._tables[text] = table
+            size = sum(table.nbytes for table in self._tables.values())
+            for text in list(self._tables):
+                if size <= self.tokens_kept:
+                    break
+                size -= self._tables.pop(text).nbytes
 
     def rarity(self, text: str) -> Vectors:
         """Return for each word piece of a text how rare it is, for weighing what it says.

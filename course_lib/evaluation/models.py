@@ -32,6 +32,8 @@ class Measured:
         Its answers, under the model's name.
     dimension, max_seq_length
         Numbers in a vector; word pieces that it reads of a text.
+    prompts
+        What its configuration puts before a ``query`` and before a ``document``.
     filling
         Seconds from the folders to the index, with every text encoded.
     megabytes
@@ -41,6 +43,7 @@ class Measured:
     run: Run
     dimension: int
     max_seq_length: int
+    prompts: dict[str, str]
     filling: float
     megabytes: float
 
@@ -72,17 +75,20 @@ def measure_model(
         search = searcher(conn, embedder, query, own=own, cross_encoder=cross_encoder)
         run = evaluate(search, questions, name=embedder.model_name, progress=True)
     size = int(row[0]) / 1e6 if row else 0.0
-    return Measured(run, dimension, embedder.max_seq_length, filling, size)
+    prompts = {name: embedder.prompts.get(name, "") for name in ("query", "document")}
+    return Measured(run, dimension, embedder.max_seq_length, prompts, filling, size)
 
 
 def print_models(
     console: Console, show: Callable[[str], None], measured: Sequence[Measured]
 ) -> None:
     """Print a line a model, and by how much each differs from the first, question by question."""
+    from rich.markup import escape
     from rich.table import Table
 
     table = Table(caption="in brackets: where 95 % of redrawn sets lie")
     table.add_column("model", overflow="fold")
+    table.add_column("prompts", overflow="fold")
     for title in ("vector", "reads", "filling", "index", "a question"):
         table.add_column(title, justify="right")
     kinds = measured[0].run.kinds
@@ -91,7 +97,9 @@ def print_models(
     for one in measured:
         found = [str(one.run.about(kind).interval()).replace("[", "\\[") for kind in kinds]
         costs = (f"{one.filling:.1f} s", f"{one.megabytes:.1f} MB", f"{one.run.latency_ms:.0f} ms")
-        table.add_row(one.run.name, str(one.dimension), str(one.max_seq_length), *costs, *found)
+        prompts = ", ".join(repr(words) for words in one.prompts.values() if words) or "none"
+        sizes = (str(one.dimension), str(one.max_seq_length))
+        table.add_row(escape(one.run.name), escape(prompts), *sizes, *costs, *found)
     console.print(table)
     for other in measured[1:]:
         show(other.run.name)
@@ -104,6 +112,7 @@ def as_json(measured: Sequence[Measured]) -> dict[str, object]:
         one.run.name: {
             "dimension": one.dimension,
             "max_seq_length": one.max_seq_length,
+            "prompts": one.prompts,
             "filling_seconds": round(one.filling, 3),
             "index_megabytes": round(one.megabytes, 3),
             "question_ms": round(one.run.latency_ms, 3),

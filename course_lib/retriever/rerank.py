@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from course_lib.errors import InputError
-from course_lib.records import SearchResult, embedded_text
+from course_lib.records import RERANK_K, SearchResult, embedded_text
 from course_lib.retriever.query import fuse
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def rerank_maxsim(
     question: str,
     results: Sequence[SearchResult],
     *,
-    maxsim_k: int = 20,
+    maxsim_k: int = RERANK_K,
 ) -> list[SearchResult]:
     """Return the results with the first `maxsim_k` of them in a better order.
 
@@ -119,7 +119,7 @@ def merge_maxsim(
     question: str,
     found: Sequence[Sequence[SearchResult]],
     *,
-    maxsim_k: int = 20,
+    maxsim_k: int = RERANK_K,
 ) -> list[SearchResult]:
     """Return what several partitions found for a question as one list.
 

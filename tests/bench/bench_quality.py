@@ -4,8 +4,7 @@ The course's own data is what everybody has. Given the corpora that the two file
 `questions/kubeflow*.jsonl` ask about, in COURSE_BENCH_MARKDOWN (the folder ``docs``) and
 COURSE_BENCH_YAML (``manifests``), those are measured as well, each alone and both in one index;
 COURSE_BENCH_QUESTIONS names a file with more questions about them. Their first run encodes 10,000
-chunks, which takes minutes. COURSE_BENCH_FULL_SCHEMAS=1 also indexes the schemas that the policy
-for custom resource definitions leaves out, which takes an hour.
+chunks, which takes minutes.
 """
 
 from __future__ import annotations
@@ -15,16 +14,13 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import psycopg
 
 from course_lib.embedder import EmbeddingClient, VectorCache
 from course_lib.evaluation import Corpus, Question, Run, compare, evaluate, indexed, read_questions
 from course_lib.evaluation.corpora import searcher
-from course_lib.indexing import IngestOptions
-from course_lib.loader import Registry
-from course_lib.loader.parsers import BUILT_IN
 from course_lib.records import Query
 from course_lib.settings import project_root, state_dir
 from tests.bench.measure import Row
@@ -34,17 +30,6 @@ MODES: tuple[Mode, ...] = ("dense", "hybrid", "hybrid + maxsim")
 
 OWN_SETS = ("own", "tune", "test", "fresh")
 QUESTIONS = Path(__file__).parent / "questions"
-KNOWN: Mapping[str, Mapping[Mode, float]] = {
-    "docs": {"dense": 0.74, "hybrid": 0.79, "hybrid + maxsim": 0.85},
-    "manifests": {"dense": 0.51, "hybrid": 0.64, "hybrid + maxsim": 0.71},
-}
-"""MRR@10 by file that is known of questions like those that COURSE_BENCH_QUESTIONS names."""
-
-KNOWN_JOINT: Mapping[str, Mapping[Mode, float]] = {
-    "manifests": {"hybrid": 0.48, "hybrid + maxsim": 0.58},
-}
-"""The same in one index of docs and manifests."""
-
 GOALS = (
     ("docs", "own corpus", "mrr@10", 0.85),
     ("docs", "own corpus", "hit@10", 0.95),
@@ -70,13 +55,12 @@ class Asked:
 
 def measure() -> list[Row]:
     """Ask every question in every mode; compare each mode with the one before it."""
-    embedder = Remembering(cache=VectorCache(state_dir() / "bench" / "vectors.sqlite"))
+    embedder = EmbeddingClient(cache=VectorCache(state_dir() / "bench" / "vectors.sqlite"))
+    embedder.tokens_kept = 2_000_000_000  # each passage is read word by word only once
     rows = _measure("course", _own_corpora(), embedder)
     kubeflow = _kubeflow_corpora()
     if kubeflow:
         rows += _measure("Kubeflow", kubeflow, embedder)
-        if os.environ.get("COURSE_BENCH_FULL_SCHEMAS"):
-            rows += _full_schemas(kubeflow[-1], embedder)
     return rows
 
 
@@ -86,18 +70,15 @@ def _measure(name: str, asked: Sequence[Asked], embedder: EmbeddingClient) -> li
         for one in asked:
             kind = one.corpus.kind
             alone = _ask(conn, embedder, one, own=True)
-            for label, questions in one.sets.items():
-                known = KNOWN.get(kind) if label not in OWN_SETS else None
-                rows += _rows(f"{name} {kind}, {label}", _part(alone, questions), known)
             joint = _ask(conn, embedder, one, own=False)
-            listed = _ask(conn, embedder, one, own=False, one_list=True)
+            listed = _ask(conn, embedder, one, own=False, one_list=True, modes=MODES[-1:])
             for label, questions in one.sets.items():
-                known = KNOWN_JOINT.get(kind) if label not in OWN_SETS else None
-                some = _part(joint, questions)
-                rows += _rows(f"{name} {kind}, {label}, joint index", some, known)
-                rows.append(_merging_row(f"{name} {kind}, {label}", _part(listed, questions), some))
+                what = f"{name} {kind}, {label}"
+                apart, together = _part(alone, questions), _part(joint, questions)
+                rows += _rows(what, apart) + _rows(f"{what}, joint index", together)
+                rows.append(_merging_row(what, _part(listed, questions), together))
                 if label not in OWN_SETS:
-                    rows += _goal_rows(kind, label, _part(alone, questions), some)
+                    rows += _goal_rows(kind, label, apart, together)
     return rows
 
 
@@ -126,20 +107,16 @@ def _goal_rows(
     ]  # fmt: skip
 
 
-def _rows(
-    what: str, runs: Mapping[Mode, Run], known: Mapping[Mode, float] | None = None
-) -> list[Row]:
-    """Return a row a mode: against what is known, or else against the mode before."""
-    rows, known = [], known or {}
+def _rows(what: str, runs: Mapping[Mode, Run]) -> list[Row]:
+    """Return a row a mode, against the mode before."""
+    rows = []
     for at, (mode, run) in enumerate(runs.items()):
         before = runs[MODES[max(at - 1, 0)]]
-        mine, change = run.means(), compare(before, run)
-        theirs = known.get(mode, change.before)
+        change = compare(before, run)
         rows.append(
-            Row("quality", f"{what} ({mine['n']}): {mode}, MRR@10 by file",
-                "known on such questions" if mode in known else before.name, mine["mrr@10"], theirs,
-                "MRR",
-                mine["mrr@10"] / max(theirs, 1e-9), 1.0 if mode in known else None,
+            Row("quality", f"{what} ({len(run.answers)}): {mode}, MRR@10 by file",
+                before.name, change.after, change.before, "MRR",
+                change.after / max(change.before, 1e-9), None,
                 f"{_note(run)}; against {before.name} {change.difference}")
         )  # fmt: skip
     return rows
@@ -152,45 +129,6 @@ def _note(run: Run) -> str:
     return f"MRR {run.interval()}, {rest}"
 
 
-def _full_schemas(manifests: Asked, embedder: EmbeddingClient) -> list[Row]:
-    """Compare the index that the policy for definitions leaves with one of everything."""
-    runs: dict[bool, dict[Mode, Run]] = {}
-    counts = {}
-    for full in (False, True):
-        registry = _registry(full_schemas=full)
-        with indexed([manifests.corpus], embedder, IngestOptions(registry=registry)) as conn:
-            row = conn.execute("SELECT count(*) FROM document_chunks").fetchone()
-            counts[full] = row[0] if row else 0
-            runs[full] = _ask(conn, embedder, manifests, own=True)
-    rows = []
-    for mode in MODES:
-        policy, everything = runs[False][mode], runs[True][mode]
-        change = compare(everything, policy)
-        rows.append(
-            Row("quality", f"policy for definitions, {len(policy.answers)} questions: {mode}, "
-                "MRR@10", f"full schemas ({counts[True]} pieces, not {counts[False]})",
-                change.after, change.before, "MRR", change.after / max(change.before, 1e-9), 1.0,
-                f"{_note(policy)}; difference {change.difference}")
-        )  # fmt: skip
-    return rows
-
-
-def _registry(*, full_schemas: bool) -> Registry:
-    registry = Registry()
-    if full_schemas:
-        [kubernetes] = [parser for parser in BUILT_IN if parser.id == "kubernetes"]
-        changed = type(kubernetes)(
-            kubernetes.id,
-            kubernetes.function,
-            extensions=kubernetes.extensions,
-            options={**kubernetes.options, "full_schemas": True},
-        )
-        kustomize = next(parser for parser in BUILT_IN if parser.id == "kustomize")
-        registry.register_parser(changed)
-        registry.register_parser(kustomize)
-    return registry
-
-
 def _ask(
     conn: psycopg.Connection,
     embedder: EmbeddingClient,
@@ -198,6 +136,7 @@ def _ask(
     *,
     own: bool,
     one_list: bool = False,
+    modes: Sequence[Mode] = MODES,
 ) -> dict[Mode, Run]:
     """Ask every question in every mode, in its own corpus or in all."""
     return {
@@ -215,7 +154,7 @@ def _ask(
             asked.questions,
             name=mode,
         )
-        for mode in MODES
+        for mode in modes
     }
 
 
@@ -229,20 +168,6 @@ def _part(runs: Mapping[Mode, Run], questions: Sequence[Question]) -> dict[Mode,
         )
         for mode, run in runs.items()
     }
-
-
-class Remembering(EmbeddingClient):
-    """A client that reads each passage word by word only once."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        self._tokens: dict[str, Any] = {}
-
-    def encode_tokens(self, texts: Sequence[str], batch_size: int = 32) -> list[Any]:
-        missing = [text for text in dict.fromkeys(texts) if text not in self._tokens]
-        new = super().encode_tokens(missing, batch_size)
-        self._tokens |= dict(zip(missing, new, strict=True))
-        return [self._tokens[text] for text in texts]
 
 
 def _own_corpora() -> list[Asked]:
@@ -293,8 +218,9 @@ def _kubeflow_corpora() -> list[Asked]:
         Asked(
             Corpus(kind, folder),
             {
-                label: [question for question in some if question.kind == kind]
+                label: about
                 for label, some in sets.items()
+                if (about := [question for question in some if question.kind == kind])
             },
         )
         for kind, folder in folders.items()

@@ -160,7 +160,7 @@ def test_the_service_finds_what_the_command_finds(served: Served, case: str) -> 
         assert min(one["similarity_score"] for one in answered) >= 0.45 - 1e-6
 
 
-def test_reranking_orders_the_twenty_best_anew(served: Served) -> None:
+def test_reranking_orders_the_best_anew(served: Served) -> None:
     """What comes first is of the twenty best of the search, in another order."""
     best = [one["chunk_id"] for one in served.search(top_k=20)]
     reranked = [one["chunk_id"] for one in served.search(top_k=20, rerank="maxsim")]

@@ -146,6 +146,18 @@ def test_token_vectors_belong_to_the_word_pieces_of_the_text(
     assert [len(client.rarity(text)) for text in texts] == [3, 1, 254, 3]
 
 
+def test_token_vectors_read_last_are_kept_as_far_as_there_is_room() -> None:
+    client = EmbeddingClient(DEFAULT_MODEL, backend="openvino")
+    first, second = client.encode_tokens(["a feature store", "drift"])
+    again = client.encode_tokens(["drift", "a feature store", "drift"])
+    assert again[0] is again[2] is second and again[1] is first
+    client.tokens_kept = first.nbytes
+    client.encode_tokens(["drift"])
+    assert client.encode_tokens(["drift"])[0] is second
+    np.testing.assert_allclose(client.encode_tokens(["a feature store"])[0], first, atol=1e-6)
+    assert client.encode_tokens(["drift"])[0] is not second
+
+
 def test_rare_word_pieces_weigh_more_and_signs_nothing(client: EmbeddingClient) -> None:
     the, page, of, kubernetes = client.rarity("the page of kubernetes")[[0, 1, 2, 3]]
     assert 0 == the < of < page < kubernetes

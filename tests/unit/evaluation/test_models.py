@@ -38,21 +38,24 @@ def test_models_and_a_cross_encoder_are_compared(folder: Path) -> None:
     np.testing.assert_allclose(client.encode_question("drift"), asked, atol=1e-6)
     assert asked @ raw < 0.999 > asked @ plain
 
-    def course(*options: object) -> str:
+    def course(*options: str, **settings: str) -> str:
         corpus = f"docs={folder / 'pages'}"
-        return Course({})("eval", folder / "questions.jsonl", "-c", corpus, *options).ok()
+        return Course(settings)("eval", folder / "questions.jsonl", "-c", corpus, *options).ok()
 
     models = f"all-MiniLM-L6-v2,{tiny}"
     shown = " ".join(course("--models", models, "--rerank", "none").split())
     assert "all-MiniLM-L6-v2" in shown and "Against all-MiniLM-L6-v2" in shown
+    assert "none" in shown and "'passage:" in shown and "'query:" in shown
     found = json.loads(course("--models", models, "--json"))
     assert [one["dimension"] for one in found.values()] == [384, SIZE]
     assert [one["max_seq_length"] for one in found.values()] == [256, 32]
+    prompts = [{"query": "", "document": ""}, {"query": "query: ", "document": "passage: "}]
+    assert [one["prompts"] for one in found.values()] == prompts
     assert found["all-MiniLM-L6-v2"]["found"]["docs"]["mrr@10"] == 1
     assert all(one["index_megabytes"] > 0 < one["filling_seconds"] for one in found.values())
     judge = cross_encoder(folder / "judge")
-    ordered = "".join(course("--rerank", str(judge)).split())
-    assert f"hybrid+{judge},owncorpus" in ordered
+    for ordered in (course("--rerank", str(judge)), course(RAG_RERANK_MODEL=str(judge))):
+        assert f"hybrid+{judge},owncorpus" in "".join(ordered.split())
 
 
 def test_one_model_is_no_comparison(folder: Path) -> None:

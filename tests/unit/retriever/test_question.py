@@ -47,13 +47,13 @@ def found(index: psycopg.Connection, embedder: EmbeddingClient) -> list[SearchRe
 
 
 def test_a_wrong_argument_is_refused(index: psycopg.Connection, embedder: EmbeddingClient) -> None:
-    arguments: dict[str, Any]
-    for arguments, says in (
+    wrong: list[tuple[dict[str, Any], str]] = [
         ({"question": " \n"}, "empty"),
         ({"top_k": 0, "rerank": "maxsim"}, "top_k is 0"),
         ({"rerank": "cohere"}, "no rerank 'cohere'"),
         ({"maxsim_k": 0}, "maxsim_k is 0"),
-    ):
+    ]
+    for arguments, says in wrong:
         with pytest.raises(InputError, match=says):
             retrieve(index, embedder, Query(**{"question": "what is drift?", **arguments}))
 
