@@ -1,7 +1,8 @@
-"""Limits of a connection: how many there are, and how long each may take over a request.
+"""Limits of a connection: how many there are, how long a request may take, and what it may be.
 
 Without them, a client that sends half a request holds a file of the process for as long as it
-likes, and some hundred of them leave none for anybody else.
+likes, and some hundred of them leave none for anybody else; and one that sends its body in chunks
+of a byte, or a head of sixty thousand lines, keeps the event loop busy with reading them.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import asyncio
 import logging
 import sys
 import time
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import h11
@@ -27,6 +29,14 @@ BODY_SECONDS = 60.0
 
 ANSWER_SECONDS = 60.0
 """How long a client may take to read an answer that does not fit into the socket's buffer."""
+
+HEAD_BYTES = 16_384
+MOST_HEADERS = 100
+FREE_CHUNKS = 1000
+"""Parts in which a body may come, however small they are."""
+
+SMALLEST_CHUNK = 256
+"""Bytes that the further ones have on average: each part costs the loop as much as a large one."""
 
 MOST_CONNECTIONS = 1000
 MOST_FILES = 4096
@@ -61,11 +71,45 @@ def connection_limits() -> tuple[int, int]:
     return min(MOST_CONNECTIONS, files // 2), min(BACKLOG, files // 4)
 
 
+class LimitedConnection(h11.Connection):
+    """h11's reading of requests, which refuses those that are dear to read or can be read twice.
+
+    A request with two lengths is one to this server and another one to a proxy that believes the
+    other length: what the one takes for a body is a request of its own to the other.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(h11.SERVER, HEAD_BYTES)
+        self._chunks = self._bytes = 0
+
+    def next_event(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
+        """Return what comes next of a request.
+
+        Raises
+        ------
+        RemoteProtocolError
+            If it is not HTTP, or beyond the limits.
+        """
+        event = super().next_event()
+        if isinstance(event, h11.Request):
+            self._chunks = self._bytes = 0
+            names = {name for name, _ in event.headers}
+            if len(event.headers) > MOST_HEADERS or names >= _LENGTHS:
+                raise h11.RemoteProtocolError("too many headers, or two lengths")
+        elif isinstance(event, h11.Data):
+            self._chunks += 1
+            self._bytes += len(event.data)
+            if self._chunks > FREE_CHUNKS + self._bytes / SMALLEST_CHUNK:
+                raise h11.RemoteProtocolError("too many small chunks")
+        return event
+
+
 class LimitedProtocol(H11Protocol):
-    """uvicorn's HTTP/1.1 with limits of time and number.
+    """uvicorn's HTTP/1.1 with limits of time, size and number.
 
     Where one connection more comes than `most`, the one that has waited longest for its request is
-    closed: a client that sends whole requests gets through a crowd of those that do not.
+    closed: a client that sends whole requests gets through a crowd of those that do not. Where all
+    others wait for an answer, the address that has the most connections loses its oldest.
     """
 
     most = MOST_CONNECTIONS
@@ -78,6 +122,7 @@ class LimitedProtocol(H11Protocol):
         _loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
+        self.conn = LimitedConnection()
         self._part = ""
         self._since = 0.0
         self._timer: asyncio.TimerHandle | None = None
@@ -87,7 +132,7 @@ class LimitedProtocol(H11Protocol):
         super().connection_made(transport)
         self._look()
         if len(self.connections) > self.most:
-            longest = min(self._without_request(), key=lambda one: one._since)
+            longest = min(self._least_missed(), key=lambda one: one._since)
             log.warning("%d connections are open; those without a request are closed", self.most)
             longest.transport.abort()
             self.connections.discard(longest)
@@ -99,7 +144,10 @@ class LimitedProtocol(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Read a part of a request."""
-        super().data_received(data)
+        # In pieces, so that a head which comes at once has the limit of one that comes slowly.
+        for start in range(0, len(data), HEAD_BYTES):
+            if not self.transport.is_closing():
+                self._read(data[start : start + HEAD_BYTES])
         self._look()
 
     def on_response_complete(self) -> None:
@@ -118,9 +166,24 @@ class LimitedProtocol(H11Protocol):
         self._turn_to("")
         self._look()
 
-    def _without_request(self) -> list[LimitedProtocol]:
+    def _read(self, data: bytes) -> None:
+        try:
+            super().data_received(data)
+        except h11.LocalProtocolError:  # what is refused was answered already
+            self.transport.close()
+
+    def _least_missed(self) -> list[LimitedProtocol]:
+        """Return the connections of which one may be closed for this new one."""
         ours = [one for one in self.connections if isinstance(one, LimitedProtocol)]
-        return [one for one in ours if one._part in _INCOMING]
+        waiting = [one for one in ours if one._part in _INCOMING and one is not self]
+        if waiting:
+            return waiting
+        [(busiest, _)] = Counter(one._address for one in ours).most_common(1)
+        return [one for one in ours if one._address == busiest]
+
+    @property
+    def _address(self) -> str:
+        return self.client[0] if self.client else ""
 
     def _look(self) -> None:
         if self._part != "answer":
@@ -146,5 +209,6 @@ class LimitedProtocol(H11Protocol):
         self.transport.close()
 
 
+_LENGTHS = {b"content-length", b"transfer-encoding"}
 _INCOMING_OF = {h11.IDLE: "head", h11.SEND_BODY: "body"}
 _INCOMING = frozenset(_INCOMING_OF.values())

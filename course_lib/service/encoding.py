@@ -2,7 +2,8 @@
 
 One thread owns the model. While it works on a batch, requests queue up, and the questions that wait
 become the next batch. No request waits for others to arrive, and under load the batches grow. Other
-texts go in small turns when no question waits; clients with many of them take turns.
+texts go in small turns when no question waits, and so does the reading of a reranker. Of each queue
+the clients take turns: whoever asks much waits for itself.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 import numpy as np
@@ -32,6 +34,9 @@ LARGEST_BATCH = 32
 
 TURN = 8
 """Other texts that do: a question that comes then waits for this many."""
+
+TURN_CHARACTERS = 20_000
+"""Characters after which no further text is taken: word pieces are made of all of a text."""
 
 QUESTION_BATCHES = 8
 """After so many batches of questions, other texts get a turn even though more questions wait."""
@@ -69,10 +74,54 @@ class Embedder(Protocol):
 
 
 class Waiting(NamedTuple):
-    """A text that waits for its vector."""
+    """A text that waits for its vector, or other work for the model's thread."""
 
-    text: str
-    vector: asyncio.Future[Vector]
+    work: str | Callable[[], Any]
+    result: asyncio.Future[Any]
+
+
+class Turns:
+    """What waits, of several clients, who take turns."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, deque[Waiting]] = {}
+
+    def __len__(self) -> int:
+        return sum(map(len, self._waiting.values()))
+
+    def of(self, client: str) -> int:
+        """Return how many a client has."""
+        return len(self._waiting.get(client, ()))
+
+    def add(self, client: str, waiting: Sequence[Waiting]) -> None:
+        """Put some at the end of a client's."""
+        self._waiting.setdefault(client, deque()).extend(waiting)
+
+    def take(self, most: int) -> list[Waiting]:
+        """Take one of each client in turn: up to so many texts that are not too long, or one job.
+
+        Examples
+        --------
+        >>> turns = Turns()
+        >>> turns.add("a", [Waiting("1", None), Waiting("2", None)])
+        >>> turns.add("b", [Waiting("3", None)])
+        >>> [one.work for one in turns.take(5)]
+        ['1', '3', '2']
+        """
+        batch: list[Waiting] = []
+        characters = 0
+        while self._waiting and len(batch) < most and characters < TURN_CHARACTERS:
+            client, waiting = next(iter(self._waiting.items()))
+            if batch and not isinstance(waiting[0].work, str):
+                break
+            del self._waiting[client]  # the next time it is the last in line
+            batch.append(waiting.popleft())
+            if waiting:
+                self._waiting[client] = waiting
+            if not isinstance(work := batch[-1].work, str):
+                break
+            characters += len(work)
+        return batch
 
 
 class Encoder:
@@ -91,8 +140,8 @@ class Encoder:
         self.problem = "the model is being loaded"
         self.is_loading = True
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="encoder")
-        self._questions: deque[Waiting] = deque()
-        self._texts: dict[str, deque[Waiting]] = {}
+        self._questions = Turns()
+        self._others = Turns()
         self._question_batches = 0
         self._arrived = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
@@ -132,37 +181,36 @@ class Encoder:
         UnavailableError
             If the model is not loaded, or too many texts wait already.
         """
-        if self.problem:
-            raise UnavailableError(self.problem)
-        waiting = self._texts.get(client, ())
-        in_all = sum(map(len, self._texts.values()))
-        if len(waiting) + len(texts) > CLIENT_LIMIT or in_all + len(texts) > WAITING_LIMIT:
-            raise UnavailableError("too many texts wait to be encoded")
-        return await self._wait(self._texts.setdefault(client, deque()), texts)
+        return np.stack(await self._wait(self._others, texts, client))
 
-    async def encode_question(self, question: str) -> Vector:
-        """Return the unit vector of a question, under the model's prompt.
+    async def encode_question(self, question: str, client: str) -> Vector:
+        """Return the unit vector of a client's question, under the model's prompt.
 
         Raises
         ------
         UnavailableError
             If the model is not loaded, or too many questions wait already.
         """
-        if self.problem:
-            raise UnavailableError(self.problem)
-        if len(self._questions) >= WAITING_LIMIT:
-            raise UnavailableError("too many questions wait to be encoded")
         prompt = self.embedder.prompts.get("query", "")
-        [vector] = await self._wait(self._questions, [prompt + question])
+        [vector] = await self._wait(self._questions, [prompt + question], client)
         return cast("Vector", vector)
 
-    async def rerank(self, question: str, results: Sequence[SearchResult]) -> list[SearchResult]:
-        """Return search results in the order of their late interaction with the question."""
+    async def rerank(
+        self, question: str, results: Sequence[SearchResult], client: str
+    ) -> list[SearchResult]:
+        """Return search results in the order of their late interaction with a client's question.
+
+        Raises
+        ------
+        UnavailableError
+            If the model is not loaded, or too much waits already.
+        """
         from course_lib.retriever import rerank_maxsim
 
-        loop = asyncio.get_running_loop()
-        client = cast("EmbeddingClient", self.embedder)
-        return await loop.run_in_executor(self._thread, rerank_maxsim, client, question, results)
+        model = cast("EmbeddingClient", self.embedder)
+        work = partial(rerank_maxsim, model, question, results)
+        [ordered] = await self._wait(self._others, [work], client)
+        return cast("list[SearchResult]", ordered)
 
     def from_thread(self) -> SharedEmbedder:
         """Return a view for code that runs in another thread and encodes whole files."""
@@ -179,13 +227,19 @@ class Encoder:
             self.problem = ""
         self.is_loading = False
 
-    async def _wait(self, queue: deque[Waiting], texts: Sequence[str]) -> Vectors:
+    async def _wait(
+        self, turns: Turns, works: Sequence[str | Callable[[], Any]], client: str
+    ) -> list[Any]:
+        if self.problem:
+            raise UnavailableError(self.problem)
+        if turns.of(client) + len(works) > CLIENT_LIMIT or len(turns) + len(works) > WAITING_LIMIT:
+            raise UnavailableError("too many texts wait to be encoded")
         loop = asyncio.get_running_loop()
-        vectors: list[asyncio.Future[Vector]] = [loop.create_future() for _ in texts]
-        queue.extend(map(Waiting, texts, vectors))
+        results: list[asyncio.Future[Any]] = [loop.create_future() for _ in works]
+        turns.add(client, list(map(Waiting, works, results)))
         self._arrived.set()
         # A request that is cancelled cancels its vectors, and they are not computed.
-        return np.stack(await asyncio.gather(*vectors))
+        return await asyncio.gather(*results)
 
     async def _work(self) -> None:
         loop = asyncio.get_running_loop()
@@ -194,40 +248,38 @@ class Encoder:
             batch = self._next_batch()
             if not batch:
                 continue
-            texts = [one.text for one in batch]
             try:
-                vectors = await loop.run_in_executor(self._thread, self.embedder.encode, texts)
+                results = await loop.run_in_executor(self._thread, self._done, batch)
             except Exception as error:  # noqa: BLE001
                 _fail(batch, error)
                 continue
             except asyncio.CancelledError:
                 _fail(batch, UnavailableError("the service is stopping"))
                 raise
-            self.batches += 1
-            self.texts += len(texts)
-            for one, vector in zip(batch, vectors, strict=True):
-                if not one.vector.done():
-                    one.vector.set_result(vector)
+            for one, result in zip(batch, results, strict=True):
+                if not one.result.done():
+                    one.result.set_result(result)
+
+    def _done(self, batch: Sequence[Waiting]) -> Sequence[Any]:
+        """Do a batch, in the model's thread."""
+        if not isinstance(batch[0].work, str):
+            return [batch[0].work()]
+        vectors = self.embedder.encode([cast("str", one.work) for one in batch])
+        self.batches += 1
+        self.texts += len(batch)
+        return list(vectors)
 
     def _next_batch(self) -> list[Waiting]:
-        """Take the next batch out of the queues: questions, or one text of each client in turn."""
-        batch: list[Waiting] = []
-        if self._questions and (self._question_batches < QUESTION_BATCHES or not self._texts):
+        """Take the next batch out of the queues: questions, or a turn of what else there is."""
+        if self._questions and (self._question_batches < QUESTION_BATCHES or not self._others):
             self._question_batches += 1
-            while self._questions and len(batch) < LARGEST_BATCH:
-                batch.append(self._questions.popleft())
+            batch = self._questions.take(LARGEST_BATCH)
         else:
             self._question_batches = 0
-            while self._texts and len(batch) < TURN:
-                # The first client's next text; then it is the last in line.
-                client, texts = next(iter(self._texts.items()))
-                del self._texts[client]
-                batch.append(texts.popleft())
-                if texts:
-                    self._texts[client] = texts
-        if not self._questions and not self._texts:
+            batch = self._others.take(TURN)
+        if not self._questions and not self._others:
             self._arrived.clear()
-        return [one for one in batch if not one.vector.done()]
+        return [one for one in batch if not one.result.done()]
 
 
 class SharedEmbedder:
@@ -262,5 +314,5 @@ class SharedEmbedder:
 
 def _fail(batch: Sequence[Waiting], error: Exception) -> None:
     for one in batch:
-        if not one.vector.done():
-            one.vector.set_exception(error)
+        if not one.result.done():
+            one.result.set_exception(error)

@@ -16,7 +16,7 @@ from course_lib import __version__
 from course_lib.records import PARTITIONS
 from course_lib.retriever.excerpts import excerpt, words_in
 from course_lib.retriever.versions import Found, named
-from course_lib.service.access import CurrentContext, reading_tenant
+from course_lib.service.access import CurrentContext, asking_client, reading_tenant
 from course_lib.service.models import SearchRequest
 from course_lib.service.problems import ProblemError
 from course_lib.service.routes import find
@@ -72,7 +72,9 @@ async def page(
     if form.q.strip():
         try:
             tenant = reading_tenant(request, context)
-            found, encoding, searching = await find(context, form.request(), tenant)
+            found, encoding, searching = await find(
+                context, form.request(), tenant, asking_client(request)
+            )
             results = [_shown(one, form.q) for one in found]
             timing = f"{encoding * 1000:.0f} ms to encode, {searching * 1000:.0f} ms to search"
         except ValidationError as error:

@@ -47,19 +47,21 @@ RERANKED = 20
     response_model=SearchResponse,
     responses=responses(401, 413, 422, 429, 503),
 )
-async def search(asked: SearchRequest, context: CurrentContext, tenant: Reader) -> Any:
+async def search(
+    asked: SearchRequest, context: CurrentContext, tenant: Reader, client: Client
+) -> Any:
     """Return the chunks that answer a question best.
 
     A passage that is the same in several branches comes once; `also_in` in its metadata names the
     other branches.
     """
-    found, embedding_seconds, search_seconds = await find(context, asked, tenant)
+    found, embedding_seconds, search_seconds = await find(context, asked, tenant, client)
     results = [_with_other_branches(one) for one in found]
     return search_response(asked.query, results, embedding_seconds, search_seconds)
 
 
 async def find(
-    context: Context, asked: SearchRequest, tenant: str
+    context: Context, asked: SearchRequest, tenant: str, client: str
 ) -> tuple[list[Found], float, float]:
     """Return what a request finds, and the seconds of encoding and of searching."""
     from course_lib.retriever import search_async
@@ -75,7 +77,7 @@ async def find(
         branch=asked.branch,
         namespace=asked.namespace,
     )
-    vector = await context.encoder.encode_question(asked.query)
+    vector = await context.encoder.encode_question(asked.query, client)
     encoded = time.perf_counter()
 
     async def work(conn: psycopg.AsyncConnection[Any]) -> list[Found]:
@@ -90,7 +92,7 @@ async def find(
     found = await context.database.read(tenant, work)
     if asked.rerank:
         results = [one.result for one in found]
-        found = reordered(found, await context.encoder.rerank(asked.query, results))
+        found = reordered(found, await context.encoder.rerank(asked.query, results, client))
     done = time.perf_counter()
     return found[: asked.top_k], encoded - begin, done - encoded
 
