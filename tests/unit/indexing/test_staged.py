@@ -23,7 +23,7 @@ def loaded(tmp_path: Path) -> Path:
     ("file", "old", "new", "says"),
     [
         ("documents.jsonl", '"name": "b.md", ', "", "documents.jsonl, line 2 .* name: "),
-        ("documents.jsonl", '"tenant": "local", ', "", "documents.jsonl, line 1 .*'tenant'"),
+        ("documents.jsonl", '"tenant": "local", ', "", "documents.jsonl, line 1 .* tenant: "),
         ("documents.jsonl", '"content": "# B', '"content": 7, "x": "# B', "line 2 .* content: "),
         ("documents.jsonl", '{"name": "b.md"', '[{"name": "b.md"', "line 2 is no document"),
         ("documents.jsonl", '"name": "b.md"', '"name": "c.md"', "a chunk of b.md"),
