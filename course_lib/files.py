@@ -54,7 +54,7 @@ def files_below(
             on_error(error)
             continue
         for entry, is_folder in zip(found, folders, strict=True):
-            if not is_folder and not (entry.is_symlink() and Path(entry.path).is_dir()):
+            if not is_folder and not (entry.is_symlink() and os.path.isdir(entry.path)):  # noqa: PTH112
                 yield Path(entry.path)
         waiting += [
             entry.path
