@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import difflib
 import json
-import tomllib
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import PurePosixPath
@@ -17,6 +16,7 @@ from pathlib import PurePosixPath
 from course_lib.answers.passages import Passage
 from course_lib.answers.prompts import BEGIN_FILE, END_FILE, Prompt, boundary, fence
 from course_lib.errors import CourseError
+from course_lib.files import read_toml
 
 MARKERS = (BEGIN_FILE, END_FILE)
 
@@ -224,7 +224,7 @@ _PARSERS: dict[str, Callable[[str], object]] = {
     ".yml": _parse_yaml,
     ".json": json.loads,
     ".ipynb": json.loads,
-    ".toml": tomllib.loads,
+    ".toml": read_toml,
 }
 _NAMES = {".py": "Python", ".pyi": "Python", ".yaml": "YAML", ".yml": "YAML"}
 _NAMES |= {".json": "JSON", ".ipynb": "JSON", ".toml": "TOML"}

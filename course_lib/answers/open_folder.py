@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import errno
 import os
-import stat
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -51,7 +50,8 @@ class OpenFolder:
             if sys.platform != "win32":
                 with suppress(OSError):
                     os.fchown(file.fileno(), status.st_uid, status.st_gid)
-                os.fchmod(file.fileno(), stat.S_IMODE(status.st_mode))
+                # Without set-user-ID: what a model wrote runs as whoever starts it.
+                os.fchmod(file.fileno(), status.st_mode & 0o777)
 
     def replace(self, name: str, other: str) -> None:
         """Put a file in the place of another."""

@@ -16,12 +16,16 @@ from typing import TYPE_CHECKING
 
 from course_lib.answers.passages import Passage
 from course_lib.errors import InputError
+from course_lib.files import read_file
 
 if TYPE_CHECKING:
     from course_lib.settings import Settings
 
 BEGIN_FILE, END_FILE = "<<BEGIN_FILE>>", "<<END_FILE>>"
 """Between these a model gives back a file that it was asked to edit."""
+
+MOST_BYTES = 1_000_000
+"""Of a file with instructions."""
 
 SYSTEM_PROMPT = """\
 You answer questions about a repository, from the passages you are given and from nothing else.
@@ -140,13 +144,16 @@ def system_prompt(settings: Settings) -> str:
         return SYSTEM_PROMPT
     hint = "Correct RAG_SYS_PROMPT_FILE, or unset it."
     try:
-        text = Path(settings.system_prompt_file).expanduser().read_text(encoding="utf-8-sig")
+        file = Path(settings.system_prompt_file).expanduser()
+        text = read_file(file, MOST_BYTES).decode("utf-8-sig")
     except OSError as error:
         raise InputError(
             f"{settings.system_prompt_file} cannot be read: {error.strerror}", hint=hint
         ) from error
     except UnicodeDecodeError as error:
         raise InputError(f"{settings.system_prompt_file} is not UTF-8", hint=hint) from error
+    except ValueError as error:
+        raise InputError(f"{settings.system_prompt_file} {error}", hint=hint) from error
     if not text.strip():
         raise InputError(f"{settings.system_prompt_file} is empty", hint=hint)
     return text

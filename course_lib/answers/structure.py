@@ -16,6 +16,7 @@ from pathlib import Path, PurePosixPath
 
 from course_lib.answers.first_lines import first_line, shortened
 from course_lib.errors import InputError
+from course_lib.files import files_below, read_file
 
 NAME = "STRUCTURE.md"
 MOST_BYTES = 2_000_000
@@ -170,13 +171,11 @@ def _read(root: Path, path: str) -> FileLine:
         if file.is_symlink():
             return FileLine(path, None, 0, shortened(f"a link to {os.readlink(file)}"))
         size = file.stat().st_size
-        if size > MOST_BYTES:
-            return FileLine(path, None, size)
-        raw = file.read_bytes()
+        raw = read_file(file, MOST_BYTES)
         if b"\0" in raw:
-            return FileLine(path, None, size)
+            raise ValueError("is no text")
         text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError:
+    except ValueError:
         return FileLine(path, None, size)
     except OSError as error:
         return FileLine(path, None, 0, shortened(f"cannot be read: {error.strerror}"))
@@ -199,14 +198,11 @@ def _known_to_git(root: Path) -> list[str] | None:
 
 
 def _walked(root: Path) -> list[str]:
-    paths = []
-    for folder, folders, files in os.walk(root):
-        folders[:] = [
-            name for name in folders if not name.startswith(".") and name not in _NOT_OURS
-        ]
-        inside = Path(folder).relative_to(root)
-        paths += [(inside / name).as_posix() for name in files if not name.startswith(".")]
-    return paths
+    def enter(name: str) -> bool:
+        return not name.startswith(".") and name not in _NOT_OURS
+
+    files = files_below(root, enter, lambda error: None)
+    return [file.relative_to(root).as_posix() for file in files if not file.name.startswith(".")]
 
 
 def _folder(path: str) -> str:

@@ -110,7 +110,7 @@ def _edit_one(
             edit_files.check_committed(original)
         edit_files.write_atomically(original, raw)
     after = raw.decode(original.encoding)
-    if stdout and sys.stdout.isatty():
+    if stdout and sys.stdout is not None and sys.stdout.isatty():
         show(after, end="")
         return
     if stdout:

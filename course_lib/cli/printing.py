@@ -61,7 +61,8 @@ def harmless(text: str) -> str:
 def styled(text: str, *, bold: bool = False, dim: bool = False) -> str:
     """Return a text as a terminal shows it bold or dim; as it is where a pipe reads it."""
     # Older consoles of Windows would show the codes themselves.
-    if not (bold or dim) or sys.platform == "win32" or not sys.stdout.isatty():
+    is_terminal = sys.stdout is not None and sys.stdout.isatty()  # None after `>&-`
+    if not (bold or dim) or sys.platform == "win32" or not is_terminal:
         return harmless(text)
     return typer.style(harmless(text), bold=bold or None, dim=dim or None)
 

@@ -84,15 +84,15 @@ class OpenAIBackend:
                     )
                 import openai
 
+                from course_lib.embedder.remote import http_client
+
                 try:
                     self._client = openai.OpenAI(
                         api_key=self._api_key,
                         base_url=self._base_url,
                         max_retries=RETRIES,
                         timeout=TIMEOUT,
-                        http_client=openai.DefaultHttpxClient(
-                            trust_env=not _is_local(self._base_url or "")
-                        ),
+                        http_client=http_client(trust_env=not _is_local(self._base_url or "")),
                     )
                 except ValueError as error:
                     raise ModelError(

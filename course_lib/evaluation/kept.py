@@ -10,9 +10,11 @@ from typing import Any
 from course_lib.errors import InputError
 from course_lib.evaluation.questions import as_question
 from course_lib.evaluation.runs import Answer, Run
+from course_lib.files import read_file
 from course_lib.loader import write_jsonl
 
 FORMAT = "course-run-v1"
+MOST_BYTES = 100_000_000
 MAKE_ONE = "Make one: course eval … --save FILE"
 
 
@@ -41,7 +43,7 @@ def read_run(path: Path) -> Run:
         If the file cannot be read or holds no run.
     """
     try:
-        record = json.loads(path.read_text(encoding="utf-8-sig"))
+        record = json.loads(read_file(path, MOST_BYTES).decode("utf-8-sig"))
         if not isinstance(record, dict) or record.get("format") != FORMAT:
             raise ValueError(f"it is not of the format {FORMAT}")
         return Run(str(record["name"]), tuple(map(_answer, record["answers"])))

@@ -128,19 +128,25 @@ def embed_directory(
 
 def _read_documents(path: Path, model: str) -> tuple[dict[str, SourceDocument], str, str]:
     documents: dict[str, SourceDocument] = {}
-    tenant = repo = ""
+    scope: Scope | None = None
     for number, _, raw in read_lines(path):
         try:
             row = json.loads(raw)
-            tenant, repo = row.pop("tenant"), row.pop("repo")
+            if not isinstance(row, dict):
+                raise ValueError("it is no JSON object")
+            own = Scope.model_validate({name: row.pop(name, None) for name in ("tenant", "repo")})
             document = _DOCUMENT.validate_python(row | {"model": model})
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            reason = explain(error) if isinstance(error, ValidationError) else repr(error)
+            if own != (scope := scope or own):
+                raise ValueError("it is of another tenant or repository than those before it")
+            if document.name in documents:
+                raise ValueError(f"{document.name} is there already")
+        except (ValueError, RecursionError) as error:
+            reason = explain(error) if isinstance(error, ValidationError) else error
             raise InputError(
                 f"{path}, line {number} is no document: {reason}",
                 hint="Make the file anew with `course load`.",
             ) from error
         documents[document.name] = document
-    if not documents:
+    if scope is None:
         raise InputError(f"{path} is empty", hint="Make the file anew with `course load`.")
-    return documents, tenant, repo
+    return documents, scope.tenant, scope.repo

@@ -7,11 +7,11 @@ thousand pages is no reason to stop, and no reason to be silent either.
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from course_lib.errors import InputError
+from course_lib.files import files_below, read_file
 from course_lib.records import Document, Skipped
 
 EXTENSIONS = (".md", ".txt")
@@ -63,6 +63,7 @@ def read_documents(
     base = Path(root)
     try:
         base.stat()
+        inside = os.path.realpath(base)  # unlike Path.resolve, it takes a link that leads to itself
     except (OSError, ValueError) as error:
         reason = "does not exist" if isinstance(error, FileNotFoundError) else _reason(error)
         raise InputError(
@@ -76,20 +77,21 @@ def read_documents(
         if not name.lower().endswith(wanted):
             continue
         try:
-            content, size = _read_text(path, base, max_bytes)
+            raw = read_file(path, max_bytes, None if path == base else inside)
+            content = _text(raw)
             name.encode("utf-8")
             if "\\" in name:
                 raise ValueError("has a backslash in its name")
         except (ValueError, OSError) as error:
             report(Skipped(_printable(name), _reason(error)))
             continue
-        metadata = {"extension": path.suffix.lower(), "size": size, "relative_path": name}
+        metadata = {"extension": path.suffix.lower(), "size": len(raw), "relative_path": name}
         documents.append(Document(path, name, content, metadata))
     return sorted(documents, key=lambda document: document.name)
 
 
 def _files(base: Path, report: Callable[[Skipped], None]) -> Iterator[Path]:
-    if base.is_file():
+    if not base.is_dir():
         yield base
         return
 
@@ -99,11 +101,9 @@ def _files(base: Path, report: Callable[[Skipped], None]) -> Iterator[Path]:
             raise InputError(f"{base} {_reason(error)}", hint="Check the path and its permissions.")
         report(Skipped(_printable(_name(folder, base)) + "/", _reason(error)))
 
-    for folder, folders, files in os.walk(base, onerror=report_folder):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(files):
-            if not name.startswith("."):
-                yield Path(folder, name)
+    for path in files_below(base, lambda name: not name.startswith("."), report_folder):
+        if not path.name.startswith("."):
+            yield path
 
 
 def _name(path: Path, base: Path) -> str:
@@ -114,23 +114,12 @@ def _printable(name: str) -> str:
     return name.encode("utf-8", "replace").decode("utf-8")
 
 
-def _read_text(path: Path, base: Path, max_bytes: int) -> tuple[str, int]:
-    """Return the text and its size in bytes; raise ValueError with the reason to leave it out."""
-    if path.is_symlink() and path != base:
-        # Unlike Path.resolve, realpath takes a link that leads to itself.
-        if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(base)):
-            raise ValueError("is a link that leads out of the directory")
-    status = path.stat()
-    if not stat.S_ISREG(status.st_mode):
-        raise ValueError("is not a regular file")
-    size = status.st_size
-    if size > max_bytes:
-        raise ValueError(f"has {size / 1e6:.1f} MB; the limit is {max_bytes / 1e6:.1f} MB")
-    raw = path.read_bytes()
+def _text(raw: bytes) -> str:
+    """Return what a file says; raise ValueError with the reason to leave it out."""
     nul = raw.find(b"\0")
     if nul >= 0:
         raise ValueError(f"has a NUL byte at offset {nul}: not a text, or not in UTF-8")
-    return raw.decode("utf-8-sig"), size
+    return raw.decode("utf-8-sig")
 
 
 def _reason(error: ValueError | OSError) -> str:

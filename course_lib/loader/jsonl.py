@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from course_lib.errors import InputError
+from course_lib.files import whole_lines
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -51,6 +52,11 @@ def write_jsonl(path: str | os.PathLike[str], lines: Iterable[str], mode: int = 
     2
     """
     target = Path(path)
+    if target.is_symlink():
+        target = Path(os.path.realpath(target))  # the link stays
+    if target.exists() and not target.is_file():
+        kind = "a directory" if target.is_dir() else "a device or a pipe"
+        raise InputError(f"{target} cannot be written: it is {kind}", hint="Name a file.")
     part = target.with_name(f"{target.name}.{secrets.token_hex(4)}.part")
     count = 0
     try:
@@ -96,6 +102,11 @@ def numbered_lines(file: BinaryIO) -> Iterator[Line]:
 
     A line ends at a line feed and nowhere else. A byte order mark before the first is passed over.
 
+    Raises
+    ------
+    InputError
+        If one is longer than any record, as that of a device without an end.
+
     Examples
     --------
     >>> from io import BytesIO
@@ -103,7 +114,7 @@ def numbered_lines(file: BinaryIO) -> Iterator[Line]:
     [(1, 0), (3, 4)]
     """
     offset = 0
-    for number, raw in enumerate(file, 1):
+    for number, raw in enumerate(whole_lines(file), 1):
         start, offset = offset, offset + len(raw)
         if number == 1 and raw.startswith(_BYTE_ORDER_MARK):
             start, raw = len(_BYTE_ORDER_MARK), raw.removeprefix(_BYTE_ORDER_MARK)

@@ -83,13 +83,25 @@ def _read(text: str) -> tuple[str, list[tuple[int, int]]] | None:
         notebook = json.loads(text)
         cells = [(cell["cell_type"], "".join(cell["source"])) for cell in notebook["cells"]]
         language = _language(notebook.get("metadata", {}))
+        for _, source in cells:
+            source.encode("utf-8")  # an escape in JSON may write half of a surrogate pair, or NUL
+            if "\0" in source:
+                return None
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
+    left = max(20 * len(text), 10_000_000)  # characters that are looked through in vain, at most
+
+    def find(written: str, start: int) -> int:
+        nonlocal left
+        at = text.find(written, start) if left > 0 else -1
+        left -= len(text) - start if at < 0 else 0
+        return at
+
     page: list[str] = []
     places: list[tuple[int, int]] = []
     end = 0
     for kind, source in cells:
-        end = max(end, text.find(_SOURCE, end) + len(_SOURCE))
+        end = max(end, find(_SOURCE, end) + len(_SOURCE))
         if not source.strip():
             continue
         lines = source.removesuffix("\n").split("\n")
@@ -99,7 +111,7 @@ def _read(text: str) -> tuple[str, list[tuple[int, int]]] | None:
         for line in lines:
             # As Jupyter writes it, without the quotes. Written otherwise, it is where the last was.
             quoted = json.dumps(line, ensure_ascii=False)[1:-1]
-            start = text.find(quoted, end)
+            start = find(quoted, end)
             if start >= 0:
                 end = start + len(quoted)
             found.append((max(start, end - len(quoted), 0), end))

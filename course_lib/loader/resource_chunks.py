@@ -10,6 +10,7 @@ import posixpath
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from course_lib.loader.crd_policy import without_schemas
 from course_lib.loader.kind_words import KIND_WORDS
@@ -206,7 +207,7 @@ class _Cutter:
     def _header(self, path: str) -> str:
         """Return the header, shortened where it would leave no room for the piece."""
         most = self.max_chars // 2
-        identity, path = self.resource.identity, _end_of_path(path)
+        identity, path = self._identity, _end_of_path(path)
         header = make_header(identity, self.source_path, path)
         if len(header) > most:
             header = make_header(identity, posixpath.basename(self.source_path), path)
@@ -214,6 +215,12 @@ class _Cutter:
         while self.fits_also and not self.fits_also(header + _SOME_TEXT):
             header = header[: len(header) * 3 // 4] + "\n"
         return header
+
+    @cached_property
+    def _identity(self) -> Identity:
+        """What a header takes of the resource's: a name of a megabyte would be joined each time."""
+        own = self.resource.identity
+        return Identity(*(value and value[: self.max_chars] for value in own))
 
     def _piece_of(self, lines: Sequence[Line], at: int, after: int) -> ResourcePiece:
         return self._piece(lines[at].start, lines[after].start, shared_path(lines[at:after]))

@@ -9,23 +9,34 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import psycopg
 from psycopg import sql
+from psycopg.errors import ProgramLimitExceeded
 from psycopg.rows import tuple_row
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from course_lib.errors import DatabaseError, InputError, SchemaMismatchError
+from course_lib.files import whole_lines
+from course_lib.records import Scope, check_source_path, explain
 from course_lib.store.columns import CHUNK_KEY, DOCUMENT_KEY
+from course_lib.store.rows import check_place
 from course_lib.store.schema import create_schema, stored_dimension
 from course_lib.store.tenancy import PARENTS
 from course_lib.store.vector_indexes import build_vector_indexes
 
 VERSION = "backup-record-v1"
 BATCH = 500
+MOST_DIMENSIONS = 16_000
+"""Of a vector, in pgvector."""
+
+_NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
+"""A NUL character in JSON; the backslash before the `u` is not itself escaped."""
 
 _KEYS = {"documents": DOCUMENT_KEY, "document_chunks": CHUNK_KEY}
 
@@ -120,12 +131,12 @@ def restore(
     source = Path(path)
     try:
         with source.open("rb") as file:
-            lines = enumerate((line for line in file if line.strip()), 1)
+            lines = enumerate((line for line in whole_lines(file) if line.strip()), 1)
             header = _header(source, next(lines, (1, b""))[1], model)
-            create_schema(conn, header["dimension"])
+            create_schema(conn, header.dimension)
             with conn.transaction():
-                report = _restore_rows(conn, source, lines)
-                expected = BackupReport(header["documents"], header["document_chunks"])
+                report = _restore_rows(conn, source, header, lines)
+                expected = BackupReport(header.documents, header.document_chunks)
                 if report != expected:
                     raise InputError(
                         f"{source} holds {report.documents} documents and {report.chunks} chunks, "
@@ -133,8 +144,10 @@ def restore(
                         hint="The file is not complete. Nothing was restored.",
                     )
     except OSError as error:
-        raise InputError(f"{source} cannot be read: {error}", hint="Check the path.") from error
-    except (psycopg.DataError, psycopg.IntegrityError) as error:
+        raise InputError(
+            f"{source} cannot be read: {error.strerror}", hint="Check the path."
+        ) from error
+    except (psycopg.DataError, psycopg.IntegrityError, ProgramLimitExceeded) as error:
         raise InputError(
             f"{source} holds a row that does not fit the tables: {error.diag.message_primary}",
             hint="Nothing was restored.",
@@ -143,15 +156,30 @@ def restore(
     return report
 
 
-def _header(source: Path, line: bytes, model: str) -> dict[str, Any]:
-    header = _record(source, 1, line)
-    if header.get("record") != "header" or not isinstance(header.get("dimension"), int):
+class _Header(BaseModel):
+    """The first record."""
+
+    model_config = ConfigDict(strict=True)
+
+    dimension: Annotated[int, Field(gt=0, le=MOST_DIMENSIONS)]
+    models: list[str]
+    documents: int
+    document_chunks: int
+
+
+def _header(source: Path, line: bytes, model: str) -> _Header:
+    record = _record(source, 1, line)
+    try:
+        if record.get("record") != "header":
+            raise ValueError("it is another record")
+        header = _Header.model_validate(record)
+    except ValueError as error:
         raise InputError(
             f"{source} does not begin with the header of a {VERSION} file",
             hint="`course backup FILE` writes one; records without vectors go to "
             "`course ingest-tenant`.",
-        )
-    others = [name for name in header.get("models", []) if name != model]
+        ) from error
+    others = [name for name in header.models if name != model]
     if others:
         raise SchemaMismatchError(
             f"{source} holds vectors of the model {', '.join(others)}, the settings name {model}",
@@ -162,7 +190,7 @@ def _header(source: Path, line: bytes, model: str) -> dict[str, Any]:
 
 def _record(source: Path, number: int, line: bytes) -> dict[str, Any]:
     try:
-        record = json.loads(line.decode("utf-8"))
+        record = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
         if not isinstance(record, dict) or record.get("schemaVersion") != VERSION:
             raise ValueError(f"it is no {VERSION} record")
     except (ValueError, RecursionError) as error:
@@ -173,9 +201,13 @@ def _record(source: Path, number: int, line: bytes) -> dict[str, Any]:
 
 
 def _restore_rows(
-    conn: psycopg.Connection[Any], source: Path, lines: Iterator[tuple[int, bytes]]
+    conn: psycopg.Connection[Any],
+    source: Path,
+    header: _Header,
+    lines: Iterator[tuple[int, bytes]],
 ) -> BackupReport:
     counts = dict.fromkeys(PARENTS, 0)
+    documents: set[tuple[Any, ...]] = set()
     batch: list[dict[str, Any]] = []
     table = "documents"
     for number, line in lines:
@@ -186,13 +218,63 @@ def _restore_rows(
                 f"{source}, record {number} is a row of no table: {name!r}",
                 hint="Nothing was restored.",
             )
+        try:
+            _check_row(row, header)
+            document = tuple(row.get(column) for column in DOCUMENT_KEY)
+            if name == "documents" and document in documents:
+                raise ValueError(f"{row['document_name']} is there twice")
+            if name == "document_chunks" and document not in documents:
+                raise ValueError(
+                    f"a chunk of {row.get('document_name')!r}, a document that is not there"
+                )
+        except (ValueError, InputError) as error:
+            reason = explain(error) if isinstance(error, ValidationError) else error.args[0]
+            raise InputError(
+                f"{source}, record {number} holds a row that does not fit the tables: {reason}",
+                hint="Nothing was restored.",
+            ) from error
         if name != table or len(batch) >= BATCH:
             _put(conn, table, batch)
             batch, table = [], name
         batch.append(row)
+        documents.add(document)
         counts[name] += 1
     _put(conn, table, batch)
     return BackupReport(counts["documents"], counts["document_chunks"])
+
+
+def _check_row(row: dict[str, Any], header: _Header) -> None:
+    """Refuse what no ingest would have written, and what the tables themselves do not refuse.
+
+    Raises
+    ------
+    ValueError, InputError
+        With what is wrong.
+    """
+    check_place(row.get("partition"), row.get("visibility"))
+    own = {"tenant": "tenant_id", "repo": "repo_slug", "branch": "branch"}
+    Scope.model_validate({field: row.get(column) for field, column in own.items()})
+    if not isinstance(row.get("document_name"), str):
+        raise ValueError("its document_name is no text")
+    check_source_path(row["document_name"])
+    if not isinstance(row.get("metadata"), dict):
+        raise ValueError("its metadata is no object")
+    if "model" in row and row["model"] not in header.models:
+        raise ValueError(f"it is of the model {row['model']!r}, which the header does not name")
+    index = row.get("chunk_index", 0)
+    if type(index) is not int or index < 0:
+        raise ValueError(f"its chunk_index is {index!r}")
+    if "embedding" in row:
+        vector = row["embedding"]
+        if not isinstance(vector, list) or len(vector) != header.dimension:
+            raise ValueError(f"its embedding is no list of {header.dimension} numbers")
+        if not all(type(number) in (int, float) for number in vector) or not any(vector):
+            raise ValueError("its embedding holds only zeros, or what is no number")
+    # PostgreSQL refuses these as well, and does not say in which row they are.
+    text = json.dumps(row, ensure_ascii=False, allow_nan=False)
+    if _NUL.search(text):
+        raise ValueError("it holds a NUL character")
+    text.encode("utf-8")
 
 
 def _put(conn: psycopg.Connection[Any], table: str, rows: list[dict[str, Any]]) -> None:

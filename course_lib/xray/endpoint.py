@@ -158,6 +158,8 @@ class EndpointDescriber:
     def _post(self, request: dict[str, Any]) -> Any:
         import openai
 
+        from course_lib.embedder.remote import http_client
+
         end = time.monotonic() + self.timeout
         try:
             with openai.OpenAI(
@@ -165,7 +167,7 @@ class EndpointDescriber:
                 base_url=self.url,
                 timeout=self.timeout,
                 max_retries=0,
-                http_client=openai.DefaultHttpxClient(follow_redirects=False),
+                http_client=http_client(follow_redirects=False),
             ) as client:
                 completions = client.chat.completions.with_streaming_response
                 with completions.create(**request) as response:

@@ -16,9 +16,13 @@ import psycopg
 
 from course_lib.embedder import EmbeddingClient
 from course_lib.errors import InputError
+from course_lib.files import read_file
 from course_lib.xray.comments import instruction_above, source_lines
 from course_lib.xray.packages import LANGUAGES, language_of
 from course_lib.xray.suggestions import Suggestion, Suggestions, suggest
+
+MOST_BYTES = 20_000_000
+"""Of the file."""
 
 LINES_BEFORE = 60
 """Lines of the file above the cursor that the prompt carries."""
@@ -65,8 +69,8 @@ def generation_prompt(
     """
     path = Path(file)
     try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
+        text = read_file(path, MOST_BYTES).decode("utf-8-sig")
+    except (OSError, ValueError) as error:
         raise InputError(f"{path} cannot be read: {error}", hint="Check the path.") from error
     language = language_of(path)
     if language is None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -19,6 +18,7 @@ from typing import Any
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
+from course_lib.files import read_toml
 from course_lib.xray.packages import newest
 
 Versions = dict[str, str]
@@ -101,7 +101,7 @@ def included_files(text: str) -> list[str]:
 
 def parse_uv_lock(text: str) -> Versions:
     """Return the packages of a `uv.lock`."""
-    lock = tomllib.loads(text)
+    lock = read_toml(text)
     _check_version(lock.get("version"), 1)
     packages = _toml_packages(lock)
     _check_complete(
@@ -118,7 +118,7 @@ def parse_uv_lock(text: str) -> Versions:
 
 def parse_poetry_lock(text: str) -> Versions:
     """Return the packages of a `poetry.lock`."""
-    lock = tomllib.loads(text)
+    lock = read_toml(text)
     if "metadata" not in lock:
         raise ValueError("it has no metadata, which come last: the end is missing")
     written = str(_table(lock, "metadata").get("lock-version", "1"))
@@ -132,7 +132,7 @@ def parse_poetry_lock(text: str) -> Versions:
 
 def parse_pylock(text: str) -> Versions:
     """Return the packages of a `pylock.toml` (PEP 751)."""
-    lock = tomllib.loads(text)
+    lock = read_toml(text)
     _check_version(str(lock.get("lock-version")).split(".")[0], "1")
     if "packages" not in lock:
         raise ValueError("it has no packages, which come last: the end is missing")
@@ -145,7 +145,7 @@ def parse_pylock(text: str) -> Versions:
 
 def parse_cargo_lock(text: str) -> Versions:
     """Return the packages of a `Cargo.lock`; of several versions of one, the newest."""
-    lock = tomllib.loads(text)
+    lock = read_toml(text)
     _check_version(lock.get("version"), None, 3, 4)
     packages = _toml_packages(lock)
     # An entry is a name, or a name with its version and source where that is needed.

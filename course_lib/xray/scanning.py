@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from course_lib.errors import InputError
+from course_lib.files import files_below, read_file
 from course_lib.records import Skipped
 from course_lib.xray.lockfiles import (
     included_files,
@@ -151,25 +152,18 @@ def find_lock_files(directory: str | os.PathLike[str]) -> LockFiles:
         raise InputError(f"{root} is not a directory", hint="Nothing was changed. Check the path.")
     texts: dict[str, str] = {}
     unreadable: list[Skipped] = []
-    for folder, folders, names in os.walk(root, onerror=_refuse):
-        folders[:] = sorted(
-            name for name in folders if not name.startswith(".") and name not in NOT_OURS
-        )
-        for name in sorted(names):
-            file = Path(folder, name)
-            path = file.relative_to(root).as_posix()
-            if lock_format(path) is None or file.is_symlink() or not file.is_file():
-                continue
-            try:
-                if file.stat().st_size > LARGEST:
-                    raise ValueError(f"is larger than {LARGEST // 1_000_000} MB")
-                texts[path] = file.read_bytes().decode("utf-8-sig")
-            except UnicodeDecodeError:
-                unreadable.append(Skipped(path, "is not UTF-8"))
-            except ValueError as error:
-                unreadable.append(Skipped(path, str(error)))
-            except OSError as error:
-                unreadable.append(Skipped(path, f"cannot be read: {error.strerror}"))
+    for file in files_below(root, _is_ours, _refuse):
+        path = file.relative_to(root).as_posix()
+        if lock_format(path) is None or file.is_symlink() or not file.is_file():
+            continue
+        try:
+            texts[path] = read_file(file, LARGEST).decode("utf-8-sig")
+        except UnicodeDecodeError:
+            unreadable.append(Skipped(path, "is not UTF-8"))
+        except ValueError as error:
+            unreadable.append(Skipped(path, str(error)))
+        except OSError as error:
+            unreadable.append(Skipped(path, f"cannot be read: {error.strerror}"))
     if not texts and not unreadable:
         raise InputError(
             f"there is no lock file in {root}",
@@ -177,6 +171,10 @@ def find_lock_files(directory: str | os.PathLike[str]) -> LockFiles:
             "requirements.txt, package-lock.json, Gemfile.lock, go.mod, go.sum and Cargo.lock.",
         )
     return LockFiles(texts, tuple(unreadable))
+
+
+def _is_ours(folder: str) -> bool:
+    return not folder.startswith(".") and folder not in NOT_OURS
 
 
 def _refuse(error: OSError) -> None:

@@ -7,6 +7,7 @@ import os
 import stat
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -169,6 +170,9 @@ def _edited(line: str, **values: Any) -> str:
     return json.dumps(record)
 
 
+LONG = "".join(Random(1).choices("abcdefghijklmnopqrstuvwxyz0123456789", k=20_000))
+"""What PostgreSQL cannot pack so that it fits."""
+
 DAMAGE: dict[str, tuple[Callable[[list[str]], list[str]], str]] = {
     "cut after a line": (
         lambda lines: lines[:-1],
@@ -207,6 +211,52 @@ DAMAGE: dict[str, tuple[Callable[[list[str]], list[str]], str]] = {
     "a value that is missing": (
         lambda lines: [*lines[:-1], _edited(lines[-1], content=None)],
         "holds a row that does not fit the tables: ",
+    ),
+    "a vector longer than any": (
+        lambda lines: [*lines[:-1], _edited(lines[-1], embedding=[0.1] * 20_000)],
+        "record {last} holds a row that does not fit the tables: its embedding is no list of 384",
+    ),
+    "a vector that is not finite": (
+        lambda lines: [*lines[:-1], _edited(lines[-1], embedding=[float("nan")] * 384)],
+        "record {last} holds a row that does not fit the tables: ",
+    ),
+    "a vector of zeros": (
+        lambda lines: [*lines[:-1], _edited(lines[-1], embedding=[0] * 384)],
+        "its embedding holds only zeros",
+    ),
+    "a tenant that is none": (
+        lambda lines: [lines[0], _edited(lines[1], tenant_id="A'; --"), *lines[2:]],
+        "record 2 holds a row that does not fit the tables: tenant",
+    ),
+    "a path that leads out": (
+        lambda lines: [lines[0], _edited(lines[1], document_name="../a"), *lines[2:]],
+        "must be relative to the root",
+    ),
+    "a chunk of no document": (
+        lambda lines: [*lines[:-1], _edited(lines[-1], tenant_id="nobody")],
+        "record {last} holds a row that does not fit the tables: a chunk of ",
+    ),
+    "a document twice": (lambda lines: [*lines[:2], *lines[1:]], "is there twice"),
+    "a document of another model": (
+        lambda lines: [lines[0], _edited(lines[1], model="other"), *lines[2:]],
+        "record 2 holds a row that does not fit the tables: it is of the model 'other'",
+    ),
+    "a number that is none": (
+        lambda lines: [*lines[:-1], _edited(lines[-1], chunk_index=-1)], "its chunk_index is -1"
+    ),
+    "metadata that is a list": (
+        lambda lines: [*lines[:-1], _edited(lines[-1], metadata=[])], "its metadata is no object"
+    ),
+    "a NUL character": (
+        lambda lines: [*lines[:-1], _edited(lines[-1], name="a\0b")], "it holds a NUL character"
+    ),
+    "a name longer than an index's row": (
+        lambda lines: [lines[0], _edited(lines[1], document_name=LONG), *lines[2:]],
+        "holds a row that does not fit the tables: ",
+    ),
+    "models that are a number": (
+        lambda lines: [lines[0].replace('["all-MiniLM-L6-v2"]', "5"), *lines[1:]],
+        "does not begin with the header",
     ),
     "another model": (
         lambda lines: [lines[0].replace("all-MiniLM-L6-v2", "other"), *lines[1:]],

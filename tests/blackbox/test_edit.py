@@ -155,7 +155,7 @@ def test_a_rewrite_keeps_what_a_model_does_not_see(
     called, before, said, after = KEPT[name]
     file = repository / called
     file.write_bytes(before)
-    file.chmod(0o754)
+    file.chmod(0o4754)
     commit(repository)
     assert edit(course, repository, marked(said), file, "--rewrite").code == 0
     assert file.read_bytes() == after

@@ -110,6 +110,22 @@ def deep_code(rng: Random) -> str:
     return "f() {\n" * depth + "}\n" * rng.randint(0, depth)
 
 
+def long_names(rng: Random) -> str:
+    """A resource whose name, kind or version is longer than any piece, in each of its pieces."""
+    name = rng.choice(["n", "w ", "\\", "é", "- "]) * rng.randint(20_000, 200_000)
+    lines = ["apiVersion: v1", "kind: Pod", "metadata:", "  name: web"]
+    at = rng.randrange(len(lines))
+    lines[at] = lines[at].split(":")[0] + rng.choice([": ", ': "', ": '"]) + name
+    return "\n".join(lines)
+
+
+def escaped_notebook(rng: Random) -> str:
+    """A notebook whose lines JSON has written otherwise than Jupyter does."""
+    lines = [f"{rng.choice('éжx')}{number}\n" for number in range(rng.randint(1_000, 9_000))]
+    cells = [{"cell_type": rng.choice(["code", "markdown"]), "source": lines}]
+    return json.dumps({"nbformat": 4, "cells": cells}).replace("x", rng.choice(["x", "\\u0078"]))
+
+
 def damaged(rng: Random) -> str:
     """A real file, cut, doubled, shuffled or with foreign signs."""
     text = sample(rng)
@@ -138,6 +154,8 @@ TEXTS: dict[str, Text] = {
     "unclosed": unclosed,
     "thousands of one thing": many_signs,
     "deep code": deep_code,
+    "long names": long_names,
+    "escaped notebooks": escaped_notebook,
     "damaged files": damaged,
 }
 

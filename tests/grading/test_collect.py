@@ -217,6 +217,23 @@ def test_archives_that_cannot_be_read_are_named(room: Classroom) -> None:
     assert not list(room.root.glob(".collecting-*"))
 
 
+def test_what_would_fill_memory_or_another_ones_folder_is_left_out(
+    room: Classroom, tmp_path: Path
+) -> None:
+    """A file of 50 GB, names that differ by case, and names that no folder can have."""
+    folder = tmp_path / "folder"
+    (folder / "bob").mkdir(parents=True)
+    with (folder / "bob" / "words.ipynb").open("wb") as file:
+        file.truncate(50 * 2**30)
+    names = ["ann", "Ann", "x" * 250, "\x1b[2J", "ada"]
+    made = archive({f"{name}/words.ipynb": name for name in names})
+    said = collect(room, WORDS, [given(room, "some.zip", made), folder])
+    assert contents(room) == {"ada": ["ada"]}
+    assert len(said.left_out) == 5, said
+    with pytest.raises(InputError, match=r"that can be read: bob/words\.ipynb"):
+        collect(room, WORDS, [folder])
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

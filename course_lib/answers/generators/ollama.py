@@ -153,6 +153,7 @@ class Ollama:
             timeout=httpx.Timeout(self._timeout, connect=min(self._timeout, CONNECT_PATIENCE)),
             auth=self._login,
             trust_env=not is_local(self.url),
+            headers={"accept-encoding": "identity"},
         )
 
     def _unreachable(self, error: httpx.RequestError) -> NoReturn:

@@ -125,12 +125,14 @@ class OpenAICompatible:
     def _client(self) -> openai.OpenAI:
         import openai
 
+        from course_lib.embedder.remote import http_client
+
         return openai.OpenAI(
             api_key=self._key,
             base_url=self.url,
             timeout=self._timeout,
             max_retries=self._retries,
-            http_client=openai.DefaultHttpxClient(trust_env=not is_local(self.url)),
+            http_client=http_client(trust_env=not is_local(self.url)),
         )
 
     def _explain(self, error: openai.OpenAIError, has_begun: bool) -> NoReturn:

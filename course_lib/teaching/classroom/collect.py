@@ -7,6 +7,7 @@ or else by the first folder or file in it. A notebook's bytes are copied as they
 
 from __future__ import annotations
 
+import hashlib
 import re
 import tempfile
 import zipfile
@@ -144,16 +145,30 @@ def collect(
                 else:
                     said.left_out.append("/".join(file.parts))
             if not count:
+                unread = f": {'; '.join(said.left_out[:3])}" if said.left_out else ""
                 raise InputError(
-                    f"{path} holds no notebooks",
+                    f"{path} holds no notebooks that can be read{unread}",
                     hint="Name a folder or a zip file with one notebook or one folder a learner.",
                 )
+        for login in _alike(found, roster):
+            del found[login]
+            said.left_out.append(f"{login}: another login differs from it by case only")
         for login, hand_ins in sorted(found.items()):
             _place(room, assignment, login, hand_ins, due.get(login, due[""]), said)
     if roster.ids:
         said.new = [login for login in said.placed if login not in roster.ids]
     said.unknown = sorted(set(said.unknown))
     return said
+
+
+def _alike(logins: Iterable[str], roster: Roster) -> list[str]:
+    """Return those not in the roster that many disks would give another one's folder."""
+    folders: dict[str, set[str]] = defaultdict(set)
+    for login in {*logins, *roster.ids}:
+        folders[login.casefold()].add(login)
+    return [
+        login for login in logins if login not in roster.ids and len(folders[login.casefold()]) > 1
+    ]
 
 
 @contextmanager
@@ -209,7 +224,7 @@ class _Reader:
         suffix = PurePosixPath(name).suffix.lower()
         if suffix == ".zip" and depth:
             yield from self._archive(path, (*parts[:-1], name[:-4]) if parts else (), depth - 1)
-        elif suffix == ".ipynb" or name == STAMP:
+        elif (suffix == ".ipynb" or name == STAMP) and path.stat().st_size <= LARGEST:
             yield _File(parts, path, time)
         else:
             self.said.left_out.append("/".join(parts))
@@ -301,8 +316,8 @@ def _place(
     target = room.place("submitted", login, assignment)
     stamp = target / STAMP
     earlier = parse_stamp(stamp.read_text(encoding="utf-8").strip()) if stamp.is_file() else None
-    different = [path.read_bytes() for path in target.glob("*.ipynb")] != [
-        one.path.read_bytes() for one in notebooks if one.path
+    different = [_digest(path) for path in target.glob("*.ipynb")] != [
+        _digest(one.path) for one in notebooks if one.path
     ]
     if different and time and earlier and earlier > time:
         said.older.append(login)
@@ -333,12 +348,18 @@ def _chosen(notebooks: Sequence[_HandIn], assignment: str) -> list[_HandIn]:
     # Canvas and browsers number what was handed in again.
     named = re.compile(rf"{re.escape(assignment)}(?:[-_ ]?\(?\d+\)?)?\.ipynb", re.IGNORECASE)
     chosen = [one for one in notebooks if named.fullmatch(one.name)] or list(notebooks)
-    different = {one.path.read_bytes(): one for one in chosen if one.path}
+    different = {_digest(one.path): one for one in chosen if one.path}
     chosen = list(different.values())
     if len(chosen) > 1 and all(one.time for one in chosen):
         newest = max(one.time for one in chosen if one.time)
         chosen = [one for one in chosen if one.time == newest]
     return chosen
+
+
+def _digest(path: Path) -> bytes:
+    """Return a hash of a file; the files of one learner may have gigabytes together."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").digest()
 
 
 def _compiled(pattern: str) -> re.Pattern[str] | None:

@@ -27,6 +27,9 @@ COLUMNS = {
 }
 """What a column may be called, by what nbgrader calls it; `-` and `_` are read as spaces."""
 
+LONGEST_LOGIN = 200
+"""Bytes: the name of a folder may have 255."""
+
 
 @dataclass(frozen=True)
 class Learner:
@@ -97,7 +100,8 @@ def is_login(text: str) -> bool:
     >>> is_login("ada"), is_login("../ada"), is_login("")
     (True, False, False)
     """
-    return bool(text) and not text.startswith(".") and not re.search(r"[/\\\0]", text)
+    fits = 0 < len(text.encode("utf-8", "replace")) <= LONGEST_LOGIN
+    return fits and text.isprintable() and not re.search(r"^\.|[/\\]", text)
 
 
 def add_to_roster(book: Gradebook, learners: Iterable[Learner]) -> int:

@@ -1,0 +1,163 @@
+"""Folders and files that may change while they are looked at: what is below, and what is in one."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import tomllib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from course_lib.errors import InputError
+
+LONGEST_LINE = 150_000_000
+"""Bytes; JSON takes up to six for one of a document, and a document has 20 MB at most."""
+
+_DOTTED = re.compile(
+    r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){100}(?:[\w"'-])""", re.ASCII
+)
+"""A hundred keys with dots between, for each of which Python's parser copies all before it."""
+
+
+def files_below(
+    root: str | os.PathLike[str],
+    enter: Callable[[str], bool],
+    on_error: Callable[[OSError], None],
+) -> Iterator[Path]:
+    """Yield what is no folder, in a folder and those below it; links to folders are not followed.
+
+    It is `os.walk` for folders that are nested as deep as anybody likes.
+
+    Parameters
+    ----------
+    root
+        The folder.
+    enter
+        Whether to look into a folder of this name.
+    on_error
+        Called where a folder cannot be looked into.
+
+    Examples
+    --------
+    >>> [file.name for file in files_below(Path(__file__).parent, lambda name: False, print)][:2]
+    ['README.md', '__init__.py']
+    """
+    waiting = [os.fspath(root)]
+    while waiting:
+        try:
+            with os.scandir(waiting.pop()) as entries:
+                found = sorted(entries, key=lambda entry: entry.name)
+            folders = [entry.is_dir(follow_symlinks=False) for entry in found]
+        except OSError as error:
+            on_error(error)
+            continue
+        for entry, is_folder in zip(found, folders, strict=True):
+            if not is_folder and not (entry.is_symlink() and os.path.isdir(entry.path)):  # noqa: PTH112
+                yield Path(entry.path)
+        waiting += [
+            entry.path
+            for entry, is_folder in zip(reversed(found), reversed(folders), strict=True)
+            if is_folder and enter(entry.name)
+        ]
+
+
+def read_file(path: Path, most: int, inside: str | None = None) -> bytes:
+    """Return what a file holds.
+
+    Nothing is waited for, and no more is read than the limit, whatever becomes of the file
+    meanwhile: a pipe, or one that grows for ever.
+
+    Parameters
+    ----------
+    path
+        The file.
+    most
+        Bytes that it may have.
+    inside
+        The folder in which it has to be, without links on the way to it; None for any place.
+
+    Raises
+    ------
+    ValueError
+        If it is no file, too large or outside. The message goes after the file's name.
+    OSError
+        If it cannot be read.
+
+    Examples
+    --------
+    >>> read_file(Path(__file__), 3)
+    Traceback (most recent call last):
+        ...
+    ValueError: has 0.0 MB; the limit is 0.0 MB
+    """
+    if inside is not None and not Path(os.path.realpath(path)).is_relative_to(inside):
+        raise ValueError("is a link that leads out of the directory")
+    _check(path.stat(), most)
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    with open(os.open(path, flags), "rb") as file:
+        status = os.fstat(file.fileno())
+        _check(status, most)
+        if inside is not None:
+            # A folder on the way may have been exchanged for a link since.
+            real = Path(os.path.realpath(path))
+            if not (real.is_relative_to(inside) and os.path.samestat(real.stat(), status)):
+                raise ValueError("was exchanged while it was read")
+        raw = file.read(most + 1)
+    if len(raw) > most:
+        raise ValueError(f"grew while it was read; the limit is {most / 1e6:.1f} MB")
+    return raw
+
+
+def _check(status: os.stat_result, most: int) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise ValueError("is not a regular file")
+    if status.st_size > most:
+        raise ValueError(f"has {status.st_size / 1e6:.1f} MB; the limit is {most / 1e6:.1f} MB")
+
+
+def whole_lines(file: BinaryIO) -> Iterator[bytes]:
+    r"""Yield the lines of an open file, each with its line feed.
+
+    Raises
+    ------
+    InputError
+        If one has more than `LONGEST_LINE` bytes.
+
+    Examples
+    --------
+    >>> from io import BytesIO
+    >>> list(whole_lines(BytesIO(b"{}\n[]")))
+    [b'{}\n', b'[]']
+    """
+    while line := file.readline(LONGEST_LINE + 1):
+        if len(line) > LONGEST_LINE:
+            raise InputError(
+                f"{file.name} has a line of more than {LONGEST_LINE // 1_000_000} MB",
+                hint="It holds no JSON Lines, in which each line is one record.",
+            )
+        yield line
+
+
+def read_toml(text: str) -> dict[str, Any]:
+    r"""Return what a TOML text holds.
+
+    Raises
+    ------
+    ValueError
+        If it is no TOML, or has a key of a hundred parts: of one of 100 kB, `tomllib` would make
+        several gigabytes.
+    RecursionError
+        If it is nested too deep.
+
+    Examples
+    --------
+    >>> read_toml('[package]\nversion = "1"')
+    {'package': {'version': '1'}}
+    """
+    if found := _DOTTED.search(text):
+        raise ValueError(
+            f"line {text.count(chr(10), 0, found.start()) + 1} has a key of over 100 parts"
+        )
+    return tomllib.loads(text)

@@ -1,0 +1,183 @@
+"""Files and folders of somebody who means harm: what a command makes of them, and what it costs."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from course_lib.files import read_file
+from tests.blackbox.course import Course
+from tests.blackbox.language_models import COMPLETIONS, Reply, models
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="limits of the system, devices")
+
+LIMITED = """
+import resource, runpy, sys
+resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
+resource.setrlimit(resource.RLIMIT_DATA, (1_500_000_000,) * 2)
+sys.argv = sys.argv[1:]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+
+def limited(*words: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run `course` with 60 s of the processor and 1.5 GB, of which half is what it maps anyway."""
+    return subprocess.run(
+        [sys.executable, "-c", LIMITED, Path(sys.executable).with_name("course"), *words],
+        env=os.environ | environment,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=300,
+        check=False,
+    )
+
+
+@linux
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("name.yaml", f"kind: Pod\nmetadata:\n  name: {'n' * 1_000_000}\n"),
+        ("quoted.yaml", f'kind: "{chr(92) * 900_000}\nmetadata: "{"x" * 900_000}'),
+        ("escaped.ipynb", json.dumps({"nbformat": 4, "cells": [
+            {"cell_type": "code", "source": [f"é{number}\n" for number in range(100_000)]}
+        ]})),
+    ],
+)  # fmt: skip
+def test_a_megabyte_is_split_within_a_minute(tmp_path: Path, name: str, text: str) -> None:
+    """A resource's name is not joined for each piece, nor a file searched to its end for a line."""
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    done = limited("load", tmp_path, "--output-dir", tmp_path / "out")
+    assert done.returncode == 0, done
+
+
+@linux
+def test_a_lock_file_of_dots_costs_no_memory(place: Any, tmp_path: Path) -> None:
+    """Python's parser copies a dotted key for each of its parts: 100 kB were 3.6 GB."""
+    (tmp_path / "poetry.lock").write_text("a." * 50_000 + "b = 1\n", encoding="utf-8")
+    done = limited("xray", "scan", tmp_path, "--project", "evil", **place.course.environment)
+    assert done.returncode == 1
+    assert "poetry.lock that can be read: line 1 has a key of over 100 parts" in done.stderr
+
+
+@linux
+@pytest.mark.parametrize("words", [("validate",), ("restore",)])
+def test_a_line_without_an_end_is_refused(place: Any, words: tuple[str, ...]) -> None:
+    done = limited(*words, "/dev/zero", **place.course.environment)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "/dev/zero has a line of more than 150 MB" in done.stderr
+
+
+def test_folders_are_read_as_deep_as_the_system_can(course: Course, tmp_path: Path) -> None:
+    """Beyond that, a folder is named; above it, everything is read."""
+    root, here = tmp_path / "deep", Path.cwd()
+    root.mkdir()
+    (root / "top.md").write_text("# Top\n", encoding="utf-8")
+    if sys.platform != "win32":
+        (root / "link").symlink_to("/proc/1/cwd")  # where not even root may look
+    try:
+        os.chdir(root)
+        for _ in range(1_500):
+            Path("folder").mkdir()
+            os.chdir("folder")
+    except OSError:  # deep enough for this system
+        pass
+    finally:
+        os.chdir(here)
+    done = course("load", root, "--output-dir", tmp_path / "out")
+    assert "1 document, 1 chunk" in done.ok()
+    (root / "uv.lock").write_text("version = 1\n", encoding="utf-8")
+    for words in (("structure", root, "--out", "-"), ("xray", "scan", root, "--project", "deep")):
+        assert "Traceback" not in course(*words).err
+
+
+@contextmanager
+def exchanging(folder: Path, other: Path) -> Iterator[None]:
+    """Put a link to another folder in a folder's place and take it away, again and again."""
+    ended = threading.Event()
+    aside = folder.with_name("aside")
+
+    def exchange() -> None:
+        while not ended.is_set():
+            folder.rename(aside)
+            folder.symlink_to(other)
+            folder.unlink()
+            aside.rename(folder)
+
+    thread = threading.Thread(target=exchange)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links")
+def test_a_folder_exchanged_for_a_link_is_not_read_through(tmp_path: Path) -> None:
+    """Whoever shares the folder could have had any file of this machine indexed."""
+    inside, outside = tmp_path / "root" / "a", tmp_path / "outside"
+    for folder, text in ((inside, b"ours"), (outside, b"secret")):
+        folder.mkdir(parents=True)
+        (folder / "x.md").write_bytes(text)
+    read = set()
+    with exchanging(inside, outside):
+        for _ in range(3_000):
+            try:
+                read.add(read_file(inside / "x.md", 100, os.path.realpath(tmp_path / "root")))
+            except (ValueError, OSError) as error:
+                read.add(str(error)[:9].encode())
+    assert b"ours" in read and b"secret" not in read
+
+
+@linux
+def test_a_file_that_grows_while_it_is_read_has_its_limit(tmp_path: Path) -> None:
+    """One of the system's tells no size, as one that grew since it was looked at."""
+    with pytest.raises(ValueError, match="grew while it was read"):
+        read_file(Path("/proc/self/smaps"), 100)
+
+
+def test_a_backup_takes_the_place_of_no_pipe_and_of_no_link(filled: Any, tmp_path: Path) -> None:
+    """As root, `course backup /dev/stdout` replaced the device for the whole machine."""
+    link, file = tmp_path / "link.jsonl", tmp_path / "file.jsonl"
+    link.symlink_to(file)
+    filled.course("backup", link).ok()
+    assert link.is_symlink() and file.stat().st_size > 1_000
+    if sys.platform != "win32":
+        pipe = tmp_path / "pipe.jsonl"
+        os.mkfifo(pipe)
+        said = filled.course("backup", pipe).error()
+        assert "cannot be written: it is a device or a pipe" in said and pipe.is_fifo()
+
+
+def test_an_answer_without_an_end_is_broken_off(filled: Any) -> None:
+    """A model's server may send a line for ever; or one that unpacks to gigabytes."""
+    for reply in (
+        Reply([b"data: " + b"x" * 40_000_000], end="hangs"),
+        Reply([b"\x1f\x8b"], headers={"Content-Encoding": "gzip"}),
+    ):
+        with models({COMPLETIONS: reply}) as server:
+            said = filled.course("ask", "What is a feature store?", **server.openai).error()
+        assert "broke off" in said or "cannot be reached" in said
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a shell of POSIX")
+@pytest.mark.parametrize("words", ["settings", "parsers", "split README.md"])
+def test_a_command_without_a_standard_output_is_no_traceback(words: str) -> None:
+    course = Path(sys.executable).with_name("course")
+    done = subprocess.run(
+        ["sh", "-c", f'"$0" {words} >&-', course],
+        capture_output=True,
+        cwd=Path(__file__).parents[2],
+        encoding="utf-8",
+        check=False,
+    )
+    assert "Traceback" not in done.stderr
