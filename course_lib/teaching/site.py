@@ -1,7 +1,7 @@
 """The course as a site in `build/site`: Sphinx with the pages of the repository, and no network.
 
-The pages are the repository's own (README, labs, solutions with their outputs, the READMEs of the
-folders); `infra/site/conf.py` says how. What is made here is the library's reference, a page a room.
+The pages are the repository's own: README, labs, solutions with their outputs, the READMEs of the
+folders; `infra/site/conf.py` says how. The library's reference is made here, a page a room.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import fastapi  # noqa: F401  autodoc imports modules with TYPE_CHECKING set, which it cannot bear
 from docutils import nodes
 
 HERE = Path(__file__).parent
@@ -22,7 +23,7 @@ project_copyright = "the course's authors, Apache-2.0"
 html_title = project
 language = "en"
 
-extensions = ["myst_nb", "sphinx.ext.autodoc", "numpydoc", "sphinx.ext.viewcode"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 root_doc = "README"
 include_patterns = [
     "README.md",
@@ -37,7 +38,7 @@ include_patterns = [
     "build/reference/*.rst",
 ]
 exclude_patterns = ["labs/.ipynb_checkpoints"]
-suppress_warnings = ["myst.header", "mystnb.unknown_mime_type"]
+suppress_warnings = ["myst.header", "mystnb.unknown_mime_type", "ref.python"]
 default_role = "code"
 
 nb_execution_mode = "off"
@@ -48,8 +49,8 @@ myst_enable_extensions = ["colon_fence"]
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the signature's annotations would stand in it a second time
 autodoc_default_options = {"exclude-members": "model_config, model_post_init"}
-numpydoc_show_class_members = False
-numpydoc_show_inherited_class_members = False
+napoleon_google_docstring = False
+napoleon_use_ivar = True  # or an attribute would be described twice
 python_maximum_signature_line_length = 60
 
 html_theme = "sphinx_book_theme"
@@ -101,8 +102,8 @@ def read_source(app: Any, docname: str, content: list[str]) -> None:
     """Change what Sphinx reads: tables of contents for README, names and folds for solutions."""
     if docname == root_doc:
         for caption, pages in PARTS.items():
-            listed = "\n".join(pages)
-            content[0] += f"\n\n```{{toctree}}\n:hidden:\n:glob:\n:caption: {caption}\n\n{listed}\n```"
+            tree = ["```{toctree}", ":hidden:", ":glob:", f":caption: {caption}", "", *pages, "```"]
+            content[0] += "\n\n" + "\n".join(tree)
     if docname.startswith("solutions/"):
         content[0] = solution_page(content[0])
 
@@ -142,7 +143,13 @@ def anchor_of(heading: str) -> str:
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
+def strip_code(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+    """Take the blanks off the ends of code in a docstring, where reStructuredText allows none."""
+    lines[:] = [re.sub("`([^`]*)`", lambda code: f"`{code[1].strip()}`", line) for line in lines]
+
+
 def setup(app: Any) -> None:
     """Connect the functions above to Sphinx."""
     app.connect("source-read", read_source)
+    app.connect("autodoc-process-docstring", strip_code)
     app.connect("doctree-resolved", show_definitions)
