@@ -67,7 +67,7 @@ html_theme_options: dict[str, Any] = {
 
 PARTS = {
     "The labs": ["labs/README", "labs/0*", "labs/1*", "labs/GLOSSARY"],
-    "Help": ["labs/TROUBLESHOOTING", "infra/site/using"],
+    "Help": ["infra/site/start", "infra/site/using", "labs/TROUBLESHOOTING"],
     "The solutions": ["solutions/*"],
     "Teach": ["labs/INSTRUCTORS", "tests/grading/README", "infra/site/jupyterhub"],
     "The system": ["course_lib/README", "data/README", "infra/README", "infra/THIRD_PARTY"],
