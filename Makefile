@@ -9,7 +9,7 @@ COURSE := .venv/bin/course
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-long lab start build grade bench faults doctor up down clean lock
+.PHONY: help setup run test test-long lab start build grade bench faults site doctor up down clean lock
 
 help:  ## list the tasks
 	@echo "make TASK, where TASK is one of"
@@ -44,6 +44,9 @@ bench: setup  ## measure speed against named peers
 
 faults: setup  ## kill, fill, crowd and feed the system, and compare what is left
 	@$(COURSE) faults
+
+site: setup  ## build the course as a site: build/site/index.html, without a network
+	@$(COURSE) site
 
 doctor: setup  ## say what is wrong on this machine, and the fix
 	@$(COURSE) doctor

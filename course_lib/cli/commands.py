@@ -39,6 +39,7 @@ THE_COURSE: Group = {
     "build": course.build,
     "bench": course.bench,
     "faults": course.faults,
+    "site": course.site,
     "up": course.up,
     "down": course.down,
     "clean": course.clean,

@@ -185,6 +185,13 @@ def _run_program(module: str, *arguments: str) -> int:
     return run_instead([sys.executable, "-m", module, *arguments], folder=project_root())
 
 
+def site() -> None:
+    """Build the course as a site, without a network: build/site/index.html."""
+    from course_lib.teaching.site import build_site
+
+    show(str(build_site().relative_to(project_root())))
+
+
 def up() -> None:
     """Start PostgreSQL in Docker instead of the embedded one (see infra/docker-compose.yml)."""
     _compose("up", "--detach", "--wait")

@@ -152,11 +152,22 @@ def release(
         list[str] | None, typer.Argument(help="Labs such as 01, or notebooks; all when left out.")
     ] = None,
     out: Annotated[Path, typer.Option(help="Where the learner's versions go.")] = Path("released"),
+    repository: Annotated[
+        Path | None, typer.Option(help="A new folder for the whole course without answers.")
+    ] = None,
 ) -> None:
     """Write the learner's versions of labs, or of your own notebooks, without the solutions.
 
     Example: course release own/regression.ipynb --out for-learners
     """
+    if repository:
+        from course_lib.errors import InputError
+        from course_lib.teaching.grade.repository import release_repository
+
+        if labs:
+            raise InputError("--repository takes the whole course", hint="Name no labs.")
+        show(str(release_repository(repository)))
+        return
     from course_lib.teaching.grade import lab_masters, release_masters
 
     given = labs or []

@@ -71,7 +71,8 @@ def render_third_party(root: Path) -> str:
 def direct_dependencies(root: Path) -> tuple[list[str], list[str]]:
     """Return the names of the packages that the course needs, and of those for its maintainers."""
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    lists = project["dependencies"], project["optional-dependencies"]["dev"]
+    extras = project["optional-dependencies"]
+    lists = project["dependencies"], [*extras["dev"], *extras["site"]]
     run, develop = ([re.split(r"[\[<>=!~; ]", text)[0] for text in texts] for texts in lists)
     return sorted(run), sorted(develop)
 

@@ -7,9 +7,11 @@ compiled from there, so that the reference exists once.
 from __future__ import annotations
 
 import ast
+import base64
 import importlib
 import linecache
 import re
+import zlib
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,9 @@ from typing import Any
 from course_lib.errors import InputError
 from course_lib.settings import project_root
 from course_lib.teaching.checks import Exercise
+
+PACKED = "course_lib/teaching/lab/packed"
+"""Where the solutions' sources are in a copy for learners, which has no folder `solutions/`."""
 
 CELL = re.compile(r"^# %%(.*)$", re.MULTILINE)
 
@@ -40,7 +45,10 @@ def reference(lab_id: str, exercise: Exercise) -> Any:
         module, _, name = exercise.library.partition(":")
         return _named(importlib.import_module(module), name)
     path = solution_path(lab_id)
-    return from_solution(path.read_text(encoding="utf-8"), exercise, str(path))
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".packed":
+        text = zlib.decompress(base64.b85decode(text)).decode()
+    return from_solution(text, exercise, str(path))
 
 
 def solution_path(lab_id: str) -> Path:
@@ -51,7 +59,9 @@ def solution_path(lab_id: str) -> Path:
     InputError
         If there is none.
     """
-    found = sorted((project_root() / "solutions").glob(f"{lab_id}_*.py"))
+    root = project_root()
+    found = sorted((root / "solutions").glob(f"{lab_id}_*.py"))
+    found = found or sorted((root / PACKED).glob(f"{lab_id}_*.packed"))
     if not found:
         raise InputError(
             f"There is no solutions/{lab_id}_*.py", hint="Restore it: git checkout -- solutions"

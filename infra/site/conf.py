@@ -1,0 +1,155 @@
+"""How Sphinx makes the site of the course from the repository itself; `course site` calls it.
+
+The source folder is the repository. What is not a page there is added while Sphinx reads: the
+tables of contents, the name of a solution, the definition that a link to the glossary shows.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import fastapi  # noqa: F401  autodoc imports modules with TYPE_CHECKING set, which it cannot bear
+from docutils import nodes
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+
+project = "Retrieval, built by hand"
+project_copyright = "the course's authors, Apache-2.0"
+html_title = project
+language = "en"
+
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+root_doc = "README"
+include_patterns = [
+    "README.md",
+    "labs/*",
+    "solutions/*.ipynb",
+    "course_lib/README.md",
+    "data/README.md",
+    "infra/*.md",
+    "infra/site/*.md",
+    "tests/README.md",
+    "tests/**/README.md",
+    "build/reference/*.rst",
+]
+exclude_patterns = ["labs/.ipynb_checkpoints"]
+suppress_warnings = ["myst.header", "mystnb.unknown_mime_type", "ref.python"]
+default_role = "code"
+
+nb_execution_mode = "off"
+nb_ipywidgets_js: dict[str, dict[str, str]] = {}  # widgets have a static form; no CDN is asked
+myst_heading_anchors = 3
+myst_enable_extensions = ["colon_fence"]
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"  # the signature's annotations would stand in it a second time
+autodoc_default_options = {"exclude-members": "model_config, model_post_init"}
+napoleon_google_docstring = False
+napoleon_use_ivar = True  # or an attribute would be described twice
+python_maximum_signature_line_length = 60
+
+html_theme = "sphinx_book_theme"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options: dict[str, Any] = {
+    "show_navbar_depth": 1,
+    "use_download_button": False,
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}
+
+PARTS = {
+    "The labs": ["labs/README", "labs/0*", "labs/1*", "labs/GLOSSARY"],
+    "Help": ["infra/site/start", "infra/site/using", "labs/TROUBLESHOOTING"],
+    "The solutions": ["solutions/*"],
+    "Teach": ["labs/INSTRUCTORS", "tests/grading/README", "infra/site/jupyterhub"],
+    "The system": ["course_lib/README", "data/README", "infra/README", "infra/THIRD_PARTY"],
+    "The tests": ["tests/README", "tests/b*/README", "tests/faults/README"],
+    "Reference": ["build/reference/*"],
+}
+"""The parts of the side bar, and the pages in each, as patterns."""
+
+
+def addresses() -> dict[str, str]:
+    """Return `project.urls` of pyproject.toml; empty while the repository has no address."""
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    urls: dict[str, str] = tomllib.loads(text)["project"].get("urls", {})
+    return urls
+
+
+if repository := addresses().get("Repository"):
+    html_theme_options |= {
+        "repository_url": repository,
+        "repository_branch": "main",
+        "use_repository_button": True,
+        "launch_buttons": {
+            "binderhub_url": "https://mybinder.org",
+            "colab_url": "https://colab.research.google.com",
+            "jupyterhub_url": addresses().get("JupyterHub", ""),
+            "notebook_interface": "jupyterlab",
+        },
+    }
+
+
+def read_source(app: Any, docname: str, content: list[str]) -> None:
+    """Change what Sphinx reads: tables of contents for README, names and folds for solutions."""
+    if docname == root_doc:
+        for caption, pages in PARTS.items():
+            tree = ["```{toctree}", ":hidden:", ":glob:", f":caption: {caption}", "", *pages, "```"]
+            content[0] += "\n\n" + "\n".join(tree)
+    if docname.startswith("solutions/"):
+        content[0] = solution_page(content[0])
+
+
+def solution_page(text: str) -> str:
+    """Return a solution's notebook under a name of its own, with its answers folded."""
+    notebook = json.loads(text)
+    for cell in notebook["cells"]:
+        source = cell["source"] = "".join(cell["source"])
+        if cell["cell_type"] == "markdown":
+            cell["source"] = re.sub(r"\A# (.*)", r"# Solution \1", source)
+        elif cell["metadata"].get("nbgrader", {}).get("solution"):
+            cell["metadata"].setdefault("tags", []).append("hide-input")
+    return json.dumps(notebook)
+
+
+def show_definitions(app: Any, doctree: nodes.document, docname: str) -> None:
+    """Give each link to a term of the glossary its definition, which browsers show on hover."""
+    if not hasattr(app.env, "course_terms"):
+        app.env.course_terms = terms()
+    for link in doctree.findall(nodes.reference):
+        page, _, anchor = link.get("refuri", "").partition("#")
+        here = docname == "labs/GLOSSARY" and (anchor := anchor or link.get("refid", ""))
+        if here or page.endswith("GLOSSARY.html"):
+            link["reftitle"] = app.env.course_terms.get(anchor, "")
+
+
+def terms() -> dict[str, str]:
+    """Return the definition of each term of the glossary by the anchor of its heading."""
+    text = (ROOT / "labs" / "GLOSSARY.md").read_text(encoding="utf-8")
+    found = re.findall(r"^### (.+)\n\n(.+)$", text, re.MULTILINE)
+    return {anchor_of(term): re.sub(r"[`*]|\]\([^)]*\)|\[", "", said) for term, said in found}
+
+
+def anchor_of(heading: str) -> str:
+    """Return the anchor that GitHub and MyST give to a heading."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def strip_code(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+    """Take the blanks off the ends of code in a docstring, where reStructuredText allows none."""
+    lines[:] = [re.sub("`([^`]*)`", lambda code: f"`{code[1].strip()}`", line) for line in lines]
+
+
+def setup(app: Any) -> None:
+    """Connect the functions above to Sphinx."""
+    app.connect("source-read", read_source)
+    app.connect("autodoc-process-docstring", strip_code)
+    app.connect("doctree-resolved", show_definitions)

@@ -1,0 +1,53 @@
+"""The course as a repository for learners: what is in it, what is not, and that it works."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from course_lib.errors import InputError
+from course_lib.settings import project_root
+from course_lib.teaching.grade.repository import release_repository, taught_functions
+
+ROOT = project_root()
+LOADS_ALL = """
+from course_lib.teaching.checks import load
+from course_lib.teaching.lab.reference import reference
+labs = [f"{number:02}" for number in range(1, 13)]
+print(len([reference(lab, one) for lab in labs for one in load(lab).values()]))
+"""
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return release_repository(tmp_path_factory.mktemp("release") / "course")
+
+
+def test_a_released_repository_shows_no_answer(copy: Path) -> None:
+    assert not (copy / "solutions").exists() and not list((copy / "tests").rglob("*.py"))
+    sources = [path.read_text(encoding="utf-8") for path in (ROOT / "solutions").glob("*.py")]
+    taught = taught_functions(sources)
+    assert sum(map(len, taught.values())) > 40
+    for file, names in taught.items():
+        text = (copy / file).read_text(encoding="utf-8")
+        assert not [name for name in names if f"def {name}(" in text], file
+    sketches = [
+        part.split("###")[0] for text in sources for part in text.split("BEGIN SOLUTION\n")[1:]
+    ]
+    copied = "\n".join(path.read_text(encoding="utf-8") for path in copy.rglob("*.py"))
+    assert sketches and not [one for one in sketches if one in copied]
+
+
+def test_the_labs_of_a_released_repository_have_what_exercises_ask_for(copy: Path) -> None:
+    environment = {"PYTHONPATH": str(copy), "COURSE_ROOT": str(copy), "PATH": ""}
+    command = [sys.executable, "-c", LOADS_ALL]
+    done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, encoding="utf-8")
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 50
+
+
+def test_a_released_repository_replaces_nothing(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("mine", encoding="utf-8")
+    with pytest.raises(InputError, match="is there already"):
+        release_repository(tmp_path)
