@@ -1,7 +1,8 @@
-"""Lab 11: questions with names of files, candidates, budgets, citations, and files in answers."""
+"""Lab 11: names of files, candidates, budgets, citations, and sentences that lines support."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from course_lib.teaching.audits import Call, audit, call
@@ -16,8 +17,7 @@ FILES = (
     "docs/v1.2/my-notes{}",
 ) + ("a{}.bak", "{}", "happy", "docs", "b{}", "main{}c")
 AROUND = ("{}", "{}", "(`{}`)", "'{}'", '"{}"', "[{}]", "{{{}}}", "{},", "{}:", "{};", "{}?", "{}.")
-BEGIN, END = "<<BEGIN_FILE>>", "<<END_FILE>>"
-LINES = ("x = 1", "", "  a  ", "\ty", "a\r", "```", f"x = '{END}'", f"  {END}", f"{END}!", "\x0c")
+CLAIMED = ("cats", "Cat", "purring", "purrs", "it", "is", "rows", "5", "50", "0.5", "1,544")
 
 
 @audit("11.1", count=120)
@@ -83,19 +83,27 @@ def check_citations(random: Draws) -> Call:
     return call(" ".join(parts), paths)
 
 
-@audit("11.5", count=150)
-def between_markers(random: Draws) -> Call:
-    """Draw lines between two markers, and break the form in one way half of the time."""
-    lines = [BEGIN, *random.choices(LINES, k=random.randrange(5)), END]
-    sort = random.randrange(14)
-    if sort < 4:
-        lines.insert(random.randrange(len(lines) + 1), random.choice((BEGIN, END, "Here you are:")))
-    elif sort == 4:
-        lines.pop(random.choice((0, -1)))
-    elif sort == 5:
-        lines.reverse()
-    elif sort == 6:
-        lines[random.choice((0, -1))] += " x"
-    elif sort == 7:
-        lines[-1:] = [f"  {END}"]
-    return call(random.choice(("", "\n", "  ")).join(("", "\n".join(lines), "")))
+def _supported(
+    function: Callable[..., Any], sentence: str, lines: list[str], cosines: list[float]
+) -> Any:
+    """Call the function with an encoder that makes each line as similar as it is said to be."""
+    import numpy as np
+
+    def encode(texts: list[str]) -> Any:
+        known = dict(zip(lines, cosines, strict=True))
+        near = np.array([known.get(one, 1.0) for one in texts])
+        return np.stack([near, np.sqrt(1 - near**2)], axis=1)
+
+    return round(float(function(sentence, lines, encode)), 6)
+
+
+@audit("11.5", count=150, apply=_supported, paste="support({0}, {1}, encode)")
+def support(random: Draws) -> Call:
+    """Draw a sentence and lines of few words and numbers, and how similar each line is to it."""
+
+    def phrase(most: int) -> str:
+        return " ".join(random.choices(CLAIMED, k=random.randint(1, most))) + "."
+
+    lines = list(dict.fromkeys(phrase(5) for _ in range(random.choice((0, 1, 2, 4)))))
+    sentence = f"So {phrase(4)}"
+    return call(sentence, lines, [random.choice((-0.3, 0.2, 0.6, 0.9)) for _ in lines])
