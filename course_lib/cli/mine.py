@@ -75,6 +75,23 @@ def mine(
     raise typer.Exit(run_instead([program, *command], {**os.environ, **environment}))
 
 
+def capstone() -> None:
+    """Begin the report on your own system in `my/`; once it is there, say whether it is complete.
+
+    Lab 12 says what it is about, and the report itself what counts.
+    """
+    from course_lib.teaching.capstone import examine, report
+
+    path, is_new = report()
+    if is_new:
+        show(f"my/capstone/{path.name} is ready. Your questions and runs belong beside it.")
+        return
+    findings = list(examine(path))
+    for one in findings:
+        show(f"{'✓' if one.holds else '✗'} {one.says}")
+    raise typer.Exit(0 if all(one.holds for one in findings) else 1)
+
+
 def _show(folder: Path) -> None:
     """Print the stages with whose functions they are, and how the learner's differ."""
     from random import Random
