@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, redirect_stdout
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -111,7 +112,8 @@ def differences(sections: Sequence[Section], seed: int) -> Iterator[str]:
 
 
 def _values(audit: Any, section: Section, calls: list[Any], connection: Any) -> list[Any]:
-    values = audit.run(section.load(), calls, connection)
+    with redirect_stdout(io.StringIO()):
+        values = audit.run(section.load(), calls, connection)
     found: list[Any] = audit.state(calls, values, connection)
     return found
 
