@@ -57,8 +57,9 @@ def mine(
     Example: course mine ingest notes, and then course mine search "Who maintains it?"
     """
     from course_lib.teaching.mine import system
+    from course_lib.teaching.mine.keep import system_folder
 
-    folder = system.system_folder()
+    folder = system_folder()
     environment = system.environment(folder, fallback=fallback, timeout=timeout)
     is_begun = bool(system.kept(folder))
     if not command:

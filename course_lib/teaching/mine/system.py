@@ -14,11 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from course_lib.errors import CourseError, InputError
-from course_lib.settings import project_root, settings
-from course_lib.teaching.copies import MINE
+from course_lib.settings import settings
 from course_lib.teaching.lab.time_limit import OutOfTime, within
 from course_lib.teaching.mine import takeover
-from course_lib.teaching.mine.keep import FOLDER, all_exercises
+from course_lib.teaching.mine.keep import all_exercises
 from course_lib.teaching.mine.takeover import Section
 
 if TYPE_CHECKING:
@@ -26,11 +25,6 @@ if TYPE_CHECKING:
 
 AUDIT_SECONDS = 20.0
 """How long a function may take for all random calls together; two seconds are usual."""
-
-
-def system_folder() -> Path:
-    """Return where the learner's functions are kept."""
-    return project_root() / MINE / FOLDER
 
 
 def kept(folder: Path) -> dict[str, Section]:
