@@ -390,7 +390,7 @@ print("kept by each of five colleagues:", *(kept_by_luck(seed) for seed in range
 #
 # ## Your turn: beat the baseline
 #
-# The capstone. Write down a hypothesis ("larger pieces help, because …"), change **one** thing below, try it on the questions that you
+# Write down a hypothesis ("larger pieces help, because …"), change **one** thing below, try it on the questions that you
 # know, and only then ask the others. The baseline is *fixed-512* with dense search. Ideas: a size, an overlap, the splitter, the mode, the
 # document's name in front of every piece.
 
@@ -472,19 +472,11 @@ lab.score(recall_at_5=measured.recall, mrr=measured.mrr, note=note)
 #
 # ## A project of your own
 #
-# Take a repository that you know and others ask about. Ingest it (`course ingest`), write questions, measure (`course eval`), improve.
-# Judge your work yourself, or ask a colleague to:
+# The capstone of the course: bring a repository or a folder that you know into the system that you wrote (`course mine ingest`), write
+# 20 questions, measure (`course mine eval`), improve one thing, and report what it was worth, with an interval.
 #
-# | Points | What is looked at |
-# |---|---|
-# | 20 | At least forty questions in the words of people who do not know the answer, each with its gold files; ten were checked by a second person |
-# | 15 | A baseline, measured first, with its interval; the metric was chosen before, and why is said |
-# | 15 | Splitting that suits the material: what is a resource, a function, a section there? |
-# | 25 | Three hypotheses, one change each; questions held out from the first day; the verdict from the paired interval on them, once |
-# | 15 | Ten failures read and sorted by cause |
-# | 10 | Another person gets the same numbers with one command |
-#
-# 70 points are a good result. A change that failed honestly counts as much as one that helped.
+# `course capstone` puts a report to fill in into `my/`, which also says how many points there are for what. Run it again, and it says
+# whether your report runs and is complete.
 
 # %% [markdown]
 # ## Recap

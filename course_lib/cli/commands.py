@@ -49,6 +49,7 @@ LEARN: Group = {
     "start": course.start,
     "lab": course.lab,
     "mine": mine.mine,
+    "capstone": mine.capstone,
     "doctor": course.doctor,
 }
 TEACH: Group = {"class": grade.app, "grade": grade.grade, "release": grade.release}

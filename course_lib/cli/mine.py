@@ -17,6 +17,7 @@ from course_lib.errors import InputError
 if TYPE_CHECKING:
     from course_lib.evaluation.runs import Run
 
+HOW_TO_BEGIN = "Pass a check in one of your labs (`course start 01`): it keeps the function."
 METRICS = {"recall@10": "recall@10", "MRR": "mrr@10"}
 """What is shown of a run, and what it is called there."""
 
@@ -56,23 +57,44 @@ def mine(
     Example: course mine ingest notes, and then course mine search "Who maintains it?"
     """
     from course_lib.teaching.mine import system
+    from course_lib.teaching.mine.keep import system_folder
 
-    folder = system.system_folder()
+    folder = system_folder()
     environment = system.environment(folder, fallback=fallback, timeout=timeout)
+    is_begun = bool(system.kept(folder))
     if not command:
         _show(folder)
-        if evaluate:
+        if evaluate and is_begun:
             _show_measurement(*system.measure_both(environment, questions, corpus or []))
         return
-    if not system.kept(folder):
+    if not is_begun:
+        raise InputError(f"{folder} holds no function of yours", hint=HOW_TO_BEGIN)
+    if command[:2] == ["pipeline", "submit"]:
         raise InputError(
-            f"{folder} holds no function of yours",
-            hint="Pass a check in one of your labs (`course start 01`): it keeps the function.",
+            "a cluster runs the course's images, which do not hold your functions",
+            hint="Run the pipeline here: course mine pipeline run",
         )
     program = shutil.which("course", path=str(Path(sys.executable).parent))
     if program is None:
         raise InputError("the program `course` is not beside this Python", hint="Run `make setup`.")
     raise typer.Exit(run_instead([program, *command], {**os.environ, **environment}))
+
+
+def capstone() -> None:
+    """Begin the report on your own system in `my/`; once it is there, say whether it is complete.
+
+    Lab 12 says what it is about, and the report itself what counts.
+    """
+    from course_lib.teaching.capstone import examine, report
+
+    path, is_new = report()
+    if is_new:
+        show(f"my/capstone/{path.name} is ready. Your questions and runs belong beside it.")
+        return
+    findings = list(examine(path))
+    for one in findings:
+        show(f"{'✓' if one.holds else '✗'} {one.says}")
+    raise typer.Exit(0 if all(one.holds for one in findings) else 1)
 
 
 def _show(folder: Path) -> None:
@@ -95,7 +117,9 @@ def _show(folder: Path) -> None:
     lines = list(system.differences(list(own.values()), Random().getrandbits(32)))
     for line in lines:
         show(line)
-    if own and not lines:
+    if not own:
+        show(HOW_TO_BEGIN)
+    elif not lines:
         show("On random arguments they give what the course's give.")
 
 

@@ -63,6 +63,11 @@ def start_lab(number: str, root: Path | None = None) -> tuple[Path, bool]:
     return mine / found[0].name, found[0] in made
 
 
+def is_learners(folder: Path) -> bool:
+    """Tell whether a folder is `my/` or in it: what runs there is a learner's notebook."""
+    return folder.is_relative_to(project_root() / MINE)
+
+
 def _copy(lab: Path, target: Path) -> bool:
     """Copy a lab, with links that lead to the other copies; return whether there was none yet."""
     try:

@@ -155,7 +155,7 @@ def test_a_learners_function_in_the_place_of_every_answer_runs_in_the_commands(
     assert done.returncode == 0, done.stderr
     ran = marked.names()
     course = place.course
-    with serving(course, **marked.environment) as service:
+    with serving(course.with_(**marked.environment)) as service:
         assert service.client.post("/search", json={"query": "mill"}).status_code == 200
         assert service.client.post("/search", json={}).status_code == 422
     in_service = marked.names()

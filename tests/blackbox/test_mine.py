@@ -77,8 +77,13 @@ def test_the_map_shows_whose_each_function_is_and_how_it_differs(
     assert "next_start" in shown and "│ evaluation │" in shown
 
 
-def test_both_systems_are_measured_on_questions_of_ones_own(home: Path) -> None:
-    course = Course({"COURSE_ROOT": str(home), "COURSE_STATE": str(STATE)})
+@pytest.fixture
+def measuring(home: Path) -> Course:
+    """`course` with a server on which it may make databases."""
+    return Course({"COURSE_ROOT": str(home), "COURSE_STATE": str(STATE)})
+
+
+def test_both_systems_are_measured_on_questions_of_ones_own(measuring: Course, home: Path) -> None:
     kept = home / "my" / "system" / "loader.py"
     kept.write_text(SPLITTER.format(size=40), encoding="utf-8")
     (home / "pages").mkdir()
@@ -86,6 +91,28 @@ def test_both_systems_are_measured_on_questions_of_ones_own(home: Path) -> None:
     questions = home / "questions.jsonl"
     questions.write_text('{"question": "What turns?", "gold_paths": ["mill.txt"]}\n', "utf-8")
     given = ("--questions", questions, "-c", f"docs={home / 'pages'}")
-    shown = course("mine", *given).ok()
+    shown = measuring("mine", *given).ok()
     assert "│ docs (1)  │ MRR       │ 1.000 │ 1.000" in shown
-    assert "--questions and --corpus go together" in course("mine", *given[:2]).error()
+    assert "--questions and --corpus go together" in measuring("mine", *given[:2]).error()
+
+
+def test_a_report_is_begun_and_then_examined(measuring: Course, home: Path) -> None:
+    assert measuring("capstone").ok().startswith("my/capstone/report.ipynb is ready.")
+    incomplete = measuring("capstone")
+    assert incomplete.code == 1
+    assert "✗ questions and runs: " in incomplete.out
+    assert "✗ nothing is left to write: lines with TODO: 5\n" in incomplete.out
+    assert "✗ every cell runs: InputError: questions.jsonl cannot be read" in incomplete.out
+    (home / "pages").mkdir()
+    (home / "pages" / "mill.txt").write_text("The sail turns into the wind.\n", encoding="utf-8")
+    questions = home / "my" / "capstone" / "questions.jsonl"
+    lines = [f'{{"question": "What turns {at}?", "gold_paths": ["mill.txt"]}}' for at in range(20)]
+    questions.write_text("\n".join(lines), encoding="utf-8")
+    for name in ("before", "after"):
+        saved = ("--save", questions.with_name(f"{name}.json"))
+        measuring("eval", questions, "-c", f"docs={home / 'pages'}", *saved).ok()
+    report = questions.with_name("report.ipynb")
+    report.write_text(report.read_text(encoding="utf-8").replace("TODO", "We"), encoding="utf-8")
+    complete = measuring("capstone").ok()
+    assert "✗" not in complete and complete.count("✓") == 5
+    assert "at least 20 questions in questions.jsonl: there are 20\n" in complete

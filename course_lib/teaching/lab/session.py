@@ -21,6 +21,7 @@ from course_lib.errors import InputError
 from course_lib.settings import project_root
 from course_lib.teaching.checks import Exercise, lab_number, load
 from course_lib.teaching.checks.outcomes import CheckFailed, NotAttempted
+from course_lib.teaching.copies import is_learners
 from course_lib.teaching.lab.checking import run_check
 from course_lib.teaching.lab.hints import Hint, offer
 from course_lib.teaching.lab.notebook import help_with_missing_names, show_whole_call
@@ -166,14 +167,15 @@ class Lab:
 
     def _keep(self, exercise: Exercise, given: Any) -> None:
         """Keep what passed in the learner's own system, where this is a learner's notebook."""
+        if not is_learners(Path.cwd()):
+            return
         from course_lib.teaching.mine.keep import keep, system_folder
 
         def check(kept: Any) -> None:
             with redirect_stdout(io.StringIO()):
                 run_check(exercise, kept, exercises=self.exercises, connect=self.connect)
 
-        folder = system_folder()
-        if folder and (line := keep(exercise, given, folder, check)):
+        if line := keep(exercise, given, system_folder(), check):
             print(line)
 
     def hint(self, exercise_id: str) -> Hint:

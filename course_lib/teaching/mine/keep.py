@@ -26,10 +26,9 @@ its check passes again, it is written anew.
 '''
 
 
-def system_folder() -> Path | None:
-    """Return where this process keeps functions; None unless it runs in the learner's folder."""
-    mine = project_root() / MINE
-    return mine / FOLDER if Path.cwd().is_relative_to(mine) else None
+def system_folder() -> Path:
+    """Return where the learner's functions are kept."""
+    return project_root() / MINE / FOLDER
 
 
 @cache

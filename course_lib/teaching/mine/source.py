@@ -66,7 +66,7 @@ class _Source:
         self.values: list[str] = []
         self.definitions: list[str] = []
         self._seen: set[str] = set()
-        self._cells: list[ast.Module] = []
+        self._cells = list(_cells(namespace))
 
     def add_function(self, function: types.FunctionType, name: str) -> None:
         file = function.__code__.co_filename
@@ -103,11 +103,14 @@ class _Source:
             return
         if type(value).__module__.startswith("course_lib.teaching"):
             raise NoSourceError(f"it uses {name}, which is there in a notebook only")
-        if line := _import_of(name, value):
+        found = self._bound(name, value)
+        if found and isinstance(found[0], ast.Import | ast.ImportFrom):
+            self._add(*found)
+        elif line := _import_of(name, value):
             self.imports.append(line)
         elif isinstance(value, types.FunctionType) and value.__name__ != "<lambda>":
             self.add_function(value, name)
-        elif found := self._bound(name, value):
+        elif found:
             self._add(*found)
         elif (literal := _literal(value)) is not None:
             self.values.append(f"{name} = {literal}")
@@ -118,7 +121,7 @@ class _Source:
 
     def _bound(self, name: str, value: Any = None) -> tuple[ast.stmt, str] | None:
         """Return the last statement that gave a name its value, as far as that can be told."""
-        for text in _cells(self.namespace):
+        for text in self._cells:
             found = _statement(text, name)
             if found is None:
                 continue

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, redirect_stdout
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from course_lib.errors import CourseError, InputError
-from course_lib.settings import project_root, settings
-from course_lib.teaching.copies import MINE
+from course_lib.settings import settings
 from course_lib.teaching.lab.time_limit import OutOfTime, within
 from course_lib.teaching.mine import takeover
-from course_lib.teaching.mine.keep import FOLDER, all_exercises
+from course_lib.teaching.mine.keep import all_exercises
 from course_lib.teaching.mine.takeover import Section
 
 if TYPE_CHECKING:
@@ -25,11 +25,6 @@ if TYPE_CHECKING:
 
 AUDIT_SECONDS = 20.0
 """How long a function may take for all random calls together; two seconds are usual."""
-
-
-def system_folder() -> Path:
-    """Return where the learner's functions are kept."""
-    return project_root() / MINE / FOLDER
 
 
 def kept(folder: Path) -> dict[str, Section]:
@@ -111,7 +106,8 @@ def differences(sections: Sequence[Section], seed: int) -> Iterator[str]:
 
 
 def _values(audit: Any, section: Section, calls: list[Any], connection: Any) -> list[Any]:
-    values = audit.run(section.load(), calls, connection)
+    with redirect_stdout(io.StringIO()):
+        values = audit.run(section.load(), calls, connection)
     found: list[Any] = audit.state(calls, values, connection)
     return found
 

@@ -1,5 +1,6 @@
 """A learner's own system: what is kept of a notebook, and what runs in the library's places."""
 
+import json
 import linecache
 import os
 import subprocess
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from course_lib.teaching import CheckFailed, Lab
+from course_lib.teaching.checks import load
 from course_lib.teaching.mine import system
 from course_lib.teaching.mine.takeover import fingerprint, read_sections
 
@@ -203,3 +205,13 @@ def test_the_hash_is_of_the_functions_and_not_of_their_dates(tmp_path: Path) -> 
         hashes.append(fingerprint(read_sections(tmp_path), ("loader",)))
     assert hashes[0] == hashes[1] != hashes[2]
     assert fingerprint(read_sections(tmp_path), ("embedder",)) == ""
+
+
+def test_each_labs_recap_names_what_is_kept() -> None:
+    for path in sorted((ROOT / "labs").glob("[0-9]*.ipynb")):
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        lines = "".join(line for cell in cells for line in cell["source"]).splitlines()
+        said = "".join(line for line in lines if "part of your own system now" in line)
+        for exercise in load(path.name[:2]).values():
+            is_said = f"`{exercise.name}`" in said
+            assert is_said == bool(exercise.library), f"{path.name}: {exercise.name}"
