@@ -87,6 +87,35 @@ def test_a_sender_s_metadata_replaces_nothing_of_ours(service: Running, index: I
     assert told["score"] < 1
 
 
+def test_a_stranger_s_copy_of_a_passage_says_nothing_about_ours(
+    service: Running, index: Index
+) -> None:
+    """The same text under the same names: its branch is none of ours, and its place is not ours."""
+    file = {"sourcePath": "a.md", "content": "# Quokkas\n\nQuokkas smile at tapirs.\n"}
+    asked = {"query": "quokkas smile at tapirs", "repo": "quokkas"}
+    copy = {"repo": "quokkas", "branch": "forged", "visibility": "public", "files": [file]}
+    assert push(service, index.acme, {"repo": "quokkas", "files": [file]}).status_code == 200
+    assert push(service, index.beta, copy).status_code == 200
+    headers = {"X-API-Key": index.acme}
+    answer = service.client.post("/search", json=asked, headers=headers).json()
+    told = [(one["metadata"]["branch"], one["metadata"]["also_in"]) for one in answer["results"]]
+    assert sorted(told) == [("", []), ("forged", [])]
+
+
+def test_a_refusal_of_half_a_surrogate_pair_can_be_sent(
+    service: Running, index: Index
+) -> None:
+    record = {
+        **{"schemaVersion": "1.0.0", "tenantId": "beta", "repoSlug": "x", "sourcePath": "a.md"},
+        **{"rootKind": "external-source", "content": "a", "hashInputs": ["content"]},
+        **{"parserId": "own", "parserVersion": "1.0.0", "kind": "note", "name": "a"},
+        "customMeta": {"namespace": "\ud800"},
+    }
+    answer = push(service, index.beta, {"repo": "x", "files": [record, GOOD]})
+    assert (answer.status_code, answer.json()["documents"]) == (200, 1)
+    assert len(answer.json()["rejections"]) == 1
+
+
 @pytest.mark.parametrize(
     ("host", "status"),
     [
