@@ -265,6 +265,7 @@ class SearchResult:
     namespace: str | None = None
     citation_url: str | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
+    tenant_id: str = ""
 
 
 def check_source_path(path: str) -> str:

@@ -306,7 +306,10 @@ class Settings(BaseSettings):
         "is believed",
     )
     api_max_body_bytes: int = Field(
-        8000000, alias="RAG_API_MAX_BODY_BYTES", description="largest request that is read", ge=1000
+        8000000,
+        alias="RAG_API_MAX_BODY_BYTES",
+        description="largest request that is read; without a key, a megabyte at most",
+        ge=1000,
     )
 
     def __init__(self, **given: Any) -> None:

@@ -110,8 +110,16 @@ class Rejection:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON values."""
-        problems = [{"field": one.field, "message": one.message} for one in self.problems]
-        return {"code": self.code, "record": self.record, "problems": problems}
+        problems = [
+            {"field": _sendable(one.field), "message": _sendable(one.message)}
+            for one in self.problems
+        ]
+        return {"code": self.code, "record": _sendable(self.record), "problems": problems}
+
+
+def _sendable(text: str) -> str:
+    """Return a text with its halves of surrogate pairs, which UTF-8 has not, as escapes."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 NO_VECTORS = Problem(

@@ -14,7 +14,7 @@ from course_lib.store.schema import VECTOR_LIMIT
 
 COLUMNS = sql.SQL(
     "id::text AS chunk_id, document_name, chunk_index, content, partition, repo_slug, branch, "
-    "kind, name, namespace, citation_url, metadata"
+    "kind, name, namespace, citation_url, metadata, tenant_id"
 )
 """What is returned of a row: the fields of a `SearchResult`, but for its numbers."""
 

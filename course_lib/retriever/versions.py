@@ -41,7 +41,7 @@ class Found:
 def one_of_each(results: Iterable[SearchResult]) -> list[Found]:
     """Return the results in their order, of each passage the first of its versions.
 
-    Two results are versions of one passage where all but the branch is the same: partition,
+    Two results are versions of one passage where all but the branch is the same: tenant, partition,
     repository, path, kind, name, and every character of what was encoded. A text that stands twice
     in one file is two passages.
 
@@ -156,6 +156,7 @@ def named(branches: Sequence[str]) -> str:
 def _passage(result: SearchResult) -> tuple[str | None, ...]:
     """Return what all versions of a passage share."""
     return (
+        result.tenant_id,
         result.partition,
         result.repo_slug,
         result.document_name,

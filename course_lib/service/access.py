@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from fnmatch import fnmatchcase
 from typing import Annotated
 
@@ -19,6 +20,10 @@ SCHEMES = [
     Depends(APIKeyHeader(name="X-API-Key", auto_error=False, description="an API key")),
 ]
 """How a key is sent, for the OpenAPI description."""
+
+
+_HOST = re.compile(r"(?P<name>\[[^][]*\]|[^][:@/]*)(:[0-9]*)?")
+"""A Host header: a name or an address, and perhaps a port."""
 
 
 def presented_key(headers: Headers) -> str | None:
@@ -50,12 +55,10 @@ def is_own_host(host: str, names: tuple[str, ...] = ()) -> bool:
     >>> is_own_host("search.example.org", ("*.example.org",))
     True
     """
-    name = host.lower()
-    if name.startswith("["):
-        name = name[1:].partition("]")[0]
-    elif name.count(":") == 1:
-        name = name.partition(":")[0]
-    name = name.rstrip(".")
+    found = _HOST.fullmatch(host)
+    if not found:
+        return False
+    name = found["name"].strip("[]").rstrip(".").lower()
     try:
         ipaddress.ip_address(name)
     except ValueError:

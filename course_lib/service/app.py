@@ -9,7 +9,6 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
-from starlette.middleware.body_limit import RequestBodyLimitMiddleware
 
 from course_lib import __version__
 from course_lib.errors import DatabaseError
@@ -20,7 +19,7 @@ from course_lib.service.context import Context
 from course_lib.service.database import Database
 from course_lib.service.encoding import Embedder, Encoder
 from course_lib.service.metrics import Metrics
-from course_lib.service.middleware import RequestMiddleware
+from course_lib.service.middleware import BodyLimitMiddleware, RequestMiddleware
 from course_lib.service.problems import Problem, add_problem_handlers, responses
 from course_lib.service.rates import RateLimiter
 
@@ -87,7 +86,7 @@ def create_app(config: ServiceConfig | None = None, *, embedder: Embedder | None
     add_problem_handlers(app)
     _describe(app, config)
     # What is added last is the outermost.
-    app.add_middleware(RequestBodyLimitMiddleware, max_body_size=config.max_body_bytes)
+    app.add_middleware(BodyLimitMiddleware, config=config)
     app.add_middleware(RequestMiddleware, config=config, metrics=metrics)
     return app
 

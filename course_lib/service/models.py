@@ -11,6 +11,7 @@ from pydantic import (
     Field,
     StringConstraints,
     field_validator,
+    model_validator,
 )
 
 from course_lib.records import MOST_NAME_BYTES, SearchResult
@@ -58,10 +59,28 @@ Name = Annotated[Text, StringConstraints(max_length=MOST_NAME_BYTES), AfterValid
 Filter = Annotated[Text, StringConstraints(min_length=1, max_length=500)]
 
 
+MOST_FIELDS = 50
+"""More than any request has: each unknown field is an error of its own, and has to be told."""
+
+
+def few_fields(given: Any) -> Any:
+    """Refuse more fields than any request has, before each is looked at."""
+    if isinstance(given, dict) and len(given) > MOST_FIELDS:
+        raise ValueError(f"has {len(given)} fields")
+    return given
+
+
+def whole(number: Any) -> Any:
+    """Return 5 for 5.0: JSON knows one kind of numbers, and its schema calls both an integer."""
+    return int(number) if isinstance(number, float) and number.is_integer() else number
+
+
 class StrictModel(BaseModel):
     """An unknown field is an error, and a number in quotes is not a number."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
+
+    _has_few_fields = model_validator(mode="before")(few_fields)
 
 
 def request_model() -> type[BaseModel]:
@@ -129,6 +148,8 @@ class SearchRequest(request_model()):  # type: ignore[misc]
         default=None, description="reorder the first results by late interaction"
     )
 
+    _has_few_fields = model_validator(mode="before")(few_fields)
+    _is_whole = field_validator("top_k", mode="before")(whole)
     _is_readable = field_validator("query")(readable)
 
 

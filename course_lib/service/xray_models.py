@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field, StringConstraints
+from pydantic import BaseModel, Field, StringConstraints, field_validator
 
-from course_lib.service.models import Filter, Name, Question, StrictModel, Text
+from course_lib.service.models import Filter, Name, Question, StrictModel, Text, whole
 
 Language = Literal["go", "javascript", "python", "ruby", "rust"]
 
@@ -67,6 +67,8 @@ class SuggestRequest(StrictModel):
         description="what is to be programmed", examples=["fetch top charts from Spotify"]
     )
     k: int = Field(default=5, ge=1, le=50, description="packages, at most")
+
+    _is_whole = field_validator("k", mode="before")(whole)
 
 
 class SuggestedPackage(BaseModel):

@@ -8,11 +8,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import httpx
 import uvicorn
 from fastapi import FastAPI
 
+from course_lib.embedder import EmbeddingClient
 from course_lib.service.run import listen, make_server
 
 COMMAND = "from course_lib.cli import main; main()"
@@ -28,6 +30,25 @@ class Running:
     app: FastAPI
     server: uvicorn.Server
     thread: threading.Thread
+
+
+class Slow:
+    """A model that encodes nothing until it is let go."""
+
+    def __init__(self, embedder: EmbeddingClient) -> None:
+        self.embedder, self.asked, self.go = embedder, threading.Event(), threading.Event()
+        self.model_name, self.dimension = embedder.model_name, embedder.dimension
+        self.prompts: dict[str, str] = {}
+        self.batches: list[list[str]] = []
+
+    def encode(self, texts: Any, batch_size: int = 32) -> Any:
+        self.batches.append([text.split()[0] for text in texts])
+        self.asked.set()
+        assert self.go.wait(60)
+        return self.embedder.encode(texts, batch_size)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.embedder, name)
 
 
 @contextlib.contextmanager

@@ -1,16 +1,17 @@
-"""Clients that hold connections: half a request, half a body, an answer that nobody reads."""
+"""Clients that hold connections, with half a request or waiting; requests that are dear to read."""
 
 import logging
 import socket
 from collections.abc import Iterator
 from contextlib import suppress
 
+import httpx
 import pytest
 
 from course_lib.embedder import EmbeddingClient
 from course_lib.service import connections, create_app
 from tests.service.conftest import Index
-from tests.service.running import Running, running, until
+from tests.service.running import Running, Slow, running, until
 
 HALF = b"POST /search HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n"
 BODY = b'Content-Type: application/json\r\n\r\n{"query": "'
@@ -62,6 +63,70 @@ def test_an_answer_that_is_not_read_is_given_up(short: Running) -> None:
         until(lambda: "answer" in {one._part for one in set(open_now)})
         until(lambda: "answer" not in {one._part for one in set(open_now)})
         assert opened.getsockname() not in {one.client for one in set(open_now)}
+
+
+def sent_and_answered(service: Running, sent: bytes) -> bytes:
+    """Send bytes and return all that comes back; a service that hung up may not have read all."""
+    answer = b""
+    with half_open(service, b"") as opened, suppress(ConnectionError):
+        opened.sendall(sent)
+        while part := opened.recv(1000):
+            answer += part
+    return answer
+
+
+POST = b"POST /search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+CHUNKED = POST + b"Transfer-Encoding: chunked\r\n"
+SECOND = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
+GET = b"GET /health HTTP/1.1\r\nHost: localhost\r\n"
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        CHUNKED + b"\r\n" + b"1\r\n \r\n" * 2000 + b"0\r\n\r\n",
+        CHUNKED + b"Content-Length: 5\r\n\r\n0\r\n\r\n" + SECOND,
+        GET + b"a:\r\n" * 200 + b"\r\n",
+        GET + b"a: " + b"a" * 40_000 + b"\r\n\r\n",
+    ],
+    ids=["chunks of a byte", "two lengths", "200 headers", "a long header"],
+)
+def test_what_is_dear_to_read_or_can_be_read_twice_is_refused(short: Running, sent: bytes) -> None:
+    answer = sent_and_answered(short, sent)
+    assert answer.count(b"HTTP/1.1") == 1 and answer.startswith(b"HTTP/1.1 400 ")
+
+
+def test_a_body_in_chunks_that_are_not_tiny_is_read(short: Running) -> None:
+    body = b'{"query": "zebra"' + b" " * 600_000 + b"}"
+    parts = [body[start : start + 300] for start in range(0, len(body), 300)]
+    chunks = b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in parts) + b"0\r\n\r\n"
+    answer = sent_and_answered(short, CHUNKED + b"Connection: close\r\n\r\n" + chunks)
+    assert answer.startswith(b"HTTP/1.1 200 ")
+
+
+def test_where_all_wait_for_answers_the_address_with_most_connections_loses_one(
+    index: Index, embedder: EmbeddingClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = Slow(embedder)
+    model.go.set()
+    monkeypatch.setattr(connections, "MOST_CONNECTIONS", MOST)
+    body = b'{"query": "zebra"}'
+    question = POST + b"Content-Length: %d\r\n\r\n" % len(body) + body
+    with running(create_app(index.config(), embedder=model)) as service:
+        model.go.clear()
+        crowd = [socket.socket() for _ in range(MOST)]
+        try:
+            for one in crowd:
+                one.bind(("127.0.0.2", 0))
+                one.connect(("127.0.0.1", service.port))
+                one.sendall(question)
+            open_now = service.server.server_state.connections
+            until(lambda: [one._part for one in set(open_now)] == [""] * MOST)
+            assert httpx.get(f"{service.url}/health").status_code == 200
+        finally:
+            model.go.set()
+            for one in crowd:
+                one.close()
 
 
 def test_a_crowd_of_half_requests_keeps_nobody_out(

@@ -87,12 +87,42 @@ def test_a_sender_s_metadata_replaces_nothing_of_ours(service: Running, index: I
     assert told["score"] < 1
 
 
+def test_a_stranger_s_copy_of_a_passage_says_nothing_about_ours(
+    service: Running, index: Index
+) -> None:
+    """The same text under the same names: its branch is none of ours, and its place is not ours."""
+    file = {"sourcePath": "a.md", "content": "# Quokkas\n\nQuokkas smile at tapirs.\n"}
+    asked = {"query": "quokkas smile at tapirs", "repo": "quokkas"}
+    copy = {"repo": "quokkas", "branch": "forged", "visibility": "public", "files": [file]}
+    assert push(service, index.acme, {"repo": "quokkas", "files": [file]}).status_code == 200
+    assert push(service, index.beta, copy).status_code == 200
+    headers = {"X-API-Key": index.acme}
+    answer = service.client.post("/search", json=asked, headers=headers).json()
+    told = [(one["metadata"]["branch"], one["metadata"]["also_in"]) for one in answer["results"]]
+    assert sorted(told) == [("", []), ("forged", [])]
+
+
+def test_a_refusal_of_half_a_surrogate_pair_can_be_sent(
+    service: Running, index: Index
+) -> None:
+    record = {
+        **{"schemaVersion": "1.0.0", "tenantId": "beta", "repoSlug": "x", "sourcePath": "a.md"},
+        **{"rootKind": "external-source", "content": "a", "hashInputs": ["content"]},
+        **{"parserId": "own", "parserVersion": "1.0.0", "kind": "note", "name": "a"},
+        "customMeta": {"namespace": "\ud800"},
+    }
+    answer = push(service, index.beta, {"repo": "x", "files": [record, GOOD]})
+    assert (answer.status_code, answer.json()["documents"]) == (200, 1)
+    assert len(answer.json()["rejections"]) == 1
+
+
 @pytest.mark.parametrize(
     ("host", "status"),
     [
         ("localhost", 200), ("127.0.0.1:8000", 200), ("[::1]:8000", 200), ("10.1.2.3", 200),
         ("a.example.org:80", 200), ("LOCALHOST.", 200), ("example.org", 421), ("evil.test", 421),
         ("localhost.evil.test", 421), ("127.0.0.1.evil.test:8000", 421), ("", 421),
+        ("localhost:80@evil.test", 421), ("[::1]evil.test", 421), ("localhost:evil.test", 421),
     ],
 )  # fmt: skip
 def test_only_a_name_of_its_own_is_answered(own: Running, host: str, status: int) -> None:
@@ -106,3 +136,41 @@ def test_a_client_is_its_connection_unless_a_proxy_is_named(own: Running) -> Non
     assert statuses[-1] == 429
     believed = make_server(own.app, ["127.0.0.1"]).config
     assert (believed.proxy_headers, believed.forwarded_allow_ips) == (True, ["127.0.0.1"])
+
+
+@pytest.mark.parametrize("path", ["/search", "/embeddings", "/xray/suggest"])
+def test_ten_thousand_unknown_fields_are_one_error(index: Index, own: Running, path: str) -> None:
+    headers = {"X-API-Key": index.acme}
+    asked = {f"unknown{number}": 1 for number in range(10_000)}
+    answer = own.client.post(path, json=asked, headers=headers)
+    assert answer.status_code == 422
+    assert answer.json()["errors"] == [{"field": "body", "message": "has 10000 fields"}]
+
+
+@pytest.mark.parametrize("in_parts", [False, True])
+def test_a_caller_without_a_key_sends_a_megabyte_at_most(
+    service: Running, index: Index, in_parts: bool
+) -> None:
+    def embed(size: int, **headers: str) -> int:
+        content = json.dumps({"texts": ["a"]}).encode() + b" " * size
+        sent = iter([content]) if in_parts else content
+        headers |= {"Content-Type": "application/json"}
+        return service.client.post("/embeddings", content=sent, headers=headers).status_code
+
+    assert [embed(900_000), embed(1_000_000)] == [200, 413]
+    assert embed(1_000_000, Authorization=f"Bearer {index.acme}") == 200
+
+
+def test_the_log_holds_the_beginning_of_a_path(
+    service: Running, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level("INFO", logger="course.access"):
+        assert service.client.get("/" + "%ff" * 4000).status_code == 404
+    assert len(caplog.records[-1].message) < 2000
+
+
+def test_a_whole_number_may_be_written_with_a_point(service: Running) -> None:
+    """Both are an integer of the OpenAPI description."""
+    for number, status in ((2.0, 200), (2.5, 422), (True, 422), ("2", 422)):
+        asked = {"query": "a text", "top_k": number}
+        assert service.client.post("/search", json=asked).status_code == status

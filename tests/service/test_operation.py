@@ -24,7 +24,7 @@ from course_lib.service.run import listen
 from course_lib.store import ensure_server, stop_server
 from course_lib.store.server import remove_server
 from tests.service.conftest import Index
-from tests.service.running import running, until
+from tests.service.running import Slow, running, until
 
 QUESTION = {"query": "How is drift measured?", "top_k": 3}
 
@@ -114,24 +114,6 @@ def test_a_service_finds_its_database_late_and_a_restart_under_load_costs_errors
     assert early == {200} and late and set(late) == {200}
 
 
-class Slow:
-    """A model that encodes nothing until it is let go."""
-
-    def __init__(self, embedder: EmbeddingClient) -> None:
-        self.embedder, self.asked, self.go = embedder, threading.Event(), threading.Event()
-        self.model_name, self.dimension = embedder.model_name, embedder.dimension
-        self.prompts: dict[str, str] = {}
-        self.batches: list[list[str]] = []
-
-    def encode(self, texts: Any, batch_size: int = 32) -> Any:
-        self.batches.append([text.split()[0] for text in texts])
-        self.asked.set()
-        assert self.go.wait(60)
-        return self.embedder.encode(texts, batch_size)
-
-    encode_tokens = encode
-
-
 def test_questions_that_arrive_together_are_encoded_together_and_others_are_answered_meanwhile(
     index: Index, embedder: EmbeddingClient
 ) -> None:
@@ -196,6 +178,43 @@ def test_a_question_goes_before_texts_and_the_texts_of_two_clients_take_turns(
         ["first", "other"] * 4,
         ["first"] * 4,
     ]
+
+
+def test_questions_and_reranking_of_two_clients_take_turns(
+    index: Index, embedder: EmbeddingClient
+) -> None:
+    """Who asks ten things at once does not keep the others waiting for all of them."""
+    model = Slow(embedder)
+    model.go.set()
+    app = create_app(index.config(), embedder=model)
+    asked = {"query": "crowd", "rerank": "maxsim"}
+    acme = {"Authorization": f"Bearer {index.acme}"}
+    order: list[str] = []
+
+    def ask(url: str, who: str, asked: dict[str, Any], headers: dict[str, str]) -> None:
+        answer = httpx.post(f"{url}/search", json=asked, headers=headers, timeout=60)
+        assert answer.status_code == 200
+        order.append(who)
+
+    with running(app) as service, ThreadPoolExecutor(11) as crowd:
+        encoder = app.state.context.encoder
+        model.go.clear()
+        model.asked.clear()
+        try:
+            jobs = [crowd.submit(ask, service.url, "crowd", asked, {})]
+            until(model.asked.is_set)
+            jobs += [crowd.submit(ask, service.url, "crowd", asked, {}) for _ in range(9)]
+            until(lambda: len(encoder._questions) == 9)
+            other = asked | {"query": "other"}
+            jobs.append(crowd.submit(ask, service.url, "other", other, acme))
+            until(lambda: len(encoder._questions) == 10)
+        finally:
+            model.go.set()
+        for job in jobs:
+            job.result(60)
+    assert order.index("other") < 5
+    batch = next(batch for batch in model.batches if "other" in batch)
+    assert batch.index("other") == 1
 
 
 def test_texts_of_a_caller_without_a_key_are_limited(
