@@ -131,7 +131,7 @@ def ingest_source_files(
         If the database went away or refused the work.
     """
     inbox = _Inbox(scope, options or IngestOptions(), embedder)
-    bare: dict[tuple[str, str], list[Chunk]] = {}
+    bare: dict[tuple[str, str], dict[int, Chunk]] = {}
     for number, given in enumerate(files):
         where = f"files[{number}]"
         if isinstance(given, Chunk):
@@ -151,7 +151,7 @@ def ingest_source_files(
             problem = Problem("sourcePath", f"{path} came as a file already")
             inbox.rejections.append(Rejection(INVALID, f"records of {path}", (problem,)))
         else:
-            _add_records(inbox, branch, path, chunks)
+            _add_records(inbox, branch, path, [*chunks.values()])
     return _index(inbox, conn, lambda name: False)
 
 
@@ -293,7 +293,7 @@ def _add_raw(inbox: _Inbox, file: SourceFile, where: str) -> None:
 
 
 def _add_parsed(inbox: _Inbox, file: SourceFile, records: Sequence[Any], where: str) -> None:
-    found: dict[tuple[str, str], list[Chunk]] = {}
+    found: dict[tuple[str, str], dict[int, Chunk]] = {}
     for number, record in enumerate(records):
         name = f"{where}.parsedChunks[{number}]"
         judged = (
@@ -306,23 +306,22 @@ def _add_parsed(inbox: _Inbox, file: SourceFile, records: Sequence[Any], where: 
     if not found and records:
         return  # nothing valid came: what is stored stays
     if not found:
-        found[inbox.scope.branch, file.source_path] = []
+        found[inbox.scope.branch, file.source_path] = {}
     for (branch, path), chunks in found.items():
-        _add_records(inbox, branch, path, chunks, file.content or "")
+        _add_records(inbox, branch, path, [*chunks.values()], file.content or "")
 
 
 def _collect(
-    found: dict[tuple[str, str], list[Chunk]],
+    found: dict[tuple[str, str], dict[int, Chunk]],
     judged: Chunk | Rejection,
     where: str,
     inbox: _Inbox,
 ) -> None:
     if isinstance(judged, Chunk):
         chunk = stamp(judged, inbox.scope)
-        siblings = found.setdefault(_key(chunk), [])
+        siblings = found.setdefault(_key(chunk), {})
         place = _place(chunk, len(siblings))
-        if place not in {_place(one, at) for at, one in enumerate(siblings)}:
-            siblings.append(chunk)
+        if siblings.setdefault(place, chunk) is chunk:
             return
         judged = _same_place(place, where)
     inbox.rejections.append(judged)
