@@ -27,6 +27,8 @@ class Browser:
     def __init__(self, address: str) -> None:
         self._socket = websocket.create_connection(address, timeout=60)
         self._number = 0
+        self.events: list[dict[str, Any]] = []
+        """What the browser told without being asked, since the last `open`."""
         self.call("Page.enable")
 
     def call(self, method: str, **parameters: Any) -> dict[str, Any]:
@@ -40,6 +42,7 @@ class Browser:
                 assert "error" not in message, message
                 result: dict[str, Any] = message["result"]
                 return result
+            self.events.append(message)
 
     def size(self, width: int, height: int = 900) -> None:
         """Give the page a screen of this size."""
@@ -50,12 +53,14 @@ class Browser:
 
     def open(self, url: str) -> None:
         """Go to a page and wait until it is there."""
+        self.events.clear()
         self.call("Page.navigate", url=url)
         self.until("document.readyState === 'complete' && location.href !== 'about:blank'")
 
     def value(self, expression: str) -> Any:
-        """Return the value of a JavaScript expression in the page."""
-        found = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
+        """Return the value of a JavaScript expression in the page, or of its promise."""
+        how = {"returnByValue": True, "awaitPromise": True}
+        found = self.call("Runtime.evaluate", expression=expression, **how)
         return found["result"].get("value")
 
     def until(self, expression: str, seconds: float = 30) -> None:

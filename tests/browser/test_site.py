@@ -1,0 +1,131 @@
+"""The site as a reader has it: built without a warning, and each page opened in Chromium."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+
+from course_lib.settings import project_root
+from course_lib.teaching.site import build_site
+from tests.service.browser import CHROMIUM, Browser, browser
+
+ROOT = project_root()
+AXE = ROOT / "build" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
+PHONE = 390
+FRAMES = "genindex.html", "py-modindex.html", "search.html"
+LOOKED_AT = (
+    *("index.html", "labs/01_recursive_splitter.html", "solutions/01_recursive_splitter.html"),
+    *("labs/GLOSSARY.html", "labs/INSTRUCTORS.html", "build/reference/retriever.html"),
+)
+"""A page of each kind, which axe looks at in light and in dark."""
+
+pytestmark = pytest.mark.long
+needs_chromium = pytest.mark.skipif(
+    not CHROMIUM, reason="chromium is not here: apt install chromium"
+)
+
+
+@pytest.fixture(scope="module")
+def site() -> Path:
+    """Build the site; any warning is an error."""
+    return build_site().parent
+
+
+@pytest.fixture(scope="module")
+def pages(site: Path) -> dict[str, str]:
+    """Return the text of each page by its path."""
+    found = {path.relative_to(site).as_posix(): path for path in sorted(site.rglob("*.html"))}
+    return {
+        name: path.read_text(encoding="utf-8")
+        for name, path in found.items()
+        if not name.startswith("_static/")
+    }
+
+
+@pytest.fixture(scope="module")
+def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """Give a tab of Chromium that tells what goes wrong in its pages."""
+    with browser(tmp_path_factory.mktemp("profile")) as one:
+        one.call("Log.enable")
+        one.call("Runtime.enable")
+        yield one
+
+
+def test_labs_solutions_and_what_surrounds_them_are_there(pages: dict[str, str]) -> None:
+    labs = [path.stem for path in (ROOT / "labs").glob("*.ipynb")]
+    wanted = {f"{folder}/{name}.html" for name in labs for folder in ("labs", "solutions")}
+    wanted |= {"index.html", "labs/GLOSSARY.html", "tests/grading/README.html"}
+    assert wanted <= set(pages)
+    assert "build/reference/retriever.html" in pages
+    assert "raise NotImplementedError" in re.sub(r"<[^>]+>", "", pages[f"labs/{labs[1]}.html"])
+
+
+def test_a_term_shows_its_definition_where_it_is_linked(pages: dict[str, str]) -> None:
+    links = re.findall(r"<a [^>]*GLOSSARY\.html#[^>]*>", pages["labs/00_first_search.html"])
+    assert len(links) > 5
+    assert all(re.search(r'title="\w[^"]{20,}"', link) for link in links), links
+
+
+def test_every_link_within_the_site_leads_somewhere(site: Path, pages: dict[str, str]) -> None:
+    ids = {name: set(re.findall(r'\bid="([^"]+)"', text)) for name, text in pages.items()}
+    broken = []
+    for name, text in pages.items():
+        for link in re.findall(r'<(?:a|link|script|img)\b[^>]*?\s(?:href|src)="([^"]+)"', text):
+            if re.match(r"[a-z]+:", link) or link == "#":
+                continue
+            path, _, anchor = unquote(link).partition("#")
+            target = (site / name).parent / path.partition("?")[0] if path else site / name
+            page = target.resolve().relative_to(site).as_posix()
+            if not target.exists() or (anchor and page in ids and anchor not in ids[page]):
+                broken.append((name, link))
+    assert broken == []
+
+
+def test_the_site_loads_nothing_from_elsewhere(pages: dict[str, str]) -> None:
+    loads = r'<(?:script|img|iframe)\b[^>]*\ssrc="(https?:[^"]+)"|<link\b[^>]*href="(https?:[^"]+)"'
+    assert {name: found for name, text in pages.items() if (found := re.findall(loads, text))} == {}
+
+
+@needs_chromium
+@pytest.mark.parametrize("width", [PHONE, 1280])
+def test_every_page_opens_without_an_error_and_fits(
+    site: Path, pages: dict[str, str], tab: Browser, width: int
+) -> None:
+    tab.size(width)
+    wrong = []
+    for name in pages:
+        tab.open((site / name).as_uri())
+        wide = tab.value("document.documentElement.scrollWidth")
+        silent = tab.value("document.querySelectorAll('img:not([alt]), img[alt=\"\"]').length")
+        told = [event["params"] for event in tab.events if is_error(event)]
+        if wide > width or silent or told:
+            wrong.append((name, wide, silent, told))
+    assert wrong == []
+
+
+def is_error(event: dict[str, object]) -> bool:
+    """Tell whether the browser reported an error in a page."""
+    said = json.dumps(event.get("params", {}))
+    if event["method"] == "Log.entryAdded":
+        return '"level": "error"' in said
+    return event["method"] == "Runtime.exceptionThrown"
+
+
+@needs_chromium
+@pytest.mark.skipif(not AXE.exists(), reason="no axe: npm install --prefix build/axe axe-core")
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing_serious(site: Path, tab: Browser, theme: str) -> None:
+    tab.size(1280)
+    for name in LOOKED_AT:
+        tab.open((site / name).as_uri())
+        tab.value(f"document.documentElement.dataset.theme = '{theme}'")
+        tab.value(AXE.read_text(encoding="utf-8") + "; 0")
+        rules = "{runOnly: ['color-contrast', 'image-alt', 'link-name', 'button-name', 'label']}"
+        told = tab.value(
+            f"axe.run(document, {rules}).then(r => r.violations.map("
+            "v => [v.id, v.nodes.length, v.nodes[0].html.slice(0, 120)]))"
+        )
+        assert told == [], name
