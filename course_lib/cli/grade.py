@@ -108,9 +108,13 @@ def grade(
     resume: Annotated[
         bool, typer.Option("--resume", help="Grade only what has changed since the last run.")
     ] = False,
-    cold: Annotated[
-        bool, typer.Option("--cold", help="A kernel of its own for each, which takes longer.")
-    ] = False,
+    seed: Annotated[
+        str, typer.Option(help="What the audits' arguments are drawn with.", show_default="random")
+    ] = "",
+    audit_share: Annotated[
+        float,
+        typer.Option(min=0, max=1, help="The part of a check's points that its audit earns."),
+    ] = 0.0,
     sandbox: Annotated[
         bool, typer.Option("--sandbox/--no-sandbox", help="Fence submissions in.")
     ] = True,
@@ -119,13 +123,8 @@ def grade(
 
     Example: course grade submissions.zip --lab 01 --class my-class
     """
-    from course_lib.teaching.classroom import (
-        GradingOptions,
-        add_assignment,
-        find_class,
-        grade_assignment,
-    )
-    from course_lib.teaching.grade import Limits, Stopped, find_fence
+    from course_lib.teaching.classroom import add_assignment, find_class, grade_assignment
+    from course_lib.teaching.grade import Limits, Options, Stopped, find_fence
 
     fence = find_fence(sandbox=sandbox)
     if fence.kind == "none":
@@ -136,7 +135,7 @@ def grade(
         add_assignment(found, read)
         _collect(found, read.name, submissions, "")
     limits = Limits(cell=cell_timeout, budget=budget)
-    options = GradingOptions(fence, limits, jobs, cold, resume, files)
+    options = Options(fence, limits, jobs, resume, files, seed, audit_share)
     page = found.report(read.name) / "index.html"
     try:
         with _bar() as progress:
@@ -217,14 +216,14 @@ def _summary(report: Report, page: Path) -> str:
     flagged = [one.learner for one in report.grades if one.flags]
     lines = [
         f"{len(report.graded)} of {len(report.grades)} graded; this run took "
-        f"{report.seconds:.1f} s ({report.engine}, {report.fence_kind})"
+        f"{report.seconds:.1f} s ({report.fence.kind}, --seed {report.seed})"
     ]
     if person:
         lines.append(f"{len(person)} need a person: {_some(person)}")
     if flagged:
         lines.append(f"{len(flagged)} have flags: {_some(flagged)}")
     if report.waiting:
-        lines.append(f"{len(report.waiting)} were not reached; --resume goes on with them")
+        lines.append(f"{len(report.waiting)} were not reached; --resume continues with them")
     return "\n".join([*lines, f"report: {page}"])
 
 

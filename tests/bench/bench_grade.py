@@ -18,12 +18,11 @@ from pathlib import Path
 from course_lib.settings import project_root
 from course_lib.teaching.classroom import (
     Classroom,
-    GradingOptions,
     add_assignment,
     grade_assignment,
     make_class,
 )
-from course_lib.teaching.grade import find_fence, lab_masters
+from course_lib.teaching.grade import Options, find_fence, lab_masters
 from course_lib.teaching.grade.master import read_master
 from tests.bench.measure import Row
 from tests.bench.peers import NBGRADER, PeerError, peer_python
@@ -76,7 +75,7 @@ def _ours(lab: str, count: int, folder: Path) -> tuple[float, float]:
     room = make_class(folder)
     master = read_master(path, lab=lab)
     add_assignment(room, master)
-    options = GradingOptions(find_fence())
+    options = Options(find_fence())
     _submit(room, path, 0)
     grade_assignment(room, master, options)
     for number in range(1, count):

@@ -9,7 +9,7 @@ import pytest
 
 from course_lib.teaching.grade import (
     Fence,
-    Order,
+    Options,
     Report,
     find_fence,
     find_submissions,
@@ -46,7 +46,7 @@ def grade_class(
     folder: Path,
     submissions: Mapping[str, Mapping[str, str]],
     notebook: Any = None,
-    **options: Any,
+    **how: Any,
 ) -> Report:
     """Grade answers by learner, with the master of `classroom`, in a folder."""
     notebook = notebook or master_notebook()
@@ -57,8 +57,8 @@ def grade_class(
         hand_in(handed_in, name, learners(sheet, answers))
     master = read_master(write_master(folder, notebook))
     found = find_submissions(handed_in, preferred=master.name)
-    order = Order(found, folder / "out", master, any_fence(), **{"jobs": 1, **options})
-    return grade_all(order)
+    options = Options(any_fence(), **{"jobs": 1, **how})
+    return grade_all(found, master, folder / "out", options)
 
 
 @pytest.fixture

@@ -13,14 +13,6 @@ def first(source: str) -> dict[str, str]:
     return {**RIGHT, "double": source}
 
 
-def runner_found(body: str) -> str:
-    """Return code that finds the runner of checks, as `one`, and does something to it."""
-    return (
-        "for cell in get_ipython().report.__closure__:\n    one = cell.cell_contents\n"
-        f"    if type(one).__name__ == 'Runner':\n        {body}\n"
-    )
-
-
 ENDLESS = {
     "loop-in-a-cell": first(f"{GOOD}\nwhile True:\n    pass"),
     "loop-in-a-function": first("def double(x):\n    while True:\n        pass"),
@@ -123,13 +115,9 @@ CHEATS = {
         "class Any(int):\n    def __eq__(self, other): return True\n    __hash__ = int.__hash__\n"
         "def double(x):\n    return Any(1)"
     ),
-    "replaces-the-runner": first(
-        runner_found(
-            "one.check = lambda **k: {'status': 'ok', 'ename': '', 'evalue': '', "
-            "'canary': {'status': 'error', 'evalue': k['nonce']}, "
-            "'decoy': {'status': 'error'}, 'changed': []}"
-        )
-        + "def double(x):\n    return None"
+    "replaces-nbval": first(
+        "import nbval.plugin\nnbval.plugin.IPyNbCell.runtest = lambda self: None\n"
+        "def double(x):\n    return None"
     ),
     "reads-the-check-from-the-stack": first(
         "import sys\ndef double(x):\n    frame = sys._getframe(1)\n"
@@ -137,10 +125,10 @@ CHEATS = {
     ),
     "forges-a-reply": first(
         "import json, os, struct\n"
-        "body = json.dumps({'reply': {'status': 'ok', 'ename': '', 'evalue': '', "
-        "'canary': {'status': 'error', 'evalue': ''}, 'decoy': {'status': 'error'}}}).encode()\n"
+        "body = b''.join(struct.pack('>I', len(one)) + one for one in (json.dumps(told).encode() "
+        "for told in ({'begin': 2}, {'cell': 2, 'passed': True}, {'junit': ''})))\n"
         "for number in range(3, 60):\n    for _ in range(4):\n        try:\n"
-        "            os.write(number, struct.pack('>I', len(body)) + body)\n"
+        "            os.write(number, body)\n"
         "        except OSError:\n            break\ndef double(x):\n    return None"
     ),
     "talks-nonsense": first(

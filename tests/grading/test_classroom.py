@@ -14,13 +14,12 @@ import pytest
 from course_lib.settings import project_root
 from course_lib.teaching.classroom import (
     Classroom,
-    GradingOptions,
     find_class,
     grade_assignment,
     make_class,
 )
 from course_lib.teaching.classroom.record import assign_penalty, record
-from course_lib.teaching.grade import GradeError, Report
+from course_lib.teaching.grade import GradeError, Options, Report
 from course_lib.teaching.grade.fence import installed_fence
 from tests.grading.classroom import RIGHT
 from tests.grading.conftest import any_fence, needs_fence
@@ -41,7 +40,7 @@ ESSAY = {"essay": "It <script>alert(1)</script> **depends**."}
 def grade(room: Classroom, *learners: str, **how: bool) -> Report:
     master = master_in(room.root.parent)
     return grade_assignment(
-        room, master, GradingOptions(any_fence(), jobs=1, **how), learners=learners or None
+        room, master, Options(any_fence(), jobs=1, **how), learners=learners or None
     )
 
 
@@ -235,7 +234,7 @@ if __name__ == "__main__":
     # A shell starts what runs in the background with this signal ignored.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     folder = Path(sys.argv[1])
-    options = GradingOptions(find_fence(sandbox=sys.argv[2] != "none"), Limits(cell=50), jobs=1)
+    options = Options(find_fence(sandbox=sys.argv[2] != "none"), Limits(cell=50), jobs=1)
     try:
         grade_assignment(find_class(folder / "class"), read_master(folder / "words.ipynb"), options,
                          progress=lambda *_: print("one", flush=True))

@@ -6,10 +6,10 @@ import re
 import pytest
 
 from course_lib.teaching.classroom.autograded import autograded, sanitized
-from course_lib.teaching.classroom.comments import comments
+from course_lib.teaching.classroom.comments import LONGEST, comments
 from course_lib.teaching.classroom.syntax import WIDEST, with_line
 from course_lib.teaching.grade import lab_masters, read_master
-from course_lib.teaching.grade.marking import LONGEST, Grade, Mark
+from course_lib.teaching.grade.marking import Grade, Mark
 from tests.grading.classroom import RIGHT, write_master
 
 IN_A_FORK = "(<ipython-input-1-deb38838a7d8>, line {})"

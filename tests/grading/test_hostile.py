@@ -13,7 +13,7 @@ import pytest
 from course_lib.settings import project_root
 from course_lib.teaching.grade import (
     Limits,
-    Order,
+    Options,
     find_fence,
     find_submissions,
     grade_all,
@@ -55,7 +55,7 @@ class Run:
             self.before = self.traces()
             # Two at a time, so that every one has neighbours.
             self.book = grade_all(
-                Order(find_submissions(handed_in), self.out, master, find_fence(), LIMITS)
+                find_submissions(handed_in), master, self.out, Options(find_fence(), LIMITS)
             )
             self.after = self.traces()
         self.by_name = {one.learner: one for one in self.book.grades}
@@ -162,9 +162,7 @@ class TestAttacks:
     @pytest.mark.parametrize("name", sorted(CHEATS))
     def test_no_points_come_without_a_flag(self, run: Run, name: str) -> None:
         one, earned = run.by_name[name], run.points(name)["check-double"]
-        assert one.flags or name == "skips-by-comment", one
-        if name not in ("replaces-the-runner", "reads-the-check-from-the-stack"):
-            assert not earned
+        assert one.flags or not earned, one
 
     @pytest.mark.parametrize("name", sorted(BURGLARS))
     def test_a_burglar_finds_nothing(self, run: Run, name: str) -> None:
@@ -174,10 +172,9 @@ class TestAttacks:
             assert run.by_name[name].score == 10
 
     def test_what_was_tried_is_flagged(self, run: Run) -> None:
-        for name in ("writes-outside", "reaches-for-the-network"):
-            assert run.by_name[name].flags
-        assert any("starts processes" in flag for flag in run.by_name["daemons"].flags)
-        assert any("ends processes" in flag for flag in run.by_name["kill-everything"].flags)
+        flags = {name: " ".join(one.flags) for name, one in run.by_name.items()}
+        assert "imports socket: import socket" in flags["reaches-for-the-network"]
+        assert "imports os: import os" in flags["daemons"] and flags["kill-everything"]
 
     def test_the_gradebook_and_the_submissions_are_still_there(self, run: Run) -> None:
         told = read_grades(run.out)
@@ -197,14 +194,8 @@ def test_a_run_over_a_folder_of_junk_grades_what_can_be_graded(tmp_path) -> None
     for name in ("an\nn", "<b>bob", "turned\u202enna", "no-\udcff-text"):  # the last: no UTF-8
         with contextlib.suppress(OSError):  # not every file system takes them
             (handed_in / f"{name}.ipynb").write_text(json.dumps(sheet), encoding="utf-8")
-    book = grade_all(
-        Order(
-            find_submissions(handed_in),
-            tmp_path / "out",
-            read_master(write_master(tmp_path)),
-            find_fence(),
-        )
-    )
+    master = read_master(write_master(tmp_path))
+    book = grade_all(find_submissions(handed_in), master, tmp_path / "out", Options(find_fence()))
     status = {one.learner: one.status for one in book.grades}
     assert status["ada"] == "graded" and status["bad"] == "needs a person"
     assert not list(tmp_path.glob("*evil*"))

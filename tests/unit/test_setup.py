@@ -99,7 +99,8 @@ BUILT_ON_SOMETHING_HEAVY = [
     "course_lib.pipeline.tasks",
     "course_lib.teaching.classroom.engine",
     "course_lib.teaching.classroom.export",
-    "course_lib.teaching.grade.with_nbval",
+    "course_lib.teaching.grade.inside.notebook",
+    "course_lib.teaching.grade.inside.worker",
 ]
 """Decorated with kfp, or an extension of nbval or nbgrader: imported where one is needed."""
 

@@ -6,14 +6,13 @@ finds out, and speaks with Canvas and Moodle. `grade` knows nothing of this.
 
 from course_lib.teaching.classroom.collect import Collected, collect
 from course_lib.teaching.classroom.folder import Classroom, find_class
-from course_lib.teaching.classroom.grading import GradingOptions, grade_assignment
+from course_lib.teaching.classroom.grading import grade_assignment
 from course_lib.teaching.classroom.roster import add_to_roster, read_roster
 from course_lib.teaching.classroom.setup import add_assignment, make_class
 
 __all__ = [
     "Classroom",
     "Collected",
-    "GradingOptions",
     "add_assignment",
     "add_to_roster",
     "collect",

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 
 from course_lib.teaching.classroom.syntax import with_line
-from course_lib.teaching.grade.marking import LONGEST, Grade, Mark, checks_of
+from course_lib.teaching.grade.marking import Grade, Mark, checks_of
 from course_lib.teaching.grade.master import Master, MasterCell
 
 WORDS = {
@@ -29,6 +29,9 @@ WORDS = {
 
 OFFER = re.compile(r"\n(?:hint \d+ of \d+: |lab\.hint\().*\Z", re.DOTALL)
 """The end of what a check of the course's says, about its hints."""
+
+LONGEST = 20_000
+"""Characters of a text of somebody else's that are shown."""
 
 _UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 """Control characters, and those that turn the writing round."""

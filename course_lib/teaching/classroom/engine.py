@@ -15,8 +15,8 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 
 from course_lib.teaching.classroom.autograded import autograded
 from course_lib.teaching.classroom.folder import find_class
-from course_lib.teaching.classroom.grading import GradingOptions, grade_assignment
-from course_lib.teaching.grade import Master, find_fence, lab_masters, read_master
+from course_lib.teaching.classroom.grading import grade_assignment
+from course_lib.teaching.grade import Master, Options, find_fence, lab_masters, read_master
 from course_lib.teaching.grade.inside.quick import quick_nbformat
 
 
@@ -32,9 +32,7 @@ class GradeWithinFence(NbGraderPreprocessor):  # type: ignore[misc]
         room = find_class(Path.cwd())
         master = master_of(about["assignment"], room.place("source", ".", about["assignment"]))
         learner = about["student"]
-        report = grade_assignment(
-            room, master, GradingOptions(find_fence(), jobs=1), learners=[learner]
-        )
+        report = grade_assignment(room, master, Options(find_fence(), jobs=1), learners=[learner])
         (grade,) = (one for one in report.grades if one.learner == learner)
         made = json.dumps(autograded(master, grade))
         return quick_nbformat().reads(made, as_version=4), resources

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -14,12 +13,10 @@ from course_lib.teaching.classroom.folder import Classroom
 from course_lib.teaching.classroom.record import assign_penalty, record
 from course_lib.teaching.classroom.setup import add_assignment
 from course_lib.teaching.grade import (
-    Fence,
     Grade,
     GradeError,
-    Limits,
     Master,
-    Order,
+    Options,
     Report,
     Submission,
     grade_all,
@@ -29,22 +26,10 @@ from course_lib.teaching.grade.run import Progress
 from course_lib.teaching.grade.submissions import submission_in
 
 
-@dataclass(frozen=True)
-class GradingOptions:
-    """What `Order` says about how submissions are run."""
-
-    fence: Fence
-    limits: Limits = Limits()
-    jobs: int = 2
-    cold: bool = False
-    resume: bool = False
-    files: Path | None = None
-
-
 def grade_assignment(
     room: Classroom,
     master: Master,
-    options: GradingOptions,
+    options: Options,
     *,
     progress: Progress | None = None,
     learners: Collection[str] | None = None,
@@ -58,7 +43,7 @@ def grade_assignment(
     room, master
         The class, and what it was given; the assignment bears the master's name.
     options
-        The fence and the limits.
+        See there.
     progress
         See `grade_all`.
     learners
@@ -80,17 +65,6 @@ def grade_assignment(
             hint="`course class collect` puts it there, or name it: course grade FOLDER --lab …",
         )
     out = room.report(name)
-    order = Order(
-        found,
-        out,
-        master,
-        options.fence,
-        options.limits,
-        options.jobs,
-        options.cold,
-        options.resume,
-        options.files,
-    )
     with room.gradebook() as book:
         known = {one.student.id for one in book.assignment_submissions(name)}
         before = {who: one for who, one in read_grades(out).items() if who in known}
@@ -105,14 +79,14 @@ def grade_assignment(
             except OSError as error:
                 raise GradeError(
                     f"{place} cannot be written: {error.strerror}",
-                    hint="What was recorded before is kept; go on with --resume.",
+                    hint="What was recorded before is kept; continue with --resume.",
                 ) from error
             said = comments(master, grade)
             earlier = before.get(grade.learner)
             done = record(book, name, grade, said, time=time_of(stamp), before=earlier)
             assign_penalty(room, done)
 
-        return grade_all(order, progress, keep)
+        return grade_all(found, master, out, options, progress, keep)
 
 
 def submissions(room: Classroom, assignment: str) -> list[Submission]:

@@ -1,18 +1,18 @@
 """Grading with nbval: submissions in, a grade for each out; `classroom` keeps them in nbgrader.
 
 The way of a submission: `submissions` reads it, `merge` puts its answers into the master's
-notebook, `plan` decides which cells run, `conduct` runs them within the `fence`, `with_nbval` has
-nbval look at each, and `marking` counts. `inside` is what runs next to the learner's code.
+notebook, `plan` decides which cells run, `grader` has them run by a `sandbox` within the `fence`
+(`running` speaks with it, `inside` is what runs there), `marking` counts, `audits` compare values,
+and `rules` and `copies` read the source. `run` does it for a class.
 """
 
 from course_lib.teaching.grade.errors import GradeError
 from course_lib.teaching.grade.fence import Fence, Limits, find_fence
-from course_lib.teaching.grade.jobs import Order
 from course_lib.teaching.grade.marking import Grade
 from course_lib.teaching.grade.master import Master, read_master
 from course_lib.teaching.grade.release import lab_masters, release_masters
 from course_lib.teaching.grade.report import Report
-from course_lib.teaching.grade.run import Stopped, grade_all
+from course_lib.teaching.grade.run import Options, Stopped, grade_all
 from course_lib.teaching.grade.submissions import Submission, find_submissions
 
 __all__ = [
@@ -21,10 +21,10 @@ __all__ = [
     "GradeError",
     "Limits",
     "Master",
-    "Order",
+    "Options",
     "Report",
-    "Submission",
     "Stopped",
+    "Submission",
     "find_fence",
     "find_submissions",
     "grade_all",

@@ -47,6 +47,8 @@ class Databases:
     ----------
     folder
         Holds the relay's socket.
+    url
+        Of the present database, for whoever is outside of the fence.
     """
 
     def __init__(self, admin_url: str) -> None:
@@ -54,6 +56,7 @@ class Databases:
         self.folder = Path(tempfile.mkdtemp(prefix="course-pg-"))
         self.folder.chmod(0o755)
         self._fresh: FreshDatabase | None = None
+        self.url = ""
         parts = urlsplit(admin_url)
         address = (parts.hostname or "127.0.0.1", parts.port or 5432)
         self._relay = _Relay(str(self.folder / ".s.PGSQL.5432"), address)
@@ -85,6 +88,7 @@ class Databases:
                     )
                 )
         self._fresh = fresh
+        self.url = fresh.url
         parts = urlsplit(fresh.url)
         host = quote(WITHIN if fenced else str(self.folder), safe="")
         secret = quote(unquote(parts.password or ""), safe="")

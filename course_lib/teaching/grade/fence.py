@@ -93,6 +93,7 @@ class Fence:
         *,
         slot: int = 0,
         limits: Limits | None = None,
+        library: Path | None = None,
         files: Path | None = None,
         sockets: Path | None = None,
     ) -> list[str]:
@@ -106,6 +107,8 @@ class Fence:
             Which job it is for: each has a user of its own where root started it.
         limits
             For the size of the private folders.
+        library
+            What is shown in the place of `course_lib`.
         files
             A folder that notebooks may read, at `/files`.
         sockets
@@ -136,7 +139,8 @@ class Fence:
             if parent != Path("/"):  # bubblewrap would make them for root's eyes only
                 command += ["--perms", "0755", "--dir", str(parent)]
         for path in readable:
-            command += ["--ro-bind", str(path), str(path)]
+            shown = library if library and path.name == "course_lib" else path
+            command += ["--ro-bind", str(shown), str(path)]
         command += ["--ro-bind-try", str(models_dir()), "/models"]
         if files is not None:
             command += ["--ro-bind", str(files), "/files"]
@@ -147,8 +151,8 @@ class Fence:
             command += ["--setenv", name, value]
         return [*command, "--", sys.executable, *arguments]
 
-    def environment(self) -> dict[str, str]:
-        """Return the variables of the process inside."""
+    def environment(self, library: Path | None = None) -> dict[str, str]:
+        """Return the variables of the process inside; `library` is where it imports it from."""
         threads = ("OMP", "MKL", "OPENBLAS", "NUMEXPR", "VECLIB_MAXIMUM", "RAYON")
         fenced = {
             **{f"{name}_NUM_THREADS": "1" for name in threads if name != "VECLIB_MAXIMUM"},
@@ -163,7 +167,7 @@ class Fence:
             "PYTHONDONTWRITEBYTECODE": "1",
             "MPLBACKEND": "agg",
             "COURSE_ROOT": str(self.root),
-            "PYTHONPATH": str(self.root),
+            "PYTHONPATH": str(library.parent if library else self.root),
             "LANG": "C.UTF-8",
         }
         if self.kind == "none":

@@ -1,7 +1,7 @@
 """From what each cell did to points, and to what a person has to look at.
 
-A check has its points where nbval's item passed, the process said that it went well, and the errors
-that had to come on the way came. What is not clear is never counted as nothing, nor as right.
+A check has its points where its item passed under nbval. Where the exercise is audited, the audit
+earns a share of them that the instructor sets. What is not clear is never counted as nothing.
 """
 
 from __future__ import annotations
@@ -13,36 +13,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
-from course_lib.teaching.grade.conduct import TELLS, CellRun, Conductor
 from course_lib.teaching.grade.master import Master, MasterCell
 from course_lib.teaching.grade.merge import Merged
+from course_lib.teaching.grade.running import CellRun
 
 Status = Literal["graded", "needs a person"]
 
 UNKNOWN = re.compile(r"name '(\w+)' is not defined")
 
-IMMUTABLE = "of immutable type"
-"""What Python says to who changes a class that cannot be changed, as those of checks."""
-
-LONGEST = 20_000
-"""Characters of a cell's output, or of a message, that are kept: it may be of any length."""
-
-READABLE = {
-    "course.change": "changes what checks are made of",
-    "reference": "gets by with the course's own version",
-    "os.fork": "starts processes",
-    "os.exec": "starts programs",
-    "os.system": "starts programs",
-    "os.posix_spawn": "starts programs",
-    "subprocess.Popen": "starts programs",
-    "socket.connect": "reaches for the network",
-    "socket.bind": "reaches for the network",
-    "socket.sendto": "reaches for the network",
-    "socket.getaddrinfo": "reaches for the network",
-    "open": "writes to a file",
-    "os.kill": "ends processes",
-    "os.killpg": "ends processes",
-}
+AUDIT_FAILED = "the check passed, and the audit failed"
 
 
 @dataclass(frozen=True)
@@ -75,7 +54,7 @@ class Grade:
     marks
         One a check, in the master's order.
     flags
-        Reasons for a person to look; they cost no points by themselves.
+        Reasons for a person to look; they cost no points, and hold the grade back.
     notes
         What was noticed when the answers were put into the master's notebook.
     answers
@@ -121,51 +100,59 @@ class Grade:
         return cls(**{**given, **sequences, "marks": marks})
 
 
-def mark(
-    master: Master, merged: Merged, conductor: Conductor, passed: Sequence[bool]
-) -> tuple[list[Mark], list[str]]:
-    """Return the marks of a submission and what a person should know about how it ran.
+def mark(master: Master, merged: Merged, runs: Sequence[CellRun]) -> list[Mark]:
+    """Return the marks of a submission, before its audits.
 
     Parameters
     ----------
     master, merged
         What was asked and what was answered.
-    conductor
-        With what each cell did.
-    passed
-        What nbval said of each cell.
+    runs
+        What each cell did.
     """
-    ran = {
-        run.step.cell.grade_id: (run, ok) for run, ok in zip(conductor.runs, passed, strict=True)
-    }
+    ran = {run.step.cell.grade_id: run for run in runs}
     unclear = undecided_checks(master, merged)
     marks = []
     for cell in master.checks:
+        name, most = cell.grade_id, cell.points
         if cell.role == "manual":
-            marks.append(_manual(cell, merged))
-        elif cell.grade_id in unclear:
+            untouched = name in merged.untouched
             marks.append(
-                Mark(cell.grade_id, None, cell.points, "undecided", unclear[cell.grade_id])
+                Mark(name, 0.0, most, "not attempted", "nothing was written")
+                if untouched
+                else Mark(name, None, most, "undecided", "graded by hand")
             )
+        elif name in unclear:
+            marks.append(Mark(name, None, most, "undecided", unclear[name]))
         else:
-            run, ok = ran[cell.grade_id]
-            given = _checked(cell, run, ok, _cause(run, conductor.runs))
+            given = _checked(cell, ran[name], _cause(ran[name], runs))
             if given.state == "failed" and _is_untouched(master, merged, cell):
                 given = replace(given, state="not attempted")
             marks.append(given)
-    return marks, _flags(conductor)
+    return marks
+
+
+def with_audit(mark: Mark, fault: str, share: float) -> Mark:
+    """Return a mark after an audit that failed: its share of the points is not earned.
+
+    Examples
+    --------
+    >>> with_audit(Mark("check-1-1", 3.0, 3.0, "passed"), "find_cut(…) gives 3, not 7", 0.5).points
+    1.5
+    """
+    if not share or not mark.points:
+        return mark
+    earned = tidy(mark.points * (1 - share))
+    return replace(mark, points=earned, state="partly", said=f"{AUDIT_FAILED}: {fault}")
 
 
 def outputs_of(runs: Sequence[CellRun]) -> dict[str, str]:
-    """Return what answers and checks put out, by grade id: text and no markup, cut to a length."""
-    found = {}
-    for run in runs:
-        parts = [part for message in run.messages if (part := _text(message))]
-        parts += [run.said] if run.state != "ok" else []
-        if run.step.cell.grade_id and parts:
-            text = "".join(parts)
-            found[run.step.cell.grade_id] = text[:LONGEST] + (" …" if len(text) > LONGEST else "")
-    return found
+    """Return what answers and checks put out, by grade id: text and no markup."""
+    return {
+        run.step.cell.grade_id: run.text + run.said
+        for run in runs
+        if run.step.cell.grade_id and run.text + run.said
+    }
 
 
 def ungraded(master: Master, learner: str, slug: str, reason: str) -> Grade:
@@ -197,16 +184,6 @@ def checks_of(master: Master, answer: MasterCell) -> list[MasterCell]:
     return [one for one in checks if names & _read(one.source)] or checks[:1]
 
 
-def paid(master: Master, marks: Sequence[Mark]) -> set[str]:
-    """Return the grade ids of answers that earned points."""
-    earned = {one.grade_id for one in marks if one.points}
-    return {
-        answer.grade_id
-        for answer in master.answers
-        if any(one.grade_id in earned for one in checks_of(master, answer))
-    }
-
-
 def tidy(points: float) -> float:
     """Return points without the dust of binary fractions.
 
@@ -216,17 +193,6 @@ def tidy(points: float) -> float:
     0.3
     """
     return round(points, 4)
-
-
-def _text(message: Mapping[str, Any]) -> str:
-    content = message.get("content")
-    if not isinstance(content, dict):
-        return ""
-    data = content.get("data")
-    given = data.get("text/plain", "") if isinstance(data, dict) else content.get("text", "")
-    if not isinstance(given, str):
-        return ""
-    return given if message.get("msg_type") == "stream" else f"{given}\n"
 
 
 def _is_untouched(master: Master, merged: Merged, check: MasterCell) -> bool:
@@ -246,18 +212,15 @@ def _cause(check: CellRun, runs: Sequence[CellRun]) -> CellRun | None:
     return None
 
 
-def _checked(cell: MasterCell, run: CellRun, ok: bool, cause: CellRun | None) -> Mark:
+def _checked(cell: MasterCell, run: CellRun, cause: CellRun | None) -> Mark:
     name = cell.grade_id
-    if not run.honest:
-        said = "errors that had to come did not: the check has been tampered with"
-        return Mark(name, None, cell.points, "tampered", said)
     if run.state == "garbled":
         return Mark(name, None, cell.points, run.state, run.said)
-    if run.state == "ok" and ok:
-        points = _partial(run, cell.points)
+    if run.state == "ok" and run.passed:
+        points = _partial(run.value, cell.points)
         return Mark(name, points, cell.points, "passed" if points == cell.points else "partly")
     said = run.said or "its output is not what nbval expects"
-    state: str = run.state
+    state = run.state
     if state == "error" and run.ename == "NotAttempted":
         state = "not attempted"
     if cause is not None:
@@ -265,47 +228,13 @@ def _checked(cell: MasterCell, run: CellRun, ok: bool, cause: CellRun | None) ->
     return Mark(name, 0.0, cell.points, "failed" if state in ("error", "ok") else state, said)
 
 
-def _partial(run: CellRun, most: float) -> float:
+def _partial(value: str, most: float) -> float:
     """Return nbgrader's partial credit: the number that the check's last line gives, if any."""
-    for message in reversed(run.messages):
-        if message.get("msg_type") != "execute_result":
-            continue
-        content = message.get("content")
-        data = content.get("data") if isinstance(content, dict) else None
-        try:
-            points = float(str(data["text/plain"]))  # type: ignore[index]
-        except (TypeError, KeyError, ValueError):
-            return most
-        return tidy(points) if math.isfinite(points) and 0 <= points <= most else most
-    return most
-
-
-def _manual(cell: MasterCell, merged: Merged) -> Mark:
-    if cell.grade_id in merged.untouched:
-        return Mark(cell.grade_id, 0.0, cell.points, "not attempted", "nothing was written")
-    return Mark(cell.grade_id, None, cell.points, "undecided", "graded by hand")
-
-
-def _flags(conductor: Conductor) -> list[str]:
-    flags: dict[str, None] = {}
-    for event, about in conductor.audits:
-        what = READABLE.get(event, "looks into the machinery")
-        flags[f"{what}: {event}({about})"[:160]] = None
-    for run in conductor.runs:
-        for name in run.changed:
-            flags[f"replaced {name} (it was put back)"] = None
-        if IMMUTABLE in run.evalue:
-            said = next(line for line in run.evalue.splitlines() if IMMUTABLE in line)
-            flags[f"{run.step.name}: {said.strip()}"[:160]] = None
-        if run.again == "error":
-            flags[f"{run.step.name} passed, and did not when it was run again"] = None
-        if not run.honest:
-            flags[f"{run.step.name}: what had to fail did not"] = None
-        if run.state in ("garbled", "died", "memory", "budget"):
-            flags[f"{run.step.name}: {TELLS[run.state]}"] = None
-    if conductor.silenced:
-        flags["an error that had to be shown in a cell was not"] = None
-    return list(flags)
+    try:
+        points = float(value)
+    except ValueError:
+        return most
+    return tidy(points) if math.isfinite(points) and 0 <= points <= most else most
 
 
 def _bound(source: str) -> set[str]:
@@ -316,12 +245,9 @@ def _bound(source: str) -> set[str]:
     names = {n.name for n in body if isinstance(n, ast.FunctionDef | ast.ClassDef)}
     for node in body:
         if isinstance(node, ast.Assign | ast.AnnAssign):
-            names |= {n.id for n in ast.walk(node) if _is_store(n) and isinstance(n, ast.Name)}
+            stored = (n for n in ast.walk(node) if isinstance(n, ast.Name))
+            names |= {n.id for n in stored if isinstance(n.ctx, ast.Store)}
     return names
-
-
-def _is_store(node: ast.AST) -> bool:
-    return isinstance(getattr(node, "ctx", None), ast.Store)
 
 
 def _read(source: str) -> set[str]:
@@ -330,3 +256,12 @@ def _read(source: str) -> set[str]:
     except SyntaxError:
         return set()
     return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+
+
+def passed_exercises(master: Master, marks: Sequence[Mark]) -> Mapping[str, int]:
+    """Return the exercises of the course whose check gave points, and where their mark is."""
+    return {
+        cell.exercise: place
+        for place, (cell, mark) in enumerate(zip(master.checks, marks, strict=True))
+        if cell.exercise and mark.points
+    }

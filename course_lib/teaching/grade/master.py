@@ -12,11 +12,13 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from course_lib.teaching.build.source import checked_exercise
 from course_lib.teaching.grade.errors import GradeError
+from course_lib.teaching.grade.needed import bound_names, read_names
 from course_lib.teaching.grade.notebooks import read_notebook
 from course_lib.teaching.grade.release import released
 
@@ -93,6 +95,27 @@ class Master:
     def points(self) -> float:
         """The most that can be had."""
         return sum(cell.points for cell in self.checks)
+
+    @property
+    def solutions(self) -> dict[str, str]:
+        """The master's own answers, by grade id."""
+        return {cell.grade_id: cell.source for cell in self.answers}
+
+    @property
+    def stubs(self) -> dict[str, str]:
+        """What learners are given to answer in, by grade id."""
+        return {cell.grade_id: cell.stub for cell in self.answers}
+
+    @cached_property
+    def fixed_names(self) -> frozenset[str]:
+        """Names that checks read and only the master's other cells define, such as `lab`."""
+        given = frozenset[str]().union(*(bound_names(c.source) for c in self._of("code")))
+        asked = frozenset[str]().union(*(bound_names(c.source) for c in self.answers))
+        read = frozenset[str]().union(*(read_names(c.source) for c in self._of("check")))
+        return read & given - asked
+
+    def _of(self, role: Role) -> list[MasterCell]:
+        return [cell for cell in self.cells if cell.role == role]
 
     @property
     def needs_database(self) -> bool:

@@ -1,19 +1,21 @@
-"""The notebook that is run: the master's, with the learner's answers put in, and nothing else.
+"""The notebook that is run: the master's, with the learner's answers and helpers put in.
 
-Tags, metadata, outputs, extra cells and changed checks of what was sent have no effect. An answer
-is found by its grade id, then by its cell id, then by where it stands. What remains unclear is for
-a person to decide.
+An answer is found by its grade id, then by its cell id, then by its place. Of cells that a learner
+has added, the definitions of new names count. Tags, metadata, outputs and changed checks of what
+was sent have no effect. What remains unclear is for a person to decide.
 """
 
 from __future__ import annotations
 
 import ast
 import difflib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from course_lib.teaching.build.source import parse_code
 from course_lib.teaching.grade.master import Master, MasterCell
+from course_lib.teaching.grade.needed import bound_names
 from course_lib.teaching.grade.submissions import LONGEST_SOURCE, SentCell
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
@@ -33,12 +35,15 @@ class Merged:
         Grade ids that a person has to look at, with the reason.
     notes
         What was noticed, a line each.
+    helpers
+        What cells of the learner's own define, by the place of the master's cell that it precedes.
     """
 
     answers: dict[str, str]
     untouched: frozenset[str]
     undecided: dict[str, str]
     notes: tuple[str, ...]
+    helpers: Mapping[int, Sequence[str]] = field(default_factory=dict)
 
     def source(self, cell: MasterCell) -> str:
         """Return what runs in a cell of the master."""
@@ -77,18 +82,11 @@ def merge(master: Master, sent: Sequence[SentCell]) -> Merged:
         reason = f"nothing in it is of {master.name}"
         return Merged(answers, frozenset(), {c.grade_id: reason for c in written}, (reason,))
     notes += finder.changed_checks()
-    extra = finder.extra_cells()
-    if extra:
-        plural = "cells of the learner's own were" if extra > 1 else "cell of the learner's own was"
-        notes.append(f"{extra} {plural} not run")
-    return Merged(answers, frozenset(untouched), undecided, tuple(notes))
-
-
-def blank(master: Master) -> Merged:
-    """Return what an untouched copy merges to: every answer its stub."""
-    written = [cell for cell in master.cells if cell.role in ("answer", "manual")]
-    answers = {cell.grade_id: cell.stub for cell in written}
-    return Merged(answers, frozenset(answers), {}, ())
+    helpers, left_out = finder.helpers()
+    if left_out:
+        plural = "added cells were" if left_out > 1 else "added cell was"
+        notes.append(f"{left_out} {plural} not run")
+    return Merged(answers, frozenset(untouched), undecided, tuple(notes), helpers)
 
 
 def solved(master: Master) -> Merged:
@@ -103,6 +101,31 @@ def defined_names(source: str) -> set[str]:
     return {node.name for node in tree.body if isinstance(node, Definition)} if tree else set()
 
 
+def definitions(source: str, taken: Collection[str]) -> str:
+    r"""Return the imports, functions, classes and assignments of a cell that define new names.
+
+    Parameters
+    ----------
+    source
+        Of the cell.
+    taken
+        Names that are not new.
+
+    Examples
+    --------
+    >>> definitions("def twice(x):\n    return 2 * x\nprint(twice(2))\nlab = 1", {"lab"})
+    'def twice(x):\n    return 2 * x'
+    """
+    tree = parse_code(source)
+    kinds = Definition | ast.Import | ast.ImportFrom | ast.Assign | ast.AnnAssign
+    parts = []
+    for node in tree.body if tree else ():
+        names = bound_names(ast.unparse(node))
+        if isinstance(node, kinds) and names and not names.intersection(taken):
+            parts.append(ast.unparse(node))
+    return "\n".join(parts)
+
+
 @dataclass(frozen=True)
 class _Found:
     source: str | None = None
@@ -115,6 +138,7 @@ class _Finder:
         self.master = master
         self.sent = sent
         self.used: set[int] = set()
+        self.found: dict[int, int] = {}
         stubs = [_plain(cell.stub) for cell in master.cells]
         plain = [_plain(cell.source) for cell in sent]
         matcher = difflib.SequenceMatcher(None, stubs, plain, autojunk=False)
@@ -156,17 +180,30 @@ class _Finder:
         ]
         return [f"{name} had been changed; the master's was run" for name in sorted(set(changed))]
 
-    def extra_cells(self) -> int:
-        known = {_plain(cell.stub) for cell in self.master.cells}
-        ids = {cell.id for cell in self.master.cells} | {c.grade_id for c in self.master.cells}
-        return sum(
-            one.kind == "code"
-            and bool(one.source.strip())
-            and i not in self.used
-            and _plain(one.source) not in known
-            and not {one.id, one.grade_id} & (ids - {""})
-            for i, one in enumerate(self.sent)
-        )
+    def helpers(self) -> tuple[dict[int, list[str]], int]:
+        """Return what added cells define, by the place that it precedes, and how many do nothing.
+
+        A name that the master gives a meaning to is not theirs to define, or an added cell could
+        stand in for what a check relies on.
+        """
+        taken = frozenset().union(*(bound_names(cell.source) for cell in self.master.cells))
+        places = {j: i for i, j in self.anchors.items()}
+        for place, cell in enumerate(self.master.cells):
+            for j, one in enumerate(self.sent):
+                if {cell.id, cell.grade_id} & {one.id, one.grade_id} - {""}:
+                    places[j] = place
+        places |= {j: i for i, j in self.found.items()}
+        helpers: dict[int, list[str]] = defaultdict(list)
+        left_out, place = 0, len(self.master.cells)
+        for j in reversed(range(len(self.sent))):
+            if j in places:
+                place = places[j]
+            elif self.sent[j].kind == "code" and self.sent[j].source.strip() and j not in self.used:
+                source = definitions(self.sent[j].source, taken)
+                left_out += not source
+                if source:
+                    helpers[place].insert(0, source)
+        return helpers, left_out
 
     def _among(self, cell: MasterCell, places: list[int], by: str) -> _Found:
         name = cell.grade_id
@@ -188,6 +225,7 @@ class _Finder:
         name, place = cell.grade_id, self.master.cells.index(cell)
         if place in self.anchors:
             self.used.add(self.anchors[place])
+            self.found[place] = self.anchors[place]
             return _Found(self.sent[self.anchors[place]].source)
         names = defined_names(cell.stub)
         for _, i1, i2, j1, j2 in self.blocks:
@@ -204,6 +242,7 @@ class _Finder:
                 alike = [j]
             if len(alike) == 1:
                 self.used.add(alike[0])
+                self.found[place] = alike[0]
                 note = f"{name} was found by its place: its metadata are gone"
                 return _Found(self.sent[alike[0]].source, notes=(note,))
             if alike:

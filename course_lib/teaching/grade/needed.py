@@ -69,6 +69,12 @@ def bound_names(source: str) -> frozenset[str]:
     return names.bound if names else frozenset()
 
 
+def read_names(source: str) -> frozenset[str]:
+    """Return the names that a cell reads; none where it cannot be read."""
+    names = _names(source)
+    return names.read if names else frozenset()
+
+
 @dataclass(frozen=True, eq=False)
 class _Part:
     """A cell, or one statement of a cell."""

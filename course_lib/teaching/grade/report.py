@@ -10,10 +10,11 @@ import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from course_lib.teaching.build.project import write_atomically
-from course_lib.teaching.grade.marking import Grade, tidy
+from course_lib.teaching.grade.copies import Copy
+from course_lib.teaching.grade.fence import Fence
+from course_lib.teaching.grade.marking import Grade
 
 LEARNERS = "learners"
 """The folder of those files, in the report's."""
@@ -27,37 +28,28 @@ class Report:
     ----------
     name, title
         Of the master, and what the page calls it.
-    fence, fence_kind
-        What stood between the submissions and the machine, in words and in one.
-    engine
-        ``forked`` or ``cold``.
-    checks
-        Grade id and points of each check, in their order.
+    fence
+        What stood between the submissions and the machine.
+    seed
+        What the audits' arguments were drawn with.
     grades
-        One a learner, in the order of their names; those of earlier runs included.
-    alike
-        Answers that are the same but for names.
+        One a learner, in the order of their names.
+    copies
+        Answers that are alike.
     waiting
-        Learners who were not graded, because the run was stopped.
+        Learners who were not reached, because the run was stopped.
     seconds
         Of this run.
     """
 
     name: str
     title: str
-    fence: str
-    fence_kind: str
-    engine: str
-    checks: tuple[tuple[str, float], ...]
+    fence: Fence
+    seed: str
     grades: tuple[Grade, ...]
-    alike: tuple[dict[str, Any], ...] = ()
+    copies: tuple[Copy, ...] = ()
     waiting: tuple[str, ...] = ()
     seconds: float = 0.0
-
-    @property
-    def max(self) -> float:
-        """The points that can be had."""
-        return tidy(sum(points for _, points in self.checks))
 
     @property
     def graded(self) -> list[Grade]:

@@ -1,34 +1,77 @@
 """Grading submissions: a list of them in, a report out, and each grade as soon as it is there.
 
-A few jobs grade at a time, each with a sandbox of its own. Whatever ends the run early leaves the
-grades that came so far.
+A few sandboxes grade at a time, each with a thread of its own. Whatever ends the run early leaves
+the grades that came so far.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
+import os
+import queue
+import secrets
+import sys
+import tempfile
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import ExitStack, closing, nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from course_lib.settings import project_root
+from course_lib.settings import project_root, state_dir
 from course_lib.teaching.build.project import write_atomically
+from course_lib.teaching.grade.audits import Audits
+from course_lib.teaching.grade.cluster import grading_cluster
+from course_lib.teaching.grade.copies import find_copies
 from course_lib.teaching.grade.errors import GradeError
-from course_lib.teaching.grade.jobs import Order, engine_of, graded
-from course_lib.teaching.grade.likeness import alike
-from course_lib.teaching.grade.marking import Grade
+from course_lib.teaching.grade.fence import Fence, Limits
+from course_lib.teaching.grade.grader import Grader
+from course_lib.teaching.grade.library import library_for
+from course_lib.teaching.grade.marking import Grade, ungraded
+from course_lib.teaching.grade.master import Master
 from course_lib.teaching.grade.pages import overview_page
-from course_lib.teaching.grade.proof import library_digest
 from course_lib.teaching.grade.report import Report, read_grades, write_grade
+from course_lib.teaching.grade.sandbox import Setup
+from course_lib.teaching.grade.submissions import Submission
 
 RECENT = 20
 """Submissions from which the current rate is taken."""
 
 Progress = Callable[[int, int, float], None]
+
+
+@dataclass(frozen=True)
+class Options:
+    """How submissions are run.
+
+    Attributes
+    ----------
+    fence, limits
+        Around each submission.
+    jobs
+        How many at a time.
+    resume
+        Keep the grades of an earlier run whose submission, master and library are the same.
+    files
+        A folder that the notebooks may read.
+    seed
+        What the audits' arguments are drawn with; itself drawn when left out.
+    audit_share
+        What part of a check's points its audit earns; a failed one holds the grade back anyhow.
+    """
+
+    fence: Fence
+    limits: Limits = Limits()
+    jobs: int = 2
+    resume: bool = False
+    files: Path | None = None
+    seed: str = ""
+    audit_share: float = 0.0
 
 
 class Stopped(KeyboardInterrupt):
@@ -40,7 +83,10 @@ class Stopped(KeyboardInterrupt):
 
 
 def grade_all(
-    order: Order,
+    submissions: Sequence[Submission],
+    master: Master,
+    out: Path,
+    options: Options,
     progress: Progress | None = None,
     record: Callable[[Grade], None] | None = None,
 ) -> Report:
@@ -48,8 +94,12 @@ def grade_all(
 
     Parameters
     ----------
-    order
-        What and how.
+    submissions, master
+        What was handed in, one a learner, and what it is graded with.
+    out
+        The folder for the report.
+    options
+        See `Options`.
     progress
         Called with how many are done, of how many, and how many a minute at present.
     record
@@ -63,63 +113,173 @@ def grade_all(
         On Ctrl-C, after the report has been written.
     """
     begun = time.monotonic()
-    digests = _digests(order)
-    with _said_of(order.out):
-        order.out.mkdir(mode=0o700, parents=True, exist_ok=True)
-    earlier = read_grades(order.out) if order.resume else {}
+    options = replace(options, seed=options.seed or secrets.token_hex(4))
+    library = library_digest(project_root())
+    digests = _digests(submissions, master, options, library)
+    with _disk_errors(out):
+        out.mkdir(mode=0o700, parents=True, exist_ok=True)
+    earlier = read_grades(out) if options.resume else {}
     done = {
         name
         for name, digest in digests.items()
         if name in earlier and earlier[name].digest == digest
     }
-    todo = [one for one in order.submissions if one.learner not in done]
+    todo = [one for one in submissions if one.learner not in done]
     times = deque([begun], maxlen=RECENT)  # the start counts until there have been so many
     stopped = False
     try:
-        with contextlib.closing(graded(order, todo)) as grades:
+        with closing(_graded(todo, master, out, options, library)) as grades:
             for grade in grades:
                 grade = replace(grade, digest=digests[grade.learner])
                 if record is not None:
                     record(grade)
-                with _said_of(order.out):
-                    write_grade(grade, order.out)
+                with _disk_errors(out):
+                    write_grade(grade, out)
                 done.add(grade.learner)
-                now = time.monotonic()
-                times.append(now)
+                times.append(time.monotonic())
                 if progress is not None:
-                    rate = 60 * (len(times) - 1) / (now - times[0])
-                    progress(len(done), len(order.submissions), rate)
+                    rate = 60 * (len(times) - 1) / (times[-1] - times[0])
+                    progress(len(done), len(submissions), rate)
     except KeyboardInterrupt:
         stopped = True
-    report = _report(order, done, time.monotonic() - begun)
-    with _said_of(order.out):
-        write_atomically(order.out / "index.html", overview_page(report))
+    waiting = tuple(one.learner for one in submissions if one.learner not in done)
+    report = _report(master, out, options, waiting, time.monotonic() - begun)
+    with _disk_errors(out):
+        write_atomically(out / "index.html", overview_page(report, master))
     if stopped:
         raise Stopped(report)
     return report
 
 
+def library_digest(root: Path) -> str:
+    """Return the hash of the library's sources, the course's data and the locked packages."""
+    digest = hashlib.sha256(sys.version.encode("utf-8"))
+    for folder, pattern in (("course_lib", "*.py"), ("data", "*")):
+        for path in sorted((root / folder).rglob(pattern)):
+            if path.is_file() and "__pycache__" not in path.parts:
+                digest.update(path.relative_to(root).as_posix().encode("utf-8") + b"\0")
+                digest.update(path.read_bytes())
+    with contextlib.suppress(OSError):
+        digest.update((root / "requirements.lock").read_bytes())
+    return digest.hexdigest()
+
+
+def _graded(
+    todo: Sequence[Submission], master: Master, out: Path, options: Options, library: str
+) -> Generator[Grade, None, None]:
+    """Yield the grade of each submission, as they come."""
+    clear = [one for one in todo if one.path is not None]
+    for one in todo:
+        if one.path is None:
+            yield ungraded(master, one.learner, one.slug, one.problem)
+    if not clear:
+        return
+    if not hasattr(os, "fork"):
+        raise GradeError(
+            "submissions cannot be graded on this system, which does not fork processes",
+            hint="Grade in the Windows Subsystem for Linux, or use `nbgrader autograde` alone.",
+        )
+    jobs = max(1, min(options.jobs, len(clear)))
+    with ExitStack() as stack:
+        database = stack.enter_context(
+            grading_cluster(options.fence, jobs) if master.needs_database else nullcontext("")
+        )
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="course-grade-")))
+        setup = Setup(
+            options.fence, options.limits, library_for(master.lab, folder), master.lab,
+            _solution(master), options.files,
+        )  # fmt: skip
+        audits = Audits(master.lab, options.seed, database)
+        graders: queue.SimpleQueue[Grader] = queue.SimpleQueue()
+        known = [
+            Grader(master, setup, slot, database, audits, options.audit_share, out / "junit")
+            for slot in range(jobs)
+        ]
+        for grader in known:
+            stack.callback(grader.close)
+        modules = _proven(known[0], library, options)
+        for grader in known:
+            grader.use(modules)
+            graders.put(grader)
+
+        def grade(one: Submission) -> Grade:
+            grader = graders.get()
+            try:
+                return _without_faults(grader, one)
+            finally:
+                graders.put(grader)
+
+        pool = ThreadPoolExecutor(jobs)
+        try:
+            for future in as_completed([pool.submit(grade, one) for one in clear]):
+                yield future.result()
+        finally:
+            for grader in known:  # what it waits for ends
+                grader.stop()
+            pool.shutdown(cancel_futures=True)
+
+
+def _without_faults(grader: Grader, submission: Submission) -> Grade:
+    """Grade a submission; a fault of the grader's own must not end the run."""
+    try:
+        return grader.grade(submission)
+    except GradeError:
+        raise
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+            raise GradeError(
+                f"a temporary file cannot be written: {error.strerror}",
+                hint=f"Make room in {tempfile.gettempdir()}, and continue with --resume.",
+            ) from error
+        reason = f"the grader failed on it: {type(error).__name__}: {error}"[:500]
+        grader.restart()
+        return ungraded(grader.master, submission.learner, submission.slug, reason)
+
+
+def _proven(grader: Grader, library: str, options: Options) -> tuple[str, ...]:
+    """Return what to import ahead, once the master has passed its own checks.
+
+    It is remembered under a hash of all that it depends on, unless there are files that may change.
+    """
+    key = json.dumps([grader.master.digest, library, options.fence.kind, str(options.limits)])
+    name = hashlib.sha256(key.encode("utf-8")).hexdigest()[:32]
+    place = state_dir() / "grade" / f"{name}.json"
+    if options.files is None:
+        with contextlib.suppress(OSError, ValueError, TypeError):
+            return tuple(map(str, json.loads(place.read_text(encoding="utf-8"))["modules"]))
+    modules = grader.prove()
+    if options.files is None:
+        with contextlib.suppress(OSError):
+            write_atomically(place, json.dumps({"modules": modules}))
+    return modules
+
+
+def _solution(master: Master) -> str:
+    sources = sorted((project_root() / "solutions").glob(f"{master.lab or 'none'}_*.py"))
+    return sources[0].read_text(encoding="utf-8") if sources else ""
+
+
 @contextlib.contextmanager
-def _said_of(folder: Path) -> Iterator[None]:
+def _disk_errors(folder: Path) -> Iterator[None]:
     """Say it where a folder cannot be written, for one because the disk is full."""
     try:
         yield
     except OSError as error:
         raise GradeError(
             f"{folder} cannot be written: {error.strerror}",
-            hint="What was recorded before is kept; go on with --resume.",
+            hint="What was recorded before is kept; continue with --resume.",
         ) from error
 
 
-def _digests(order: Order) -> dict[str, str]:
+def _digests(
+    submissions: Sequence[Submission], master: Master, options: Options, library: str
+) -> dict[str, str]:
     """Return by learner the hash of all that a grade depends on."""
-    limits = order.limits
-    ground = [
-        order.master.digest, library_digest(project_root()), limits.cell, limits.budget,
-        limits.memory, _files(order.files),
-    ]  # fmt: skip
+    paths = sorted(options.files.rglob("*")) if options.files else []
+    files = [(str(one), one.stat().st_size, one.stat().st_mtime_ns) for one in paths]
+    ground = [master.digest, library, str(options.limits), options.audit_share, files]
     digests = {}
-    for one in order.submissions:
+    for one in submissions:
         digest = hashlib.sha256(json.dumps([*ground, one.problem]).encode("utf-8"))
         if one.path is not None:
             with contextlib.suppress(OSError), one.path.open("rb") as file:
@@ -128,27 +288,19 @@ def _digests(order: Order) -> dict[str, str]:
     return digests
 
 
-def _files(folder: Path | None) -> list[tuple[str, int, int]]:
-    """Return names, sizes and times of what notebooks may read."""
-    paths = sorted(folder.rglob("*")) if folder is not None else []
-    about = [(path, path.stat()) for path in paths if path.is_file()]
-    return [(path.as_posix(), one.st_size, one.st_mtime_ns) for path, one in about]
-
-
-def _report(order: Order, done: set[str], seconds: float) -> Report:
-    master = order.master
-    known = read_grades(order.out)
+def _report(
+    master: Master, out: Path, options: Options, waiting: tuple[str, ...], seconds: float
+) -> Report:
+    known = read_grades(out)
     grades = tuple(known[name] for name in sorted(known))
-    solutions = {cell.grade_id: cell.source for cell in master.answers}
+    answers = {one.learner: one.answers for one in grades}
     return Report(
         master.name,
         str(master.notebook["metadata"].get("course", {}).get("title", "")) or master.name,
-        order.fence.says,
-        order.fence.kind,
-        engine_of(order),
-        tuple((cell.grade_id, cell.points) for cell in master.checks),
+        options.fence,
+        options.seed,
         grades,
-        tuple(alike({one.learner: one.answers for one in grades}, solutions)),
-        tuple(one.learner for one in order.submissions if one.learner not in done),
+        tuple(find_copies(answers, master.solutions, master.stubs)),
+        waiting,
         seconds,
     )

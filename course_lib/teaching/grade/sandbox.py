@@ -1,4 +1,8 @@
-"""A process within the fence: how it is started, watched over and ended."""
+"""A warm parent within the fence, seen from outside: it is started, watched over and ended here.
+
+`open` has it fork a process for a submission and returns a channel to that; `close` has the process
+ended, with all that it has started, and everything removed that it has left.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +10,26 @@ import contextlib
 import os
 import socket
 import subprocess
-import sys
 import tempfile
 import threading
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from course_lib.teaching.grade.family import end_tree, family_of, kill, proportional, resident
+from course_lib.teaching.grade.errors import GradeError
 from course_lib.teaching.grade.fence import Fence, Limits
-from course_lib.teaching.grade.inside.channel import Channel
+from course_lib.teaching.grade.inside.channel import Channel, Closed, Garbled
 
 if TYPE_CHECKING:
-    from course_lib.teaching.grade.database import Databases
+    import psutil
 
-INSIDE = "course_lib.teaching.grade.inside"
+START_SECONDS = 120.0
+STEP_SECONDS = 5.0
+"""For what should take none, before the sandbox is ended from outside."""
+
+WATCH_SECONDS = 0.25
+"""Between two looks at the memory."""
 
 
 @dataclass(frozen=True)
@@ -31,111 +40,116 @@ class Setup:
     ----------
     fence, limits
         Around each.
+    library
+        The library as submissions see it.
     lab, solution
         The lab's number and the text of its source, for `lab.use`; empty for other masters.
-    modules
-        What is imported ahead.
-    cells
-        Cells that are run ahead, before the first answer.
     files
         A folder that the notebooks may read, which is then the current one.
-    database
-        The administrator's URL of the run's cluster, where the master needs one.
+    modules
+        What is imported ahead.
     """
 
     fence: Fence
     limits: Limits
+    library: Path
     lab: str = ""
     solution: str = ""
-    modules: tuple[str, ...] = ()
-    cells: tuple[str, ...] = ()
     files: Path | None = None
-    database: str = ""
+    modules: tuple[str, ...] = ()
 
 
 class Sandbox:
-    """A running process of the fence, watched over.
+    """A running parent.
 
     Parameters
     ----------
     setup
         What it is for.
-    module
-        Of `inside`, which it runs.
     slot
-        Which job it serves.
-    databases
-        Where each submission gets an empty one, if any.
+        Which of the run's sandboxes it is.
+    sockets
+        A folder with the database's unix socket, if any.
+
+    Attributes
+    ----------
+    over_memory
+        Whether it was ended because it took too much.
     """
 
-    def __init__(
-        self, setup: Setup, module: str, slot: int, databases: Databases | None = None
-    ) -> None:
+    def __init__(self, setup: Setup, slot: int, sockets: Path | None = None) -> None:
         self.setup = setup
-        self.databases = databases
         self.over_memory = False
-        self._own = setup.limits.memory
+        fence, limits = setup.fence, setup.limits
         ours, theirs = socket.socketpair()
-        arguments = ["-m", f"{INSIDE}.{module}", "--user", str(setup.fence.user(slot))]
-        arguments += ["--cwd", _cwd(setup)]
-        if module == "warm" and sys.platform == "linux":
+        arguments = ["-m", "course_lib.teaching.grade.inside.worker", "--fd", str(theirs.fileno())]
+        arguments += ["--user", str(fence.user(slot))]
+        with contextlib.suppress(OSError):
             arguments += ["--outside", os.readlink("/proc/self/ns/pid")]
-        listener: socket.socket | None = None
-        pass_fds: tuple[int, ...] = ()
-        if sys.platform == "win32":
-            listener = socket.create_server(("127.0.0.1", 0))
-            arguments += ["--port", str(listener.getsockname()[1])]
+        if fence.kind == "none":
+            arguments += ["--cwd", str(setup.files or fence.root)]
         else:
-            arguments += ["--fd", str(theirs.fileno())]
-            pass_fds = (theirs.fileno(),)
-        fenced = setup.fence.kind != "none"
+            arguments += ["--cwd", "/files" if setup.files else "/tmp"]
         self._errors = tempfile.TemporaryFile()  # closed when the object goes
         self.process = subprocess.Popen(
-            setup.fence.command(
-                arguments,
-                slot=slot,
-                limits=setup.limits,
-                files=setup.files,
-                sockets=databases.folder if databases else None,
+            fence.command(
+                arguments, slot=slot, limits=limits, library=setup.library, files=setup.files,
+                sockets=sockets,
             ),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=self._errors,
-            env={} if fenced else setup.fence.environment(),
-            pass_fds=pass_fds,
-            start_new_session=os.name == "posix",  # Ctrl-C is ours to pass on
-        )
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self._errors,
+            env=fence.environment(setup.library) if fence.kind == "none" else {},
+            pass_fds=(theirs.fileno(),),
+            start_new_session=True,  # Ctrl-C is ours to pass on
+        )  # fmt: skip
         theirs.close()
-        if listener is not None:
-            listener.settimeout(60)
-            ours, _ = listener.accept()
-            listener.close()
         self.control = Channel(ours)
-        self._watch = threading.Event()
-        self._watching = threading.Thread(target=self._watch_memory, daemon=True)
-        self._watching.start()
+        try:
+            self.control.send({
+                "modules": list(setup.modules), "limits": limits.inside(), "lab": setup.lab,
+                "solution": setup.solution,
+            })  # fmt: skip
+            told = self.control.receive(time.monotonic() + START_SECONDS)
+        except (Closed, Garbled, TimeoutError):
+            said = self._complaint()
+            self.stop()
+            raise GradeError(f"no submission can be started: {said}") from None
+        if fence.kind != "none" and told.get("own_namespace") is not True:
+            self.stop()
+            raise GradeError("the sandbox does not have a process namespace of its own")
+        self._ended = threading.Event()
+        self._most = limits.memory + min(_memory(_family(self.process.pid)), limits.memory)
+        threading.Thread(target=self._watch_memory, daemon=True).start()
 
-    def end_submission(self, *, suspect: bool) -> None:
-        """End what belongs to the submission at hand; the warm way keeps the parent."""
+    def open(self) -> Channel:
+        """Fork the process of a submission and return a channel to it."""
+        self.control.send({"do": "fork"})
+        self.control.receive(time.monotonic() + STEP_SECONDS)
+        ours, theirs = socket.socketpair()
+        with theirs:
+            socket.send_fds(self.control.sock, [b"."], [theirs.fileno()])
+        return Channel(ours, self.setup.limits.output)
+
+    def close(self, channel: Channel) -> bool:
+        """End a submission's process; tell whether nothing is left and the next may come."""
+        channel.close()
+        with contextlib.suppress(Closed, Garbled, TimeoutError):
+            self.control.send({"do": "clean"})
+            told = self.control.receive(time.monotonic() + STEP_SECONDS)
+            if told.get("clean") is True and not self.over_memory:
+                return True
         self.stop()
-
-    def offer_database(self, channel: Channel) -> None:
-        """Give the process at the other end an empty database, where there are databases."""
-        if self.databases is not None:
-            url = self.databases.give(fenced=self.setup.fence.kind != "none")
-            channel.send({"do": "database", "url": url})
-
-    def weigh(self) -> None:
-        """Take what the sandbox has by now as its own; a submission may have the limit beyond."""
-        self._own = min(proportional(family_of(self.process.pid)), self.setup.limits.memory)
+        return False
 
     def stop(self) -> None:
         """End the sandbox and everything in it."""
-        self._watch.set()
-        end_tree(self.process)
+        if hasattr(self, "_ended"):
+            self._ended.set()
+        _end(_family(self.process.pid))
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(10)
         self.control.close()
 
-    def complaint(self) -> str:
+    def _complaint(self) -> str:
         """Return the last that the process said on standard error, once it has ended."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(2)
@@ -145,17 +159,40 @@ class Sandbox:
 
     def _watch_memory(self) -> None:
         """End everything as soon as all processes together take more than the limit."""
-        while not self._watch.wait(0.2):
-            family = family_of(self.process.pid)
-            limit = self.setup.limits.memory + self._own
-            if sum(map(resident, family)) > limit and proportional(family) > limit:
+        while not self._ended.wait(WATCH_SECONDS):
+            family = _family(self.process.pid)
+            if _memory(family, shared=True) > self._most and _memory(family) > self._most:
                 self.over_memory = True
-                for number in reversed(family):
-                    kill(number)
+                _end(family)
                 return
 
 
-def _cwd(setup: Setup) -> str:
-    if setup.fence.kind == "none":
-        return str(setup.files or setup.fence.root)
-    return "/files" if setup.files else "/tmp"
+def _family(number: int) -> list[psutil.Process]:
+    import psutil
+
+    with contextlib.suppress(psutil.Error):
+        parent = psutil.Process(number)
+        return [parent, *parent.children(recursive=True)]
+    return []
+
+
+def _memory(family: list[psutil.Process], *, shared: bool = False) -> int:
+    """Return the bytes that processes take; with `shared`, what they share counts for each."""
+    import psutil
+
+    total = 0
+    for one in family:
+        with contextlib.suppress(psutil.Error, OSError):
+            if shared or not hasattr(psutil, "PROCFS_PATH"):
+                total += one.memory_info().rss
+            else:
+                total += one.memory_full_info().pss
+    return total
+
+
+def _end(family: list[psutil.Process]) -> None:
+    import psutil
+
+    for one in reversed(family):
+        with contextlib.suppress(psutil.Error):
+            one.kill()

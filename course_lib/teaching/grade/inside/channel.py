@@ -6,7 +6,6 @@ and ends the conversation.
 
 from __future__ import annotations
 
-import builtins
 import contextlib
 import json
 import select
@@ -15,9 +14,6 @@ import struct
 import threading
 import time
 from typing import Any
-
-# What a learner puts into `builtins` does not reach the functions below.
-__builtins__ = dict(vars(builtins))  # type: ignore[assignment]
 
 HEAD = struct.Struct(">I")
 LONGEST = 4_000_000

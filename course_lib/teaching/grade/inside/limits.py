@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-import builtins
 import contextlib
 import ctypes
 import os
 import sys
 from pathlib import Path
 
-# What a learner puts into `builtins` does not reach the functions below.
-__builtins__ = dict(vars(builtins))  # type: ignore[assignment]
 
-MEGABYTE = 1 << 20
-
-RESERVE = 96 * MEGABYTE
-"""Bytes that a check should find free; with less it may fail for what came before it."""
-
-
-def limit_process(*, memory: int, seconds: float, processes: int, file_size: int) -> list[str]:
-    """Set this process's limits for good and return their names.
+def limit_process(*, memory: int, seconds: float, processes: int, file_size: int) -> None:
+    """Set this process's limits for good.
 
     Parameters
     ----------
@@ -32,8 +23,6 @@ def limit_process(*, memory: int, seconds: float, processes: int, file_size: int
     file_size
         Bytes of any file that is written.
     """
-    if sys.platform == "win32":
-        return []
     import resource
 
     now = _virtual_size()
@@ -46,10 +35,9 @@ def limit_process(*, memory: int, seconds: float, processes: int, file_size: int
         "RLIMIT_FSIZE": file_size,
         "RLIMIT_NOFILE": 512,
         "RLIMIT_CORE": 0,
-        "RLIMIT_STACK": 64 * MEGABYTE,
+        "RLIMIT_STACK": 64 << 20,
         "RLIMIT_MSGQUEUE": 0,
     }
-    done = []
     for name, value in wanted.items():
         number = getattr(resource, name, None)
         if number is None or value == resource.RLIM_INFINITY:
@@ -59,23 +47,11 @@ def limit_process(*, memory: int, seconds: float, processes: int, file_size: int
             value = min(value, hard)
         with contextlib.suppress(ValueError, OSError):
             resource.setrlimit(number, (value, value))
-            done.append(name)
-    return done
-
-
-def is_full() -> bool:
-    """Tell whether the limit of memory leaves less than `RESERVE`; False where there is none."""
-    if sys.platform == "win32":
-        return False
-    import resource
-
-    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-    return limit != resource.RLIM_INFINITY and limit - _virtual_size() < RESERVE
 
 
 def become(user: int) -> None:
     """Turn from root into a user without a name or rights; does nothing for anybody else."""
-    if sys.platform != "win32" and user and os.geteuid() == 0:
+    if user and os.geteuid() == 0:
         os.setgroups([])
         os.setresgid(user, user, user)
         os.setresuid(user, user, user)
@@ -85,26 +61,6 @@ def set_dumpable(yes: bool) -> None:
     """Let other processes of this user look into this one's memory, or not (Linux)."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(4, int(yes), 0, 0, 0)  # PR_SET_DUMPABLE
-
-
-def thread_count() -> int:
-    """Return how many threads this process has, those of C libraries included."""
-    tasks = Path("/proc/self/task")
-    if tasks.is_dir():
-        return len(list(tasks.iterdir()))
-    import threading
-
-    return threading.active_count()
-
-
-def open_sockets() -> int:
-    """Return how many sockets this process has open; 0 where that cannot be told."""
-    count = 0
-    folder = Path("/proc/self/fd")
-    for entry in folder.iterdir() if folder.is_dir() else ():
-        with contextlib.suppress(OSError):
-            count += os.readlink(entry).startswith("socket:")
-    return count
 
 
 def _virtual_size() -> int:

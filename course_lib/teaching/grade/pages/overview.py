@@ -8,33 +8,41 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from statistics import median
 
-from course_lib.teaching.grade.marking import Grade
+from course_lib.teaching.grade.copies import COURSE
+from course_lib.teaching.grade.marking import Grade, tidy
+from course_lib.teaching.grade.master import Master
 from course_lib.teaching.grade.pages.layout import distribution, page, points, shown, strip
 from course_lib.teaching.grade.report import Report
 
 COMMONEST = 3
 """Wrong answers that are shown of each check."""
 
+MOST_COPIES = 60
+
+Checks = Sequence[tuple[str, float]]
+
 _DIFFERENT = re.compile(r"(?<=<ipython-input-)\d+-\w+|0x[0-9a-f]+|\d+")
 """What differs in messages that say the same."""
 
 
-def overview_page(report: Report) -> str:
+def overview_page(report: Report, master: Master) -> str:
     """Return the page of a whole run."""
+    most = tidy(master.points)
+    checks = [(cell.grade_id, cell.points) for cell in master.checks]
     scores = [one.score for one in report.graded]
     lead = f"{len(report.grades)} submissions, {len(scores)} graded"
     if scores:
-        lead += f", median {median(scores):g} of {points(report.max)} points"
+        lead += f", median {median(scores):g} of {points(most)} points"
     parts = [
         _person(report),
         f"<h2>Points</h2>\n<p>How many learners have so many points.</p>\n"
-        f"{distribution(scores, report.max)}"
+        f"{distribution(scores, most)}"
         if scores
         else "",
-        _checks(report),
+        _checks(report, checks),
         _flags(report),
-        _alike(report),
-        _learners(report),
+        _copies(report, master),
+        _learners(report, checks, most),
         _run(report),
     ]
     return page(f"{report.title}: grades", lead, "\n".join(part for part in parts if part))
@@ -76,9 +84,9 @@ def _why(grade: Grade) -> str:
     return "; ".join(list(reasons)[:2])
 
 
-def _checks(report: Report) -> str:
+def _checks(report: Report, checks: Checks) -> str:
     rows, details = [], []
-    for place, (name, most) in enumerate(report.checks):
+    for place, (name, most) in enumerate(checks):
         marks = [(one.learner, one.marks[place]) for one in report.grades]
         decided = [(who, mark) for who, mark in marks if mark.points is not None]
         passed = sum(mark.points == most for _, mark in decided)
@@ -113,28 +121,39 @@ def _flags(report: Report) -> str:
         for one in flagged
     ]
     said = (
-        f"{len(flagged)} of {len(report.grades)} have flags. A flag is a reason to look, and costs "
-        "no points by itself; who has most points comes first."
+        f"{len(flagged)} of {len(report.grades)} have flags. A flag is a reason to look: it costs "
+        "no points, and holds the grade back from export. Who has most points comes first."
     )
     table = _table("", ("learner", "points", "flags"), rows, numbers=(1,))
     return f"<h2>Flags</h2>\n<p>{said}</p>\n{table}"
 
 
-def _alike(report: Report) -> str:
-    rows = []
-    for group in report.alike:
-        who = escape(", ".join(group["learners"]))
-        note = "the same as the solution" if group["solution"] else ""
-        rows.append([escape(group["answer"]), who, note])
-    if not rows:
+def _copies(report: Report, master: Master) -> str:
+    answers = {one.learner: one.answers for one in report.grades}
+    parts = []
+    for copy in report.copies[:MOST_COPIES]:
+        own = master.solutions.get(copy.answer, "")
+        texts = [answers[copy.one][copy.answer]]
+        texts.append(own if copy.other == COURSE else answers[copy.other][copy.answer])
+        names = f"{copy.one}, {copy.other}"
+        columns = "".join(f"<td><pre>{shown(text)}</pre></td>" for text in texts)
+        parts.append(
+            f"<details><summary>{escape(copy.answer)}: {escape(names)}, {copy.share:.0%}</summary>"
+            f'<div class="wide"><table><tr>{columns}</tr></table></div></details>'
+        )
+    if not parts:
         return ""
-    said = "The same but for names, comments and layout. Short answers often are, by chance."
-    table = _table("", ("answer", "learners", ""), rows)
-    return f"<h2>Alike</h2>\n<p>{said}</p>\n{table}"
+    said = (
+        "Answers that are the same but for names, literals, comments and layout, the most alike "
+        "first, with the share that is. Left out are short answers, and what most of a class wrote."
+    )
+    if more := len(report.copies) - MOST_COPIES:
+        said += f" {more} more pairs are not shown." if more > 0 else ""
+    return f"<h2>Copies</h2>\n<p>{said}</p>\n{''.join(parts)}"
 
 
-def _learners(report: Report) -> str:
-    head = ("learner", *(name for name, _ in report.checks), "total", "status", "seconds")
+def _learners(report: Report, checks: Checks, most: float) -> str:
+    head = ("learner", *(name for name, _ in checks), "total", "status", "seconds")
     rows = [
         [
             escape(one.learner),
@@ -145,8 +164,8 @@ def _learners(report: Report) -> str:
         ]
         for one in report.grades
     ]
-    numbers = (*range(1, len(report.checks) + 2), len(head) - 1)
-    table = _table(f"{points(report.max)} points in all", head, rows, numbers=numbers)
+    numbers = (*range(1, len(checks) + 2), len(head) - 1)
+    table = _table(f"{points(most)} points in all", head, rows, numbers=numbers)
     return f"<h2>Learners</h2>\n{table}"
 
 
@@ -154,8 +173,9 @@ def _run(report: Report) -> str:
     times = sorted(one.seconds for one in report.grades)
     middle = f"{median(times):.2f} s in the median, {times[-1]:.1f} s at most" if times else "none"
     return (
-        f"<h2>The run</h2>\n<ul><li>{report.seconds:.1f} s, engine: {report.engine}; a submission: "
-        f"{middle}</li><li>Fence: {escape(report.fence)}</li></ul>"
+        f"<h2>The run</h2>\n<ul><li>{report.seconds:.1f} s; a submission: {middle}</li>"
+        f"<li>Fence: {escape(report.fence.says)}</li>"
+        f"<li>The audits' arguments: --seed {escape(report.seed)}</li></ul>"
     )
 
 

@@ -1,0 +1,95 @@
+"""Audits of a run: arguments drawn anew, the learner's values compared outside of the fence.
+
+The learner's functions are called by `inside`, and their values come as JSON. What they should be
+is worked out here, by the course's own functions, once a run.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import TYPE_CHECKING, Any
+
+from course_lib.teaching.audits import Audit, load_audits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import psycopg
+
+
+class Audits:
+    """The audits of a lab with their calls.
+
+    Parameters
+    ----------
+    lab
+        Two digits; empty where the master is none of the course's, and there are none.
+    seed
+        What the calls are drawn with.
+    database
+        The administrator's URL of the run's cluster; empty where the lab needs none.
+    """
+
+    def __init__(self, lab: str, seed: str, database: str = "") -> None:
+        self.audits: Mapping[str, Audit] = load_audits(lab) if lab else {}
+        self.calls = {name: one.draw(seed, one.count) for name, one in self.audits.items()}
+        self._database = database
+        self._expected: dict[str, list[Any]] = {}
+        self._lock = threading.Lock()
+
+    def fault(self, exercise: str, told: Mapping[str, Any], url: str) -> str:
+        """Return what is wrong with the values of a learner's function; empty if nothing is.
+
+        Parameters
+        ----------
+        exercise
+            Its id.
+        told
+            What came out of the fence.
+        url
+            Of the submission's own database, if it has one.
+        """
+        audit, calls, values = self.audits[exercise], self.calls[exercise], told.get("values")
+        if not isinstance(values, list) or len(values) != len(calls):
+            return str(told.get("error") or "it gave no values")
+        with _connected(url if audit.needs else "") as connection:
+            got = audit.state(calls, values, connection)
+        for call, wanted, one in zip(calls, self._wanted(exercise), got, strict=True):
+            try:
+                agrees = audit.agrees(wanted, one)
+            except Exception:  # what came is of any shape
+                agrees = False
+            if not agrees:
+                texts = audit.value_text(one), audit.value_text(wanted)
+                return f"{audit.call_text(call)} gives {texts[0]}, not {texts[1]}"
+        return ""
+
+    def _wanted(self, exercise: str) -> Sequence[Any]:
+        with self._lock:
+            if exercise not in self._expected:
+                audit = self.audits[exercise]
+                with self._own_database() if audit.needs else nullcontext() as connection:
+                    self._expected[exercise] = audit.expected(self.calls[exercise], connection)
+        return self._expected[exercise]
+
+    @contextmanager
+    def _own_database(self) -> Iterator[psycopg.Connection[Any]]:
+        from course_lib.store import fresh_database
+
+        fresh = fresh_database("audit", url=self._database)
+        try:
+            with _connected(fresh.url) as connection:
+                assert connection is not None
+                yield connection
+        finally:
+            fresh.drop()
+
+
+def _connected(url: str) -> AbstractContextManager[psycopg.Connection[Any] | None]:
+    if not url:
+        return nullcontext()
+    import psycopg
+
+    return psycopg.connect(url, autocommit=True, options="-c statement_timeout=10000")

@@ -1,0 +1,186 @@
+"""Answers that were copied: from another learner, or from the course's own version.
+
+Sources become tokens without names, literals, comments and layout; every `GRAM` neighbouring tokens
+are hashed, and winnowing keeps the smallest hash of every `WINDOW` neighbours, as MOSS does
+(Schleimer, Wilkerson and Aiken: Winnowing: Local Algorithms for Document Fingerprinting, SIGMOD
+2003). So a copied passage of `GRAM + WINDOW - 1` tokens shares a fingerprint, wherever it is.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import keyword
+import tokenize
+import zlib
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations
+
+from course_lib.teaching.build.source import as_python
+
+GRAM = 8
+WINDOW = 5
+
+SHORTEST = 60
+"""Tokens of an answer, without what was given, below which likeness means nothing."""
+
+SHARE = 0.8
+"""Of an answer's fingerprints that have to be in the other for both to be shown."""
+
+SAME = 0.95
+"""Of the fingerprints, from which an answer is called the course's own."""
+
+COMMON = 0.5
+"""Of a class's answers that may share a fingerprint before it is the obvious way to write it."""
+
+COURSE = "the course's version"
+
+_LAYOUT = {
+    tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.ENCODING, tokenize.ENDMARKER,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Copy:
+    """Two answers that are alike.
+
+    Attributes
+    ----------
+    answer
+        The grade id.
+    one, other
+        Whose they are; the course's is `COURSE`.
+    share
+        Of the smaller one's fingerprints that are in both.
+    """
+
+    answer: str
+    one: str
+    other: str
+    share: float
+
+
+def find_copies(
+    submissions: Mapping[str, Mapping[str, str]],
+    solutions: Mapping[str, str],
+    stubs: Mapping[str, str],
+) -> list[Copy]:
+    """Return pairs of answers that are alike, the most alike first.
+
+    Parameters
+    ----------
+    submissions
+        Answers by learner and grade id; untouched ones left out.
+    solutions, stubs
+        By grade id: the course's own answers, and what learners were given.
+    """
+    found: list[Copy] = []
+    for name, stub in stubs.items():
+        given = {who: answers[name] for who, answers in submissions.items() if name in answers}
+        prints = {who: fingerprints(source) - fingerprints(stub) for who, source in given.items()}
+        long = [who for who in prints if _own_length(given[who], stub) >= SHORTEST]
+        if own := fingerprints(solutions.get(name, "")) - fingerprints(stub):
+            for who in long:
+                if (share := _share(prints[who], own)) >= SHARE:
+                    found.append(Copy(name, who, COURSE, share))
+        counts: dict[int, int] = defaultdict(int)
+        for who in long:
+            for mark in prints[who]:
+                counts[mark] += 1
+        most = max(2.0, COMMON * len(long))
+        rare = {who: {p for p in prints[who] if counts[p] <= most} for who in long}
+        for one, other in combinations(sorted(long), 2):
+            share = _share(rare[one], rare[other])
+            whole = _share(prints[one], prints[other])
+            if share >= SHARE and whole >= SHARE and len(rare[one]) > WINDOW:
+                found.append(Copy(name, one, other, whole))
+    return sorted(found, key=lambda copy: (-copy.share, copy.answer, copy.one))
+
+
+def copies_of_the_course(
+    answers: Mapping[str, str], solutions: Mapping[str, str], stubs: Mapping[str, str]
+) -> list[str]:
+    """Return what of a learner's answers is the course's own but for names, one text each."""
+    found = []
+    for name, source in answers.items():
+        stub = stubs.get(name, "")
+        own = fingerprints(solutions.get(name, "")) - fingerprints(stub)
+        share = _share(fingerprints(source) - fingerprints(stub), own)
+        if share >= SAME and _own_length(source, stub) >= SHORTEST:
+            found.append(f"{name} is {COURSE}, {share:.0%} of it")
+    return found
+
+
+@lru_cache(maxsize=5000)
+def fingerprints(source: str) -> frozenset[int]:
+    r"""Return a source's fingerprints; the same whatever its names, literals and layout are.
+
+    Examples
+    --------
+    >>> one = "def f(items):\\n    return [2 * item for item in items if item > 3]"
+    >>> fingerprints(one) == fingerprints(one.replace("item", "x").replace("3", "99")) != set()
+    True
+    """
+    tokens = normalised(source)
+    hashes = [
+        zlib.crc32(" ".join(tokens[at : at + GRAM]).encode("utf-8"))
+        for at in range(len(tokens) - GRAM + 1)
+    ]
+    return frozenset(min(hashes[at : at + WINDOW]) for at in range(len(hashes) - WINDOW + 1))
+
+
+@lru_cache(maxsize=5000)
+def normalised(source: str) -> Sequence[str]:
+    r"""Return a source's tokens, N for a name, L for a literal, without docstrings and types.
+
+    Examples
+    --------
+    >>> normalised("def f(x: int):\\n    'Say.'\\n    return x + 1")
+    ('def', 'N', '(', 'N', ')', ':', '>', 'return', 'N', '+', 'L', '<')
+    """
+    try:
+        tree = ast.parse(as_python(source))
+        text = ast.unparse(_Bare().visit(tree))
+        tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
+    except (SyntaxError, ValueError, RecursionError, MemoryError, tokenize.TokenError):
+        return ()
+    return tuple(_kind(token) for token in tokens if token.type not in _LAYOUT)
+
+
+class _Bare(ast.NodeTransformer):
+    """Takes docstrings, annotations and imports away."""
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        """Visit a node and those below it."""
+        body = getattr(node, "body", None)
+        if isinstance(body, list) and body:
+            first = body[0]
+            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+                body = body[1:]
+            kept = [one for one in body if not isinstance(one, ast.Import | ast.ImportFrom)]
+            node.body = kept if kept or isinstance(node, ast.Module) else [ast.Pass()]  # type: ignore[attr-defined]
+        if isinstance(node, ast.arg):
+            node.annotation = None
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            node.returns = None
+        return self.generic_visit(node)
+
+
+def _kind(token: tokenize.TokenInfo) -> str:
+    if token.type == tokenize.NAME:
+        return token.string if keyword.iskeyword(token.string) else "N"
+    if token.type in (tokenize.NUMBER, tokenize.STRING):
+        return "L"
+    return {tokenize.INDENT: ">", tokenize.DEDENT: "<"}.get(token.type, token.string)
+
+
+def _share(one: frozenset[int] | set[int], other: frozenset[int] | set[int]) -> float:
+    smaller = min(len(one), len(other))
+    return len(one & other) / smaller if smaller else 0.0
+
+
+def _own_length(source: str, stub: str) -> int:
+    return len(normalised(source)) - len(normalised(stub))

@@ -1,0 +1,214 @@
+"""Running a notebook under nbval in this process: pytest, one item a cell, one IPython shell.
+
+Where nbval would start a kernel it is given the shell of the process, which a warm parent has made.
+The source of a cell comes from the grader when it is its turn, so that no code sees later checks.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import sys
+import tempfile
+from pathlib import Path
+from queue import Empty
+from typing import Any
+
+import pytest
+
+from course_lib.teaching.grade.inside.channel import Channel
+from course_lib.teaching.grade.inside.quick import SLOW, without
+
+with without(*SLOW):
+    import nbval.plugin
+
+PRINTED = 1_000_000
+"""Characters that a cell may print before the rest is left out."""
+
+TOLD = 20_000
+"""Characters of an error's message, and of a cell's output, that are sent."""
+
+UNUSED = (
+    "cacheprovider", "debugging", "doctest", "faulthandler", "logging", "monkeypatch", "pastebin",
+    "recwarn", "setuponly", "setupplan", "stepwise", "subtests", "threadexception",
+    "tmpdir", "unittest", "unraisableexception", "warnings",
+)  # fmt: skip
+"""Parts of pytest that have nothing to do here, and take time."""
+
+
+def make_shell() -> Any:
+    """Return an IPython shell that keeps no history and prints no tracebacks."""
+    from IPython.core.interactiveshell import InteractiveShell
+    from traitlets.config import Config
+
+    class Shell(InteractiveShell):  # type: ignore[misc]
+        def _showtraceback(self, *_: Any) -> None:
+            """Print nothing: the error is reported."""
+
+        def init_sys_modules(self) -> None:
+            """Let pickling find what cells define."""
+            sys.modules["__main__"] = self.user_module
+
+    config = Config()
+    config.HistoryManager.enabled = False
+    config.InteractiveShell.colors = "nocolor"
+    config.InteractiveShell.autoindent = False
+    return Shell.instance(config=config)
+
+
+def run_notebook(text: str, shell: Any, channel: Channel) -> str:
+    """Run a notebook, report each cell to the grader, and return nbval's JUnit report.
+
+    Parameters
+    ----------
+    text
+        The notebook, as JSON.
+    shell
+        What `make_shell` returned.
+    channel
+        To the grader, which is asked for each cell's source.
+    """
+    kernel = _Kernel(shell, channel)
+    nbval.plugin.RunningKernel = lambda *_, **__: kernel
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    with tempfile.TemporaryDirectory() as folder:
+        path, report = Path(folder) / "notebook.ipynb", Path(folder) / "junit.xml"
+        path.write_text(text, encoding="utf-8")
+        arguments = [str(path), "--nbval-lax", "--nbval-current-env", "-q", "--color=no"]
+        arguments += ["-c", os.devnull, "--rootdir", folder, "--confcutdir", folder]
+        arguments += ["--capture=no", f"--junitxml={report}"]
+        for name in UNUSED:
+            arguments += ["-p", f"no:{name}"]
+        # As objects: pytest looks for a plugin's name among all that is installed.
+        pytest.main(arguments, plugins=[nbval.plugin, _Reporter(kernel, channel)])
+        return report.read_text(encoding="utf-8") if report.is_file() else ""
+
+
+class _Reporter:
+    def __init__(self, kernel: _Kernel, channel: Channel) -> None:
+        self.kernel = kernel
+        self.channel = channel
+
+    def pytest_runtest_setup(self, item: Any) -> None:
+        self.kernel.place = item.cell_num
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        if report.when == "call" or report.outcome != "passed":
+            passed = report.outcome == "passed"
+            self.channel.send({"cell": self.kernel.place, "passed": passed, **self.kernel.told})
+
+
+class _Kernel:
+    """Takes the place of nbval's `RunningKernel`."""
+
+    def __init__(self, shell: Any, channel: Channel) -> None:
+        self.shell = shell
+        self.channel = channel
+        self.place = 0
+        self.told: dict[str, str] = {}
+        self.waiting: list[dict[str, Any]] = []
+
+    def execute_cell_input(self, _: str, allow_stdin: bool | None = None) -> int:
+        """Run the cell's source, once the grader has sent it, and keep what came of it."""
+        self.told = {}
+        self.channel.send({"begin": self.place})
+        sources = self.channel.receive()["sources"]
+        outputs, error, value = _ran(self.shell, sources)
+        texts = [_text(one) for one in outputs]
+        self.told = {"text": "".join(texts)[:TOLD], "value": value[:80]}
+        if error is not None:
+            name, said = type(error).__name__[:200], told(error)
+            self.told |= {"ename": name, "evalue": said}
+            content = {"ename": name, "evalue": said, "traceback": said.splitlines()}
+            outputs.append({"msg_type": "error", "content": content})
+        idle = {"msg_type": "status", "content": {"execution_state": "idle"}}
+        about = {"parent_header": {"msg_id": self.place}}
+        self.waiting = [{**one, **about} for one in (*outputs, idle)]
+        return self.place
+
+    def get_message(self, stream: str, timeout: float | None = None) -> dict[str, Any]:
+        """Return the next message."""
+        if not self.waiting:
+            raise Empty
+        return self.waiting.pop(0)
+
+    def await_reply(self, *_: Any, **__: Any) -> None:
+        """Return at once: the cell has ended."""
+
+    await_idle = interrupt = stop = await_reply
+
+    def is_alive(self) -> bool:
+        """Say yes."""
+        return True
+
+
+def told(error: BaseException) -> str:
+    """Return an error's message, whatever its `__str__` does."""
+    try:
+        text = str(error)
+    except BaseException as other:  # the learner's own class
+        return f"<its message raises {type(other).__name__}>"
+    return _clean(text[:TOLD]) if type(text) is str else "<its message is no text>"
+
+
+class _Limited(io.StringIO):
+    """Keeps what is written up to `PRINTED` characters."""
+
+    def write(self, text: str) -> int:
+        room = PRINTED - self.tell()
+        if len(text) > room > 0:
+            super().write(f"{text[:room]}\n… what is printed further is left out\n")
+        elif room > 0:
+            super().write(text)
+        return len(text)
+
+
+def _ran(shell: Any, sources: list[str]) -> tuple[list[dict[str, Any]], BaseException | None, str]:
+    """Run sources one after the other while they go well.
+
+    Returns
+    -------
+    tuple
+        The messages of the outputs, the error if there was one, and the value of the first source's
+        last expression as text.
+    """
+    from IPython.utils.capture import capture_output
+
+    out, err = _Limited(), _Limited()
+    value, error, shown = "", None, []
+    with (
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+        capture_output(stdout=False, stderr=False) as captured,
+    ):
+        for number, source in enumerate(sources):
+            result = shell.run_cell(source, store_history=False)
+            error = result.error_before_exec or result.error_in_exec
+            if number == 0:
+                shown = list(captured.outputs)
+                if result.result is not None and shown:
+                    value = str(shown[-1].data.get("text/plain", ""))
+            if error is not None:
+                break
+    messages = [
+        {"msg_type": "stream", "content": {"name": name, "text": _clean(stream.getvalue())}}
+        for name, stream in (("stdout", out), ("stderr", err))
+        if stream.tell()
+    ]
+    for one in shown:
+        content = {"data": dict(one.data), "metadata": {}}
+        messages.append({"msg_type": "display_data", "content": content})
+    return messages, error, value
+
+
+def _text(message: dict[str, Any]) -> str:
+    content = message["content"]
+    if message["msg_type"] == "stream":
+        return str(content["text"])
+    return _clean(str(content["data"].get("text/plain", ""))) + "\n"
+
+
+def _clean(text: str) -> str:
+    """Return text that can be encoded."""
+    return text.encode("utf-8", "replace").decode("utf-8")

@@ -1,0 +1,229 @@
+"""The warm parent within the fence: it imports what a lab needs, and forks for each submission.
+
+`python -m course_lib.teaching.grade.inside.worker` speaks with the grader through the socket that
+it is given. It opens no connection and starts no thread before it forks. After each submission it
+ends all that has been left running and empties the private folders.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import gc
+import importlib
+import json
+import linecache
+import os
+import random
+import signal
+import socket
+import sys
+import warnings
+from functools import reduce
+from typing import Any
+
+from course_lib.teaching.grade.inside.channel import Channel, Closed
+from course_lib.teaching.grade.inside.cleaning import (
+    PRIVATE,
+    empty,
+    end_all_others,
+    present,
+    remove_shared_memory,
+)
+from course_lib.teaching.grade.inside.limits import become, limit_process, set_dumpable
+from course_lib.teaching.grade.inside.notebook import make_shell, run_notebook, told
+
+
+def main() -> int:
+    """Serve the grader until it hangs up."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--fd", type=int, required=True)
+    parser.add_argument("--user", type=int, default=0)
+    parser.add_argument("--outside", default="", help="the grader's process namespace")
+    parser.add_argument("--cwd", default="")
+    given = parser.parse_args()
+    control = Channel(socket.socket(fileno=given.fd))
+    become(given.user)
+    set_dumpable(False)
+    if given.cwd:
+        os.chdir(given.cwd)
+    with contextlib.suppress(Closed):
+        Parent(control, _has_own_namespace(given.outside)).serve()
+    return 0
+
+
+class Parent:
+    """Answers the grader: prepares once, then forks and cleans up for each submission.
+
+    Parameters
+    ----------
+    control
+        To the grader.
+    own_namespace
+        Whether no process but those of the submission can be seen, so that all may be ended.
+    """
+
+    def __init__(self, control: Channel, own_namespace: bool) -> None:
+        self.control = control
+        self.own_namespace = own_namespace
+        self.before = present(PRIVATE)
+        self.child = 0
+
+    def serve(self) -> None:
+        """Do what the grader says until it hangs up."""
+        order = self.control.receive()
+        self.limits: dict[str, Any] = order["limits"]
+        for name in order["modules"]:
+            with contextlib.suppress(Exception), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                importlib.import_module(name)
+        self.lab = order["lab"]
+        share_references(order["lab"], order.pop("solution"))
+        self.shell = make_shell()
+        gc.collect()
+        gc.freeze()
+        self.control.send({"own_namespace": self.own_namespace})
+        while True:
+            if self.control.receive()["do"] == "fork":
+                self.fork()
+            else:
+                self.control.send({"clean": self.clean()})
+
+    def fork(self) -> None:
+        """Make the child for one submission; its socket comes with the order."""
+        self.control.send({"waiting": True})  # or the order's reader would swallow the socket
+        _, (descriptor,), _, _ = socket.recv_fds(self.control.sock, 1, 1)
+        self.child = os.fork()
+        if self.child == 0:
+            try:
+                self.control.sock.close()
+                self.be_child(Channel(socket.socket(fileno=descriptor)))
+            finally:
+                os._exit(0)
+        os.close(descriptor)
+
+    def be_child(self, channel: Channel) -> None:
+        """Run what the grader sends, until it hangs up or the child is ended."""
+        os.setsid()
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for descriptor in (0, 1, 2):
+            os.dup2(nothing, descriptor)
+        set_dumpable(True)  # or it could not read its own /proc
+        limit_process(**self.limits)
+        gc.enable()
+        random.seed(0)
+        if numpy := sys.modules.get("numpy"):
+            numpy.random.seed(0)
+        if torch := sys.modules.get("torch"):
+            torch.manual_seed(0)
+        order = channel.receive()
+        self.database = order["database"]
+        if self.database:
+            share_database(self.database)
+        channel.send({"junit": run_notebook(order["notebook"], self.shell, channel)})
+        with contextlib.suppress(Closed):
+            while True:
+                order = channel.receive()
+                if "audit" in order:
+                    channel.send(self.audited(order["audit"], order["calls"]))
+                else:
+                    channel.send({"modules": imported()})
+
+    def audited(self, exercise: str, calls: list[Any]) -> dict[str, Any]:
+        """Return what the learner's function gives for the calls of an audit."""
+        from course_lib.teaching.audits import load_audits
+        from course_lib.teaching.checks import load
+
+        audit = load_audits(self.lab)[exercise]
+        name, *attributes = load(self.lab)[exercise].name.split(".")
+        try:
+            function = reduce(getattr, attributes, self.shell.user_ns[name])
+            with contextlib.ExitStack() as stack:
+                connection = None
+                if audit.needs:
+                    import psycopg
+
+                    connection = stack.enter_context(psycopg.connect(self.database))
+                return {"values": json.loads(json.dumps(audit.run(function, calls, connection)))}
+        except BaseException as error:
+            return {"error": f"{type(error).__name__}: {told(error)[:300]}"}
+
+    def clean(self) -> bool:
+        """End the child and all that it has left, and tell whether nothing is there any more."""
+        clean = True
+        if self.child:
+            for end in (os.killpg, os.kill):
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    end(self.child, signal.SIGKILL)
+            if self.own_namespace:
+                clean = end_all_others()
+            os.waitpid(self.child, 0)
+            self.child = 0
+        if self.own_namespace:
+            clean = empty(PRIVATE, self.before) and clean
+            clean = remove_shared_memory() and clean
+        return clean
+
+
+def imported() -> list[str]:
+    """Return what is imported by now and can be imported ahead the next time."""
+    return [
+        name
+        for name, module in list(sys.modules.items())
+        if getattr(module, "__spec__", None) is not None
+        and not name.startswith(("course_lib.teaching.grade", "__"))
+    ]
+
+
+def share_references(lab: str, solution: str) -> None:
+    """Have `lab.use` know the course's versions, whose source is not within the fence.
+
+    Parameters
+    ----------
+    lab
+        Two digits; empty where the master is none of the course's.
+    solution
+        The text of `solutions/NN_name.py`.
+    """
+    if not lab:
+        return
+    from course_lib.teaching.checks import load
+    from course_lib.teaching.lab import reference, session
+
+    known = {}
+    for exercise in load(lab).values():
+        with contextlib.suppress(Exception):
+            known[exercise.name] = (
+                reference.reference(lab, exercise)
+                if exercise.library is not None
+                else reference.from_solution(solution, exercise)
+            )
+    linecache.clearcache()  # it holds the solution
+    vars(session)["reference"] = lambda _, exercise: known[exercise.name]
+
+
+def share_database(url: str) -> None:
+    """Have the lab take the grader's database instead of making one."""
+    from course_lib import store
+
+    class Given:
+        name = "grade"
+
+        def __init__(self) -> None:
+            self.url = url
+
+        def drop(self) -> None:
+            """Leave it to the grader."""
+
+    vars(store)["fresh_database"] = lambda name, *, url=None: Given()
+
+
+def _has_own_namespace(outside: str) -> bool:
+    try:
+        return bool(outside) and os.readlink("/proc/self/ns/pid") != outside
+    except OSError:
+        return False
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,175 @@
+"""Running one submission: its notebook under nbval in a forked process, then its audits.
+
+A cell that takes too long, ends its process or fills its memory costs itself alone: another process
+is forked and the notebook runs again without it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from course_lib.teaching.grade.fence import Limits
+from course_lib.teaching.grade.inside.channel import Channel, Closed, Garbled
+from course_lib.teaching.grade.plan import Plan, Step
+
+ATTEMPTS = 6
+"""Processes that one submission may use up."""
+
+SAYS = {
+    "timeout": "no end after {seconds:g} s",
+    "died": "the process died: a crash, os._exit, or a limit that was exceeded",
+    "garbled": "the process sent what no notebook sends, or far too much output",
+    "memory": "more memory than the limit",
+    "budget": "the time for the whole submission was used up",
+    "not run": "it was not run: too many processes had died",
+}
+
+
+@dataclass
+class CellRun:
+    """What became of one step.
+
+    Attributes
+    ----------
+    state
+        ``ok``, ``error``, or a key of `SAYS`.
+    passed
+        What nbval says.
+    text, value
+        What it put out, and the value of its last expression, as text.
+    """
+
+    step: Step
+    state: str = "not run"
+    passed: bool = False
+    ename: str = ""
+    evalue: str = ""
+    text: str = ""
+    value: str = ""
+
+    @property
+    def said(self) -> str:
+        """What went wrong, in the words of the check or of the error; empty where nothing did."""
+        if self.state == "error" and self.ename in ("CheckFailed", "NotAttempted"):
+            return self.evalue
+        return f"{self.ename}: {self.evalue}".rstrip(": ") if self.state != "ok" else ""
+
+
+@dataclass
+class Outcome:
+    """What came of a submission.
+
+    Attributes
+    ----------
+    runs
+        One for each step.
+    audits
+        What the learner's functions gave, by exercise: ``values`` or ``error``.
+    junit
+        nbval's report.
+    """
+
+    runs: list[CellRun]
+    audits: dict[str, dict[str, Any]] = field(default_factory=dict)
+    junit: str = ""
+
+
+class Conversation:
+    """The grader's side of what is said with the process of one submission."""
+
+    def __init__(self, channel: Channel, limits: Limits, left: float) -> None:
+        self.channel = channel
+        self.limits = limits
+        self.until = time.monotonic() + left
+        self.begun = -1
+        self.ended = ""
+
+    def receive(self) -> dict[str, Any] | None:
+        """Return the next message; None, and why in `ended`, where there is none."""
+        now = time.monotonic()
+        over = self.until <= now + self.limits.cell
+        try:
+            return self.channel.receive(min(now + self.limits.cell, self.until))
+        except TimeoutError:
+            self.ended = "budget" if over else "timeout"
+        except Garbled:
+            self.ended = "garbled"
+        except Closed:
+            self.ended = "died"
+        return None
+
+    def run(self, plan: Plan, notebook: str, database: str, bad: Mapping[int, str]) -> Outcome:
+        """Run the notebook; `ended` says why if it did not come to its end."""
+        outcome = Outcome([CellRun(step) for step in plan.steps])
+        try:
+            self._listen(plan, outcome, bad, {"notebook": notebook, "database": database})
+        except Closed:
+            self.ended = "died"
+        if self.begun < 0:  # it is no fault of the learner's
+            raise RuntimeError(f"the notebook did not begin: {SAYS.get(self.ended, 'no cells')}")
+        for place, state in bad.items():
+            _end(outcome.runs[place], state, self.limits)
+        return outcome
+
+    def _listen(
+        self, plan: Plan, outcome: Outcome, bad: Mapping[int, str], order: dict[str, Any]
+    ) -> None:
+        self.channel.send(order)
+        while (told := self.receive()) is not None:
+            if "junit" in told:
+                outcome.junit = str(told["junit"])
+                break
+            place = told.get("begin", told.get("cell"))
+            if type(place) is not int or not 0 <= place < len(plan.steps):
+                self.ended = "garbled"
+                break
+            if "begin" in told:
+                self.begun = place
+                sources = plan.steps[place].sources
+                if place in bad:
+                    sources = ["raise RuntimeError('it is left out')"]
+                self.channel.send({"sources": sources})
+            elif place not in bad:
+                run = outcome.runs[place]
+                run.passed = told.get("passed") is True
+                for name in ("ename", "evalue", "text", "value"):
+                    setattr(run, name, str(told.get(name, "")))
+                run.state = "error" if run.ename else "ok"
+                if run.ename == "MemoryError":  # what fills the memory is still there
+                    self.ended = "memory"
+                    break
+
+    def audit(self, exercise: str, calls: Sequence[Any]) -> dict[str, Any]:
+        """Return what the learner's function gives for calls: ``values`` or ``error``."""
+        self.channel.send({"audit": exercise, "calls": list(calls)})
+        told = self.receive()
+        return (
+            {"error": SAYS[self.ended].format(seconds=self.limits.cell)} if told is None else told
+        )
+
+    def modules(self) -> tuple[str, ...]:
+        """Return what the process has imported."""
+        self.channel.send({"modules": True})
+        return tuple((self.receive() or {}).get("modules", ()))
+
+
+def leave_out(conversation: Conversation, bad: dict[int, str], outcome: Outcome) -> bool:
+    """Note at which cell a run ended; tell whether it is worth running again without it."""
+    limits, place, state = conversation.limits, conversation.begun, conversation.ended
+    if place < 0 or place in bad:
+        return False
+    bad[place] = state
+    _end(outcome.runs[place], state, limits)
+    again = state != "budget" and len(bad) < ATTEMPTS
+    for run in () if again else outcome.runs[place + 1 :]:
+        _end(run, state if state == "budget" else "not run", limits)
+    return again
+
+
+def _end(run: CellRun, state: str, limits: Limits) -> None:
+    run.state, run.passed = state, False
+    run.ename = "Timeout" if state in ("timeout", "budget") else "Stopped"
+    run.evalue = SAYS[state].format(seconds=limits.cell)

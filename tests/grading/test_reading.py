@@ -1,0 +1,102 @@
+"""What is seen in an answer's source without running it: suspicious lines, and copies."""
+
+import pytest
+
+from course_lib.teaching.grade.copies import COURSE, copies_of_the_course, find_copies
+from course_lib.teaching.grade.rules import suspicions
+
+SOLUTION = {"a": "def split(text):\n    return text.split()"}
+HONEST = "def split(text):\n    return [word for word in text.split(' ') if word]"
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (
+            "from course_lib.loader.recursive import split_text",
+            "imports split_text from course_lib",
+        ),
+        ("split = lab.use('split')", "takes the course's version"),
+        ("import ctypes", "imports ctypes"),
+        ("from zipfile import sys", "imports sys"),
+        ("import zipfile; m = zipfile.sys", "uses .sys"),
+        ("import sys; frame = sys._getframe(1)", "uses ._getframe"),
+        ("from zipimport import zipimporter", "imports zipimport"),
+        ("words = open('/etc/passwd').read()", "opens '/etc/passwd'"),
+        ("words = Path('solutions').read_text()", "opens 'solutions'"),
+        ("lab.check = print", "sets lab.check"),
+        ("lab = None", "changes lab, which belongs to the notebook"),
+        ("source = inspect.getsource(lab)", "uses .getsource"),
+        ("name = '{0.__globals__}'.format(split)", "names the interpreter's insides in a text"),
+        ("%time split('a b')", "uses a magic"),
+        ("get_ipython().ast_transformers.clear()", "uses get_ipython"),
+        ("class A:\n    def __eq__(self, other):\n        return True", "defines __eq__"),
+    ],
+)
+def test_a_suspicious_line_is_shown_with_what_it_does(line: str, said: str) -> None:
+    found = suspicions({"a": f"{HONEST}\n{line}"}, SOLUTION, {"lab"})
+    assert any(said in one for one in found), found
+    assert all(one.startswith("a, line 3, ") for one in found)
+    assert line.splitlines()[0] in found[0]
+
+
+def test_an_honest_answer_and_what_the_solution_does_too_are_not_suspicious() -> None:
+    assert not suspicions({"a": HONEST}, SOLUTION)
+    uses_os = {"a": "import os\ndef split(text):\n    return text.split(os.sep)"}
+    assert not suspicions(uses_os, uses_os)
+    assert suspicions(uses_os, SOLUTION)
+
+
+LONG = '''def merged(spans, limit=10):
+    """Join spans that touch."""
+    joined, last = [], None
+    for span in sorted(spans):
+        if last is not None and span[0] <= last[1] and span[1] - last[0] < limit:
+            last = (last[0], max(last[1], span[1]))
+            joined[-1] = last
+        else:
+            last = span
+            joined.append(last)
+    return [one for one in joined if one[1] > one[0]]'''
+OTHER = """def merged(spans, limit=10):
+    result = {}
+    while spans:
+        begin, end = spans.pop(0)
+        near = [s for s in result if abs(result[s] - begin) < limit or s == end]
+        for place in near:
+            end = max(end, result.pop(place))
+        try:
+            result[begin] = end
+        except TypeError as error:
+            raise ValueError(f"no span: {error}") from error
+    return list(result.items())"""
+RENAMED = LONG.replace("joined", "out").replace("span[", "s[").replace("for span in", "for s in")
+RENAMED = RENAMED.replace("last = span", "last = s  # mine").replace("Join spans", "Mine: join")
+STUB = "def merged(spans, limit=10):\n    raise NotImplementedError()"
+
+
+def test_a_copy_is_found_whatever_its_names_are() -> None:
+    class_ = {"ada": {"a": LONG}, "bob": {"a": RENAMED}, "cy": {"a": OTHER}, "di": {"a": "x = 1"}}
+    (copy,) = find_copies(class_, {}, {"a": STUB})
+    assert (copy.answer, copy.one, copy.other, copy.share) == ("a", "ada", "bob", 1.0)
+    found = find_copies(class_, {"a": LONG}, {"a": STUB})
+    assert {(one.one, one.other) for one in found if one.other == COURSE} == {
+        ("ada", COURSE), ("bob", COURSE),
+    }  # fmt: skip
+
+
+def test_short_answers_and_given_helpers_are_no_copies() -> None:
+    assert not find_copies({"ada": SOLUTION, "bob": SOLUTION}, SOLUTION, {"a": ""})
+    given = {"ada": {"a": LONG}, "bob": {"a": f"{LONG}\n"}}
+    assert not find_copies(given, {"a": LONG}, {"a": LONG})
+
+
+def test_what_most_of_a_class_wrote_is_no_copy() -> None:
+    class_ = {f"learner{n}": {"a": LONG} for n in range(8)}
+    assert not find_copies(class_, {}, {"a": STUB})
+
+
+def test_an_answer_that_is_the_courses_is_called_so() -> None:
+    (said,) = copies_of_the_course({"a": RENAMED}, {"a": LONG}, {"a": STUB})
+    assert said == "a is the course's version, 100% of it"
+    assert not copies_of_the_course({"a": OTHER}, {"a": LONG}, {"a": STUB})
