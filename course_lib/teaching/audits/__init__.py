@@ -132,6 +132,8 @@ class Audit:
                 values.append(encode(self.apply(function, *args, **named)))
             except (Exception, SystemExit) as error:
                 values.append(error_value(error))
+        if self.takes_connection and connection is not None:
+            connection.rollback()
         return values
 
     def state(

@@ -83,15 +83,23 @@ def _named(random: Draws, line: str) -> str:
     return line.format(random.choice(("yes", "no", "a", "B")))
 
 
-def _definitions(function: Callable[..., Any], source: str, language: str, types: Any) -> list[Any]:
-    """Return type and place of the nodes that are found in a source."""
+def _definitions(
+    function: Callable[..., Any], source: str, language: str, types: Any, is_last: bool
+) -> list[Any]:
+    """Return type and place of the nodes found in a source, or in the last of its outermost."""
     from course_lib.loader.languages import parse_source
 
-    found = function(parse_source(source, language), types)
+    root = parse_source(source, language)
+    assert root is not None
+    found = function(root.named_children[-1] if is_last else root, types)
     return [[node.type, node.start_byte, node.end_byte] for node in found]
 
 
-@audit("3.2", count=60, apply=_definitions, paste="find_definitions(parse_source({0}, {1}), {2})")
+PASTE = """root = parse_source({0}, {1})
+find_definitions(root.named_children[-1] if {3} else root, {2})"""
+
+
+@audit("3.2", count=60, apply=_definitions, paste=PASTE)
 def find_definitions(random: Draws) -> Call:
     """Draw definitions within others and within none, and at times very many brackets."""
     from course_lib.loader.languages import LANGUAGES
@@ -103,7 +111,9 @@ def find_definitions(random: Draws) -> Call:
     types = dict(LANGUAGES[language].definitions)
     kept = some(random, sorted(types)) if chance(random, 0.3) else types
     source = "\n".join(_named(random, part) for part in parts)
-    return call(f"package a\n{source}\n", language, {name: types[name] for name in kept})
+    head = "package a\n" if language == "go" else "import os\n"
+    is_last = chance(random, 0.2)
+    return call(f"{head}{source}\n", language, {name: types[name] for name in kept}, is_last)
 
 
 def _verdict(function: Callable[..., Any], record: Any, where: str) -> Any:

@@ -12,6 +12,7 @@ import importlib
 import json
 import math
 from collections.abc import Iterator, Mapping
+from enum import Enum
 from itertools import islice
 from typing import Any
 
@@ -38,6 +39,8 @@ def encode(value: Any) -> Any:
         return {"array": encode(value.tolist()), "dtype": str(value.dtype)}
     if value is None or kind in (bool, int, str):
         return value
+    if isinstance(value, Enum):
+        return encode(value.value)
     if kind is float:
         return value if math.isfinite(value) else {"float": repr(value)}
     if kind is list:

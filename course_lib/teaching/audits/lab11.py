@@ -1,0 +1,101 @@
+"""Lab 11: questions with names of files, candidates, budgets, citations, and files in answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from course_lib.teaching.audits import Call, audit, call
+from course_lib.teaching.audits.draws import Draws, chance, matrix, names, numbers, some
+
+FILES = (
+    "registry{}",
+    "./main{}",
+    "../main{}",
+    "__init__{}",
+    ".github/ci{}",
+    "docs/v1.2/my-notes{}",
+) + ("a{}.bak", "{}", "happy", "docs", "b{}", "main{}c")
+AROUND = ("{}", "{}", "(`{}`)", "'{}'", '"{}"', "[{}]", "{{{}}}", "{},", "{}:", "{};", "{}?", "{}.")
+BEGIN, END = "<<BEGIN_FILE>>", "<<END_FILE>>"
+LINES = ("x = 1", "", "  a  ", "\ty", "a\r", "```", f"x = '{END}'", f"  {END}", f"{END}!", "\x0c")
+
+
+@audit("11.1", count=120)
+def file_hints(random: Draws) -> Call:
+    """Draw words, of which some are names of files with signs around them."""
+    endings = (".py", ".yaml", ".md", ".rs")
+    words = [
+        random.choice(AROUND).format(random.choice(FILES).format(random.choice((*endings, ".PY"))))
+        for _ in range(random.randrange(7))
+    ]
+    return call(random.choice((" ", "\n", " and ")).join(words), set(some(random, endings, 1)))
+
+
+@audit("11.2", count=60)
+def maximal_marginal_relevance(random: Draws) -> Call:
+    """Draw candidates of which none adds nearly as much as another one, at any step."""
+    import numpy as np
+
+    from course_lib.answers.selection import maximal_marginal_relevance as choose
+
+    while True:
+        count = random.randrange(7)
+        rows = matrix(random, count + 3, 3)
+        rows /= (rows**2).sum(axis=1, keepdims=True) ** 0.5
+        few = [random.choice((1, 1, -1)) * rows[random.randrange(len(rows))] for _ in rows]
+        vectors = np.array(few, dtype="float32")
+        relevance = numbers(random, count)
+        named: dict[str, Any] = {}
+        if chance(random, 0.6):
+            named["diversity"] = random.choice((0.0, 0.5, 0.8, 1.0))
+        if chance(random, 0.5):
+            named["taken"] = vectors[count : count + random.randint(1, 3)]
+        drawn = call(relevance, vectors[:count], random.randrange(8), **named)
+        near = [[one + random.uniform(-1e-4, 1e-4) for one in relevance] for _ in range(4)]
+        orders = [choose(each, *drawn.args[1:], **named) for each in (relevance, *near)]
+        if all(order == orders[0] for order in orders):
+            return drawn
+
+
+@audit("11.3", count=150)
+def fit_passages(random: Draws) -> Call:
+    """Draw costs and scores, equal ones among them, and a room that is at times just enough."""
+    count = random.randrange(7)
+    costs = [random.choice((10, 50, 60, 150, 400)) for _ in range(count)]
+    scores = [random.choice((1, 2, 3, 0.5, -1)) for _ in range(count)]
+    fixed = random.choice((0, 100, 250))
+    room = fixed + random.choice((sum(costs), sum(costs) - 1, sum(costs[1:]), 0, 100, -1))
+    return call(fixed, costs, scores, room)
+
+
+@audit("11.4", count=120)
+def check_citations(random: Draws) -> Call:
+    """Draw paths that are alike, and an answer that cites some, with right and wrong numbers."""
+    paths = [name.replace("0", " v2") for name in names(random, random.choice((0, 1, 3, 12)))]
+    parts = ["So items[0]."]
+    for _ in range(random.randrange(6)):
+        number = random.randrange(len(paths) + 3)
+        path = random.choice((*paths, "b.py"))
+        if paths and chance(random, 0.6):
+            number = random.randint(1, len(paths))
+            path = random.choice(("{}", "{}", "{}i", "docs/{}")).format(paths[number - 1])
+        parts.append(f"[{number}: {path}]{random.choice((' and', '.', ','))}")
+    return call(" ".join(parts), paths)
+
+
+@audit("11.5", count=150)
+def between_markers(random: Draws) -> Call:
+    """Draw lines between two markers, and break the form in one way half of the time."""
+    lines = [BEGIN, *random.choices(LINES, k=random.randrange(5)), END]
+    sort = random.randrange(14)
+    if sort < 4:
+        lines.insert(random.randrange(len(lines) + 1), random.choice((BEGIN, END, "Here you are:")))
+    elif sort == 4:
+        lines.pop(random.choice((0, -1)))
+    elif sort == 5:
+        lines.reverse()
+    elif sort == 6:
+        lines[random.choice((0, -1))] += " x"
+    elif sort == 7:
+        lines[-1:] = [f"  {END}"]
+    return call(random.choice(("", "\n", "  ")).join(("", "\n".join(lines), "")))
