@@ -27,6 +27,9 @@ from course_lib.retriever.versions import find_versions
 if TYPE_CHECKING:
     from course_lib.embedder import EmbeddingClient
 
+CANDIDATES = 20
+"""Results that passages of an answer are chosen from, where no reranker reads them."""
+
 MOST_FILES = 4
 """Files that all hints together may mean; of more, those that a search finds first."""
 
@@ -44,7 +47,8 @@ class ContextOptions:
     rerank
         ``"maxsim"``, or the CrossEncoder that orders what was found; None leaves it to the query.
     rerank_k
-        How many results of the search are candidates; None is 15, or `top_k` if that is larger.
+        How many results of the search are candidates; None is what a reranker reads by default, or
+        `CANDIDATES` without one, or `top_k` if that is larger.
     diversity
         What it costs a passage to be like others; see `maximal_marginal_relevance`.
     exclude
@@ -124,7 +128,8 @@ def retrieve_context(
     if question is None or not question.strip():
         raise InputError("the question is empty", hint='Example: course ask "what is drift?"')
     looking = _Looking(conn, embedder.encode_question(question), query, options.exclude)
-    width = options.rerank_k or max(query.top_k, RERANK_K)
+    reranker = options.rerank or query.rerank
+    width = options.rerank_k or max(query.top_k, RERANK_K if reranker else CANDIDATES)
 
     # STRUCTURE.md has something to say to every question, and places of its own.
     found = [one for one in looking.find(2 * width) if one.kind != STRUCTURE][:width]
@@ -136,7 +141,6 @@ def retrieve_context(
     ]
     structure = looking.find(options.structure_max_chunks, threshold=-1, kind=STRUCTURE)
 
-    reranker = options.rerank or query.rerank
     first = without_copies([*hinted, *structure])
     others = without_copies(found, first)
     if reranker:

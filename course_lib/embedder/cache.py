@@ -11,15 +11,13 @@ import logging
 import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from course_lib.embedder.vectors import Vectors
 from course_lib.settings import make_folder
 
 log = logging.getLogger(__name__)
-
-Vectors = np.ndarray[Any, np.dtype[np.float32]]
 
 
 class VectorCache:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,8 +25,7 @@ from course_lib.retriever.query import fuse
 
 if TYPE_CHECKING:
     from course_lib.embedder import EmbeddingClient
-
-Vectors = np.ndarray[Any, np.dtype[np.float32]]
+    from course_lib.embedder.vectors import Vectors
 
 MAXSIM_WEIGHT = 2
 """How often the order by MaxSim counts when it is fused with the search's own: a whole number."""
