@@ -102,9 +102,7 @@ def test_a_stranger_s_copy_of_a_passage_says_nothing_about_ours(
     assert sorted(told) == [("", []), ("forged", [])]
 
 
-def test_a_refusal_of_half_a_surrogate_pair_can_be_sent(
-    service: Running, index: Index
-) -> None:
+def test_a_refusal_of_half_a_surrogate_pair_can_be_sent(service: Running, index: Index) -> None:
     record = {
         **{"schemaVersion": "1.0.0", "tenantId": "beta", "repoSlug": "x", "sourcePath": "a.md"},
         **{"rootKind": "external-source", "content": "a", "hashInputs": ["content"]},
