@@ -159,6 +159,11 @@ def test_a_caller_without_a_key_sends_a_megabyte_at_most(
     assert embed(1_000_000, Authorization=f"Bearer {index.acme}") == 200
 
 
+def test_no_cache_may_keep_an_answer(service: Running) -> None:
+    for path in ("/", "/documents/stats", "/nowhere"):
+        assert service.client.get(path).headers["cache-control"] == "no-store"
+
+
 def test_the_log_holds_the_beginning_of_a_path(
     service: Running, caplog: pytest.LogCaptureFixture
 ) -> None:
