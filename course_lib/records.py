@@ -265,7 +265,7 @@ class SearchResult:
     namespace: str | None = None
     citation_url: str | None = None
     metadata: dict[str, Any] = field(default_factory=dict)
-    tenant_id: str = ""
+    tenant_id: str = field(default="", repr=False)
 
 
 def check_source_path(path: str) -> str:

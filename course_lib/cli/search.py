@@ -106,7 +106,9 @@ def search(
         if not found and repo is not None:
             _check_repo(conn, repo)
     if as_json:
-        listed = [{**asdict(one.result), "also_in": list(one.also_in)} for one in found]
+        listed = [asdict(one.result) | {"also_in": list(one.also_in)} for one in found]
+        for shown in listed:
+            del shown["tenant_id"]  # they are all the caller's own
         show_json(json.dumps(listed, ensure_ascii=False, indent=2))
     else:
         _print_results(found, question, LEGENDS.get(rerank or mode, ""))

@@ -30,7 +30,9 @@ BODY_SECONDS = 60.0
 ANSWER_SECONDS = 60.0
 """How long a client may take to read an answer that does not fit into the socket's buffer."""
 
-HEAD_BYTES = 16_384
+HEAD_BYTES = 32_768
+"""The search page's longest address, in most scripts."""
+
 MOST_HEADERS = 100
 FREE_CHUNKS = 1000
 """Parts in which a body may come, however small they are."""

@@ -49,6 +49,7 @@ class Context:
     texts: RateLimiter
     writing: asyncio.Lock = field(default_factory=asyncio.Lock)
     _model_checked_until: dict[str, float] = field(default_factory=dict)
+    _look: asyncio.Task[str] | None = None
 
     async def check_model(
         self, conn: psycopg.AsyncConnection[Any], tenant: str, repo: str | None = None
@@ -85,7 +86,16 @@ class Context:
         return self.encoder.problem or "ready"
 
     async def database_state(self) -> str:
-        """Return ``ready``, or why a search without a key would be refused."""
+        """Return ``ready``, or why a search without a key would be refused.
+
+        Whoever asks meanwhile gets the same answer. Whoever does not wait for it leaves the look
+        going on: to cancel a statement, psycopg waits 10 s for a server that is silent.
+        """
+        if self._look is None or self._look.done():
+            self._look = asyncio.create_task(self._database_state())
+        return await asyncio.shield(self._look)
+
+    async def _database_state(self) -> str:
         state, tenant = await self.database.state(), self.config.tenant
         if state == "ready" and self.encoder.is_ready:
             try:

@@ -27,6 +27,9 @@ CONNECTION_TIMEOUT = 10.0
 CONNECTION_TIMEOUT_AWAY = 0.5
 """Seconds that it waits while the database is away: long enough to notice that it is back."""
 
+READ_SECONDS = 35.0
+"""Seconds that a request may read: the server ends a statement after 30, unless it is silent."""
+
 RETRY_SECONDS = 1.0
 """Seconds between two attempts to find a database that is away."""
 
@@ -108,7 +111,11 @@ class Database:
         for attempt in (1, 2):
             try:
                 timeout = CONNECTION_TIMEOUT_AWAY if self._is_away else CONNECTION_TIMEOUT
-                async with pool.connection(timeout=timeout) as conn, conn.transaction():
+                async with (
+                    asyncio.timeout(READ_SECONDS),
+                    pool.connection(timeout=timeout) as conn,
+                    conn.transaction(),
+                ):
                     # Both hold until the transaction ends: the next request starts without them.
                     await conn.execute(
                         "SELECT set_config('course.tenant', %s, true), "
@@ -118,7 +125,7 @@ class Database:
                     found = await work(conn)
                 self._is_away = False
                 return found
-            except PoolTimeout as error:
+            except (PoolTimeout, TimeoutError) as error:
                 self._is_away = True
                 raise UnavailableError("the database is busy or away; try again soon") from error
             except (psycopg.Error, DatabaseError) as error:

@@ -69,6 +69,8 @@ class RequestMiddleware(BaseHTTPMiddleware):
             else:
                 response = await call_next(request)
             response.headers["X-Request-ID"] = request_id
+            # The key decides what an answer holds: no cache may give it to somebody else.
+            response.headers.setdefault("Cache-Control", "no-store")
             status = response.status_code
             return response
         finally:

@@ -102,9 +102,7 @@ def test_a_stranger_s_copy_of_a_passage_says_nothing_about_ours(
     assert sorted(told) == [("", []), ("forged", [])]
 
 
-def test_a_refusal_of_half_a_surrogate_pair_can_be_sent(
-    service: Running, index: Index
-) -> None:
+def test_a_refusal_of_half_a_surrogate_pair_can_be_sent(service: Running, index: Index) -> None:
     record = {
         **{"schemaVersion": "1.0.0", "tenantId": "beta", "repoSlug": "x", "sourcePath": "a.md"},
         **{"rootKind": "external-source", "content": "a", "hashInputs": ["content"]},
@@ -159,6 +157,11 @@ def test_a_caller_without_a_key_sends_a_megabyte_at_most(
 
     assert [embed(900_000), embed(1_000_000)] == [200, 413]
     assert embed(1_000_000, Authorization=f"Bearer {index.acme}") == 200
+
+
+def test_no_cache_may_keep_an_answer(service: Running) -> None:
+    for path in ("/", "/documents/stats", "/nowhere"):
+        assert service.client.get(path).headers["cache-control"] == "no-store"
 
 
 def test_the_log_holds_the_beginning_of_a_path(

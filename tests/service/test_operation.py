@@ -23,6 +23,7 @@ from course_lib.service.config import key_digest, read_keys
 from course_lib.service.run import listen
 from course_lib.store import ensure_server, stop_server
 from course_lib.store.server import remove_server
+from tests.faults.ground import server_processes
 from tests.service.conftest import Index
 from tests.service.running import Slow, running, until
 
@@ -112,6 +113,32 @@ def test_a_service_finds_its_database_late_and_a_restart_under_load_costs_errors
     early = {status for asked, status in answers[:20] if asked < away}
     late = [status for asked, status in answers if asked > back]
     assert early == {200} and late and set(late) == {200}
+
+
+def test_a_database_that_is_silent_is_told_of_and_no_search_waits_for_it(
+    state: Path, embedder: EmbeddingClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its connections stay open, and nothing comes back: as of a machine that is swapping."""
+    monkeypatch.setattr("course_lib.service.database.READ_SECONDS", 1.0)
+    server = ensure_server(state)
+    with psycopg.connect(server.url(), autocommit=True) as conn:
+        conn.execute("CREATE EXTENSION IF NOT EXISTS vector")
+    app = create_app(ServiceConfig(database_url=server.url()), embedder=embedder)
+    with running(app) as service:
+        assert service.client.post("/search", json=QUESTION).status_code == 200
+        stopped = server_processes(server)
+        try:
+            for process in stopped:
+                process.suspend()
+            # A cluster waits for 5 seconds; without the limit it takes 13.
+            assert service.client.get("/ready", timeout=10).status_code == 503
+            assert service.client.post("/search", json=QUESTION).status_code == 503
+            assert service.client.get("/health").status_code == 200
+        finally:
+            for process in stopped:
+                process.resume()
+        until(lambda: service.client.get("/ready").status_code == 200)
+        assert service.client.post("/search", json=QUESTION).status_code == 200
 
 
 def test_questions_that_arrive_together_are_encoded_together_and_others_are_answered_meanwhile(

@@ -11,6 +11,7 @@ from course_lib.service.page import highlighted
 from course_lib.settings import project_root
 from tests.needs import needs
 from tests.service.browser import Browser, browser
+from tests.service.conftest import Index
 from tests.service.running import Running
 
 
@@ -83,3 +84,29 @@ def test_the_page_works_by_keyboard_and_fields_have_names(tab: Browser, service:
     tab.until("document.querySelectorAll('article').length === 5")
     assert tab.value("document.querySelector('[role=status]').textContent").startswith("5 results")
     assert tab.value("document.querySelector('#q').value") == "How is drift measured?"
+
+
+@needs_chromium
+def test_nothing_that_a_record_holds_runs_or_turns_what_is_beside_it(
+    tab: Browser, service: Running, index: Index
+) -> None:
+    """Tags are text, and an override of the writing direction ends with the name that holds it."""
+    script = "<script>document.title = 'run'</script><img src=x onerror=\"document.title = 'run'\">"
+    record = {
+        **{"schemaVersion": "1.0.0", "tenantId": "beta", "repoSlug": "x", "sourcePath": "a.md"},
+        **{"rootKind": "external-source", "hashInputs": ["content"], "parserId": "own"},
+        **{"parserVersion": "1.0.0", "kind": "note", "name": f"turned \u202e {script}"},
+        "content": f"Narwhals write {script} and \u202e backwards.",
+    }
+    body = {"repo": "narwhals", "branch": "main", "visibility": "public", "files": [record]}
+    headers = {"X-API-Key": index.beta}
+    sent = service.client.post("/ingest/source-files", json=body, headers=headers)
+    assert sent.json()["rejections"] == []
+    tab.size(1200)
+    tab.open(f"{service.url}/?q=narwhals+write&repo=narwhals&top_k=1")
+    assert tab.value("document.querySelector('pre').textContent").startswith("Narwhals write <scr")
+    assert tab.value("document.querySelectorAll('script, img').length") == 0
+    assert tab.value("document.title").startswith("narwhals write")
+    beside = "[...document.querySelectorAll('.meta > bdi')].slice(1)"
+    lefts = tab.value(f"{beside}.map(e => e.getBoundingClientRect().left)")
+    assert len(lefts) == 3 and lefts == sorted(lefts)
