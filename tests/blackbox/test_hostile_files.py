@@ -209,6 +209,16 @@ def test_a_word_of_a_hundred_thousand_letters_is_a_question_like_others(filled: 
     assert done.returncode == 0, done
 
 
+@pytest.mark.skipif(os.name == "nt", reason="names with line breaks")
+def test_a_state_folder_with_a_line_break_is_refused_and_not_waited_for(
+    course: Course, tmp_path: Path
+) -> None:
+    state = tmp_path / "two\nlines"
+    without = {"DATABASE_URL": "", "COURSE_STATE": str(state)}
+    said = course("search", "anything", **without).error()
+    assert "holds a line break" in said and not state.exists()
+
+
 def test_a_schema_that_may_not_be_used_is_an_error_that_says_so(course: Course) -> None:
     said = course("search", "anything", RAG_COLLECTION="pg_toast").error()
     assert "the collection pg_toast cannot be used" in said
