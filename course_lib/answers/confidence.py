@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Iterator, Set
 from typing import NamedTuple
 
 ENOUGH = 0.5
@@ -36,9 +36,7 @@ _COMMON = frozenset(
     "this to us was we what when where which who why will with would you your".split()
 )
 _ENDINGS = (("ing", ""), ("ies", "y"), ("ed", ""), ("es", ""), ("s", ""))
-# A capital within a sentence, a capital within a word, or an underscore: somebody's name for
-# something, for which nothing else will do.
-_NAMES = re.compile(r"(?<!^)(?<![.?!] )\b[A-Z]\w*|\w*[a-z][A-Z]\w*|\w+_\w+")
+_SENTENCE_ENDS = (". ", "? ", "! ")
 
 
 class Signs(NamedTuple):
@@ -110,13 +108,30 @@ def signs_of(
     """
     asked = stems(question)
     held: Set[str] = set().union(*map(stems, texts))
-    named = set().union(*(stems(name) for name in _NAMES.findall(question)))
+    named = set().union(*map(stems, _names(question)))
     return Signs(
         max(passage_cosines, default=0.0),
         max(unit_cosines, default=0.0),
         len(asked & held) / max(1, len(asked)),
         float(bool(named - held)),
     )
+
+
+def _names(question: str) -> Iterator[str]:
+    """Yield what looks like somebody's name for something, for which nothing else will do.
+
+    It has a capital within a sentence, a capital within a word, or an underscore.
+
+    Examples
+    --------
+    >>> list(_names("Which job of Kafka reads my_topic? It calls getNext."))
+    ['Kafka', 'my_topic', 'getNext']
+    """
+    for word in re.finditer(r"\w+", question):
+        begins = not word.start() or question[word.start() - 2 : word.start()] in _SENTENCE_ENDS
+        is_code = re.search(r"[a-z][A-Z]", word[0]) or "_" in word[0][1:-1]
+        if is_code or ("A" <= word[0][0] <= "Z" and not begins):
+            yield word[0]
 
 
 def stems(text: str) -> set[str]:

@@ -135,7 +135,7 @@ def _print_results(found: list[Found], question: str, legend: str) -> None:
     if not found:
         show("nothing found: lower --threshold, or take away a filter")
         return
-    width = min(shutil.get_terminal_size().columns, 100)
+    width = max(23, min(shutil.get_terminal_size().columns, 100))
     for place, one in enumerate(found, 1):
         result = one.result
         lines = result.metadata.get("lineStart"), result.metadata.get("lineEnd")

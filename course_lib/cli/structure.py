@@ -35,6 +35,12 @@ def write_structure(
         show(text, end="")
         return
     target = out or directory / settings().structure_path
+    if not out and target.resolve() != directory.resolve() / settings().structure_path:
+        # Whoever made the repository would have any of our files overwritten.
+        raise InputError(
+            f"{target} is a link, or in a folder that is one",
+            hint="Nothing was written. Remove it, or name the file with --out.",
+        )
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8", newline="\n")

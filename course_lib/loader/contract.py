@@ -7,7 +7,6 @@ through. A record that passes can be stored: whatever PostgreSQL would refuse is
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import os
@@ -350,14 +349,6 @@ def json_schema() -> dict[str, Any]:
 def schema_text() -> str:
     """Return the schema as it is committed in `SCHEMA_PATH`."""
     return json.dumps(json_schema(), indent=2, ensure_ascii=False, sort_keys=True) + "\n"
-
-
-def file_hash(chunks: Iterable[Chunk]) -> str:
-    """Return the SHA-256 of records in their order: equal exactly when nothing in them changed."""
-    digest = hashlib.sha256()
-    for chunk in chunks:
-        digest.update(chunk.to_json().encode("utf-8") + b"\n")
-    return digest.hexdigest()
 
 
 def _unstorable(field: str, value: object) -> Iterator[Problem]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from course_lib.loader.crd_policy import without_schemas
@@ -142,6 +142,8 @@ class _Cutter:
     max_chars: int
     source_path: str
     fits_also: Callable[[str], bool] | None
+    headers: dict[str, str] = field(default_factory=dict)
+    """Those made so far, by path: the parts of a long text have the same one."""
 
     def pieces(self, full_schemas: bool) -> Iterator[ResourcePiece]:
         """Yield the whole resource where it fits, or else its pieces."""
@@ -226,7 +228,9 @@ class _Cutter:
         return self._piece(lines[at].start, lines[after].start, shared_path(lines[at:after]))
 
     def _piece(self, start: int, end: int, path: str) -> ResourcePiece:
-        header = self._header(path)
+        if path not in self.headers:
+            self.headers[path] = self._header(path)
+        header = self.headers[path]
         text = header + self.text[start:end]
         return ResourcePiece(text, header, start, end, path, self.resource)
 

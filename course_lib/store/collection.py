@@ -116,6 +116,12 @@ def _facts(
     row = conn.execute(_NAME).fetchone()
     if row is None or not row[0]:
         return None
-    facts = conn.execute(_FACTS, {"name": row[0], "table": table}).fetchone()
+    try:
+        facts = conn.execute(_FACTS, {"name": row[0], "table": table}).fetchone()
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise DatabaseError(
+            f"the collection {row[0]} cannot be used: {error.diag.message_primary}",
+            hint="Choose another RAG_COLLECTION, or have its owner grant the use of the schema.",
+        ) from error
     assert facts is not None
     return facts[0], facts[1], facts[2]

@@ -135,6 +135,12 @@ def ensure_server(state: Path | None = None) -> Server:
     if running is not None:
         return running
     state = _resolved(state)
+    if not str(state).isprintable():
+        # PostgreSQL keeps its place in a file of lines, which it would read wrongly and wait for.
+        raise ServerError(
+            f"The path {str(state)!r} holds a line break or another control character",
+            hint="Set COURSE_STATE to a folder without one.",
+        )
     with _clear_errors(state):
         if not state.is_dir():
             state.mkdir(mode=0o700, parents=True, exist_ok=True)
