@@ -57,11 +57,11 @@ def mine(
     Example: course mine ingest notes, and then course mine search "Who maintains it?"
     """
     from course_lib.teaching.mine import system
-    from course_lib.teaching.mine.keep import system_folder
+    from course_lib.teaching.mine.keep import kept, system_folder
 
     folder = system_folder()
     environment = system.environment(folder, fallback=fallback, timeout=timeout)
-    is_begun = bool(system.kept(folder))
+    is_begun = bool(kept(folder))
     if not command:
         _show(folder)
         if evaluate and is_begun:
@@ -105,13 +105,14 @@ def _show(folder: Path) -> None:
     from rich.table import Table
 
     from course_lib.teaching.mine import system
+    from course_lib.teaching.mine.keep import kept
 
     table = Table("stage", "yours", "the course's", title="The system")
     rooms = system.rooms(folder)
     for room, whose in rooms.items():
         table.add_row(room, *map(", ".join, whose))
     Console().print(table)
-    own = system.kept(folder)
+    own = kept(folder)
     count = sum(len(one) for room in rooms.values() for one in room)
     show(f"{len(own)} of {count} functions are yours")
     lines = list(system.differences(list(own.values()), Random().getrandbits(32)))

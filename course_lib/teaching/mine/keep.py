@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,13 @@ def all_exercises() -> dict[str, Exercise]:
     return {one.id: one for lab in labs for one in lab.values() if one.library}
 
 
+def kept(folder: Path) -> dict[str, Section]:
+    """Return what is kept for the exercises that there are, by their ids, in their order."""
+    found = {one.place: one for one in read_sections(folder)}
+    exercises = all_exercises().values()
+    return {one.id: found[str(one.library)] for one in exercises if one.library in found}
+
+
 def keep(
     exercise: Exercise, given: Any, folder: Path, check: Callable[[Callable[..., Any]], None]
 ) -> str:
@@ -67,10 +74,9 @@ def keep(
     except Exception as error:
         first = str(error).strip().split("\n")[0]
         return f"not kept in my/{FOLDER}: outside of this notebook it does not pass ({first})"
-    count = len({one.exercise for one in read_sections(folder)} & set(all_exercises()))
     return (
         f"kept in my/{FOLDER}/{section.room}.py: "
-        f"{count} of {len(all_exercises())} functions are yours"
+        f"{len(kept(folder))} of {len(all_exercises())} functions are yours"
     )
 
 
@@ -94,15 +100,15 @@ def _write(section: Section, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(path.parent / ".lock"):
         text = path.read_text(encoding="utf-8") if path.exists() else ""
-        kept: Mapping[str, Section] = {one.exercise: one for one in sections_of(text, str(path))}
-        sections = {**kept, section.exercise: section}
-        begin = min((text.index(one.text) for one in kept.values()), default=len(text))
+        there = {one.place: one for one in sections_of(text, str(path))}
+        begin = min((text.index(one.text) for one in there.values()), default=len(text))
         head = text[:begin].strip() or HEADING.format(room=section.room).strip()
-        parts = [sections[number].text.strip() for number in sorted(sections, key=_order)]
+        sections = {**there, section.place: section}.values()
+        parts = [one.text.strip() for one in sorted(sections, key=_order)]
         new = path.with_suffix(".new")
         new.write_text("\n\n\n".join([head, *parts]) + "\n", encoding="utf-8")
         os.replace(new, path)
 
 
-def _order(exercise: str) -> tuple[int, ...]:
-    return tuple(map(int, exercise.split(".")))
+def _order(section: Section) -> tuple[int, ...]:
+    return tuple(map(int, section.exercise.split(".")))

@@ -15,7 +15,7 @@ from pathlib import Path
 from course_lib.errors import CourseError
 from course_lib.evaluation.corpora import Corpus, indexed, questions_about, searcher
 from course_lib.evaluation.kept import write_run
-from course_lib.evaluation.questions import Question, read_questions
+from course_lib.evaluation.questions import read_questions
 from course_lib.evaluation.runs import Run, evaluate
 from course_lib.indexing import IngestOptions
 from course_lib.records import Query
@@ -33,12 +33,10 @@ def find_all(name: str, questions: Path | None, corpora: Sequence[str]) -> Run:
     folders = [Corpus.parse(given) for given in corpora] or [
         Corpus(kind, data / folder) for kind, folder in COURSES.items()
     ]
+    courses = [data / "questions" / f"{folder}.jsonl" for folder in COURSES.values()]
     kinds = [one.kind for one in folders]
-    asked: list[Question] = []
-    for kind in COURSES if questions is None else ():
-        asked += read_questions(data / "questions" / f"{COURSES[kind]}.jsonl")
-    if questions is not None:
-        asked = read_questions(questions, kinds=kinds)
+    files = [questions] if questions else courses
+    asked = [one for file in files for one in read_questions(file, kinds=kinds)]
     options = IngestOptions(
         chunk_size=settings().chunk_size, chunk_overlap=settings().chunk_overlap, progress=True
     )

@@ -17,7 +17,7 @@ from course_lib.errors import CourseError, InputError
 from course_lib.settings import settings
 from course_lib.teaching.lab.time_limit import OutOfTime, within
 from course_lib.teaching.mine import takeover
-from course_lib.teaching.mine.keep import all_exercises
+from course_lib.teaching.mine.keep import all_exercises, kept
 from course_lib.teaching.mine.takeover import Section
 
 if TYPE_CHECKING:
@@ -25,12 +25,6 @@ if TYPE_CHECKING:
 
 AUDIT_SECONDS = 20.0
 """How long a function may take for all random calls together; two seconds are usual."""
-
-
-def kept(folder: Path) -> dict[str, Section]:
-    """Return what is kept for an exercise that there is, by its id, in the exercises' order."""
-    found = {one.exercise: one for one in takeover.read_sections(folder)}
-    return {number: found[number] for number in all_exercises() if number in found}
 
 
 def environment(folder: Path, *, fallback: bool, timeout: float) -> dict[str, str]:

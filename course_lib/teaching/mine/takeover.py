@@ -82,6 +82,11 @@ class Section(NamedTuple):
         """The stage: the folder of the library, or its module where it has none."""
         return self.module.split(".")[1]
 
+    @property
+    def place(self) -> str:
+        """Whose place it takes, as `Exercise.library` says it."""
+        return f"{self.module}:{self.name}"
+
     def load(self) -> Callable[..., Any]:
         """Run the section in a module of its own, and return the function."""
         name = f"my_system_{self.exercise.replace('.', '_')}"
