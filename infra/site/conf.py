@@ -40,6 +40,7 @@ include_patterns = [
 exclude_patterns = ["labs/.ipynb_checkpoints"]
 suppress_warnings = ["myst.header", "mystnb.unknown_mime_type", "ref.python"]
 default_role = "code"
+add_module_names = False
 
 nb_execution_mode = "off"
 nb_ipywidgets_js: dict[str, dict[str, str]] = {}  # widgets have a static form; no CDN is asked
@@ -60,6 +61,7 @@ html_show_sourcelink = False
 html_copy_source = False
 html_theme_options: dict[str, Any] = {
     "show_navbar_depth": 1,
+    "navbar_persistent": [],  # the search is in the side bar
     "use_download_button": False,
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
@@ -135,12 +137,7 @@ def terms() -> dict[str, str]:
     """Return the definition of each term of the glossary by the anchor of its heading."""
     text = (ROOT / "labs" / "GLOSSARY.md").read_text(encoding="utf-8")
     found = re.findall(r"^### (.+)\n\n(.+)$", text, re.MULTILINE)
-    return {anchor_of(term): re.sub(r"[`*]|\]\([^)]*\)|\[", "", said) for term, said in found}
-
-
-def anchor_of(heading: str) -> str:
-    """Return the anchor that GitHub and MyST give to a heading."""
-    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+    return {nodes.make_id(term): re.sub(r"[`*]|\]\([^)]*\)|\[", "", said) for term, said in found}
 
 
 def strip_code(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
