@@ -25,9 +25,9 @@ LEFT_OUT = ("solutions/", "tests/", ".ci/", ".github/", ".pre-commit-config.yaml
 
 _EXERCISE = re.compile(r'^# %% exercise="[^"]+".*\nfrom (course_lib[\w.]*) import (\w+)$', re.M)
 _NOTE = """\
-> This copy of the course is for learners. It holds no solutions and no tests, and the functions that
-> exercises ask for are packed in the library. `make run`, `make test` and `make build` need the whole
-> course.
+> This copy of the course is for learners. It holds no solutions and no tests, and the functions
+> that exercises ask for are packed in the library. `make run`, `make test` and `make build` need
+> the whole course.
 
 """
 
