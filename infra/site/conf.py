@@ -140,13 +140,18 @@ def terms() -> dict[str, str]:
     return {nodes.make_id(term): re.sub(r"[`*]|\]\([^)]*\)|\[", "", said) for term, said in found}
 
 
-def strip_code(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
-    """Take the blanks off the ends of code in a docstring, where reStructuredText allows none."""
+def prepare_docstring(
+    app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]
+) -> None:
+    """Make a docstring what reStructuredText and napoleon expect."""
+    # No blanks at the ends of code; and what precedes a colon in a property's first line is no type.
     lines[:] = [re.sub("`([^`]*)`", lambda code: f"`{code[1].strip()}`", line) for line in lines]
+    if what in ("attribute", "data", "property"):
+        lines.insert(0, "")
 
 
 def setup(app: Any) -> None:
     """Connect the functions above to Sphinx."""
     app.connect("source-read", read_source)
-    app.connect("autodoc-process-docstring", strip_code)
+    app.connect("autodoc-process-docstring", prepare_docstring, priority=400)
     app.connect("doctree-resolved", show_definitions)
