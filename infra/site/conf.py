@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,9 @@ from docutils import nodes
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
+sys.path.insert(0, str(HERE))
+
+from curves import curves_section  # noqa: E402
 
 project = "Retrieval, built by hand"
 project_copyright = "the course's authors, Apache-2.0"
@@ -106,6 +110,9 @@ def read_source(app: Any, docname: str, content: list[str]) -> None:
         for caption, pages in PARTS.items():
             tree = ["```{toctree}", ":hidden:", ":glob:", f":caption: {caption}", "", *pages, "```"]
             content[0] += "\n\n" + "\n".join(tree)
+    if docname == "tests/bench/README":
+        drawn = Path("build", "reference", "curves.svg")
+        content[0] += curves_section(Path("tests/bench/results"), drawn, Path("tests/bench"))
     if docname.startswith("solutions/"):
         content[0] = solution_page(content[0])
 
@@ -144,7 +151,7 @@ def prepare_docstring(
     app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]
 ) -> None:
     """Make a docstring what reStructuredText and napoleon expect."""
-    # No blanks at the ends of code; and what precedes a colon in a property's first line is no type.
+    # No blanks at the ends of code; what precedes a colon in a property's first line is no type.
     lines[:] = [re.sub("`([^`]*)`", lambda code: f"`{code[1].strip()}`", line) for line in lines]
     if what in ("attribute", "data", "property"):
         lines.insert(0, "")
