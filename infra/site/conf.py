@@ -107,9 +107,10 @@ if repository := addresses().get("Repository"):
 def read_source(app: Any, docname: str, content: list[str]) -> None:
     """Change what Sphinx reads: tables of contents for README, names and folds for solutions."""
     if docname == root_doc:
-        for caption, pages in PARTS.items():
+        for caption, listed in PARTS.items():  # a copy for learners lacks some
+            pages = [page for page in listed if any(ROOT.glob(f"{page}.*"))]
             tree = ["```{toctree}", ":hidden:", ":glob:", f":caption: {caption}", "", *pages, "```"]
-            content[0] += "\n\n" + "\n".join(tree)
+            content[0] += "\n\n" + "\n".join(tree) if pages else ""
     if docname == "tests/bench/README":
         drawn = Path("build", "reference", "curves.svg")
         content[0] += curves_section(Path("tests/bench/results"), drawn, Path("tests/bench"))
