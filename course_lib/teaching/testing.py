@@ -204,5 +204,6 @@ def _program(name: str) -> str:
 
 
 def _shell_scripts(root: Path) -> list[str]:
-    scripts = [root / ".ci" / "run", *sorted((root / "infra").rglob("*.sh"))]
+    programs = [root / ".ci" / "run", root / ".binder" / "postBuild"]
+    scripts = [*programs, *sorted((root / "infra").rglob("*.sh"))]
     return [str(script.relative_to(root)) for script in scripts if script.is_file()]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,9 @@ from docutils import nodes
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
+sys.path.insert(0, str(HERE))
+
+from curves import curves_section  # noqa: E402
 
 project = "Retrieval, built by hand"
 project_copyright = "the course's authors, Apache-2.0"
@@ -40,6 +44,7 @@ include_patterns = [
 exclude_patterns = ["labs/.ipynb_checkpoints"]
 suppress_warnings = ["myst.header", "mystnb.unknown_mime_type", "ref.python"]
 default_role = "code"
+add_module_names = False
 
 nb_execution_mode = "off"
 nb_ipywidgets_js: dict[str, dict[str, str]] = {}  # widgets have a static form; no CDN is asked
@@ -60,6 +65,7 @@ html_show_sourcelink = False
 html_copy_source = False
 html_theme_options: dict[str, Any] = {
     "show_navbar_depth": 1,
+    "navbar_persistent": [],  # the search is in the side bar
     "use_download_button": False,
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
@@ -101,9 +107,13 @@ if repository := addresses().get("Repository"):
 def read_source(app: Any, docname: str, content: list[str]) -> None:
     """Change what Sphinx reads: tables of contents for README, names and folds for solutions."""
     if docname == root_doc:
-        for caption, pages in PARTS.items():
+        for caption, listed in PARTS.items():  # a copy for learners lacks some
+            pages = [page for page in listed if any(ROOT.glob(f"{page}.*"))]
             tree = ["```{toctree}", ":hidden:", ":glob:", f":caption: {caption}", "", *pages, "```"]
-            content[0] += "\n\n" + "\n".join(tree)
+            content[0] += "\n\n" + "\n".join(tree) if pages else ""
+    if docname == "tests/bench/README":
+        drawn = Path("build", "reference", "curves.svg")
+        content[0] += curves_section(Path("tests/bench/results"), drawn, Path("tests/bench"))
     if docname.startswith("solutions/"):
         content[0] = solution_page(content[0])
 
@@ -135,21 +145,21 @@ def terms() -> dict[str, str]:
     """Return the definition of each term of the glossary by the anchor of its heading."""
     text = (ROOT / "labs" / "GLOSSARY.md").read_text(encoding="utf-8")
     found = re.findall(r"^### (.+)\n\n(.+)$", text, re.MULTILINE)
-    return {anchor_of(term): re.sub(r"[`*]|\]\([^)]*\)|\[", "", said) for term, said in found}
+    return {nodes.make_id(term): re.sub(r"[`*]|\]\([^)]*\)|\[", "", said) for term, said in found}
 
 
-def anchor_of(heading: str) -> str:
-    """Return the anchor that GitHub and MyST give to a heading."""
-    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
-
-
-def strip_code(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
-    """Take the blanks off the ends of code in a docstring, where reStructuredText allows none."""
+def prepare_docstring(
+    app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]
+) -> None:
+    """Make a docstring what reStructuredText and napoleon expect."""
+    # No blanks at the ends of code; what precedes a colon in a property's first line is no type.
     lines[:] = [re.sub("`([^`]*)`", lambda code: f"`{code[1].strip()}`", line) for line in lines]
+    if what in ("attribute", "data", "property"):
+        lines.insert(0, "")
 
 
 def setup(app: Any) -> None:
     """Connect the functions above to Sphinx."""
     app.connect("source-read", read_source)
-    app.connect("autodoc-process-docstring", strip_code)
+    app.connect("autodoc-process-docstring", prepare_docstring, priority=400)
     app.connect("doctree-resolved", show_definitions)

@@ -36,6 +36,8 @@ def test_a_released_repository_shows_no_answer(copy: Path) -> None:
         part.split("###")[0] for text in sources for part in text.split("BEGIN SOLUTION\n")[1:]
     ]
     copied = "\n".join(path.read_text(encoding="utf-8") for path in copy.rglob("*.py"))
+    pages = [path.read_text(encoding="utf-8") for path in copy.rglob("*.md")]
+    assert pages and not [text for text in pages if "INSTRUCTORS.md" in text]
     assert sketches and not [one for one in sketches if one in copied]
 
 

@@ -20,14 +20,15 @@ from course_lib.errors import InputError
 from course_lib.settings import project_root
 from course_lib.teaching.lab.reference import PACKED
 
-LEFT_OUT = ("solutions/", "tests/", ".ci/", ".github/", ".pre-commit-config.yaml")
+GUIDE = "labs/INSTRUCTORS.md"
+LEFT_OUT = ("solutions/", "tests/", GUIDE, ".ci/", ".github/", ".pre-commit-config.yaml")
 """What learners do not get; the READMEs below tests/ stay, because pages link to them."""
 
 _EXERCISE = re.compile(r'^# %% exercise="[^"]+".*\nfrom (course_lib[\w.]*) import (\w+)$', re.M)
 _NOTE = """\
-> This copy of the course is for learners. It holds no solutions and no tests, and the functions that
-> exercises ask for are packed in the library. `make run`, `make test` and `make build` need the whole
-> course.
+> This copy of the course is for learners. It holds no solutions and no tests, and the functions
+> that exercises ask for are packed in the library. `make run`, `make test` and `make build` need
+> the whole course.
 
 """
 
@@ -61,6 +62,10 @@ def release_repository(target: Path, root: Path | None = None) -> Path:
         if name in answers:
             text = packed_functions(file.read_text(encoding="utf-8"), answers[name])
             copy.write_text(text, encoding="utf-8", newline="\n")
+        elif name.endswith(".md"):
+            lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
+            kept = [line for line in lines if Path(GUIDE).name not in line]
+            copy.write_text("".join(kept), encoding="utf-8", newline="\n")
     readme = target / "README.md"
     title, rest = readme.read_text(encoding="utf-8").split("\n\n", 1)
     readme.write_text(f"{title}\n\n{_NOTE}{rest}", encoding="utf-8", newline="\n")

@@ -43,7 +43,7 @@ def pinned(folder: Path, away: str = "") -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def infra(tmp_path: Path) -> Path:
-    return shutil.copytree(INFRA, tmp_path / "infra")
+    return shutil.copytree(INFRA, tmp_path / "infra", ignore=shutil.ignore_patterns("site"))
 
 
 def texts(infra: Path) -> dict[str, str]:
