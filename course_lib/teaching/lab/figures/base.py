@@ -104,6 +104,11 @@ def colour(index: int) -> str:
     return PALETTE[index % len(PALETTE)]
 
 
+def about(title: str) -> str:
+    """Return how a description goes on that names the title."""
+    return f" of {title}" if title else ""
+
+
 def number(value: float) -> str:
     """Return a number with as many digits as one wants to read.
 

@@ -3,79 +3,131 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from statistics import quantiles
 
 from course_lib.errors import InputError
-from course_lib.teaching.lab.figures.base import HATCHES, Figure, chart, colour, number, picture
+from course_lib.teaching.lab.figures.base import (
+    HATCHES,
+    Figure,
+    about,
+    chart,
+    colour,
+    number,
+    picture,
+)
 
 
-def bars(values: Mapping[str, float], title: str = "", unit: str = "") -> Figure:
+def bars(
+    values: Mapping[str, float] | Mapping[str, Mapping[str, float]],
+    title: str = "",
+    unit: str = "",
+    *,
+    log: bool = False,
+) -> Figure:
     """Draw one horizontal bar a value, the first on top, each with its number.
 
     Parameters
     ----------
     values
-        Name → number.
+        Name → number, or group → name → number: then the bars of a group stand together, and those
+        of the same name look the same.
     title
         Above the chart.
     unit
-        Behind each number, as in ``"ms"``.
+        Below the axis, as in ``"ms"``.
+    log
+        Whether ten times as much is always as far, for numbers of very different size.
     """
+    import pandas as pd
+
     if not values:
         raise InputError("There are no values to draw")
-    figure, axes = chart(height=0.9 + 0.38 * len(values))
-    names = list(values)
-    drawn = axes.barh(
-        range(len(names)),
-        list(values.values()),
-        color=[colour(i) for i in range(len(names))],
+    is_grouped = isinstance(next(iter(values.values())), Mapping)
+    table = pd.DataFrame(values if is_grouped else {name: {"": n} for name, n in values.items()}).T
+    bar_count = len(table) * len(table.columns)
+    figure, axes = chart(height=0.9 + 0.38 * bar_count)
+    table.plot.barh(
+        ax=axes,
+        width=0.7,
+        color=[colour(i) for i in range(len(table.columns))],
         edgecolor="white",
-        hatch=[HATCHES[i % len(HATCHES)] for i in range(len(names))],
+        legend=False,
+        logx=log,
     )
-    labels = [f"{number(value)} {unit}".strip() for value in values.values()]
-    axes.bar_label(drawn, labels=labels, padding=4)
-    axes.set_yticks(range(len(names)), names)
+    for series, name, hatch in zip(axes.containers, table, HATCHES, strict=False):
+        for bar in series:
+            bar.set_hatch(hatch)
+        labels = ["" if pd.isna(value) else number(value) for value in table[name]]
+        axes.bar_label(series, labels=labels, padding=4)
     axes.invert_yaxis()
+    if log:
+        # The shortest bar must have a length, too.
+        axes.set_xlim(left=table[table > 0].min(axis=None) / 2)
     axes.margins(x=0.15)
     axes.set_title(title, loc="left")
-    axes.set_xlabel(unit)
-    told = ", ".join(f"{name} {label}" for name, label in zip(names, labels, strict=True))
-    return picture(figure, f"Bar chart{_about(title)}: {told}.")
+    axes.set_xlabel(f"{unit} (each step is ten times as much)".strip() if log else unit)
+    if is_grouped:
+        axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1.01, 0.5))
+    told = ", ".join(
+        f"{f'{row}, {name}' if is_grouped else row} {number(value)} {unit}".strip()
+        for row, own in table.iterrows()
+        for name, value in own.dropna().items()
+    )
+    return picture(figure, f"Bar chart{about(title)}: {told}.")
 
 
 def histogram(
-    values: Sequence[float], title: str = "", unit: str = "", *, limit: float | None = None
+    values: Sequence[float] | Mapping[str, Sequence[float]],
+    title: str = "",
+    unit: str = "",
+    *,
+    limit: float | None = None,
 ) -> Figure:
     """Draw how often values of which size occur.
 
     Parameters
     ----------
     values
-        Any numbers.
+        Any numbers, or name → numbers: then how often is on a scale of powers of ten, on which few
+        of one kind can be seen beside many of another.
     title, unit
         Above the chart and below its axis.
     limit
-        Draws a dashed line at this value and counts what lies beyond it.
+        Draws a dashed line at this value and counts what is beyond it.
     """
-    if len(values) == 0:
+    import numpy as np
+
+    series = values if isinstance(values, Mapping) else {"": values}
+    if not series or any(len(some) == 0 for some in series.values()):
         raise InputError("There are no values to draw")
     figure, axes = chart()
-    axes.hist([float(v) for v in values], bins="auto", color=colour(0), edgecolor="white")
+    edges = np.histogram_bin_edges(np.concatenate([*map(np.asarray, series.values())]), bins="auto")
+    told = []
+    for index, (name, some) in enumerate(series.items()):
+        axes.hist(
+            np.asarray(some, dtype=float),
+            bins=edges,
+            color=colour(index),
+            edgecolor="white",
+            hatch=HATCHES[index],
+            log=len(series) > 1,
+            label=name,
+        )
+        tale = f"{len(some)} values from {number(min(some))} to {number(max(some))} {unit}".strip()
+        if limit is not None:
+            tale += f"; {sum(v > limit for v in some)} are beyond {number(limit)}"
+        told.append(f"{name} {tale}".strip())
+    if limit is not None:
+        axes.axvline(limit, color="black", linestyle="--", linewidth=2, label=number(limit))
+    if len(series) > 1 or limit is not None:
+        axes.legend(frameon=False)
     axes.set_title(title, loc="left")
     axes.set_xlabel(unit)
     axes.set_ylabel("how many")
-    told = f"{len(values)} values from {number(min(values))} to {number(max(values))} {unit}"
-    if limit is not None:
-        beyond = sum(v > limit for v in values)
-        axes.axvline(limit, color=colour(1), linestyle="--", linewidth=2)
-        label = f" {number(limit)}: {beyond} beyond"
-        axes.text(limit, axes.get_ylim()[1], label, color=colour(1), va="top")
-        told += f"; {beyond} lie beyond {number(limit)}"
-    return picture(figure, f"Histogram{_about(title)}: {told.strip()}.")
+    return picture(figure, f"Histogram{about(title)}: {'; '.join(told)}.")
 
 
 def latencies(samples: Mapping[str, Sequence[float]] | Sequence[float], title: str = "") -> Figure:
-    """Draw latencies as dots, with the median (bar) and the 95th percentile (cross) of each series.
+    """Draw latencies as box plots: half of them are in the box, 5 % are beyond the right whisker.
 
     Parameters
     ----------
@@ -84,26 +136,27 @@ def latencies(samples: Mapping[str, Sequence[float]] | Sequence[float], title: s
     title
         Above the chart.
     """
+    import numpy as np
+
     series = samples if isinstance(samples, Mapping) else {"": samples}
     if not series or any(len(values) == 0 for values in series.values()):
         raise InputError("There are no samples to draw")
     figure, axes = chart(height=1.1 + 0.55 * len(series))
-    told = []
-    for row, (name, values) in enumerate(series.items()):
-        ordered = [float(v) for v in values]
-        cuts = quantiles(ordered, n=100, method="inclusive") if len(ordered) > 1 else ordered * 99
-        heights = [row + ((i * 7) % 11 - 5) / 25 for i in range(len(ordered))]  # spread, not random
-        axes.plot(ordered, heights, ".", color=colour(row), alpha=0.5)
-        axes.plot([cuts[49]] * 2, [row - 0.32, row + 0.32], color="black", linewidth=2.5)
-        axes.plot(cuts[94], row, "x", color="black", markersize=9, markeredgewidth=2)
-        told.append(f"{name} median {number(cuts[49])} ms, p95 {number(cuts[94])} ms".strip())
-    axes.set_yticks(range(len(series)), list(series))
-    axes.set_ylim(len(series) - 0.5, -0.5)
+    axes.boxplot(
+        [*series.values()],
+        orientation="horizontal",
+        tick_labels=[*series],
+        whis=(5, 95),
+        widths=0.6,
+        flierprops={"marker": ".", "markeredgecolor": colour(0)},
+        medianprops={"color": colour(1), "linewidth": 2.5},
+    )
+    axes.invert_yaxis()
     axes.set_xlim(left=0)
-    axes.set_xlabel("ms   (bar: median, cross: 95th percentile)")
+    axes.set_xlabel("ms   (in the box the middle half and the median; whiskers at 5 % and 95 %)")
     axes.set_title(title, loc="left")
-    return picture(figure, f"Latencies{_about(title)}: {'; '.join(told)}.")
-
-
-def _about(title: str) -> str:
-    return f" of {title}" if title else ""
+    told = []
+    for name, values in series.items():
+        median, late = np.percentile(values, [50, 95])
+        told.append(f"{name} median {number(median)} ms, p95 {number(late)} ms".strip())
+    return picture(figure, f"Latencies{about(title)}: {'; '.join(told)}.")

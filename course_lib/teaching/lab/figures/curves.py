@@ -5,28 +5,41 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from course_lib.errors import InputError
-from course_lib.teaching.lab.figures.base import MARKERS, Figure, chart, colour, number, picture
+from course_lib.teaching.lab.figures.base import (
+    MARKERS,
+    Figure,
+    about,
+    chart,
+    colour,
+    number,
+    picture,
+)
 
 LINES = ("-", "--", ":", "-.")
 
+Point = tuple[float, float] | tuple[float, float, str]
+
 
 def lines(
-    series: Mapping[str, Sequence[tuple[float, float]]],
+    series: Mapping[str, Sequence[Point]],
     title: str = "",
     *,
     across: str = "",
     up: str = "",
+    log: bool = False,
 ) -> Figure:
     """Draw one line for each series, told apart by colour, marker and dashes.
 
     Parameters
     ----------
     series
-        Name → (x, y) of each point, in any order.
+        Name → (x, y) of each point, in any order; a third entry is written beside the point.
     title
         Above the chart.
     across, up
         What the axes measure, as in ``"characters"`` and ``"seconds"``.
+    log
+        Whether ten times as much is always as far across. Otherwise both axes begin at 0.
     """
     if not series or not all(series.values()):
         raise InputError("There are no points to draw")
@@ -42,16 +55,26 @@ def lines(
             marker=MARKERS[index % len(MARKERS)],
             linestyle=LINES[index % len(LINES)],
         )
-        (x0, y0), (x1, y1) = ordered[0], ordered[-1]
-        told.append(f"{name} from {number(y0)} at {number(x0)} to {number(y1)} at {number(x1)}")
+        for point in ordered:
+            # By turns above and below, so that the labels of two series stay apart.
+            axes.annotate(
+                "".join(map(str, point[2:])), point[:2], xytext=(0, -14 if index % 2 else 7),
+                textcoords="offset points", ha="center", fontsize=8, color=colour(index),
+            )  # fmt: skip
+        ends = [f"{number(y)} at {number(x)}" for x, y, *_ in (ordered[0], ordered[-1])]
+        told.append(f"{name} from {' to '.join(ends)}")
+    if log:
+        axes.set_xscale("log")
+        axes.margins(y=0.15)
+        axes.xaxis.set_minor_formatter(lambda value, _: "")
+    else:
+        axes.set_xlim(left=0)
+        axes.set_ylim(bottom=0)
     axes.xaxis.set_major_formatter(lambda value, _: number(value))
     axes.yaxis.set_major_formatter(lambda value, _: number(value))
-    axes.set_xlim(left=0)
-    axes.set_ylim(bottom=0)
     axes.set_xlabel(across)
     axes.set_ylabel(up)
     axes.grid(alpha=0.25)
     axes.legend(frameon=False)
     axes.set_title(title, loc="left")
-    about = f" of {title}" if title else ""
-    return picture(figure, f"Line chart{about}: {'; '.join(told)}.")
+    return picture(figure, f"Line chart{about(title)}: {'; '.join(told)}.")

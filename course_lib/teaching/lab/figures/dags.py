@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from course_lib.errors import InputError
 from course_lib.teaching.lab.dag import Dag, Edge, Group, read_dag
 from course_lib.teaching.lab.figures.base import FAINT, INK, Figure, chart, picture
+from course_lib.teaching.lab.figures.strips import Look, Strip, strips
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,9 +22,9 @@ WIDE, HIGH = 1.3, 0.85
 ACROSS, DOWN = 2.15, 1.5
 GROUP_COLOURS = ("#e69f00", "#56b4e9", "#cc79a7")
 LOOKS = {
-    "succeeded": ("#009e73", "", "succeeded"),
-    "failed": ("#d55e00", "////", "failed"),
-    "cached": ("#56b4e9", "....", "from the cache"),
+    "succeeded": Look("#009e73", "", "succeeded"),
+    "failed": Look("#d55e00", "////", "failed"),
+    "cached": Look("#56b4e9", "....", "from the cache"),
 }
 
 Places = Mapping[str, tuple[float, float]]
@@ -85,22 +86,15 @@ def attempts(run: LocalRun, title: str = "") -> Figure:
     if not run.attempts:
         raise InputError("Nothing ran, so there is nothing to draw")
     names = list(dict.fromkeys(one.task for one in run.attempts))
-    figure, axes = chart(7.2, 1.5 + 0.36 * len(names))
     least = max(run.seconds / 150, 0.001)
-    for one in run.attempts:
-        colour, hatch, _ = LOOKS[one.outcome]
-        axes.barh(names.index(one.task), max(one.seconds, least), left=one.at, height=0.6,
-                  color=colour, hatch=hatch, edgecolor="white", linewidth=0.6)  # fmt: skip
-    for outcome, (colour, hatch, name) in LOOKS.items():
-        if any(one.outcome == outcome for one in run.attempts):
-            axes.bar(0, 0, color=colour, hatch=hatch, edgecolor="white", label=name)
-    axes.set_yticks(range(len(names)), names)
-    axes.set_ylim(len(names) - 0.4, -0.6)
+    pieces = [
+        Strip(names.index(one.task), one.at, max(one.seconds, least), LOOKS[one.outcome])
+        for one in run.attempts
+    ]
+    figure, axes = strips(names, pieces, title)
     axes.set_xlim(0, max(run.seconds, least))
     axes.set_xlabel("seconds")
-    figure.legend(ncols=3, frameon=False, loc="outside lower center")
-    axes.set_title(title, loc="left")
-    told = [f"{one.task} {LOOKS[one.outcome][2]}" for one in run.attempts]
+    told = [f"{one.task} {LOOKS[one.outcome].name}" for one in run.attempts]
     return picture(figure, f"Timeline of a run{': ' if title else ''}{title}. {'; '.join(told)}.")
 
 

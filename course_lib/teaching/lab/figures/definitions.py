@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 
 from course_lib.errors import InputError
 from course_lib.records import Span
-from course_lib.teaching.lab.figures.base import INK, Figure, chart, picture
+from course_lib.teaching.lab.figures.base import INK, Figure, about, picture
+from course_lib.teaching.lab.figures.strips import Look, Strip, strips
 
-WHOLE, TORN, LARGE = "whole", "torn", "larger than a piece"
-LOOKS = {WHOLE: ("#009e73", ""), TORN: ("#d55e00", "////"), LARGE: ("#bbbbbb", "....")}
-"""Verdict → colour and hatching."""
+WHOLE = Look("#009e73", "", "whole")
+TORN = Look("#d55e00", "////", "torn")
+LARGE = Look("#bbbbbb", "....", "larger than a piece")
 
 
 def torn(
@@ -20,7 +21,7 @@ def torn(
     *,
     size: int = 512,
 ) -> Figure:
-    """Draw a file's definitions as bars, a strip a splitter; black lines are where pieces begin.
+    """Draw a file's definitions as bars, a strip a splitter; at black lines a piece begins.
 
     Parameters
     ----------
@@ -35,18 +36,20 @@ def torn(
     """
     if not definitions or not splits:
         raise InputError("There are no definitions or no pieces to draw")
-    figure, axes = chart(7.6, 1.9 + 0.55 * len(splits))
-    told = []
+    strip_of, cuts, told = [], [], []
     for row, (splitter, pieces) in enumerate(splits.items()):
         verdicts = {name: _verdict(span, pieces, size) for name, span in definitions}
-        for name, span in definitions:
-            colour, hatch = LOOKS[verdicts[name]]
-            axes.barh(
-                row, span.end - span.start, left=span.start, height=0.5, color=colour,
-                hatch=hatch, edgecolor="white",
-            )  # fmt: skip
-        cuts = sorted({piece.start for piece in pieces} - {0})
-        axes.vlines(cuts, row - 0.4, row + 0.4, color=INK, linewidth=1.6)
+        strip_of += [
+            Strip(row, span.start, span.end - span.start, verdicts[name])
+            for name, span in definitions
+        ]
+        whole = [span for name, span in definitions if verdicts[name] == WHOLE]
+        # Where pieces overlap, one may begin within what another holds whole: that cuts nothing.
+        cuts += [
+            (row, piece.start)
+            for piece in pieces
+            if piece.start and not any(span.start < piece.start < span.end for span in whole)
+        ]
         broken = [name for name, verdict in verdicts.items() if verdict == TORN]
         large = [name for name, verdict in verdicts.items() if verdict == LARGE]
         told.append(
@@ -54,23 +57,18 @@ def torn(
             + (f" ({', '.join(broken)})" if broken else "")
             + (f"; too large for a piece: {', '.join(large)}" if large else "")
         )
+    figure, axes = strips([*splits], strip_of)
+    for row, at in cuts:
+        axes.vlines(at, row - 0.4, row + 0.4, color=INK, linewidth=1.6)
     for name, span in definitions:
-        middle = (span.start + span.end) / 2
-        axes.text(middle, -0.62, name, rotation=28, fontsize=8, color=INK)
-    for verdict, (colour, hatch) in LOOKS.items():
-        axes.bar(0, 0, color=colour, hatch=hatch, edgecolor="white", label=verdict)
-    axes.plot([], [], color=INK, linewidth=1.6, label="a piece begins")
-    axes.set_yticks(range(len(splits)), list(splits))
-    axes.set_ylim(len(splits) - 0.4, -0.6)
+        axes.text((span.start + span.end) / 2, -0.62, name, rotation=28, fontsize=8, color=INK)
     axes.set_xlim(0, max(span.end for _, span in definitions))
-    axes.set_xlabel("characters from the start of the file")
-    axes.legend(ncols=4, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.32))
+    axes.set_xlabel("characters from the start of the file; at black lines a piece begins")
     axes.set_title(title, loc="left", pad=46)
-    about = f" of {title}" if title else ""
-    return picture(figure, f"Strips{about}: {'. '.join(told)}.")
+    return picture(figure, f"Strips{about(title)}: {'. '.join(told)}.")
 
 
-def _verdict(definition: Span, pieces: Sequence[Span], size: int) -> str:
+def _verdict(definition: Span, pieces: Sequence[Span], size: int) -> Look:
     if any(one.start <= definition.start and definition.end <= one.end for one in pieces):
         return WHOLE
     return LARGE if definition.end - definition.start > size else TORN

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from course_lib.errors import InputError
 from course_lib.retriever.excerpts import Shown, excerpt
 from course_lib.teaching.lab.figures.base import (
     INK,
-    MARKERS,
     Figure,
     boxed,
-    chart,
-    colour,
-    number,
-    picture,
 )
 
 if TYPE_CHECKING:
     from course_lib.records import SearchResult
 
-LINES = ("-", "--", ":", "-.")
 CELL = f"text-align: left; vertical-align: top; color: {INK}; background-color: #ffffff"
 
 
@@ -64,55 +57,6 @@ def ranking(
         f"{asked}<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>",
         f"{len(results)} results{f' for {question!r}' if question else ''}{first}.",
     )
-
-
-def recall_latency(
-    points: Mapping[str, Sequence[tuple[float, float, str]]], title: str = ""
-) -> Figure:
-    """Draw recall against latency, one line a kind of index; up and to the left is better.
-
-    Parameters
-    ----------
-    points
-        Series → (milliseconds, recall, label) of each setting, as in ``(1.2, 0.97, "ef 40")``.
-    title
-        Above the chart.
-    """
-    if not points or not all(points.values()):
-        raise InputError("There are no points to draw")
-    figure, axes = chart(7.0, 4.2)
-    told = []
-    for index, (name, series) in enumerate(points.items()):
-        ordered = sorted(series)
-        axes.plot(
-            [point[0] for point in ordered],
-            [point[1] for point in ordered],
-            label=name,
-            color=colour(index),
-            marker=MARKERS[index % len(MARKERS)],
-            linestyle=LINES[index % len(LINES)],
-        )
-        below = index % 2
-        for latency, recall, label in ordered:
-            axes.annotate(
-                label,
-                (latency, recall),
-                xytext=(7, -11) if below else (-7, 6),
-                textcoords="offset points",
-                ha="left" if below else "right",
-                fontsize=8,
-                color=colour(index),
-            )
-        best = max(ordered, key=lambda point: point[1])
-        told.append(f"{name} reaches recall {best[1]:.2f} at {number(best[0])} ms ({best[2]})")
-    axes.set_xlim(left=0)
-    axes.margins(x=0.12, y=0.12)
-    axes.set_xlabel("milliseconds a search")
-    axes.set_ylabel("recall")
-    axes.grid(alpha=0.25)
-    axes.legend(loc="lower right", frameon=False)
-    axes.set_title(title, loc="left")
-    return picture(figure, f"Recall against latency: {'; '.join(told)}.")
 
 
 def _snippet(result: Shown, question: str, most: int, mark: str) -> str:

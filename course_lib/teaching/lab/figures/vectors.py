@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from course_lib.errors import InputError
-from course_lib.teaching.lab.figures.base import MARKERS, Figure, chart, colour, picture
+from course_lib.teaching.lab.figures.base import MARKERS, Figure, about, chart, colour, picture
 
 if TYPE_CHECKING:
     import numpy as np
@@ -58,7 +59,44 @@ def heat_map(
             axes.text(column, row, text, ha="center", va="center", color=ink, fontsize=9)
     figure.colorbar(image, ax=axes, shrink=0.8)
     axes.set_title(title, loc="left")
-    return picture(figure, f"Heat map{_about(title)}. {_nearest(values, labels, columns)}")
+    return picture(figure, f"Heat map{about(title)}. {_nearest(values, labels, columns)}")
+
+
+def arrows(
+    ends: Mapping[str, tuple[float, float]], title: str = "", *, across: str = "", up: str = ""
+) -> Figure:
+    """Draw vectors of two numbers as arrows from the origin, each with its name at its tip.
+
+    Parameters
+    ----------
+    ends
+        Name → the vector.
+    title
+        Above the chart.
+    across, up
+        What the two numbers are. Both axes have the same scale, so that angles are angles.
+    """
+    if not ends:
+        raise InputError("There are no arrows to draw")
+    figure, axes = chart(5.0, 4.0)
+    # The longest first, so that a shorter one in the same direction is drawn over it.
+    for name, (x, y) in sorted(ends.items(), key=lambda item: -math.hypot(*item[1])):
+        ink = colour([*ends].index(name))
+        style = {"arrowstyle": "-|>", "color": ink, "linewidth": 2.2, "shrinkA": 0, "shrinkB": 0}
+        axes.annotate("", (x, y), (0, 0), arrowprops=style, annotation_clip=False)
+        axes.annotate(
+            name, (x, y), (6, 4), textcoords="offset points", color=ink, fontsize=13, weight="bold"
+        )
+    widest, highest = (max(0.0, *(end[axis] for end in ends.values())) for axis in (0, 1))
+    axes.set_xlim(0, widest * 1.1)
+    axes.set_ylim(0, highest * 1.15)
+    axes.set_aspect("equal")
+    axes.grid(alpha=0.25)
+    axes.set_xlabel(across)
+    axes.set_ylabel(up)
+    axes.set_title(title, loc="left")
+    told = ", ".join(f"{name} to ({x:g}, {y:g})" for name, (x, y) in ends.items())
+    return picture(figure, f"Arrows from the origin{about(title)}: {told}.")
 
 
 def map_2d(
@@ -118,10 +156,11 @@ def map_2d(
     if names != [""] or star is not None:
         axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=9)
     axes.set_xlabel(f"the two axes show {share:.0%} of the variance")
+    axes.set_aspect("equal")
     axes.set_xticks([])
     axes.set_yticks([])
     axes.set_title(title, loc="left")
-    told = f"Map{_about(title)}: {len(matrix)} points"
+    told = f"Map{about(title)}: {len(matrix)} points"
     if names != [""]:
         told += f" in {len(names)} groups ({', '.join(names)})"
     if star is not None:
@@ -173,7 +212,3 @@ def _nearest(values: Any, labels: Sequence[str], columns: Sequence[str]) -> str:
 
 def _short(label: str, most: int = 28) -> str:
     return label if len(label) <= most else f"{label[: most - 1]}…"
-
-
-def _about(title: str) -> str:
-    return f" of {title}" if title else ""
