@@ -55,4 +55,5 @@ def taught_modules(lab: str) -> set[str]:
         return set()
     from course_lib.teaching.checks import load
 
-    return {one.library for one in load(lab).values() if one.library is not None}
+    named = (one.library for one in load(lab).values() if one.library is not None)
+    return {library.partition(":")[0] for library in named}
