@@ -97,7 +97,6 @@ if repository := addresses().get("Repository"):
         "use_repository_button": True,
         "launch_buttons": {
             "binderhub_url": "https://mybinder.org",
-            "colab_url": "https://colab.research.google.com",
             "jupyterhub_url": addresses().get("JupyterHub", ""),
             "notebook_interface": "jupyterlab",
         },
