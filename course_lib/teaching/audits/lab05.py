@@ -112,8 +112,8 @@ Rows = Sequence[Mapping[str, Any]]
 
 
 def _replaced(
-    function: Callable[..., Any], connection: Any, table: str, document: Any, rows: Rows, there: Rows,
-    ending: str,
+    function: Callable[..., Any], connection: Any, table: str, document: Any, rows: Rows,
+    there: Rows, ending: str,
 ) -> Any:  # fmt: skip
     """Replace a document, at times in a transaction that is rolled back; say how it ended."""
     rolled_back = connection.transaction(force_rollback=True) if ending == "back" else nullcontext()

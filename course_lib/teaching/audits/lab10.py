@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from course_lib.teaching.audits import Call, audit, call
-from course_lib.teaching.audits.draws import Draws, some
+from course_lib.teaching.audits.draws import Draws, chance, some
 
 
 def _plan(function: Callable[..., Any], *args: Any) -> Any:

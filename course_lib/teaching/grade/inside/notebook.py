@@ -57,8 +57,8 @@ def make_shell() -> Any:
     return Shell.instance(config=config)
 
 
-def run_notebook(text: str, shell: Any, channel: Channel) -> str:
-    """Run a notebook, report each cell to the grader, and return nbval's JUnit report.
+def run_notebook(text: str, shell: Any, channel: Channel) -> tuple[str, dict[int, dict[str, Any]]]:
+    """Run a notebook and report each cell to the grader.
 
     Parameters
     ----------
@@ -68,6 +68,11 @@ def run_notebook(text: str, shell: Any, channel: Channel) -> str:
         What `make_shell` returned.
     channel
         To the grader, which is asked for each cell's source.
+
+    Returns
+    -------
+    tuple
+        nbval's JUnit report, and what names meant after each cell.
     """
     kernel = _Kernel(shell, channel)
     nbval.plugin.RunningKernel = lambda *_, **__: kernel
@@ -82,7 +87,8 @@ def run_notebook(text: str, shell: Any, channel: Channel) -> str:
             arguments += ["-p", f"no:{name}"]
         # As objects: pytest looks for a plugin's name among all that is installed.
         pytest.main(arguments, plugins=[nbval.plugin, _Reporter(kernel, channel)])
-        return report.read_text(encoding="utf-8") if report.is_file() else ""
+        said = report.read_text(encoding="utf-8") if report.is_file() else ""
+        return said, kernel.names
 
 
 class _Reporter:
@@ -107,6 +113,7 @@ class _Kernel:
         self.channel = channel
         self.place = 0
         self.told: dict[str, str] = {}
+        self.names: dict[int, dict[str, Any]] = {}
         self.waiting: list[dict[str, Any]] = []
 
     def execute_cell_input(self, _: str, allow_stdin: bool | None = None) -> int:
@@ -115,6 +122,7 @@ class _Kernel:
         self.channel.send({"begin": self.place})
         sources = self.channel.receive()["sources"]
         outputs, error, value = _ran(self.shell, sources)
+        self.names[self.place] = dict(self.shell.user_ns)  # later cells bind them anew
         texts = [_text(one) for one in outputs]
         self.told = {"text": "".join(texts)[:TOLD], "value": value[:80]}
         if error is not None:
