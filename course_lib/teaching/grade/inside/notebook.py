@@ -39,10 +39,27 @@ UNUSED = (
 
 def make_shell() -> Any:
     """Return an IPython shell that keeps no history and prints no tracebacks."""
+    from IPython.core.displayhook import DisplayHook
     from IPython.core.interactiveshell import InteractiveShell
+    from traitlets import Type
     from traitlets.config import Config
 
+    class Hook(DisplayHook):  # type: ignore[misc]
+        values: list[Any] = []
+
+        def write_output_prompt(self) -> None:
+            """Write none."""
+
+        def finish_displayhook(self) -> None:
+            """Write no empty line."""
+
+        def write_format_data(self, format_dict: Any, md_dict: Any = None) -> None:
+            """Keep what a cell's last line gives."""
+            self.values.append(format_dict)
+
     class Shell(InteractiveShell):  # type: ignore[misc]
+        displayhook_class = Type(Hook)
+
         def _showtraceback(self, *_: Any) -> None:
             """Print nothing: the error is reported."""
 
@@ -184,19 +201,21 @@ def _ran(shell: Any, sources: list[str]) -> tuple[list[dict[str, Any]], BaseExce
     from IPython.utils.capture import capture_output
 
     out, err = _Limited(), _Limited()
-    value, error, shown = "", None, []
+    value, error = "", None
+    shown: list[dict[str, Any]] = []
     with (
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),
         capture_output(stdout=False, stderr=False) as captured,
     ):
         for number, source in enumerate(sources):
+            values: list[Any] = []
+            shell.displayhook.values = values
             result = shell.run_cell(source, store_history=False)
             error = result.error_before_exec or result.error_in_exec
             if number == 0:
-                shown = list(captured.outputs)
-                if result.result is not None and shown:
-                    value = str(shown[-1].data.get("text/plain", ""))
+                shown = [dict(one.data) for one in captured.outputs] + values
+                value = str(values[-1].get("text/plain", "")) if values else ""
             if error is not None:
                 break
     messages = [
@@ -204,8 +223,8 @@ def _ran(shell: Any, sources: list[str]) -> tuple[list[dict[str, Any]], BaseExce
         for name, stream in (("stdout", out), ("stderr", err))
         if stream.tell()
     ]
-    for one in shown:
-        content = {"data": dict(one.data), "metadata": {}}
+    for data in shown:
+        content = {"data": data, "metadata": {}}
         messages.append({"msg_type": "display_data", "content": content})
     return messages, error, value
 
