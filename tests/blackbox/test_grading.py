@@ -99,7 +99,7 @@ def without_times(text: str) -> list[str]:
 
 
 def grade(folder: Path, *words: str | Path) -> Done:
-    place = ("--hidden", folder / "hidden", "--class", folder / "class")
+    place = ("--hidden", folder / "hidden", "--class", folder / "class", "--seed", "1")
     return Course({}).in_a_process("grade", *words, "--lab", "01", *place, *LIMITS)
 
 
@@ -148,8 +148,10 @@ class TestTheClass:
 
     def test_no_answer_that_cheats_has_the_points_of_its_check(self, graded: Class) -> None:
         grades = graded.grades()
-        for name in ("hugo imports", "ida reads solutions", "jan patches the check"):
+        for name in ("hugo imports", "ida reads solutions"):
             assert grades[name]["checks"]["check-1-1"] == 0 and grades[name]["flagged"], name
+        patches = grades["jan patches the check"]  # it has points, and is held back
+        assert patches["flagged"] and "the audit failed" in " ".join(patches["flags"])
         assert grades["xeno by another name"]["checks"]["check-1-4"] == 0
         shown = [path.read_text(encoding="utf-8") for path in graded.room.rglob("autograded/**/*")
                  if path.is_file()]  # fmt: skip

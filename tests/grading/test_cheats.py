@@ -65,7 +65,13 @@ def by_heart() -> str:
     )
 
 
+REPLACES_THE_CHECK = """
+def find_cut(*args, **named):
+    return 0
+lab.check = lambda *args: print("1.1 passed")
+"""
 CHEATS = {
+    "replaces": REPLACES_THE_CHECK,
     "patches": PATCHES, "bytecode": BYTECODE, "source": READS_THE_SOURCE, "by-heart": by_heart(),
 }  # fmt: skip
 
@@ -98,10 +104,10 @@ def test_a_cheat_is_held_back_or_has_no_points(held_back: dict[str, Grade], name
     assert one.flags or not one.score, one
 
 
-@pytest.mark.parametrize("name", ["patches", "by-heart"])
+@pytest.mark.parametrize("name", ["patches", "by-heart", "replaces"])
 def test_what_passes_its_check_alone_fails_its_audit(held_back, name: str) -> None:
     assert held_back[name].marks[0].state == "passed"
-    (said,) = (flag for flag in held_back[name].flags if "the audit failed" in flag)
+    said = next(flag for flag in held_back[name].flags if "the audit failed" in flag)
     assert said.startswith("check-1-1: the check passed, and the audit failed: ")
 
 

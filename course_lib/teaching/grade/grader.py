@@ -184,7 +184,7 @@ class Grader:
                 outcome = conversation.run(plan, notebook, url, bad)
                 if not conversation.ended:
                     marks = mark(self.master, merged, outcome.runs)
-                    faults = self._audit(conversation, marks)
+                    faults = self._audit(conversation, plan, marks)
                     modules = conversation.modules() if proving else ()
             finally:
                 left -= time.monotonic() - begun
@@ -206,13 +206,17 @@ class Grader:
             flags.append(f"{marks[place].grade_id}: {AUDIT_FAILED}: {fault}")
         return marks, flags, outcome, modules
 
-    def _audit(self, conversation: Conversation, marks: list[Mark]) -> Mapping[int, str]:
+    def _audit(
+        self, conversation: Conversation, plan: Plan, marks: list[Mark]
+    ) -> Mapping[int, str]:
         """Audit what passed; return what is wrong, by the place of the mark."""
         faults = {}
+        places = {step.cell.grade_id: number for number, step in enumerate(plan.steps)}
         for exercise, place in passed_exercises(self.master, marks).items():
             if exercise not in self.audits.audits:
                 continue
-            told = conversation.audit(exercise, self.audits.calls[exercise])
+            after = places[marks[place].grade_id]
+            told = conversation.audit(exercise, self.audits.calls[exercise], after)
             own = self.databases.url if self.databases else ""
             if fault := self.audits.fault(exercise, told, own):
                 faults[place] = fault

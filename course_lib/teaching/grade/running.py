@@ -142,9 +142,9 @@ class Conversation:
                     self.ended = "memory"
                     break
 
-    def audit(self, exercise: str, calls: Sequence[Any]) -> dict[str, Any]:
-        """Return what the learner's function gives for calls: ``values`` or ``error``."""
-        self.channel.send({"audit": exercise, "calls": list(calls)})
+    def audit(self, exercise: str, calls: Sequence[Any], after: int) -> dict[str, Any]:
+        """Return what the function that a step left gives for calls: ``values`` or ``error``."""
+        self.channel.send({"audit": exercise, "calls": list(calls), "after": after})
         told = self.receive()
         return (
             {"error": SAYS[self.ended].format(seconds=self.limits.cell)} if told is None else told

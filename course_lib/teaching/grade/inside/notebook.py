@@ -39,10 +39,27 @@ UNUSED = (
 
 def make_shell() -> Any:
     """Return an IPython shell that keeps no history and prints no tracebacks."""
+    from IPython.core.displayhook import DisplayHook
     from IPython.core.interactiveshell import InteractiveShell
+    from traitlets import Type
     from traitlets.config import Config
 
+    class Hook(DisplayHook):  # type: ignore[misc]
+        values: list[Any] = []
+
+        def write_output_prompt(self) -> None:
+            """Write none."""
+
+        def finish_displayhook(self) -> None:
+            """Write no empty line."""
+
+        def write_format_data(self, format_dict: Any, md_dict: Any = None) -> None:
+            """Keep what a cell's last line gives."""
+            self.values.append(format_dict)
+
     class Shell(InteractiveShell):  # type: ignore[misc]
+        displayhook_class = Type(Hook)
+
         def _showtraceback(self, *_: Any) -> None:
             """Print nothing: the error is reported."""
 
@@ -57,8 +74,8 @@ def make_shell() -> Any:
     return Shell.instance(config=config)
 
 
-def run_notebook(text: str, shell: Any, channel: Channel) -> str:
-    """Run a notebook, report each cell to the grader, and return nbval's JUnit report.
+def run_notebook(text: str, shell: Any, channel: Channel) -> tuple[str, dict[int, dict[str, Any]]]:
+    """Run a notebook and report each cell to the grader.
 
     Parameters
     ----------
@@ -68,6 +85,11 @@ def run_notebook(text: str, shell: Any, channel: Channel) -> str:
         What `make_shell` returned.
     channel
         To the grader, which is asked for each cell's source.
+
+    Returns
+    -------
+    tuple
+        nbval's JUnit report, and what names meant after each cell.
     """
     kernel = _Kernel(shell, channel)
     nbval.plugin.RunningKernel = lambda *_, **__: kernel
@@ -82,7 +104,8 @@ def run_notebook(text: str, shell: Any, channel: Channel) -> str:
             arguments += ["-p", f"no:{name}"]
         # As objects: pytest looks for a plugin's name among all that is installed.
         pytest.main(arguments, plugins=[nbval.plugin, _Reporter(kernel, channel)])
-        return report.read_text(encoding="utf-8") if report.is_file() else ""
+        said = report.read_text(encoding="utf-8") if report.is_file() else ""
+        return said, kernel.names
 
 
 class _Reporter:
@@ -107,6 +130,7 @@ class _Kernel:
         self.channel = channel
         self.place = 0
         self.told: dict[str, str] = {}
+        self.names: dict[int, dict[str, Any]] = {}
         self.waiting: list[dict[str, Any]] = []
 
     def execute_cell_input(self, _: str, allow_stdin: bool | None = None) -> int:
@@ -115,6 +139,7 @@ class _Kernel:
         self.channel.send({"begin": self.place})
         sources = self.channel.receive()["sources"]
         outputs, error, value = _ran(self.shell, sources)
+        self.names[self.place] = dict(self.shell.user_ns)  # later cells bind them anew
         texts = [_text(one) for one in outputs]
         self.told = {"text": "".join(texts)[:TOLD], "value": value[:80]}
         if error is not None:
@@ -176,19 +201,21 @@ def _ran(shell: Any, sources: list[str]) -> tuple[list[dict[str, Any]], BaseExce
     from IPython.utils.capture import capture_output
 
     out, err = _Limited(), _Limited()
-    value, error, shown = "", None, []
+    value, error = "", None
+    shown: list[dict[str, Any]] = []
     with (
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),
         capture_output(stdout=False, stderr=False) as captured,
     ):
         for number, source in enumerate(sources):
+            values: list[Any] = []
+            shell.displayhook.values = values
             result = shell.run_cell(source, store_history=False)
             error = result.error_before_exec or result.error_in_exec
             if number == 0:
-                shown = list(captured.outputs)
-                if result.result is not None and shown:
-                    value = str(shown[-1].data.get("text/plain", ""))
+                shown = [dict(one.data) for one in captured.outputs] + values
+                value = str(values[-1].get("text/plain", "")) if values else ""
             if error is not None:
                 break
     messages = [
@@ -196,8 +223,8 @@ def _ran(shell: Any, sources: list[str]) -> tuple[list[dict[str, Any]], BaseExce
         for name, stream in (("stdout", out), ("stderr", err))
         if stream.tell()
     ]
-    for one in shown:
-        content = {"data": dict(one.data), "metadata": {}}
+    for data in shown:
+        content = {"data": data, "metadata": {}}
         messages.append({"msg_type": "display_data", "content": content})
     return messages, error, value
 

@@ -20,6 +20,7 @@ import socket
 import sys
 import warnings
 from functools import reduce
+from pathlib import Path
 from typing import Any
 
 from course_lib.teaching.grade.inside.channel import Channel, Closed
@@ -66,7 +67,7 @@ class Parent:
     def __init__(self, control: Channel, own_namespace: bool) -> None:
         self.control = control
         self.own_namespace = own_namespace
-        self.before = present(PRIVATE)
+        self.before = present(PRIVATE) if own_namespace else frozenset[Path]()
         self.child = 0
 
     def serve(self) -> None:
@@ -120,31 +121,32 @@ class Parent:
         self.database = order["database"]
         if self.database:
             share_database(self.database)
-        channel.send({"junit": run_notebook(order["notebook"], self.shell, channel)})
+        junit, self.names = run_notebook(order["notebook"], self.shell, channel)
+        channel.send({"junit": junit})
         with contextlib.suppress(Closed):
             while True:
                 order = channel.receive()
                 if "audit" in order:
-                    channel.send(self.audited(order["audit"], order["calls"]))
+                    channel.send(self.audited(**order))
                 else:
                     channel.send({"modules": imported()})
 
-    def audited(self, exercise: str, calls: list[Any]) -> dict[str, Any]:
-        """Return what the learner's function gives for the calls of an audit."""
+    def audited(self, audit: str, calls: list[Any], after: int) -> dict[str, Any]:
+        """Return what the function that a cell left gives for the calls of an audit."""
         from course_lib.teaching.audits import load_audits
         from course_lib.teaching.checks import load
 
-        audit = load_audits(self.lab)[exercise]
-        name, *attributes = load(self.lab)[exercise].name.split(".")
+        known = load_audits(self.lab)[audit]
+        name, *attributes = load(self.lab)[audit].name.split(".")
         try:
-            function = reduce(getattr, attributes, self.shell.user_ns[name])
+            function = reduce(getattr, attributes, self.names[after][name])
             with contextlib.ExitStack() as stack:
                 connection = None
-                if audit.needs:
+                if known.needs:
                     import psycopg
 
                     connection = stack.enter_context(psycopg.connect(self.database))
-                return {"values": json.loads(json.dumps(audit.run(function, calls, connection)))}
+                return {"values": json.loads(json.dumps(known.run(function, calls, connection)))}
         except BaseException as error:
             return {"error": f"{type(error).__name__}: {told(error)[:300]}"}
 
