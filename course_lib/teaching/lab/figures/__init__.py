@@ -13,7 +13,7 @@ from course_lib.teaching.lab.figures.definitions import torn
 from course_lib.teaching.lab.figures.manifests import outline, pieces
 from course_lib.teaching.lab.figures.pipeline import pipeline
 from course_lib.teaching.lab.figures.plans import plan
-from course_lib.teaching.lab.figures.search import ranking
+from course_lib.teaching.lab.figures.search import ranking, recall_latency
 from course_lib.teaching.lab.figures.serving import timeline
 from course_lib.teaching.lab.figures.sliders import spans_slider
 from course_lib.teaching.lab.figures.text import cuts, spans
@@ -37,6 +37,7 @@ __all__ = [
     "pipeline",
     "plan",
     "ranking",
+    "recall_latency",
     "spans",
     "spans_slider",
     "timeline",

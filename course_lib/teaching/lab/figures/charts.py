@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from course_lib.errors import InputError
 from course_lib.teaching.lab.figures.base import (
@@ -41,28 +42,24 @@ def bars(
 
     if not values:
         raise InputError("There are no values to draw")
-    is_grouped = isinstance(next(iter(values.values())), Mapping)
+    first = next(iter(values.values()))
+    is_grouped = isinstance(first, Mapping)
     table = pd.DataFrame(values if is_grouped else {name: {"": n} for name, n in values.items()}).T
-    bar_count = len(table) * len(table.columns)
-    figure, axes = chart(height=0.9 + 0.38 * bar_count)
-    table.plot.barh(
-        ax=axes,
-        width=0.7,
-        color=[colour(i) for i in range(len(table.columns))],
-        edgecolor="white",
-        legend=False,
-        logx=log,
-    )
-    for series, name, hatch in zip(axes.containers, table, HATCHES, strict=False):
-        for bar in series:
-            bar.set_hatch(hatch)
-        labels = ["" if pd.isna(value) else number(value) for value in table[name]]
-        axes.bar_label(series, labels=labels, padding=4)
+    numbers = [float(value) for value in table.to_numpy().flat]
+    figure, axes = chart(height=0.9 + 0.38 * len(numbers))
+    colours: Any = [colour(i) for i in range(len(table.columns))]
+    table.plot.barh(ax=axes, width=0.7, color=colours, edgecolor="white", legend=False, logx=log)
+    for index, series in enumerate(table):
+        bars_of_series: Any = axes.containers[index]
+        for bar in bars_of_series:
+            bar.set_hatch(HATCHES[index % len(HATCHES)])
+        labels = ["" if pd.isna(value) else number(value) for value in table[series]]
+        axes.bar_label(bars_of_series, labels=labels, padding=4)
     axes.invert_yaxis()
-    if log:
-        # The shortest bar must have a length, too.
-        axes.set_xlim(left=table[table > 0].min(axis=None) / 2)
     axes.margins(x=0.15)
+    if log:
+        # The shortest bar has a length, too.
+        axes.set_xlim(left=min(value for value in numbers if value > 0) / 2)
     axes.set_title(title, loc="left")
     axes.set_xlabel(f"{unit} (each step is ten times as much)".strip() if log else unit)
     if is_grouped:
@@ -105,7 +102,7 @@ def histogram(
     for index, (name, some) in enumerate(series.items()):
         axes.hist(
             np.asarray(some, dtype=float),
-            bins=edges,
+            bins=list(edges),
             color=colour(index),
             edgecolor="white",
             hatch=HATCHES[index],
@@ -114,7 +111,7 @@ def histogram(
         )
         tale = f"{len(some)} values from {number(min(some))} to {number(max(some))} {unit}".strip()
         if limit is not None:
-            tale += f"; {sum(v > limit for v in some)} are beyond {number(limit)}"
+            tale += f"; {sum(v > limit for v in some)} lie beyond {number(limit)}"
         told.append(f"{name} {tale}".strip())
     if limit is not None:
         axes.axvline(limit, color="black", linestyle="--", linewidth=2, label=number(limit))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from course_lib.teaching.lab.figures.base import (
     Figure,
     boxed,
 )
+from course_lib.teaching.lab.figures.curves import lines
 
 if TYPE_CHECKING:
     from course_lib.records import SearchResult
@@ -57,6 +58,21 @@ def ranking(
         f"{asked}<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>",
         f"{len(results)} results{f' for {question!r}' if question else ''}{first}.",
     )
+
+
+def recall_latency(
+    points: Mapping[str, Sequence[tuple[float, float, str]]], title: str = ""
+) -> Figure:
+    """Draw recall against latency, one line a kind of index; up and to the left is better.
+
+    Parameters
+    ----------
+    points
+        Series → (milliseconds, recall, label) of each setting, as in ``(1.2, 0.97, "ef 40")``.
+    title
+        Above the chart.
+    """
+    return lines(points, title, across="milliseconds a search", up="recall", log=True)
 
 
 def _snippet(result: Shown, question: str, most: int, mark: str) -> str:
