@@ -103,7 +103,8 @@ def run_notebook(text: str, shell: Any, channel: Channel) -> tuple[str, dict[int
         for name in UNUSED:
             arguments += ["-p", f"no:{name}"]
         # As objects: pytest looks for a plugin's name among all that is installed.
-        pytest.main(arguments, plugins=[nbval.plugin, _Reporter(kernel, channel)])
+        with contextlib.suppress(OSError):  # an answer may have filled the disk before the report
+            pytest.main(arguments, plugins=[nbval.plugin, _Reporter(kernel, channel)])
         said = report.read_text(encoding="utf-8") if report.is_file() else ""
         return said, kernel.names
 
