@@ -9,6 +9,7 @@ from typing import Any
 from course_lib.teaching.audits import Call, audit, call
 from course_lib.teaching.audits.draws import Draws, some
 
+NAMES = ("page", "line", "note", "author", "shelf", "content")
 TYPES = ("text NOT NULL", "text", "integer DEFAULT 7", "integer CHECK ({} > 0)", "vector(3)")
 LONG_AGO = "2020-01-01"
 UPDATED_AT = f"updated_at timestamptz NOT NULL DEFAULT '{LONG_AGO}'"
@@ -57,12 +58,9 @@ def create_table_sql(random: Draws) -> Call:
 def partitioned_table_sql(random: Draws) -> Call:
     """Draw a table as for 5.1, with the column `partition`, and none to three partitions."""
     table, columns, key = _columns(random)
-    columns = dict(
-        random.sample([*columns.items(), ("partition", "text NOT NULL")], len(columns) + 1)
-    )
-    return call(
-        table, columns, ["partition", *key], some(random, ("issues", "code_notebooks", "a"))
-    )
+    pairs = [*columns.items(), ("partition", "text NOT NULL")]
+    names = some(random, ("issues", "code_notebooks", "a"))
+    return call(table, dict(random.sample(pairs, len(pairs))), ["partition", *key], names)
 
 
 def _statement(function: Callable[..., Any], *args: Any) -> Any:
@@ -99,10 +97,8 @@ def upsert_sql(random: Draws) -> Call:
     columns = random.sample(("page", "line", "note", "author", "content"), random.randint(2, 5))
     key = columns[: random.randint(1, min(2, len(columns) - 1))]
     values = ("one", "ONE", "one ", "%", None, "it's")
-    rows = [
-        {name: random.choice("ab" if name in key else values) for name in columns}
-        for _ in range(14)
-    ]
+    drawn = {name: "ab" if name in key else values for name in columns}
+    rows = [{name: random.choice(drawn[name]) for name in columns} for _ in range(14)]
     rows = [row for row in rows for _ in range(random.choice((1, 1, 2)))]
     random.shuffle(columns)
     return call(random.choice(("chunks", "notes")), columns, key[::-1], rows)
@@ -112,11 +108,12 @@ Rows = Sequence[Mapping[str, Any]]
 
 
 def _replaced(
-    function: Callable[..., Any], connection: Any, table: str, document: Any, rows: Rows, there: Rows,
-    ending: str,
-) -> Any:  # fmt: skip
+    function: Callable[..., Any], connection: Any, table: str, document: Any, rows: Rows, *rest: Any
+) -> Any:
     """Replace a document, at times in a transaction that is rolled back; say how it ended."""
-    rolled_back = connection.transaction(force_rollback=True) if ending == "back" else nullcontext()
+    rolled_back = (
+        connection.transaction(force_rollback=True) if rest[-1] == "back" else nullcontext()
+    )
     try:
         with rolled_back:
             found = function(connection, table, document, rows)

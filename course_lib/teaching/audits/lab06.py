@@ -155,10 +155,12 @@ def _settings(connection: Any) -> Any:
 )  # fmt: skip
 def search_filtered(random: Draws) -> Call:
     """Draw a vector and filters that keep many rows, few, or none, and a threshold."""
-    filters = random.choice(({"kind": "note"}, {"kind": ["n%", "tied"]}, {"kind": "none"}, {}))
+    filters: dict[str, Any] = random.choice(
+        ({"kind": "note"}, {"kind": ["n%", "tied"]}, {"kind": "none"}, {})
+    )
     if chance(random, 0.3):
         filters = {**filters, "partition": "issues"}
-    limits = random.choice(((3,), (60, -1.0), (5, 0.6), (5, -1.0)))
+    limits = ((3,), (60,), (60, 0.3), (5, -1.0))[random.turn(4)]
     return call(numbers(random, 4, -1.0), filters, *limits, [random.randrange(10**6), 120])
 
 

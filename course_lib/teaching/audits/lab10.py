@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from course_lib.teaching.audits import Call, audit, call
-from course_lib.teaching.audits.draws import Draws, some
+from course_lib.teaching.audits.draws import Draws, chance, some
 
 
 def _plan(function: Callable[..., Any], *args: Any) -> Any:
@@ -47,6 +47,9 @@ def names_to_embed(random: Draws) -> Call:
     return call(asked, made_of, random.choice(("mini", "mini", "mini-2")))
 
 
+PROJECTS = (("local", "app"), ("local", "App"), ("acme", "app"))
+
+
 def _catalogue(connection: Any, *args: Any) -> None:
     """Make the X-Ray's tables with the packages and uses at the end of the arguments."""
     from course_lib.xray.tables import TABLES
@@ -74,9 +77,7 @@ def _stored(random: Draws) -> tuple[list[Any], list[Any]]:
             model = random.choice(("mini", "mini", "mini", "mini-2", None))
             vector = str(random.choice(([1, 0, 0], [1, 1, 0], [-1, 0, 2], [3, 0.1, 0])))
             packages.append([language, name, model, vector if model else None])
-            for tenant, project in some(
-                random, (("local", "app"), ("local", "App"), ("acme", "app"))
-            ):
+            for tenant, project in some(random, PROJECTS):
                 uses += [[tenant, project, language, name]] if chance(random, 0.6) else []
     random.shuffle(packages)
     return packages, uses
