@@ -121,6 +121,9 @@ def run_commands(place: Place, folder: Path) -> None:
     course("ingest-tenant", records, "--tenant", "acme", "--repo", "mill").ok()
     course("search", QUESTION).ok()
     course("ask", QUESTION).ok()
+    said = "The miller looks after it [1: docs/mill.md]."
+    with models({CHAT: ollama(said), SHOW: window(8192)}) as model:
+        course("ask", QUESTION, **model.ollama).ok()
     changed = "<<BEGIN_FILE>>\nThe sail stands still.\n<<END_FILE>>"
     with models({CHAT: ollama(changed), SHOW: window(8192)}) as model:
         wish = ("--edit", "Stop the mill.")

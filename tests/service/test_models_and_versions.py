@@ -68,7 +68,8 @@ def test_a_passage_comes_once_and_names_its_other_branches(service: Running) -> 
         branches = {cats["metadata"]["branch"], *cats["metadata"]["also_in"]}
         assert branches == {"v1.9", "v1.10", "v2"}
     page = service.client.get("/", params={"q": CAT["query"], "repo": "docs"}).text
-    assert "docs @ v1.10 · the same in v1.9, v2" in page and page.count("<article") == 2
+    shown = re.sub("<[^>]+>", "", page)
+    assert "docs @ v1.10 · the same in v1.9, v2" in shown and page.count("<article") == 2
     (alone, _) = search(service.client, branch="v2").json()["results"]
     assert alone["metadata"]["branch"] == "v2" and alone["metadata"]["also_in"] == []
 

@@ -23,6 +23,7 @@ CREATE TABLE document_chunks (
     name          text NOT NULL DEFAULT 'Heading',
     namespace     text,
     citation_url  text,
+    tenant_id     text,
     content       text NOT NULL DEFAULT 'text',
     metadata      jsonb NOT NULL DEFAULT '{}',
     embedding     vector(4) NOT NULL

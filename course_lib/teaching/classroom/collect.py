@@ -209,9 +209,11 @@ class _Reader:
         if path.is_symlink():  # it is not followed; who has nothing else needs a person
             yield _File(parts)
         elif path.is_dir():
+            before = len(self.said.left_out)
             within = [one for e in sorted(path.iterdir()) for one in self._entry(e, parts)]
             # Who has handed in an empty folder needs a person.
-            yield from within or ([] if above else [_File(parts)])
+            is_empty = not above and len(self.said.left_out) == before
+            yield from within or ([_File(parts)] if is_empty else [])
         elif is_plain_file(path):
             yield from self._file(path, parts, None, DEEPEST)
         else:
@@ -326,8 +328,8 @@ def _place(
     kept: set[Path] = set()
     for one in notebooks:
         assert one.path is not None
-        alone = len(notebooks) == 1
-        path = target / (f"{assignment}.ipynb" if alone else f"{len(kept) + 1} {one.name}")
+        is_only = len(notebooks) == 1
+        path = target / (f"{assignment}.ipynb" if is_only else f"{len(kept) + 1} {one.name}")
         write_atomically(path, one.path.read_bytes())
         kept.add(path)
     for path in target.glob("*.ipynb"):

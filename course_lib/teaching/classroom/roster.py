@@ -101,7 +101,7 @@ def is_login(text: str) -> bool:
     (True, False, False)
     """
     fits = 0 < len(text.encode("utf-8", "replace")) <= LONGEST_LOGIN
-    return fits and text.isprintable() and not re.search(r"^\.|[/\\]", text)
+    return fits and text.isprintable() and not re.search(r"^\.|[/\\\ufffd]", text)
 
 
 def add_to_roster(book: Gradebook, learners: Iterable[Learner]) -> int:
