@@ -348,7 +348,7 @@ conn.execute("RESET hnsw.ef_search")
 lab.show.recall_latency(points, "The ten nearest of 12,000")
 
 # %% [markdown]
-# With `ef_search` at 40, HNSW finds more than IVFFlat with 3 probes, and reads fewer pages. Which one is quicker for the same recall on
+# With `ef_search` at 40, HNSW finds more than IVFFlat with 3 probes, and reads about as many pages. Which one is quicker for the same recall on
 # your machine? That depends on the data and on the size of the table, too, so measure yours. Common to both: the first
 # steps cost little, and the last per cent costs a lot.
 #

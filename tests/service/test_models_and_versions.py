@@ -1,5 +1,6 @@
 """A service over an index that another model filled, and over one with several branches."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 

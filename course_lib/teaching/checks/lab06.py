@@ -125,7 +125,7 @@ def _gaps(call: Probe) -> None:
 
 NAMES = (
     "chunk_id", "document_name", "chunk_index", "content", "partition", "repo_slug", "branch",
-    "kind", "name", "namespace", "citation_url", "metadata", "similarity_score",
+    "kind", "name", "namespace", "citation_url", "metadata", "tenant_id", "similarity_score",
 )  # fmt: skip
 """The columns of a result."""
 

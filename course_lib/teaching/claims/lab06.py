@@ -47,9 +47,9 @@ def _flattens(shown: str, name: str) -> bool:
     return early > 2 * (last[0] - last_but_one[0]) / (last[1] - last_but_one[1])
 
 
-def _finds_more_in_fewer_pages(shown: str) -> bool:
+def _finds_more_in_as_many_pages(shown: str) -> bool:
     graph, cells = _one(shown, "hnsw.ef_search = 40"), _one(shown, "ivfflat.probes = 3")
-    return graph[0] > cells[0] and graph[1] < cells[1]
+    return graph[0] > cells[0] + 0.02 and graph[1] < 1.2 * cells[1]
 
 
 def _walk(shown: str, name: str, mode: str) -> tuple[float, float]:
@@ -156,9 +156,9 @@ CLAIMS = (
         holds=lambda shown: _rises(shown, "HNSW") and _rises(shown, "IVFFlat"),
     ),
     Claim(
-        "HNSW finds more than IVFFlat with 3 probes, and reads fewer pages",
+        "HNSW finds more than IVFFlat with 3 probes, and reads about as many pages",
         KNOBS,
-        holds=_finds_more_in_fewer_pages,
+        holds=_finds_more_in_as_many_pages,
     ),
     Claim(
         "the first steps cost little, and the last per cent costs a lot",

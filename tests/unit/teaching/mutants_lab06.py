@@ -8,7 +8,7 @@ WALK = sql.SQL("embedding <=> %(query)s")
 LOOK_AT_ALL = sql.SQL("(embedding <=> %(query)s) + 0")
 NAMES = (
     "id::text AS chunk_id, document_name, chunk_index, content, partition, repo_slug, branch, "
-    "kind, name, namespace, citation_url, metadata"
+    "kind, name, namespace, citation_url, metadata, tenant_id"
 )
 SIMILARITY = "1 - (embedding <=> %(query)s) AS similarity_score"
 
