@@ -117,7 +117,7 @@ def _is_path_of(text: str, passage: Passage) -> bool:
 
 
 def _without_lines(text: str) -> str:
-    """Return a path without the quotes around it and the lines behind it.
+    """Return a path without the quotes around it and the lines after it.
 
     Examples
     --------

@@ -51,8 +51,8 @@ def mine(
 ) -> None:
     """Run a command with your functions in place of the course's; alone, show what is yours.
 
-    What you wrote is in my/system, where each check that passes keeps its function. The index is
-    one of your system's own.
+    What you wrote is in my/system, where each check that passes keeps its function.
+    Its index is its own.
 
     Example: course mine ingest notes, and then course mine search "Who maintains it?"
     """

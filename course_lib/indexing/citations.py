@@ -120,6 +120,6 @@ def _values(documents: Sequence[SourceDocument], web: str, commit: str) -> dict[
         "names": names,
         "hashes": [document.content_hash for document in documents],
         "urls": [citation_url(web, commit, name) for name in names],
-        # Without the number, which each chunk puts behind it.
+        # Without the number, which each chunk puts after it.
         "line_urls": [citation_url(web, commit, name, 1).removesuffix("1") for name in names],
     }

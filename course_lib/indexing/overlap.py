@@ -44,7 +44,7 @@ def overlapped(
     ------
     BaseException
         What any of the three raised first, after the write that was under way has ended. Nothing
-        is written behind a write that failed.
+        is written after a write that failed.
 
     Examples
     --------
@@ -83,7 +83,7 @@ class _Helper:
         self._thread.start()
 
     def submit(self, function: Callable[[], Result]) -> Future[Result]:
-        """Do this behind everything that was given before; return its future."""
+        """Do this after everything that was given before; return its future."""
         future: Future[Result] = Future()
 
         def work() -> None:

@@ -23,7 +23,7 @@ PARSER_VERSION = "2.0.0"
 BETWEEN = " > "
 """Stands between the headings above a piece."""
 
-# A backtick behind three of them on the same line makes them inline code.
+# A backtick after three of them on the same line makes them inline code.
 _HEADING_OR_FENCE = re.compile(
     r"^ {0,3}(?:(?P<marks>#{1,6})[ \t](?P<title>.*)"
     r"|(?P<fence>`{3,}(?=[^`\n]*$)|~{3,})(?P<info>.*))$",

@@ -81,7 +81,7 @@ def rerank_maxsim(
     results
         What a search returned, best first.
     maxsim_k
-        How many of them are read and re-ordered; the others stay behind those, in their order.
+        How many of them are read and re-ordered; the others follow them, in their order.
 
     Returns
     -------

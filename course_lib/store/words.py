@@ -175,7 +175,7 @@ def drop_word_search(conn: psycopg.Connection) -> None:
 
 
 def _drop(conn: psycopg.Connection, name: str) -> None:
-    # Named with its schema: behind a collection's own, others are in sight.
+    # Named with its schema: after a collection's own, others are in sight.
     row = conn.execute("SELECT current_schema()").fetchone()
     if row and row[0]:
         conn.execute(

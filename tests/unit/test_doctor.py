@@ -16,7 +16,7 @@ from course_lib.teaching.doctor import database, examine
 from course_lib.teaching.doctor.database import loopback_finding, state_finding, url_finding
 from course_lib.teaching.doctor.examine import notebooks_finding
 from course_lib.teaching.doctor.finding import Finding
-from course_lib.teaching.doctor.grading import Begun, cluster_finding, fence_finding
+from course_lib.teaching.doctor.grading import Examination, cluster_finding, fence_finding
 from course_lib.teaching.doctor.machine import (
     disk_finding,
     encoding_finding,
@@ -180,7 +180,7 @@ def test_what_does_not_end_is_given_up() -> None:
         release.wait()
         return Finding("grading", "ok", "at last")
 
-    begun = Begun("grading", never)
+    begun = Examination("grading", never)
     assert begun.wait(deadline=0.0).state == "warn" and begun.wait(deadline=0.0).fix
     release.set()
     assert begun.wait(time.monotonic() + 60).detail == "at last"

@@ -120,7 +120,7 @@ def _word_scores(asked: set[str], units: Sequence[set[str]]) -> list[float]:
 def _grouped(units: Sequence[Unit], best: Sequence[int]) -> list[list[Unit]]:
     """Return the units to quote, of each passage together, the best passage first.
 
-    A line is quoted with the lines before and behind it.
+    A line is quoted with the lines before and after it.
     """
     chosen: set[int] = set()
     for place in best:
@@ -137,7 +137,7 @@ def _grouped(units: Sequence[Unit], best: Sequence[int]) -> list[list[Unit]]:
 
 
 def _quoted(group: Sequence[Unit]) -> str:
-    """Return units of one passage as quotations, and the citation behind them."""
+    """Return units of one passage as quotations, and the citation after them."""
     passage = group[0].passage
     parts: list[str] = []
     lines = [unit for unit in group if unit.is_code]

@@ -1,6 +1,6 @@
 """Read a lab's source in jupytext's percent format: its cells, and what its head says.
 
-What a cell is (exercise, check, set-up, parameters) is worked out here once; everybody behind reads
+What a cell is (exercise, check, set-up, parameters) is worked out here once; other modules read
 `Cell.role`.
 """
 

@@ -1,7 +1,7 @@
 """Execute labs as a learner gets them: nothing written, every cell run, errors allowed.
 
 An untouched lab fails in its check cells, each with "not attempted yet", and nowhere else: what
-comes behind an exercise works with the library's function until the learner's own passes.
+comes after an exercise works with the library's function until the learner's own passes.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ def begin_grading(patience: float = PATIENCE) -> Callable[[], list[Finding]]:
         Seconds from now that it may take.
     """
     deadline = time.monotonic() + patience
-    begun = [Begun("grading", cluster_finding), Begun("fence", fence_finding)]
+    begun = [Examination("grading", cluster_finding), Examination("fence", fence_finding)]
     return lambda: [one.wait(deadline) for one in reversed(begun)]
 
 
@@ -58,7 +58,7 @@ def cluster_finding() -> Finding:
     return Finding("grading", "ok", f"a PostgreSQL of its own starts, in {seconds:.1f} s here")
 
 
-class Begun:
+class Examination:
     """An examination in a thread of its own, which is left behind where it does not end.
 
     Parameters

@@ -34,7 +34,7 @@ class Piece(Protocol):
 
     @property
     def end(self) -> int:
-        """The offset behind it."""
+        """The offset after it."""
         ...
 
     @property

@@ -104,7 +104,7 @@ def spans(text: str, spans: Sequence[Span], *, most: int = MOST) -> Figure:
 
 
 def located(text: str, chunks: Sequence[str] | Sequence[Span]) -> list[Span]:
-    """Return chunks as spans; strings are looked up in the text, each behind the start of the last.
+    """Return chunks as spans; strings are looked up in the text, each after the start of the last.
 
     Raises
     ------
