@@ -70,6 +70,7 @@ class Database:
         self._search: asyncio.Task[None] | None = None
         self._asked: tuple[float, str] | None = None
         self._is_away = False
+        self._last_read = 0.0
         self.problem = "the database has not been found yet"
 
     def start(self) -> None:
@@ -123,10 +124,13 @@ class Database:
                         [tenant],
                     )
                     found = await work(conn)
-                self._is_away = False
+                self._is_away, self._last_read = False, time.monotonic()
                 return found
             except (PoolTimeout, TimeoutError) as error:
-                self._is_away = True
+                # Where others were read for just now, it is busy: those that wait go on waiting.
+                waited = time.monotonic() - self._last_read
+                if isinstance(error, TimeoutError) or waited > 2 * CONNECTION_TIMEOUT:
+                    self._is_away = True
                 raise UnavailableError("the database is busy or away; try again soon") from error
             except (psycopg.Error, DatabaseError) as error:
                 cause = error.__cause__ if isinstance(error, DatabaseError) else error
