@@ -162,7 +162,7 @@ lab.show.heat_map(vectors @ vectors.T, names, title="how alike the ten best are"
 # (1 − diversity) · relevance − diversity · likeness to the closest that was taken.
 #
 # By hand, with diversity 0.5: relevances 1.0, 0.9 and 0.6; the second is a copy of the first (likeness 1), the third has nothing in
-# common with them (likeness 0). The first is taken. Then the copy is worth 0.45 − 0.5, and the third one 0.3 − 0.
+# common with them (likeness 0). The first is taken. Then the copy is worth 0.45 − 0.5, and the third one 0.3 − 0, so the third is taken.
 
 # %% [markdown]
 # ## Exercise 11.2: what adds most
@@ -382,8 +382,8 @@ for got, label, kind, sentence in sorted(halves["test"], key=lambda row: -row[0]
 # %% [markdown]
 # Most supported sentences are believed, and most of the others are caught. 45 of each are few, so the interval of what is caught is wide,
 # and our answers use more of the section's words than a model's might. Look at what is missed, half right answers and invented ones
-# alike. *Leakage makes a model look worse in the evaluation*: the section says the opposite, with nearly the same words. Which words
-# are there is in our two signs; what is said with them is not. A language model as a judge may see it, costs a request for each
+# alike. *Leakage makes a model look worse in the evaluation*: the section says the opposite, with nearly the same words. Our two
+# signs know which words are there, and not what is said with them. A language model as a judge may see it, costs a request for each
 # sentence, and is wrong in ways of its own.
 #
 # `course ask` holds each sentence of a language model against what it cites in this way, and names those that it doubts. The share of

@@ -64,10 +64,10 @@ def maximal_marginal_relevance(
     count
         How many to take; fewer come back where there are fewer.
     diversity
-        What likeness costs, between 0 (nothing: by relevance alone) and 1 (relevance counts
-        nothing).
+        What likeness costs, from 0 (only relevance counts) to 1 (only likeness counts). A likeness
+        below 0 counts as 0.
     taken
-        Vectors of what is in the context already, whose likes are not wanted either.
+        Vectors of what is in the context already; what is like them is not wanted either.
 
     Returns
     -------

@@ -65,6 +65,8 @@ def ask(
         )
     embedder = EmbeddingClient()
     chosen = generator(settings(), backend=backend, model=model, embedder=embedder)
+    if (backend or settings().generator) == "auto" and not chosen.needs_prompt:
+        say("no language model was found (OLLAMA_URL, OPENAI_BASE_URL), so passages are quoted")
     with connect(autocommit=True) as conn:
         if stored_dimension(conn) is None:
             raise InputError(

@@ -128,6 +128,11 @@ def check_mmr(call: Probe) -> None:
     )
     call([0.9, 0.8], copies[:2], 5).gives([0, 1], because="there are no more than two")
     call([], np.empty((0, 2), np.float32), 3).gives([], because="there is no candidate")
+    call([1.0, 0.3, 0.45], opposite, 2, diversity=0.5).gives(
+        [0, 2],
+        because="an inner product below 0 counts as 0, and adds nothing either: the second adds "
+        "0.15, the third 0.225",
+    )
 
 
 @exercise(

@@ -229,7 +229,8 @@ class Lab:
         from course_lib.loader import read_documents
 
         documents = read_documents(self.data_dir, extensions=READABLE)
-        return {document.name: document.content for document in documents}
+        # `course structure` may have left its page here.
+        return {one.name: one.content for one in documents if one.name != "STRUCTURE.md"}
 
     def document(self, name: str) -> str:
         """Return one document's text.

@@ -179,6 +179,21 @@ def swaps_the_weights(relevance, vectors, count, *, diversity=0.3, taken=None):
     return chosen(relevance, vectors, count, 1 - diversity, taken, np.maximum)
 
 
+def lets_opposites_add(relevance, vectors, count, *, diversity=0.3, taken=None):
+    likeness = np.full(len(relevance), -1.0)
+    if taken is not None and len(taken) and len(relevance):
+        likeness = (vectors @ taken.T).max(axis=1)
+    order = []
+    while len(order) < min(count, len(relevance)):
+        if order:
+            likeness = np.maximum(likeness, vectors @ vectors[order[-1]])
+        has_context = order or taken is not None
+        worth = (1 - diversity) * np.array(relevance) - diversity * likeness * bool(has_context)
+        worth[order] = -np.inf
+        order.append(int(worth.argmax()))
+    return order
+
+
 # --- 11.3 fit_passages ---
 
 
@@ -399,6 +414,7 @@ MUTANTS = {
         takes_opposites_for_likes: "below 0",
         does_not_weigh_the_relevance: "the second adds 0.4 - 0.25",
         swaps_the_weights: "relevance alone decides",
+        lets_opposites_add: "adds nothing either",
     },
     "11.3": {
         drops_the_last: "the weakest goes",
