@@ -8,6 +8,7 @@ from typing import Any
 
 from course_lib.teaching.audits import Call, audit, call
 from course_lib.teaching.audits.draws import Draws, chance, some, text
+from course_lib.teaching.checks.lab03 import RECORD
 
 LINES = {
     "python": (
@@ -32,19 +33,6 @@ PYTHON = (
     "try:\n    with x:\n        @cached\n        class {}: pass\nfinally:\n    def z(): pass",
 )
 GO = ("var {} = 1", "type {} struct{{}}", "func (t T) {}() {{}}", "func {}() {{ type B int }}")
-RECORD = {
-    "schemaVersion": "1.0.0",
-    "tenantId": "acme",
-    "repoSlug": "docs",
-    "rootKind": "external-source",
-    "sourcePath": "a.py",
-    "content": "Hello.",
-    "hashInputs": ["content"],
-    "parserId": "python",
-    "parserVersion": "1.0.0",
-    "kind": "function",
-    "name": "hello",
-}
 FAULTS = (
     {"name": None},
     {"kind": ...},
