@@ -116,7 +116,7 @@ lab.show.ranking(results, question, mark="rollback")
 # %% [markdown]
 # The first two pieces are from the right page, around the section on rollback, and the word *undo* is in neither.
 #
-# The number beside each piece is its [cosine similarity](../labs/GLOSSARY.md#cosine-similarity) to the question: 1 would be the same direction, 0 nothing in common. What matters is the order; you will see in lab 04 what the numbers can and cannot tell you.
+# The number beside each piece is its [cosine similarity](../labs/GLOSSARY.md#cosine-similarity) to the question: 1 would be the same direction, 0 nothing in common. What matters is the order; you will see in lab 05 what the numbers can and cannot tell you.
 
 # %% tags=["nbval-check-output"]
 best = results[0]
@@ -203,7 +203,7 @@ print(f"{again.inserted} inserted, {again.unchanged} unchanged, {again.chunks} i
 print("anything encoded:", again.chunks_per_second > 0)
 
 # %% [markdown]
-# Nothing was inserted, and nothing was encoded either: a document that has not changed needs no encoding. You will build that in lab 05.
+# Nothing was inserted, and nothing was encoded either: a document that has not changed needs no encoding. You will build that in lab 06.
 #
 # ## Measure
 #

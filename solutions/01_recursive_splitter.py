@@ -504,7 +504,7 @@ lab.show.lines(curves, title, across="chunk size", up="sentences")
 
 # %% [markdown]
 # Now the search itself. A model turns each chunk and each question into an [embedding](../labs/GLOSSARY.md#embedding), a vector;
-# the chunks whose vectors point most nearly the same way as the question's come first. Lab 04 shows how. Here it is a way to
+# the chunks whose vectors point most nearly the same way as the question's come first. Lab 05 shows how. Here it is a way to
 # measure cuts.
 
 # %%
@@ -594,4 +594,4 @@ lab.score(recall_at_5=measured.recall, mrr=measured.mrr, note=note)
 #
 # **Next.** Text has blank lines to cut at. A manifest has owners instead, and a cut can part a line from its own: that is
 # [lab 02](../labs/02_resource_splitter.ipynb). If documents are all you want to search, go on to their vectors, in
-# [lab 04](../labs/04_embeddings.ipynb). The [table of labs](../README.md#work-through-it) says what is there.
+# [lab 05](../labs/05_embeddings.ipynb). The [table of labs](../README.md#work-through-it) says what is there.

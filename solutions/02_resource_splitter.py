@@ -671,4 +671,4 @@ print(f"\n{first.text}\n{second.text}")
 # To cut a file of your own: `course split FILE.yaml`.
 #
 # **Next.** YAML shows by its indentation what belongs together, and so does code: [lab 03](../labs/03_code_splitters.ipynb). Or go
-# on to the vectors: [lab 04](../labs/04_embeddings.ipynb).
+# on to the vectors: [lab 05](../labs/05_embeddings.ipynb).

@@ -41,7 +41,7 @@ for left, right in pairwise(fixed_cuts(drift, "python")):
 
 # %% [markdown]
 # A decorator is cut in the middle, a name in two, and an alarm is *swit* and *ched off*. The question below is answered by this
-# last sentence. The search compares [embeddings](../labs/GLOSSARY.md#embedding). As in lab 01 they only measure here; lab 04
+# last sentence. The search compares [embeddings](../labs/GLOSSARY.md#embedding). As in lab 01 they only measure here; lab 05
 # shows what they are.
 #
 # > **Predict.** Will one of the two halves be among the first five?
@@ -673,4 +673,4 @@ lab.score(recall_at_5=measured.recall, mrr=measured.mrr, note="code: cut at defi
 # `split_code`'s spans; `dataclasses.replace(span, header=…)` makes the new ones, and `search_over` embeds the header. Measure. On
 # how many questions does your verdict rest?
 #
-# Next is [lab 04](../labs/04_embeddings.ipynb), which opens the box: how a text becomes the vector that found all this.
+# Next is [lab 05](../labs/05_embeddings.ipynb), which opens the box: how a text becomes the vector that found all this.

@@ -1,7 +1,7 @@
 """The fast backend: the model's layers on OpenVINO, converted once from the torch module.
 
 OpenVINO computes what torch computes, in the same format (float32), and starts in a third of a
-second, because neither torch nor transformers is imported. What is around the layers is lab 04's.
+second, because neither torch nor transformers is imported. What is around the layers is lab 05's.
 """
 
 from __future__ import annotations
@@ -247,7 +247,7 @@ def _convert_into(directory: Path, folder: Path) -> None:
 
 
 def pools_the_mean(directory: Path) -> bool:
-    """Return whether a folder holds a sentence encoder whose last steps are those of lab 04.
+    """Return whether a folder holds a sentence encoder whose last steps are those of lab 05.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The steps around a model, which lab 04 builds: arrays and plain functions go in, arrays come out.
+"""The steps around a model, which lab 05 builds: arrays and plain functions go in, arrays come out.
 
 What runs the model (torch, OpenVINO, a server) is in the files beside this one; a client in
 `model.py` scales the vectors to length 1.

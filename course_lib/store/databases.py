@@ -149,9 +149,9 @@ def fresh_database(name: str, *, url: str | None = None) -> FreshDatabase:
 
     Examples
     --------
-    >>> with fresh_database("05") as database:  # doctest: +SKIP
+    >>> with fresh_database("06") as database:  # doctest: +SKIP
     ...     print(database.name)
-    lab_05_9f2c31ab
+    lab_06_9f2c31ab
     """
     admin_url, secret = _administration(url)
     owner = open_connection(admin_url, autocommit=True)

@@ -93,7 +93,7 @@ class DatabaseInfo:
     Attributes
     ----------
     name
-        Its name on the server, such as `lab_05_9f2c31ab`.
+        Its name on the server, such as `lab_06_9f2c31ab`.
     label
         What it was asked for, such as `05`.
     created

@@ -27,7 +27,7 @@ from course_lib.teaching.grade.master import read_master
 from tests.bench.measure import Row
 from tests.bench.peers import NBGRADER, PeerError, peer_python
 
-LIGHT, HEAVY = "01", "04"
+LIGHT, HEAVY = "01", "05"
 """A lab that imports next to nothing, and one that imports torch."""
 
 OURS, OURS_HEAVY, THEIRS = 80, 40, 3

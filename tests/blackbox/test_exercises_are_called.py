@@ -28,9 +28,9 @@ SOLUTIONS = ROOT / "solutions"
 SKETCHES = {
     "1.4": "a test of a splitter, which is no part of one",
     "3.5": "a parser of the learner's own",
-    "9.2": "of the smallest pipeline; the library's steps hand on the rows of documents, too",
-    "9.3": "of the smallest pipeline; the library's shards are stored each for itself",
-    "9.4": "the smallest pipeline",
+    "10.2": "of the smallest pipeline; the library's steps hand on the rows of documents, too",
+    "10.3": "of the smallest pipeline; the library's shards are stored each for itself",
+    "10.4": "the smallest pipeline",
 }
 """Exercises that are no function of the library, and why: at most a tenth of all."""
 

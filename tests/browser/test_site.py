@@ -17,7 +17,7 @@ AXE = ROOT / "build" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
 PHONE = 390
 FRAMES = "genindex.html", "py-modindex.html", "search.html"
 LOOKED_AT = (
-    *("index.html", "labs/01_recursive_splitter.html", "solutions/06_search_query.html"),
+    *("index.html", "labs/01_recursive_splitter.html", "solutions/07_search_query.html"),
     *("labs/GLOSSARY.html", "labs/INSTRUCTORS.html", "build/reference/retriever.html"),
 )
 """A page of each kind, which axe looks at in light and in dark."""

@@ -28,7 +28,7 @@ from nbgrader.api import Gradebook
 from course_lib.settings import project_root
 from course_lib.teaching.grade import Master, lab_masters, read_master
 
-LABS = ("01", "02", "12")
+LABS = ("01", "02", "13")
 LATE = 0.05
 """The share of submissions that Canvas calls late."""
 

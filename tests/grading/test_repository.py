@@ -14,7 +14,7 @@ ROOT = project_root()
 LOADS_ALL = """
 from course_lib.teaching.checks import load
 from course_lib.teaching.lab.reference import reference
-labs = [f"{number:02}" for number in range(1, 13)]
+labs = [f"{number:02}" for number in range(1, 14)]
 print(len([reference(lab, one) for lab in labs for one in load(lab).values()]))
 """
 

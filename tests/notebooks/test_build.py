@@ -113,13 +113,13 @@ def test_outputs_are_never_compared(built) -> None:
 def test_the_check_names_every_stale_notebook_and_the_command(built) -> None:
     built.change("labs/01_doubling.ipynb", "Doubling", "Trebling")
     (built.root / "solutions/02_counting.ipynb").unlink()
-    (built.root / "labs/07_gone.ipynb").write_text("{}", encoding="utf-8")
+    (built.root / "labs/08_gone.ipynb").write_text("{}", encoding="utf-8")
     with pytest.raises(StaleError) as raised:
         check_labs(project=built.project)
     text = str(raised.value)
     assert "labs/01_doubling.ipynb is stale" in text
     assert "solutions/02_counting.ipynb is missing" in text
-    assert "labs/07_gone.ipynb has no source" in text
+    assert "labs/08_gone.ipynb has no source" in text
     assert "course build" in raised.value.hint
     assert "course build 02" in check_hint(built, "02")
 

@@ -216,7 +216,7 @@ def load_audits(lab_id: str | int) -> dict[str, Audit]:
 
     Examples
     --------
-    >>> audit = load_audits("12")["12.2"]
+    >>> audit = load_audits("13")["13.2"]
     >>> audit.run(lambda found, gold, k=10: 1, [{"args": [[], []], "named": {"dict": []}}])
     [1]
     """

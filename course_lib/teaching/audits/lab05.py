@@ -1,174 +1,88 @@
-"""Lab 05: SQL that makes tables, SQL that writes rows, and documents that are replaced."""
+"""Lab 05: vectors and matrices, masks, batches of texts, and word pieces."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 from course_lib.teaching.audits import Call, audit, call
-from course_lib.teaching.audits.draws import Draws, some
-
-NAMES = ("page", "line", "note", "author", "shelf", "content")
-TYPES = ("text NOT NULL", "text", "integer DEFAULT 7", "integer CHECK ({} > 0)", "vector(3)")
-LONG_AGO = "2020-01-01"
-UPDATED_AT = f"updated_at timestamptz NOT NULL DEFAULT '{LONG_AGO}'"
-COLUMNS = """
-    SELECT attname, format_type(atttypid, atttypmod), attnotnull, pg_get_expr(adbin, adrelid)
-    FROM pg_attribute LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
-    WHERE attrelid = %(table)s::regclass AND attnum > 0 ORDER BY attnum
-"""
-KEY = """
-    SELECT attname FROM pg_index JOIN pg_attribute ON attrelid = indrelid AND attnum = ANY(indkey)
-    WHERE indrelid = %(table)s::regclass AND indisprimary ORDER BY 1
-"""
-RULES = """
-    SELECT pg_get_constraintdef(oid) FROM pg_constraint
-    WHERE conrelid = %(table)s::regclass AND contype IN ('c', 'f', 'u') ORDER BY 1
-"""
-PARTITIONS = """
-    SELECT relname, pg_get_expr(relpartbound, pg_class.oid) FROM pg_inherits
-    JOIN pg_class ON inhrelid = pg_class.oid WHERE inhparent = %(table)s::regclass ORDER BY 1
-"""
+from course_lib.teaching.audits.draws import Draws, chance, matrix, text
 
 
-def _table(connection: Any, value: Any, table: str, *_: Any) -> Any:
-    """Run the SQL and return what table it made."""
-    connection.execute(value.encode())
-    asked = (COLUMNS, KEY, RULES, PARTITIONS)
-    return [connection.execute(one, {"table": table}).fetchall() for one in asked]
+@audit("5.1", count=80)
+def cosine_similarity(random: Draws) -> Call:
+    """Draw single vectors and matrices; some vectors are zeros, very short, or whole numbers."""
+    width = random.randint(2, 5)
+    sides = []
+    for _ in range(2):
+        rows = matrix(random, random.randint(1, 4), width)
+        if chance(random, 0.3):
+            rows *= random.choice((1e-6, 0.0, 7.0))
+        if chance(random, 0.3):
+            rows[random.randrange(len(rows))] = 0
+        if chance(random, 0.2):
+            rows = (rows * 10).astype(int)
+        sides.append(rows[0] if chance(random, 0.4) else rows)
+    return call(*sides)
 
 
-def _columns(random: Draws) -> tuple[str, dict[str, str], list[str]]:
-    """Return a table's name, its columns, and its key."""
-    names = random.sample(
-        ("page", "line", "note", "author", "shelf", "content"), random.randint(2, 6)
-    )
-    columns = {name: random.choice(TYPES).format(name) for name in names}
-    return random.choice(("chunks", "notes", "pieces")), columns, some(random, names, 1)[:3]
+@audit("5.2", count=60)
+def mean_pool(random: Draws) -> Call:
+    """Draw token vectors with zeros among them, and padding anywhere."""
+    texts, length, width = (random.randint(1, 4) for _ in range(3))
+    vectors = matrix(random, texts * length, width, random.choice(("float32", "float64")))
+    vectors[random.randrange(len(vectors))] = random.choice((0, 90))
+    mask = matrix(random, texts, length, low=0.0).round().astype(int)
+    mask[range(texts), [random.randrange(length) for _ in range(texts)]] = 1
+    return call(vectors.reshape(texts, length, width), mask)
 
 
-@audit("5.1", count=12, needs="database", look=_table)
-def create_table_sql(random: Draws) -> Call:
-    """Draw columns with and without rules, and a key of one to three of them in any order."""
-    return call(*_columns(random))
+def _encoded(function: Callable[..., Any], texts: list[Any], *size: int) -> dict[str, Any]:
+    """Return the vectors, and what can be said of the batches in which the texts were encoded."""
+    import numpy as np
+
+    batches: list[Any] = []
+
+    def encode_batch(batch: Any) -> Any:
+        batches.append(list(batch) if isinstance(batch, list) else batch)
+        return np.array([[len(one), sum(map(ord, "".join(one)))] for one in batch], dtype="f4")
+
+    given = list(texts)
+    vectors = function(encode_batch, texts, *size)
+    spans = sorted((min(map(len, batch)), max(map(len, batch))) for batch in batches)
+    return {
+        "vectors": vectors,
+        "sizes": [len(batch) for batch in batches],
+        "lists": all(type(batch) is list for batch in batches),
+        "of like length": all(left[1] <= right[0] for left, right in pairwise(spans)),
+        "texts as they were": texts == given,
+    }
 
 
-@audit("5.4", count=10, needs="database", look=_table)
-def partitioned_table_sql(random: Draws) -> Call:
-    """Draw a table as for 5.1, with the column `partition`, and none to three partitions."""
-    table, columns, key = _columns(random)
-    pairs = [*columns.items(), ("partition", "text NOT NULL")]
-    names = some(random, ("issues", "code_notebooks", "a"))
-    return call(table, dict(random.sample(pairs, len(pairs))), ["partition", *key], names)
+@audit("5.3", count=60, apply=_encoded, paste="encode_in_batches(encode_batch, {0}, {1})")
+def encode_in_batches(random: Draws) -> Call:
+    """Draw texts of all lengths, blank and equal ones among them, or lists of word pieces."""
+    texts: list[Any] = [text(random, 1) for _ in range(random.randint(1, 9))]
+    texts += random.choices((*texts, "", " \n", " a\n"), k=random.randrange(4))
+    if chance(random, 0.15):
+        return call(random.choices(texts, k=random.randint(33, 70)))
+    if chance(random, 0.2):
+        texts = [list(one) for one in texts]
+    return call(texts, random.randint(1, 6))
 
 
-def _statement(function: Callable[..., Any], *args: Any) -> Any:
-    """Call the function without the rows, which are for its statement."""
-    return function(*args[:3])
-
-
-def _notes(connection: Any, table: str, columns: Sequence[str], key: Sequence[str], _: Any) -> None:
-    names = ", ".join(f"{name} text" for name in [*columns][::-1])
-    own = f"own text DEFAULT 'mine', {UPDATED_AT}"
-    connection.execute(f"CREATE TABLE {table} ({names}, {own}, PRIMARY KEY ({', '.join(key)}))")
-
-
-def _written(
-    connection: Any, value: Any, table: str, _columns: Any, key: Sequence[str], rows: Any
-) -> Any:
-    """Run the SQL for one row after the other; return how many it touched, and the table."""
-    touched = [connection.execute(value.encode(), row).rowcount for row in rows]
-    return [touched, _rows(connection, table, key)]
-
-
-def _rows(connection: Any, table: str, key: Sequence[str]) -> Any:
-    """Return all rows of a table as texts, and which of them were updated."""
-    return connection.execute(
-        f"SELECT (t.*)::text, '' FROM {table} AS t WHERE updated_at = '{LONG_AGO}' UNION ALL "
-        f"SELECT to_jsonb(t) - 'updated_at' #>> '{{}}', 'updated' FROM {table} AS t "
-        f"WHERE updated_at <> '{LONG_AGO}' ORDER BY 1"
-    ).fetchall()
-
-
-@audit("5.2", count=8, needs="database", apply=_statement, prepare=_notes, look=_written)
-def upsert_sql(random: Draws) -> Call:
-    """Draw rows of few keys and few values: new, equal, changed, and with NULL."""
-    columns = random.sample(("page", "line", "note", "author", "content"), random.randint(2, 5))
-    key = columns[: random.randint(1, min(2, len(columns) - 1))]
-    values = ("one", "ONE", "one ", "%", None, "it's")
-    drawn = {name: "ab" if name in key else values for name in columns}
-    rows = [{name: random.choice(drawn[name]) for name in columns} for _ in range(14)]
-    rows = [row for row in rows for _ in range(random.choice((1, 1, 2)))]
-    random.shuffle(columns)
-    return call(random.choice(("chunks", "notes")), columns, key[::-1], rows)
-
-
-Rows = Sequence[Mapping[str, Any]]
-
-
-def _replaced(
-    function: Callable[..., Any], connection: Any, table: str, document: Any, rows: Rows, *rest: Any
-) -> Any:
-    """Replace a document, at times in a transaction that is rolled back; say how it ended."""
-    rolled_back = (
-        connection.transaction(force_rollback=True) if rest[-1] == "back" else nullcontext()
-    )
-    try:
-        with rolled_back:
-            found = function(connection, table, document, rows)
-    except Exception:
-        found = "an exception"
-    return [found, connection.info.transaction_status.name]
-
-
-def _pages(
-    connection: Any, table: str, document: Mapping[str, Any], rows: Rows, there: Rows, ending: str
-) -> None:
-    names = ", ".join(f"{name} text" for name in document)
-    columns = f"chunk_index int, note text NOT NULL, {names}, {UPDATED_AT}"
-    key = ", ".join([*document, "chunk_index"])
-    connection.execute(f"CREATE TABLE {table} ({columns}, PRIMARY KEY ({key}))")
-    for row in there:
-        connection.execute(
-            f"INSERT INTO {table} ({', '.join(row)}) VALUES ({', '.join(['%s'] * len(row))})",
-            list(row.values()),
-        )
-    if ending == "kept":
-        connection.execute(
-            f"CREATE TABLE marks (LIKE {table}, FOREIGN KEY ({key}) REFERENCES {table});"
-            f"INSERT INTO marks SELECT * FROM {table}"
-        )
-
-
-def _left(connection: Any, value: Any, table: str, document: Any, *_: Any) -> Any:
-    """Return what the call returned, and the table."""
-    return [value, _rows(connection, table, [*document, "chunk_index"])]
-
-
-@audit(
-    "5.3", count=16, needs="database", takes_connection=True,
-    apply=_replaced, prepare=_pages, look=_left,
-)  # fmt: skip
-def replace_document(random: Draws) -> Call:
-    """Draw rows that are there, of this document and of others, and rows that take their place."""
-    names = random.choice((["document_name"], ["shelf", "page"]))
-    values = ("a_c", "abc", "A_C", "it's 100 %")
-    documents = [dict(zip(names, random.choices(values, k=2), strict=False)) for _ in range(3)]
-    documents = list({str(one): one for one in documents}.values())
-    notes = ("one", "One", "100 %s")
-
-    def rows(document: Mapping[str, str]) -> list[dict[str, Any]]:
-        return [
-            {**document, "chunk_index": place, "note": random.choice(notes)}
-            for place in some(random, range(4))
-        ]
-
-    there = [row for document in documents for row in rows(document)]
-    own = [row for row in there if documents[0].items() <= row.items()]
-    given = random.choice((rows(documents[0]), [*own], own[1:]))
-    ending = ("", "", "back", "kept", "null")[random.turn(5)]
-    if ending == "null":
-        given = [*given, {**documents[0], "chunk_index": 9, "note": None}]
-    table = random.choice(("chunks", "pages"))
-    return call(table, documents[0], given, there, ending)
+@audit("5.4", count=100)
+def unread(random: Draws) -> Call:
+    """Draw word pieces of one to three characters in a text, and a limit near their number."""
+    written = text(random, 12) + random.choice(("", " ", ".\n"))
+    offsets, at = [], 0
+    while at < len(written):
+        end = min(at + random.randint(1, 3), len(written))
+        if written[at:end].strip() == written[at:end]:
+            offsets.append((at, end))
+        at = end
+    if chance(random, 0.1):
+        offsets = [(place, place + 1) for place in range(random.randint(250, 260))]
+        return call("a" * (len(offsets) - 1) + "bc", offsets)
+    return call(written, offsets, max(2, len(offsets) + random.randint(-4, 4)))

@@ -1,177 +1,174 @@
-"""Lab 06: tables of vectors, filters, and rankings to fuse.
-
-`search_filtered` is judged by its rows and by the settings that it leaves; how it walks, only the
-check can see.
-"""
+"""Lab 06: SQL that makes tables, SQL that writes rows, and documents that are replaced."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
-from random import Random
+from contextlib import nullcontext
 from typing import Any
 
 from course_lib.teaching.audits import Call, audit, call
-from course_lib.teaching.audits.draws import Draws, chance, numbers, some
-from course_lib.teaching.audits.values import alike, encode
+from course_lib.teaching.audits.draws import Draws, some
 
-KINDS = ("note", "NOTE", " note", "n%", "", "it's")
-
-
-def _vector(values: Sequence[float]) -> str:
-    return f"[{', '.join(map(str, values))}]"
-
-
-def _fill(connection: Any, *args: Any) -> None:
-    """Make the table with the rows that the seed at the end of the arguments gives."""
-    from course_lib.teaching.checks.searched import INDEX, TABLE
-
-    seed, count = args[-1]
-    random = Random(seed)
-    connection.execute(TABLE)
-    rows = []
-    for place in range(count):
-        vector = [0.0] * 4 if place == 3 else numbers(random, 4, -1.0)
-        kind = KINDS[place % 3] if place % 8 else KINDS[3 + place // 8 % 3]
-        rows.append((random.choice("abc"), place, kind, random.choice(("issues", "code")), vector))
-    rows += [("d", count + place, "tied", "issues", [3.0, 4.0, 0.0, 0.0]) for place in range(3)]
-    random.shuffle(rows)
-    with connection.cursor() as cursor:
-        cursor.executemany(
-            "INSERT INTO document_chunks (document_name, chunk_index, kind, partition, embedding) "
-            "VALUES (%s, %s, %s, %s, %s)",
-            [(*row[:4], _vector(row[4])) for row in rows],
-        )
-    connection.execute(INDEX)
-    connection.execute("ANALYZE document_chunks")
+NAMES = ("page", "line", "note", "author", "shelf", "content")
+TYPES = ("text NOT NULL", "text", "integer DEFAULT 7", "integer CHECK ({} > 0)", "vector(3)")
+LONG_AGO = "2020-01-01"
+UPDATED_AT = f"updated_at timestamptz NOT NULL DEFAULT '{LONG_AGO}'"
+COLUMNS = """
+    SELECT attname, format_type(atttypid, atttypmod), attnotnull, pg_get_expr(adbin, adrelid)
+    FROM pg_attribute LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
+    WHERE attrelid = %(table)s::regclass AND attnum > 0 ORDER BY attnum
+"""
+KEY = """
+    SELECT attname FROM pg_index JOIN pg_attribute ON attrelid = indrelid AND attnum = ANY(indkey)
+    WHERE indrelid = %(table)s::regclass AND indisprimary ORDER BY 1
+"""
+RULES = """
+    SELECT pg_get_constraintdef(oid) FROM pg_constraint
+    WHERE conrelid = %(table)s::regclass AND contype IN ('c', 'f', 'u') ORDER BY 1
+"""
+PARTITIONS = """
+    SELECT relname, pg_get_expr(relpartbound, pg_class.oid) FROM pg_inherits
+    JOIN pg_class ON inhrelid = pg_class.oid WHERE inhparent = %(table)s::regclass ORDER BY 1
+"""
 
 
-def _text(function: Callable[..., Any], gaps: Mapping[str, str], *_: Any) -> Any:
-    """Return the statement as text; the gaps are filled with SQL."""
-    from psycopg import sql
-
-    return function(**{name: sql.SQL(gap) for name, gap in gaps.items()}).as_string(None)
-
-
-def _nearest(connection: Any, value: Any, gaps: Any, query: Any, top_k: int, _: Any) -> Any:
-    """Run the statement; return its rows, and whether its plan uses the index."""
-    values = {"query": _vector(query), "top_k": top_k}
-    connection.execute("SET enable_indexscan = off")
-    cursor = connection.execute(value.encode(), values)
-    names = [column.name for column in cursor.description]
-    at = names.index("chunk_id")
-    rows = [[*row[:at], *row[at + 1 :]] for row in cursor.fetchall()]
-    connection.execute("SET enable_indexscan = on; SET enable_seqscan = off")
-    plan = str(connection.execute(f"EXPLAIN {value}".encode(), values).fetchall())
-    connection.execute("RESET enable_seqscan")
-    return [names, rows, "using graph" in plan]
+def _table(connection: Any, value: Any, table: str, *_: Any) -> Any:
+    """Run the SQL and return what table it made."""
+    connection.execute(value.encode())
+    asked = (COLUMNS, KEY, RULES, PARTITIONS)
+    return [connection.execute(one, {"table": table}).fetchall() for one in asked]
 
 
-@audit(
-    "6.1", count=8, needs="database", apply=_text, prepare=_fill, look=_nearest,
-    paste="nearest_sql(**{0})",
-)  # fmt: skip
-def nearest_sql(random: Draws) -> Call:
-    """Draw what fills the gaps, a vector that is nobody's, and how many rows are asked for."""
-    gaps = {}
-    if chance(random, 0.5):
-        gaps["condition"] = random.choice(("chunk_index > 5", "kind = 'tied' OR kind = 'note'"))
-    if chance(random, 0.3):
-        gaps["distance"] = random.choice(("chunk_index", "(embedding <=> %(query)s) + 0"))
-    query = random.choice(([3.0, 4.0, 0.0, 0.0], numbers(random, 4, -9.0, 9.0)))
-    return call(gaps, query, random.randint(1, 30), [random.randrange(10**6), 20])
-
-
-def _condition(function: Callable[..., Any], filters: Any, *_: Any) -> Any:
-    condition, values = function(filters)
-    return [condition.as_string(None), values]
-
-
-def _passing(connection: Any, value: Any, filters: Mapping[str, Any], _: Any) -> Any:
-    """Return the rows that pass, if the values are those of the filters; none for odd columns."""
-    import psycopg
-
-    wanted = {name: one for name, one in filters.items() if one is not None}
-    if not {*filters} <= {"kind", "partition", "chunk_index", "document_name"}:
-        try:
-            return connection.execute(_where(value[0]), wanted).fetchall()
-        except (psycopg.Error, LookupError, TypeError, ValueError):
-            return []
-    if not alike(encode(wanted), value[1]):
-        return value
-    return connection.execute(_where(value[0]), wanted).fetchall()
-
-
-def _where(condition: str) -> bytes:
-    return f"SELECT chunk_index FROM document_chunks WHERE {condition} ORDER BY 1".encode()
-
-
-@audit("6.2", count=24, needs="database", apply=_condition, prepare=_fill, look=_passing)
-def conditions(random: Draws) -> Call:
-    """Draw filters: values, lists, None, and what tries to be read as SQL."""
-    kinds = (*KINDS, "x' OR 'a' = 'a", "note'--", "not_", None)
-    draws: dict[str, Callable[[], Any]] = {
-        "kind": lambda: random.choice(kinds),
-        "partition": lambda: random.choice(("issues", ["issues", "code"], ["code"], None)),
-        "chunk_index": lambda: random.choice((0, [1, 2, 3], [], 5)),
-        "document_name": lambda: random.choice(("a", ["a", "b"], None)),
-    }
-    filters = {name: draws[name]() for name in some(random, list(draws))[:3]}
-    if chance(random, 0.3):
-        filters["kind"] = [kind for kind in some(random, kinds) if kind is not None]
-    if chance(random, 0.1):
-        filters[random.choice(("true OR kind", 'kind" = "kind" OR "kind'))] = "x"
-    return call(filters, [random.randrange(10**6), 24])
-
-
-def _searched(function: Callable[..., Any], connection: Any, query: Any, *args: Any) -> Any:
-    """Return the rows, and the settings after the search."""
-    import numpy as np
-    from pgvector.psycopg import register_vector
-
-    register_vector(connection)
-    connection.execute("SET seq_page_cost = 1000; SET hnsw.max_scan_tuples = 60")
-    connection.execute("SET hnsw.iterative_scan = relaxed_order")
-    try:
-        found = function(connection, np.array(query, dtype=np.float32), *args[:-1])
-        rows = [[one.document_name, one.chunk_index, one.similarity_score] for one in found]
-        names = sorted({str(getattr(one, "_fields", ())) for one in found})
-        status = connection.info.transaction_status.name
-        return [type(found).__name__, rows, names, status, *_settings(connection)]
-    finally:
-        connection.rollback()
-        connection.execute("RESET seq_page_cost; RESET hnsw.max_scan_tuples")
-        connection.execute("RESET hnsw.iterative_scan")
-
-
-def _settings(connection: Any) -> Any:
-    return connection.execute(
-        "SELECT current_setting('hnsw.iterative_scan'), current_setting('enable_indexscan')"
-    ).fetchone()
-
-
-@audit(
-    "6.3", count=6, needs="database", takes_connection=True, apply=_searched, prepare=_fill,
-)  # fmt: skip
-def search_filtered(random: Draws) -> Call:
-    """Draw a vector and filters that keep many rows, few, or none, and a threshold."""
-    filters: dict[str, Any] = random.choice(
-        ({"kind": "note"}, {"kind": ["n%", "tied"]}, {"kind": "none"}, {})
+def _columns(random: Draws) -> tuple[str, dict[str, str], list[str]]:
+    """Return a table's name, its columns, and its key."""
+    names = random.sample(
+        ("page", "line", "note", "author", "shelf", "content"), random.randint(2, 6)
     )
-    if chance(random, 0.3):
-        filters = {**filters, "partition": "issues"}
-    limits = ((3,), (60,), (60, 0.3), (5, -1.0))[random.turn(4)]
-    return call(numbers(random, 4, -1.0), filters, *limits, [random.randrange(10**6), 120])
+    columns = {name: random.choice(TYPES).format(name) for name in names}
+    return random.choice(("chunks", "notes", "pieces")), columns, some(random, names, 1)[:3]
 
 
-@audit("6.4", count=100)
-def fuse(random: Draws) -> Call:
-    """Draw rankings, two of which may give equal scores; more of them give different ones."""
-    from course_lib.retriever.query import fuse as library
+@audit("6.1", count=12, needs="database", look=_table)
+def create_table_sql(random: Draws) -> Call:
+    """Draw columns with and without rules, and a key of one to three of them in any order."""
+    return call(*_columns(random))
 
-    items: Any = random.choice(("abcdef", [("a.md", 0), ("a.md", 1), ("b.md", 0)]))
-    rankings = [some(random, items) for _ in range(random.randint(1, 4))]
-    scores = sorted(score for _, score in library(*rankings))
-    if any(high - low < 1e-9 for low, high in pairwise(scores)):
-        rankings = rankings[:2]  # where three numbers are added up, their order matters
-    return call(*(iter(one) if chance(random, 0.2) else one for one in rankings))
+
+@audit("6.4", count=10, needs="database", look=_table)
+def partitioned_table_sql(random: Draws) -> Call:
+    """Draw a table as for 5.1, with the column `partition`, and none to three partitions."""
+    table, columns, key = _columns(random)
+    pairs = [*columns.items(), ("partition", "text NOT NULL")]
+    names = some(random, ("issues", "code_notebooks", "a"))
+    return call(table, dict(random.sample(pairs, len(pairs))), ["partition", *key], names)
+
+
+def _statement(function: Callable[..., Any], *args: Any) -> Any:
+    """Call the function without the rows, which are for its statement."""
+    return function(*args[:3])
+
+
+def _notes(connection: Any, table: str, columns: Sequence[str], key: Sequence[str], _: Any) -> None:
+    names = ", ".join(f"{name} text" for name in [*columns][::-1])
+    own = f"own text DEFAULT 'mine', {UPDATED_AT}"
+    connection.execute(f"CREATE TABLE {table} ({names}, {own}, PRIMARY KEY ({', '.join(key)}))")
+
+
+def _written(
+    connection: Any, value: Any, table: str, _columns: Any, key: Sequence[str], rows: Any
+) -> Any:
+    """Run the SQL for one row after the other; return how many it touched, and the table."""
+    touched = [connection.execute(value.encode(), row).rowcount for row in rows]
+    return [touched, _rows(connection, table, key)]
+
+
+def _rows(connection: Any, table: str, key: Sequence[str]) -> Any:
+    """Return all rows of a table as texts, and which of them were updated."""
+    return connection.execute(
+        f"SELECT (t.*)::text, '' FROM {table} AS t WHERE updated_at = '{LONG_AGO}' UNION ALL "
+        f"SELECT to_jsonb(t) - 'updated_at' #>> '{{}}', 'updated' FROM {table} AS t "
+        f"WHERE updated_at <> '{LONG_AGO}' ORDER BY 1"
+    ).fetchall()
+
+
+@audit("6.2", count=8, needs="database", apply=_statement, prepare=_notes, look=_written)
+def upsert_sql(random: Draws) -> Call:
+    """Draw rows of few keys and few values: new, equal, changed, and with NULL."""
+    columns = random.sample(("page", "line", "note", "author", "content"), random.randint(2, 5))
+    key = columns[: random.randint(1, min(2, len(columns) - 1))]
+    values = ("one", "ONE", "one ", "%", None, "it's")
+    drawn = {name: "ab" if name in key else values for name in columns}
+    rows = [{name: random.choice(drawn[name]) for name in columns} for _ in range(14)]
+    rows = [row for row in rows for _ in range(random.choice((1, 1, 2)))]
+    random.shuffle(columns)
+    return call(random.choice(("chunks", "notes")), columns, key[::-1], rows)
+
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+def _replaced(
+    function: Callable[..., Any], connection: Any, table: str, document: Any, rows: Rows, *rest: Any
+) -> Any:
+    """Replace a document, at times in a transaction that is rolled back; say how it ended."""
+    rolled_back = (
+        connection.transaction(force_rollback=True) if rest[-1] == "back" else nullcontext()
+    )
+    try:
+        with rolled_back:
+            found = function(connection, table, document, rows)
+    except Exception:
+        found = "an exception"
+    return [found, connection.info.transaction_status.name]
+
+
+def _pages(
+    connection: Any, table: str, document: Mapping[str, Any], rows: Rows, there: Rows, ending: str
+) -> None:
+    names = ", ".join(f"{name} text" for name in document)
+    columns = f"chunk_index int, note text NOT NULL, {names}, {UPDATED_AT}"
+    key = ", ".join([*document, "chunk_index"])
+    connection.execute(f"CREATE TABLE {table} ({columns}, PRIMARY KEY ({key}))")
+    for row in there:
+        connection.execute(
+            f"INSERT INTO {table} ({', '.join(row)}) VALUES ({', '.join(['%s'] * len(row))})",
+            list(row.values()),
+        )
+    if ending == "kept":
+        connection.execute(
+            f"CREATE TABLE marks (LIKE {table}, FOREIGN KEY ({key}) REFERENCES {table});"
+            f"INSERT INTO marks SELECT * FROM {table}"
+        )
+
+
+def _left(connection: Any, value: Any, table: str, document: Any, *_: Any) -> Any:
+    """Return what the call returned, and the table."""
+    return [value, _rows(connection, table, [*document, "chunk_index"])]
+
+
+@audit(
+    "6.3", count=16, needs="database", takes_connection=True,
+    apply=_replaced, prepare=_pages, look=_left,
+)  # fmt: skip
+def replace_document(random: Draws) -> Call:
+    """Draw rows that are there, of this document and of others, and rows that take their place."""
+    names = random.choice((["document_name"], ["shelf", "page"]))
+    values = ("a_c", "abc", "A_C", "it's 100 %")
+    documents = [dict(zip(names, random.choices(values, k=2), strict=False)) for _ in range(3)]
+    documents = list({str(one): one for one in documents}.values())
+    notes = ("one", "One", "100 %s")
+
+    def rows(document: Mapping[str, str]) -> list[dict[str, Any]]:
+        return [
+            {**document, "chunk_index": place, "note": random.choice(notes)}
+            for place in some(random, range(4))
+        ]
+
+    there = [row for document in documents for row in rows(document)]
+    own = [row for row in there if documents[0].items() <= row.items()]
+    given = random.choice((rows(documents[0]), [*own], own[1:]))
+    ending = ("", "", "back", "kept", "null")[random.turn(5)]
+    if ending == "null":
+        given = [*given, {**documents[0], "chunk_index": 9, "note": None}]
+    table = random.choice(("chunks", "pages"))
+    return call(table, documents[0], given, there, ending)

@@ -1,79 +1,148 @@
-"""Lab 08: contents, trees that one answer holds or not, answers with limits, and lines to cite."""
+"""Lab 08: requests with and without faults, results, errors, and parts that are ready or not.
+
+`readiness` runs in a thread with an event loop of its own, because a notebook's kernel has one.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from email.utils import formatdate
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 from course_lib.teaching.audits import Call, audit, call
-from course_lib.teaching.audits.draws import Draws, chance, names, some, text
+from course_lib.teaching.audits.draws import Draws, chance, some, text
 
-MESSAGES = ("", "Must have admin rights", "The size limit is 100 MB", "a secondary Rate Limit.")
+BODIES: dict[str, tuple[Any, ...]] = {
+    "query": (
+        ("x" * 1000, "x" * 1001, "", " a ", " \n\t", "\u00a0", "→", "a\nb", 7, None, True, ["x"])
+    ),
+    "top_k": (0, 1, 50, 51, 7, 2.5, "5", True, None),
+    "similarity_threshold": (0, 1, 0.0, 1.0, 0.123, -0.1, 1.1, "0.5", None, True),
+    "partitions": (
+        (None, ["x"], ["x" * 500], ["x" * 501], ["x"] * 20, ["x"] * 21, [], [""], ["x", 7], "x")
+    ),
+    "topk": (3, None),
+}
+"""Values of each field, on both sides of each limit and of other types."""
 
-
-@audit("8.1", count=40)
-def blob_sha(random: Draws) -> Call:
-    """Draw bytes: of a text, of any kind, or none."""
-    return call(
-        random.choice((text(random).encode(), random.randbytes(random.randrange(300)), b""))
-    )
-
-
-def _listed(
-    function: Callable[..., Any], most: int, files: Sequence[str], *prefix: str, **within: Any
-) -> dict[str, Any]:
-    """Return what is listed of a tree (in any order), and what was asked for."""
-    from course_lib.teaching.checks.lab08 import Trees
-
-    read = Trees(most, *files)
-    wanted = within.get("within", ())
-    found = function(read, "root", *prefix, **within)
-    entries = [[one.path, one.mode, one.sha, one.size] for one in found]
-    below = tuple(f"{path}/" for path in wanted) or ("",)
-    listed = [one for one in entries if one[0] in wanted or one[0].startswith(below)]
-    return {"entries": sorted(listed), "asked": sorted(read.asked)}
+VALUES = [(name, value) for name, values in BODIES.items() for value in values]
 
 
-@audit("8.2", count=120, apply=_listed, paste='list_tree(Trees({0}, *{1}), "root", {2})')
-def list_tree(random: Draws) -> Call:
-    """Draw files in folders whose names are alike, and how many entries one answer holds."""
-    folders = ("", "", "app/", "apps/", "apps/kfp/", "apps/kfp/base/", "apps/web/", "web/apps/")
-    found = {random.choice(folders) + name for name in names(random, random.randint(1, 7))}
-    files = [one + random.choice(("", "", "*", "@", ":")) for one in sorted(found)]
-    most = random.choice((99, 3, 4, 5, 2))
-    if chance(random, 0.3):
-        return call(most, files, "in/here/")
-    if chance(random, 0.5):
-        paths = ("app", "apps", "apps/kfp", "web/apps", "apps/kfp/base")
-        return call(most, files, within=some(random, paths, 1)[: random.randint(1, 2)])
-    return call(most, files)
+def _validated(function: Callable[..., Any], body: Any) -> Any:
+    """Return what the model makes of a request, or which fields it refuses."""
+    from pydantic import ValidationError
+
+    model = function()
+    if not isinstance(model, type):
+        raise TypeError("no class")
+    try:
+        return model.model_validate(body).model_dump()  # type: ignore[attr-defined]
+    except ValidationError as error:
+        return sorted({str(one["loc"][0]) if one["loc"] else "" for one in error.errors()})
 
 
-@audit("8.3", count=250)
-def wait_time(random: Draws) -> Call:
-    """Draw an answer: its status, what its headers say of limits, and how often it was asked."""
-    status = random.choice((403, 429, 403, 429, 500, 502, 599, 200, 404, 401, 499))
-    headers = {}
-    if chance(random, 0.25):
-        headers["retry-after"] = random.choice(("0", str(random.randrange(90))))
-    if chance(random, 0.5):
-        now = random.randint(1_600_000_000, 1_900_000_000)
-        headers["date"] = formatdate(now, usegmt=True)
-        headers["x-ratelimit-remaining"] = random.choice(("0", "0", "10", "41"))
-        headers["x-ratelimit-reset"] = str(
-            now + random.choice((-20, -2, 0, 60, random.randint(1, 3600)))
-        )
-    return call(status, headers, random.choice(MESSAGES), random.randrange(5))
+@audit("8.1", count=90, apply=_validated, paste="request_model().model_validate({0})")
+def request_model(random: Draws) -> Call:
+    """Draw a request in which each value comes up, alone or with another."""
+    body = {} if chance(random, 0.1) else {"query": text(random)}
+    return call(dict([*body.items(), random.choice(VALUES), VALUES[random.turn(len(VALUES))]]))
 
 
-@audit("8.4", count=200)
-def citation_url(random: Draws) -> Call:
-    """Draw a file with signs in its name and one of many endings, and at times its lines."""
-    stem = random.choice(("docs/x y#1", "é?", "a.mdx", "README", "src/100%+", "a.rst.b", "md"))
-    ending = random.choice((".md", ".MD", ".rst", ".org", ".adoc", ".py", ".yaml", "", ".Markdown"))
-    web = f"https://github.com/{random.choice('abc')}/{random.choice('xyz')}"
-    first = random.choice((None, random.randint(1, 99)))
-    last = random.choice((None, (first or 1) + random.choice((0, 0, 7))))
-    commit = "".join(random.choices("0123456789abcdef", k=40))
-    return call(web, commit, stem + ending, *random.choice(((), (first,), (first, last))))
+def _answered(function: Callable[..., Any], query: str, results: Any, *times: Any) -> Any:
+    """Return what goes out, if JSON can hold it; the scores are numbers of NumPy's."""
+    import numpy as np
+
+    found = [
+        replace(one, score=np.float32(one.score), similarity_score=np.float32(one.similarity_score))
+        for one in results
+    ]
+    answer = function(query, found, *times)
+    json.dumps(answer)
+    return answer
+
+
+@audit("8.2", count=40, apply=_answered)
+def search_response(random: Draws) -> Call:
+    """Draw results, some with metadata that bears the names of a result's own fields."""
+    from course_lib.records import SearchResult
+
+    forged = {"repo": "elsewhere", "score": 1.0, "chunk_index": -1, "namespace": "x", "kind": "y"}
+    results = []
+    for place in range(random.randrange(4)):
+        metadata: dict[str, Any] = {name: forged[name] for name in some(random, sorted(forged))}
+        fields: dict[str, Any] = {
+            name: f"{name}{random.randrange(99)}"
+            for name in (
+                "document_name",
+                "content",
+                "partition",
+                "repo_slug",
+                "branch",
+                "kind",
+                "name",
+            )
+        }
+        fields |= {name: random.choice((None, "web")) for name in ("namespace", "citation_url")}
+        fields |= {name: random.uniform(-1, 1) for name in ("score", "similarity_score")}
+        fields["name"] = text(random, 1)
+        fields["metadata"] = {**metadata, "lineStart": random.randrange(99)}
+        results.append(SearchResult(chunk_id=f"c{place}", chunk_index=place + 3, **fields))
+    return call(text(random), results, random.random(), random.random() / 10)
+
+
+@audit("8.3", count=60)
+def validation_problem(random: Draws) -> Call:
+    """Draw up to five errors, with places of all lengths."""
+    messages = ("Too much", "Value error, a blank, alone", "It should be 1, 2 or 3", "x: y; z")
+    errors = []
+    for _ in range(random.randint(1, 5)):
+        inside = random.choice(((), ("top_k",), ("partitions", random.randrange(9)), ("a", "b", 1)))
+        error = {"loc": (random.choice(("body", "query")), *inside), "msg": random.choice(messages)}
+        errors.append(error | random.choice(({}, {"type": "le", "input": 99})))
+    return call(errors)
+
+
+async def _asked(function: Callable[..., Any], parts: Mapping[str, str], timeout: float) -> Any:
+    """Return the answer, and how many tasks are left a moment later."""
+    here: list[str] = []
+
+    def check(name: str, state: str) -> Callable[[], Awaitable[str]]:
+        async def asked() -> str:
+            here.append(name)
+            while state == "meets" and len(here) < len(parts):
+                await asyncio.sleep(0.001)
+            if state == "hangs":
+                await asyncio.sleep(30)
+            if state.endswith("Error"):
+                raise {"OSError": OSError, "KeyError": KeyError}[state]("secret")
+            await asyncio.sleep(0.02 if state == "late" else 0)
+            return "ready" if state in ("meets", "late") else state
+
+        return asked
+
+    answer = await function({name: check(name, state) for name, state in parts.items()}, timeout)
+    for _ in range(5):  # what was cancelled ends as soon as the loop comes to it
+        await asyncio.sleep(0)
+    return [answer, len(asyncio.all_tasks()) - 1]
+
+
+def _in_a_loop(function: Callable[..., Any], parts: Mapping[str, str], timeout: float) -> Any:
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(lambda: asyncio.run(_asked(function, parts, timeout))).result()
+
+
+@audit("8.4", count=14, apply=_in_a_loop)
+def readiness(random: Draws) -> Call:
+    """Draw parts: ready, late, loading, failing, hanging, or waiting until all have been asked."""
+    names = some(random, ("database", "model", "cache", "disk"))
+    states = ("ready", "ready", "late", "the model is being loaded", "OSError", "KeyError")
+    parts = {name: random.choice(states) for name in names}
+    sort = random.turn(4)
+    if sort == 0 and names:
+        return call({**parts, names[0]: "hangs"}, 0.1)
+    if sort == 1:
+        return call(dict.fromkeys(("database", "model"), "meets"), 1.0)
+    return call(parts if sort == 2 else dict.fromkeys(names, "ready"), 1.0)

@@ -1,4 +1,4 @@
-"""Lab 11: names of files, candidates, budgets, citations, and sentences that lines support."""
+"""Lab 11: what is there and what was stored, vectors that are still good, and a catalogue."""
 
 from __future__ import annotations
 
@@ -6,104 +6,142 @@ from collections.abc import Callable
 from typing import Any
 
 from course_lib.teaching.audits import Call, audit, call
-from course_lib.teaching.audits.draws import Draws, chance, matrix, names, numbers, some
-
-FILES = (
-    "registry{}",
-    "./main{}",
-    "../main{}",
-    "__init__{}",
-    ".github/ci{}",
-    "docs/v1.2/my-notes{}",
-) + ("a{}.bak", "{}", "happy", "docs", "b{}", "main{}c")
-AROUND = ("{}", "{}", "(`{}`)", "'{}'", '"{}"', "[{}]", "{{{}}}", "{},", "{}:", "{};", "{}?", "{}.")
-CLAIMED = ("cats", "Cat", "purring", "purrs", "it", "is", "rows", "5", "50", "0.5", "1,544")
+from course_lib.teaching.audits.draws import Draws, chance, some
 
 
-@audit("11.1", count=120)
-def file_hints(random: Draws) -> Call:
-    """Draw words, of which some are names of files with signs around them."""
-    endings = (".py", ".yaml", ".md", ".rs")
-    words = [
-        random.choice(AROUND).format(random.choice(FILES).format(random.choice((*endings, ".PY"))))
-        for _ in range(random.randrange(7))
-    ]
-    return call(random.choice((" ", "\n", " and ")).join(words), set(some(random, endings, 1)))
+def _plan(function: Callable[..., Any], *args: Any) -> Any:
+    """Return the lists of a plan, each in one order."""
+    plan = function(*args)
+    lists = {name: getattr(plan, name) for name in ("skip", "add", "change", "remove")}
+    return [type(plan).__name__, {name: sorted(keys, key=repr) for name, keys in lists.items()}]
 
 
-@audit("11.2", count=60)
-def maximal_marginal_relevance(random: Draws) -> Call:
-    """Draw candidates of which none adds nearly as much as another one, at any step."""
-    import numpy as np
-
-    from course_lib.answers.selection import maximal_marginal_relevance as choose
-
-    while True:
-        count = random.randrange(7)
-        rows = matrix(random, count + 3, 3)
-        rows /= (rows**2).sum(axis=1, keepdims=True) ** 0.5
-        few = [random.choice((1, 1, -1)) * rows[random.randrange(len(rows))] for _ in rows]
-        vectors = np.array(few, dtype="float32")
-        relevance = numbers(random, count)
-        named: dict[str, Any] = {}
-        if chance(random, 0.6):
-            named["diversity"] = random.choice((0.0, 0.5, 0.8, 1.0))
-        if chance(random, 0.5):
-            named["taken"] = vectors[count : count + random.randint(1, 3)]
-        drawn = call(relevance, vectors[:count], random.randrange(8), **named)
-        near = [[one + random.uniform(-1e-4, 1e-4) for one in relevance] for _ in range(4)]
-        orders = [choose(each, *drawn.args[1:], **named) for each in (relevance, *near)]
-        if all(order == orders[0] for order in orders):
-            return drawn
+@audit("11.1", count=150, apply=_plan)
+def make_plan(random: Draws) -> Call:
+    """Draw keys that are on one side or on both, and states of all kinds."""
+    near: tuple[Any, ...] = (
+        (1, 2, "1"),
+        (1, 1.0, None),
+        ("", None, "A"),
+        ("A", "a", "5f2c"),
+        ([1], [2], [1]),
+    ) + (({"x": 1, "y": 2}, {"y": 2, "x": 1}, {"x": 1}), (0, 0.0, ""))
+    few = near[random.turn(len(near))]
+    keys = ("a", "b", "c", "d", ("docs", "a.md"), ("docs", "b.md"))
+    return call(*({key: random.choice(few) for key in some(random, keys)} for _ in range(2)))
 
 
-@audit("11.3", count=150)
-def fit_passages(random: Draws) -> Call:
-    """Draw costs and scores, equal ones among them, and a room that is at times just enough."""
-    count = random.randrange(7)
-    costs = [random.choice((10, 50, 60, 150, 400)) for _ in range(count)]
-    scores = [random.choice((1, 2, 3, 0.5, -1)) for _ in range(count)]
-    fixed = random.choice((0, 100, 250))
-    room = fixed + random.choice((sum(costs), sum(costs) - 1, sum(costs[1:]), 0, 100, -1))
-    return call(fixed, costs, scores, room)
+@audit("11.2", count=80)
+def names_to_embed(random: Draws) -> Call:
+    """Draw names with texts and models that are at times others than those of their vectors."""
+    texts = ("Colours", "colours ", "Commands")
+    files = ("rich", "typer", "httpx", "Rich")
+    asked = {name: random.choice(texts) for name in some(random, files)}
+    made_of = {
+        name: (
+            random.choice((asked.get(name, "Colours"), *texts)),
+            random.choice(("mini", "mini-2")),
+        )
+        for name in some(random, files)
+    }
+    return call(asked, made_of, random.choice(("mini", "mini", "mini-2")))
 
 
-@audit("11.4", count=120)
-def check_citations(random: Draws) -> Call:
-    """Draw paths that are alike, and an answer that cites some, with right and wrong numbers."""
-    paths = [name.replace("0", " v2") for name in names(random, random.choice((0, 1, 3, 12)))]
-    parts = ["So items[0]."]
-    for _ in range(random.randrange(6)):
-        number = random.randrange(len(paths) + 3)
-        path = random.choice((*paths, "b.py"))
-        if paths and chance(random, 0.6):
-            number = random.randint(1, len(paths))
-            path = random.choice(("{}", "{}", "{}i", "docs/{}")).format(paths[number - 1])
-        parts.append(f"[{number}: {path}]{random.choice((' and', '.', ','))}")
-    return call(" ".join(parts), paths)
+PROJECTS = (("local", "app"), ("local", "App"), ("acme", "app"))
 
 
-def _supported(
-    function: Callable[..., Any], sentence: str, lines: list[str], cosines: list[float]
+def _catalogue(connection: Any, *args: Any) -> None:
+    """Make the X-Ray's tables with the packages and uses at the end of the arguments."""
+    from course_lib.xray.tables import TABLES
+
+    packages, uses = args[-1]
+    connection.execute(TABLES)
+    with connection.cursor() as cursor:
+        cursor.executemany(
+            "INSERT INTO xray_packages (language, name, model, embedding) VALUES (%s, %s, %s, %s)",
+            packages,
+        )
+        cursor.executemany(
+            "INSERT INTO xray_report_packages (tenant_id, project, language, name, version) "
+            "VALUES (%s, %s, %s, %s, '1.0')",
+            uses,
+        )
+
+
+def _stored(random: Draws) -> tuple[list[Any], list[Any]]:
+    """Return packages with vectors of two models or none, and which projects use them."""
+    packages: list[Any] = []
+    uses: list[Any] = []
+    for language in ("python", "go"):
+        for name in some(random, ("rich", "typer", "a_b", "axb", "A_B", "it's", "plotly")):
+            model = random.choice(("mini", "mini", "mini", "mini-2", None))
+            vector = str(random.choice(([1, 0, 0], [1, 1, 0], [-1, 0, 2], [3, 0.1, 0])))
+            packages.append([language, name, model, vector if model else None])
+            for tenant, project in some(random, PROJECTS):
+                uses += [[tenant, project, language, name]] if chance(random, 0.6) else []
+    random.shuffle(packages)
+    return packages, uses
+
+
+def _deleted(
+    function: Callable[..., Any], connection: Any, language: str, names: Any, is_kept: bool, _: Any
 ) -> Any:
-    """Call the function with an encoder that makes each line as similar as it is said to be."""
-    import numpy as np
-
-    def encode(texts: list[str]) -> Any:
-        known = dict(zip(lines, cosines, strict=True))
-        near = np.array([known.get(one, 1.0) for one in texts])
-        return np.stack([near, np.sqrt(1 - near**2)], axis=1)
-
-    return round(float(function(sentence, lines, encode)), 6)
+    """Delete, in a transaction that is rolled back where `is_kept`."""
+    with connection.transaction(force_rollback=is_kept):
+        return function(connection, language, names)
 
 
-@audit("11.5", count=150, apply=_supported, paste="support({0}, {1}, encode)")
-def support(random: Draws) -> Call:
-    """Draw a sentence and lines of few words and numbers, and how similar each line is to it."""
+def _left(connection: Any, value: Any, *_: Any) -> Any:
+    """Return what the call returned, and the names that the catalogue still holds."""
+    asked = "SELECT language, name FROM xray_packages ORDER BY 1, 2"
+    return [value, connection.execute(asked).fetchall()]
 
-    def phrase(most: int) -> str:
-        return " ".join(random.choices(CLAIMED, k=random.randint(1, most))) + "."
 
-    lines = list(dict.fromkeys(phrase(5) for _ in range(random.choice((0, 1, 2, 4)))))
-    sentence = f"So {phrase(4)}"
-    return call(sentence, lines, [random.choice((-0.3, 0.2, 0.6, 0.9)) for _ in lines])
+@audit(
+    "11.3", count=10, needs="database", takes_connection=True,
+    apply=_deleted, prepare=_catalogue, look=_left,
+)  # fmt: skip
+def delete_orphans(random: Draws) -> Call:
+    """Draw a catalogue, and names of which some are used, by others or in another language."""
+    packages, uses = _stored(random)
+    names = some(random, sorted({package[1] for package in packages} | {"never seen"}))
+    asked = random.choice((names, set(names)))
+    return call(random.choice(("python", "go")), asked, chance(random, 0.2), [packages, uses])
+
+
+def _query(function: Callable[..., Any], *args: Any, **named: Any) -> Any:
+    """Call the function without the stored rows."""
+    return function(*args[:-1], **named)
+
+
+def _found(connection: Any, value: Any, *_: Any) -> Any:
+    """Run the query with its values, and return its columns and rows."""
+    query, values = value["tuple"]
+    cursor = connection.execute(query.encode(), {name: _plain(one) for name, one in values["dict"]})
+    return [[column.name for column in cursor.description], cursor.fetchall()]
+
+
+def _plain(value: Any) -> Any:
+    """Return a value of a query; a vector as text."""
+    if isinstance(value, dict):
+        value = value.get("array", value.get("tuple"))
+    return str(value) if isinstance(value, list) else value
+
+
+@audit("11.4", count=12, needs="database", apply=_query, prepare=_catalogue, look=_found)
+def nearest_packages_query(random: Draws) -> Call:
+    """Draw a catalogue, and a project whose namesakes use other packages."""
+    named: dict[str, Any] = {} if chance(random, 0.3) else {"k": random.randint(1, 6)}
+    if chance(random, 0.3):
+        named["tenant"] = random.choice(("acme", "local"))
+    project = random.choice(("app", "app", "App", "nobody's"))
+    language = random.choice(("python", "go"))
+    vector = random.choice(([1, 0, 0], [0.6, 0.8, 0.1]))
+    return call(
+        vector,
+        project,
+        language,
+        random.choice(("mini", "mini", "mini-2")),
+        _stored(random),
+        **named,
+    )

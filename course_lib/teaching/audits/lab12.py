@@ -1,4 +1,4 @@
-"""Lab 12: rankings with repeated items, and values of which an interval is asked."""
+"""Lab 12: names of files, candidates, budgets, citations, and sentences that lines support."""
 
 from __future__ import annotations
 
@@ -6,104 +6,104 @@ from collections.abc import Callable
 from typing import Any
 
 from course_lib.teaching.audits import Call, audit, call
-from course_lib.teaching.audits.draws import Draws, chance, names, numbers, ranking, some
-from course_lib.teaching.audits.values import alike
+from course_lib.teaching.audits.draws import Draws, chance, matrix, names, numbers, some
 
-SPREAD = 0.12
-"""How far the end of an interval may be off, in widths: the random numbers may be others."""
-
-
-def _found(random: Draws) -> tuple[list[str], Any, dict[str, int]]:
-    """Return names, what was found of them (at times as an iterator), and at times `k`."""
-    files = names(random, random.choice((2, 5, 16)))
-    found = ranking(random, files, random.choice((0, 2, 6, 30)))
-    limit = {} if chance(random, 0.3) else {"k": random.randint(1, 12)}
-    return files, iter(found) if chance(random, 0.2) else found, limit
-
-
-@audit("12.1", count=150)
-def recall_at(random: Draws) -> Call:
-    """Draw a ranking, and what is wanted as a set or a list."""
-    files, found, limit = _found(random)
-    gold = some(random, [*files, "missing.md"])
-    return call(found, random.choice((set(gold), [*gold, *gold[:1]])), **limit)
+FILES = (
+    "registry{}",
+    "./main{}",
+    "../main{}",
+    "__init__{}",
+    ".github/ci{}",
+    "docs/v1.2/my-notes{}",
+) + ("a{}.bak", "{}", "happy", "docs", "b{}", "main{}c")
+AROUND = ("{}", "{}", "(`{}`)", "'{}'", '"{}"', "[{}]", "{{{}}}", "{},", "{}:", "{};", "{}?", "{}.")
+CLAIMED = ("cats", "Cat", "purring", "purrs", "it", "is", "rows", "5", "50", "0.5", "1,544")
 
 
-@audit("12.2", count=150)
-def reciprocal_rank(random: Draws) -> Call:
-    """Draw a ranking and few wanted names, so that the first one comes late."""
-    files, found, limit = _found(random)
-    gold = some(random, files[:3])
-    return call(found, random.choice((set(gold), gold)), **limit)
+@audit("12.1", count=120)
+def file_hints(random: Draws) -> Call:
+    """Draw words, of which some are names of files with signs around them."""
+    endings = (".py", ".yaml", ".md", ".rs")
+    words = [
+        random.choice(AROUND).format(random.choice(FILES).format(random.choice((*endings, ".PY"))))
+        for _ in range(random.randrange(7))
+    ]
+    return call(random.choice((" ", "\n", " and ")).join(words), set(some(random, endings, 1)))
+
+
+@audit("12.2", count=60)
+def maximal_marginal_relevance(random: Draws) -> Call:
+    """Draw candidates of which none adds nearly as much as another one, at any step."""
+    import numpy as np
+
+    from course_lib.answers.selection import maximal_marginal_relevance as choose
+
+    while True:
+        count = random.randrange(7)
+        rows = matrix(random, count + 3, 3)
+        rows /= (rows**2).sum(axis=1, keepdims=True) ** 0.5
+        few = [random.choice((1, 1, -1)) * rows[random.randrange(len(rows))] for _ in rows]
+        vectors = np.array(few, dtype="float32")
+        relevance = numbers(random, count)
+        named: dict[str, Any] = {}
+        if chance(random, 0.6):
+            named["diversity"] = random.choice((0.0, 0.5, 0.8, 1.0))
+        if chance(random, 0.5):
+            named["taken"] = vectors[count : count + random.randint(1, 3)]
+        drawn = call(relevance, vectors[:count], random.randrange(8), **named)
+        near = [[one + random.uniform(-1e-4, 1e-4) for one in relevance] for _ in range(4)]
+        orders = [choose(each, *drawn.args[1:], **named) for each in (relevance, *near)]
+        if all(order == orders[0] for order in orders):
+            return drawn
 
 
 @audit("12.3", count=150)
-def ndcg_at(random: Draws) -> Call:
-    """Draw a ranking and the gains of some names, 0 among them."""
-    files, found, limit = _found(random)
-    gains = {name: random.choice((0, 1, 2, 3, 0.5)) for name in some(random, files)}
-    return call(found, gains, **limit)
+def fit_passages(random: Draws) -> Call:
+    """Draw costs and scores, equal ones among them, and a room that is at times just enough."""
+    count = random.randrange(7)
+    costs = [random.choice((10, 50, 60, 150, 400)) for _ in range(count)]
+    scores = [random.choice((1, 2, 3, 0.5, -1)) for _ in range(count)]
+    fixed = random.choice((0, 100, 250))
+    room = fixed + random.choice((sum(costs), sum(costs) - 1, sum(costs[1:]), 0, 100, -1))
+    return call(fixed, costs, scores, room)
 
 
-def _interval(function: Callable[..., Any], *args: Any, seed: int, **named: Any) -> list[Any]:
-    """Return an interval, whether its seed gives it again, and whether another seed does."""
-
-    def ends(seed: int, **named: Any) -> list[float]:
-        found = function(*args, seed=seed, **named)
-        return [float(found.mean), float(found.low), float(found.high)]
-
-    few = {**named, "resamples": 40}
-    first = ends(seed, **few)
-    return [*ends(seed, **named), first == ends(seed, **few), first == ends(seed + 1, **few)]
-
-
-def _as_wide(expected: Any, got: Any) -> bool:
-    """Compare what `_interval` returned."""
-    if not isinstance(expected, list) or not isinstance(got, list) or len(got) != len(expected):
-        return alike(expected, got)
-    mean, low, high, *rest = expected
-    if not alike([mean, *rest], [got[0], *got[3:]]) or any(
-        type(end) is not float for end in got[:3]
-    ):
-        return False
-    if low == high:  # of equal values, or of one redrawn set: that may be any
-        return bool(got[1] == got[2]) and (low != mean or alike(low, got[1]))
-    far = SPREAD * (high - low)
-    return bool(abs(got[1] - low) <= far and abs(got[2] - high) <= far)
+@audit("12.4", count=120)
+def check_citations(random: Draws) -> Call:
+    """Draw paths that are alike, and an answer that cites some, with right and wrong numbers."""
+    paths = [name.replace("0", " v2") for name in names(random, random.choice((0, 1, 3, 12)))]
+    parts = ["So items[0]."]
+    for _ in range(random.randrange(6)):
+        number = random.randrange(len(paths) + 3)
+        path = random.choice((*paths, "b.py"))
+        if paths and chance(random, 0.6):
+            number = random.randint(1, len(paths))
+            path = random.choice(("{}", "{}", "{}i", "docs/{}")).format(paths[number - 1])
+        parts.append(f"[{number}: {path}]{random.choice((' and', '.', ','))}")
+    return call(" ".join(parts), paths)
 
 
-def _values(random: Draws) -> tuple[list[float], dict[str, Any]]:
-    """Return values of any, of equal and of very unequal size, and how to draw from them."""
-    named: dict[str, Any] = {"seed": random.randrange(1000)}
-    sort = random.turn(8)
-    if sort == 0:
-        return [], named
-    if sort == 1:
-        return [random.choice((0.25, 0.5, 0.75))] * random.randint(1, 9), named
-    if sort == 2:
-        return numbers(random, 20), {**named, "resamples": 1}
-    if sort < 5:
-        return [*numbers(random, 9, 0, 0.05), random.choice((1.0, 1.1))], {
-            **named,
-            "resamples": 4000,
-        }
-    if chance(random, 0.7):
-        named["confidence"] = random.choice((0.6, 0.7, 0.8))
-    return numbers(random, random.randint(24, 40)), named
+def _supported(
+    function: Callable[..., Any], sentence: str, lines: list[str], cosines: list[float]
+) -> Any:
+    """Call the function with an encoder that makes each line as similar as it is said to be."""
+    import numpy as np
+
+    def encode(texts: list[str]) -> Any:
+        known = dict(zip(lines, cosines, strict=True))
+        near = np.array([known.get(one, 1.0) for one in texts])
+        return np.stack([near, np.sqrt(1 - near**2)], axis=1)
+
+    return round(float(function(sentence, lines, encode)), 6)
 
 
-@audit("12.4", count=8, apply=_interval, agrees=_as_wide)
-def bootstrap_interval(random: Draws) -> Call:
-    """Draw values, none and equal ones among them."""
-    values, named = _values(random)
-    return call(values, **named)
+@audit("12.5", count=150, apply=_supported, paste="support({0}, {1}, encode)")
+def support(random: Draws) -> Call:
+    """Draw a sentence and lines of few words and numbers, and how similar each line is to it."""
 
+    def phrase(most: int) -> str:
+        return " ".join(random.choices(CLAIMED, k=random.randint(1, most))) + "."
 
-@audit("12.5", count=8, apply=_interval, agrees=_as_wide)
-def paired_interval(random: Draws) -> Call:
-    """Draw values before and after, at times of unlike length."""
-    changes, named = _values(random)
-    before = numbers(random, len(changes), 0.0, 4.0)
-    after = [round(old + change, 3) for old, change in zip(before, changes, strict=True)]
-    extra = [0.5] if chance(random, 0.15) else []
-    return call([*before, *extra], after, **named)
+    lines = list(dict.fromkeys(phrase(5) for _ in range(random.choice((0, 1, 2, 4)))))
+    sentence = f"So {phrase(4)}"
+    return call(sentence, lines, [random.choice((-0.3, 0.2, 0.6, 0.9)) for _ in lines])

@@ -1,487 +1,246 @@
-"""Lab 05, a table for vectors: identity, upsert, whole documents, partitions.
-
-What the learner's SQL does in an empty schema is judged, never how it is written. A failed call of
-5.2 and 5.3 is shown with the rows it met, in a table that goes away, so that it can be pasted.
-"""
+"""Lab 05, meaning as numbers: cosine similarity, mean pooling, batches by length, truncation."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
+from itertools import pairwise
 from typing import Any
 
-import psycopg
+from course_lib.teaching.checks.probe import Probe, exercise
 
-from course_lib.teaching.checks.probe import Case, Probe, exercise
-from course_lib.teaching.checks.scratch import Scratch
-
-# The first check of a session also makes its database, and starts the server where none runs.
-TIME_LIMIT = 20
-COLUMNS = {
-    "document_name": "text NOT NULL",
-    "chunk_index": "integer NOT NULL",
-    "content": "text NOT NULL",
-    "embedding": "vector(3) NOT NULL",
-}
-KEY = ["document_name", "chunk_index"]
-LONG_AGO = "2020-01-01"
-UPDATED_AT = f"updated_at timestamptz NOT NULL DEFAULT '{LONG_AGO}'"
-CHUNKS = (
-    "TABLE chunks (document_name text, chunk_index int, content text, embedding vector(3), "
-    f"{UPDATED_AT}, PRIMARY KEY (document_name, chunk_index))"
-)
-ALL = "SELECT document_name, chunk_index, content, embedding::text FROM chunks ORDER BY 1, 2"
-ONE = ("a.md", 0, "one", "[1,2,3]")
-PLACES = "SELECT document_name, chunk_index, content FROM chunks ORDER BY 1, 2"
-PARTITIONS = ["documentation", "issues"]
+# Arrays are made inside the checks: `import numpy` would slow down the start of the lab.
 
 
 @exercise(
     "5.1",
-    function="create_table_sql",
-    library="course_lib.store.schema:create_table_sql",
-    points=2,
-    time_limit=TIME_LIMIT,
+    function="cosine_similarity",
+    library="course_lib.embedder.vectors:cosine_similarity",
+    points=3,
     hints=(
-        "What stands between the brackets is a list of parts with commas between them: one part "
-        "for each column, its name and what the dict says of it, and at the end one part for the "
-        "key, `PRIMARY KEY (…)`.",
-        "`columns.items()` gives the pairs of name and definition, in the order of the dict. A "
-        'list of texts becomes one text by `", ".join(…)`.',
-        'Build a list with `f"{name} {definition}"` for each column, append '
-        "`f\"PRIMARY KEY ({', '.join(key)})\"`, and put the joined list into "
-        '`f"CREATE TABLE {table} (…)"`.',
+        "Bring every vector to length 1 first. The inner product of two such vectors is their "
+        "cosine, and `@` computes all inner products at once.",
+        "`np.linalg.norm(rows, axis=-1, keepdims=True)` gives each row its own length and also "
+        "takes a single vector. The rows of `b` have to become columns: `b.T`, which leaves a "
+        "single vector as it is.",
+        "A vector of zeros has length 0. Divide by 1 instead, `np.where(length == 0, 1, length)`: "
+        "it stays a vector of zeros, and its inner products are 0.",
     ),
 )
-def check_create_table(call: Probe) -> None:
-    """Insert what such a table has to take, and what it has to refuse."""
-    statement = call("chunks", COLUMNS, KEY).returns(str)
-    insert = "INSERT INTO chunks (document_name, chunk_index, content, embedding) VALUES "
-    with call.scratch() as db:
-        db.runs(statement, because="it is what create_table_sql returned")
-        _has_table(call, db, statement, "chunks")
-        for values, because in (
-            ("('a.md', 0, 'one', '[1,2,3]')", "it is a chunk like any other"),
-            ("('a.md', 1, 'two', '[1,2,3]')", "a document has more than one chunk"),
-            ("('b.md', 0, 'one', '[1,2,3]')", "every document has a chunk 0"),
-        ):
-            db.runs(insert + values, because=because)
-        for values, because in (
-            ("('a.md', 0, 'other', '[3,2,1]')", "a.md has a chunk 0 already"),
-            ("('a.md', 2, 'x', '[1,2]')", "two numbers are not three"),
-            ("('a.md', 'first', 'x', '[1,2,3]')", "chunk_index is an integer"),
-            ("('a.md', 3, NULL, '[1,2,3]')", "content may not be NULL"),
-        ):
-            db.rejects(insert + values, because=because)
-        db.rows(PLACES + " LIMIT 1").give([("a.md", 0, "one")])
-    with call.scratch() as db:
-        _is_general(call, db)
+def check_cosine_similarity(call: Probe) -> None:
+    """Go from two vectors by hand to matrices, and end with a vector that has no direction."""
+    import numpy as np
 
-
-def _is_general(call: Probe, db: Scratch) -> None:
-    """Make another table: another name, other columns in their order, a key that is not first."""
-    columns = {
-        "note": "varchar(9)",
-        "page": "text NOT NULL",
-        "line": "integer NOT NULL DEFAULT 7",
-    }
-    statement = call("notes", columns, ["line", "page"]).returns(str)
-    db.runs(statement, because="it is what create_table_sql returned")
-    _has_table(call, db, statement, "notes")
-    for values, because in (
-        ("('Hi', 'a')", "the columns have the order of the dict, and their rules: line is 7"),
-        ("('Hi', 'b')", "line and page together are the key"),
-        ("(NULL, 'a', 8)", "nothing says that note may not be NULL"),
-    ):
-        db.runs(f"INSERT INTO notes VALUES {values}", because=because)
-    again = "INSERT INTO notes (page, line) VALUES ('a', 7)"
-    db.rejects(again, because="there is a row with this line and this page")
-
-
-def _has_table(call: Probe, db: Scratch, statement: str, name: str) -> None:
-    # Asked for with its schema: the lab has a table of this name in another one.
-    row = db.execute("SELECT to_regclass(%s)", [f"{db.schema}.{name}"]).fetchone()
-    if row == (None,):
-        call.fail(
-            db.called(statement), got="no table of that name", expected=f"a table named {name}"
-        )
+    a, b = np.array([4.0, 3.0]), np.array([3.0, 4.0])
+    rows = np.array([[4.0, 3.0], [0.0, 5.0], [6.0, 8.0]])
+    call(a, b).gives(0.96, because="it is the example worked by hand: 24 / (5 · 5)")
+    call(a, np.array([8.0, 6.0])).gives(1.0, because="twice as long, but the same direction")
+    call(a, np.array([-3.0, 4.0])).gives(0.0, because="the two stand at a right angle")
+    call(a, np.array([-4.0, -3.0])).gives(-1.0, because="the two point in opposite directions")
+    call(np.array([1, 2, 2]), np.array([2, 2, 1])).gives(
+        8 / 9, because="three whole numbers: 8 / (3 · 3)"
+    )
+    call(np.array([4e-6, 3e-6]), b).gives(
+        0.96, because="a short vector has a direction, too: nothing is added to its length"
+    )
+    call(rows, b).gives(
+        np.array([0.96, 0.8, 1.0]), because="every row of a is compared with the one vector b"
+    )
+    call(b, rows).gives(
+        np.array([0.96, 0.8, 1.0]), because="the one vector a is compared with every row of b"
+    )
+    call(rows, rows[:2]).gives(
+        np.array([[1.0, 0.6], [0.6, 1.0], [0.96, 0.8]]),
+        because="three rows with two: result[i, j] compares row i of a with row j of b",
+    )
+    call(rows[:2], rows[:2]).gives(
+        np.array([[1.0, 0.6], [0.6, 1.0]]),
+        because="result[i, j] compares row i of a with row j of b",
+    )
+    call(rows[:1], rows[:1]).gives(
+        np.array([[1.0]]), because="a matrix of one row is a matrix all the same"
+    )
+    call(np.zeros(2), b).gives(0.0, because="a vector of zeros points nowhere")
+    call(b, np.zeros(2)).gives(0.0, because="a vector of zeros points nowhere, as b too")
+    call(np.zeros(2), np.zeros(2)).gives(0.0, because="neither points anywhere")
+    call(np.array([[0.0, 0.0], [6.0, 8.0]]), b).gives(
+        np.array([0.0, 1.0]), because="one vector of zeros must not spoil the others"
+    )
+    call(b, np.array([[6.0, 8.0], [0.0, 0.0]])).gives(
+        np.array([1.0, 0.0]), because="one vector of zeros must not spoil the others"
+    )
 
 
 @exercise(
     "5.2",
-    function="upsert_sql",
-    library="course_lib.store.writer:upsert_sql",
-    points=3,
-    time_limit=TIME_LIMIT,
+    function="mean_pool",
+    library="course_lib.embedder.vectors:mean_pool",
+    points=2,
     hints=(
-        "Begin with a plain `INSERT INTO … (…) VALUES (%(document_name)s, …)`, and add "
-        "`ON CONFLICT (…) DO UPDATE SET …` with the key in the brackets. The columns that an "
-        "update sets are those of `columns` that are not in `key`.",
-        "In the part after SET, `excluded` is the row that wanted to come in. Several columns are "
-        "set at once by `SET (a, b, updated_at) = (excluded.a, excluded.b, now())`.",
-        "A row that is equal already is kept out of the update by a `WHERE` at the very end. It "
-        "compares `(chunks.a, chunks.b)` with `(excluded.a, excluded.b)`; `IS DISTINCT FROM` "
-        "compares whole rows, and NULL with NULL.",
+        "Multiply every token vector by its mask first: what is padding becomes a vector of zeros "
+        "and no longer counts in a sum along the places (axis 1).",
+        "`mask[:, :, None]` has shape (n, length, 1), so that it can be multiplied with the token "
+        "vectors: one number for a whole vector.",
+        "Divide each sum by the number of places that counted in this text, not by the length of "
+        "the batch: `mask.sum(axis=1, keepdims=True)`.",
     ),
 )
-def check_upsert(call: Probe) -> None:
-    """Write a new row, the same again, and each change of text or vector alone."""
-    statement = call("chunks", list(COLUMNS), KEY).returns(str)
-    more = ("a.md", 1, "two", "[4,5,6]"), ("b.md", 0, "one", "[1,2,3]")
-    with call.scratch() as db:
-        db.execute(f"CREATE {CHUNKS}")
-        _upsert(db, statement, [], ONE, 1, "the row is new")
-        _upsert(db, statement, [ONE], more[0], 1, "a.md has no chunk 1 yet")
-        _upsert(db, statement, [ONE], more[1], 1, "b.md has no chunk yet")
-        _upsert(db, statement, [ONE, *more], ONE, 0, "the same row is there already")
-        for text, vector, because in (
-            ("ONE", "[7,8,9]", "text and vector changed"),
-            ("one", "[3,2,1]", "the vector changed"),
-            ("one", "[2,4,6]", "the vector is twice as long, and a cosine does not see that"),
-            ("one", "[1.001,2,3]", "the vector changed, if only by 0.001"),
-            ("1", "[1,2,3]", "the text changed"),
-            ("two", "[1,2,3]", "the text changed, though it is as long as before"),
-            ("one ", "[1,2,3]", "the text changed: a blank is a character like any other"),
-            ("ONE", "[1,2,3]", "the text changed: 'ONE' is not 'one'"),
-            ("%", "[1,2,3]", "the text changed: a text is no pattern"),
-        ):
-            _upsert(db, statement, [ONE, more[0]], ("a.md", 0, text, vector), 1, because)
-    with call.scratch() as db:
-        _upserts_any(call, db)
+def check_mean_pool(call: Probe) -> None:
+    """Look at padding at the end, at the beginning, and at two texts of unlike length."""
+    import numpy as np
 
-
-NOTES = (
-    "TABLE notes (line int, note text, page text, author text, own text DEFAULT 'mine', "
-    f"{UPDATED_AT}, PRIMARY KEY (page, line))"
-)
-
-
-def _upserts_any(call: Probe, db: Scratch) -> None:
-    """Upsert into another table, whose values may be NULL; a column that is not named stays."""
-    statement = call("notes", ["line", "note", "page", "author"], ["page", "line"]).returns(str)
-    db.execute(f"CREATE {NOTES}")
-    made = f"CREATE TEMP {NOTES}"
-    arguments = 'upsert_sql("notes", ["line", "note", "page", "author"], ["page", "line"])'
-    before: dict[str, object] | None = None
-    for note, author, touched, because in (
-        (None, "Ann", 1, "the row is new"),
-        (None, "Ann", 0, "nothing changed: NULL is what was there already"),
-        ("Hi", "Ann", 1, "the note was NULL, and is a text now"),
-        ("Hi", None, 1, "the author was a text, and is NULL now"),
-    ):
-        row: dict[str, object] = {"page": "a", "line": 7, "note": note, "author": author}
-        steps = [f"db.execute({arguments}, {each})" for each in (before, row) if each is not None]
-        steps[-1] = f"print({steps[-1]}.rowcount)"
-        lines = [f'db.execute("{made}")', *steps]
-        called = "\n    ".join(["with lab.connect(autocommit=True) as db:", *lines])
-        _touches(db, called, statement, row, touched, because)
-        before = row
-    last = [("Hi", None, "mine")]
-    db.rows("SELECT note, author, own FROM notes").give(
-        last, because="an update sets the columns that it was given and leaves others alone"
+    call(np.array([[[1.0, 2.0], [3.0, 4.0], [90.0, 90.0]]]), np.array([[1, 1, 0]])).gives(
+        np.array([[2.0, 3.0]]), because="the third place is padding and does not count"
     )
-
-
-Row = tuple[str, int, str, str]
-"""Document, index, text and vector of a chunk."""
-
-
-def _upsert(
-    db: Scratch, statement: str, there: list[Row], row: Row, touched: int, because: str
-) -> None:
-    """Run the learner's statement for one row and expect it to touch so many, and no other."""
-    values = _named(row)
-    _fill(db, there)
-    arguments = f'upsert_sql("chunks", {list(COLUMNS)}, {KEY})'
-    called = _pasted(there, f"print(db.execute({arguments}, {values}).rowcount)")
-    _touches(db, called, statement, values, touched, because)
-    others = [other for other in there if other[:2] != row[:2]]
-    because = "the new version takes the place of the old one, and of no other row"
-    _holds(db, called, sorted([row, *others]), because)
-    is_there = any(other[:2] == row[:2] for other in there)
-    asked = f"SELECT updated_at > '{LONG_AGO}' FROM chunks WHERE (document_name, chunk_index) = "
-    db.runs(f"{asked}('{row[0]}', {row[1]})", called=called).give(
-        [(bool(is_there and touched),)],
-        because="an update sets updated_at to now(), and a row that is left alone keeps it",
+    call(np.array([[[3.0, 4.0], [9.0, 8.0]]]), np.array([[1, 1]])).gives(
+        np.array([[6.0, 6.0]]), because="without padding it is the mean of all places"
     )
-
-
-def _named(row: Row) -> dict[str, object]:
-    return dict(zip(COLUMNS, row, strict=True))
-
-
-def _touches(
-    db: Scratch, called: str, statement: str, values: dict[str, object], touched: int, because: str
-) -> None:
-    """Run the learner's statement and expect it to touch so many rows."""
-    try:
-        rowcount = db.connection.execute(statement.encode(), values).rowcount
-    except psycopg.Error as error:
-        if error.diag.sqlstate is None:  # psycopg's own, about placeholders: said for all labs
-            raise
-        db.probe.fail(called, got=str(error).split("\n")[0], expected=str(touched), because=because)
-    if rowcount != touched:
-        db.probe.fail(called, got=str(rowcount), expected=str(touched), because=because)
-
-
-def _fill(db: Scratch, there: list[Row]) -> None:
-    db.execute("DELETE FROM chunks")
-    if there:
-        db.execute(_inserted(there))
-
-
-def _inserted(there: list[Row]) -> str:
-    return f"INSERT INTO chunks VALUES {', '.join(map(str, there))}"
-
-
-def _pasted(there: list[Row], *lines: str, more: Sequence[str] = ()) -> str:
-    """Return lines that meet these rows in a lab's cell: in a table that goes away again."""
-    made = "; ".join([f"CREATE TEMP {CHUNKS}", *([_inserted(there)] if there else []), *more])
-    head = "with lab.connect(autocommit=True) as db:"
-    return "\n    ".join([head, f'db.execute("{made}")', *lines])
-
-
-def _holds(db: Scratch, called: str, rows: list[Row], because: str) -> None:
-    """Expect the table to hold these rows after a call."""
-    asked = f'{called}\n    print(db.execute("TABLE chunks ORDER BY 1, 2").fetchall())'
-    db.runs(ALL, called=asked).give(rows, because=because)
+    call(np.array([[[3.0, 4.0], [4.0, 4.0]]]), np.array([[1, 1]])).gives(
+        np.array([[3.5, 4.0]]), because="the mean of 3 and 4 is 3.5"
+    )
+    call(np.array([[[3.0, 4.0], [0.0, 0.0]]]), np.array([[1, 1]])).gives(
+        np.array([[1.5, 2.0]]), because="the mask says what counts, whatever numbers the vector has"
+    )
+    call(np.array([[[90.0, 90.0], [1.0, 2.0], [3.0, 4.0]]]), np.array([[0, 1, 1]])).gives(
+        np.array([[2.0, 3.0]]), because="padding counts nowhere, also not at the beginning"
+    )
+    call(np.array([[[1.0, 2.0], [90.0, 90.0], [3.0, 4.0]]]), np.array([[1, 0, 1]])).gives(
+        np.array([[2.0, 3.0]]), because="padding counts nowhere, also not in the middle"
+    )
+    two = np.array([[[1.0, 5.0], [2.0, 5.0], [6.0, 5.0]], [[4.0, 0.0], [7.0, 7.0], [8.0, 8.0]]])
+    call(two, np.array([[1, 1, 1], [1, 0, 0]])).gives(
+        np.array([[3.0, 5.0], [4.0, 0.0]]),
+        because="the first text has three places that count, the second has one",
+    )
 
 
 @exercise(
     "5.3",
-    function="replace_document",
-    library="course_lib.store.writer:replace_document",
+    function="encode_in_batches",
+    library="course_lib.embedder.vectors:encode_in_batches",
     points=3,
-    time_limit=TIME_LIMIT,
     hints=(
-        "Open `with conn.transaction():` and do everything inside. It commits at the end of the "
-        "block, and takes everything back where an exception leaves it.",
-        "Inside, write the rows: `conn.execute(upsert_sql(table, columns, key), row)` for each, or "
-        "one `cursor.executemany(…)` for all. The columns are `list(rows[0])`, the key is "
-        '`[*document, "chunk_index"]`, and the `rowcount` is the first number.',
-        'And one DELETE: its condition is `f"{name} = %({name})s"` for each name in `document`, '
-        "joined by AND, and `chunk_index <> ALL(%(kept)s)`, where `kept` is a list. Its `rowcount` "
-        "is the second number.",
+        "Sort places, not texts: `order = sorted(range(len(texts)), key=…)` says which text comes "
+        "first, second, third, and you can find your way back by it.",
+        "Go through `order` in steps: `order[at : at + batch_size]` for `at` in "
+        "`range(0, len(texts), batch_size)`. Encode the texts at these places, keep the result.",
+        "`np.concatenate` joins the results to one array whose row k belongs to "
+        "`texts[order[k]]`. Make an empty array like it, and assign: `result[order] = joined`.",
     ),
 )
-def check_replace_document(call: Probe) -> None:
-    """Write a page that is new, the same, shorter or empty, and fail in the middle."""
-    zero, one, two = (("a.md", i, text, "[1,2,3]") for i, text in enumerate(("zero", "one", "two")))
-    with call.scratch() as db:
-        db.execute(f"CREATE {CHUNKS}")
-        _replaces(call, db, [], [zero, one], (2, 0), [zero, one], "both rows are new")
-        others = [("b.md", 0, "zero", "[1,2,3]"), ("b.md", 5, "five", "[1,2,3]")]
-        _replaces(call, db, others, [zero], (1, 0), [zero, *others],
-                  "one new row, nothing to delete: other documents keep their rows")  # fmt: skip
-        _replaces(call, db, [zero, one], [zero, one], (0, 0), [zero, one],
-                  "the same document once more changes nothing")  # fmt: skip
-        _fails_whole(call, db, [zero, one, two])
-        changed = ("a.md", 1, "1", "[1,2,3]")
-        _replaces(call, db, [zero, changed, two], [zero, one], (1, 1), [zero, one],
-                  "chunk 1 has another text, and chunk 2 is stale")  # fmt: skip
-        _replaces(call, db, [zero, one, two], [zero, two], (0, 1), [zero, two],
-                  "chunk 1 is stale: of this document, 0 and 2 are given")  # fmt: skip
-        _fails_at_the_end(call, db, [zero, one])
-        _obeys_its_caller(call, db, [zero, one])
-        _replaces(call, db, [zero, one], [], (0, 2), [], "an empty document has no chunks")
-        quoted = ("it's 100 %", 0, "it's 100 %", "[1,2,3]")
-        _replaces(call, db, [], [quoted], (1, 0), [quoted],
-                  "quotes and % are characters like any other: values are parameters",
-                  name=quoted[0])  # fmt: skip
-        others = [("A_C.md", 0, "zero", "[1,2,3]"), ("abc.md", 0, "zero", "[1,2,3]")]
-        _replaces(call, db, others, [], (0, 0), others,
-                  "'abc.md' and 'A_C.md' are other documents: a name is no pattern, and case "
-                  "counts", name="a_c.md")  # fmt: skip
-    with call.scratch() as db:
-        _replaces_of_a_shelf(call, db)
+def check_encode_in_batches(call: Probe) -> None:
+    """Encode with a function that notes what it is given; expect order, sizes and like lengths."""
+    import numpy as np
 
-
-PAGES = (
-    "TABLE pages (chunk_index int, page int, note text, shelf text, "
-    f"{UPDATED_AT}, PRIMARY KEY (shelf, page, chunk_index))"
-)
-
-
-def _replaces_of_a_shelf(call: Probe, db: Scratch) -> None:
-    """Replace a document of another table, which two columns name together."""
-    db.execute(f"CREATE {PAGES}")
-    there = (
-        "INSERT INTO pages VALUES "
-        "(0, 1, 'x', 'a'), (1, 1, 'x', 'a'), (1, 1, 'x', 'b'), (1, 2, 'x', 'a')"
-    )
-    db.execute(there)
-    rows = [{"chunk_index": 0, "page": 1, "note": "y", "shelf": "a"}]
-    case = call(db.connection, "pages", {"shelf": "a", "page": 1}, rows)
-    case.label = (
-        "with lab.connect(autocommit=True) as db:\n"
-        f'    db.execute("CREATE TEMP {PAGES}; {there}")\n'
-        f"    print(replace_document(db, 'pages', {{'shelf': 'a', 'page': 1}}, {rows}))"
-    )
-    case.gives((1, 1), because="shelf and page together say which document it is")
-    db.runs(
-        "SELECT chunk_index, page, note, shelf FROM pages ORDER BY 4, 2, 1", called=case.label
-    ).give(
-        [(0, 1, "y", "a"), (1, 2, "x", "a"), (1, 1, "x", "b")],
-        because="page 1 of shelf b and page 2 of shelf a are other documents",
+    call(_Encoder(), ["a", "bb"], 2).returns(np.ndarray)
+    _encodes(call, ["ccc", "a", "bb"], 2, "row i belongs to texts[i], whatever was encoded first")
+    _encodes(call, ["only one"], 8, "one text is a batch, too")
+    _encodes(call, ["bb", "a", "bb"], 2, "equal texts are texts like any others")
+    _encodes(call, ["", "a"], 2, "the empty text is one of the texts: row 0 is its vector")
+    _encodes(call, ["a", " \n"], 2, "a blank text is one of the texts: row 1 is its vector")
+    _encodes(call, [" a\n", "B  b"], 2, "the texts are encoded as they are")
+    for size in (1, 2, 3, 4):
+        _encodes(call, ["z", "ccc", "dddd", "eeeee", "bb"], size, "row i belongs to texts[i]")
+    _encodes(call, ["b b b", "a", "ccccccc", "dddd"], 2, "lengths are counted in characters")
+    _encodes(call, ["a"] * 33, None, "batches hold 32 texts where no batch_size is given")
+    given = _Texts(["bb", "a"])
+    call(_Encoder(), given, 2).holds(
+        given == ["bb", "a"],
+        "the caller's list as it was",
+        got=f"the caller's list is now {given}",
+        because="whoever called it still needs the texts in their order",
     )
 
 
-def _called(call: Probe, db: Scratch, name: str, rows: list[Row]) -> Case:
-    """Return the call, with `db` for its connection, as `_pasted` calls it."""
-    document, given = {"document_name": name}, [_named(row) for row in rows]
-    case = call(db.connection, "chunks", document, given)
-    case.label = f"replace_document(db, 'chunks', {document}, {given})"
-    return case
+def _encodes(call: Probe, texts: list[str], size: int | None, because: str) -> None:
+    noted = _Encoder()
+    case = call(noted, texts) if size is None else call(noted, texts, size)
+    case.gives(_Encoder.vectors(texts), because=because)
+    size = size or 32
+    sizes = [len(batch) for batch in noted.batches]
+    full = [size] * (len(texts) // size)
+    case.holds(
+        sizes == full + [len(texts) % size] * (len(texts) % size > 0),
+        f"{len(texts)} texts in batches of {size}, of which only the last may hold fewer",
+        got=f"batches of {', '.join(map(str, sizes))} texts",
+        because="each text is encoded once, equal ones too" if sum(sizes) != len(texts) else "",
+    )
+    case.holds(
+        all(isinstance(batch, list) for batch in noted.batches),
+        "encode_batch gets lists of strings",
+        got=f"it got {', '.join(sorted({type(batch).__name__ for batch in noted.batches}))}",
+    )
+    spans = sorted((min(map(len, batch)), max(map(len, batch))) for batch in noted.batches)
+    case.holds(
+        all(left[1] <= right[0] for left, right in pairwise(spans)),
+        "batches of like length: every text of one is at least as long as all of the one before",
+        got=f"the batches {', '.join(str(list(batch)) for batch in noted.batches)}",
+        because="a batch is padded to its longest text",
+    )
 
 
-def _replaces(
-    call: Probe, db: Scratch, there: list[Row], rows: list[Row], expected: tuple[int, int],
-    left: list[Row], because: str, *, name: str = "a.md",
-) -> None:  # fmt: skip
-    """Expect these counts, and these rows, of a call that met those `there`."""
-    _fill(db, there)
-    case = _called(call, db, name, rows)
-    case.label = _pasted(there, f"print({case.label})")
-    case.gives(expected, because=because)
-    _has_ended(case, db)
-    _holds(db, case.label, left, because)
+class _Texts(list[str]):
+    """A list that a `Probe` hands over as it is, not as a copy."""
 
 
-def _has_ended(case: Case, db: Scratch) -> None:
-    status = db.connection.info.transaction_status.name
-    if status != "IDLE":
-        case.probe.fail(
-            f"{case.label}\n    print(db.info.transaction_status.name)",
-            got=f"a connection in state {status}",
-            expected="a connection that can be used again",
-            because="a transaction that was begun has to end, also where it fails",
-        )
+class _Encoder:
+    """Encodes a text as its length and the sum of its characters, and notes the batches."""
 
+    def __init__(self) -> None:
+        self.batches: list[Sequence[str]] = []
 
-def _fails(
-    call: Probe, db: Scratch, there: list[Row], rows: list[Row], because: str,
-    more: Sequence[str] = (),
-) -> None:  # fmt: skip
-    """Expect an exception, and of what was done before it nothing to be left."""
-    case = _called(call, db, "a.md", rows)
-    tried = f"try: print({case.label})", "except Exception as e: print(e)"
-    case.label = _pasted(there, *tried, more=more)
-    case.raises(Exception, because=f"{because}, and whoever called it has to hear of the failure")
-    _has_ended(case, db)
-    _holds(db, case.label, there, f"{because}: what was done before it is taken back")
+    def __call__(self, batch: Sequence[str]) -> Any:
+        self.batches.append(copy(batch))
+        return self.vectors(batch)
 
+    def __repr__(self) -> str:
+        return "lambda batch: np.array([[len(t), sum(map(ord, t))] for t in batch], dtype='f4')"
 
-def _fails_whole(call: Probe, db: Scratch, there: list[Row]) -> None:
-    """Fail at the second piece: of the first nothing must be left, and nothing deleted."""
-    _fill(db, there)
-    rows = [("a.md", 0, "new", "[3,2,1]"), ("a.md", 1, "bad", "[3,2]")]
-    _fails(call, db, there, rows, "the second vector was refused, as it has two numbers")
+    @staticmethod
+    def vectors(texts: Sequence[str]) -> Any:
+        import numpy as np
 
-
-def _fails_at_the_end(call: Probe, db: Scratch, there: list[Row]) -> None:
-    """Refuse the DELETE of the stale chunk, by a bookmark that refers to it."""
-    _fill(db, there)
-    marks = "TABLE marks (n text, i int, FOREIGN KEY (n, i) REFERENCES chunks)"
-    mark = "INSERT INTO marks VALUES ('a.md', 1)"
-    db.execute(f"CREATE {marks}; {mark}")
-    more = f"CREATE TEMP {marks}", mark
-    because = "another table refers to chunk 1, so PostgreSQL refuses the DELETE"
-    _fails(call, db, there, [("a.md", 0, "x", "[1,2,3]")], because, more)
-    db.execute("DROP TABLE marks")
-
-
-def _obeys_its_caller(call: Probe, db: Scratch, there: list[Row]) -> None:
-    """Inside a transaction of the caller's, whose rollback takes everything back."""
-    _fill(db, there)
-    try:
-        with db.connection.transaction(force_rollback=True):
-            case = _called(call, db, "a.md", [("a.md", 0, "x", "[1,2,3]")])
-            inside = f"with db.transaction(force_rollback=True): print({case.label})"
-            case.label = _pasted(there, inside)
-            case.gives((1, 1), because="inside its caller's transaction it works all the same")
-    except psycopg.Error as error:  # its transaction was ended for it
-        call.fail(
-            case.label,
-            got=str(error).split("\n")[0],
-            expected="a transaction that its caller can still end",
-            because="only whoever began a transaction may commit it",
-        )
-    _holds(db, case.label, there, "its caller rolled back, so nothing of it may be left")
+        return np.array([[len(text), sum(map(ord, text))] for text in texts], dtype="f4")
 
 
 @exercise(
     "5.4",
-    function="partitioned_table_sql",
-    library="course_lib.store.schema:partitioned_table_sql",
+    function="unread",
+    library="course_lib.embedder.vectors:unread",
     points=2,
-    time_limit=TIME_LIMIT,
     hints=(
-        "Several statements in one string, with a semicolon between them: first the table itself, "
-        "with `PARTITION BY LIST (partition)` after its closing bracket, then one for each name.",
-        "You have written the first one already: it is what `create_table_sql(table, columns, key)`"
-        " returns, with the clause after it.",
-        "`CREATE TABLE pieces_issues PARTITION OF pieces FOR VALUES IN ('issues');` in a loop "
-        "over the names, and at the end one more, `pieces_default`, with `DEFAULT` in the place "
-        "of `FOR VALUES IN (…)`. `table` and the name come in by an f-string.",
+        "Of `limit` word pieces two are special. How many places does that leave for the pieces "
+        "of the text?",
+        "If the text has no more pieces than that, everything is read: return an empty string.",
+        "Otherwise `offsets[limit - 2]` is the first piece that is not read, since places are "
+        "counted from 0. Its start is where the unread part begins.",
     ),
 )
-def check_partitioned_table(call: Probe) -> None:
-    """Look for each row in its partition, and for a plan that reads one partition only."""
-    columns, key = {"partition": "text NOT NULL", **COLUMNS}, ["partition", *KEY]
-    statements = call("pieces", columns, key, PARTITIONS).returns(str)
-    with call.scratch() as db:
-        db.runs(statements, because="it is what partitioned_table_sql(…) returned")
-        _has_table(call, db, statements, "pieces")
-        into = "INSERT INTO pieces VALUES "
-        for name in (*PARTITIONS, "something else"):
-            piece = f"('{name}', 'a.md', 0, 'text', '[1,2,3]')"
-            db.runs(into + piece, because=f"it is a piece of partition {name!r}")
-        db.rows("SELECT partition, tableoid::regclass::text FROM pieces ORDER BY 2").give(
-            [
-                ("something else", "pieces_default"),
-                ("documentation", "pieces_documentation"),
-                ("issues", "pieces_issues"),
-            ],
-            because="each row is in the table of its partition, any other in pieces_default",
-        )
-        for piece, because in (
-            ("('issues', 'a.md', 1, 'text', '[1,2,3]')", "a document has more than one chunk"),
-            ("('issues', 'b.md', 0, 'text', '[1,2,3]')", "every document has a chunk 0"),
-        ):
-            db.runs(into + piece, because=because)
-        for name in ("issues", "something else"):
-            again = f"('{name}', 'a.md', 0, 'other', '[3,2,1]')"
-            db.rejects(into + again, because=f"{name!r} has a chunk 0 of a.md already")
-        nothing = "('issues', 'c.md', 0, NULL, '[1,2,3]')"
-        db.rejects(into + nothing, because="content may not be NULL")
-        where = "SELECT content FROM pieces WHERE partition = 'issues'"
-        _reads(call, db, where, ["pieces_issues"])
-    with call.scratch() as db:
-        columns = {"note": "text", "partition": "text NOT NULL"}
-        db.runs(call("notes", columns, ["partition"], ["one", "two"]).returns(str))
-        children = db.rows(
-            "SELECT inhrelid::regclass::text FROM pg_inherits "
-            "WHERE inhparent = 'notes'::regclass ORDER BY 1"
-        )
-        children.give(
-            [("notes_default",), ("notes_one",), ("notes_two",)],
-            because="the names are the caller's",
-        )
-
-
-def _reads(call: Probe, db: Scratch, statement: str, tables: list[str]) -> None:
-    """Expect a query's plan to read these tables and no others."""
-    row = db.execute(f"EXPLAIN (FORMAT JSON) {statement}").fetchone()
-    assert row is not None
-    found = sorted(_relations(row[0][0]["Plan"]))
-    if found != tables:
-        call.fail(
-            db.called(f"EXPLAIN {statement}"),
-            got=f"a plan that reads {', '.join(found)}",
-            expected=f"a plan that reads {', '.join(tables)} only",
-            because="a search of one partition has no business in the others",
-        )
-
-
-def _relations(plan: dict[str, Any]) -> set[str]:
-    names = {plan["Relation Name"]} if "Relation Name" in plan else set()
-    return names.union(*map(_relations, plan.get("Plans", ())))
+def check_unread(call: Probe) -> None:
+    """Go to both sides of the limit, and to texts in which pieces, words and characters differ."""
+    text = "one two three four"
+    pieces = [(0, 3), (4, 7), (8, 13), (14, 18)]
+    call(text, pieces, 4).gives(
+        "three four", because="of four places two are special: 'one' and 'two' are read"
+    )
+    call(text, pieces, 5).gives("four", because="of five places two are special: three are read")
+    call(text, pieces, 6).gives("", because="the four pieces just fit")
+    call(text, pieces, 256).gives("", because="all is read")
+    call("", [], 256).gives("", because="there is nothing to read")
+    call("one two\n", pieces[:2], 4).gives(
+        "", because="every piece is read; a line end at the end is no piece"
+    )
+    call(text, pieces, 2).gives(text, because="the special ones leave no place at all")
+    call("roll the rollback", [(0, 4), (5, 8), (9, 13), (13, 17)], 5).gives(
+        "back", because="a word can be several pieces, and the limit may fall between them"
+    )
+    call("go go go", [(0, 2), (3, 5), (6, 8)], 4).gives(
+        "go", because="the third piece is not read; the same word is read twice before"
+    )
+    call("one two three four.\n", pieces, 4).gives(
+        "three four.\n", because="it goes to the end of the text, not of the last piece"
+    )
+    call("é one two", [(0, 1), (2, 5), (6, 9)], 4).gives("two", because="offsets count characters")
+    case = call("a" * 255, [(at, at + 1) for at in range(255)])
+    case.label = 'unread("a" * 255, [(at, at + 1) for at in range(255)])'
+    case.gives("a", because="limit is 256 by default, so 254 pieces of 255 are read")

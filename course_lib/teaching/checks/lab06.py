@@ -1,590 +1,487 @@
-"""Lab 06, the search query: nearest rows, filters, always enough rows, and fused rankings.
+"""Lab 06, a table for vectors: identity, upsert, whole documents, partitions.
 
-What the learner's SQL and functions find in an empty schema is judged, against NumPy's brute force.
+What the learner's SQL does in an empty schema is judged, never how it is written. A failed call of
+5.2 and 5.3 is shown with the rows it met, in a table that goes away, so that it can be pasted.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import psycopg
-from psycopg import sql
 
-from course_lib.retriever.statements import LOOK_AT_ALL, WALK
 from course_lib.teaching.checks.probe import Case, Probe, exercise
-from course_lib.teaching.checks.scratch import Rows, Scratch
-from course_lib.teaching.checks.searched import (
-    EAST,
-    INDEX,
-    PREFER_INDEX,
-    TABLE,
-    brute_force,
-    crowd,
-    directions,
-    fill,
-    scans,
-    told,
-    watch,
-)
-from course_lib.teaching.checks.values import written
+from course_lib.teaching.checks.scratch import Scratch
 
 # The first check of a session also makes its database, and starts the server where none runs.
 TIME_LIMIT = 20
+COLUMNS = {
+    "document_name": "text NOT NULL",
+    "chunk_index": "integer NOT NULL",
+    "content": "text NOT NULL",
+    "embedding": "vector(3) NOT NULL",
+}
+KEY = ["document_name", "chunk_index"]
+LONG_AGO = "2020-01-01"
+UPDATED_AT = f"updated_at timestamptz NOT NULL DEFAULT '{LONG_AGO}'"
+CHUNKS = (
+    "TABLE chunks (document_name text, chunk_index int, content text, embedding vector(3), "
+    f"{UPDATED_AT}, PRIMARY KEY (document_name, chunk_index))"
+)
+ALL = "SELECT document_name, chunk_index, content, embedding::text FROM chunks ORDER BY 1, 2"
+ONE = ("a.md", 0, "one", "[1,2,3]")
+PLACES = "SELECT document_name, chunk_index, content FROM chunks ORDER BY 1, 2"
+PARTITIONS = ["documentation", "issues"]
 
 
 @exercise(
     "6.1",
-    function="nearest_sql",
-    library="course_lib.retriever.query:nearest_sql",
+    function="create_table_sql",
+    library="course_lib.store.schema:create_table_sql",
     points=2,
     time_limit=TIME_LIMIT,
     hints=(
-        "`SELECT {columns}, …`, one table, WHERE, ORDER BY, LIMIT. The last column is computed: "
-        "`1 - (embedding <=> %(query)s) AS similarity_score`.",
-        "`WHERE {condition}`, then `ORDER BY {distance}, document_name, chunk_index`, ascending: "
-        "ORDER BY takes several columns, and the later ones settle ties. Sorted by the similarity, "
-        "descending, no index can deliver the rows. LIMIT takes a placeholder like any value.",
-        'Fill the gaps: `sql.SQL("""SELECT …""").format(columns=COLUMNS, condition=condition, '
-        "distance=distance)`.",
+        "What stands between the brackets is a list of parts with commas between them: one part "
+        "for each column, its name and what the dict says of it, and at the end one part for the "
+        "key, `PRIMARY KEY (…)`.",
+        "`columns.items()` gives the pairs of name and definition, in the order of the dict. A "
+        'list of texts becomes one text by `", ".join(…)`.',
+        'Build a list with `f"{name} {definition}"` for each column, append '
+        "`f\"PRIMARY KEY ({', '.join(key)})\"`, and put the joined list into "
+        '`f"CREATE TABLE {table} (…)"`.',
     ),
 )
-def check_nearest(call: Probe) -> None:
-    """Ask small tables, one a rule; then look whether the index is of use, and fill the gaps."""
-    statement = _text(call())
-    for rows, query, top_k, expected, because in NEAREST:
-        with call.scratch() as db:
-            fill(db, rows)
-            held = "; ".join(f"{name!r}, {index}, {vector}" for name, index, vector in rows)
-            values = {"query": query, "top_k": top_k}
-            called = f"conn.execute(nearest_sql(), {written(values)})"
-            table = f"{because}\nthe table holds {held}"
-            _nearest(call, db, statement, values, called).give(
-                [(*row[:2], "text", row[2]) for row in expected], because=table
-            )
+def check_create_table(call: Probe) -> None:
+    """Insert what such a table has to take, and what it has to refuse."""
+    statement = call("chunks", COLUMNS, KEY).returns(str)
+    insert = "INSERT INTO chunks (document_name, chunk_index, content, embedding) VALUES "
     with call.scratch() as db:
-        fill(db, [(f"{i}.md", i, row) for i, row in enumerate(directions(500))])
-        db.execute(INDEX)
-        db.execute("ANALYZE document_chunks")
-        db.execute(PREFER_INDEX)
-        values = {"query": EAST, "top_k": 5}
-        plan = db.runs("EXPLAIN " + statement, values).rows
-        if "using graph" not in "\n".join(line for (line,) in plan):
-            call.fail(
-                f"conn.execute(sql.SQL('EXPLAIN ') + nearest_sql(), {written(values)})",
-                got="a plan that reads the whole table: " + plan[-1][0].strip(),
-                expected="a plan that uses the HNSW index",
-                because="the index gives rows in the order of embedding <=> %(query)s, and ORDER "
-                "BY does not begin with this expression as it is",
-            )
-    _gaps(call)
+        db.runs(statement, because="it is what create_table_sql returned")
+        _has_table(call, db, statement, "chunks")
+        for values, because in (
+            ("('a.md', 0, 'one', '[1,2,3]')", "it is a chunk like any other"),
+            ("('a.md', 1, 'two', '[1,2,3]')", "a document has more than one chunk"),
+            ("('b.md', 0, 'one', '[1,2,3]')", "every document has a chunk 0"),
+        ):
+            db.runs(insert + values, because=because)
+        for values, because in (
+            ("('a.md', 0, 'other', '[3,2,1]')", "a.md has a chunk 0 already"),
+            ("('a.md', 2, 'x', '[1,2]')", "two numbers are not three"),
+            ("('a.md', 'first', 'x', '[1,2,3]')", "chunk_index is an integer"),
+            ("('a.md', 3, NULL, '[1,2,3]')", "content may not be NULL"),
+        ):
+            db.rejects(insert + values, because=because)
+        db.rows(PLACES + " LIMIT 1").give([("a.md", 0, "one")])
+    with call.scratch() as db:
+        _is_general(call, db)
 
 
-def _text(case: Case) -> str:
-    """Return the statement that a learner's `nearest_sql` made."""
-    return str(case.returns(sql.Composed).as_string(None))
-
-
-def _nearest(call: Probe, db: Scratch, statement: str, values: Any, called: str) -> Rows:
-    """Run a statement; return name, place, text and similarity of its rows."""
-    rows = db.runs(statement, values, called=called).rows
-    columns = db.connection.execute(statement.encode(), values).description or ()
-    names = [column.name for column in columns]
-    if names != list(NAMES):
-        call.fail(called, got=f"the columns {names}", expected=f"the columns {list(NAMES)}")
-    shown = [names.index(name) for name in SHOWN]
-    return Rows(call, called, [tuple(row[at] for at in shown) for row in rows])
-
-
-def _gaps(call: Probe) -> None:
-    """Fill both gaps with something else."""
-    rows = [("a.md", 2, [1, 0, 0, 0]), ("b.md", 1, [3, 4, 0, 0]), ("c.md", 0, [4, 3, 0, 0])]
-    values = {"query": EAST, "top_k": 5}
-    near, middle, far = ("a.md", 2, "text", 1.0), ("c.md", 0, "text", 0.8), ("b.md", 1, "text", 0.6)
-    for gaps, expected, because in (
-        ({"condition": sql.SQL("chunk_index > 0")}, [near, far], "only these pass the condition"),
-        (
-            {"distance": sql.SQL("chunk_index")},
-            [middle, far, near],
-            "ORDER BY begins with `distance`, whatever it is; the similarity stays the cosine",
-        ),
-        (
-            {"condition": sql.SQL("chunk_index = 1 OR chunk_index = 2"), "distance": LOOK_AT_ALL},
-            [near, far],
-            "both gaps at once",
-        ),
+def _is_general(call: Probe, db: Scratch) -> None:
+    """Make another table: another name, other columns in their order, a key that is not first."""
+    columns = {
+        "note": "varchar(9)",
+        "page": "text NOT NULL",
+        "line": "integer NOT NULL DEFAULT 7",
+    }
+    statement = call("notes", columns, ["line", "page"]).returns(str)
+    db.runs(statement, because="it is what create_table_sql returned")
+    _has_table(call, db, statement, "notes")
+    for values, because in (
+        ("('Hi', 'a')", "the columns have the order of the dict, and their rules: line is 7"),
+        ("('Hi', 'b')", "line and page together are the key"),
+        ("(NULL, 'a', 8)", "nothing says that note may not be NULL"),
     ):
-        with call.scratch() as db:
-            fill(db, rows)
-            case = call(**gaps)
-            called = f"conn.execute({case.label}, {written(values)})"
-            held = "; ".join(f"{name!r}, {index}, {vector}" for name, index, vector in rows)
-            table = f"{because}\nthe table holds {held}"
-            _nearest(call, db, _text(case), values, called).give(expected, because=table)
+        db.runs(f"INSERT INTO notes VALUES {values}", because=because)
+    again = "INSERT INTO notes (page, line) VALUES ('a', 7)"
+    db.rejects(again, because="there is a row with this line and this page")
 
 
-NAMES = (
-    "chunk_id", "document_name", "chunk_index", "content", "partition", "repo_slug", "branch",
-    "kind", "name", "namespace", "citation_url", "metadata", "tenant_id", "similarity_score",
-)  # fmt: skip
-"""The columns of a result."""
-
-SHOWN = ("document_name", "chunk_index", "content", "similarity_score")
-LONG_ONE = ("long.md", 0, [12, 5, 0, 0])
-SAME = ("same.md", 0, [5, 0, 0, 0])
-CLOSE = ("close.md", 0, [0.6, 0.8, 0, 0])
-NEAREST: tuple[tuple[list[Any], Any, int, list[Any], str], ...] = (
-    (
-        [LONG_ONE, CLOSE, SAME],
-        EAST,
-        3,
-        [("same.md", 0, 1.0), ("long.md", 0, 12 / 13), ("close.md", 0, 0.6)],
-        "by cosine same.md is the nearest, with 5 / 5; then long.md, with 12 / 13, and close.md, "
-        "with 0.6 / 1: how long a vector is does not count",
-    ),
-    (
-        [LONG_ONE, CLOSE, SAME],
-        EAST,
-        1,
-        [("same.md", 0, 1.0)],
-        "one row was asked for",
-    ),
-    (
-        [(f"{i}.md", 0, [1, i, 0, 0]) for i in range(7)],
-        EAST,
-        6,
-        [(f"{i}.md", 0, 1 / (1 + i * i) ** 0.5) for i in range(6)],
-        "six rows were asked for",
-    ),
-    (
-        [("up.md", 0, [0, 0, 2, 0]), ("back.md", 0, [-1, 0, 0, 0])],
-        EAST * 7,
-        2,
-        [("up.md", 0, 0.0), ("back.md", 0, -1.0)],
-        "perpendicular is 0 and opposite is -1, whatever the length",
-    ),
-    (
-        [("b.md", 2, [3, 4, 0, 0]), ("b.md", 1, [3, 4, 0, 0]), ("b.md", 0, [3, 4, 0, 0]),
-         ("a.md", 3, [3, 4, 0, 0])],
-        EAST,
-        3,
-        [("a.md", 3, 0.6), ("b.md", 0, 0.6), ("b.md", 1, 0.6)],
-        "all are equally near: equals come by document name, then by chunk index",
-    ),
-    (
-        [("zero.md", 0, [0, 0, 0, 0]), ("up.md", 0, [0, 0, 2, 0])],
-        EAST,
-        2,
-        [("up.md", 0, 0.0), ("zero.md", 0, float("nan"))],
-        "a vector of zeros has no direction, so its similarity is not a number: PostgreSQL puts "
-        "that above all numbers, and the row last by distance",
-    ),
-)  # fmt: skip
-"""Rows, query, how many are asked for, what comes, and why."""
+def _has_table(call: Probe, db: Scratch, statement: str, name: str) -> None:
+    # Asked for with its schema: the lab has a table of this name in another one.
+    row = db.execute("SELECT to_regclass(%s)", [f"{db.schema}.{name}"]).fetchone()
+    if row == (None,):
+        call.fail(
+            db.called(statement), got="no table of that name", expected=f"a table named {name}"
+        )
 
 
 @exercise(
     "6.2",
-    function="conditions",
-    library="course_lib.retriever.query:conditions",
-    points=2,
+    function="upsert_sql",
+    library="course_lib.store.writer:upsert_sql",
+    points=3,
     time_limit=TIME_LIMIT,
     hints=(
-        "First leave out what is None; what remains are the values, under their columns' names. "
-        "Then one piece of SQL for each of them.",
-        "A piece for one value: `sql.SQL('{} = {}').format(sql.Identifier(name), "
-        "sql.Placeholder(name))`. For a list it is `'{} = ANY({})'`; `isinstance(value, list)` "
-        "tells.",
-        'Several pieces: `sql.SQL(" AND ").join(parts)`. None at all: `sql.SQL("true")`. Take care '
-        "to ask `is not None`, since 0, an empty string and an empty list are filters, too.",
+        "Begin with a plain `INSERT INTO … (…) VALUES (%(document_name)s, …)`, and add "
+        "`ON CONFLICT (…) DO UPDATE SET …` with the key in the brackets. The columns that an "
+        "update sets are those of `columns` that are not in `key`.",
+        "In the part after SET, `excluded` is the row that wanted to come in. Several columns are "
+        "set at once by `SET (a, b, updated_at) = (excluded.a, excluded.b, now())`.",
+        "A row that is equal already is kept out of the update by a `WHERE` at the very end. It "
+        "compares `(chunks.a, chunks.b)` with `(excluded.a, excluded.b)`; `IS DISTINCT FROM` "
+        "compares whole rows, and NULL with NULL.",
     ),
 )
-def check_conditions(call: Probe) -> None:
-    """Filter a small table by each form, then by values and names that attack it."""
-    rows = [
-        ("documentation", "a.md", 0, "doc-section"),
-        ("documentation", "a.md", 1, "note"),
-        ("issues", "b.md", 0, "note"),
-        ("secrets", "c.md", 0, ""),
-    ]
+def check_upsert(call: Probe) -> None:
+    """Write a new row, the same again, and each change of text or vector alone."""
+    statement = call("chunks", list(COLUMNS), KEY).returns(str)
+    more = ("a.md", 1, "two", "[4,5,6]"), ("b.md", 0, "one", "[1,2,3]")
     with call.scratch() as db:
-        db.execute(TABLE)
-        for row in rows:
-            db.execute(
-                "INSERT INTO document_chunks (partition, document_name, chunk_index, kind, "
-                "embedding) VALUES (%s, %s, %s, %s, '[1,0,0,0]')",
-                row,
-            )
-        a0, a1, b0, c0 = (f"{name} {index}" for _, name, index, _ in rows)
-        every = [a0, a1, b0, c0]
-        _passes(call, db, {"kind": "doc-section"}, [a0], "one row is of this kind")
-        both = {"kind": "note", "partition": "issues"}
-        _passes(call, db, both, [b0], "a row has to pass both filters")
-        _passes(
-            call, db, {"partition": ["issues", "documentation"]}, [a0, a1, b0],
-            "a list lets pass what is one of its elements",
-        )  # fmt: skip
-        _passes(call, db, {}, every, "there is no filter")
-        _passes(call, db, {"kind": None, "partition": None}, every, "None means anything")
-        _passes(call, db, {"kind": "note", "partition": None}, [a1, b0], "None means anything")
-        _passes(call, db, {"chunk_index": 0}, [a0, b0, c0], "0 is a value like any other")
-        _passes(call, db, {"partition": ["issues"], "chunk_index": 0}, [b0], "it passes both")
-        _passes(call, db, {"kind": ""}, [c0], "an empty string is a value like any other")
-        _passes(call, db, {"partition": []}, [], "nothing is an element of an empty list")
-        for attack in ("x' OR 'a' = 'a", "x'); --", "note'--"):
-            because = "a value must never be read as SQL"
-            _passes(call, db, {"partition": "issues", "kind": attack}, [], because)
-            _passes(call, db, {"partition": "issues", "kind": ["x", attack]}, [], because)
-        for kind in ("NOTE", ["NOTE"]):
-            _passes(call, db, {"kind": kind}, [], "'note' is not 'NOTE': the value itself is meant")
-        for kind in (" note", [" note"]):
-            _passes(call, db, {"kind": kind}, [], "a blank is a character like any other")
-        for kind in ("n%", "not_", ["n%"]):
-            _passes(call, db, {"kind": kind}, [], "% and _ are characters like any other")
-        for attack in ("true OR kind", 'kind" = "kind" OR "kind'):
-            _resists(call, db, {"partition": "issues", attack: "x"})
+        db.execute(f"CREATE {CHUNKS}")
+        _upsert(db, statement, [], ONE, 1, "the row is new")
+        _upsert(db, statement, [ONE], more[0], 1, "a.md has no chunk 1 yet")
+        _upsert(db, statement, [ONE], more[1], 1, "b.md has no chunk yet")
+        _upsert(db, statement, [ONE, *more], ONE, 0, "the same row is there already")
+        for text, vector, because in (
+            ("ONE", "[7,8,9]", "text and vector changed"),
+            ("one", "[3,2,1]", "the vector changed"),
+            ("one", "[2,4,6]", "the vector is twice as long, and a cosine does not see that"),
+            ("one", "[1.001,2,3]", "the vector changed, if only by 0.001"),
+            ("1", "[1,2,3]", "the text changed"),
+            ("two", "[1,2,3]", "the text changed, though it is as long as before"),
+            ("one ", "[1,2,3]", "the text changed: a blank is a character like any other"),
+            ("ONE", "[1,2,3]", "the text changed: 'ONE' is not 'one'"),
+            ("%", "[1,2,3]", "the text changed: a text is no pattern"),
+        ):
+            _upsert(db, statement, [ONE, more[0]], ("a.md", 0, text, vector), 1, because)
+    with call.scratch() as db:
+        _upserts_any(call, db)
 
 
-def _passes(
-    call: Probe, db: Scratch, filters: dict[str, Any], expected: list[str], because: str
+NOTES = (
+    "TABLE notes (line int, note text, page text, author text, own text DEFAULT 'mine', "
+    f"{UPDATED_AT}, PRIMARY KEY (page, line))"
+)
+
+
+def _upserts_any(call: Probe, db: Scratch) -> None:
+    """Upsert into another table, whose values may be NULL; a column that is not named stays."""
+    statement = call("notes", ["line", "note", "page", "author"], ["page", "line"]).returns(str)
+    db.execute(f"CREATE {NOTES}")
+    made = f"CREATE TEMP {NOTES}"
+    arguments = 'upsert_sql("notes", ["line", "note", "page", "author"], ["page", "line"])'
+    before: dict[str, object] | None = None
+    for note, author, touched, because in (
+        (None, "Ann", 1, "the row is new"),
+        (None, "Ann", 0, "nothing changed: NULL is what was there already"),
+        ("Hi", "Ann", 1, "the note was NULL, and is a text now"),
+        ("Hi", None, 1, "the author was a text, and is NULL now"),
+    ):
+        row: dict[str, object] = {"page": "a", "line": 7, "note": note, "author": author}
+        steps = [f"db.execute({arguments}, {each})" for each in (before, row) if each is not None]
+        steps[-1] = f"print({steps[-1]}.rowcount)"
+        lines = [f'db.execute("{made}")', *steps]
+        called = "\n    ".join(["with lab.connect(autocommit=True) as db:", *lines])
+        _touches(db, called, statement, row, touched, because)
+        before = row
+    last = [("Hi", None, "mine")]
+    db.rows("SELECT note, author, own FROM notes").give(
+        last, because="an update sets the columns that it was given and leaves others alone"
+    )
+
+
+Row = tuple[str, int, str, str]
+"""Document, index, text and vector of a chunk."""
+
+
+def _upsert(
+    db: Scratch, statement: str, there: list[Row], row: Row, touched: int, because: str
 ) -> None:
-    case = call(filters)
-    condition, values = _composed(case)
-    kept = {name: value for name, value in filters.items() if value is not None}
-    case.holds(
-        type(values) is dict and values == kept,
-        f"the values {kept}",
-        got=f"the values {values!r}",
-        because=because,
+    """Run the learner's statement for one row and expect it to touch so many, and no other."""
+    values = _named(row)
+    _fill(db, there)
+    arguments = f'upsert_sql("chunks", {list(COLUMNS)}, {KEY})'
+    called = _pasted(there, f"print(db.execute({arguments}, {values}).rowcount)")
+    _touches(db, called, statement, values, touched, because)
+    others = [other for other in there if other[:2] != row[:2]]
+    because = "the new version takes the place of the old one, and of no other row"
+    _holds(db, called, sorted([row, *others]), because)
+    is_there = any(other[:2] == row[:2] for other in there)
+    asked = f"SELECT updated_at > '{LONG_AGO}' FROM chunks WHERE (document_name, chunk_index) = "
+    db.runs(f"{asked}('{row[0]}', {row[1]})", called=called).give(
+        [(bool(is_there and touched),)],
+        because="an update sets updated_at to now(), and a row that is left alone keeps it",
     )
-    statement = sql.SQL(
-        "SELECT document_name || ' ' || chunk_index FROM document_chunks WHERE {} ORDER BY 1"
-    ).format(condition)
+
+
+def _named(row: Row) -> dict[str, object]:
+    return dict(zip(COLUMNS, row, strict=True))
+
+
+def _touches(
+    db: Scratch, called: str, statement: str, values: dict[str, object], touched: int, because: str
+) -> None:
+    """Run the learner's statement and expect it to touch so many rows."""
     try:
-        found = [row[0] for row in db.connection.execute(statement, values).fetchall()]
-    except (psycopg.Error, ValueError) as error:
-        if "named placeholders" in str(error):  # mixed with positional ones: said for all labs
+        rowcount = db.connection.execute(statement.encode(), values).rowcount
+    except psycopg.Error as error:
+        if error.diag.sqlstate is None:  # psycopg's own, about placeholders: said for all labs
             raise
-        call.fail(
-            case.label, got=f"{type(error).__name__}: {str(error).splitlines()[0]}",
-            expected=_passing(expected), because=because,
-        )  # fmt: skip
-    case.holds(found == expected, _passing(expected), got=_passing(found), because=because)
+        db.probe.fail(called, got=str(error).split("\n")[0], expected=str(touched), because=because)
+    if rowcount != touched:
+        db.probe.fail(called, got=str(rowcount), expected=str(touched), because=because)
 
 
-def _passing(rows: list[str]) -> str:
-    return f"rows {', '.join(rows)} pass" if rows else "no row passes"
+def _fill(db: Scratch, there: list[Row]) -> None:
+    db.execute("DELETE FROM chunks")
+    if there:
+        db.execute(_inserted(there))
 
 
-def _resists(call: Probe, db: Scratch, filters: dict[str, Any]) -> None:
-    """Expect an error, wherever it comes from, or no rows: never a row that does not qualify."""
-    case = call(filters)
-    if case.error is not None:
-        return
-    condition, values = _composed(case)
-    statement = sql.SQL("SELECT document_name FROM document_chunks WHERE {}").format(condition)
-    try:
-        found = db.connection.execute(statement, values).fetchall()
-    except (psycopg.Error, ValueError):
-        return
-    case.holds(
-        found == [],
-        "an error, or no rows",
-        got=f"rows of {sorted(row[0] for row in found)}",
-        because="a column's name must never be read as SQL: sql.Identifier",
-    )
+def _inserted(there: list[Row]) -> str:
+    return f"INSERT INTO chunks VALUES {', '.join(map(str, there))}"
 
 
-def _composed(case: Case) -> tuple[sql.Composable, Any]:
-    value = case.returns(tuple)
-    case.holds(
-        len(value) == 2 and isinstance(value[0], sql.Composable),
-        "a pair: a condition made with psycopg's sql, and a dictionary",
-    )
-    return value[0], value[1]
+def _pasted(there: list[Row], *lines: str, more: Sequence[str] = ()) -> str:
+    """Return lines that meet these rows in a lab's cell: in a table that goes away again."""
+    made = "; ".join([f"CREATE TEMP {CHUNKS}", *([_inserted(there)] if there else []), *more])
+    head = "with lab.connect(autocommit=True) as db:"
+    return "\n    ".join([head, f'db.execute("{made}")', *lines])
+
+
+def _holds(db: Scratch, called: str, rows: list[Row], because: str) -> None:
+    """Expect the table to hold these rows after a call."""
+    asked = f'{called}\n    print(db.execute("TABLE chunks ORDER BY 1, 2").fetchall())'
+    db.runs(ALL, called=asked).give(rows, because=because)
 
 
 @exercise(
     "6.3",
-    function="search_filtered",
-    library="course_lib.retriever.query:search_filtered",
-    points=4,
-    waits_for=("6.1", "6.2"),
+    function="replace_document",
+    library="course_lib.store.writer:replace_document",
+    points=3,
     time_limit=TIME_LIMIT,
     hints=(
-        "`condition, values = conditions(filters)`; `query` and `top_k` have to be added to the "
-        "values. The statement of a way is `nearest_sql(condition, way)`.",
-        "Inside `with conn.transaction(), conn.cursor(row_factory=namedtuple_row) as cursor:` run "
-        "ITERATIVE. Then, for each way, and only where fewer than `top_k` rows are there: "
-        "`rows = cursor.execute(statement, values, prepare=False).fetchall()`.",
-        "One thing is left: compare `row.similarity_score >= threshold` in Python, on what was "
-        "found.",
+        "Open `with conn.transaction():` and do everything inside. It commits at the end of the "
+        "block, and takes everything back where an exception leaves it.",
+        "Inside, write the rows: `conn.execute(upsert_sql(table, columns, key), row)` for each, or "
+        "one `cursor.executemany(…)` for all. The columns are `list(rows[0])`, the key is "
+        '`[*document, "chunk_index"]`, and the `rowcount` is the first number.',
+        'And one DELETE: its condition is `f"{name} = %({name})s"` for each name in `document`, '
+        "joined by AND, and `chunk_index <> ALL(%(kept)s)`, where `kept` is a list. Its `rowcount` "
+        "is the second number.",
     ),
 )
-def check_search_filtered(call: Probe) -> None:
-    """Search by filters that keep many rows, few, distant ones and none."""
-    rows = crowd()
+def check_replace_document(call: Probe) -> None:
+    """Write a page that is new, the same, shorter or empty, and fail in the middle."""
+    zero, one, two = (("a.md", i, text, "[1,2,3]") for i, text in enumerate(("zero", "one", "two")))
     with call.scratch() as db:
-        fill(db, [row[1:] for row in rows], [row[0] for row in rows])
-        db.execute(INDEX)
-        db.execute("ANALYZE document_chunks")
-        db.execute(PREFER_INDEX)
-        notices: list[str] = []
-        db.connection.add_notice_handler(lambda n: notices.append(n.message_primary or ""))
-        _few_rows(call, db, rows)
-        _thresholds(call, db, rows)
-        _many_rows(call, db, rows, notices)
-        _short_walks(call, db, rows)
-        _ways(call, db, rows)
-        _is_planned_for_its_values(call, db, rows)
-        _leaves_nothing_behind(call, db, rows)
+        db.execute(f"CREATE {CHUNKS}")
+        _replaces(call, db, [], [zero, one], (2, 0), [zero, one], "both rows are new")
+        others = [("b.md", 0, "zero", "[1,2,3]"), ("b.md", 5, "five", "[1,2,3]")]
+        _replaces(call, db, others, [zero], (1, 0), [zero, *others],
+                  "one new row, nothing to delete: other documents keep their rows")  # fmt: skip
+        _replaces(call, db, [zero, one], [zero, one], (0, 0), [zero, one],
+                  "the same document once more changes nothing")  # fmt: skip
+        _fails_whole(call, db, [zero, one, two])
+        changed = ("a.md", 1, "1", "[1,2,3]")
+        _replaces(call, db, [zero, changed, two], [zero, one], (1, 1), [zero, one],
+                  "chunk 1 has another text, and chunk 2 is stale")  # fmt: skip
+        _replaces(call, db, [zero, one, two], [zero, two], (0, 1), [zero, two],
+                  "chunk 1 is stale: of this document, 0 and 2 are given")  # fmt: skip
+        _fails_at_the_end(call, db, [zero, one])
+        _obeys_its_caller(call, db, [zero, one])
+        _replaces(call, db, [zero, one], [], (0, 2), [], "an empty document has no chunks")
+        quoted = ("it's 100 %", 0, "it's 100 %", "[1,2,3]")
+        _replaces(call, db, [], [quoted], (1, 0), [quoted],
+                  "quotes and % are characters like any other: values are parameters",
+                  name=quoted[0])  # fmt: skip
+        others = [("A_C.md", 0, "zero", "[1,2,3]"), ("abc.md", 0, "zero", "[1,2,3]")]
+        _replaces(call, db, others, [], (0, 0), others,
+                  "'abc.md' and 'A_C.md' are other documents: a name is no pattern, and case "
+                  "counts", name="a_c.md")  # fmt: skip
+    with call.scratch() as db:
+        _replaces_of_a_shelf(call, db)
 
 
-def _few_rows(call: Probe, db: Scratch, rows: list[Any]) -> None:
-    rare = {"kind": "rare"}
-    _finds(call, db, rows, rare, "three rows of 2,200 pass, and all are wanted", top_k=3)
-    _finds(call, db, rows, rare, "the nearest two of three", top_k=2)
-    _finds(call, db, rows, rare, "only three rows pass", top_k=50)
-    _finds(call, db, rows, {"kind": "none such"}, "no row passes", top_k=5)
-    equal = "all three are equally near: equals come by chunk index"
-    _finds(call, db, rows, {"kind": "tied"}, equal, top_k=2)
+PAGES = (
+    "TABLE pages (chunk_index int, page int, note text, shelf text, "
+    f"{UPDATED_AT}, PRIMARY KEY (shelf, page, chunk_index))"
+)
 
 
-def _thresholds(call: Probe, db: Scratch, rows: list[Any]) -> None:
-    two = {"kind": ["rare", "odd"]}
-    nan = "one of them is a vector of zeros, whose similarity is NaN"
-    _finds(call, db, rows, {"kind": "odd"}, nan)
-    _finds(call, db, rows, two, "a similarity of at least 0.5", top_k=50, threshold=0.5)
-    _finds(call, db, rows, two, "without a threshold it is 0.0", top_k=50, threshold=None)
-    edge = "one row is 0.5 similar, which is at least 0.5; the other is 0.4996, which is not"
-    _finds(call, db, rows, {"kind": "edge"}, edge, threshold=0.5)
-    walks, before, _ = scans(db)
-    case = _called(call, db, rows, {}, 5, 0.999)
-    _walked(case, db, walks, "2,200 rows qualify, and WALK is the first way")
-    similar = all(row.similarity_score >= 0.999 for row in _rows(case))
-    case.holds(similar, "rows that are at least 0.999 similar")
-    if scans(db)[1] > before:
-        call.fail(
-            case.label,
-            got="a walk, and a look at all rows after it",
-            expected="the walk, which finds five rows, of which some are dropped",
-            because="a threshold inside the statement, or applied before rows are counted, makes a "
-            "walk that found five look like one that came back short",
-        )
-
-
-def _many_rows(call: Probe, db: Scratch, rows: list[Any], notices: list[str]) -> None:
-    _, looks, _ = scans(db)
-    modes = watch(db.connection)
-    case = _called(call, db, rows, {}, 5, -1.0)
-    modes = list(modes)
-    scores = [row.similarity_score for row in _rows(case)]
-    case.holds(
-        len(scores) == 5 and scores == sorted(scores, reverse=True) and scores[0] > 0.9,
-        "five rows, the most similar first",
-        because="2,200 rows qualify",
+def _replaces_of_a_shelf(call: Probe, db: Scratch) -> None:
+    """Replace a document of another table, which two columns name together."""
+    db.execute(f"CREATE {PAGES}")
+    there = (
+        "INSERT INTO pages VALUES "
+        "(0, 1, 'x', 'a'), (1, 1, 'x', 'a'), (1, 1, 'x', 'b'), (1, 2, 'x', 'a')"
     )
-    if scans(db)[1] > looks:
-        call.fail(
-            case.label,
-            got="a walk, and a look at all rows after it",
-            expected="the walk alone",
-            because="the walk found five rows, as many as were asked for",
-        )
-    if lost := [notice for notice in notices if "SET LOCAL" in notice]:
-        call.fail(
-            case.label,
-            got=f"PostgreSQL's warning: {lost[0]}",
-            expected="the setting inside `with conn.transaction():`",
-            because="outside a transaction SET LOCAL has no effect",
-        )
-    if other := {*modes} - {"off", "strict_order"}:
-        call.fail(
-            case.label,
-            got=f"hnsw.iterative_scan = {', '.join(other)}",
-            expected="hnsw.iterative_scan = strict_order",
-            because="a relaxed walk may hand over rows that are out of order",
-        )
-
-
-def _short_walks(call: Probe, db: Scratch, rows: list[Any]) -> None:
-    far = {"kind": "far"}  # at the other end of the graph
-    _, before, _ = scans(db)
-    case = _called(call, db, rows, far, 5, -1.0)
-    case.holds(len(_rows(case)) == 5, "five rows", because="200 rows pass the filter")
-    if scans(db)[1] > before:
-        call.fail(
-            case.label,
-            got="an index walk that brought too few rows, and a look at all of them",
-            expected="a walk that goes on until five have passed the filter",
-            because="that is what hnsw.iterative_scan is for",
-        )
-    db.execute("SET hnsw.max_scan_tuples = 60")
-    _finds(call, db, rows, far, "the walk gave up after 60 rows; 200 pass the filter")
-    two = "the walk gave up after 60 rows and came back with two; 202 pass the filter"
-    _finds(call, db, rows, {"kind": ["near", "far"]}, two)
-    db.execute("RESET hnsw.max_scan_tuples")
-
-
-def _ways(call: Probe, db: Scratch, rows: list[Any]) -> None:
-    walks, _, _ = scans(db)
-    _finds(call, db, rows, {}, "the only way is to look at all rows", ways=(LOOK_AT_ALL,))
-    case = _called(call, db, rows, {"kind": "many"}, 5, -1.0, (LOOK_AT_ALL,))
-    case.holds(
-        scans(db)[0] == walks,
-        "a search that looks at all rows",
-        got="one that walked the index",
-        because="`ways` names one way, and it is LOOK_AT_ALL",
+    db.execute(there)
+    rows = [{"chunk_index": 0, "page": 1, "note": "y", "shelf": "a"}]
+    case = call(db.connection, "pages", {"shelf": "a", "page": 1}, rows)
+    case.label = (
+        "with lab.connect(autocommit=True) as db:\n"
+        f'    db.execute("CREATE TEMP {PAGES}; {there}")\n'
+        f"    print(replace_document(db, 'pages', {{'shelf': 'a', 'page': 1}}, {rows}))"
     )
-    walks, looks, _ = scans(db)
-    case = _called(call, db, rows, {"kind": "rare"}, 5, -1.0, (WALK,))
-    _walked(case, db, walks, "`ways` names one way, and it is WALK")
-    case.holds(
-        scans(db)[1] == looks,
-        "a search that walks the index and leaves it at that",
-        got="one that looked at all rows as well",
-        because="`ways` names one way, and it is WALK",
+    case.gives((1, 1), because="shelf and page together say which document it is")
+    db.runs(
+        "SELECT chunk_index, page, note, shelf FROM pages ORDER BY 4, 2, 1", called=case.label
+    ).give(
+        [(0, 1, "y", "a"), (1, 2, "x", "a"), (1, 1, "x", "b")],
+        because="page 1 of shelf b and page 2 of shelf a are other documents",
     )
 
 
-def _is_planned_for_its_values(call: Probe, db: Scratch, rows: list[Any]) -> None:
-    for kind in ("many", "far", "rare", "odd", "edge", "tied", "many"):
-        case = _called(call, db, rows, {"kind": kind}, 5, -1.0)
-    kept = db.execute(
-        "SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE '%similarity_score%'"
-    ).fetchone()
-    if kept != (0,):
-        call.fail(
-            case.label,
-            got="a statement that was prepared, by psycopg after five uses",
-            expected="one that is planned anew each time: prepare=False",
-            because="a plan for any value does not know how many rows pass this filter",
-        )
+def _called(call: Probe, db: Scratch, name: str, rows: list[Row]) -> Case:
+    """Return the call, with `db` for its connection, as `_pasted` calls it."""
+    document, given = {"document_name": name}, [_named(row) for row in rows]
+    case = call(db.connection, "chunks", document, given)
+    case.label = f"replace_document(db, 'chunks', {document}, {given})"
+    return case
 
 
-def _walked(case: Case, db: Scratch, walks: int, because: str) -> None:
-    case.holds(
-        scans(db)[0] > walks,
-        "one that walks the HNSW index",
-        got="a search that looked at every row",
-        because=because,
-    )
+def _replaces(
+    call: Probe, db: Scratch, there: list[Row], rows: list[Row], expected: tuple[int, int],
+    left: list[Row], because: str, *, name: str = "a.md",
+) -> None:  # fmt: skip
+    """Expect these counts, and these rows, of a call that met those `there`."""
+    _fill(db, there)
+    case = _called(call, db, name, rows)
+    case.label = _pasted(there, f"print({case.label})")
+    case.gives(expected, because=because)
+    _has_ended(case, db)
+    _holds(db, case.label, left, because)
 
 
-def _leaves_nothing_behind(call: Probe, db: Scratch, rows: list[Any]) -> None:
-    """Search, and fail in the walk, where the session has a setting of its own."""
-    three = np.array([1, 0, 0], dtype=np.float32)  # the table's vectors have four numbers
-    for query, ending in ((EAST, "a search"), (three, "a search that failed")):
-        for scan in ("off", "relaxed_order"):
-            db.execute(f"SET hnsw.iterative_scan = {scan}")
-            case = _called(call, db, rows, {}, 5, -1.0, query=query)
-            case.label = f'conn.execute("SET hnsw.iterative_scan = {scan}"); {case.label}'
-            _left(case, db, (scan, "on", "IDLE"), ending)
-    db.execute("RESET hnsw.iterative_scan")
-
-
-def _left(case: Case, db: Scratch, expected: tuple[str, str, str], ending: str) -> None:
+def _has_ended(case: Case, db: Scratch) -> None:
     status = db.connection.info.transaction_status.name
-    if status == "INERROR":
-        db.connection.rollback()
-    row = db.execute(
-        "SELECT current_setting('hnsw.iterative_scan') AS scan, "
-        "current_setting('enable_indexscan') AS index"
-    ).fetchone()
-    found = (*(row or ("?", "?")), status)
-    if found != expected:
-        says = "hnsw.iterative_scan = {}, enable_indexscan = {}, and the connection {}"
+    if status != "IDLE":
         case.probe.fail(
-            case.label,
-            got=says.format(*found),
-            expected=says.format(*expected),
-            because=f"settings apply to this search alone: after {ending} they are as before",
+            f"{case.label}\n    print(db.info.transaction_status.name)",
+            got=f"a connection in state {status}",
+            expected="a connection that can be used again",
+            because="a transaction that was begun has to end, also where it fails",
         )
 
 
-def _called(
-    call: Probe, db: Scratch, rows: list[Any], filters: dict[str, Any], *args: Any,
-    query: Any = EAST, **kwargs: Any,
-) -> Case:  # fmt: skip
-    """Return the call; its label says what the table holds that it met."""
-    case = call(db.connection, query, filters, *args, **kwargs)
-    case.label = f"{case.label}\n{told(rows, filters)}"
-    return case
+def _fails(
+    call: Probe, db: Scratch, there: list[Row], rows: list[Row], because: str,
+    more: Sequence[str] = (),
+) -> None:  # fmt: skip
+    """Expect an exception, and of what was done before it nothing to be left."""
+    case = _called(call, db, "a.md", rows)
+    tried = f"try: print({case.label})", "except Exception as e: print(e)"
+    case.label = _pasted(there, *tried, more=more)
+    case.raises(Exception, because=f"{because}, and whoever called it has to hear of the failure")
+    _has_ended(case, db)
+    _holds(db, case.label, there, f"{because}: what was done before it is taken back")
 
 
-def _finds(
-    call: Probe,
-    db: Scratch,
-    rows: list[Any],
-    filters: dict[str, Any],
-    because: str,
-    *,
-    top_k: int = 5,
-    threshold: float | None = -1.0,
-    **more: Any,
-) -> Case:
-    """Expect exactly the rows that brute force finds."""
-    given: dict[str, Any] = {"top_k": top_k, **more}
-    if threshold is not None:
-        given["threshold"] = threshold
-    case = _called(call, db, rows, filters, **given)
-    found = [(row.document_name, row.chunk_index) for row in _rows(case)]
-    best = brute_force(rows, filters)[:top_k]
-    least = 0.0 if threshold is None else threshold
-    expected = [(name, index) for similarity, name, index in best if similarity >= least]
-    case.holds(found == expected, f"{expected}", got=f"{found}", because=because)
-    scores = np.array([row.similarity_score for row in case.value], dtype=float)
-    wanted = np.array([best[i][0] for i in range(len(scores))], dtype=float)
-    case.holds(
-        bool(np.allclose(scores, wanted, atol=1e-5)),
-        f"the similarities {wanted.round(3).tolist()}",
-        got=f"{scores.round(3).tolist()}",
-    )
-    return case
+def _fails_whole(call: Probe, db: Scratch, there: list[Row]) -> None:
+    """Fail at the second piece: of the first nothing must be left, and nothing deleted."""
+    _fill(db, there)
+    rows = [("a.md", 0, "new", "[3,2,1]"), ("a.md", 1, "bad", "[3,2]")]
+    _fails(call, db, there, rows, "the second vector was refused, as it has two numbers")
 
 
-def _rows(case: Case) -> list[Any]:
-    found: list[Any] = case.returns(list)
-    names = {tuple(getattr(row, "_fields", ())) for row in found}
-    case.holds(
-        names <= {NAMES},
-        "rows with the names of nearest_sql's columns",
-        got=f"rows of {', '.join(*names)}" if len(names) == 1 and () not in names else "",
-    )
-    return found
+def _fails_at_the_end(call: Probe, db: Scratch, there: list[Row]) -> None:
+    """Refuse the DELETE of the stale chunk, by a bookmark that refers to it."""
+    _fill(db, there)
+    marks = "TABLE marks (n text, i int, FOREIGN KEY (n, i) REFERENCES chunks)"
+    mark = "INSERT INTO marks VALUES ('a.md', 1)"
+    db.execute(f"CREATE {marks}; {mark}")
+    more = f"CREATE TEMP {marks}", mark
+    because = "another table refers to chunk 1, so PostgreSQL refuses the DELETE"
+    _fails(call, db, there, [("a.md", 0, "x", "[1,2,3]")], because, more)
+    db.execute("DROP TABLE marks")
+
+
+def _obeys_its_caller(call: Probe, db: Scratch, there: list[Row]) -> None:
+    """Inside a transaction of the caller's, whose rollback takes everything back."""
+    _fill(db, there)
+    try:
+        with db.connection.transaction(force_rollback=True):
+            case = _called(call, db, "a.md", [("a.md", 0, "x", "[1,2,3]")])
+            inside = f"with db.transaction(force_rollback=True): print({case.label})"
+            case.label = _pasted(there, inside)
+            case.gives((1, 1), because="inside its caller's transaction it works all the same")
+    except psycopg.Error as error:  # its transaction was ended for it
+        call.fail(
+            case.label,
+            got=str(error).split("\n")[0],
+            expected="a transaction that its caller can still end",
+            because="only whoever began a transaction may commit it",
+        )
+    _holds(db, case.label, there, "its caller rolled back, so nothing of it may be left")
 
 
 @exercise(
     "6.4",
-    function="fuse",
-    library="course_lib.retriever.query:fuse",
+    function="partitioned_table_sql",
+    library="course_lib.store.schema:partitioned_table_sql",
     points=2,
-    time_limit=2,
+    time_limit=TIME_LIMIT,
     hints=(
-        "A dictionary from what is ranked to its score. Go through each ranking with "
-        "`enumerate(ranking, 1)`, which counts from 1.",
-        "Add, and do not replace: `scores[item] = scores.get(item, 0) + 1 / (RRF_K + place)`.",
-        "`sorted(scores.items(), key=lambda pair: -pair[1])`: equals stay as they came.",
+        "Several statements in one string, with a semicolon between them: first the table itself, "
+        "with `PARTITION BY LIST (partition)` after its closing bracket, then one for each name.",
+        "You have written the first one already: it is what `create_table_sql(table, columns, key)`"
+        " returns, with the clause after it.",
+        "`CREATE TABLE pieces_issues PARTITION OF pieces FOR VALUES IN ('issues');` in a loop "
+        "over the names, and at the end one more, `pieces_default`, with `DEFAULT` in the place "
+        "of `FOR VALUES IN (…)`. `table` and the name come in by an f-string.",
     ),
 )
-def check_fuse(call: Probe) -> None:
-    """Take one case for each way of adding it up wrongly."""
-    call(["a"]).gives([("a", 1 / 61)], because="places count from 1, and RRF_K is 60")
-    call(["a", "b", "c"], ["c", "d"]).gives(
-        [("c", 1 / 63 + 1 / 61), ("a", 1 / 61), ("b", 1 / 62), ("d", 1 / 62)],
-        because="'c' is third in one and first in the other, and gets both",
-    )
-    call(["d", "c"], ["b", "a"]).gives(
-        [("d", 1 / 61), ("b", 1 / 61), ("c", 1 / 62), ("a", 1 / 62)],
-        because="equals come in the order of the first ranking, then of the next one",
-    )
-    call(["a", "b"], ["a", "b"], ["b", "a"]).gives(
-        [("a", 2 / 61 + 1 / 62), ("b", 2 / 62 + 1 / 61)],
-        because="there may be more than two rankings",
-    )
-    call([("a.md", 0), ("a.md", 1)], [("a.md", 1)]).gives(
-        [(("a.md", 1), 1 / 62 + 1 / 61), (("a.md", 0), 1 / 61)],
-        because="what is ranked may be a tuple",
-    )
-    call([], ["a"]).gives([("a", 1 / 61)], because="a ranking may be empty")
-    call([], []).gives([], because="nothing was ranked")
+def check_partitioned_table(call: Probe) -> None:
+    """Look for each row in its partition, and for a plan that reads one partition only."""
+    columns, key = {"partition": "text NOT NULL", **COLUMNS}, ["partition", *KEY]
+    statements = call("pieces", columns, key, PARTITIONS).returns(str)
+    with call.scratch() as db:
+        db.runs(statements, because="it is what partitioned_table_sql(…) returned")
+        _has_table(call, db, statements, "pieces")
+        into = "INSERT INTO pieces VALUES "
+        for name in (*PARTITIONS, "something else"):
+            piece = f"('{name}', 'a.md', 0, 'text', '[1,2,3]')"
+            db.runs(into + piece, because=f"it is a piece of partition {name!r}")
+        db.rows("SELECT partition, tableoid::regclass::text FROM pieces ORDER BY 2").give(
+            [
+                ("something else", "pieces_default"),
+                ("documentation", "pieces_documentation"),
+                ("issues", "pieces_issues"),
+            ],
+            because="each row is in the table of its partition, any other in pieces_default",
+        )
+        for piece, because in (
+            ("('issues', 'a.md', 1, 'text', '[1,2,3]')", "a document has more than one chunk"),
+            ("('issues', 'b.md', 0, 'text', '[1,2,3]')", "every document has a chunk 0"),
+        ):
+            db.runs(into + piece, because=because)
+        for name in ("issues", "something else"):
+            again = f"('{name}', 'a.md', 0, 'other', '[3,2,1]')"
+            db.rejects(into + again, because=f"{name!r} has a chunk 0 of a.md already")
+        nothing = "('issues', 'c.md', 0, NULL, '[1,2,3]')"
+        db.rejects(into + nothing, because="content may not be NULL")
+        where = "SELECT content FROM pieces WHERE partition = 'issues'"
+        _reads(call, db, where, ["pieces_issues"])
+    with call.scratch() as db:
+        columns = {"note": "text", "partition": "text NOT NULL"}
+        db.runs(call("notes", columns, ["partition"], ["one", "two"]).returns(str))
+        children = db.rows(
+            "SELECT inhrelid::regclass::text FROM pg_inherits "
+            "WHERE inhparent = 'notes'::regclass ORDER BY 1"
+        )
+        children.give(
+            [("notes_default",), ("notes_one",), ("notes_two",)],
+            because="the names are the caller's",
+        )
+
+
+def _reads(call: Probe, db: Scratch, statement: str, tables: list[str]) -> None:
+    """Expect a query's plan to read these tables and no others."""
+    row = db.execute(f"EXPLAIN (FORMAT JSON) {statement}").fetchone()
+    assert row is not None
+    found = sorted(_relations(row[0][0]["Plan"]))
+    if found != tables:
+        call.fail(
+            db.called(f"EXPLAIN {statement}"),
+            got=f"a plan that reads {', '.join(found)}",
+            expected=f"a plan that reads {', '.join(tables)} only",
+            because="a search of one partition has no business in the others",
+        )
+
+
+def _relations(plan: dict[str, Any]) -> set[str]:
+    names = {plan["Relation Name"]} if "Relation Name" in plan else set()
+    return names.union(*map(_relations, plan.get("Plans", ())))

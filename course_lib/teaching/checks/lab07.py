@@ -1,474 +1,590 @@
-"""Lab 07, the retrieval API: what is asked, what is answered, how errors and readiness are told."""
+"""Lab 07, the search query: nearest rows, filters, always enough rows, and fused rankings.
+
+What the learner's SQL and functions find in an empty schema is judged, against NumPy's brute force.
+"""
 
 from __future__ import annotations
 
-import asyncio
-import json
-from dataclasses import replace
-from http import HTTPStatus
-from inspect import iscoroutine
 from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, ValidationError
+import psycopg
+from psycopg import sql
 
-from course_lib.records import SearchResult
-from course_lib.teaching.checks.awaiting import run_awaitable
-from course_lib.teaching.checks.origin import stub_in
-from course_lib.teaching.checks.probe import Case, Probe, StubReached, exercise
+from course_lib.retriever.statements import LOOK_AT_ALL, WALK
+from course_lib.teaching.checks.probe import Case, Probe, exercise
+from course_lib.teaching.checks.scratch import Rows, Scratch
+from course_lib.teaching.checks.searched import (
+    EAST,
+    INDEX,
+    PREFER_INDEX,
+    TABLE,
+    brute_force,
+    crowd,
+    directions,
+    fill,
+    scans,
+    told,
+    watch,
+)
 from course_lib.teaching.checks.values import written
-from course_lib.teaching.lab.parts import hangs, loads, meeting, raises, works
 
-Body = dict[str, Any]
-DRIFT: Body = {"query": "drift"}
-
-ALLOWED: list[tuple[Body, str]] = [
-    (DRIFT, "only the query has to be there"),
-    ({"query": "x" * 1000}, "1,000 characters are allowed"),
-    ({"query": " a "}, "it is not white space alone"),
-    ({"query": "Как?"}, "letters of any alphabet are text"),
-    ({"query": "→"}, "text without a letter is text, too"),
-    ({"query": "a\nb"}, "text of two lines is text, too"),
-    ({**DRIFT, "top_k": 1}, "1 is allowed"),
-    ({**DRIFT, "top_k": 50}, "50 is allowed"),
-    ({**DRIFT, "similarity_threshold": 0}, "0 is allowed"),
-    ({**DRIFT, "similarity_threshold": 1}, "1 is allowed, and a whole number is a number"),
-    ({**DRIFT, "similarity_threshold": 0.25}, "0.25 is between 0 and 1"),
-    ({**DRIFT, "partitions": ["issues"]}, "a list of one name is what it takes"),
-    ({**DRIFT, "partitions": ["issues"] * 20}, "20 names are allowed"),
-    ({**DRIFT, "partitions": None}, "None means all of them"),
-]
-REFUSED: list[tuple[Body, str, str]] = [
-    ({}, "query", "without a question there is nothing to search"),
-    ({"query": ""}, "query", "it has no character"),
-    ({"query": "x" * 1001}, "query", "1,000 characters are the most"),
-    ({"query": " \n\t"}, "query", "it is white space alone"),
-    ({"query": "\u00a0"}, "query", "it is white space alone: a no-break space"),
-    ({"query": 7}, "query", "a number is not a text"),
-    ({"query": None}, "query", "None is not a text"),
-    ({**DRIFT, "top_k": 0}, "top_k", "1 is the least"),
-    ({**DRIFT, "top_k": 51}, "top_k", "50 is the most"),
-    ({**DRIFT, "top_k": 2.5}, "top_k", "2.5 is not a whole number"),
-    ({**DRIFT, "top_k": "5"}, "top_k", "a number in quotes is not a number: strict"),
-    ({**DRIFT, "top_k": True}, "top_k", "True is not a number: strict"),
-    ({**DRIFT, "top_k": None}, "top_k", "None is not a number: it may be missing, and no more"),
-    ({**DRIFT, "similarity_threshold": -0.1}, "similarity_threshold", "0 is the least"),
-    ({**DRIFT, "similarity_threshold": 1.1}, "similarity_threshold", "1 is the most"),
-    (
-        {**DRIFT, "similarity_threshold": "0.5"},
-        "similarity_threshold",
-        "a number in quotes is not a number: strict",
-    ),
-    (
-        {**DRIFT, "similarity_threshold": None},
-        "similarity_threshold",
-        "None is not a number: it may be missing, and no more",
-    ),
-    ({**DRIFT, "partitions": "issues"}, "partitions", "a text is not a list"),
-    ({**DRIFT, "partitions": ["issues", 7]}, "partitions", "7 is not a text"),
-    ({**DRIFT, "partitions": [""]}, "partitions", "a name has at least one character: `Filter`"),
-    ({**DRIFT, "partitions": []}, "partitions", "an empty list holds no name"),
-    ({**DRIFT, "partitions": ["issues"] * 21}, "partitions", "20 names are the most"),
-    ({**DRIFT, "topk": 3}, "topk", "an unknown name is a mistake, not nothing"),
-]
+# The first check of a session also makes its database, and starts the server where none runs.
+TIME_LIMIT = 20
 
 
 @exercise(
     "7.1",
-    function="request_model",
-    library="course_lib.service.models:request_model",
-    points=3,
+    function="nearest_sql",
+    library="course_lib.retriever.query:nearest_sql",
+    points=2,
+    time_limit=TIME_LIMIT,
     hints=(
-        "Inside the function: `class SearchRequest(BaseModel):`, one line a field, then `return "
-        "SearchRequest`. `top_k: int = Field(default=5, ge=1, le=50)` is a whole line.",
-        '`model_config = ConfigDict(extra="forbid", strict=True)` refuses unknown names, and '
-        "numbers in quotes. Text has `min_length` and `max_length`; so has a list.",
-        "A field that may be missing has a default: `list[Filter] | None = Field(default=None, "
-        "min_length=1, max_length=20)`. Against a query of white space alone, write a method under "
-        '`@field_validator("query")` and `@classmethod`, with `cls` and `query`; it returns '
-        "`not_blank(query)`.",
+        "`SELECT {columns}, …`, one table, WHERE, ORDER BY, LIMIT. The last column is computed: "
+        "`1 - (embedding <=> %(query)s) AS similarity_score`.",
+        "`WHERE {condition}`, then `ORDER BY {distance}, document_name, chunk_index`, ascending: "
+        "ORDER BY takes several columns, and the later ones settle ties. Sorted by the similarity, "
+        "descending, no index can deliver the rows. LIMIT takes a placeholder like any value.",
+        'Fill the gaps: `sql.SQL("""SELECT …""").format(columns=COLUMNS, condition=condition, '
+        "distance=distance)`.",
     ),
 )
-def check_request_model(call: Probe) -> None:
-    """Give it what is allowed, then one mistake at a time, then look at what it holds."""
-    model = call().value
-    if not (isinstance(model, type) and issubclass(model, BaseModel)):
-        call.fail("request_model()", got=repr(model), expected="a class made from BaseModel")
-    for body, because in ALLOWED:
-        _accepts(call, model, body, because)
-    for body, field, because in REFUSED:
-        _refuses(call, model, body, field, because)
-    missing = {"top_k": 5, "similarity_threshold": 0.0, "partitions": None}
-    for body, because in (
-        (DRIFT, "these are the fields, and what they are where nothing is said"),
+def check_nearest(call: Probe) -> None:
+    """Ask small tables, one a rule; then look whether the index is of use, and fill the gaps."""
+    statement = _text(call())
+    for rows, query, top_k, expected, because in NEAREST:
+        with call.scratch() as db:
+            fill(db, rows)
+            held = "; ".join(f"{name!r}, {index}, {vector}" for name, index, vector in rows)
+            values = {"query": query, "top_k": top_k}
+            called = f"conn.execute(nearest_sql(), {written(values)})"
+            table = f"{because}\nthe table holds {held}"
+            _nearest(call, db, statement, values, called).give(
+                [(*row[:2], "text", row[2]) for row in expected], because=table
+            )
+    with call.scratch() as db:
+        fill(db, [(f"{i}.md", i, row) for i, row in enumerate(directions(500))])
+        db.execute(INDEX)
+        db.execute("ANALYZE document_chunks")
+        db.execute(PREFER_INDEX)
+        values = {"query": EAST, "top_k": 5}
+        plan = db.runs("EXPLAIN " + statement, values).rows
+        if "using graph" not in "\n".join(line for (line,) in plan):
+            call.fail(
+                f"conn.execute(sql.SQL('EXPLAIN ') + nearest_sql(), {written(values)})",
+                got="a plan that reads the whole table: " + plan[-1][0].strip(),
+                expected="a plan that uses the HNSW index",
+                because="the index gives rows in the order of embedding <=> %(query)s, and ORDER "
+                "BY does not begin with this expression as it is",
+            )
+    _gaps(call)
+
+
+def _text(case: Case) -> str:
+    """Return the statement that a learner's `nearest_sql` made."""
+    return str(case.returns(sql.Composed).as_string(None))
+
+
+def _nearest(call: Probe, db: Scratch, statement: str, values: Any, called: str) -> Rows:
+    """Run a statement; return name, place, text and similarity of its rows."""
+    rows = db.runs(statement, values, called=called).rows
+    columns = db.connection.execute(statement.encode(), values).description or ()
+    names = [column.name for column in columns]
+    if names != list(NAMES):
+        call.fail(called, got=f"the columns {names}", expected=f"the columns {list(NAMES)}")
+    shown = [names.index(name) for name in SHOWN]
+    return Rows(call, called, [tuple(row[at] for at in shown) for row in rows])
+
+
+def _gaps(call: Probe) -> None:
+    """Fill both gaps with something else."""
+    rows = [("a.md", 2, [1, 0, 0, 0]), ("b.md", 1, [3, 4, 0, 0]), ("c.md", 0, [4, 3, 0, 0])]
+    values = {"query": EAST, "top_k": 5}
+    near, middle, far = ("a.md", 2, "text", 1.0), ("c.md", 0, "text", 0.8), ("b.md", 1, "text", 0.6)
+    for gaps, expected, because in (
+        ({"condition": sql.SQL("chunk_index > 0")}, [near, far], "only these pass the condition"),
         (
-            {**DRIFT, "top_k": 3, "similarity_threshold": 0.5, "partitions": ["issues"]},
-            "what was sent is what the search has to get",
+            {"distance": sql.SQL("chunk_index")},
+            [middle, far, near],
+            "ORDER BY begins with `distance`, whatever it is; the similarity stays the cosine",
+        ),
+        (
+            {"condition": sql.SQL("chunk_index = 1 OR chunk_index = 2"), "distance": LOOK_AT_ALL},
+            [near, far],
+            "both gaps at once",
         ),
     ):
-        label = f"{_validated(body)}.model_dump()"
-        Case(call, label, value=model.model_validate(body).model_dump()).gives(
-            {**missing, **body}, because=because
-        )
+        with call.scratch() as db:
+            fill(db, rows)
+            case = call(**gaps)
+            called = f"conn.execute({case.label}, {written(values)})"
+            held = "; ".join(f"{name!r}, {index}, {vector}" for name, index, vector in rows)
+            table = f"{because}\nthe table holds {held}"
+            _nearest(call, db, _text(case), values, called).give(expected, because=table)
 
 
-def _accepts(call: Probe, model: type[BaseModel], body: Body, because: str) -> None:
-    try:
-        model.model_validate(body)
-    except ValidationError as error:
-        one = error.errors()[0]
-        place = ".".join(map(str, one["loc"]))
-        call.fail(_validated(body), got=f"refused: {place}: {one['msg']}", expected="accepted",
-                  because=because)  # fmt: skip
+NAMES = (
+    "chunk_id", "document_name", "chunk_index", "content", "partition", "repo_slug", "branch",
+    "kind", "name", "namespace", "citation_url", "metadata", "tenant_id", "similarity_score",
+)  # fmt: skip
+"""The columns of a result."""
 
-
-def _refuses(call: Probe, model: type[BaseModel], body: Body, field: str, because: str) -> None:
-    try:
-        model.model_validate(body)
-    except ValidationError as error:
-        fields = {str(one["loc"][0]) if one["loc"] else "" for one in error.errors()}
-        if fields == {field}:
-            return
-        got = f"refused for {', '.join(sorted(fields)) or 'no field'}"
-    else:
-        got = "accepted"
-    call.fail(_validated(body), got=got, expected=f"refused for {field}", because=because)
-
-
-def _validated(body: Body) -> str:
-    text = written(body)
-    for length in (1000, 1001):
-        text = text.replace(repr("x" * length), f"'x' * {length}")
-    return f"request_model().model_validate({text})"
-
-
-FOUND = SearchResult(
-    chunk_id="c7",
-    document_name="a.md",
-    chunk_index=3,
-    content="Roll back at once.",
-    similarity_score=0.5,
-    score=0.03,
-    partition="documentation",
-    repo_slug="docs",
-    branch="v2",
-    kind="doc-section",
-    name="Rollback",
-    metadata={"lineStart": 4},
-)
-NAMED = {
-    "partition": "documentation",
-    "repo": "docs",
-    "branch": "v2",
-    "kind": "doc-section",
-    "name": "Rollback",
-    "namespace": None,
-    "chunk_index": 3,
-    "score": 0.03,
-}
-RESULT = {
-    "chunk_id": "c7",
-    "document_name": "a.md",
-    "content": "Roll back at once.",
-    "similarity_score": 0.5,
-    "metadata": {**NAMED, "lineStart": 4},
-    "citation_url": None,
-}
+SHOWN = ("document_name", "chunk_index", "content", "similarity_score")
+LONG_ONE = ("long.md", 0, [12, 5, 0, 0])
+SAME = ("same.md", 0, [5, 0, 0, 0])
+CLOSE = ("close.md", 0, [0.6, 0.8, 0, 0])
+NEAREST: tuple[tuple[list[Any], Any, int, list[Any], str], ...] = (
+    (
+        [LONG_ONE, CLOSE, SAME],
+        EAST,
+        3,
+        [("same.md", 0, 1.0), ("long.md", 0, 12 / 13), ("close.md", 0, 0.6)],
+        "by cosine same.md is the nearest, with 5 / 5; then long.md, with 12 / 13, and close.md, "
+        "with 0.6 / 1: how long a vector is does not count",
+    ),
+    (
+        [LONG_ONE, CLOSE, SAME],
+        EAST,
+        1,
+        [("same.md", 0, 1.0)],
+        "one row was asked for",
+    ),
+    (
+        [(f"{i}.md", 0, [1, i, 0, 0]) for i in range(7)],
+        EAST,
+        6,
+        [(f"{i}.md", 0, 1 / (1 + i * i) ** 0.5) for i in range(6)],
+        "six rows were asked for",
+    ),
+    (
+        [("up.md", 0, [0, 0, 2, 0]), ("back.md", 0, [-1, 0, 0, 0])],
+        EAST * 7,
+        2,
+        [("up.md", 0, 0.0), ("back.md", 0, -1.0)],
+        "perpendicular is 0 and opposite is -1, whatever the length",
+    ),
+    (
+        [("b.md", 2, [3, 4, 0, 0]), ("b.md", 1, [3, 4, 0, 0]), ("b.md", 0, [3, 4, 0, 0]),
+         ("a.md", 3, [3, 4, 0, 0])],
+        EAST,
+        3,
+        [("a.md", 3, 0.6), ("b.md", 0, 0.6), ("b.md", 1, 0.6)],
+        "all are equally near: equals come by document name, then by chunk index",
+    ),
+    (
+        [("zero.md", 0, [0, 0, 0, 0]), ("up.md", 0, [0, 0, 2, 0])],
+        EAST,
+        2,
+        [("up.md", 0, 0.0), ("zero.md", 0, float("nan"))],
+        "a vector of zeros has no direction, so its similarity is not a number: PostgreSQL puts "
+        "that above all numbers, and the row last by distance",
+    ),
+)  # fmt: skip
+"""Rows, query, how many are asked for, what comes, and why."""
 
 
 @exercise(
     "7.2",
-    function="search_response",
-    library="course_lib.service.models:search_response",
+    function="conditions",
+    library="course_lib.retriever.query:conditions",
     points=2,
+    time_limit=TIME_LIMIT,
     hints=(
-        "Make one dictionary for each result, with its six names written out: a comprehension, or "
-        "a loop that appends.",
-        "`float(result.similarity_score)` and `float(result.score)`, because JSON does not know "
-        "NumPy's numbers. `{**one}` puts all entries of a dictionary into another, and what is "
-        "written after it replaces an entry of the same name.",
-        "A second has 1000 milliseconds: `round(seconds * 1000, 2)`.",
+        "First leave out what is None; what remains are the values, under their columns' names. "
+        "Then one piece of SQL for each of them.",
+        "A piece for one value: `sql.SQL('{} = {}').format(sql.Identifier(name), "
+        "sql.Placeholder(name))`. For a list it is `'{} = ANY({})'`; `isinstance(value, list)` "
+        "tells.",
+        'Several pieces: `sql.SQL(" AND ").join(parts)`. None at all: `sql.SQL("true")`. Take care '
+        "to ask `is not None`, since 0, an empty string and an empty list are filters, too.",
     ),
 )
-def check_search_response(call: Probe) -> None:
-    """Begin with the statement's result, go on to what JSON cannot write."""
-    call("How?", [], 0.0123456, 0.0654321).gives(
-        _response("How?", [], 12.35, 65.43),
-        because="nothing found is an answer, too; a second has 1,000 milliseconds, of which two "
-        "decimals go out",
+def check_conditions(call: Probe) -> None:
+    """Filter a small table by each form, then by values and names that attack it."""
+    rows = [
+        ("documentation", "a.md", 0, "doc-section"),
+        ("documentation", "a.md", 1, "note"),
+        ("issues", "b.md", 0, "note"),
+        ("secrets", "c.md", 0, ""),
+    ]
+    with call.scratch() as db:
+        db.execute(TABLE)
+        for row in rows:
+            db.execute(
+                "INSERT INTO document_chunks (partition, document_name, chunk_index, kind, "
+                "embedding) VALUES (%s, %s, %s, %s, '[1,0,0,0]')",
+                row,
+            )
+        a0, a1, b0, c0 = (f"{name} {index}" for _, name, index, _ in rows)
+        every = [a0, a1, b0, c0]
+        _passes(call, db, {"kind": "doc-section"}, [a0], "one row is of this kind")
+        both = {"kind": "note", "partition": "issues"}
+        _passes(call, db, both, [b0], "a row has to pass both filters")
+        _passes(
+            call, db, {"partition": ["issues", "documentation"]}, [a0, a1, b0],
+            "a list lets pass what is one of its elements",
+        )  # fmt: skip
+        _passes(call, db, {}, every, "there is no filter")
+        _passes(call, db, {"kind": None, "partition": None}, every, "None means anything")
+        _passes(call, db, {"kind": "note", "partition": None}, [a1, b0], "None means anything")
+        _passes(call, db, {"chunk_index": 0}, [a0, b0, c0], "0 is a value like any other")
+        _passes(call, db, {"partition": ["issues"], "chunk_index": 0}, [b0], "it passes both")
+        _passes(call, db, {"kind": ""}, [c0], "an empty string is a value like any other")
+        _passes(call, db, {"partition": []}, [], "nothing is an element of an empty list")
+        for attack in ("x' OR 'a' = 'a", "x'); --", "note'--"):
+            because = "a value must never be read as SQL"
+            _passes(call, db, {"partition": "issues", "kind": attack}, [], because)
+            _passes(call, db, {"partition": "issues", "kind": ["x", attack]}, [], because)
+        for kind in ("NOTE", ["NOTE"]):
+            _passes(call, db, {"kind": kind}, [], "'note' is not 'NOTE': the value itself is meant")
+        for kind in (" note", [" note"]):
+            _passes(call, db, {"kind": kind}, [], "a blank is a character like any other")
+        for kind in ("n%", "not_", ["n%"]):
+            _passes(call, db, {"kind": kind}, [], "% and _ are characters like any other")
+        for attack in ("true OR kind", 'kind" = "kind" OR "kind'):
+            _resists(call, db, {"partition": "issues", attack: "x"})
+
+
+def _passes(
+    call: Probe, db: Scratch, filters: dict[str, Any], expected: list[str], because: str
+) -> None:
+    case = call(filters)
+    condition, values = _composed(case)
+    kept = {name: value for name, value in filters.items() if value is not None}
+    case.holds(
+        type(values) is dict and values == kept,
+        f"the values {kept}",
+        got=f"the values {values!r}",
+        because=because,
     )
-    call("How?", [FOUND], 0.0123456, 0.0021).gives(
-        _response("How?", [RESULT], 12.35, 2.1),
-        because="six names go out of each result, with its own values, None as well, and no others",
-    )
-    url = "https://example.org/b#L4"
-    as_numpy: Any = np.float32(0.7265625)
-    cited = replace(
-        FOUND,
-        chunk_id="c8",
-        similarity_score=as_numpy,
-        score=as_numpy,
-        namespace="web",
-        citation_url=url,
-        metadata={},
-    )
-    second = {
-        **RESULT,
-        "chunk_id": "c8",
-        "similarity_score": 0.7265625,
-        "metadata": {**NAMED, "namespace": "web", "score": 0.7265625},
-        "citation_url": url,
-    }
-    case = call("Why?", [cited], 1.0, 0.0)
-    case.label = f"import numpy as np; {case.label}"  # the lab has not imported it yet
-    case.gives(_response("Why?", [second], 1000.0, 0.0), because="only the times are rounded")
+    statement = sql.SQL(
+        "SELECT document_name || ' ' || chunk_index FROM document_chunks WHERE {} ORDER BY 1"
+    ).format(condition)
     try:
-        json.dumps(case.value)
-    except TypeError as error:
+        found = [row[0] for row in db.connection.execute(statement, values).fetchall()]
+    except (psycopg.Error, ValueError) as error:
+        if "named placeholders" in str(error):  # mixed with positional ones: said for all labs
+            raise
         call.fail(
-            case.label,
-            got=f"something that JSON cannot hold: {error}",
-            expected="text, numbers, lists, dictionaries and None of Python's own",
-            because="an answer travels as JSON, and a score may be one of NumPy's numbers",
-        )
-    forged: Body = {"repo": "elsewhere", "score": 1.0, "lineStart": 4}
-    call("Why?", [replace(FOUND, metadata=forged)], 1.0, 0.0).gives(
-        _response("Why?", [RESULT], 1000.0, 0.0),
-        because="whoever sent a chunk wrote its metadata: it must not replace the result's own "
-        "repo and score",
+            case.label, got=f"{type(error).__name__}: {str(error).splitlines()[0]}",
+            expected=_passing(expected), because=because,
+        )  # fmt: skip
+    case.holds(found == expected, _passing(expected), got=_passing(found), because=because)
+
+
+def _passing(rows: list[str]) -> str:
+    return f"rows {', '.join(rows)} pass" if rows else "no row passes"
+
+
+def _resists(call: Probe, db: Scratch, filters: dict[str, Any]) -> None:
+    """Expect an error, wherever it comes from, or no rows: never a row that does not qualify."""
+    case = call(filters)
+    if case.error is not None:
+        return
+    condition, values = _composed(case)
+    statement = sql.SQL("SELECT document_name FROM document_chunks WHERE {}").format(condition)
+    try:
+        found = db.connection.execute(statement, values).fetchall()
+    except (psycopg.Error, ValueError):
+        return
+    case.holds(
+        found == [],
+        "an error, or no rows",
+        got=f"rows of {sorted(row[0] for row in found)}",
+        because="a column's name must never be read as SQL: sql.Identifier",
     )
-    better: Body = {"chunk_id": "c8", "content": "Go.", "similarity_score": 0.75}
-    call("Why?", [FOUND, replace(FOUND, **better)], 1.0, 0.0).gives(
-        _response("Why?", [RESULT, {**RESULT, **better}], 1000.0, 0.0),
-        because="the order is the search's",
+
+
+def _composed(case: Case) -> tuple[sql.Composable, Any]:
+    value = case.returns(tuple)
+    case.holds(
+        len(value) == 2 and isinstance(value[0], sql.Composable),
+        "a pair: a condition made with psycopg's sql, and a dictionary",
     )
-
-
-def _response(query: str, results: list[Any], encoding: float, searching: float) -> dict[str, Any]:
-    return {
-        "query": query,
-        "results": results,
-        "total_results": len(results),
-        "embedding_time_ms": encoding,
-        "search_time_ms": searching,
-    }
-
-
-PHRASES = ("Unprocessable Content", "Unprocessable Entity")
-"""What 422 is called; up to Python 3.12 it is the second."""
-
-
-def _error(*place_and_message: str | int) -> dict[str, Any]:
-    *place, message = place_and_message
-    return {"loc": ("body", *place), "msg": message}
-
-
-PROBLEMS: list[tuple[list[dict[str, Any]], list[tuple[str, str]], str]] = [
-    (
-        [_error("top_k", "Too much")],
-        [("top_k", "Too much")],
-        "the field is what comes after the first place of `loc`, the message is `msg`",
-    ),
-    (
-        [{"type": "le", "loc": ("body", "top_k"), "msg": "Too much", "input": 99}],
-        [("top_k", "Too much")],
-        "only `loc` and `msg` go out, and nothing of what was sent",
-    ),
-    (
-        [_error("query", "Too long"), _error("top_k", "Too much")],
-        [("query", "Too long"), ("top_k", "Too much")],
-        "each error is told, in order",
-    ),
-    (
-        [_error("top_k", "Too much"), _error("top_k", "Too odd")],
-        [("top_k", "Too much"), ("top_k", "Too odd")],
-        "each error is told, also where two have the same field",
-    ),
-    (
-        [_error("partitions", 0, "No text")],
-        [("partitions.0", "No text")],
-        "all that comes after the first place is joined; the first item of a list has place 0",
-    ),
-    (
-        [{"loc": ("body",), "msg": "Field required"}],
-        [("body", "Field required")],
-        "where nothing comes after the first place, that is the field",
-    ),
-    (
-        [{"loc": ("query", "q"), "msg": "Too long"}],
-        [("q", "Too long")],
-        "the first place is left out, whatever it is",
-    ),
-    (
-        [_error("q", "Value error, a blank, alone")],
-        [("q", "a blank, alone")],
-        "the beginning 'Value error, ' is pydantic's; what follows stays as it is",
-    ),
-    (
-        [_error("q", "Input should be 1, 2 or 3")],
-        [("q", "Input should be 1, 2 or 3")],
-        "a message without that beginning stays as it is",
-    ),
-    (
-        [_error(name, "Missing") for name in "abcd"],
-        [(name, "Missing") for name in "abcd"],
-        "the detail names three, the list has all",
-    ),
-]
+    return value[0], value[1]
 
 
 @exercise(
     "7.3",
-    function="validation_problem",
-    library="course_lib.service.problems:validation_problem",
-    points=2,
+    function="search_filtered",
+    library="course_lib.retriever.query:search_filtered",
+    points=4,
+    waits_for=("7.1", "7.2"),
+    time_limit=TIME_LIMIT,
     hints=(
-        "First the list `errors`: for each of pydantic's errors a dictionary with `field` and "
-        "`message`. Everything else of it stays here.",
-        '`loc[1:]` leaves out the first place; its parts may be numbers: `".".join(str(part) for '
-        "part in loc[1:])`. Where nothing is left, take `loc[0]`.",
-        '`"Value error, too long".removeprefix("Value error, ")` is `"too long"`. `detail` joins '
-        '`f"{field}: {message}"` of the first three with `"; "`.',
+        "`condition, values = conditions(filters)`; `query` and `top_k` have to be added to the "
+        "values. The statement of a way is `nearest_sql(condition, way)`.",
+        "Inside `with conn.transaction(), conn.cursor(row_factory=namedtuple_row) as cursor:` run "
+        "ITERATIVE. Then, for each way, and only where fewer than `top_k` rows are there: "
+        "`rows = cursor.execute(statement, values, prepare=False).fetchall()`.",
+        "One thing is left: compare `row.similarity_score >= threshold` in Python, on what was "
+        "found.",
     ),
 )
-def check_validation_problem(call: Probe) -> None:
-    """Take one error, then each shape of a location and of a message, then more than three."""
-    for errors, fields, because in PROBLEMS:
-        case = call(errors)
-        told = case.value if isinstance(case.value, dict) else {}
-        is_named = type(told.get("status")) is HTTPStatus  # which is a number, too
-        case.gives(
-            {
-                "type": "about:blank",
-                "title": told["title"] if told.get("title") in PHRASES else HTTPStatus(422).phrase,
-                "status": HTTPStatus(422) if is_named else 422,
-                "detail": "; ".join(f"{field}: {message}" for field, message in fields[:3]),
-                "errors": [{"field": field, "message": message} for field, message in fields],
-            },
-            because=because,
+def check_search_filtered(call: Probe) -> None:
+    """Search by filters that keep many rows, few, distant ones and none."""
+    rows = crowd()
+    with call.scratch() as db:
+        fill(db, [row[1:] for row in rows], [row[0] for row in rows])
+        db.execute(INDEX)
+        db.execute("ANALYZE document_chunks")
+        db.execute(PREFER_INDEX)
+        notices: list[str] = []
+        db.connection.add_notice_handler(lambda n: notices.append(n.message_primary or ""))
+        _few_rows(call, db, rows)
+        _thresholds(call, db, rows)
+        _many_rows(call, db, rows, notices)
+        _short_walks(call, db, rows)
+        _ways(call, db, rows)
+        _is_planned_for_its_values(call, db, rows)
+        _leaves_nothing_behind(call, db, rows)
+
+
+def _few_rows(call: Probe, db: Scratch, rows: list[Any]) -> None:
+    rare = {"kind": "rare"}
+    _finds(call, db, rows, rare, "three rows of 2,200 pass, and all are wanted", top_k=3)
+    _finds(call, db, rows, rare, "the nearest two of three", top_k=2)
+    _finds(call, db, rows, rare, "only three rows pass", top_k=50)
+    _finds(call, db, rows, {"kind": "none such"}, "no row passes", top_k=5)
+    equal = "all three are equally near: equals come by chunk index"
+    _finds(call, db, rows, {"kind": "tied"}, equal, top_k=2)
+
+
+def _thresholds(call: Probe, db: Scratch, rows: list[Any]) -> None:
+    two = {"kind": ["rare", "odd"]}
+    nan = "one of them is a vector of zeros, whose similarity is NaN"
+    _finds(call, db, rows, {"kind": "odd"}, nan)
+    _finds(call, db, rows, two, "a similarity of at least 0.5", top_k=50, threshold=0.5)
+    _finds(call, db, rows, two, "without a threshold it is 0.0", top_k=50, threshold=None)
+    edge = "one row is 0.5 similar, which is at least 0.5; the other is 0.4996, which is not"
+    _finds(call, db, rows, {"kind": "edge"}, edge, threshold=0.5)
+    walks, before, _ = scans(db)
+    case = _called(call, db, rows, {}, 5, 0.999)
+    _walked(case, db, walks, "2,200 rows qualify, and WALK is the first way")
+    similar = all(row.similarity_score >= 0.999 for row in _rows(case))
+    case.holds(similar, "rows that are at least 0.999 similar")
+    if scans(db)[1] > before:
+        call.fail(
+            case.label,
+            got="a walk, and a look at all rows after it",
+            expected="the walk, which finds five rows, of which some are dropped",
+            because="a threshold inside the statement, or applied before rows are counted, makes a "
+            "walk that found five look like one that came back short",
         )
 
 
-PARTS: list[tuple[str, float, tuple[Any, ...], str]] = [
-    (
-        '{"database": works, "model": works}',
-        1,
-        (200, "ready", "ready", "ready"),
-        "nothing is missing",
-    ),
-    (
-        '{"database": raises, "model": works}',
-        1,
-        (503, "not ready", "missing", "ready"),
-        "a part whose function raises is missing, whatever the exception; the others are asked "
-        "and named, and the status is 503",
-    ),
-    (
-        '{"database": works, "model": raises}',
-        1,
-        (503, "not ready", "ready", "missing"),
-        "every part is asked and named, not only the first",
-    ),
-    (
-        '{"database": raises, "model": raises}',
-        1,
-        (503, "not ready", "missing", "missing"),
-        "both functions raised; the text of an exception stays inside",
-    ),
-    (
-        '{"database": works, "model": loads}',
-        1,
-        (503, "not ready", "ready", "the model is being loaded"),
-        "what a function returns goes out as it is; without `ready` from all, the status is 503",
-    ),
-    (
-        '{"database": hangs, "model": works}',
-        0.1,
-        (503, "not ready", "missing", "ready"),
-        "what does not answer within `timeout` seconds is missing",
-    ),
-    (
-        '{"database": lambda: asyncio.sleep(0.1, "ready")}',
-        0.01,
-        (503, "not ready", "missing"),
-        "0.1 seconds are longer than `timeout`",
-    ),
-    (
-        '{"database": raises, "model": lambda: asyncio.sleep(0.1, "ready")}',
-        1,
-        (503, "not ready", "missing", "ready"),
-        "all are asked, whatever comes of the others: the model answers in time",
-    ),
-    ("{}", 1, (200, "ready"), "where nothing is needed, nothing is missing"),
-    (
-        'dict(zip(["database", "model"], meeting()))',
-        1,
-        (200, "ready", "ready", "ready"),
-        "each function here waits until the other was called: all are asked at once",
-    ),
-]
+def _many_rows(call: Probe, db: Scratch, rows: list[Any], notices: list[str]) -> None:
+    _, looks, _ = scans(db)
+    modes = watch(db.connection)
+    case = _called(call, db, rows, {}, 5, -1.0)
+    modes = list(modes)
+    scores = [row.similarity_score for row in _rows(case)]
+    case.holds(
+        len(scores) == 5 and scores == sorted(scores, reverse=True) and scores[0] > 0.9,
+        "five rows, the most similar first",
+        because="2,200 rows qualify",
+    )
+    if scans(db)[1] > looks:
+        call.fail(
+            case.label,
+            got="a walk, and a look at all rows after it",
+            expected="the walk alone",
+            because="the walk found five rows, as many as were asked for",
+        )
+    if lost := [notice for notice in notices if "SET LOCAL" in notice]:
+        call.fail(
+            case.label,
+            got=f"PostgreSQL's warning: {lost[0]}",
+            expected="the setting inside `with conn.transaction():`",
+            because="outside a transaction SET LOCAL has no effect",
+        )
+    if other := {*modes} - {"off", "strict_order"}:
+        call.fail(
+            case.label,
+            got=f"hnsw.iterative_scan = {', '.join(other)}",
+            expected="hnsw.iterative_scan = strict_order",
+            because="a relaxed walk may hand over rows that are out of order",
+        )
+
+
+def _short_walks(call: Probe, db: Scratch, rows: list[Any]) -> None:
+    far = {"kind": "far"}  # at the other end of the graph
+    _, before, _ = scans(db)
+    case = _called(call, db, rows, far, 5, -1.0)
+    case.holds(len(_rows(case)) == 5, "five rows", because="200 rows pass the filter")
+    if scans(db)[1] > before:
+        call.fail(
+            case.label,
+            got="an index walk that brought too few rows, and a look at all of them",
+            expected="a walk that goes on until five have passed the filter",
+            because="that is what hnsw.iterative_scan is for",
+        )
+    db.execute("SET hnsw.max_scan_tuples = 60")
+    _finds(call, db, rows, far, "the walk gave up after 60 rows; 200 pass the filter")
+    two = "the walk gave up after 60 rows and came back with two; 202 pass the filter"
+    _finds(call, db, rows, {"kind": ["near", "far"]}, two)
+    db.execute("RESET hnsw.max_scan_tuples")
+
+
+def _ways(call: Probe, db: Scratch, rows: list[Any]) -> None:
+    walks, _, _ = scans(db)
+    _finds(call, db, rows, {}, "the only way is to look at all rows", ways=(LOOK_AT_ALL,))
+    case = _called(call, db, rows, {"kind": "many"}, 5, -1.0, (LOOK_AT_ALL,))
+    case.holds(
+        scans(db)[0] == walks,
+        "a search that looks at all rows",
+        got="one that walked the index",
+        because="`ways` names one way, and it is LOOK_AT_ALL",
+    )
+    walks, looks, _ = scans(db)
+    case = _called(call, db, rows, {"kind": "rare"}, 5, -1.0, (WALK,))
+    _walked(case, db, walks, "`ways` names one way, and it is WALK")
+    case.holds(
+        scans(db)[1] == looks,
+        "a search that walks the index and leaves it at that",
+        got="one that looked at all rows as well",
+        because="`ways` names one way, and it is WALK",
+    )
+
+
+def _is_planned_for_its_values(call: Probe, db: Scratch, rows: list[Any]) -> None:
+    for kind in ("many", "far", "rare", "odd", "edge", "tied", "many"):
+        case = _called(call, db, rows, {"kind": kind}, 5, -1.0)
+    kept = db.execute(
+        "SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE '%similarity_score%'"
+    ).fetchone()
+    if kept != (0,):
+        call.fail(
+            case.label,
+            got="a statement that was prepared, by psycopg after five uses",
+            expected="one that is planned anew each time: prepare=False",
+            because="a plan for any value does not know how many rows pass this filter",
+        )
+
+
+def _walked(case: Case, db: Scratch, walks: int, because: str) -> None:
+    case.holds(
+        scans(db)[0] > walks,
+        "one that walks the HNSW index",
+        got="a search that looked at every row",
+        because=because,
+    )
+
+
+def _leaves_nothing_behind(call: Probe, db: Scratch, rows: list[Any]) -> None:
+    """Search, and fail in the walk, where the session has a setting of its own."""
+    three = np.array([1, 0, 0], dtype=np.float32)  # the table's vectors have four numbers
+    for query, ending in ((EAST, "a search"), (three, "a search that failed")):
+        for scan in ("off", "relaxed_order"):
+            db.execute(f"SET hnsw.iterative_scan = {scan}")
+            case = _called(call, db, rows, {}, 5, -1.0, query=query)
+            case.label = f'conn.execute("SET hnsw.iterative_scan = {scan}"); {case.label}'
+            _left(case, db, (scan, "on", "IDLE"), ending)
+    db.execute("RESET hnsw.iterative_scan")
+
+
+def _left(case: Case, db: Scratch, expected: tuple[str, str, str], ending: str) -> None:
+    status = db.connection.info.transaction_status.name
+    if status == "INERROR":
+        db.connection.rollback()
+    row = db.execute(
+        "SELECT current_setting('hnsw.iterative_scan') AS scan, "
+        "current_setting('enable_indexscan') AS index"
+    ).fetchone()
+    found = (*(row or ("?", "?")), status)
+    if found != expected:
+        says = "hnsw.iterative_scan = {}, enable_indexscan = {}, and the connection {}"
+        case.probe.fail(
+            case.label,
+            got=says.format(*found),
+            expected=says.format(*expected),
+            because=f"settings apply to this search alone: after {ending} they are as before",
+        )
+
+
+def _called(
+    call: Probe, db: Scratch, rows: list[Any], filters: dict[str, Any], *args: Any,
+    query: Any = EAST, **kwargs: Any,
+) -> Case:  # fmt: skip
+    """Return the call; its label says what the table holds that it met."""
+    case = call(db.connection, query, filters, *args, **kwargs)
+    case.label = f"{case.label}\n{told(rows, filters)}"
+    return case
+
+
+def _finds(
+    call: Probe,
+    db: Scratch,
+    rows: list[Any],
+    filters: dict[str, Any],
+    because: str,
+    *,
+    top_k: int = 5,
+    threshold: float | None = -1.0,
+    **more: Any,
+) -> Case:
+    """Expect exactly the rows that brute force finds."""
+    given: dict[str, Any] = {"top_k": top_k, **more}
+    if threshold is not None:
+        given["threshold"] = threshold
+    case = _called(call, db, rows, filters, **given)
+    found = [(row.document_name, row.chunk_index) for row in _rows(case)]
+    best = brute_force(rows, filters)[:top_k]
+    least = 0.0 if threshold is None else threshold
+    expected = [(name, index) for similarity, name, index in best if similarity >= least]
+    case.holds(found == expected, f"{expected}", got=f"{found}", because=because)
+    scores = np.array([row.similarity_score for row in case.value], dtype=float)
+    wanted = np.array([best[i][0] for i in range(len(scores))], dtype=float)
+    case.holds(
+        bool(np.allclose(scores, wanted, atol=1e-5)),
+        f"the similarities {wanted.round(3).tolist()}",
+        got=f"{scores.round(3).tolist()}",
+    )
+    return case
+
+
+def _rows(case: Case) -> list[Any]:
+    found: list[Any] = case.returns(list)
+    names = {tuple(getattr(row, "_fields", ())) for row in found}
+    case.holds(
+        names <= {NAMES},
+        "rows with the names of nearest_sql's columns",
+        got=f"rows of {', '.join(*names)}" if len(names) == 1 and () not in names else "",
+    )
+    return found
 
 
 @exercise(
     "7.4",
-    function="readiness",
-    library="course_lib.service.probes:readiness",
-    points=3,
-    time_limit=5,
+    function="fuse",
+    library="course_lib.retriever.query:fuse",
+    points=2,
+    time_limit=2,
     hints=(
-        "Write an inner `async def state(check)` first. Inside `try` it returns what `await "
-        'asyncio.wait_for(check(), timeout)` gives; after `except Exception` it returns "missing". '
-        "A check that takes too long raises as well.",
-        "`await asyncio.gather(state(one), state(other))` runs both at once and gives a list of "
-        "results. With a star it takes any number: `gather(*(state(check) for check in …))`.",
-        "`dict(zip(checks, states))` puts names and results together again. All are ready where "
-        '`set(states) <= {"ready"}`.',
+        "A dictionary from what is ranked to its score. Go through each ranking with "
+        "`enumerate(ranking, 1)`, which counts from 1.",
+        "Add, and do not replace: `scores[item] = scores.get(item, 0) + 1 / (RRF_K + place)`.",
+        "`sorted(scores.items(), key=lambda pair: -pair[1])`: equals stay as they came.",
     ),
 )
-def check_readiness(call: Probe) -> None:
-    """Let parts be there, be away, hang, and wait for each other."""
-    for checks, timeout, (status, overall, *states), because in PARTS:
-        _answers(call, checks, timeout, status, overall, states, because)
-
-
-def _answers(
-    call: Probe,
-    checks: str,
-    timeout: float,
-    status: int,
-    overall: str,
-    states: list[str],
-    because: str,
-) -> None:
-    label = f"await readiness({checks}, timeout={timeout})"
-    known = (works, loads, raises, hangs, meeting)
-    parts = eval(checks, {"asyncio": asyncio} | {one.__name__: one for one in known})
-    body = {"status": overall, **dict(zip(parts, states, strict=True))}
-    left: list[Any] = []
-
-    async def ask(learners: Any) -> Any:
-        found = await learners
-        for _ in range(5):  # what was cancelled ends as soon as the loop comes to it
-            await asyncio.sleep(0)
-        left.extend(asyncio.all_tasks() - {asyncio.current_task()})
-        return found
-
-    learners = call(parts, timeout=timeout).value
-    if not iscoroutine(learners):
-        call.fail(label, got=repr(learners), expected="something to await: `async def`")
-    call.calling = label
-    try:
-        case = Case(call, label, value=run_awaitable(ask(learners)))
-    except Exception as error:
-        if stub := stub_in(error):
-            raise StubReached(stub) from None
-        case = Case(call, label, error=error)
-    call.calling = ""
-    case.gives((status, body), because=because)
-    if left:
-        call.fail(
-            label,
-            got=f"{len(left)} of the functions still at work",
-            expected="none of them after the answer",
-            because="one that takes too long is cancelled: it would go on, and hold what it has",
-        )
+def check_fuse(call: Probe) -> None:
+    """Take one case for each way of adding it up wrongly."""
+    call(["a"]).gives([("a", 1 / 61)], because="places count from 1, and RRF_K is 60")
+    call(["a", "b", "c"], ["c", "d"]).gives(
+        [("c", 1 / 63 + 1 / 61), ("a", 1 / 61), ("b", 1 / 62), ("d", 1 / 62)],
+        because="'c' is third in one and first in the other, and gets both",
+    )
+    call(["d", "c"], ["b", "a"]).gives(
+        [("d", 1 / 61), ("b", 1 / 61), ("c", 1 / 62), ("a", 1 / 62)],
+        because="equals come in the order of the first ranking, then of the next one",
+    )
+    call(["a", "b"], ["a", "b"], ["b", "a"]).gives(
+        [("a", 2 / 61 + 1 / 62), ("b", 2 / 62 + 1 / 61)],
+        because="there may be more than two rankings",
+    )
+    call([("a.md", 0), ("a.md", 1)], [("a.md", 1)]).gives(
+        [(("a.md", 1), 1 / 62 + 1 / 61), (("a.md", 0), 1 / 61)],
+        because="what is ranked may be a tuple",
+    )
+    call([], ["a"]).gives([("a", 1 / 61)], because="a ranking may be empty")
+    call([], []).gives([], because="nothing was ranked")

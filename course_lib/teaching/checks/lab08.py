@@ -1,314 +1,474 @@
-"""Lab 08, code from GitHub: hashes, whole trees, waits, and citations."""
+"""Lab 08, the retrieval API: what is asked, what is answered, how errors and readiness are told."""
 
 from __future__ import annotations
 
+import asyncio
+import json
 from dataclasses import replace
+from http import HTTPStatus
+from inspect import iscoroutine
+from typing import Any
 
-from course_lib.loader.github.errors import AnswerError
-from course_lib.loader.github.tree import LINK, SUBMODULE, TREE, TreeEntry
-from course_lib.teaching.checks.probe import Case, Probe, exercise
+import numpy as np
+from pydantic import BaseModel, ValidationError
+
+from course_lib.records import SearchResult
+from course_lib.teaching.checks.awaiting import run_awaitable
+from course_lib.teaching.checks.origin import stub_in
+from course_lib.teaching.checks.probe import Case, Probe, StubReached, exercise
+from course_lib.teaching.checks.values import written
+from course_lib.teaching.lab.parts import hangs, loads, meeting, raises, works
+
+Body = dict[str, Any]
+DRIFT: Body = {"query": "drift"}
+
+ALLOWED: list[tuple[Body, str]] = [
+    (DRIFT, "only the query has to be there"),
+    ({"query": "x" * 1000}, "1,000 characters are allowed"),
+    ({"query": " a "}, "it is not white space alone"),
+    ({"query": "Как?"}, "letters of any alphabet are text"),
+    ({"query": "→"}, "text without a letter is text, too"),
+    ({"query": "a\nb"}, "text of two lines is text, too"),
+    ({**DRIFT, "top_k": 1}, "1 is allowed"),
+    ({**DRIFT, "top_k": 50}, "50 is allowed"),
+    ({**DRIFT, "similarity_threshold": 0}, "0 is allowed"),
+    ({**DRIFT, "similarity_threshold": 1}, "1 is allowed, and a whole number is a number"),
+    ({**DRIFT, "similarity_threshold": 0.25}, "0.25 is between 0 and 1"),
+    ({**DRIFT, "partitions": ["issues"]}, "a list of one name is what it takes"),
+    ({**DRIFT, "partitions": ["issues"] * 20}, "20 names are allowed"),
+    ({**DRIFT, "partitions": None}, "None means all of them"),
+]
+REFUSED: list[tuple[Body, str, str]] = [
+    ({}, "query", "without a question there is nothing to search"),
+    ({"query": ""}, "query", "it has no character"),
+    ({"query": "x" * 1001}, "query", "1,000 characters are the most"),
+    ({"query": " \n\t"}, "query", "it is white space alone"),
+    ({"query": "\u00a0"}, "query", "it is white space alone: a no-break space"),
+    ({"query": 7}, "query", "a number is not a text"),
+    ({"query": None}, "query", "None is not a text"),
+    ({**DRIFT, "top_k": 0}, "top_k", "1 is the least"),
+    ({**DRIFT, "top_k": 51}, "top_k", "50 is the most"),
+    ({**DRIFT, "top_k": 2.5}, "top_k", "2.5 is not a whole number"),
+    ({**DRIFT, "top_k": "5"}, "top_k", "a number in quotes is not a number: strict"),
+    ({**DRIFT, "top_k": True}, "top_k", "True is not a number: strict"),
+    ({**DRIFT, "top_k": None}, "top_k", "None is not a number: it may be missing, and no more"),
+    ({**DRIFT, "similarity_threshold": -0.1}, "similarity_threshold", "0 is the least"),
+    ({**DRIFT, "similarity_threshold": 1.1}, "similarity_threshold", "1 is the most"),
+    (
+        {**DRIFT, "similarity_threshold": "0.5"},
+        "similarity_threshold",
+        "a number in quotes is not a number: strict",
+    ),
+    (
+        {**DRIFT, "similarity_threshold": None},
+        "similarity_threshold",
+        "None is not a number: it may be missing, and no more",
+    ),
+    ({**DRIFT, "partitions": "issues"}, "partitions", "a text is not a list"),
+    ({**DRIFT, "partitions": ["issues", 7]}, "partitions", "7 is not a text"),
+    ({**DRIFT, "partitions": [""]}, "partitions", "a name has at least one character: `Filter`"),
+    ({**DRIFT, "partitions": []}, "partitions", "an empty list holds no name"),
+    ({**DRIFT, "partitions": ["issues"] * 21}, "partitions", "20 names are the most"),
+    ({**DRIFT, "topk": 3}, "topk", "an unknown name is a mistake, not nothing"),
+]
 
 
 @exercise(
     "8.1",
-    function="blob_sha",
-    library="course_lib.loader.github.tree:blob_sha",
-    points=2,
+    function="request_model",
+    library="course_lib.service.models:request_model",
+    points=3,
     hints=(
-        '`b"blob 6\\0"` is the head of a content of 6 bytes. Make it of `len(content)`.',
-        '`f"blob {len(content)}\\0".encode("ascii")` are bytes; add the content, and take '
-        "`hashlib.sha1(…).hexdigest()`.",
+        "Inside the function: `class SearchRequest(BaseModel):`, one line a field, then `return "
+        "SearchRequest`. `top_k: int = Field(default=5, ge=1, le=50)` is a whole line.",
+        '`model_config = ConfigDict(extra="forbid", strict=True)` refuses unknown names, and '
+        "numbers in quotes. Text has `min_length` and `max_length`; so has a list.",
+        "A field that may be missing has a default: `list[Filter] | None = Field(default=None, "
+        "min_length=1, max_length=20)`. Against a query of white space alone, write a method under "
+        '`@field_validator("query")` and `@classmethod`, with `cls` and `query`; it returns '
+        "`not_blank(query)`.",
     ),
 )
-def check_blob_sha(call: Probe) -> None:
-    """Begin with git's own examples, go on to what is no plain text."""
-    call(b"hello\n").gives(
-        "ce013625030ba8dba906f756967f9e9ca394464a",
-        because="it is the SHA-1 of b'blob 6\\0hello\\n', in hexadecimal",
-    )
-    call(b"").gives(
-        "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391", because="an empty file has a name, too"
-    )
-    call("é\n".encode()).gives(
-        "c6003325155f475bd7c87731607525dce73be9cf", because="é is one character and two bytes"
-    )
-    call(b"\0\xff\r\n").gives(
-        "00822ce7dfc6f27759b94e2c7dfd26f25afbac9d", because="a file may hold any bytes"
-    )
+def check_request_model(call: Probe) -> None:
+    """Give it what is allowed, then one mistake at a time, then look at what it holds."""
+    model = call().value
+    if not (isinstance(model, type) and issubclass(model, BaseModel)):
+        call.fail("request_model()", got=repr(model), expected="a class made from BaseModel")
+    for body, because in ALLOWED:
+        _accepts(call, model, body, because)
+    for body, field, because in REFUSED:
+        _refuses(call, model, body, field, because)
+    missing = {"top_k": 5, "similarity_threshold": 0.0, "partitions": None}
+    for body, because in (
+        (DRIFT, "these are the fields, and what they are where nothing is said"),
+        (
+            {**DRIFT, "top_k": 3, "similarity_threshold": 0.5, "partitions": ["issues"]},
+            "what was sent is what the search has to get",
+        ),
+    ):
+        label = f"{_validated(body)}.model_dump()"
+        Case(call, label, value=model.model_validate(body).model_dump()).gives(
+            {**missing, **body}, because=because
+        )
 
 
-MARKS = {"*": "100755", "@": LINK, ":": SUBMODULE}
+def _accepts(call: Probe, model: type[BaseModel], body: Body, because: str) -> None:
+    try:
+        model.model_validate(body)
+    except ValidationError as error:
+        one = error.errors()[0]
+        place = ".".join(map(str, one["loc"]))
+        call.fail(_validated(body), got=f"refused: {place}: {one['msg']}", expected="accepted",
+                  because=because)  # fmt: skip
 
 
-class Trees:
-    """A `read` that needs no server: it lists so many entries at once, of a tree of these files.
+def _refuses(call: Probe, model: type[BaseModel], body: Body, field: str, because: str) -> None:
+    try:
+        model.model_validate(body)
+    except ValidationError as error:
+        fields = {str(one["loc"][0]) if one["loc"] else "" for one in error.errors()}
+        if fields == {field}:
+            return
+        got = f"refused for {', '.join(sorted(fields)) or 'no field'}"
+    else:
+        got = "accepted"
+    call.fail(_validated(body), got=got, expected=f"refused for {field}", because=because)
 
-    Parameters
-    ----------
-    most
-        Entries in one answer.
-    files
-        Their paths. A path that ends in ``*`` is a program, in ``@`` a link, in ``:`` a submodule.
 
-    Attributes
-    ----------
-    asked
-        (hash of a tree, recursive?) of each request.
+def _validated(body: Body) -> str:
+    text = written(body)
+    for length in (1000, 1001):
+        text = text.replace(repr("x" * length), f"'x' * {length}")
+    return f"request_model().model_validate({text})"
 
-    Examples
-    --------
-    >>> read = Trees(2, "a.md", "sub/b.md")
-    >>> entries, truncated = read("root", True)
-    >>> [entry.path for entry in entries], truncated
-    (['a.md', 'sub'], True)
-    """
 
-    def __init__(self, most: int, *files: str) -> None:
-        self.most, self.files = most, files
-        self.asked: list[tuple[str, bool]] = []
-        self._trees: dict[str, dict[str, TreeEntry]] = {"root": {}}
-        for file in files:
-            path = file.rstrip("".join(MARKS))
-            parts = path.split("/")
-            for depth in range(len(parts)):
-                above = "/".join(parts[:depth])
-                tree = self._trees.setdefault(f"tree of {above}" if above else "root", {})
-                for end in range(depth + 1, len(parts)):
-                    below = "/".join(parts[depth:end])
-                    tree[below] = TreeEntry(below, TREE, f"tree of {'/'.join(parts[:end])}")
-                below = "/".join(parts[depth:])
-                mode = MARKS.get(file[-1], "100644")
-                tree[below] = TreeEntry(below, mode, f"blob of {path}", len(path))
-
-    def __repr__(self) -> str:
-        return f"Trees({', '.join(map(repr, (self.most, *self.files)))})"
-
-    def __call__(self, sha: str, recursive: bool) -> tuple[list[TreeEntry], bool]:
-        """Return the entries of a tree, and whether they were truncated."""
-        self.asked.append((sha, bool(recursive)))
-        if sha not in self._trees:
-            raise LookupError(f"there is no tree {sha!r}")
-        below = self._trees[sha].values()
-        entries = [entry for entry in below if recursive or "/" not in entry.path]
-        return entries[: self.most], len(entries) > self.most
-
-    def all_files(self) -> list[TreeEntry]:
-        """Return all that is no folder, by path."""
-        files = [entry for entry in self._trees["root"].values() if entry.mode != TREE]
-        return sorted(files, key=lambda entry: entry.path)
+FOUND = SearchResult(
+    chunk_id="c7",
+    document_name="a.md",
+    chunk_index=3,
+    content="Roll back at once.",
+    similarity_score=0.5,
+    score=0.03,
+    partition="documentation",
+    repo_slug="docs",
+    branch="v2",
+    kind="doc-section",
+    name="Rollback",
+    metadata={"lineStart": 4},
+)
+NAMED = {
+    "partition": "documentation",
+    "repo": "docs",
+    "branch": "v2",
+    "kind": "doc-section",
+    "name": "Rollback",
+    "namespace": None,
+    "chunk_index": 3,
+    "score": 0.03,
+}
+RESULT = {
+    "chunk_id": "c7",
+    "document_name": "a.md",
+    "content": "Roll back at once.",
+    "similarity_score": 0.5,
+    "metadata": {**NAMED, "lineStart": 4},
+    "citation_url": None,
+}
 
 
 @exercise(
     "8.2",
-    function="list_tree",
-    library="course_lib.loader.github.tree:list_tree",
-    points=3,
+    function="search_response",
+    library="course_lib.service.models:search_response",
+    points=2,
     hints=(
-        "`entries, truncated = read(sha, True)`. Where it is not truncated you are nearly done: "
-        "leave out the folders, and put `prefix` in front of each path.",
-        "Where it is truncated, `read(sha, False)` lists this folder alone. A file joins the "
-        'result; for a folder add `list_tree(read, entry.sha, f"{prefix}{entry.path}/", within)`.',
-        "If the folder alone is truncated as well, raise `AnswerError(…)`. And a folder is worth a "
-        "request if `within` is empty, or one of its paths lies within the folder, or the folder "
-        "within one of them: `is_within(path, one) or is_within(one, path)`.",
+        "Make one dictionary for each result, with its six names written out: a comprehension, or "
+        "a loop that appends.",
+        "`float(result.similarity_score)` and `float(result.score)`, because JSON does not know "
+        "NumPy's numbers. `{**one}` puts all entries of a dictionary into another, and what is "
+        "written after it replaces an entry of the same name.",
+        "A second has 1000 milliseconds: `round(seconds * 1000, 2)`.",
     ),
 )
-def check_list_tree(call: Probe) -> None:
-    """List a tree that fits, then trees that do not, then a part of one."""
-    fits = Trees(9, "README.md", "apps/run.sh*", "common/charts:", "now.md@")
-    _lists(call, fits, "one answer holds everything; folders are not listed")
-    _asks(call, fits, ["root"], "one request is enough where nothing is truncated")
-    [run] = Trees(9, "run.sh*").all_files()
-    call(Trees(9, "run.sh*"), "root", "apps/").gives(
-        [replace(run, path="apps/run.sh")],
-        because="the prefix comes before the path; mode, hash and size stay as they were listed",
+def check_search_response(call: Probe) -> None:
+    """Begin with the statement's result, go on to what JSON cannot write."""
+    call("How?", [], 0.0123456, 0.0654321).gives(
+        _response("How?", [], 12.35, 65.43),
+        because="nothing found is an answer, too; a second has 1,000 milliseconds, of which two "
+        "decimals go out",
     )
-    _lists(call, Trees(2, "a.md", "sub/b.md", "sub/c.md"),
-           "the answer was truncated: throw it away, and list the folder by itself")  # fmt: skip
-    _lists(call, Trees(2, "x/a.md", "x/y/b.md", "x/y/c.md"),
-           "the answer for x is truncated as well: list x alone, and the folder in it")  # fmt: skip
-    large = Trees(3, "a.md", "x/b.md", "x/y/c.md")
-    _lists(call, large, "the answer was truncated")
-    _asks(call, large, ["root", "root alone", "tree of x"],
-          "a folder is asked for recursively first: only what is too large costs more")  # fmt: skip
-    _lists(call, Trees(2, "apps/kfp/a.md", "apps/kfp/b.md"),
-           "apps is on the way to apps/kfp", within=["apps/kfp"])  # fmt: skip
-    _lists(call, Trees(2, "apps/a.md", "apps/kfp/b.md", "apps/kfp/c.md"),
-           "what is wanted is apps with all that is below it", within=["apps"])  # fmt: skip
-    for trees, within, needless, because in (
-        (Trees(2, "apps/a.md", "web/b.md"), "apps", "web", "nothing that is wanted is below it"),
-        (
-            Trees(2, "apps/kfp/a.md", "apps/kfp/b.md", "apps/web/c.md"),
-            "apps/kfp",
-            "apps/web",
-            "nothing that is wanted is below it, in a folder of a folder neither",
-        ),
-        (Trees(2, "app/a.md", "apps/b.md"), "apps", "app", "its name only begins like apps"),
-    ):
-        found = call(trees, "root", within=[within])
-        found.returns(list[TreeEntry])
-        if any(sha == f"tree of {needless}" for sha, _ in trees.asked):
-            call.fail(
-                found.label,
-                got=f"a request for the folder {needless}",
-                expected="none",
-                because=because,
-            )
-    call(Trees(1, "a.md", "b.md"), "root").raises(
-        AnswerError,
-        because="a folder alone is too much for an answer: a short list would be a lie",
+    call("How?", [FOUND], 0.0123456, 0.0021).gives(
+        _response("How?", [RESULT], 12.35, 2.1),
+        because="six names go out of each result, with its own values, None as well, and no others",
     )
-
-
-def _lists(call: Probe, trees: Trees, because: str, **wanted: list[str]) -> None:
-    case = call(trees, "root", **wanted)
-    entries: list[TreeEntry] = case.returns(list[TreeEntry])
-    value = sorted(entries, key=lambda entry: entry.path)
-    paths = [entry.path for entry in value]
-    Case(call, case.label, value=paths).gives([e.path for e in trees.all_files()], because=because)
-    Case(call, case.label, value=value).gives(
-        trees.all_files(), because="mode, hash and size stay as they were listed"
+    url = "https://example.org/b#L4"
+    as_numpy: Any = np.float32(0.7265625)
+    cited = replace(
+        FOUND,
+        chunk_id="c8",
+        similarity_score=as_numpy,
+        score=as_numpy,
+        namespace="web",
+        citation_url=url,
+        metadata={},
     )
-
-
-def _asks(call: Probe, trees: Trees, expected: list[str], because: str) -> None:
-    asked = [sha if recursive else f"{sha} alone" for sha, recursive in trees.asked]
-    if sorted(asked) != sorted(expected):
+    second = {
+        **RESULT,
+        "chunk_id": "c8",
+        "similarity_score": 0.7265625,
+        "metadata": {**NAMED, "namespace": "web", "score": 0.7265625},
+        "citation_url": url,
+    }
+    case = call("Why?", [cited], 1.0, 0.0)
+    case.label = f"import numpy as np; {case.label}"  # the lab has not imported it yet
+    case.gives(_response("Why?", [second], 1000.0, 0.0), because="only the times are rounded")
+    try:
+        json.dumps(case.value)
+    except TypeError as error:
         call.fail(
-            call.called,
-            got=f"{len(asked)} requests: {', '.join(asked)}",
-            expected=f"{len(expected)}: {', '.join(expected)}",
-            because=because,
+            case.label,
+            got=f"something that JSON cannot hold: {error}",
+            expected="text, numbers, lists, dictionaries and None of Python's own",
+            because="an answer travels as JSON, and a score may be one of NumPy's numbers",
         )
+    forged: Body = {"repo": "elsewhere", "score": 1.0, "lineStart": 4}
+    call("Why?", [replace(FOUND, metadata=forged)], 1.0, 0.0).gives(
+        _response("Why?", [RESULT], 1000.0, 0.0),
+        because="whoever sent a chunk wrote its metadata: it must not replace the result's own "
+        "repo and score",
+    )
+    better: Body = {"chunk_id": "c8", "content": "Go.", "similarity_score": 0.75}
+    call("Why?", [FOUND, replace(FOUND, **better)], 1.0, 0.0).gives(
+        _response("Why?", [RESULT, {**RESULT, **better}], 1000.0, 0.0),
+        because="the order is the search's",
+    )
 
 
-DATE = "Sun, 01 Mar 2026 10:00:00 GMT"
-NOW = 1_772_359_200
-"""The time of `DATE`, which lies far from any clock on which this runs."""
+def _response(query: str, results: list[Any], encoding: float, searching: float) -> dict[str, Any]:
+    return {
+        "query": query,
+        "results": results,
+        "total_results": len(results),
+        "embedding_time_ms": encoding,
+        "search_time_ms": searching,
+    }
+
+
+PHRASES = ("Unprocessable Content", "Unprocessable Entity")
+"""What 422 is called; up to Python 3.12 it is the second."""
+
+
+def _error(*place_and_message: str | int) -> dict[str, Any]:
+    *place, message = place_and_message
+    return {"loc": ("body", *place), "msg": message}
+
+
+PROBLEMS: list[tuple[list[dict[str, Any]], list[tuple[str, str]], str]] = [
+    (
+        [_error("top_k", "Too much")],
+        [("top_k", "Too much")],
+        "the field is what comes after the first place of `loc`, the message is `msg`",
+    ),
+    (
+        [{"type": "le", "loc": ("body", "top_k"), "msg": "Too much", "input": 99}],
+        [("top_k", "Too much")],
+        "only `loc` and `msg` go out, and nothing of what was sent",
+    ),
+    (
+        [_error("query", "Too long"), _error("top_k", "Too much")],
+        [("query", "Too long"), ("top_k", "Too much")],
+        "each error is told, in order",
+    ),
+    (
+        [_error("top_k", "Too much"), _error("top_k", "Too odd")],
+        [("top_k", "Too much"), ("top_k", "Too odd")],
+        "each error is told, also where two have the same field",
+    ),
+    (
+        [_error("partitions", 0, "No text")],
+        [("partitions.0", "No text")],
+        "all that comes after the first place is joined; the first item of a list has place 0",
+    ),
+    (
+        [{"loc": ("body",), "msg": "Field required"}],
+        [("body", "Field required")],
+        "where nothing comes after the first place, that is the field",
+    ),
+    (
+        [{"loc": ("query", "q"), "msg": "Too long"}],
+        [("q", "Too long")],
+        "the first place is left out, whatever it is",
+    ),
+    (
+        [_error("q", "Value error, a blank, alone")],
+        [("q", "a blank, alone")],
+        "the beginning 'Value error, ' is pydantic's; what follows stays as it is",
+    ),
+    (
+        [_error("q", "Input should be 1, 2 or 3")],
+        [("q", "Input should be 1, 2 or 3")],
+        "a message without that beginning stays as it is",
+    ),
+    (
+        [_error(name, "Missing") for name in "abcd"],
+        [(name, "Missing") for name in "abcd"],
+        "the detail names three, the list has all",
+    ),
+]
 
 
 @exercise(
     "8.3",
-    function="wait_time",
-    library="course_lib.loader.github.waiting:wait_time",
-    points=3,
+    function="validation_problem",
+    library="course_lib.service.problems:validation_problem",
+    points=2,
     hints=(
-        "Begin with what is not worth waiting for: a status below 500 that is neither 403 nor 429. "
-        "Then follow the list in its order.",
-        '`"retry-after" in headers` asks whether it is there; `float("7")` is 7.0. The pauses '
-        "double: `2**attempt` is 1, 2, 4, …",
-        '`parsedate_to_datetime(headers["date"]).timestamp()` is the server\'s clock in seconds '
-        "since 1970, like `x-ratelimit-reset`. `max(0.0, reset - now) + 1` is never negative.",
+        "First the list `errors`: for each of pydantic's errors a dictionary with `field` and "
+        "`message`. Everything else of it stays here.",
+        '`loc[1:]` leaves out the first place; its parts may be numbers: `".".join(str(part) for '
+        "part in loc[1:])`. Where nothing is left, take `loc[0]`.",
+        '`"Value error, too long".removeprefix("Value error, ")` is `"too long"`. `detail` joins '
+        '`f"{field}: {message}"` of the first three with `"; "`.',
     ),
 )
-def check_wait_time(call: Probe) -> None:
-    """Go through the table, each row with what it is easily mistaken for."""
-    for status in (403, 429):
-        call(status, {"retry-after": "7"}).gives(7.0, because="the server says how long")
-        call(status, {"retry-after": "0"}).gives(
-            0.0, because="0 seconds is an answer, too: the request may be made again at once"
+def check_validation_problem(call: Probe) -> None:
+    """Take one error, then each shape of a location and of a message, then more than three."""
+    for errors, fields, because in PROBLEMS:
+        case = call(errors)
+        told = case.value if isinstance(case.value, dict) else {}
+        is_named = type(told.get("status")) is HTTPStatus  # which is a number, too
+        case.gives(
+            {
+                "type": "about:blank",
+                "title": told["title"] if told.get("title") in PHRASES else HTTPStatus(422).phrase,
+                "status": HTTPStatus(422) if is_named else 422,
+                "detail": "; ".join(f"{field}: {message}" for field, message in fields[:3]),
+                "errors": [{"field": field, "message": message} for field, message in fields],
+            },
+            because=because,
         )
-        call(status, _used_up(60)).gives(
-            61.0, because="from `date` to the reset by the server's clock, and one second more"
-        )
-        call(status, {**_used_up(60), "retry-after": "7"}).gives(
-            7.0, because="retry-after comes first"
-        )
-    call(403, _used_up(60), "API rate limit exceeded").gives(
-        61.0, because="the end of the hour comes before the message"
-    )
-    call(403, _used_up(-5)).gives(1.0, because="the reset is past: no wait is less than nothing")
-    call(403, _left(41), "Must have admin rights").gives(
-        None, because="requests are left: it is about rights, and will not change"
-    )
-    call(403, {}, "The size limit is 100 MB").gives(
-        None, because="the message names no rate limit: it is about rights"
-    )
-    call(403, {}).gives(None, because="a 403 without a word is about rights")
-    said = "You have exceeded a secondary Rate Limit."
-    for attempt, seconds in enumerate((60.0, 120.0, 240.0)):
-        call(403, _left(41), said, attempt=attempt).gives(
-            seconds, because="the message speaks of a rate limit and not of how long"
-        )
-    call(429, {}, "", attempt=1).gives(120.0, because="a 429 is always a limit")
-    for attempt, seconds in enumerate((1.0, 2.0, 4.0, 8.0)):
-        call(502, {}, attempt=attempt).gives(
-            seconds, because="each pause is twice as long as the last"
-        )
-    for status in (500, 504, 599):
-        call(status, {}).gives(1.0, because="500 and above is a problem of the server")
-    call(503, {"retry-after": "30"}, attempt=2).gives(30.0, because="the server says how long")
-    call(502, _used_up(60)).gives(
-        1.0, because="the server has a problem; how many requests are left is another matter"
-    )
-    call(502, {}, "rate limit").gives(
-        1.0, because="the server has a problem, whatever the message says"
-    )
-    for status in (200, 301, 401, 404, 422, 451):
-        because = f"a {status} is neither a limit nor a fault: asked again, it would be the same"
-        call(status, _used_up(60)).gives(None, because=because)
-        call(status, {"retry-after": "7"}).gives(None, because=because)
-        call(status, {}, "rate limit").gives(None, because=because)
 
 
-def _used_up(seconds: int) -> dict[str, str]:
-    reset = str(NOW + seconds)
-    return {"date": DATE, "x-ratelimit-remaining": "0", "x-ratelimit-reset": reset}
-
-
-def _left(requests: int) -> dict[str, str]:
-    return {**_used_up(60), "x-ratelimit-remaining": str(requests)}
-
-
-WEB = "https://github.com/a/b"
-SHA = "53af14bd662f01044ef464113849020f704fc278"
+PARTS: list[tuple[str, float, tuple[Any, ...], str]] = [
+    (
+        '{"database": works, "model": works}',
+        1,
+        (200, "ready", "ready", "ready"),
+        "nothing is missing",
+    ),
+    (
+        '{"database": raises, "model": works}',
+        1,
+        (503, "not ready", "missing", "ready"),
+        "a part whose function raises is missing, whatever the exception; the others are asked "
+        "and named, and the status is 503",
+    ),
+    (
+        '{"database": works, "model": raises}',
+        1,
+        (503, "not ready", "ready", "missing"),
+        "every part is asked and named, not only the first",
+    ),
+    (
+        '{"database": raises, "model": raises}',
+        1,
+        (503, "not ready", "missing", "missing"),
+        "both functions raised; the text of an exception stays inside",
+    ),
+    (
+        '{"database": works, "model": loads}',
+        1,
+        (503, "not ready", "ready", "the model is being loaded"),
+        "what a function returns goes out as it is; without `ready` from all, the status is 503",
+    ),
+    (
+        '{"database": hangs, "model": works}',
+        0.1,
+        (503, "not ready", "missing", "ready"),
+        "what does not answer within `timeout` seconds is missing",
+    ),
+    (
+        '{"database": lambda: asyncio.sleep(0.1, "ready")}',
+        0.01,
+        (503, "not ready", "missing"),
+        "0.1 seconds are longer than `timeout`",
+    ),
+    (
+        '{"database": raises, "model": lambda: asyncio.sleep(0.1, "ready")}',
+        1,
+        (503, "not ready", "missing", "ready"),
+        "all are asked, whatever comes of the others: the model answers in time",
+    ),
+    ("{}", 1, (200, "ready"), "where nothing is needed, nothing is missing"),
+    (
+        'dict(zip(["database", "model"], meeting()))',
+        1,
+        (200, "ready", "ready", "ready"),
+        "each function here waits until the other was called: all are asked at once",
+    ),
+]
 
 
 @exercise(
     "8.4",
-    function="citation_url",
-    library="course_lib.loader.github.names:citation_url",
-    points=2,
+    function="readiness",
+    library="course_lib.service.probes:readiness",
+    points=3,
+    time_limit=5,
     hints=(
-        'The page of a file is `f"{web}/blob/{commit}/{quote(path)}"`. Where no line is given, '
-        "that is all.",
-        "After it comes `#L10`, or `#L10-L20` where the last line is another one than the first.",
-        "`path.lower().endswith(RENDERED)` says whether `?plain=1` has to stand between the two.",
+        "Write an inner `async def state(check)` first. Inside `try` it returns what `await "
+        'asyncio.wait_for(check(), timeout)` gives; after `except Exception` it returns "missing". '
+        "A check that takes too long raises as well.",
+        "`await asyncio.gather(state(one), state(other))` runs both at once and gives a list of "
+        "results. With a star it takes any number: `gather(*(state(check) for check in …))`.",
+        "`dict(zip(checks, states))` puts names and results together again. All are ready where "
+        '`set(states) <= {"ready"}`.',
     ),
 )
-def check_citation_url(call: Probe) -> None:
-    """Cite a file, one line, several, and what is shown rendered."""
-    page = f"{WEB}/blob/{SHA}"
-    call(WEB, SHA, "apps/a.yaml").gives(
-        f"{page}/apps/a.yaml", because="without lines, the whole file"
-    )
-    call(WEB, SHA, "apps/a.yaml", 10, 20).gives(f"{page}/apps/a.yaml#L10-L20")
-    call(WEB, SHA, "apps/a.yaml", 3, 3).gives(
-        f"{page}/apps/a.yaml#L3", because="one line is no range"
-    )
-    call(WEB, SHA, "apps/a.yaml", 3).gives(
-        f"{page}/apps/a.yaml#L3", because="where the last line is not given, it is the first"
-    )
-    call(WEB, SHA, "apps/a.yaml", None, 5).gives(
-        f"{page}/apps/a.yaml", because="without the first line the whole file is cited"
-    )
-    call(WEB, SHA, "docs/x y#1.py", 1, 2).gives(
-        f"{page}/docs/x%20y%231.py#L1-L2",
-        because="a blank or a # in a name would end the address; a slash stays",
-    )
-    call(WEB, SHA, "é?.py", 1).gives(
-        f"{page}/%C3%A9%3F.py#L1", because="é and ? cannot stand in an address either"
-    )
-    call(WEB, SHA, "README.md", 3, 5).gives(
-        f"{page}/README.md?plain=1#L3-L5", because="a formatted page has no lines to jump to"
-    )
-    call(WEB, SHA, "docs/GUIDE.MD", 1, 1).gives(
-        f"{page}/docs/GUIDE.MD?plain=1#L1", because="GitHub formats it whatever its case"
-    )
-    call(WEB, SHA, "a.rst", 3).gives(
-        f"{page}/a.rst?plain=1#L3", because=".rst is one of RENDERED, too"
-    )
-    call(WEB, SHA, "README.md").gives(
-        f"{page}/README.md", because="without lines the formatted page is the better one"
-    )
-    call(WEB, SHA, "a.mdx.py", 1, 2).gives(f"{page}/a.mdx.py#L1-L2", because="its ending is .py")
+def check_readiness(call: Probe) -> None:
+    """Let parts be there, be away, hang, and wait for each other."""
+    for checks, timeout, (status, overall, *states), because in PARTS:
+        _answers(call, checks, timeout, status, overall, states, because)
+
+
+def _answers(
+    call: Probe,
+    checks: str,
+    timeout: float,
+    status: int,
+    overall: str,
+    states: list[str],
+    because: str,
+) -> None:
+    label = f"await readiness({checks}, timeout={timeout})"
+    known = (works, loads, raises, hangs, meeting)
+    parts = eval(checks, {"asyncio": asyncio} | {one.__name__: one for one in known})
+    body = {"status": overall, **dict(zip(parts, states, strict=True))}
+    left: list[Any] = []
+
+    async def ask(learners: Any) -> Any:
+        found = await learners
+        for _ in range(5):  # what was cancelled ends as soon as the loop comes to it
+            await asyncio.sleep(0)
+        left.extend(asyncio.all_tasks() - {asyncio.current_task()})
+        return found
+
+    learners = call(parts, timeout=timeout).value
+    if not iscoroutine(learners):
+        call.fail(label, got=repr(learners), expected="something to await: `async def`")
+    call.calling = label
+    try:
+        case = Case(call, label, value=run_awaitable(ask(learners)))
+    except Exception as error:
+        if stub := stub_in(error):
+            raise StubReached(stub) from None
+        case = Case(call, label, error=error)
+    call.calling = ""
+    case.gives((status, body), because=because)
+    if left:
+        call.fail(
+            label,
+            got=f"{len(left)} of the functions still at work",
+            expected="none of them after the answer",
+            because="one that takes too long is cancelled: it would go on, and hold what it has",
+        )

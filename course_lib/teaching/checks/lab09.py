@@ -1,324 +1,314 @@
-"""Lab 09, the pipeline: shards, two components, and how they are wired."""
+"""Lab 09, code from GitHub: hashes, whole trees, waits, and citations."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import Any, get_type_hints
+from dataclasses import replace
 
-from course_lib.loader import split_document
-from course_lib.records import Document
-from course_lib.teaching.checks.artifacts import (
-    counts_of,
-    dataset,
-    lines_of,
-    stands_alone,
-    written_dataset,
-)
+from course_lib.loader.github.errors import AnswerError
+from course_lib.loader.github.tree import LINK, SUBMODULE, TREE, TreeEntry
 from course_lib.teaching.checks.probe import Case, Probe, exercise
-from course_lib.teaching.checks.values import shown
-
-IMAGE = "checked:9.4"
-"""Of the components that a check hands over, by which they are known in what was compiled."""
-
-PASTED = "from course_lib.teaching.checks.artifacts import dataset; "
-"""What a cell needs before the calls that a failed check shows."""
-
-WHOLE = 2**64
-"""So many shards that the remainder is the number itself."""
 
 
 @exercise(
     "9.1",
-    function="shard_of",
-    library="course_lib.pipeline.corpus:shard_of",
-    points=1,
+    function="blob_sha",
+    library="course_lib.loader.github.tree:blob_sha",
+    points=2,
     hints=(
-        '`sha256(name.encode("utf-8")).digest()` gives 32 bytes; `[:8]` takes the first 8.',
-        '`int.from_bytes(some_bytes, "big")` makes a whole number of bytes, and `%` gives the '
-        "remainder.",
+        '`b"blob 6\\0"` is the head of a content of 6 bytes. Make it of `len(content)`.',
+        '`f"blob {len(content)}\\0".encode("ascii")` are bytes; add the content, and take '
+        "`hashlib.sha1(…).hexdigest()`.",
     ),
 )
-def check_shard_of(call: Probe) -> None:
-    """Take one shard, then as many as there are numbers, then few, then none."""
-    call("a.md", 1).gives(0, because="shards are counted from 0, and one shard takes every name")
-    call("a.md", WHOLE).gives(
-        18_360_274_731_189_692_333,
-        because="the first 8 bytes of the digest are fe cc cc 97 53 24 67 ad, the most significant "
-        "first; divided by so many shards, the whole number is left",
+def check_blob_sha(call: Probe) -> None:
+    """Begin with git's own examples, go on to what is no plain text."""
+    call(b"hello\n").gives(
+        "ce013625030ba8dba906f756967f9e9ca394464a",
+        because="it is the SHA-1 of b'blob 6\\0hello\\n', in hexadecimal",
     )
-    call("A.md", WHOLE).gives(
-        3_270_483_378_732_478_427, because="A.md is another name than a.md, with another digest"
+    call(b"").gives(
+        "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391", because="an empty file has a name, too"
     )
-    call("ü.md", WHOLE).gives(
-        3_913_720_615_600_961_492,
-        because="in UTF-8 the name is the bytes c3 bc 2e 6d 64, whose digest begins with 36 50",
+    call("é\n".encode()).gives(
+        "c6003325155f475bd7c87731607525dce73be9cf", because="é is one character and two bytes"
     )
-    for shards, shard in {2: 1, 3: 2, 7: 4}.items():
-        call("a.md", shards).gives(
-            shard, because=f"18360274731189692333 divided by {shards} leaves {shard}"
-        )
-    call("a.md", 0).raises(ValueError, because="there has to be at least 1 shard")
-    call("a.md", -2).raises(ValueError, because="there has to be at least 1 shard")
+    call(b"\0\xff\r\n").gives(
+        "00822ce7dfc6f27759b94e2c7dfd26f25afbac9d", because="a file may hold any bytes"
+    )
+
+
+MARKS = {"*": "100755", "@": LINK, ":": SUBMODULE}
+
+
+class Trees:
+    """A `read` that needs no server: it lists so many entries at once, of a tree of these files.
+
+    Parameters
+    ----------
+    most
+        Entries in one answer.
+    files
+        Their paths. A path that ends in ``*`` is a program, in ``@`` a link, in ``:`` a submodule.
+
+    Attributes
+    ----------
+    asked
+        (hash of a tree, recursive?) of each request.
+
+    Examples
+    --------
+    >>> read = Trees(2, "a.md", "sub/b.md")
+    >>> entries, truncated = read("root", True)
+    >>> [entry.path for entry in entries], truncated
+    (['a.md', 'sub'], True)
+    """
+
+    def __init__(self, most: int, *files: str) -> None:
+        self.most, self.files = most, files
+        self.asked: list[tuple[str, bool]] = []
+        self._trees: dict[str, dict[str, TreeEntry]] = {"root": {}}
+        for file in files:
+            path = file.rstrip("".join(MARKS))
+            parts = path.split("/")
+            for depth in range(len(parts)):
+                above = "/".join(parts[:depth])
+                tree = self._trees.setdefault(f"tree of {above}" if above else "root", {})
+                for end in range(depth + 1, len(parts)):
+                    below = "/".join(parts[depth:end])
+                    tree[below] = TreeEntry(below, TREE, f"tree of {'/'.join(parts[:end])}")
+                below = "/".join(parts[depth:])
+                mode = MARKS.get(file[-1], "100644")
+                tree[below] = TreeEntry(below, mode, f"blob of {path}", len(path))
+
+    def __repr__(self) -> str:
+        return f"Trees({', '.join(map(repr, (self.most, *self.files)))})"
+
+    def __call__(self, sha: str, recursive: bool) -> tuple[list[TreeEntry], bool]:
+        """Return the entries of a tree, and whether they were truncated."""
+        self.asked.append((sha, bool(recursive)))
+        if sha not in self._trees:
+            raise LookupError(f"there is no tree {sha!r}")
+        below = self._trees[sha].values()
+        entries = [entry for entry in below if recursive or "/" not in entry.path]
+        return entries[: self.most], len(entries) > self.most
+
+    def all_files(self) -> list[TreeEntry]:
+        """Return all that is no folder, by path."""
+        files = [entry for entry in self._trees["root"].values() if entry.mode != TREE]
+        return sorted(files, key=lambda entry: entry.path)
 
 
 @exercise(
     "9.2",
-    function="split_part",
+    function="list_tree",
+    library="course_lib.loader.github.tree:list_tree",
     points=3,
-    time_limit=10,
     hints=(
-        "Open `documents.path`, go through its lines, and make each a dictionary with "
-        '`json.loads(line)`. Skip it unless `Shard.parse(shard).holds(one["name"])`.',
-        "Collect the lines of all chunks in one list: `lines += [chunk.to_json() for chunk in "
-        "split_document(…)]`. At the end, `write_jsonl(chunks.path, lines)` writes them, even if "
-        "there are none.",
-        "`chunks.metadata` is a dictionary: `chunks.metadata.update(documents=…, chunks=…)`. And "
-        "all imports are inside the function, because kfp takes only its text.",
+        "`entries, truncated = read(sha, True)`. Where it is not truncated you are nearly done: "
+        "leave out the folders, and put `prefix` in front of each path.",
+        "Where it is truncated, `read(sha, False)` lists this folder alone. A file joins the "
+        'result; for a folder add `list_tree(read, entry.sha, f"{prefix}{entry.path}/", within)`.',
+        "If the folder alone is truncated as well, raise `AnswerError(…)`. And a folder is worth a "
+        "request if `within` is empty, or one of its paths lies within the folder, or the folder "
+        "within one of them: `is_within(path, one) or is_within(one, path)`.",
     ),
 )
-def check_split_part(call: Probe) -> None:
-    """Split one document, three, a long one, none, an empty one, and write over a file."""
-    stands_alone(call)
-    one = {"a.md": "Apples."}
-    _splits(call, one, "0/1", ["a.md"], "one document of one chunk, which is a line of JSON")
-    three = {"c.md": "Überall Äpfel.", "a.md": "Apples.", "b.md": "Pears."}
-    _splits(call, three, "0/2", ["c.md", "b.md"],
-            "a.md is in shard 1 of 2; the others follow in the order of the file")  # fmt: skip
-    _splits(call, {"x.md": "Figs."}, "10/12", ["x.md"],
-            "a shard's number may have more than one digit")  # fmt: skip
-    long = {"b.md": "Pears do not keep. " * 28}
-    _splits(call, long, "0/1", ["b.md"], "a longer document gives two chunks")
-    _splits(call, one, "0/2", [],
-            "the next step opens the file of every shard, also of an empty one")  # fmt: skip
-    _splits(call, one, "0/2", [], "what a failed attempt left is overwritten, also by nothing",
-            before=["left by a failed attempt"])  # fmt: skip
-    _splits(call, one, "0/1", ["a.md"], "what a failed attempt left is overwritten",
-            before=["left by a failed attempt"])  # fmt: skip
-    _splits(call, {"a.md": ""}, "0/1", ["a.md"], "an empty document is one document of no chunk")
+def check_list_tree(call: Probe) -> None:
+    """List a tree that fits, then trees that do not, then a part of one."""
+    fits = Trees(9, "README.md", "apps/run.sh*", "common/charts:", "now.md@")
+    _lists(call, fits, "one answer holds everything; folders are not listed")
+    _asks(call, fits, ["root"], "one request is enough where nothing is truncated")
+    [run] = Trees(9, "run.sh*").all_files()
+    call(Trees(9, "run.sh*"), "root", "apps/").gives(
+        [replace(run, path="apps/run.sh")],
+        because="the prefix comes before the path; mode, hash and size stay as they were listed",
+    )
+    _lists(call, Trees(2, "a.md", "sub/b.md", "sub/c.md"),
+           "the answer was truncated: throw it away, and list the folder by itself")  # fmt: skip
+    _lists(call, Trees(2, "x/a.md", "x/y/b.md", "x/y/c.md"),
+           "the answer for x is truncated as well: list x alone, and the folder in it")  # fmt: skip
+    large = Trees(3, "a.md", "x/b.md", "x/y/c.md")
+    _lists(call, large, "the answer was truncated")
+    _asks(call, large, ["root", "root alone", "tree of x"],
+          "a folder is asked for recursively first: only what is too large costs more")  # fmt: skip
+    _lists(call, Trees(2, "apps/kfp/a.md", "apps/kfp/b.md"),
+           "apps is on the way to apps/kfp", within=["apps/kfp"])  # fmt: skip
+    _lists(call, Trees(2, "apps/a.md", "apps/kfp/b.md", "apps/kfp/c.md"),
+           "what is wanted is apps with all that is below it", within=["apps"])  # fmt: skip
+    for trees, within, needless, because in (
+        (Trees(2, "apps/a.md", "web/b.md"), "apps", "web", "nothing that is wanted is below it"),
+        (
+            Trees(2, "apps/kfp/a.md", "apps/kfp/b.md", "apps/web/c.md"),
+            "apps/kfp",
+            "apps/web",
+            "nothing that is wanted is below it, in a folder of a folder neither",
+        ),
+        (Trees(2, "app/a.md", "apps/b.md"), "apps", "app", "its name only begins like apps"),
+    ):
+        found = call(trees, "root", within=[within])
+        found.returns(list[TreeEntry])
+        if any(sha == f"tree of {needless}" for sha, _ in trees.asked):
+            call.fail(
+                found.label,
+                got=f"a request for the folder {needless}",
+                expected="none",
+                because=because,
+            )
+    call(Trees(1, "a.md", "b.md"), "root").raises(
+        AnswerError,
+        because="a folder alone is too much for an answer: a short list would be a lie",
+    )
 
 
-def _splits(
-    call: Probe, corpus: Mapping[str, str], shard: str, mine: Sequence[str], because: str,
-    before: Sequence[str] | None = None,
-) -> None:  # fmt: skip
-    records = [json.dumps({"name": name, "content": text}) for name, text in corpus.items()]
-    lines = [line for name in mine for line in _chunks(name, corpus[name])]
-    chunks = dataset(before)
-    case = call(dataset(records), chunks, shard)
-    into = f"chunks := {written_dataset(before)}"
-    case.label = f'{PASTED}split_part({written_dataset(records)}, {into}, "{shard}")'
-    nothing = "without a return type in its signature, a component returns nothing"
-    case.gives(None, because=because if case.error else nothing)
-    lines_of(call, case.label, chunks, because).gives(lines, because=because)
-    counts = counts_of(call, case.label, chunks)
-    _whole(counts, {"documents": len(mine), "chunks": len(lines)}, because)
+def _lists(call: Probe, trees: Trees, because: str, **wanted: list[str]) -> None:
+    case = call(trees, "root", **wanted)
+    entries: list[TreeEntry] = case.returns(list[TreeEntry])
+    value = sorted(entries, key=lambda entry: entry.path)
+    paths = [entry.path for entry in value]
+    Case(call, case.label, value=paths).gives([e.path for e in trees.all_files()], because=because)
+    Case(call, case.label, value=value).gives(
+        trees.all_files(), because="mode, hash and size stay as they were listed"
+    )
 
 
-def _whole(counts: Case, wanted: Mapping[str, int], because: str) -> None:
-    """Expect these counts, and then that they are whole numbers."""
-    counts.holds(bool(counts.value == wanted), f"{wanted}", because=because)
-    counts.gives(wanted, because="counts are whole numbers")
+def _asks(call: Probe, trees: Trees, expected: list[str], because: str) -> None:
+    asked = [sha if recursive else f"{sha} alone" for sha, recursive in trees.asked]
+    if sorted(asked) != sorted(expected):
+        call.fail(
+            call.called,
+            got=f"{len(asked)} requests: {', '.join(asked)}",
+            expected=f"{len(expected)}: {', '.join(expected)}",
+            because=because,
+        )
 
 
-def _chunks(name: str, text: str) -> list[str]:
-    return [one.to_json() for one in split_document(Document(Path(name), name, text))]
+DATE = "Sun, 01 Mar 2026 10:00:00 GMT"
+NOW = 1_772_359_200
+"""The time of `DATE`, which lies far from any clock on which this runs."""
 
 
 @exercise(
     "9.3",
-    function="collect",
+    function="wait_time",
+    library="course_lib.loader.github.waiting:wait_time",
     points=3,
     hints=(
-        "For each part: open `part.path`, take its `readlines()`, compare how many there are with "
-        '`part.metadata["chunks"]`, and add them to one list.',
-        '`file.writelines(lines)` writes them as they are. Open with the mode `"w"`.',
-        '`int(sum(part.metadata["documents"] for part in parts))` is the sum as a whole number; '
-        "`len(lines)` is one already.",
+        "Begin with what is not worth waiting for: a status below 500 that is neither 403 nor 429. "
+        "Then follow the list in its order.",
+        '`"retry-after" in headers` asks whether it is there; `float("7")` is 7.0. The pauses '
+        "double: `2**attempt` is 1, 2, 4, …",
+        '`parsedate_to_datetime(headers["date"]).timestamp()` is the server\'s clock in seconds '
+        "since 1970, like `x-ratelimit-reset`. `max(0.0, reset - now) + 1` is never negative.",
     ),
 )
-def check_collect(call: Probe) -> None:
-    """Collect what is complete, a difficulty at a time, and then parts that are not."""
-    stands_alone(call)
-    _collects(
-        call, [(['"a"', '"b"'], 2, 1), (['"c"'], 1, 2)], "all lines, in the order of the parts"
+def check_wait_time(call: Probe) -> None:
+    """Go through the table, each row with what it is easily mistaken for."""
+    for status in (403, 429):
+        call(status, {"retry-after": "7"}).gives(7.0, because="the server says how long")
+        call(status, {"retry-after": "0"}).gives(
+            0.0, because="0 seconds is an answer, too: the request may be made again at once"
+        )
+        call(status, _used_up(60)).gives(
+            61.0, because="from `date` to the reset by the server's clock, and one second more"
+        )
+        call(status, {**_used_up(60), "retry-after": "7"}).gives(
+            7.0, because="retry-after comes first"
+        )
+    call(403, _used_up(60), "API rate limit exceeded").gives(
+        61.0, because="the end of the hour comes before the message"
     )
-    _collects(
-        call, [(['"b"'], 1, 1), (['"a"'], 1, 1)], "the order is that of the parts, not of the lines"
+    call(403, _used_up(-5)).gives(1.0, because="the reset is past: no wait is less than nothing")
+    call(403, _left(41), "Must have admin rights").gives(
+        None, because="requests are left: it is about rights, and will not change"
     )
-    _collects(call, [(["{}"], 1, 1), (["{}"], 1, 1)], "two equal lines are two chunks")
-    _collects(call, [(["{}"], 1, 1), ([], 0, 0)], "the second shard was empty")
-    left = ["left by a failed attempt"]
-    _collects(call, [(["{}"], 1, 1)], "what a failed attempt left is overwritten", left)
-    _collects(
-        call, [([], 0, 0)], "what a failed attempt left is overwritten, also by nothing", left
+    call(403, {}, "The size limit is 100 MB").gives(
+        None, because="the message names no rate limit: it is about rights"
     )
-    _collects(call, [(['"\u2028"'], 1, 1)],
-              "only a line feed ends a line; U+2028 is a character inside of one")  # fmt: skip
-    _collects(call, [(["", "{}"], 2, 1)], "all lines go to the file, also an empty one")
-    _collects(call, [([" {} "], 1, 1)], "lines go to the file as they are, blanks too")
-    ok, short, long = (["{}"], 1, 1), (["{}"], 2, 1), (["{}", "{}"], 1, 1)
-    _refuses(call, [short], "a line is missing: the metadata say 2 chunks, the file has 1")
-    _refuses(call, [long], "a line too many: the metadata say 1 chunk, the file has 2")
-    _refuses(call, [([], 2, 1)], "all lines are missing: the metadata say 2 chunks, the file has 0")
-    _refuses(call, [(["{}"], 0, 0)], "a line too many: the metadata say 0 chunks, the file has 1")
-    _refuses(call, [(["", "{}"], 1, 1)], "an empty line is a line too: the file has 2")
-    _refuses(call, [ok, short], "the second part has 1 line and not 2")
-    _refuses(call, [short, ok], "the first part has 1 line and not 2")
-    _refuses(call, [long, short], "both parts are wrong, although the sums are equal: what one has "
-             "too many hides what the other has lost")  # fmt: skip
+    call(403, {}).gives(None, because="a 403 without a word is about rights")
+    said = "You have exceeded a secondary Rate Limit."
+    for attempt, seconds in enumerate((60.0, 120.0, 240.0)):
+        call(403, _left(41), said, attempt=attempt).gives(
+            seconds, because="the message speaks of a rate limit and not of how long"
+        )
+    call(429, {}, "", attempt=1).gives(120.0, because="a 429 is always a limit")
+    for attempt, seconds in enumerate((1.0, 2.0, 4.0, 8.0)):
+        call(502, {}, attempt=attempt).gives(
+            seconds, because="each pause is twice as long as the last"
+        )
+    for status in (500, 504, 599):
+        call(status, {}).gives(1.0, because="500 and above is a problem of the server")
+    call(503, {"retry-after": "30"}, attempt=2).gives(30.0, because="the server says how long")
+    call(502, _used_up(60)).gives(
+        1.0, because="the server has a problem; how many requests are left is another matter"
+    )
+    call(502, {}, "rate limit").gives(
+        1.0, because="the server has a problem, whatever the message says"
+    )
+    for status in (200, 301, 401, 404, 422, 451):
+        because = f"a {status} is neither a limit nor a fault: asked again, it would be the same"
+        call(status, _used_up(60)).gives(None, because=because)
+        call(status, {"retry-after": "7"}).gives(None, because=because)
+        call(status, {}, "rate limit").gives(None, because=because)
 
 
-Part = tuple[list[str], int, int]
-"""The lines of a part, and what its metadata say: how many chunks, of how many documents."""
+def _used_up(seconds: int) -> dict[str, str]:
+    reset = str(NOW + seconds)
+    return {"date": DATE, "x-ratelimit-remaining": "0", "x-ratelimit-reset": reset}
 
 
-def _collects(
-    call: Probe, parts: Sequence[Part], because: str, before: Sequence[str] | None = None
-) -> None:
-    case, chunks = _collect(call, parts, before)
-    lines = [line for own, _, _ in parts for line in own]
-    if case.error or case.value != len(lines):
-        case.gives(len(lines), because=because)
-    case.gives(len(lines), because="the signature says int, and a sum of floats is a float")
-    lines_of(call, case.label, chunks, because).gives(lines, because=because)
-    sums = {"documents": sum(part[2] for part in parts), "chunks": len(lines)}
-    _whole(counts_of(call, case.label, chunks), sums, "the sums of both counts")
+def _left(requests: int) -> dict[str, str]:
+    return {**_used_up(60), "x-ratelimit-remaining": str(requests)}
 
 
-def _refuses(call: Probe, parts: Sequence[Part], because: str) -> None:
-    case, _ = _collect(call, parts, None)
-    case.raises(ValueError, because=because)
-
-
-def _collect(call: Probe, parts: Sequence[Part], before: Sequence[str] | None) -> tuple[Case, Any]:
-    counts = [{"documents": float(of), "chunks": float(count)} for _, count, of in parts]
-    made = [dataset(own, **count) for (own, _, _), count in zip(parts, counts, strict=True)]
-    chunks = dataset(before)
-    case = call(made, chunks)
-    given = [written_dataset(own, **n) for (own, _, _), n in zip(parts, counts, strict=True)]
-    case.label = f"{PASTED}collect([{', '.join(given)}], chunks := {written_dataset(before)})"
-    return case, chunks
+WEB = "https://github.com/a/b"
+SHA = "53af14bd662f01044ef464113849020f704fc278"
 
 
 @exercise(
     "9.4",
-    function="build_pipeline",
-    points=3,
-    time_limit=30,
+    function="citation_url",
+    library="course_lib.loader.github.names:citation_url",
+    points=2,
     hints=(
-        "Write the pipeline inside: `@dsl.pipeline(name=…)`, `def split_in_shards(folder: str, "
-        "shards: list[str] = [...]) -> Dataset:`, and at the end of `build_pipeline` return it, "
-        "without brackets.",
-        "Three calls, with names for all arguments. The second stands in `with "
-        "dsl.ParallelFor(shards, parallelism=2) as shard:`, the other two do not.",
-        "What a task gives to another is `task.outputs[…]`; from a loop, "
-        "`dsl.Collected(task.outputs[…])`. Retries are a call on the task: "
-        "`.set_retry(num_retries=2)`.",
+        'The page of a file is `f"{web}/blob/{commit}/{quote(path)}"`. Where no line is given, '
+        "that is all.",
+        "After it comes `#L10`, or `#L10-L20` where the last line is another one than the first.",
+        "`path.lower().endswith(RENDERED)` says whether `?plain=1` has to stand between the two.",
     ),
 )
-def check_build_pipeline(call: Probe) -> None:
-    """Compile what it returns, and read the wiring."""
-    from kfp.dsl.graph_component import GraphComponent
-
-    label = "build_pipeline(read_folder, split_step, collect_step)"
-    case = call(*_components())
-    case.label = label
-    given = case.value
-    if not isinstance(given, GraphComponent):
-        kind = "the three components were called, and nothing was returned"
-        call.fail(label, got=kind if given is None else f"{shown(given)} ({type(given).__name__})",
-                  expected="a pipeline: a function under @dsl.pipeline")  # fmt: skip
-    spec = _as_dict(given)
-
-    def compiled(what: str, value: Any) -> Case:
-        return Case(call, f"{label}.pipeline_spec  # {what}", value=value)
-
-    compiled("its name", spec["pipelineInfo"]["name"]).gives("split-in-shards")
-    parameters = spec["root"].get("inputDefinitions", {}).get("parameters", {})
-    kinds = {name: one["parameterType"] for name, one in parameters.items()}
-    compiled("its parameters", kinds).gives({"folder": "STRING", "shards": "LIST"})
-    default = parameters["shards"].get("defaultValue")
-    compiled("the default of shards", default).gives(["0/3", "1/3", "2/3"])
-    optional = [name for name, one in parameters.items() if one.get("isOptional")]
-    compiled("parameters with a default", optional).gives(
-        ["shards"], because="without a folder there is nothing to read: it has no default"
+def check_citation_url(call: Probe) -> None:
+    """Cite a file, one line, several, and what is shown rendered."""
+    page = f"{WEB}/blob/{SHA}"
+    call(WEB, SHA, "apps/a.yaml").gives(
+        f"{page}/apps/a.yaml", because="without lines, the whole file"
     )
-    _wiring(call, compiled, spec)
-    executors = spec["deploymentSpec"]["executors"].values()
-    others = sorted({one["container"]["image"] for one in executors} - {IMAGE})
-    compiled("images of components other than the three that it was given", others).gives(
-        [], because="it calls its arguments, and none of the notebook's components"
+    call(WEB, SHA, "apps/a.yaml", 10, 20).gives(f"{page}/apps/a.yaml#L10-L20")
+    call(WEB, SHA, "apps/a.yaml", 3, 3).gives(
+        f"{page}/apps/a.yaml#L3", because="one line is no range"
     )
-
-
-def _wiring(call: Probe, compiled: Callable[[str, Any], Case], spec: Mapping[str, Any]) -> None:
-    from course_lib.teaching.lab.dag import read_dag
-
-    dag = read_dag(spec)
-    compiled("its tasks", sorted(dag.tasks)).gives(
-        ["collect", "read-folder", "split-part"], because="each component is used once"
+    call(WEB, SHA, "apps/a.yaml", 3).gives(
+        f"{page}/apps/a.yaml#L3", because="where the last line is not given, it is the first"
     )
-    loops = [(group.label, group.members) for group in dag.groups]
-    compiled("its loops", loops).gives(
-        [("for each of shards, 2 at once", ["split-part"])],
-        because="only the splitting is done for each shard, 2 at the same time",
+    call(WEB, SHA, "apps/a.yaml", None, 5).gives(
+        f"{page}/apps/a.yaml", because="without the first line the whole file is cited"
     )
-    notes = {name: [one for one in task.notes if "retr" in one] for name, task in dag.tasks.items()}
-    compiled("retries of split-part", notes["split-part"]).gives(
-        ["2 retries"], because="the task in the loop is tried again twice"
+    call(WEB, SHA, "docs/x y#1.py", 1, 2).gives(
+        f"{page}/docs/x%20y%231.py#L1-L2",
+        because="a blank or a # in a name would end the address; a slash stays",
     )
-    edges = sorted((one.producer, one.label, one.consumer) for one in dag.edges if one.label)
-    compiled("who gives what to whom", edges).gives(
-        [("read-folder", "documents", "split-part"), ("split-part", "chunks", "collect")],
-        because="each step takes the output of the one before",
+    call(WEB, SHA, "é?.py", 1).gives(
+        f"{page}/%C3%A9%3F.py#L1", because="é and ? cannot stand in an address either"
     )
-    tasks = spec["root"]["dag"]["tasks"]
-    folder = tasks["read-folder"].get("inputs", {}).get("parameters", {}).get("folder", {})
-    compiled("the folder that is read", folder).gives(
-        {"componentInputParameter": "folder"}, because="it is the pipeline's parameter"
+    call(WEB, SHA, "README.md", 3, 5).gives(
+        f"{page}/README.md?plain=1#L3-L5", because="a formatted page has no lines to jump to"
     )
-    [loop] = [one for name, one in spec["components"].items() if "dag" in one]
-    shard = loop["dag"]["tasks"]["split-part"]["inputs"]["parameters"].get("shard", {})
-    compiled("the shard that is split", shard).gives(
-        {"componentInputParameter": "pipelinechannel--shards-loop-item"},
-        because="each turn of the loop has its own",
+    call(WEB, SHA, "docs/GUIDE.MD", 1, 1).gives(
+        f"{page}/docs/GUIDE.MD?plain=1#L1", because="GitHub formats it whatever its case"
     )
-    outputs = spec["root"]["dag"].get("outputs", {}).get("artifacts", {})
-    selected = [one["artifactSelectors"] for one in outputs.values()]
-    compiled("its outputs", selected).gives(
-        [[{"producerSubtask": "collect", "outputArtifactKey": "chunks"}]],
-        because="it returns what collect has made, and says `-> Dataset`",
+    call(WEB, SHA, "a.rst", 3).gives(
+        f"{page}/a.rst?plain=1#L3", because=".rst is one of RENDERED, too"
     )
-
-
-def _components() -> tuple[Any, Any, Any]:
-    """Return three components with the signatures of the lab's that do nothing."""
-    from kfp import dsl
-
-    def make(function: Callable[..., Any]) -> Any:
-        # kfp wants types for annotations, and this module postpones its own
-        hints = get_type_hints(function, localns={"dsl": dsl}, include_extras=True)
-        function.__annotations__ = hints
-        return dsl.component(function, base_image=IMAGE, install_kfp_package=False)
-
-    def read_folder(folder: str, documents: dsl.Output[dsl.Dataset]):  # type: ignore[no-untyped-def]
-        pass
-
-    def split_part(  # type: ignore[no-untyped-def]
-        documents: dsl.Input[dsl.Dataset], chunks: dsl.Output[dsl.Dataset], shard: str
-    ):
-        pass
-
-    def collect(parts: dsl.Input[list[dsl.Dataset]], chunks: dsl.Output[dsl.Dataset]) -> int:
-        return 0
-
-    return make(read_folder), make(split_part), make(collect)
-
-
-def _as_dict(pipeline: Any) -> dict[str, Any]:
-    from google.protobuf import json_format
-
-    found: dict[str, Any] = json_format.MessageToDict(pipeline.pipeline_spec)
-    return found
+    call(WEB, SHA, "README.md").gives(
+        f"{page}/README.md", because="without lines the formatted page is the better one"
+    )
+    call(WEB, SHA, "a.mdx.py", 1, 2).gives(f"{page}/a.mdx.py#L1-L2", because="its ending is .py")

@@ -1,386 +1,324 @@
-"""Lab 10, a fresh index: the plan, what has to be embedded, orphans, and the filtered search.
-
-What the learner's functions do to the X-Ray's own tables, in an empty schema, is judged. A failed
-call is shown with the rows it met, in a transaction that is rolled back, so that it can be pasted.
-"""
+"""Lab 10, the pipeline: shards, two components, and how they are wired."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, get_type_hints
 
-import numpy as np
-
-from course_lib.indexing.plan import Plan
+from course_lib.loader import split_document
+from course_lib.records import Document
+from course_lib.teaching.checks.artifacts import (
+    counts_of,
+    dataset,
+    lines_of,
+    stands_alone,
+    written_dataset,
+)
 from course_lib.teaching.checks.probe import Case, Probe, exercise
-from course_lib.teaching.checks.scratch import Scratch
-from course_lib.xray.tables import TABLES
+from course_lib.teaching.checks.values import shown
 
-# The first check of a session also makes its database, and starts the server where none runs.
-TIME_LIMIT = 20
-LISTS = ("skip", "add", "change", "remove")
-AS_STORED = "SET enable_indexscan = off"
-"""Rows come in the order in which they were written, which an index would hide."""
+IMAGE = "checked:10.4"
+"""Of the components that a check hands over, by which they are known in what was compiled."""
 
-CATALOGUE = "SELECT language, name FROM xray_packages ORDER BY 1, 2"
+PASTED = "from course_lib.teaching.checks.artifacts import dataset; "
+"""What a cell needs before the calls that a failed check shows."""
+
+WHOLE = 2**64
+"""So many shards that the remainder is the number itself."""
 
 
 @exercise(
     "10.1",
-    function="make_plan",
-    library="course_lib.indexing.plan:make_plan",
-    points=2,
+    function="shard_of",
+    library="course_lib.pipeline.corpus:shard_of",
+    points=1,
     hints=(
-        "Begin with `plan = Plan()`, whose four lists are empty, and append to them. Two loops "
-        "will do: one over what is there now, one over what was stored.",
-        "`key in stored` asks whether a key was stored at all. Do not ask whether its state is "
-        "true: a version may be an empty text.",
-        "In the first loop: not in `stored` → `plan.add`; `stored[key] == state` → `plan.skip`; "
-        "otherwise `plan.change`. In the second: not in `current` → `plan.remove`.",
+        '`sha256(name.encode("utf-8")).digest()` gives 32 bytes; `[:8]` takes the first 8.',
+        '`int.from_bytes(some_bytes, "big")` makes a whole number of bytes, and `%` gives the '
+        "remainder.",
     ),
 )
-def check_make_plan(call: Probe) -> None:
-    """Take one key of each kind, other orders, nothing, and states of all kinds."""
-    _plans(call, {"a": 1}, {"a": 1}, Plan(skip=["a"]), "nothing has changed")
-    _plans(call, {"a": 2}, {"a": 1}, Plan(change=["a"]), "the same key, and another state")
-    _plans(call, {"a": 1}, {"a": 2}, Plan(change=["a"]),
-           "a smaller state is another state, too")  # fmt: skip
-    _plans(call, {"a": 1}, {}, Plan(add=["a"]), "it was not stored")
-    _plans(call, {}, {"a": 1}, Plan(remove=["a"]), "it is gone")
-    _plans(call, {}, {}, Plan(), "nothing was stored, and nothing is there")
-    _plans(call, {"a": 1, "b": 2, "c": 3}, {"a": 1, "b": 0, "d": 4},
-           Plan(["a"], ["c"], ["b"], ["d"]), "it is the statement's example")  # fmt: skip
-    _plans(call, {"a": 1, "b": 2}, {"b": 2, "a": 1}, Plan(skip=["a", "b"]),
-           "both are as they were stored, in another order")  # fmt: skip
-    _plans(call, {"a": 1}, {"b": 1}, Plan(add=["a"], remove=["b"]),
-           "a and b are two keys, although their states are equal")  # fmt: skip
-    _plans(call, {"a": "5f2c"}, {"a": "".join(("5f", "2c"))}, Plan(skip=["a"]),
-           "the states are equal, if not the same object")  # fmt: skip
-    _plans(call, {"a": 1}, {"a": "1"}, Plan(change=["a"]), "1 and '1' are not equal")
-    _plans(call, {"a": "A"}, {"a": "a"}, Plan(change=["a"]), "'A' and 'a' are not equal")
-    _plans(call, {"a": [1]}, {"a": [1]}, Plan(skip=["a"]),
-           "a state only has to be comparable; a list cannot be in a set")  # fmt: skip
-    _plans(call, {"a": {"x": 1, "y": 2}}, {"a": {"y": 2, "x": 1}}, Plan(skip=["a"]),
-           "dictionaries are equal in any order of their keys")  # fmt: skip
-    _plans(call, {"a": 1}, {"a": 1.0}, Plan(skip=["a"]),
-           "1 and 1.0 are equal, although their types differ")  # fmt: skip
-    _plans(call, {"rich": ""}, {"rich": ""}, Plan(skip=["rich"]),
-           "a lock file may give no version: an empty text is a state like any other")  # fmt: skip
-    _plans(call, {"rich": "14.1.0"}, {"rich": ""}, Plan(change=["rich"]),
-           "it was stored, with an empty text for its state")  # fmt: skip
-    _plans(call, {"rich": None}, {}, Plan(add=["rich"]),
-           "it was not stored; its state now is None")  # fmt: skip
-    _plans(call, {"rich": None}, {"rich": None}, Plan(skip=["rich"]),
-           "it was stored, with None for its state")  # fmt: skip
-    _plans(call, {("docs", "a.md"): "5f2c"}, {("docs", "b.md"): "5f2c"},
-           Plan(add=[("docs", "a.md")], remove=[("docs", "b.md")]),
-           "a key may be a pair: all of it counts")  # fmt: skip
-
-
-def _plans(
-    call: Probe, current: Mapping[Any, Any], stored: Mapping[Any, Any], wanted: Plan[Any],
-    because: str,
-) -> None:  # fmt: skip
-    case = call(current, stored)
-    if case.error:
-        case.gives(wanted, because=because)
-    found = case.returns(Plan)
-    for name in LISTS:
-        got, expected = getattr(found, name), getattr(wanted, name)
-        is_right = isinstance(got, list) and sorted(map(repr, got)) == sorted(map(repr, expected))
-        case.holds(is_right, f"{name}={expected}", got=f"{name}={got}", because=because)
+def check_shard_of(call: Probe) -> None:
+    """Take one shard, then as many as there are numbers, then few, then none."""
+    call("a.md", 1).gives(0, because="shards are counted from 0, and one shard takes every name")
+    call("a.md", WHOLE).gives(
+        18_360_274_731_189_692_333,
+        because="the first 8 bytes of the digest are fe cc cc 97 53 24 67 ad, the most significant "
+        "first; divided by so many shards, the whole number is left",
+    )
+    call("A.md", WHOLE).gives(
+        3_270_483_378_732_478_427, because="A.md is another name than a.md, with another digest"
+    )
+    call("ü.md", WHOLE).gives(
+        3_913_720_615_600_961_492,
+        because="in UTF-8 the name is the bytes c3 bc 2e 6d 64, whose digest begins with 36 50",
+    )
+    for shards, shard in {2: 1, 3: 2, 7: 4}.items():
+        call("a.md", shards).gives(
+            shard, because=f"18360274731189692333 divided by {shards} leaves {shard}"
+        )
+    call("a.md", 0).raises(ValueError, because="there has to be at least 1 shard")
+    call("a.md", -2).raises(ValueError, because="there has to be at least 1 shard")
 
 
 @exercise(
     "10.2",
-    function="names_to_embed",
-    library="course_lib.xray.catalogue:names_to_embed",
-    points=2,
+    function="split_part",
+    points=3,
+    time_limit=10,
     hints=(
-        "Go through `texts` and keep a name if its text and `model` are not what its vector was "
-        "made of. A list comprehension is enough.",
-        "`made_of.get(name)` is the pair (text, model) of a name's vector, or None where it has "
-        "no vector.",
-        "`made_of.get(name) != (text, model)` covers all three cases: no vector, another text, "
-        "another model.",
+        "Open `documents.path`, go through its lines, and make each a dictionary with "
+        '`json.loads(line)`. Skip it unless `Shard.parse(shard).holds(one["name"])`.',
+        "Collect the lines of all chunks in one list: `lines += [chunk.to_json() for chunk in "
+        "split_document(…)]`. At the end, `write_jsonl(chunks.path, lines)` writes them, even if "
+        "there are none.",
+        "`chunks.metadata` is a dictionary: `chunks.metadata.update(documents=…, chunks=…)`. And "
+        "all imports are inside the function, because kfp takes only its text.",
     ),
 )
-def check_names_to_embed(call: Probe) -> None:
-    """Take each reason for a new vector alone, both at once, and what needs none."""
-    texts, one = {"rich": "Colours"}, ("Colours", "mini")
-    call(texts, {"rich": one}, "mini").gives([], because="the vector is of this text and model")
-    call(texts, {}, "mini").gives(["rich"], because="it has no vector yet")
-    call(texts, {"typer": one}, "mini").gives(
-        ["rich"], because="typer's vector is of the same text, but a vector belongs to a name"
-    )
-    call(texts, {"rich": ("Pictures", "mini")}, "mini").gives(
-        ["rich"], because="the vector was made of another text"
-    )
-    call(texts, {"rich": ("colours ", "mini")}, "mini").gives(
-        ["rich"], because="a text with another capital or blank is another text"
-    )
-    call(texts, {"rich": ("Colours", "mini-2")}, "mini").gives(
-        ["rich"], because="the vector was made by another model, mini-2"
-    )
-    call(texts, {"rich": ("Pictures", "mini-2")}, "mini").gives(
-        ["rich"], because="text and model are others; it is one name, and named once"
-    )
-    call({}, {"rich": one}, "mini").gives([], because="`texts` does not ask for rich")
-    call({"typer": "Commands", **texts}, {}, "mini").gives(
-        ["typer", "rich"], because="the order is that of `texts`"
-    )
-    call(
-        {**texts, "typer": "Commands"}, {"typer": ("Commands", "mini"), "rich": one}, "mini"
-    ).gives([], because="both vectors are good, whatever their order")
+def check_split_part(call: Probe) -> None:
+    """Split one document, three, a long one, none, an empty one, and write over a file."""
+    stands_alone(call)
+    one = {"a.md": "Apples."}
+    _splits(call, one, "0/1", ["a.md"], "one document of one chunk, which is a line of JSON")
+    three = {"c.md": "Überall Äpfel.", "a.md": "Apples.", "b.md": "Pears."}
+    _splits(call, three, "0/2", ["c.md", "b.md"],
+            "a.md is in shard 1 of 2; the others follow in the order of the file")  # fmt: skip
+    _splits(call, {"x.md": "Figs."}, "10/12", ["x.md"],
+            "a shard's number may have more than one digit")  # fmt: skip
+    long = {"b.md": "Pears do not keep. " * 28}
+    _splits(call, long, "0/1", ["b.md"], "a longer document gives two chunks")
+    _splits(call, one, "0/2", [],
+            "the next step opens the file of every shard, also of an empty one")  # fmt: skip
+    _splits(call, one, "0/2", [], "what a failed attempt left is overwritten, also by nothing",
+            before=["left by a failed attempt"])  # fmt: skip
+    _splits(call, one, "0/1", ["a.md"], "what a failed attempt left is overwritten",
+            before=["left by a failed attempt"])  # fmt: skip
+    _splits(call, {"a.md": ""}, "0/1", ["a.md"], "an empty document is one document of no chunk")
+
+
+def _splits(
+    call: Probe, corpus: Mapping[str, str], shard: str, mine: Sequence[str], because: str,
+    before: Sequence[str] | None = None,
+) -> None:  # fmt: skip
+    records = [json.dumps({"name": name, "content": text}) for name, text in corpus.items()]
+    lines = [line for name in mine for line in _chunks(name, corpus[name])]
+    chunks = dataset(before)
+    case = call(dataset(records), chunks, shard)
+    into = f"chunks := {written_dataset(before)}"
+    case.label = f'{PASTED}split_part({written_dataset(records)}, {into}, "{shard}")'
+    nothing = "without a return type in its signature, a component returns nothing"
+    case.gives(None, because=because if case.error else nothing)
+    lines_of(call, case.label, chunks, because).gives(lines, because=because)
+    counts = counts_of(call, case.label, chunks)
+    _whole(counts, {"documents": len(mine), "chunks": len(lines)}, because)
+
+
+def _whole(counts: Case, wanted: Mapping[str, int], because: str) -> None:
+    """Expect these counts, and then that they are whole numbers."""
+    counts.holds(bool(counts.value == wanted), f"{wanted}", because=because)
+    counts.gives(wanted, because="counts are whole numbers")
+
+
+def _chunks(name: str, text: str) -> list[str]:
+    return [one.to_json() for one in split_document(Document(Path(name), name, text))]
 
 
 @exercise(
     "10.3",
-    function="delete_orphans",
-    library="course_lib.xray.catalogue:delete_orphans",
+    function="collect",
     points=3,
-    time_limit=TIME_LIMIT,
     hints=(
-        "One DELETE is enough, and `RETURNING name` after it gives what it deleted. Of the "
-        "catalogue it may touch only rows with this language whose name is one of `names`: "
-        "`name = ANY(%s)` takes a Python list.",
-        "What is in use is kept by `NOT EXISTS (SELECT FROM xray_used AS used WHERE …)`, which "
-        "looks for a use of the row that is about to go.",
-        "In the brackets of NOT EXISTS both have to agree: `used.language = package.language AND "
-        "used.name = package.name`, where `DELETE FROM xray_packages AS package` gives the row "
-        "its name. `sorted(name for (name,) in rows)` is the answer.",
+        "For each part: open `part.path`, take its `readlines()`, compare how many there are with "
+        '`part.metadata["chunks"]`, and add them to one list.',
+        '`file.writelines(lines)` writes them as they are. Open with the mode `"w"`.',
+        '`int(sum(part.metadata["documents"] for part in parts))` is the sum as a whole number; '
+        "`len(lines)` is one already.",
     ),
 )
-def check_delete_orphans(call: Probe) -> None:
-    """Drop packages that others use, that no project uses, and that another language uses."""
-    used = [Use("forecasting", "python", "pillow")]
-    go = ("go", "rich")
-    with call.scratch() as db:
-        db.execute(TABLES)
-        _deletes(call, db, Stored(_python("bleach", "pillow"), used), ["bleach", "pillow"],
-                 ["bleach"], "no project uses bleach, and another project uses pillow")  # fmt: skip
-        _deletes(call, db, Stored(_python("bleach", "lonely")), ["bleach"], ["bleach"],
-                 "lonely is an orphan too, but was not asked about")  # fmt: skip
-        both = {go: None, **_python("rich")}
-        _deletes(call, db, Stored(both), ["rich"], ["rich"],
-                 "Python's rich was let go, and not Go's")  # fmt: skip
-        _deletes(call, db, Stored(both, [Use("forecasting", *go)]), ["rich"], ["rich"],
-                 "only Go's package of this name is in use")  # fmt: skip
-        _deletes(call, db, Stored(_python("rich")), [], [], "no name was let go")
-        _deletes(call, db, Stored(_python("rich")), ["never seen"], [],
-                 "the catalogue has no such package")  # fmt: skip
-        _deletes(call, db, Stored(_python("it's")), ["it's"], ["it's"],
-                 "names are passed as parameters, whatever is in them")  # fmt: skip
-        _deletes(call, db, Stored(_python("a_b", "A_B", "axb")), ["a_b"], ["a_b"],
-                 "A_B and axb are other names than a_b")  # fmt: skip
-        _deletes(call, db, Stored(_python("bleach")), {"bleach"}, ["bleach"],
-                 "names may come as a set")  # fmt: skip
-        db.execute(AS_STORED)
-        _deletes(call, db, Stored(_python("c", "a", "b"), setting=AS_STORED), ["b", "c", "a"],
-                 ["a", "b", "c"], "the names come back sorted; rows have no order")  # fmt: skip
-        _leaves_the_transaction_open(call, db)
-
-
-Vectors = Mapping[tuple[str, str], Sequence[float] | None]
-"""Language and name of packages, each with its vector or None."""
-
-
-class Use(NamedTuple):
-    """A package that a project uses."""
-
-    project: str
-    language: str
-    name: str
-    tenant: str = "local"
-
-
-@dataclass(frozen=True)
-class Stored:
-    """Rows of the tables that a call meets.
-
-    Attributes
-    ----------
-    packages
-        The catalogue.
-    uses
-        Which packages are used.
-    setting
-        A statement that holds for the session.
-    others
-        Names of packages whose vectors another model made.
-    """
-
-    packages: Vectors
-    uses: Sequence[Use] = ()
-    setting: str = ""
-    others: Collection[str] = ()
-
-    def statements(self) -> list[str]:
-        """Return what puts these rows into empty tables."""
-        rows = ", ".join(
-            f"({_quoted(language)}, {_quoted(name)}, "
-            + (f"'{'mini-2' if name in self.others else 'mini'}', '{list(vector)}')"
-               if vector else "NULL, NULL)")
-            for (language, name), vector in self.packages.items()
-        )  # fmt: skip
-        found = [f"INSERT INTO xray_packages (language, name, model, embedding) VALUES {rows}"]
-        if self.uses:
-            columns = "project, language, name, tenant_id, version"
-            rows = ", ".join(f"({', '.join(map(_quoted, use))}, '1.0')" for use in self.uses)
-            found.append(f"INSERT INTO xray_report_packages ({columns}) VALUES {rows}")
-        return found
-
-    def fill(self, db: Scratch) -> None:
-        """Put these rows, and no others, into the tables."""
-        for table in ("xray_report_packages", "xray_packages"):
-            db.execute(f"DELETE FROM {table}")
-        for statement in self.statements():
-            db.execute(statement)
-
-    def pasted(self, called: str) -> str:
-        """Return a line that makes a call with these rows and leaves the lab's tables alone."""
-        statements = [*self.statements(), *([self.setting] if self.setting else [])]
-        parts = [
-            *(["import numpy as np"] if "np." in called else []),
-            "drop_tables(conn)",
-            "create_tables(conn)",
-            *(f'conn.execute("{statement}")' for statement in statements),
-            f"print({called})",
-        ]
-        return f"with conn.transaction(force_rollback=True): {'; '.join(parts)}"
-
-
-def _python(*names: str) -> Vectors:
-    return {("python", name): None for name in names}
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
-
-
-def _deletes(
-    call: Probe, db: Scratch, there: Stored, names: Collection[str], expected: list[str],
-    because: str,
-) -> None:  # fmt: skip
-    there.fill(db)
-    case = call(db.connection, "python", names)
-    case.label = there.pasted(case.label)
-    case.gives(expected, because=because)
-    left = set(there.packages) - {("python", name) for name in expected}
-    found = db.execute(CATALOGUE).fetchall()
-    Case(call, f"{case.label}; print(conn.execute({CATALOGUE!r}).fetchall())", value=found).gives(
-        sorted(left), because=because
+def check_collect(call: Probe) -> None:
+    """Collect what is complete, a difficulty at a time, and then parts that are not."""
+    stands_alone(call)
+    _collects(
+        call, [(['"a"', '"b"'], 2, 1), (['"c"'], 1, 2)], "all lines, in the order of the parts"
     )
-
-
-def _leaves_the_transaction_open(call: Probe, db: Scratch) -> None:
-    """Inside a transaction of the caller's, whose rollback takes the deletion back."""
-    Stored(_python("a")).fill(db)
-    with db.connection.transaction(force_rollback=True):
-        call(db.connection, "python", ["a"]).gives(["a"], because="no project uses it")
-    label = "with conn.transaction(force_rollback=True): delete_orphans(conn, 'python', ['a'])"
-    left = db.execute(CATALOGUE).fetchall()
-    Case(call, label, value=left).holds(
-        left == [("python", "a")],
-        "after the caller's rollback, a is still in the catalogue",
-        got="it is gone for good",
-        because="the caller commits or rolls back, and not delete_orphans",
+    _collects(
+        call, [(['"b"'], 1, 1), (['"a"'], 1, 1)], "the order is that of the parts, not of the lines"
     )
+    _collects(call, [(["{}"], 1, 1), (["{}"], 1, 1)], "two equal lines are two chunks")
+    _collects(call, [(["{}"], 1, 1), ([], 0, 0)], "the second shard was empty")
+    left = ["left by a failed attempt"]
+    _collects(call, [(["{}"], 1, 1)], "what a failed attempt left is overwritten", left)
+    _collects(
+        call, [([], 0, 0)], "what a failed attempt left is overwritten, also by nothing", left
+    )
+    _collects(call, [(['"\u2028"'], 1, 1)],
+              "only a line feed ends a line; U+2028 is a character inside of one")  # fmt: skip
+    _collects(call, [(["", "{}"], 2, 1)], "all lines go to the file, also an empty one")
+    _collects(call, [([" {} "], 1, 1)], "lines go to the file as they are, blanks too")
+    ok, short, long = (["{}"], 1, 1), (["{}"], 2, 1), (["{}", "{}"], 1, 1)
+    _refuses(call, [short], "a line is missing: the metadata say 2 chunks, the file has 1")
+    _refuses(call, [long], "a line too many: the metadata say 1 chunk, the file has 2")
+    _refuses(call, [([], 2, 1)], "all lines are missing: the metadata say 2 chunks, the file has 0")
+    _refuses(call, [(["{}"], 0, 0)], "a line too many: the metadata say 0 chunks, the file has 1")
+    _refuses(call, [(["", "{}"], 1, 1)], "an empty line is a line too: the file has 2")
+    _refuses(call, [ok, short], "the second part has 1 line and not 2")
+    _refuses(call, [short, ok], "the first part has 1 line and not 2")
+    _refuses(call, [long, short], "both parts are wrong, although the sums are equal: what one has "
+             "too many hides what the other has lost")  # fmt: skip
+
+
+Part = tuple[list[str], int, int]
+"""The lines of a part, and what its metadata say: how many chunks, of how many documents."""
+
+
+def _collects(
+    call: Probe, parts: Sequence[Part], because: str, before: Sequence[str] | None = None
+) -> None:
+    case, chunks = _collect(call, parts, before)
+    lines = [line for own, _, _ in parts for line in own]
+    if case.error or case.value != len(lines):
+        case.gives(len(lines), because=because)
+    case.gives(len(lines), because="the signature says int, and a sum of floats is a float")
+    lines_of(call, case.label, chunks, because).gives(lines, because=because)
+    sums = {"documents": sum(part[2] for part in parts), "chunks": len(lines)}
+    _whole(counts_of(call, case.label, chunks), sums, "the sums of both counts")
+
+
+def _refuses(call: Probe, parts: Sequence[Part], because: str) -> None:
+    case, _ = _collect(call, parts, None)
+    case.raises(ValueError, because=because)
+
+
+def _collect(call: Probe, parts: Sequence[Part], before: Sequence[str] | None) -> tuple[Case, Any]:
+    counts = [{"documents": float(of), "chunks": float(count)} for _, count, of in parts]
+    made = [dataset(own, **count) for (own, _, _), count in zip(parts, counts, strict=True)]
+    chunks = dataset(before)
+    case = call(made, chunks)
+    given = [written_dataset(own, **n) for (own, _, _), n in zip(parts, counts, strict=True)]
+    case.label = f"{PASTED}collect([{', '.join(given)}], chunks := {written_dataset(before)})"
+    return case, chunks
 
 
 @exercise(
     "10.4",
-    function="nearest_packages_query",
-    library="course_lib.xray.suggestions:nearest_packages_query",
+    function="build_pipeline",
     points=3,
-    time_limit=TIME_LIMIT,
+    time_limit=30,
     hints=(
-        "Begin with `SELECT {COLUMNS}, … AS similarity FROM xray_report_packages AS mine JOIN "
-        "xray_packages AS package USING (language, name)`, in an f-string: the join gives each "
-        "package of a project its vector. WHERE then keeps one tenant, project and language.",
-        "`package.embedding <=> %(vector)s` is the cosine distance, and `1 - ` it the similarity. "
-        "Sort by the distance, then by `mine.name`, and LIMIT what is left: the filter comes "
-        "first.",
-        "`AND package.model = %(model)s` keeps vectors of this model, and leaves out packages "
-        "without one. The values are a dictionary with a key for each placeholder, such as "
-        '`{"vector": vector, "k": k, …}`; return query and values.',
+        "Write the pipeline inside: `@dsl.pipeline(name=…)`, `def split_in_shards(folder: str, "
+        "shards: list[str] = [...]) -> Dataset:`, and at the end of `build_pipeline` return it, "
+        "without brackets.",
+        "Three calls, with names for all arguments. The second stands in `with "
+        "dsl.ParallelFor(shards, parallelism=2) as shard:`, the other two do not.",
+        "What a task gives to another is `task.outputs[…]`; from a loop, "
+        "`dsl.Collected(task.outputs[…])`. Retries are a call on the task: "
+        "`.set_retry(num_retries=2)`.",
     ),
 )
-def check_nearest_packages(call: Probe) -> None:
-    """Take a package or two at a time, and what is near but not the project's."""
-    plain: Vectors = {("python", "plotly"): [1, 1, 0], ("python", "spotipy"): [1, 0, 0]}
-    half = 0.5**0.5
-    both = {"spotipy": 1.0, "plotly": half}
-    with call.scratch() as db:
-        db.execute(TABLES)
-        _finds(call, db, _used({("python", "spotipy"): [3, 0, 0]}), {"spotipy": 1.0},
-               "both vectors point the same way, so the cosine is 1")  # fmt: skip
-        _finds(call, db, _used(plain), both, "the nearest comes first")
-        _finds(call, db, _used(plain), {"spotipy": 1.0}, "one was asked for", k=1)
-        _finds(call, db, _used({("python", "b"): [1, 0, 0], ("python", "a"): [2, 0, 0]}),
-               {"a": 1.0, "b": 1.0}, "of equal similarity, by name")  # fmt: skip
-        _finds(call, db, _used({("python", name): [1, 0, 0] for name in "abcdef"}),
-               dict.fromkeys("abcde", 1.0), "without k it is 5")  # fmt: skip
-        _finds(call, db, _used(plain, spotipy="others"), {"plotly": half},
-               "spotipy is nearer, but another project's: the filter comes before the choice",
-               k=1)  # fmt: skip
-        _finds(call, db, _used({("ruby", "rspotify"): [1, 0, 0], ("python", "plotly"): [1, 1, 0]}),
-               {"plotly": half}, "rspotify is a package of Ruby", k=1)  # fmt: skip
-        _finds(call, db, _used({("python", "spotipy"): [1, 1, 0], ("ruby", "spotipy"): [1, 0, 0]}),
-               {"spotipy": half}, "Ruby's spotipy is another, with another vector")  # fmt: skip
-        _finds(call, db, _used({("python", "spotipy"): [1, 0, 0], ("python", "unknown"): None}),
-               {"spotipy": 1.0}, "unknown has no vector")  # fmt: skip
-        _finds(call, db, Stored(plain, _used(plain).uses, others=["spotipy"]), {"plotly": half},
-               "spotipy's vector was made by another model, mini-2")  # fmt: skip
-        _finds(call, db, _used({("python", "b"): [1, 0, 0], ("python", "a"): [1, 0.05, 0]}),
-               {"b": 1.0, "a": 0.998752}, "b is nearer; only rounded, they are equal")  # fmt: skip
-        _finds(call, db, _used({("python", "opposite"): [-1, 0, 0]}), {"opposite": -1.0},
-               "it is far away, and still the nearest that the project has")  # fmt: skip
-        _finds(call, db, _used(plain), {}, "no project has this name", project="nobody's")
-        _finds(call, db, _used(plain), {}, "Rider-App is another project than rider-app",
-               project="Rider-App")  # fmt: skip
-        theirs = Stored(plain, [Use("rider-app", "python", "plotly"),
-                                Use("rider-app", "python", "spotipy", "acme")])  # fmt: skip
-        _finds(call, db, theirs, {"plotly": half},
-               "acme's project has the same name, and tenant is 'local' where none is "
-               "named")  # fmt: skip
-        _finds(call, db, theirs, {"spotipy": 1.0}, "of this project, acme's list is asked for",
-               tenant="acme")  # fmt: skip
+def check_build_pipeline(call: Probe) -> None:
+    """Compile what it returns, and read the wiring."""
+    from kfp.dsl.graph_component import GraphComponent
+
+    label = "build_pipeline(read_folder, split_step, collect_step)"
+    case = call(*_components())
+    case.label = label
+    given = case.value
+    if not isinstance(given, GraphComponent):
+        kind = "the three components were called, and nothing was returned"
+        call.fail(label, got=kind if given is None else f"{shown(given)} ({type(given).__name__})",
+                  expected="a pipeline: a function under @dsl.pipeline")  # fmt: skip
+    spec = _as_dict(given)
+
+    def compiled(what: str, value: Any) -> Case:
+        return Case(call, f"{label}.pipeline_spec  # {what}", value=value)
+
+    compiled("its name", spec["pipelineInfo"]["name"]).gives("split-in-shards")
+    parameters = spec["root"].get("inputDefinitions", {}).get("parameters", {})
+    kinds = {name: one["parameterType"] for name, one in parameters.items()}
+    compiled("its parameters", kinds).gives({"folder": "STRING", "shards": "LIST"})
+    default = parameters["shards"].get("defaultValue")
+    compiled("the default of shards", default).gives(["0/3", "1/3", "2/3"])
+    optional = [name for name, one in parameters.items() if one.get("isOptional")]
+    compiled("parameters with a default", optional).gives(
+        ["shards"], because="without a folder there is nothing to read: it has no default"
+    )
+    _wiring(call, compiled, spec)
+    executors = spec["deploymentSpec"]["executors"].values()
+    others = sorted({one["container"]["image"] for one in executors} - {IMAGE})
+    compiled("images of components other than the three that it was given", others).gives(
+        [], because="it calls its arguments, and none of the notebook's components"
+    )
 
 
-def _used(packages: Vectors, **projects: str) -> Stored:
-    """Return rows of packages that rider-app uses, but for those of other projects."""
-    uses = [Use(projects.get(name, "rider-app"), language, name) for language, name in packages]
-    return Stored(packages, uses)
+def _wiring(call: Probe, compiled: Callable[[str, Any], Case], spec: Mapping[str, Any]) -> None:
+    from course_lib.teaching.lab.dag import read_dag
+
+    dag = read_dag(spec)
+    compiled("its tasks", sorted(dag.tasks)).gives(
+        ["collect", "read-folder", "split-part"], because="each component is used once"
+    )
+    loops = [(group.label, group.members) for group in dag.groups]
+    compiled("its loops", loops).gives(
+        [("for each of shards, 2 at once", ["split-part"])],
+        because="only the splitting is done for each shard, 2 at the same time",
+    )
+    notes = {name: [one for one in task.notes if "retr" in one] for name, task in dag.tasks.items()}
+    compiled("retries of split-part", notes["split-part"]).gives(
+        ["2 retries"], because="the task in the loop is tried again twice"
+    )
+    edges = sorted((one.producer, one.label, one.consumer) for one in dag.edges if one.label)
+    compiled("who gives what to whom", edges).gives(
+        [("read-folder", "documents", "split-part"), ("split-part", "chunks", "collect")],
+        because="each step takes the output of the one before",
+    )
+    tasks = spec["root"]["dag"]["tasks"]
+    folder = tasks["read-folder"].get("inputs", {}).get("parameters", {}).get("folder", {})
+    compiled("the folder that is read", folder).gives(
+        {"componentInputParameter": "folder"}, because="it is the pipeline's parameter"
+    )
+    [loop] = [one for name, one in spec["components"].items() if "dag" in one]
+    shard = loop["dag"]["tasks"]["split-part"]["inputs"]["parameters"].get("shard", {})
+    compiled("the shard that is split", shard).gives(
+        {"componentInputParameter": "pipelinechannel--shards-loop-item"},
+        because="each turn of the loop has its own",
+    )
+    outputs = spec["root"]["dag"].get("outputs", {}).get("artifacts", {})
+    selected = [one["artifactSelectors"] for one in outputs.values()]
+    compiled("its outputs", selected).gives(
+        [[{"producerSubtask": "collect", "outputArtifactKey": "chunks"}]],
+        because="it returns what collect has made, and says `-> Dataset`",
+    )
 
 
-def _finds(
-    call: Probe, db: Scratch, there: Stored, expected: Mapping[str, float], because: str, *,
-    project: str = "rider-app", **others: object,
-) -> None:  # fmt: skip
-    there.fill(db)
-    vector = np.array([1, 0, 0], dtype=np.float32)
-    case = call(vector, project, "python", "mini", **others)
-    called = there.pasted(f"conn.execute(*{case.label}).fetchall()")
-    value = case.returns(tuple)
-    case.holds(len(value) == 2 and isinstance(value[0], str), "a pair: the query and its values")
-    rows = db.runs(*value, because=because, called=called)
-    columns = [column.name for column in db.connection.execute(*value).description or ()]
-    if columns != SHOWN:
-        call.fail(called, got=f"the columns {columns}", expected=f"the columns {SHOWN}")
-    names = [row[0] for row in rows.rows]
-    if names != list(expected):
-        call.fail(called, got=f"{names}", expected=f"{list(expected)}", because=because)
-    for name, version, _, similarity in rows.rows:
-        if version != "1.0" or not abs(similarity - expected[name]) < 1e-6:
-            call.fail(
-                called,
-                got=f"{name!r}, version {version!r}, with {similarity!r}",
-                expected=f"{name!r}, version '1.0', with the similarity {expected[name]:.3f}",
-                because=f"{because}; the similarity is 1 - the cosine distance",
-            )
+def _components() -> tuple[Any, Any, Any]:
+    """Return three components with the signatures of the lab's that do nothing."""
+    from kfp import dsl
+
+    def make(function: Callable[..., Any]) -> Any:
+        # kfp wants types for annotations, and this module postpones its own
+        hints = get_type_hints(function, localns={"dsl": dsl}, include_extras=True)
+        function.__annotations__ = hints
+        return dsl.component(function, base_image=IMAGE, install_kfp_package=False)
+
+    def read_folder(folder: str, documents: dsl.Output[dsl.Dataset]):  # type: ignore[no-untyped-def]
+        pass
+
+    def split_part(  # type: ignore[no-untyped-def]
+        documents: dsl.Input[dsl.Dataset], chunks: dsl.Output[dsl.Dataset], shard: str
+    ):
+        pass
+
+    def collect(parts: dsl.Input[list[dsl.Dataset]], chunks: dsl.Output[dsl.Dataset]) -> int:
+        return 0
+
+    return make(read_folder), make(split_part), make(collect)
 
 
-SHOWN = ["name", "version", "description", "similarity"]
-"""The columns of what is found."""
+def _as_dict(pipeline: Any) -> dict[str, Any]:
+    from google.protobuf import json_format
+
+    found: dict[str, Any] = json_format.MessageToDict(pipeline.pipeline_spec)
+    return found

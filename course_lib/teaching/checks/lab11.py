@@ -1,297 +1,386 @@
-"""Lab 11, grounded answers: file hints, diversity, the token budget, citations, faithfulness."""
+"""Lab 11, a fresh index: the plan, what has to be embedded, orphans, and the filtered search.
+
+What the learner's functions do to the X-Ray's own tables, in an empty schema, is judged. A failed
+call is shown with the rows it met, in a transaction that is rolled back, so that it can be pasted.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
-from course_lib.teaching.checks.probe import Probe, exercise
+import numpy as np
 
-ENDINGS = {".py", ".yaml", ".md"}
+from course_lib.indexing.plan import Plan
+from course_lib.teaching.checks.probe import Case, Probe, exercise
+from course_lib.teaching.checks.scratch import Scratch
+from course_lib.xray.tables import TABLES
+
+# The first check of a session also makes its database, and starts the server where none runs.
+TIME_LIMIT = 20
+LISTS = ("skip", "add", "change", "remove")
+AS_STORED = "SET enable_indexscan = off"
+"""Rows come in the order in which they were written, which an index would hide."""
+
+CATALOGUE = "SELECT language, name FROM xray_packages ORDER BY 1, 2"
 
 
 @exercise(
     "11.1",
-    function="file_hints",
-    library="course_lib.answers.hints:file_hints",
+    function="make_plan",
+    library="course_lib.indexing.plan:make_plan",
     points=2,
     hints=(
-        "`question.split()` gives the words. Each may carry signs around it that belong to the "
-        "sentence: quotes, brackets, commas, a full stop.",
-        "`word.lstrip(signs).rstrip(signs + '.')` takes signs from both ends, and the full stop "
-        "from the right alone: `./main.py` begins with one, which wants `removeprefix('./')`.",
-        "`PurePosixPath(word).suffix.lower()` is a name's ending, and of `.py` alone it is empty. "
-        "`list(dict.fromkeys(words))` keeps each word once, in the order in which they came.",
+        "Begin with `plan = Plan()`, whose four lists are empty, and append to them. Two loops "
+        "will do: one over what is there now, one over what was stored.",
+        "`key in stored` asks whether a key was stored at all. Do not ask whether its state is "
+        "true: a version may be an empty text.",
+        "In the first loop: not in `stored` → `plan.add`; `stored[key] == state` → `plan.skip`; "
+        "otherwise `plan.change`. In the second: not in `current` → `plan.remove`.",
     ),
 )
-def check_file_hints(call: Probe) -> None:
-    """Find names in a sentence, among words that only look like names."""
-    call("What does registry.py do", ENDINGS).gives(
-        ["registry.py"], because="it is the only word with one of the endings"
-    )
-    call("b.py or a.py", ENDINGS).gives(["b.py", "a.py"], because="b.py is named before a.py")
-    call("a.py and b.py and a.py", ENDINGS).gives(["a.py", "b.py"], because="each name once")
-    call("Look at a.py, then a.py.", ENDINGS).gives(
-        ["a.py"], because="with and without its comma it is the same name"
-    )
-    call("apps/base/app.yaml", ENDINGS).gives(
-        ["apps/base/app.yaml"], because="a path is part of the name"
-    )
-    for around in ("(`{}`)", "'{}'", '"{}"', "[{}]", "{{{}}}", "{},", "{}:", "{};", "{}!", "{}?"):
-        call(around.format("main.py"), ENDINGS).gives(
-            ["main.py"], because="quotes, brackets and punctuation belong to the sentence"
-        )
-    call("So main.py.", ENDINGS).gives(["main.py"], because="the full stop ends the sentence")
-    call("./main.py", ENDINGS).gives(["main.py"], because="./ is left out")
-    call("../main.py", ENDINGS).gives(
-        ["../main.py"], because="../ is another folder: only ./ at the beginning is left out"
-    )
-    call("__init__.py", ENDINGS).gives(
-        ["__init__.py"], because="the underscores are part of the name"
-    )
-    call(".github/ci.yaml", ENDINGS).gives(
-        [".github/ci.yaml"], because="this dot is part of the name: only ./ is left out"
-    )
-    call("docs/v1.2/my-notes.md", ENDINGS).gives(
-        ["docs/v1.2/my-notes.md"], because="hyphens and further dots are part of the name"
-    )
-    call("a.py\nb.py", ENDINGS).gives(
-        ["a.py", "b.py"], because="a line end separates words, as a space does"
-    )
-    call("Main.PY", ENDINGS).gives(
-        ["Main.PY"], because="an ending may be in capitals, and the name stays as it is written"
-    )
-    call("main.pyc and a.py.bak", ENDINGS).gives(
-        [], because=".pyc and .bak are other endings: .py has to be at the end"
-    )
-    call("lib.rs or a.py", {".rs"}).gives(
-        ["lib.rs"], because="`endings` says which words are names, and .py is not among them"
-    )
-    call("What are .py files, and what is happy?", ENDINGS).gives(
-        [], because="an ending alone is no name, nor is a word that ends in its letters"
-    )
-    call("", ENDINGS).gives([], because="there is no word")
+def check_make_plan(call: Probe) -> None:
+    """Take one key of each kind, other orders, nothing, and states of all kinds."""
+    _plans(call, {"a": 1}, {"a": 1}, Plan(skip=["a"]), "nothing has changed")
+    _plans(call, {"a": 2}, {"a": 1}, Plan(change=["a"]), "the same key, and another state")
+    _plans(call, {"a": 1}, {"a": 2}, Plan(change=["a"]),
+           "a smaller state is another state, too")  # fmt: skip
+    _plans(call, {"a": 1}, {}, Plan(add=["a"]), "it was not stored")
+    _plans(call, {}, {"a": 1}, Plan(remove=["a"]), "it is gone")
+    _plans(call, {}, {}, Plan(), "nothing was stored, and nothing is there")
+    _plans(call, {"a": 1, "b": 2, "c": 3}, {"a": 1, "b": 0, "d": 4},
+           Plan(["a"], ["c"], ["b"], ["d"]), "it is the statement's example")  # fmt: skip
+    _plans(call, {"a": 1, "b": 2}, {"b": 2, "a": 1}, Plan(skip=["a", "b"]),
+           "both are as they were stored, in another order")  # fmt: skip
+    _plans(call, {"a": 1}, {"b": 1}, Plan(add=["a"], remove=["b"]),
+           "a and b are two keys, although their states are equal")  # fmt: skip
+    _plans(call, {"a": "5f2c"}, {"a": "".join(("5f", "2c"))}, Plan(skip=["a"]),
+           "the states are equal, if not the same object")  # fmt: skip
+    _plans(call, {"a": 1}, {"a": "1"}, Plan(change=["a"]), "1 and '1' are not equal")
+    _plans(call, {"a": "A"}, {"a": "a"}, Plan(change=["a"]), "'A' and 'a' are not equal")
+    _plans(call, {"a": [1]}, {"a": [1]}, Plan(skip=["a"]),
+           "a state only has to be comparable; a list cannot be in a set")  # fmt: skip
+    _plans(call, {"a": {"x": 1, "y": 2}}, {"a": {"y": 2, "x": 1}}, Plan(skip=["a"]),
+           "dictionaries are equal in any order of their keys")  # fmt: skip
+    _plans(call, {"a": 1}, {"a": 1.0}, Plan(skip=["a"]),
+           "1 and 1.0 are equal, although their types differ")  # fmt: skip
+    _plans(call, {"rich": ""}, {"rich": ""}, Plan(skip=["rich"]),
+           "a lock file may give no version: an empty text is a state like any other")  # fmt: skip
+    _plans(call, {"rich": "14.1.0"}, {"rich": ""}, Plan(change=["rich"]),
+           "it was stored, with an empty text for its state")  # fmt: skip
+    _plans(call, {"rich": None}, {}, Plan(add=["rich"]),
+           "it was not stored; its state now is None")  # fmt: skip
+    _plans(call, {"rich": None}, {"rich": None}, Plan(skip=["rich"]),
+           "it was stored, with None for its state")  # fmt: skip
+    _plans(call, {("docs", "a.md"): "5f2c"}, {("docs", "b.md"): "5f2c"},
+           Plan(add=[("docs", "a.md")], remove=[("docs", "b.md")]),
+           "a key may be a pair: all of it counts")  # fmt: skip
+
+
+def _plans(
+    call: Probe, current: Mapping[Any, Any], stored: Mapping[Any, Any], wanted: Plan[Any],
+    because: str,
+) -> None:  # fmt: skip
+    case = call(current, stored)
+    if case.error:
+        case.gives(wanted, because=because)
+    found = case.returns(Plan)
+    for name in LISTS:
+        got, expected = getattr(found, name), getattr(wanted, name)
+        is_right = isinstance(got, list) and sorted(map(repr, got)) == sorted(map(repr, expected))
+        case.holds(is_right, f"{name}={expected}", got=f"{name}={got}", because=because)
 
 
 @exercise(
     "11.2",
-    function="maximal_marginal_relevance",
-    library="course_lib.answers.selection:maximal_marginal_relevance",
-    points=3,
+    function="names_to_embed",
+    library="course_lib.xray.catalogue:names_to_embed",
+    points=2,
     hints=(
-        "Keep one number for each candidate: its likeness to the closest of those that were taken. "
-        "At first it is 0, or the largest inner product with the rows of `taken`.",
-        "In each round take the largest `(1 - diversity) * relevance - diversity * likeness` of "
-        "those that are left. `np.argmax` takes the first of equals.",
-        "After taking one, its inner products with all vectors may be larger than the likeness "
-        "that you have: `np.maximum(likeness, vectors @ vectors[best])`.",
+        "Go through `texts` and keep a name if its text and `model` are not what its vector was "
+        "made of. A list comprehension is enough.",
+        "`made_of.get(name)` is the pair (text, model) of a name's vector, or None where it has "
+        "no vector.",
+        "`made_of.get(name) != (text, model)` covers all three cases: no vector, another text, "
+        "another model.",
     ),
 )
-def check_mmr(call: Probe) -> None:
-    """Choose among copies, opposites and what the context has already."""
-    import numpy as np
-
-    copies = np.array([[1, 0], [1, 0], [0, 1]], np.float32)
-    call([0.9, 0.8, 0.7], copies, 3).gives(
-        [0, 2, 1], because="the second says what the first said, so the third adds more"
+def check_names_to_embed(call: Probe) -> None:
+    """Take each reason for a new vector alone, both at once, and what needs none."""
+    texts, one = {"rich": "Colours"}, ("Colours", "mini")
+    call(texts, {"rich": one}, "mini").gives([], because="the vector is of this text and model")
+    call(texts, {}, "mini").gives(["rich"], because="it has no vector yet")
+    call(texts, {"typer": one}, "mini").gives(
+        ["rich"], because="typer's vector is of the same text, but a vector belongs to a name"
     )
-    call([0.9, 0.8, 0.7], copies, 2, diversity=0).gives(
-        [0, 1], because="where likeness costs nothing, relevance alone decides"
+    call(texts, {"rich": ("Pictures", "mini")}, "mini").gives(
+        ["rich"], because="the vector was made of another text"
     )
-    call([0.1, 0.9, 0.8], copies, 1).gives([1], because="the first one taken is the most relevant")
-    call([0.9], copies[:1], 0).gives([], because="none was asked for")
-    partly = np.array([[1, 0, 0, 0], [0.5, 0.5, 0.5, 0.5], [0, 1, 0, 0]], np.float32)
-    call([1.0, 0.8, 0.4], partly, 2, diversity=0.5).gives(
-        [0, 2], because="after the first, the second adds 0.4 - 0.25 and the third 0.2 - 0"
+    call(texts, {"rich": ("colours ", "mini")}, "mini").gives(
+        ["rich"], because="a text with another capital or blank is another text"
     )
-    opposite = np.array([[1, 0], [-1, 0], [0, 1]], np.float32)
-    call([1.0, 0.5, 0.4], opposite, 2, diversity=0.5).gives(
-        [0, 1], because="an inner product below 0 is no likeness that could cost anything"
+    call(texts, {"rich": ("Colours", "mini-2")}, "mini").gives(
+        ["rich"], because="the vector was made by another model, mini-2"
     )
-    echo = np.array([[1, 0, 0], [0, 1, 0], [1, 0, 0], [0, 0, 1]], np.float32)
-    call([1.0, 0.9, 0.8, 0.2], echo, 3, diversity=0.5).gives(
-        [0, 1, 3],
-        because="the third copies the first, which was taken two rounds before: it adds 0.4 - 0.5, "
-        "and the last one 0.1 - 0",
+    call(texts, {"rich": ("Pictures", "mini-2")}, "mini").gives(
+        ["rich"], because="text and model are others; it is one name, and named once"
     )
-    between = np.array([[1, 0, 0, 0], [0, 1, 0, 0], [0.5] * 4, [0, 0, 1, 0]], np.float32)
-    call([1.0, 0.9, 0.8, 0.2], between, 3, diversity=0.5).gives(
-        [0, 1, 2],
-        because="only the closest counts: the third adds 0.4 - 0.25, though it is like both that "
-        "were taken",
+    call({}, {"rich": one}, "mini").gives([], because="`texts` does not ask for rich")
+    call({"typer": "Commands", **texts}, {}, "mini").gives(
+        ["typer", "rich"], because="the order is that of `texts`"
     )
-    call([0.9, 0.8, 0.7], copies, 1, taken=copies[:1]).gives(
-        [2], because="the context has the first two already, in so many words"
-    )
-    call([1.0, 0.9, 0.8, 0.3], echo[[1, 0, 1, 3]], 2, diversity=0.5, taken=echo[:1]).gives(
-        [0, 3],
-        because="the second copies what the context had, and the third what was taken just now",
-    )
-    call([0.9, 0.8], copies[:2], 5).gives([0, 1], because="there are no more than two")
-    call([], np.empty((0, 2), np.float32), 3).gives([], because="there is no candidate")
-    call([1.0, 0.3, 0.45], opposite, 2, diversity=0.5).gives(
-        [0, 2],
-        because="an inner product below 0 counts as 0, and adds nothing either: the second adds "
-        "0.15, the third 0.225",
-    )
+    call(
+        {**texts, "typer": "Commands"}, {"typer": ("Commands", "mini"), "rich": one}, "mini"
+    ).gives([], because="both vectors are good, whatever their order")
 
 
 @exercise(
     "11.3",
-    function="fit_passages",
-    library="course_lib.answers.budget:fit_passages",
-    points=2,
+    function="delete_orphans",
+    library="course_lib.xray.catalogue:delete_orphans",
+    points=3,
+    time_limit=TIME_LIMIT,
     hints=(
-        "Begin with all places, and take one away as long as `fixed` and what the others cost are "
-        "more than `room`.",
-        "The one to go has the lowest score. Of equals it is the last one, so let `min` see the "
-        "places from the end: `min(reversed(kept), key=lambda place: scores[place])`.",
-        "`kept.remove(place)` leaves the others in their order. Before all that: if `fixed` alone "
-        "is more than `room`, raise a ValueError that says that the question does not fit.",
+        "One DELETE is enough, and `RETURNING name` after it gives what it deleted. Of the "
+        "catalogue it may touch only rows with this language whose name is one of `names`: "
+        "`name = ANY(%s)` takes a Python list.",
+        "What is in use is kept by `NOT EXISTS (SELECT FROM xray_used AS used WHERE …)`, which "
+        "looks for a use of the row that is about to go.",
+        "In the brackets of NOT EXISTS both have to agree: `used.language = package.language AND "
+        "used.name = package.name`, where `DELETE FROM xray_packages AS package` gives the row "
+        "its name. `sorted(name for (name,) in rows)` is the answer.",
     ),
 )
-def check_fit(call: Probe) -> None:
-    """Drop nothing, the weakest, several, all; and refuse what cannot fit."""
-    call(100, [50, 50, 50], [3, 2, 1], 300).gives([0, 1, 2], because="all of it fits: 250 of 300")
-    call(100, [50, 50, 50], [3, 2, 1], 250).gives([0, 1, 2], because="exactly full is not too full")
-    call(100, [50, 50, 50], [2, 1, 3], 249).gives(
-        [0, 2], because="the weakest goes, and the others keep their order and their numbers"
+def check_delete_orphans(call: Probe) -> None:
+    """Drop packages that others use, that no project uses, and that another language uses."""
+    used = [Use("forecasting", "python", "pillow")]
+    go = ("go", "rich")
+    with call.scratch() as db:
+        db.execute(TABLES)
+        _deletes(call, db, Stored(_python("bleach", "pillow"), used), ["bleach", "pillow"],
+                 ["bleach"], "no project uses bleach, and another project uses pillow")  # fmt: skip
+        _deletes(call, db, Stored(_python("bleach", "lonely")), ["bleach"], ["bleach"],
+                 "lonely is an orphan too, but was not asked about")  # fmt: skip
+        both = {go: None, **_python("rich")}
+        _deletes(call, db, Stored(both), ["rich"], ["rich"],
+                 "Python's rich was let go, and not Go's")  # fmt: skip
+        _deletes(call, db, Stored(both, [Use("forecasting", *go)]), ["rich"], ["rich"],
+                 "only Go's package of this name is in use")  # fmt: skip
+        _deletes(call, db, Stored(_python("rich")), [], [], "no name was let go")
+        _deletes(call, db, Stored(_python("rich")), ["never seen"], [],
+                 "the catalogue has no such package")  # fmt: skip
+        _deletes(call, db, Stored(_python("it's")), ["it's"], ["it's"],
+                 "names are passed as parameters, whatever is in them")  # fmt: skip
+        _deletes(call, db, Stored(_python("a_b", "A_B", "axb")), ["a_b"], ["a_b"],
+                 "A_B and axb are other names than a_b")  # fmt: skip
+        _deletes(call, db, Stored(_python("bleach")), {"bleach"}, ["bleach"],
+                 "names may come as a set")  # fmt: skip
+        db.execute(AS_STORED)
+        _deletes(call, db, Stored(_python("c", "a", "b"), setting=AS_STORED), ["b", "c", "a"],
+                 ["a", "b", "c"], "the names come back sorted; rows have no order")  # fmt: skip
+        _leaves_the_transaction_open(call, db)
+
+
+Vectors = Mapping[tuple[str, str], Sequence[float] | None]
+"""Language and name of packages, each with its vector or None."""
+
+
+class Use(NamedTuple):
+    """A package that a project uses."""
+
+    project: str
+    language: str
+    name: str
+    tenant: str = "local"
+
+
+@dataclass(frozen=True)
+class Stored:
+    """Rows of the tables that a call meets.
+
+    Attributes
+    ----------
+    packages
+        The catalogue.
+    uses
+        Which packages are used.
+    setting
+        A statement that holds for the session.
+    others
+        Names of packages whose vectors another model made.
+    """
+
+    packages: Vectors
+    uses: Sequence[Use] = ()
+    setting: str = ""
+    others: Collection[str] = ()
+
+    def statements(self) -> list[str]:
+        """Return what puts these rows into empty tables."""
+        rows = ", ".join(
+            f"({_quoted(language)}, {_quoted(name)}, "
+            + (f"'{'mini-2' if name in self.others else 'mini'}', '{list(vector)}')"
+               if vector else "NULL, NULL)")
+            for (language, name), vector in self.packages.items()
+        )  # fmt: skip
+        found = [f"INSERT INTO xray_packages (language, name, model, embedding) VALUES {rows}"]
+        if self.uses:
+            columns = "project, language, name, tenant_id, version"
+            rows = ", ".join(f"({', '.join(map(_quoted, use))}, '1.0')" for use in self.uses)
+            found.append(f"INSERT INTO xray_report_packages ({columns}) VALUES {rows}")
+        return found
+
+    def fill(self, db: Scratch) -> None:
+        """Put these rows, and no others, into the tables."""
+        for table in ("xray_report_packages", "xray_packages"):
+            db.execute(f"DELETE FROM {table}")
+        for statement in self.statements():
+            db.execute(statement)
+
+    def pasted(self, called: str) -> str:
+        """Return a line that makes a call with these rows and leaves the lab's tables alone."""
+        statements = [*self.statements(), *([self.setting] if self.setting else [])]
+        parts = [
+            *(["import numpy as np"] if "np." in called else []),
+            "drop_tables(conn)",
+            "create_tables(conn)",
+            *(f'conn.execute("{statement}")' for statement in statements),
+            f"print({called})",
+        ]
+        return f"with conn.transaction(force_rollback=True): {'; '.join(parts)}"
+
+
+def _python(*names: str) -> Vectors:
+    return {("python", name): None for name in names}
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _deletes(
+    call: Probe, db: Scratch, there: Stored, names: Collection[str], expected: list[str],
+    because: str,
+) -> None:  # fmt: skip
+    there.fill(db)
+    case = call(db.connection, "python", names)
+    case.label = there.pasted(case.label)
+    case.gives(expected, because=because)
+    left = set(there.packages) - {("python", name) for name in expected}
+    found = db.execute(CATALOGUE).fetchall()
+    Case(call, f"{case.label}; print(conn.execute({CATALOGUE!r}).fetchall())", value=found).gives(
+        sorted(left), because=because
     )
-    call(100, [10, 200, 10], [1, 3, 2], 300).gives(
-        [1], because="10 goes first although it is short, then the next weakest: the score decides"
-    )
-    call(100, [50, 100, 10], [3, 2, 1], 200).gives(
-        [0], because="the last one went first, and does not come back when there is room again"
-    )
-    call(100, [50, 50, 50], [2, 1, 1], 220).gives([0, 1], because="of equals, the last one goes")
-    call(100, [500], [1], 300).gives([], because="a passage that never fits goes, too")
-    call(100, [], [], 100).gives([], because="there is nothing to drop, and it fits")
-    call(101, [50], [1], 100).raises(
-        ValueError, mentions="question", because="without any passage it is still too long"
+
+
+def _leaves_the_transaction_open(call: Probe, db: Scratch) -> None:
+    """Inside a transaction of the caller's, whose rollback takes the deletion back."""
+    Stored(_python("a")).fill(db)
+    with db.connection.transaction(force_rollback=True):
+        call(db.connection, "python", ["a"]).gives(["a"], because="no project uses it")
+    label = "with conn.transaction(force_rollback=True): delete_orphans(conn, 'python', ['a'])"
+    left = db.execute(CATALOGUE).fetchall()
+    Case(call, label, value=left).holds(
+        left == [("python", "a")],
+        "after the caller's rollback, a is still in the catalogue",
+        got="it is gone for good",
+        because="the caller commits or rolls back, and not delete_orphans",
     )
 
 
 @exercise(
     "11.4",
-    function="check_citations",
-    library="course_lib.answers.citations:check_citations",
-    points=1,
+    function="nearest_packages_query",
+    library="course_lib.xray.suggestions:nearest_packages_query",
+    points=3,
+    time_limit=TIME_LIMIT,
     hints=(
-        "`re.findall(r'\\[(\\d+): ([^\\[\\]]+)\\]', answer)` gives pairs: the number, as text, and "
-        "the path.",
-        "A pair is right if `1 <= number <= len(paths)` and `paths[number - 1]` is its path. "
-        "Numbers begin at 1, places in a list at 0.",
+        "Begin with `SELECT {COLUMNS}, … AS similarity FROM xray_report_packages AS mine JOIN "
+        "xray_packages AS package USING (language, name)`, in an f-string: the join gives each "
+        "package of a project its vector. WHERE then keeps one tenant, project and language.",
+        "`package.embedding <=> %(vector)s` is the cosine distance, and `1 - ` it the similarity. "
+        "Sort by the distance, then by `mine.name`, and LIMIT what is left: the filter comes "
+        "first.",
+        "`AND package.model = %(model)s` keeps vectors of this model, and leaves out packages "
+        "without one. The values are a dictionary with a key for each placeholder, such as "
+        '`{"vector": vector, "k": k, …}`; return query and values.',
     ),
 )
-def check_citation_check(call: Probe) -> None:
-    """Look at right citations, wrong numbers, wrong paths, and repetitions."""
-    paths = ["docs/a.md", "b.py"]
-    call("So [1: docs/a.md] and so [2: b.py].", paths).gives(
-        ([1, 2], []), because="both numbers have these paths"
-    )
-    call("So [2: b.py], so [1: docs/a.md], and [2: b.py].", paths).gives(
-        ([2, 1], []), because="each once, in the order of the answer"
-    )
-    call("So [3: c.py] and [0: b.py].", paths).gives(
-        ([], ["[3: c.py]", "[0: b.py]"]), because="there is no passage 3, and no passage 0"
-    )
-    call("So [1: b.py].", paths).gives(
-        ([], ["[1: b.py]"]), because="passage 1 is docs/a.md: number and path have to agree"
-    )
-    call("Yes [1: docs/a.md], no [1: b.py].", paths).gives(
-        ([1], ["[1: b.py]"]), because="each citation is judged alone, also where numbers are equal"
-    )
-    call("So [1: a.md].", paths).gives(
-        ([], ["[1: a.md]"]), because="passage 1 has the path docs/a.md, of which a.md is a part"
-    )
-    call("So [2: b.pyi].", paths).gives(
-        ([], ["[2: b.pyi]"]), because="passage 2 has the path b.py, which is another file"
-    )
-    call("So [1: my-notes v2.md].", ["my-notes v2.md"]).gives(
-        ([1], []), because="a path may hold spaces and hyphens"
-    )
-    call("So [10: j.py].", [f"{letter}.py" for letter in "abcdefghij"]).gives(
-        ([10], []), because="a number may have two digits"
-    )
-    call("items[0] is the first.", paths).gives(([], []), because="brackets alone cite nothing")
-    call("I don't know.", []).gives(([], []), because="nothing is cited")
+def check_nearest_packages(call: Probe) -> None:
+    """Take a package or two at a time, and what is near but not the project's."""
+    plain: Vectors = {("python", "plotly"): [1, 1, 0], ("python", "spotipy"): [1, 0, 0]}
+    half = 0.5**0.5
+    both = {"spotipy": 1.0, "plotly": half}
+    with call.scratch() as db:
+        db.execute(TABLES)
+        _finds(call, db, _used({("python", "spotipy"): [3, 0, 0]}), {"spotipy": 1.0},
+               "both vectors point the same way, so the cosine is 1")  # fmt: skip
+        _finds(call, db, _used(plain), both, "the nearest comes first")
+        _finds(call, db, _used(plain), {"spotipy": 1.0}, "one was asked for", k=1)
+        _finds(call, db, _used({("python", "b"): [1, 0, 0], ("python", "a"): [2, 0, 0]}),
+               {"a": 1.0, "b": 1.0}, "of equal similarity, by name")  # fmt: skip
+        _finds(call, db, _used({("python", name): [1, 0, 0] for name in "abcdef"}),
+               dict.fromkeys("abcde", 1.0), "without k it is 5")  # fmt: skip
+        _finds(call, db, _used(plain, spotipy="others"), {"plotly": half},
+               "spotipy is nearer, but another project's: the filter comes before the choice",
+               k=1)  # fmt: skip
+        _finds(call, db, _used({("ruby", "rspotify"): [1, 0, 0], ("python", "plotly"): [1, 1, 0]}),
+               {"plotly": half}, "rspotify is a package of Ruby", k=1)  # fmt: skip
+        _finds(call, db, _used({("python", "spotipy"): [1, 1, 0], ("ruby", "spotipy"): [1, 0, 0]}),
+               {"spotipy": half}, "Ruby's spotipy is another, with another vector")  # fmt: skip
+        _finds(call, db, _used({("python", "spotipy"): [1, 0, 0], ("python", "unknown"): None}),
+               {"spotipy": 1.0}, "unknown has no vector")  # fmt: skip
+        _finds(call, db, Stored(plain, _used(plain).uses, others=["spotipy"]), {"plotly": half},
+               "spotipy's vector was made by another model, mini-2")  # fmt: skip
+        _finds(call, db, _used({("python", "b"): [1, 0, 0], ("python", "a"): [1, 0.05, 0]}),
+               {"b": 1.0, "a": 0.998752}, "b is nearer; only rounded, they are equal")  # fmt: skip
+        _finds(call, db, _used({("python", "opposite"): [-1, 0, 0]}), {"opposite": -1.0},
+               "it is far away, and still the nearest that the project has")  # fmt: skip
+        _finds(call, db, _used(plain), {}, "no project has this name", project="nobody's")
+        _finds(call, db, _used(plain), {}, "Rider-App is another project than rider-app",
+               project="Rider-App")  # fmt: skip
+        theirs = Stored(plain, [Use("rider-app", "python", "plotly"),
+                                Use("rider-app", "python", "spotipy", "acme")])  # fmt: skip
+        _finds(call, db, theirs, {"plotly": half},
+               "acme's project has the same name, and tenant is 'local' where none is "
+               "named")  # fmt: skip
+        _finds(call, db, theirs, {"spotipy": 1.0}, "of this project, acme's list is asked for",
+               tenant="acme")  # fmt: skip
 
 
-@exercise(
-    "11.5",
-    function="support",
-    library="course_lib.answers.faithfulness:support",
-    points=2,
-    hints=(
-        "Begin with what is 0: no line at all, or a number of the sentence that is not among "
-        "`re.findall(NUMBER, …)` of the lines joined by blanks.",
-        "`vectors = encode([sentence, *evidence])`: row 0 is the sentence's, the others are the "
-        "lines'. They have length 1, so `vectors[1:] @ vectors[0]` holds the similarities.",
-        "`set().union(*(stems(line) for line in evidence))` holds the words of all lines. The "
-        "share is `len(words & held) / max(1, len(words))`.",
-    ),
-)
-def check_support(call: Probe) -> None:
-    """Hold sentences against lines: likeness, words, numbers, and nothing at all."""
-    purr = "Cats purr loudly."
-    call(purr, ["A cat can purr."], _Encode({"A cat can purr.": 0.8})).gives(
-        (0.8 + 2 / 3) / 2, because="the likeness is 0.8, and the line has two of the three words"
-    )
-    call(purr, ["It rains."], _Encode({"It rains.": 0.2})).gives(
-        0.1, because="the likeness is 0.2, and none of the words is there"
-    )
-    call(purr, [], _Encode({})).gives(0.0, because="without a line, nothing supports the sentence")
-    two = ["Cats sleep.", "They purr loudly."]
-    call(purr, two, _Encode({two[0]: 0.9, two[1]: 0.3})).gives(
-        (0.9 + 1) / 2,
-        because="the most similar line alone gives the likeness, and all lines give the words",
-    )
-    call(purr, two, _Encode({two[0]: 0.3, two[1]: 0.9})).gives(
-        (0.9 + 1) / 2, because="the most similar line may be any of them"
-    )
-    call(purr, ["Dogs bark."], _Encode({"Dogs bark.": -0.4})).gives(
-        0.0, because="a likeness below 0 counts as 0"
-    )
-    call("Purring relaxes.", ["It purrs to relax."], _Encode({"It purrs to relax.": 0.5})).gives(
-        (0.5 + 1) / 2, because="`stems` takes the endings away: purring and purrs are one word"
-    )
-    long = "Cats purr when they are stroked, and cats eat fish."
-    call("Cats eat.", [long], _Encode({long: 0.6})).gives(
-        (0.6 + 1) / 2, because="the share is of the words of the sentence, not of those of the line"
-    )
-    call("It is so.", ["Cats purr."], _Encode({"Cats purr.": 0.6})).gives(
-        0.3, because="`stems` finds no word in the sentence, so that its share is 0"
-    )
-    limit = ["The limit is 50 rows, or 1,544 bytes.", "It was 0.5 before."]
-    alike = _Encode({limit[0]: 0.9, limit[1]: 0.4})
-    call("The limit is 60 rows.", limit, alike).gives(
-        0.0, because="no line has the number 60, whatever else is alike"
-    )
-    call("The limit is 5 rows.", limit, alike).gives(
-        0.0, because="5 is a part of 50, and another number"
-    )
-    call("The limit is 50 rows, before 2.", limit, alike).gives(
-        0.0, because="50 is there and 2 is not: each number counts"
-    )
-    call("The limit was 0.5 before.", limit, alike).gives(
-        (0.9 + 1) / 2, because="0.5 is in one of the lines, be it not the most similar one"
-    )
-    call("The limit is 1,544 bytes.", limit, alike).gives(
-        (0.9 + 1) / 2, because="1,544 is one number, with its comma"
-    )
+def _used(packages: Vectors, **projects: str) -> Stored:
+    """Return rows of packages that rider-app uses, but for those of other projects."""
+    uses = [Use(projects.get(name, "rider-app"), language, name) for language, name in packages]
+    return Stored(packages, uses)
 
 
-class _Encode:
-    """An encoder that knows how similar each line is to the sentence."""
+def _finds(
+    call: Probe, db: Scratch, there: Stored, expected: Mapping[str, float], because: str, *,
+    project: str = "rider-app", **others: object,
+) -> None:  # fmt: skip
+    there.fill(db)
+    vector = np.array([1, 0, 0], dtype=np.float32)
+    case = call(vector, project, "python", "mini", **others)
+    called = there.pasted(f"conn.execute(*{case.label}).fetchall()")
+    value = case.returns(tuple)
+    case.holds(len(value) == 2 and isinstance(value[0], str), "a pair: the query and its values")
+    rows = db.runs(*value, because=because, called=called)
+    columns = [column.name for column in db.connection.execute(*value).description or ()]
+    if columns != SHOWN:
+        call.fail(called, got=f"the columns {columns}", expected=f"the columns {SHOWN}")
+    names = [row[0] for row in rows.rows]
+    if names != list(expected):
+        call.fail(called, got=f"{names}", expected=f"{list(expected)}", because=because)
+    for name, version, _, similarity in rows.rows:
+        if version != "1.0" or not abs(similarity - expected[name]) < 1e-6:
+            call.fail(
+                called,
+                got=f"{name!r}, version {version!r}, with {similarity!r}",
+                expected=f"{name!r}, version '1.0', with the similarity {expected[name]:.3f}",
+                because=f"{because}; the similarity is 1 - the cosine distance",
+            )
 
-    def __init__(self, likeness: dict[str, float]) -> None:
-        self.likeness = likeness
 
-    def __call__(self, texts: list[str]) -> Any:
-        import numpy as np
-
-        cosines = np.array([self.likeness.get(text, 1.0) for text in texts])
-        return np.stack([cosines, np.sqrt(1 - cosines**2)], axis=1)
-
-    def __repr__(self) -> str:
-        similar = ", ".join(f"{one!r} {how:g}" for one, how in self.likeness.items())
-        return f"<encode; similar to the sentence: {similar or 'nothing'}>"
+SHOWN = ["name", "version", "description", "similarity"]
+"""The columns of what is found."""

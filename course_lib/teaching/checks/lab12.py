@@ -1,320 +1,297 @@
-"""Lab 12, measuring: recall, reciprocal rank, nDCG, an interval, a paired interval."""
+"""Lab 12, grounded answers: file hints, diversity, the token budget, citations, faithfulness."""
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
-from course_lib.teaching.checks.probe import Case, Probe, exercise
+from course_lib.teaching.checks.probe import Probe, exercise
 
-COIN = [0.0, 1.0] * 8
-UNEVEN = [0.13, 0.29, 0.37, 0.48, 0.61, 0.72, 0.88, 0.94]
+ENDINGS = {".py", ".yaml", ".md"}
 
 
 @exercise(
     "12.1",
-    function="recall_at",
-    library="course_lib.evaluation.metrics:recall_at",
+    function="file_hints",
+    library="course_lib.answers.hints:file_hints",
     points=2,
     hints=(
-        "Two sets: what is wanted, and the first k different items that were found. What is in "
-        "both?",
-        "`first_different(found, k)` gives the items; `set(gold) & set(…)` is what both hold.",
-        "Divide by the number of wanted items, not by k. With nothing wanted, return 0.0 first.",
+        "`question.split()` gives the words. Each may carry signs around it that belong to the "
+        "sentence: quotes, brackets, commas, a full stop.",
+        "`word.lstrip(signs).rstrip(signs + '.')` takes signs from both ends, and the full stop "
+        "from the right alone: `./main.py` begins with one, which wants `removeprefix('./')`.",
+        "`PurePosixPath(word).suffix.lower()` is a name's ending, and of `.py` alone it is empty. "
+        "`list(dict.fromkeys(words))` keeps each word once, in the order in which they came.",
     ),
 )
-def check_recall_at(call: Probe) -> None:
-    """Go from the example by hand to repeated items, lists of gold, and nothing at all."""
-    call(["a"], {"a"}, 2).gives(
-        1.0, because="all that is wanted is found; k has no part in the division"
+def check_file_hints(call: Probe) -> None:
+    """Find names in a sentence, among words that only look like names."""
+    call("What does registry.py do", ENDINGS).gives(
+        ["registry.py"], because="it is the only word with one of the endings"
     )
-    call(["x", "b", "y", "a"], {"a", "b"}, 10).gives(
-        1.0, because="both are found; what else was found has no part in the division"
+    call("b.py or a.py", ENDINGS).gives(["b.py", "a.py"], because="b.py is named before a.py")
+    call("a.py and b.py and a.py", ENDINGS).gives(["a.py", "b.py"], because="each name once")
+    call("Look at a.py, then a.py.", ENDINGS).gives(
+        ["a.py"], because="with and without its comma it is the same name"
     )
-    call(["x", "b", "y", "a"], {"a", "b"}, 3).gives(
-        0.5, because="one of the two is among the first three"
+    call("apps/base/app.yaml", ENDINGS).gives(
+        ["apps/base/app.yaml"], because="a path is part of the name"
     )
-    call(["x", "b", "b", "y", "a"], {"a", "b"}, 3).gives(
-        0.5, because="b counts once: the first three different ones are x, b, y"
+    for around in ("(`{}`)", "'{}'", '"{}"', "[{}]", "{{{}}}", "{},", "{}:", "{};", "{}!", "{}?"):
+        call(around.format("main.py"), ENDINGS).gives(
+            ["main.py"], because="quotes, brackets and punctuation belong to the sentence"
+        )
+    call("So main.py.", ENDINGS).gives(["main.py"], because="the full stop ends the sentence")
+    call("./main.py", ENDINGS).gives(["main.py"], because="./ is left out")
+    call("../main.py", ENDINGS).gives(
+        ["../main.py"], because="../ is another folder: only ./ at the beginning is left out"
     )
-    call(["x", "x", "x", "a"], {"a"}, 2).gives(
-        1.0, because="x takes up one place, however often it comes"
+    call("__init__.py", ENDINGS).gives(
+        ["__init__.py"], because="the underscores are part of the name"
     )
-    call(["x", "y", "x", "a"], {"a"}, 3).gives(
-        1.0, because="x takes up one place, also where something stands between"
+    call(".github/ci.yaml", ENDINGS).gives(
+        [".github/ci.yaml"], because="this dot is part of the name: only ./ is left out"
     )
-    call(["a", "a"], {"a", "b", "c"}, 5).gives(1 / 3, because="one of three is found")
-    call(["a", "b"], {"a", "b", "c"}, 2).gives(
-        2 / 3, because="three are wanted, although only two of them could come first"
+    call("docs/v1.2/my-notes.md", ENDINGS).gives(
+        ["docs/v1.2/my-notes.md"], because="hyphens and further dots are part of the name"
     )
-    call(["notes.md"], {"old-notes.md"}, 5).gives(
-        0.0, because="these are two files, though one name is a part of the other"
+    call("a.py\nb.py", ENDINGS).gives(
+        ["a.py", "b.py"], because="a line end separates words, as a space does"
     )
-    call(["old-notes.md"], {"notes.md"}, 5).gives(
-        0.0, because="these are two files, though one name is a part of the other"
+    call("Main.PY", ENDINGS).gives(
+        ["Main.PY"], because="an ending may be in capitals, and the name stays as it is written"
     )
-    call(["docs/README.md"], {"src/README.md"}, 5).gives(
-        0.0, because="these are two files, though both are called README.md in their folders"
+    call("main.pyc and a.py.bak", ENDINGS).gives(
+        [], because=".pyc and .bak are other endings: .py has to be at the end"
     )
-    call(["A"], {"a"}, 5).gives(0.0, because="these are two names: small and capital letters count")
-    call(["a", "b"], ["a", "a", "b"], 5).gives(1.0, because="a repeated gold item is one item")
-    call([f"x{n}" for n in range(9)] + ["a"], {"a"}).gives(
-        1.0, because="without k, ten items count: place 10 is one of them"
+    call("lib.rs or a.py", {".rs"}).gives(
+        ["lib.rs"], because="`endings` says which words are names, and .py is not among them"
     )
-    call([f"x{n}" for n in range(10)] + ["a"], {"a"}).gives(
-        0.0, because="without k, ten items count"
+    call("What are .py files, and what is happy?", ENDINGS).gives(
+        [], because="an ending alone is no name, nor is a word that ends in its letters"
     )
-    _reads_once(call, {"a"}, 1.0)
-    call(["a"], set(), 5).gives(0.0, because="nothing is wanted")
-    call([], {"a"}, 5).gives(0.0, because="nothing is found")
+    call("", ENDINGS).gives([], because="there is no word")
 
 
 @exercise(
     "12.2",
-    function="reciprocal_rank",
-    library="course_lib.evaluation.metrics:reciprocal_rank",
-    points=2,
+    function="maximal_marginal_relevance",
+    library="course_lib.answers.selection:maximal_marginal_relevance",
+    points=3,
     hints=(
-        "Go through the first k different items with their places and stop at the first one that "
-        "is wanted.",
-        "`enumerate(first_different(found, k), start=1)` gives the places from 1.",
-        "Inside the loop: `if item in gold: return 1 / place`. After the loop: `return 0.0`.",
+        "Keep one number for each candidate: its likeness to the closest of those that were taken. "
+        "At first it is 0, or the largest inner product with the rows of `taken`.",
+        "In each round take the largest `(1 - diversity) * relevance - diversity * likeness` of "
+        "those that are left. `np.argmax` takes the first of equals.",
+        "After taking one, its inner products with all vectors may be larger than the likeness "
+        "that you have: `np.maximum(likeness, vectors @ vectors[best])`.",
     ),
 )
-def check_reciprocal_rank(call: Probe) -> None:
-    """Look at first, later, last and no place, and at items that come again."""
-    call(["a", "x"], {"a"}, 10).gives(1.0, because="it stands at place 1")
-    call(["x", "y", "a"], {"a"}, 10).gives(1 / 3, because="it stands at place 3")
-    call(["x", "b", "a"], ["a", "b"], 10).gives(
-        0.5, because="the first wanted one among those found counts alone: b"
+def check_mmr(call: Probe) -> None:
+    """Choose among copies, opposites and what the context has already."""
+    import numpy as np
+
+    copies = np.array([[1, 0], [1, 0], [0, 1]], np.float32)
+    call([0.9, 0.8, 0.7], copies, 3).gives(
+        [0, 2, 1], because="the second says what the first said, so the third adds more"
     )
-    call(["b"], ["a", "b"], 10).gives(1.0, because="one wanted item is enough")
-    call(["x", "x", "x", "a"], {"a"}, 10).gives(
-        0.5, because="x takes up one place, so a stands at place 2"
+    call([0.9, 0.8, 0.7], copies, 2, diversity=0).gives(
+        [0, 1], because="where likeness costs nothing, relevance alone decides"
     )
-    call(["x", "y", "x", "a"], {"a"}, 10).gives(
-        1 / 3, because="x takes up one place, also where something stands between"
+    call([0.1, 0.9, 0.8], copies, 1).gives([1], because="the first one taken is the most relevant")
+    call([0.9], copies[:1], 0).gives([], because="none was asked for")
+    partly = np.array([[1, 0, 0, 0], [0.5, 0.5, 0.5, 0.5], [0, 1, 0, 0]], np.float32)
+    call([1.0, 0.8, 0.4], partly, 2, diversity=0.5).gives(
+        [0, 2], because="after the first, the second adds 0.4 - 0.25 and the third 0.2 - 0"
     )
-    call(["x", "x", "x", "a"], {"a"}, 2).gives(0.5, because="k counts different items, too")
-    call(["old-notes.md", "notes.md"], {"notes.md"}, 10).gives(
-        0.5, because="old-notes.md is another file, though its name holds the wanted one"
+    opposite = np.array([[1, 0], [-1, 0], [0, 1]], np.float32)
+    call([1.0, 0.5, 0.4], opposite, 2, diversity=0.5).gives(
+        [0, 1], because="an inner product below 0 is no likeness that could cost anything"
     )
-    call(["notes.md", "old-notes.md"], {"old-notes.md"}, 10).gives(
-        0.5, because="notes.md is another file, though its name is a part of the wanted one"
+    echo = np.array([[1, 0, 0], [0, 1, 0], [1, 0, 0], [0, 0, 1]], np.float32)
+    call([1.0, 0.9, 0.8, 0.2], echo, 3, diversity=0.5).gives(
+        [0, 1, 3],
+        because="the third copies the first, which was taken two rounds before: it adds 0.4 - 0.5, "
+        "and the last one 0.1 - 0",
     )
-    call(["x", "y", "a"], {"a"}, 2).gives(0.0, because="place 3 is beyond k = 2")
-    call([f"x{n}" for n in range(9)] + ["a"], {"a"}).gives(0.1, because="place 10 still counts")
-    call([f"x{n}" for n in range(10)] + ["a"], {"a"}).gives(
-        0.0, because="without k, ten items count"
+    between = np.array([[1, 0, 0, 0], [0, 1, 0, 0], [0.5] * 4, [0, 0, 1, 0]], np.float32)
+    call([1.0, 0.9, 0.8, 0.2], between, 3, diversity=0.5).gives(
+        [0, 1, 2],
+        because="only the closest counts: the third adds 0.4 - 0.25, though it is like both that "
+        "were taken",
     )
-    _reads_once(call, {"a"}, 0.5)
-    call([], {"a"}, 10).gives(0.0, because="nothing is found")
+    call([0.9, 0.8, 0.7], copies, 1, taken=copies[:1]).gives(
+        [2], because="the context has the first two already, in so many words"
+    )
+    call([1.0, 0.9, 0.8, 0.3], echo[[1, 0, 1, 3]], 2, diversity=0.5, taken=echo[:1]).gives(
+        [0, 3],
+        because="the second copies what the context had, and the third what was taken just now",
+    )
+    call([0.9, 0.8], copies[:2], 5).gives([0, 1], because="there are no more than two")
+    call([], np.empty((0, 2), np.float32), 3).gives([], because="there is no candidate")
+    call([1.0, 0.3, 0.45], opposite, 2, diversity=0.5).gives(
+        [0, 2],
+        because="an inner product below 0 counts as 0, and adds nothing either: the second adds "
+        "0.15, the third 0.225",
+    )
 
 
 @exercise(
     "12.3",
-    function="ndcg_at",
-    library="course_lib.evaluation.metrics:ndcg_at",
+    function="fit_passages",
+    library="course_lib.answers.budget:fit_passages",
     points=2,
     hints=(
-        "Two sums of the same form: one over what was found, one over the best possible order. "
-        "The result is the first divided by the second.",
-        "`gains.get(item, 0) / math.log2(place + 1)`, for places from 1.",
-        "The best order is `sorted(gains.values(), reverse=True)[:k]`. If its sum is 0, return "
-        "0.0 before you divide.",
+        "Begin with all places, and take one away as long as `fixed` and what the others cost are "
+        "more than `room`.",
+        "The one to go has the lowest score. Of equals it is the last one, so let `min` see the "
+        "places from the end: `min(reversed(kept), key=lambda place: scores[place])`.",
+        "`kept.remove(place)` leaves the others in their order. Before all that: if `fixed` alone "
+        "is more than `room`, raise a ValueError that says that the question does not fit.",
     ),
 )
-def check_ndcg_at(call: Probe) -> None:
-    """Check discount, best order, cut, gains that differ, and the cases without any gain."""
-    second = 1 / math.log2(3)
-    call(["a"], {"a": 1}, 10).gives(1.0, because="no order is better")
-    call(["x", "a"], {"a": 1}, 10).gives(
-        second, because="at place 2 a gain is divided by log2(3); place 1 was possible"
+def check_fit(call: Probe) -> None:
+    """Drop nothing, the weakest, several, all; and refuse what cannot fit."""
+    call(100, [50, 50, 50], [3, 2, 1], 300).gives([0, 1, 2], because="all of it fits: 250 of 300")
+    call(100, [50, 50, 50], [3, 2, 1], 250).gives([0, 1, 2], because="exactly full is not too full")
+    call(100, [50, 50, 50], [2, 1, 3], 249).gives(
+        [0, 2], because="the weakest goes, and the others keep their order and their numbers"
     )
-    call(["x", "y", "a"], {"a": 1}, 10).gives(0.5, because="log2(3 + 1) is 2")
-    call(["b", "a"], {"a": 2, "b": 1}, 10).gives(
-        (1 + 2 * second) / (2 + second), because="the example by hand: the larger gain comes second"
+    call(100, [10, 200, 10], [1, 3, 2], 300).gives(
+        [1], because="10 goes first although it is short, then the next weakest: the score decides"
     )
-    call(["a"], {"a": 1, "b": 1}, 10).gives(
-        1 / (1 + second), because="the best order would have b at place 2"
+    call(100, [50, 100, 10], [3, 2, 1], 200).gives(
+        [0], because="the last one went first, and does not come back when there is room again"
     )
-    call(["a", "b"], {"a": 1, "b": 1, "c": 1}, 2).gives(
-        1.0, because="only two gains fit into two places, in the best order too"
+    call(100, [50, 50, 50], [2, 1, 1], 220).gives([0, 1], because="of equals, the last one goes")
+    call(100, [500], [1], 300).gives([], because="a passage that never fits goes, too")
+    call(100, [], [], 100).gives([], because="there is nothing to drop, and it fits")
+    call(101, [50], [1], 100).raises(
+        ValueError, mentions="question", because="without any passage it is still too long"
     )
-    call(["a"], {"b": 1, "a": 2}, 10).gives(
-        2 / (2 + second), because="the best order begins with the largest gain, a, wherever it is"
-    )
-    call(["x", "a"], {"a": 1}, 1).gives(0.0, because="place 2 is beyond k = 1")
-    call(["x", "x", "a"], {"a": 3}, 10).gives(second, because="x takes up one place")
-    call(["x", "x", "a"], {"a": 3}, 2).gives(second, because="k counts different items")
-    call(["x", "y", "x", "a"], {"a": 1}, 10).gives(
-        0.5, because="x takes up one place, also where something stands between"
-    )
-    call(["a", "a"], {"a": 1}, 10).gives(1.0, because="an item is worth its gain once")
-    call([f"x{n}" for n in range(9)] + ["a"], {"a": 1}).gives(
-        1 / math.log2(11), because="without k, ten items count: place 10 is one of them"
-    )
-    call([f"x{n}" for n in range(10)] + ["a"], {"a": 1}).gives(
-        0.0, because="without k, ten items count"
-    )
-    _reads_once(call, {"a": 1}, second)
-    call(["a"], {}, 10).gives(0.0, because="nothing is worth anything")
-    call(["a"], {"a": 0}, 10).gives(0.0, because="a gain of 0 is none")
 
 
 @exercise(
     "12.4",
-    function="bootstrap_interval",
-    library="course_lib.evaluation.statistics:bootstrap_interval",
-    points=2,
-    time_limit=20.0,
+    function="check_citations",
+    library="course_lib.answers.citations:check_citations",
+    points=1,
     hints=(
-        "For each of the `resamples` sets: draw `len(values)` values with replacement, keep their "
-        "mean. What you keep are means, one a set.",
-        "`random = np.random.default_rng(seed)` once, then `random.choice(data, size=len(data))` "
-        "in each turn: it draws with replacement.",
-        "With a confidence of 0.95, a share of 0.025 lies outside at each end: "
-        "`np.quantile(means, [0.025, 0.975])`. The `mean` is that of the values themselves.",
+        "`re.findall(r'\\[(\\d+): ([^\\[\\]]+)\\]', answer)` gives pairs: the number, as text, and "
+        "the path.",
+        "A pair is right if `1 <= number <= len(paths)` and `paths[number - 1]` is its path. "
+        "Numbers begin at 1, places in a list at 0.",
     ),
 )
-def check_bootstrap_interval(call: Probe) -> None:
-    """Compare with what can be calculated: how often a coin that is thrown 16 times shows 1."""
-    _near(call([0.5, 0.5, 0.5]), 0.5, 0.0, "every redrawn set of equal values has the same mean")
-    _near(
-        call(COIN),
-        0.5,
-        0.25,
-        "of the redrawn sets of 16 values, 1 % have 3 times 1 or fewer, and 4 % have 4 or fewer: "
-        "so 2.5 % lie outside at 4 / 16, and at the other end at 12 / 16",
-        centre="`mean` is that of the values themselves, not of the redrawn means",
+def check_citation_check(call: Probe) -> None:
+    """Look at right citations, wrong numbers, wrong paths, and repetitions."""
+    paths = ["docs/a.md", "b.py"]
+    call("So [1: docs/a.md] and so [2: b.py].", paths).gives(
+        ([1, 2], []), because="both numbers have these paths"
     )
-    _near(
-        call(COIN, 0.7),
-        0.5,
-        0.125,
-        "with a confidence of 0.7, 15 % of the redrawn means lie outside at each end",
+    call("So [2: b.py], so [1: docs/a.md], and [2: b.py].", paths).gives(
+        ([2, 1], []), because="each once, in the order of the answer"
     )
-    skew = call([0.0] * 9 + [1.0])
-    skew.holds(
-        abs(_ends(skew)[1]) <= 1e-9,
-        "low = 0.0 for nine values of 0 and one of 1",
-        because="one redrawn set in three has no 1 at all: the interval is read off the redrawn "
-        "means and need not lie evenly around the mean",
+    call("So [3: c.py] and [0: b.py].", paths).gives(
+        ([], ["[3: c.py]", "[0: b.py]"]), because="there is no passage 3, and no passage 0"
     )
-    skew.holds(
-        _ends(skew)[2] >= 0.29,
-        "high = 0.3 for nine values of 0 and one of 1",
-        because="of the redrawn sets, 7 % have 3 times 1 or more, and 1 % have 4 or more",
+    call("So [1: b.py].", paths).gives(
+        ([], ["[1: b.py]"]), because="passage 1 is docs/a.md: number and path have to agree"
     )
-    again, other = call(UNEVEN, seed=3), call(UNEVEN, seed=4)
-    again.holds(
-        tuple(again.value) == tuple(call(UNEVEN, seed=3).value),
-        "the same interval for the same seed",
-        because="a figure that changes when nothing changed is hard to trust",
+    call("Yes [1: docs/a.md], no [1: b.py].", paths).gives(
+        ([1], ["[1: b.py]"]), because="each citation is judged alone, also where numbers are equal"
     )
-    other.holds(
-        tuple(again.value) != tuple(other.value),
-        "another interval for seed=4 than for seed=3",
-        because="the random numbers begin at `seed`",
+    call("So [1: a.md].", paths).gives(
+        ([], ["[1: a.md]"]), because="passage 1 has the path docs/a.md, of which a.md is a part"
     )
-    _one_set(call(UNEVEN, resamples=1))
-    call([]).raises(ValueError, because="without values there is no mean and no interval")
+    call("So [2: b.pyi].", paths).gives(
+        ([], ["[2: b.pyi]"]), because="passage 2 has the path b.py, which is another file"
+    )
+    call("So [1: my-notes v2.md].", ["my-notes v2.md"]).gives(
+        ([1], []), because="a path may hold spaces and hyphens"
+    )
+    call("So [10: j.py].", [f"{letter}.py" for letter in "abcdefghij"]).gives(
+        ([10], []), because="a number may have two digits"
+    )
+    call("items[0] is the first.", paths).gives(([], []), because="brackets alone cite nothing")
+    call("I don't know.", []).gives(([], []), because="nothing is cited")
 
 
 @exercise(
     "12.5",
-    function="paired_interval",
-    library="course_lib.evaluation.statistics:paired_interval",
+    function="support",
+    library="course_lib.answers.faithfulness:support",
     points=2,
-    time_limit=20.0,
-    waits_for=("12.4",),
     hints=(
-        "What is one number a question here? How much better this question got: after minus "
-        "before.",
-        "Build the list of differences, and give it to `bootstrap_interval`.",
-        "`zip` stops at the shorter list without a word. Compare the lengths first, and raise a "
-        "ValueError.",
+        "Begin with what is 0: no line at all, or a number of the sentence that is not among "
+        "`re.findall(NUMBER, …)` of the lines joined by blanks.",
+        "`vectors = encode([sentence, *evidence])`: row 0 is the sentence's, the others are the "
+        "lines'. They have length 1, so `vectors[1:] @ vectors[0]` holds the similarities.",
+        "`set().union(*(stems(line) for line in evidence))` holds the words of all lines. The "
+        "share is `len(words & held) / max(1, len(words))`.",
     ),
 )
-def check_paired_interval(call: Probe) -> None:
-    """Use hard and easy questions, a loss, another confidence, and lists of unlike length."""
-    _near(
-        call([0.0, 1.0], [0.25, 1.25]),
-        0.25,
-        0.0,
-        "every question got better by 0.25, so every redrawn mean of the differences is 0.25",
+def check_support(call: Probe) -> None:
+    """Hold sentences against lines: likeness, words, numbers, and nothing at all."""
+    purr = "Cats purr loudly."
+    call(purr, ["A cat can purr."], _Encode({"A cat can purr.": 0.8})).gives(
+        (0.8 + 2 / 3) / 2, because="the likeness is 0.8, and the line has two of the three words"
     )
-    _near(call([1.0, 1.0], [0.5, 0.5]), -0.5, 0.0, "it got worse: after minus before is negative")
-    _near(
-        call([1.0, 0.0], [0.0, 1.0], resamples=100),
-        0.0,
-        1.0,
-        "one question lost 1 and the other gained 1: each is compared with itself",
+    call(purr, ["It rains."], _Encode({"It rains.": 0.2})).gives(
+        0.1, because="the likeness is 0.2, and none of the words is there"
     )
-    _near(
-        call([0.5] * 16, [0.5, 1.5] * 8, confidence=0.7),
-        0.5,
-        0.125,
-        "with a confidence of 0.7, 15 % of the redrawn means lie outside at each end, if it is "
-        "handed on",
-        centre="half of the questions gained 1 and the others nothing",
+    call(purr, [], _Encode({})).gives(0.0, because="without a line, nothing supports the sentence")
+    two = ["Cats sleep.", "They purr loudly."]
+    call(purr, two, _Encode({two[0]: 0.9, two[1]: 0.3})).gives(
+        (0.9 + 1) / 2,
+        because="the most similar line alone gives the likeness, and all lines give the words",
     )
-    gained = [0.0] * len(UNEVEN), UNEVEN
-    _one_set(call(*gained, resamples=1))
-    other = call(*gained, seed=4)
-    other.holds(
-        tuple(call(*gained, seed=3).value) != tuple(other.value),
-        "another interval for seed=4 than for seed=3",
-        because="`seed` is handed on",
+    call(purr, two, _Encode({two[0]: 0.3, two[1]: 0.9})).gives(
+        (0.9 + 1) / 2, because="the most similar line may be any of them"
     )
-    call([0.5, 1.0], [0.5]).raises(
-        ValueError, because="two questions on one side, one on the other: they are no pairs"
+    call(purr, ["Dogs bark."], _Encode({"Dogs bark.": -0.4})).gives(
+        0.0, because="a likeness below 0 counts as 0"
     )
-    call([], []).raises(ValueError, because="without questions there is no difference")
-
-
-def _reads_once(call: Probe, wanted: object, expected: float) -> None:
-    """Give what was found as an iterator, which is all that the signature promises."""
-    case = call(iter(["x", "a"]), wanted, 5)
-    case.label = f"{call.exercise.name}(iter(['x', 'a']), {wanted}, 5)"
-    case.gives(
-        expected,
-        because="`found` is any Iterable, such as a generator: it may have no length, and can be "
-        "read once",
+    call("Purring relaxes.", ["It purrs to relax."], _Encode({"It purrs to relax.": 0.5})).gives(
+        (0.5 + 1) / 2, because="`stems` takes the endings away: purring and purrs are one word"
     )
-
-
-def _one_set(case: Case) -> None:
-    """Fail unless a single set was drawn."""
-    _, low, high = _ends(case)
-    case.holds(
-        abs(high - low) <= 1e-9,
-        "low = high for resamples=1",
-        because="one redrawn set has one mean, and nothing lies between",
+    long = "Cats purr when they are stroked, and cats eat fish."
+    call("Cats eat.", [long], _Encode({long: 0.6})).gives(
+        (0.6 + 1) / 2, because="the share is of the words of the sentence, not of those of the line"
+    )
+    call("It is so.", ["Cats purr."], _Encode({"Cats purr.": 0.6})).gives(
+        0.3, because="`stems` finds no word in the sentence, so that its share is 0"
+    )
+    limit = ["The limit is 50 rows, or 1,544 bytes.", "It was 0.5 before."]
+    alike = _Encode({limit[0]: 0.9, limit[1]: 0.4})
+    call("The limit is 60 rows.", limit, alike).gives(
+        0.0, because="no line has the number 60, whatever else is alike"
+    )
+    call("The limit is 5 rows.", limit, alike).gives(
+        0.0, because="5 is a part of 50, and another number"
+    )
+    call("The limit is 50 rows, before 2.", limit, alike).gives(
+        0.0, because="50 is there and 2 is not: each number counts"
+    )
+    call("The limit was 0.5 before.", limit, alike).gives(
+        (0.9 + 1) / 2, because="0.5 is in one of the lines, be it not the most similar one"
+    )
+    call("The limit is 1,544 bytes.", limit, alike).gives(
+        (0.9 + 1) / 2, because="1,544 is one number, with its comma"
     )
 
 
-def _ends(case: Case) -> tuple[float, float, float]:
-    """Return mean, low and high of what came, or fail."""
-    value: Any = case.value
-    is_interval = all(hasattr(value, name) for name in ("mean", "low", "high"))
-    case.holds(is_interval, "an Interval with mean, low and high")
-    return float(value.mean), float(value.low), float(value.high)
+class _Encode:
+    """An encoder that knows how similar each line is to the sentence."""
 
+    def __init__(self, likeness: dict[str, float]) -> None:
+        self.likeness = likeness
 
-def _near(case: Case, mean: float, half: float, because: str, centre: str = "") -> None:
-    """Expect an interval around `mean`, `half` to each side: redrawn means of so few are steps."""
-    found = _ends(case)
-    case.holds(
-        abs(found[0] - mean) <= 1e-6,
-        f"mean = {mean:g}",
-        got=f"mean = {found[0]:.6g}",
-        because=centre or because,
-    )
-    for name, end, wanted in (("low", found[1], mean - half), ("high", found[2], mean + half)):
-        case.holds(
-            abs(end - wanted) <= (0.01 if half else 1e-6),
-            f"{name} = {wanted:g}",
-            got=f"{name} = {end:.6g}",
-            because=because,
-        )
+    def __call__(self, texts: list[str]) -> Any:
+        import numpy as np
+
+        cosines = np.array([self.likeness.get(text, 1.0) for text in texts])
+        return np.stack([cosines, np.sqrt(1 - cosines**2)], axis=1)
+
+    def __repr__(self) -> str:
+        similar = ", ".join(f"{one!r} {how:g}" for one, how in self.likeness.items())
+        return f"<encode; similar to the sentence: {similar or 'nothing'}>"

@@ -1,6 +1,6 @@
 """Running SQL that a learner wrote, in an empty schema that goes away again.
 
-The checks of labs 05 and 06 use it so::
+The checks of labs 06 and 07 use it so::
 
 with call.scratch() as db:
     db.runs(call(384).returns(str))                     # the learner's DDL

@@ -1,4 +1,4 @@
-"""What lab 06's checks search: a small table, a crowd, NumPy's brute force, and what was done."""
+"""What lab 07's checks search: a small table, a crowd, NumPy's brute force, and what was done."""
 
 from __future__ import annotations
 

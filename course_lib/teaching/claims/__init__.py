@@ -1,8 +1,8 @@
-"""What a lab's prose says about its outputs, as predicates: one module a lab (`lab06.py`).
+"""What a lab's prose says about its outputs, as predicates: one module a lab (`lab07.py`).
 
 A claim names a sentence of the lab, the cells whose outputs it is about, and what has to hold of
 them. `broken` holds a lab's claims against an executed notebook; `course build`, `course run` and
-the tests do so after every execution. Whoever writes claims reads `lab06.py` as the example::
+the tests do so after every execution. Whoever writes claims reads `lab07.py` as the example::
 
     CLAIMS = (
         Claim(

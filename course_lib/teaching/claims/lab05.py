@@ -1,4 +1,4 @@
-"""What lab 05 says about its outputs: doubles, orders, recall, rows written, plans, pages."""
+"""What lab 05 says about its outputs."""
 
 from __future__ import annotations
 
@@ -6,214 +6,236 @@ import re
 
 from course_lib.teaching.claims import Claim, numbers
 
-SECOND_NIGHT = "# the second night"
-STALE = "# the third night"
-OPERATORS = 'for operator in ("<->"'
-NOTICE = "with notices_shown(conn)"
-EARLY = "Recall of IVFFlat"
-TAKEN = "ON CONFLICT DO NOTHING"
-NIGHTS = "rows written"
-HALF = "second[len(second) // 2]"
-REPLACED = 'print("repair:'
-PRUNED = "INSERT INTO pieces"
-KINDS = "CREATE TABLE kinds"
-WALKED = "CREATE INDEX kinds_hnsw"
-STORED = "Pages that an exact scan"
-ZERO = "[1,nan,2]"
-WRITTEN = "# two nights"
-SAME = "def search_in_memory"
+
+def _values(shown: str) -> list[float]:
+    """Return the number with which each line begins; lines that begin with none are left out."""
+    return [float(found) for found in re.findall(r"^-?\d\.\d\d(?=  )", shown, re.MULTILINE)]
 
 
-def _orders(shown: str) -> list[list[str]]:
-    """Return the names in the order of each operator."""
-    return [re.findall(r"([a-z ]+) -?\d", line.partition(" ")[2]) for line in shown.splitlines()]
+def _answer_before_table(shown: str) -> bool:
+    answer, _, table, _, egg = _values(shown)
+    return answer > table and answer - egg > 2 * (answer - table)
 
 
-def _recall(shown: str, table: str, probes: int) -> float:
-    return numbers(shown, after=f"{table}, probes = {probes}")[0]
+def _warning_first(shown: str) -> bool:
+    answer, engineer, table, warning, egg = _values(shown)
+    return warning > max(answer, engineer, table, egg)
 
 
-def _gap(shown: str, probes: int) -> float:
-    return _recall(shown, "early", probes) / _recall(shown, "late", probes)
+def _computed(shown: str) -> dict[str, float]:
+    """Return way and batch size (as in "sorted 4") → pieces computed."""
+    found = re.findall(r"(?:(\w[\w ]*), )?batches of +(\d+): ([\d,]+) pieces", shown)
+    return {f"{way} {size}".strip(): float(count.replace(",", "")) for way, size, count in found}
 
 
-def _estimates(shown: str, of: str) -> list[tuple[float, float]]:
-    """Return expected and found rows of the filters on a column, or on a field."""
-    lines = [line for line in shown.splitlines() if line.startswith(of)]
-    found = [re.findall(r"(\d+) (?:expected|found)", line) for line in lines]
-    return [(float(expected), float(rows)) for expected, rows in found]
+def _sorting_saves(shown: str) -> bool:
+    count = _computed(shown)
+    return count["sorted 4"] < count["in order 4"] and count["sorted 16"] < count["in order 16"]
 
 
-def _plans(shown: str) -> list[str]:
-    return [line for line in shown.splitlines() if "Query plan" in line]
+def _lost(shown: str, size: str) -> float:
+    """Return how many of the spans of a size are cut off."""
+    return numbers(shown, after=f"size {size}:")[0]
+
+
+def _nearer_than_every_chunk(shown: str) -> bool:
+    short, shorter, long = (numbers(line)[:2] for line in shown.splitlines()[1:])
+    return short[0] < short[1] and shorter[0] < shorter[1] and long[0] > long[1]
+
+
+def _share_right(shown: str, low: str) -> float:
+    """Return what per cent of the pairs are right whose similarity is from `low` on."""
+    return numbers(shown, after=f"{low} to")[1]
+
+
+def _more_wrong_ones(shown: str) -> bool:
+    right = numbers(shown, after="the median of")[0]
+    (wrong,) = re.findall(r"(\d+) lie beyond", shown)
+    return float(wrong) > right / 2
+
+
+def _scrap_pushes_in(shown: str) -> bool:
+    by_length = numbers(shown, after="inner product: among the first five for")[0]
+    by_angle = numbers(shown, after="cosine: among the first five for")[0]
+    return by_length > 3 * by_angle
+
+
+def _nearer_to_the_top_than_in_lab_01(shown: str) -> bool:
+    """Compare the MRR with that of lab 01's row, where there is one."""
+    rows = re.findall(r"^(01|05) +[\d.]+ +([\d.]+)", shown, re.MULTILINE)
+    return rows[-1][0] == "05" and (len(rows) == 1 or float(rows[0][1]) < float(rows[1][1]))
 
 
 CLAIMS = (
     Claim(
-        "so each night adds all chunks again",
-        SECOND_NIGHT,
+        "The first hit is about rollbacks and shares which and up",
+        "def shared_words",
         holds=lambda shown: (
-            numbers(shown.splitlines()[-1]) == [242] and len(set(shown.splitlines()[:5])) < 4
+            "ci-cd-for-ml.md ['up', 'which']" in shown and "rollback" in shown.splitlines()[1]
         ),
     ),
     Claim(
-        "The page no longer says this, and the search goes on quoting it",
-        STALE,
-        holds=lambda shown: shown.splitlines()[-1] == "is it in the page? False",
+        "The answer is on another page, and it shares not one word with the question",
+        "def shared_words",
+        holds=lambda shown: shown.splitlines()[-1] == "model-monitoring.md set()",
     ),
     Claim(
-        "the difference is (−2, −4, 0), so <-> is √20",
-        OPERATORS,
-        holds=lambda shown: numbers(shown, "slant")[0] == round(20**0.5, 2),
-    ),
-    Claim(
-        "The inner product is 3, so <#> is −3",
-        OPERATORS,
-        holds=lambda shown: numbers(shown.splitlines()[1], "slant")[0] == -3,
-    ),
-    Claim(
-        "so <=> is 1 − 0.6",
-        OPERATORS,
-        holds=lambda shown: numbers(shown.splitlines()[2], "slant")[0] == 0.4,
-    ),
-    Claim(
-        "Three operators, three orders",
-        OPERATORS,
-        holds=lambda shown: len({tuple(order) for order in _orders(shown)}) == 3,
-    ),
-    Claim(
-        "The inner product puts the longest vector first although it points elsewhere",
-        OPERATORS,
-        holds=lambda shown: _orders(shown)[1][0].strip() == "slant",
-    ),
-    Claim(
-        "The notice above said it",
-        NOTICE,
-        holds=lambda shown: shown.count("NOTICE") == 1 and "low recall" in shown,
-    ),
-    Claim(
-        "With nothing to learn from, pgvector makes its centres up at random",
-        EARLY,
-        holds=lambda shown: _gap(shown, 1) < 0.95 and _gap(shown, 2) < 0.95,
-    ),
-    Claim(
-        "One is the default, and with it both find less",
-        EARLY,
-        holds=lambda shown: all(
-            _recall(shown, table, 1) < _recall(shown, table, 2) for table in ("early", "late")
-        ),
-    ),
-    Claim(
-        "the second chunk is not taken. With the text in the key the edited chunk is another chunk",
-        TAKEN,
+        "The ruler (Euclidean distance) puts c last, although it says what a says",
+        "def cosine_by_hand",
         holds=lambda shown: (
-            re.findall(r"\[(\d), (\d), (\d)\]", shown)
-            == [("1", "0", "0"), ("1", "1", "1"), ("1", "1", "0")]
+            numbers(shown, "a and c: ruler")[0]
+            > max(numbers(shown, "a and b: ruler")[0], numbers(shown, "a and d: ruler")[0])
+            and numbers(shown, "a and c: ruler")[1] == 1
         ),
     ),
     Claim(
-        "Running it twice is now the same as running it once",
-        NIGHTS,
+        "is 24 / (5 · 5) = 0.96",
+        "def cosine_by_hand",
+        holds=lambda shown: numbers(shown, "a and b: ruler")[1] == 0.96,
+    ),
+    Claim(
+        "Without a word in common the answer comes before the table, and far before the egg",
+        "similar = cosine_similarity",
+        holds=_answer_before_table,
+    ),
+    Claim(
+        "But Someone deserves a warning answers nothing and comes first",
+        "similar = cosine_similarity",
+        holds=_warning_first,
+    ),
+    Claim(
+        "Three parts.",
+        "type(part).__name__",
+        holds=lambda shown: "['Transformer', 'Pooling', 'Normalize']" in shown,
+    ),
+    Claim(
+        "## continues a word",
+        "type(part).__name__",
+        holds=lambda shown: "'id', '##em', '##pot', '##ent'" in shown and "'survive'" in shown,
+    ),
+    Claim(
+        "Twice a verb, once a noun: the piece is the same, its vectors are not",
+        "def piece_vectors",
         holds=lambda shown: (
-            numbers(shown, "night 1")[0] == numbers(shown, "night 1")[1] > 0
-            and numbers(shown, "night 2") == [0, numbers(shown, "night 1")[1]]
+            numbers(shown, "[1. ")[0] < 0.96
+            and numbers(shown, "[1. ")[1] < numbers(shown, "[1. ")[0] - 0.1
         ),
     ),
     Claim(
-        "A page that is half old and half new",
-        HALF,
+        "Not even close.",
+        "alone = piece_vectors",
+        holds=lambda shown: numbers(shown, "cosine of the two means:")[0] < 0.75,
+    ),
+    Claim(
+        "You have rebuilt encode, to the sixth decimal",
+        'mean_pool = lab.use("mean_pool")',
+        holds=lambda shown: "the same as the library's, to 0.000001: True" in shown,
+    ),
+    Claim(
+        "All the rest is work for nothing",
+        "def count_only",
+        holds=lambda shown: _computed(shown)["1"] < _computed(shown)["4"] < _computed(shown)["16"],
+    ),
+    Claim("Sorting saves padding", 'encode_in_batches = lab.use("encode', holds=_sorting_saves),
+    Claim(
+        "sorted batches of 16 still compute more of it than those of 4",
+        'encode_in_batches = lab.use("encode',
+        holds=lambda shown: _computed(shown)["sorted 16"] > 1.5 * _computed(shown)["sorted 4"],
+    ),
+    Claim(
+        "There is no difference at all, and no warning",
+        "spoilt = page",
+        holds=lambda shown: "every number is the same: True" in shown and "arning" not in shown,
+    ),
+    Claim(
+        "The answer from the beginning of this lab is in the part that was cut off",
+        "spoilt = page",
+        "def offsets(text)",
+        holds=lambda shown, cut: (
+            numbers(shown, "the answer begins at character")[0]
+            > numbers(cut, "read to character")[0]
+        ),
+    ),
+    Claim(
+        "at 512 characters nothing is lost, at twice that the loss begins",
+        "def offsets(text)",
+        holds=lambda shown: _lost(shown, "   512") == 0 < _lost(shown, " 1,024"),
+    ),
+    Claim(
+        "few of the chunks are longer than what the model was trained on",
+        "def offsets(text)",
+        holds=lambda shown: 0 < numbers(shown.split("\nFigure")[0].splitlines()[-1])[0] < 121 / 5,
+    ),
+    Claim(
+        "its two axes show less than a quarter of the variance",
+        "lab.show.map_2d(vectors",
+        holds=lambda shown: numbers(shown, after="The two axes show")[0] < 25,
+    ),
+    Claim(
+        "It has a vector like any other",
+        'empty = model.encode("")',
+        holds=lambda shown: numbers(shown, after="its length is") == [1],
+    ),
+    Claim(
+        "to the two shortest questions it is nearer than every chunk",
+        'empty = model.encode("")',
+        holds=_nearer_than_every_chunk,
+    ),
+    Claim(
+        "The opposite is nearer than the paraphrase",
+        "The model was not deployed",
+        holds=lambda shown: _values(shown)[0] > _values(shown)[1] + 0.2,
+    ),
+    Claim(
+        "not, numbers, and who does what to whom hardly do",
+        "The model was not deployed",
+        holds=lambda shown: min(value for i, value in enumerate(_values(shown)) if i != 1) > 0.75,
+    ),
+    Claim(
+        "Half of the right pairs are beyond the dashed line, and more wrong ones than that",
+        "queries = model.encode",
+        holds=_more_wrong_ones,
+    ),
+    Claim(
+        "0.3 is not 30 %",
+        "queries = model.encode",
+        holds=lambda shown: _share_right(shown, "0.3") < 20,
+    ),
+    Claim(
+        "A similarity gives an order",
+        "queries = model.encode",
         holds=lambda shown: (
-            0 < numbers(shown.splitlines()[-1])[1] < numbers(shown.splitlines()[-1])[0]
+            _share_right(shown, "0.2")
+            < _share_right(shown, "0.3")
+            < _share_right(shown, "0.4")
+            < _share_right(shown, "0.5")
         ),
     ),
     Claim(
-        "The repair wrote back what the failed loop had overwritten",
-        REPLACED,
-        HALF,
-        holds=lambda shown, half: (
-            numbers(shown, "repair:") == [numbers(half.splitlines()[-1])[1], 0]
-        ),
-    ),
-    Claim(
-        "the broken edition left no trace",
-        REPLACED,
-        HALF,
-        holds=lambda shown, half: (
-            numbers(shown, "the table:")[:2] == [numbers(half.splitlines()[-1])[0], 0]
-        ),
-    ),
-    Claim(
-        "the shorter page lost its last rows",
-        REPLACED,
-        STALE,
-        holds=lambda shown, stale: (
-            numbers(shown, "shorter page:")[1] > 0
-            and shown.splitlines()[-1] != stale.splitlines()[0]
-        ),
-    ),
-    Claim(
-        "left out all but one before it read a row",
-        PRUNED,
+        "The longest arrow belongs to a short scrap",
+        "longest = lengths.argmax()",
         holds=lambda shown: (
-            [plan.count(" on pieces_") for plan in _plans(shown)] == [3, 1]
-            and "on pieces_documentation" in _plans(shown)[1]
+            numbers(shown.splitlines()[1])[0] < numbers(shown.splitlines()[1])[1] / 2
         ),
     ),
     Claim(
-        "PostgreSQL keeps statistics about columns",
-        KINDS,
-        holds=lambda shown: all(
-            expected == found for expected, found in _estimates(shown, "kind =")
-        ),
+        "With the inner product the scrap pushes into one result after another",
+        "longest = lengths.argmax()",
+        holds=_scrap_pushes_in,
     ),
     Claim(
-        "it assumes a fixed share of the rows, whatever you ask for",
-        KINDS,
-        holds=lambda shown: (
-            len({expected for expected, _ in _estimates(shown, "metadata")}) == 1
-            and len({found for _, found in _estimates(shown, "metadata")}) == 3
-        ),
+        "Those last ones are a reason to bring both ways together",
+        "def quality(scores)",
+        holds=lambda shown: numbers(shown, after="found by words alone:")[0] > 0,
     ),
     Claim(
-        "With the right estimate it walks the index",
-        WALKED,
-        holds=lambda shown: "Index Scan using kinds_hnsw" in _plans(shown)[0],
+        "the vectors are the same but for rounding",
+        "from course_lib.embedder import EmbeddingClient",
+        holds=lambda shown: numbers(shown)[0] > 99,
     ),
     Claim(
-        "it believes that few rows will be left, reads the whole table and sorts",
-        WALKED,
-        holds=lambda shown: (
-            "Seq Scan on kinds" in _plans(shown)[1]
-            and "Sort" in _plans(shown)[1]
-            and numbers(_plans(shown)[1], "Seq Scan on kinds,")[0] * 50
-            < numbers(_plans(shown)[1], "Seq Scan on kinds,")[1]
-        ),
-    ),
-    Claim(
-        "Several times as many",
-        STORED,
-        holds=lambda shown: numbers(shown, "external")[0] > 2 * numbers(shown, "plain")[0],
-    ),
-    Claim(
-        "pgvector refuses NaN, as you saw. It takes zeros",
-        ZERO,
-        holds=lambda shown: "NaN not allowed" in shown and "[0,0,0]    is taken" in shown,
-    ),
-    Claim(
-        "It is even the first",
-        ZERO,
-        holds=lambda shown: shown.splitlines()[-1].startswith("[('blank', nan)"),
-    ),
-    Claim(
-        "calls your replace_document for one document after the other",
-        WRITTEN,
-        holds=lambda shown: (
-            [numbers(line) for line in shown.splitlines()] == [[121, 0, 0, 0], [0, 0, 121, 0]]
-        ),
-    ),
-    Claim(
-        "has to find what comparing in memory found",
-        SAME,
-        holds=lambda shown: numbers(shown, "order:")[0] >= numbers(shown, "order:")[1] - 1,
+        "read under their headings, the answers come nearer to the top (MRR)",
+        'best = measured["cosine"]',
+        holds=_nearer_to_the_top_than_in_lab_01,
     ),
 )

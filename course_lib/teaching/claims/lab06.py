@@ -1,4 +1,4 @@
-"""What lab 06 says about its outputs: short lists, plans, pages read, recall, places."""
+"""What lab 06 says about its outputs: doubles, orders, recall, rows written, plans, pages."""
 
 from __future__ import annotations
 
@@ -6,298 +6,214 @@ import re
 
 from course_lib.teaching.claims import Claim, numbers
 
-STORE = "CREATE INDEX chunks_hnsw"
-SHORT = "counts = rows_found(sections)"
-BY_HAND = "INSERT INTO tiny"
-PLAN = 'EXPLAIN (ANALYZE) ") + nearest_sql()'
-STRANGERS = "strangers = ["
-THRESHOLDS = "What a threshold does"
-LEAK = "secret = "
-COUNTED = "old_kept = count"
-KNOBS = "The ten nearest of 12,000"
-FAILURE = "archived = sections.replace"
-PLANS = "pages_only"
-LIMITED = "exactly = archived.replace"
-THRESHOLD = "inside = "
-MEASURED = "ask_mine"
-PLACES = "by_words = "
-FUSED = "for each, (near, said) in rankings"
-GRAPH = "Index Scan using chunks_hnsw"
+SECOND_NIGHT = "# the second night"
+STALE = "# the third night"
+OPERATORS = 'for operator in ("<->"'
+NOTICE = "with notices_shown(conn)"
+EARLY = "Recall of IVFFlat"
+TAKEN = "ON CONFLICT DO NOTHING"
+NIGHTS = "rows written"
+HALF = "second[len(second) // 2]"
+REPLACED = 'print("repair:'
+PRUNED = "INSERT INTO pieces"
+KINDS = "CREATE TABLE kinds"
+WALKED = "CREATE INDEX kinds_hnsw"
+STORED = "Pages that an exact scan"
+ZERO = "[1,nan,2]"
+WRITTEN = "# two nights"
+SAME = "def search_in_memory"
 
 
-def _knob(shown: str, name: str) -> list[tuple[float, float]]:
-    """Return recall and pages of each setting of an index, in the order of its knob."""
-    lines = [line for line in shown.splitlines() if line.startswith(name)]
-    return [(numbers(line, "recall")[0], numbers(line, "recall")[1]) for line in lines]
+def _orders(shown: str) -> list[list[str]]:
+    """Return the names in the order of each operator."""
+    return [re.findall(r"([a-z ]+) -?\d", line.partition(" ")[2]) for line in shown.splitlines()]
 
 
-def _one(shown: str, setting: str) -> tuple[float, float]:
-    recall, pages = numbers(shown, after=f"{setting:20} recall")
-    return recall, pages
+def _recall(shown: str, table: str, probes: int) -> float:
+    return numbers(shown, after=f"{table}, probes = {probes}")[0]
 
 
-def _rises(shown: str, name: str) -> bool:
-    found = _knob(shown, name)
-    return len(found) == 5 and found == sorted(found)
+def _gap(shown: str, probes: int) -> float:
+    return _recall(shown, "early", probes) / _recall(shown, "late", probes)
 
 
-def _flattens(shown: str, name: str) -> bool:
-    first, second, *_, last_but_one, last = _knob(shown, name)
-    early = (second[0] - first[0]) / (second[1] - first[1])
-    return early > 2 * (last[0] - last_but_one[0]) / (last[1] - last_but_one[1])
-
-
-def _finds_more_in_as_many_pages(shown: str) -> bool:
-    graph, cells = _one(shown, "hnsw.ef_search = 40"), _one(shown, "ivfflat.probes = 3")
-    return graph[0] > cells[0] + 0.02 and graph[1] < 1.2 * cells[1]
-
-
-def _walk(shown: str, name: str, mode: str) -> tuple[float, float]:
-    rows, _, pages = numbers(shown, after=f"{name:18} {mode:13}")
-    return rows, pages
-
-
-def _curve(shown: str, name: str) -> tuple[float, float]:
-    first, last = re.findall(rf"{name} from (\S+) at \S+ to (\S+) at", shown)[0]
-    return float(first), float(last)
+def _estimates(shown: str, of: str) -> list[tuple[float, float]]:
+    """Return expected and found rows of the filters on a column, or on a field."""
+    lines = [line for line in shown.splitlines() if line.startswith(of)]
+    found = [re.findall(r"(\d+) (?:expected|found)", line) for line in lines]
+    return [(float(expected), float(rows)) for expected, rows in found]
 
 
 def _plans(shown: str) -> list[str]:
     return [line for line in shown.splitlines() if "Query plan" in line]
 
 
-def _ways(shown: str) -> list[tuple[int, int]]:
-    """Return for each question the place of its answer by meaning and by words."""
-    found = re.findall(r"meaning: number (\d+); by words: (\d+)", shown)
-    return [(int(near), int(said)) for near, said in found]
-
-
-def _lifts_two_and_lowers_one(shown: str) -> bool:
-    lifted = [said for near, said in _ways(shown) if said < near]
-    return lifted == [1, 1] and len(_ways(shown)) == 3
-
-
 CLAIMS = (
     Claim(
-        "with nine comments to a page",
-        STORE,
+        "so each night adds all chunks again",
+        SECOND_NIGHT,
         holds=lambda shown: (
-            9 * sum(numbers(shown, f"{repo} doc-section")[0] for repo in ("handbook", "forum"))
-            == sum(numbers(shown, f"{repo} comment")[0] for repo in ("handbook", "forum"))
+            numbers(shown.splitlines()[-1]) == [242] and len(set(shown.splitlines()[:5])) < 4
         ),
     ),
     Claim(
-        "More than a thousand rows qualify",
-        STORE,
-        holds=lambda shown: sum(int(n) for n in re.findall(r"doc-section (\d+)", shown)) > 1000,
+        "The page no longer says this, and the search goes on quoting it",
+        STALE,
+        holds=lambda shown: shown.splitlines()[-1] == "is it in the page? False",
     ),
     Claim(
-        "some lists are just shorter",
-        SHORT,
-        holds=lambda shown: 5 < numbers(shown)[0] < numbers(shown)[1] / 2,
+        "the difference is (−2, −4, 0), so <-> is √20",
+        OPERATORS,
+        holds=lambda shown: numbers(shown, "slant")[0] == round(20**0.5, 2),
     ),
     Claim(
-        "the distance of c is 1 − 14 / (3 · 5)",
-        BY_HAND,
-        holds=lambda shown: numbers(shown, "c  distance")[0] == round(1 - 14 / 15, 3),
+        "The inner product is 3, so <#> is −3",
+        OPERATORS,
+        holds=lambda shown: numbers(shown.splitlines()[1], "slant")[0] == -3,
     ),
     Claim(
-        "a points the same way",
-        BY_HAND,
-        holds=lambda shown: numbers(shown, "a  distance") == [0, 1],
+        "so <=> is 1 − 0.6",
+        OPERATORS,
+        holds=lambda shown: numbers(shown.splitlines()[2], "slant")[0] == 0.4,
     ),
     Claim(
-        "d is perpendicular", BY_HAND, holds=lambda shown: numbers(shown, "d  distance") == [1, 0]
+        "Three operators, three orders",
+        OPERATORS,
+        holds=lambda shown: len({tuple(order) for order in _orders(shown)}) == 3,
     ),
     Claim(
-        "an incremental sort",
-        PLAN,
-        holds=lambda shown: "Incremental Sort" in shown and GRAPH in shown,
+        "The inner product puts the longest vector first although it points elsewhere",
+        OPERATORS,
+        holds=lambda shown: _orders(shown)[1][0].strip() == "slant",
     ),
     Claim(
-        "few of them leave it, because LIMIT stops it early",
-        PLAN,
-        holds=lambda shown: numbers(shown, f"{GRAPH} on document_chunks_documentation")[1] < 20,
+        "The notice above said it",
+        NOTICE,
+        holds=lambda shown: shown.count("NOTICE") == 1 and "low recall" in shown,
     ),
     Claim(
-        "one word in common is enough",
-        STRANGERS,
-        holds=lambda shown: (
-            len(shown.splitlines()) == 4
-            and ["train" in line for line in shown.splitlines()] == [True, True, False, False]
-        ),
+        "With nothing to learn from, pgvector makes its centres up at random",
+        EARLY,
+        holds=lambda shown: _gap(shown, 1) < 0.95 and _gap(shown, 2) < 0.95,
     ),
     Claim(
-        "Here it turns away nearly every answer, even the right ones",
-        THRESHOLDS,
-        holds=lambda shown: _curve(shown, "keep their answer")[1] < 0.05,
-    ),
-    Claim(
-        "at the best threshold both sides lose something",
-        THRESHOLDS,
-        holds=lambda shown: (
-            numbers(shown)[1] < 100 * _curve(shown, "keep their answer")[0] - 1
-            and numbers(shown)[2] < 100
-        ),
-    ),
-    Claim(
-        "The value ended the string and went on as SQL",
-        LEAK,
-        holds=lambda shown: [("tulip" in line) for line in shown.splitlines()] == [False, True],
-    ),
-    Claim(
-        "a value can never do that",
-        COUNTED,
-        holds=lambda shown: shown.splitlines()[-1] == "0 leaked; 0 in no partition",
-    ),
-    Claim(
-        "More of either finds more and reads more",
-        KNOBS,
-        holds=lambda shown: _rises(shown, "HNSW") and _rises(shown, "IVFFlat"),
-    ),
-    Claim(
-        "HNSW finds more than IVFFlat with 3 probes, and reads about as many pages",
-        KNOBS,
-        holds=_finds_more_in_as_many_pages,
-    ),
-    Claim(
-        "the first steps cost little, and the last per cent costs a lot",
-        KNOBS,
-        holds=lambda shown: _flattens(shown, "HNSW") and _flattens(shown, "IVFFlat"),
-    ),
-    Claim(
-        "only then was the filter applied",
-        FAILURE,
-        holds=lambda shown: (
-            _walk(shown, "sections", "off")[0] < 4.9
-            and _walk(shown, "archived sections", "off")[0] < 1
-        ),
-    ),
-    Claim(
-        "All five",
-        FAILURE,
+        "One is the default, and with it both find less",
+        EARLY,
         holds=lambda shown: all(
-            _walk(shown, name, "strict_order")[0] == 5 for name in ("sections", "archived sections")
+            _recall(shown, table, 1) < _recall(shown, table, 2) for table in ("early", "late")
         ),
     ),
     Claim(
-        "for the sections it costs only a few more pages",
-        FAILURE,
+        "the second chunk is not taken. With the text in the key the edited chunk is another chunk",
+        TAKEN,
         holds=lambda shown: (
-            1 < _walk(shown, "sections", "strict_order")[1] / _walk(shown, "sections", "off")[1] < 2
+            re.findall(r"\[(\d), (\d), (\d)\]", shown)
+            == [("1", "0", "0"), ("1", "1", "1"), ("1", "1", "0")]
         ),
     ),
     Claim(
-        "For the archived ones the walk reads more pages than an exact scan",
-        FAILURE,
-        KNOBS,
-        holds=lambda shown, knobs: (
-            _walk(shown, "archived sections", "strict_order")[1]
-            > 2 * _one(knobs, "enable_seqscan = on")[1]
-        ),
-    ),
-    Claim(
-        "without a filter, for sections, for archived sections",
-        PLANS,
-        holds=lambda shown: [GRAPH in plan for plan in _plans(shown)] == [True] * 3 + [False],
-    ),
-    Claim(
-        "expects hundreds of rows; it cannot know that there are 12",
-        PLANS,
-        COUNTED,
-        holds=lambda shown, counted: (
-            100 < numbers(_plans(shown)[2], "document_chunks,")[0] < 1000
-            and numbers(counted, "sections,")[0] == 12
-        ),
-    ),
-    Claim(
-        "For a single column it knows how many rows pass",
-        PLANS,
-        COUNTED,
-        holds=lambda shown, counted: (
-            numbers(_plans(shown)[1], "document_chunks,")[0] == numbers(counted, "rows,")[0]
-            and "121 rows expected and 121 found" in _plans(shown)[3]
-        ),
-    ),
-    Claim(
-        "Where the limit ends the walk, rows are missing again",
-        LIMITED,
-        holds=lambda shown: _curve(shown, "iterative scan")[0] < 0.3,
-    ),
-    Claim(
-        "finds what the exact way finds, or nearly",
-        LIMITED,
+        "Running it twice is now the same as running it once",
+        NIGHTS,
         holds=lambda shown: (
-            _curve(shown, "iterative scan")[1] > 0.8 and _curve(shown, "exact way") == (1, 1)
+            numbers(shown, "night 1")[0] == numbers(shown, "night 1")[1] > 0
+            and numbers(shown, "night 2") == [0, numbers(shown, "night 1")[1]]
         ),
     ),
     Claim(
-        "reads more than a hundred times as many pages",
-        LIMITED,
+        "A page that is half old and half new",
+        HALF,
         holds=lambda shown: (
-            numbers(shown, "to the end:")[0] > 100 * numbers(shown, "exact way:")[0]
+            0 < numbers(shown.splitlines()[-1])[1] < numbers(shown.splitlines()[-1])[0]
         ),
     ),
     Claim(
-        "Nothing is as similar as 0.8",
-        THRESHOLD,
-        holds=lambda shown: numbers(shown, "inside")[0] == numbers(shown, "outside")[0] == 0,
-    ),
-    Claim(
-        "walks on, over more pages than an exact scan would read",
-        THRESHOLD,
-        KNOBS,
-        holds=lambda shown, knobs: (
-            numbers(shown, "inside")[1] > 2 * _one(knobs, "enable_seqscan = on")[1]
-            and numbers(shown, "inside")[1] > 10 * numbers(shown, "outside")[1]
+        "The repair wrote back what the failed loop had overwritten",
+        REPLACED,
+        HALF,
+        holds=lambda shown, half: (
+            numbers(shown, "repair:") == [numbers(half.splitlines()[-1])[1], 0]
         ),
     ),
     Claim(
-        "the last search does not get its five",
-        "prepared = ",
+        "the broken edition left no trace",
+        REPLACED,
+        HALF,
+        holds=lambda shown, half: (
+            numbers(shown, "the table:")[:2] == [numbers(half.splitlines()[-1])[0], 0]
+        ),
+    ),
+    Claim(
+        "the shorter page lost its last rows",
+        REPLACED,
+        STALE,
+        holds=lambda shown, stale: (
+            numbers(shown, "shorter page:")[1] > 0
+            and shown.splitlines()[-1] != stale.splitlines()[0]
+        ),
+    ),
+    Claim(
+        "left out all but one before it read a row",
+        PRUNED,
         holds=lambda shown: (
-            numbers(shown, "rows:")[:-1] == [5] * 11 and numbers(shown, "rows:")[-1] < 5
+            [plan.count(" on pieces_") for plan in _plans(shown)] == [3, 1]
+            and "on pieces_documentation" in _plans(shown)[1]
         ),
     ),
     Claim(
-        "After five runs PostgreSQL begins to consider a generic plan",
-        "prepared = ",
+        "PostgreSQL keeps statistics about columns",
+        KINDS,
+        holds=lambda shown: all(
+            expected == found for expected, found in _estimates(shown, "kind =")
+        ),
+    ),
+    Claim(
+        "it assumes a fixed share of the rows, whatever you ask for",
+        KINDS,
         holds=lambda shown: (
-            numbers(shown, "its values:")[0] >= 5 and numbers(shown, "any value:")[0] >= 1
+            len({expected for expected, _ in _estimates(shown, "metadata")}) == 1
+            and len({found for _, found in _estimates(shown, "metadata")}) == 3
         ),
     ),
     Claim(
-        "All: the similarity is NaN",
-        "np.zeros(vectors.shape[1])",
-        holds=lambda shown: shown.splitlines()[0] == "4",
+        "With the right estimate it walks the index",
+        WALKED,
+        holds=lambda shown: "Index Scan using kinds_hnsw" in _plans(shown)[0],
     ),
     Claim(
-        "the same recall as over our documents alone",
-        MEASURED,
-        holds=lambda shown: numbers(shown, "library's")[0] == numbers(shown, "memory")[0],
-    ),
-    Claim(
-        "The right rows out of 12,000",
-        MEASURED,
-        holds=lambda shown: abs(numbers(shown, "yours")[0] - numbers(shown, "library's")[0]) < 0.05,
-    ),
-    Claim(
-        "lifts two of the three to the top, and puts the third further down",
-        PLACES,
-        holds=_lifts_two_and_lowers_one,
-    ),
-    Claim(
-        "Both together have two of the three among the first five",
-        FUSED,
+        "it believes that few rows will be left, reads the whole table and sorts",
+        WALKED,
         holds=lambda shown: (
-            sum(int(n) <= 5 for n in re.findall(r"by both: number (\d+)", shown)) == 2
+            "Seq Scan on kinds" in _plans(shown)[1]
+            and "Sort" in _plans(shown)[1]
+            and numbers(_plans(shown)[1], "Seq Scan on kinds,")[0] * 50
+            < numbers(_plans(shown)[1], "Seq Scan on kinds,")[1]
         ),
     ),
     Claim(
-        "Over all questions they are about even",
-        "by both {found.recall",
+        "Several times as many",
+        STORED,
+        holds=lambda shown: numbers(shown, "external")[0] > 2 * numbers(shown, "plain")[0],
+    ),
+    Claim(
+        "pgvector refuses NaN, as you saw. It takes zeros",
+        ZERO,
+        holds=lambda shown: "NaN not allowed" in shown and "[0,0,0]    is taken" in shown,
+    ),
+    Claim(
+        "It is even the first",
+        ZERO,
+        holds=lambda shown: shown.splitlines()[-1].startswith("[('blank', nan)"),
+    ),
+    Claim(
+        "calls your replace_document for one document after the other",
+        WRITTEN,
         holds=lambda shown: (
-            abs(numbers(shown, "by both")[0] - numbers(shown, "by meaning")[0]) < 0.03
+            [numbers(line) for line in shown.splitlines()] == [[121, 0, 0, 0], [0, 0, 121, 0]]
         ),
+    ),
+    Claim(
+        "has to find what comparing in memory found",
+        SAME,
+        holds=lambda shown: numbers(shown, "order:")[0] >= numbers(shown, "order:")[1] - 1,
     ),
 )

@@ -1,125 +1,303 @@
-"""What lab 07 says about its outputs."""
+"""What lab 07 says about its outputs: short lists, plans, pages read, recall, places."""
+
+from __future__ import annotations
 
 import re
 
 from course_lib.teaching.claims import Claim, numbers
 
-PLUG = "database.stop()"
-"""In the cell that stops the database and starts it again."""
+STORE = "CREATE INDEX chunks_hnsw"
+SHORT = "counts = rows_found(sections)"
+BY_HAND = "INSERT INTO tiny"
+PLAN = 'EXPLAIN (ANALYZE) ") + nearest_sql()'
+STRANGERS = "strangers = ["
+THRESHOLDS = "What a threshold does"
+LEAK = "secret = "
+COUNTED = "old_kept = count"
+KNOBS = "The ten nearest of 12,000"
+FAILURE = "archived = sections.replace"
+PLANS = "pages_only"
+LIMITED = "exactly = archived.replace"
+THRESHOLD = "inside = "
+MEASURED = "ask_mine"
+PLACES = "by_words = "
+FUSED = "for each, (near, said) in rankings"
+GRAPH = "Index Scan using chunks_hnsw"
 
 
-def statuses(shown: str, request: str) -> list[str]:
-    """Return what a request was answered over time, as the timeline's description has it."""
-    found = re.search(rf"{request} ((?:\w+ from [\d.]+ s(?:, )?)+)", shown)
-    return re.findall(r"(\w+) from", found[1]) if found else []
+def _knob(shown: str, name: str) -> list[tuple[float, float]]:
+    """Return recall and pages of each setting of an index, in the order of its knob."""
+    lines = [line for line in shown.splitlines() if line.startswith(name)]
+    return [(numbers(line, "recall")[0], numbers(line, "recall")[1]) for line in lines]
+
+
+def _one(shown: str, setting: str) -> tuple[float, float]:
+    recall, pages = numbers(shown, after=f"{setting:20} recall")
+    return recall, pages
+
+
+def _rises(shown: str, name: str) -> bool:
+    found = _knob(shown, name)
+    return len(found) == 5 and found == sorted(found)
+
+
+def _flattens(shown: str, name: str) -> bool:
+    first, second, *_, last_but_one, last = _knob(shown, name)
+    early = (second[0] - first[0]) / (second[1] - first[1])
+    return early > 2 * (last[0] - last_but_one[0]) / (last[1] - last_but_one[1])
+
+
+def _finds_more_in_as_many_pages(shown: str) -> bool:
+    graph, cells = _one(shown, "hnsw.ef_search = 40"), _one(shown, "ivfflat.probes = 3")
+    return graph[0] > cells[0] + 0.02 and graph[1] < 1.2 * cells[1]
+
+
+def _walk(shown: str, name: str, mode: str) -> tuple[float, float]:
+    rows, _, pages = numbers(shown, after=f"{name:18} {mode:13}")
+    return rows, pages
+
+
+def _curve(shown: str, name: str) -> tuple[float, float]:
+    first, last = re.findall(rf"{name} from (\S+) at \S+ to (\S+) at", shown)[0]
+    return float(first), float(last)
+
+
+def _plans(shown: str) -> list[str]:
+    return [line for line in shown.splitlines() if "Query plan" in line]
+
+
+def _ways(shown: str) -> list[tuple[int, int]]:
+    """Return for each question the place of its answer by meaning and by words."""
+    found = re.findall(r"meaning: number (\d+); by words: (\d+)", shown)
+    return [(int(near), int(said)) for near, said in found]
+
+
+def _lifts_two_and_lowers_one(shown: str) -> bool:
+    lifted = [said for near, said in _ways(shown) if said < near]
+    return lifted == [1, 1] and len(_ways(shown)) == 3
 
 
 CLAIMS = (
-    Claim("It works", "first = FastAPI()", holds=lambda shown: shown.startswith("200 ")),
     Claim(
-        "Three times the service takes the blame and explains nothing",
-        "mistakes = [",
-        holds=lambda shown: shown.count("500 Internal Server Error to") == 3,
-    ),
-    Claim(
-        "one result was wanted, five came, and no error says so",
-        "mistakes = [",
-        holds=lambda shown: "200 5 results to {'query': 'drift', 'topk': 1}" in shown,
-    ),
-    Claim(
-        "The address of the database, and a 200",
-        "/payroll",
-        holds=lambda shown: shown.startswith("200 ") and "127.0.0.1" in shown,
-    ),
-    Claim(
-        "one nap at a time, in spite of the modern spelling",
-        "def four_at_once(path)",
-        holds=lambda shown: numbers(shown, "/async-def") == [1],
-    ),
-    Claim(
-        "A plain def runs in a thread",
-        "def four_at_once(path)",
-        holds=lambda shown: numbers(shown, "/def") > [1],
-    ),
-    Claim(
-        "never more connections than you allow: two naps at a time here",
-        "def four_at_once(path)",
-        holds=lambda shown: numbers(shown, "/pool") == [2],
-    ),
-    Claim(
-        "A good answer, and a 422: your model refuses the unknown name",
-        "print(refused.status_code, refused.json())",
+        "with nine comments to a page",
+        STORE,
         holds=lambda shown: (
-            shown.startswith("422 ") and "password" in shown and "3 results" in shown
+            9 * sum(numbers(shown, f"{repo} doc-section")[0] for repo in ("handbook", "forum"))
+            == sum(numbers(shown, f"{repo} comment")[0] for repo in ("handbook", "forum"))
         ),
     ),
     Claim(
-        "It repeats what was sent",
-        "print(refused.status_code, refused.json())",
-        holds=lambda shown: "tulip-42" in shown,
+        "More than a thousand rows qualify",
+        STORE,
+        holds=lambda shown: sum(int(n) for n in re.findall(r"doc-section (\d+)", shown)) > 1000,
     ),
     Claim(
-        "Every mistake now has a field and a reason, and the password is gone",
-        "for body in [*mistakes",
+        "some lists are just shorter",
+        SHORT,
+        holds=lambda shown: 5 < numbers(shown)[0] < numbers(shown)[1] / 2,
+    ),
+    Claim(
+        "the distance of c is 1 − 14 / (3 · 5)",
+        BY_HAND,
+        holds=lambda shown: numbers(shown, "c  distance")[0] == round(1 - 14 / 15, 3),
+    ),
+    Claim(
+        "a points the same way",
+        BY_HAND,
+        holds=lambda shown: numbers(shown, "a  distance") == [0, 1],
+    ),
+    Claim(
+        "d is perpendicular", BY_HAND, holds=lambda shown: numbers(shown, "d  distance") == [1, 0]
+    ),
+    Claim(
+        "an incremental sort",
+        PLAN,
+        holds=lambda shown: "Incremental Sort" in shown and GRAPH in shown,
+    ),
+    Claim(
+        "few of them leave it, because LIMIT stops it early",
+        PLAN,
+        holds=lambda shown: numbers(shown, f"{GRAPH} on document_chunks_documentation")[1] < 20,
+    ),
+    Claim(
+        "one word in common is enough",
+        STRANGERS,
         holds=lambda shown: (
-            all(re.fullmatch(r"422 \w+: .+", line) for line in shown.splitlines())
-            and len(shown.splitlines()) == 5
-            and "tulip" not in shown
+            len(shown.splitlines()) == 4
+            and ["train" in line for line in shown.splitlines()] == [True, True, False, False]
         ),
     ),
     Claim(
-        "/health answers 200 throughout",
-        PLUG,
-        holds=lambda shown: statuses(shown, "GET /health") == ["200"],
+        "Here it turns away nearly every answer, even the right ones",
+        THRESHOLDS,
+        holds=lambda shown: _curve(shown, "keep their answer")[1] < 0.05,
     ),
     Claim(
-        "/ready says 503 while the database is away",
-        PLUG,
+        "at the best threshold both sides lose something",
+        THRESHOLDS,
         holds=lambda shown: (
-            "503" in statuses(shown, "GET /ready") and "'database': 'missing'" in shown
+            numbers(shown)[1] < 100 * _curve(shown, "keep their answer")[0] - 1
+            and numbers(shown)[2] < 100
         ),
     ),
     Claim(
-        "a refused search says when to come back",
-        PLUG,
+        "The value ended the string and went on as SQL",
+        LEAK,
+        holds=lambda shown: [("tulip" in line) for line in shown.splitlines()] == [False, True],
+    ),
+    Claim(
+        "a value can never do that",
+        COUNTED,
+        holds=lambda shown: shown.splitlines()[-1] == "0 leaked; 0 in no partition",
+    ),
+    Claim(
+        "More of either finds more and reads more",
+        KNOBS,
+        holds=lambda shown: _rises(shown, "HNSW") and _rises(shown, "IVFFlat"),
+    ),
+    Claim(
+        "HNSW finds more than IVFFlat with 3 probes, and reads about as many pages",
+        KNOBS,
+        holds=_finds_more_in_as_many_pages,
+    ),
+    Claim(
+        "the first steps cost little, and the last per cent costs a lot",
+        KNOBS,
+        holds=lambda shown: _flattens(shown, "HNSW") and _flattens(shown, "IVFFlat"),
+    ),
+    Claim(
+        "only then was the filter applied",
+        FAILURE,
         holds=lambda shown: (
-            "503" in statuses(shown, "POST /search")
-            and re.search(r"Service Unavailable.* Retry-After: [1-9]", shown) is not None
+            _walk(shown, "sections", "off")[0] < 4.9
+            and _walk(shown, "archived sections", "off")[0] < 1
         ),
     ),
     Claim(
-        "all three answer 200 again without a restart",
-        PLUG,
-        holds=lambda shown: (
-            {statuses(shown, one)[-1] for one in ("GET /health", "GET /ready", "POST /search")}
-            == {"200"}
-        ),
-    ),
-    Claim(
-        "one of them names the database",
-        "silent_database})",
-        holds=lambda shown: "/plain no answer" in shown and "'database': 'missing'" in shown,
-    ),
-    Claim(
-        "fewer batches than texts",
-        "encoder.batches",
-        holds=lambda shown: (
-            numbers(shown, "in ", " batches")[0] < numbers(shown, "", " texts")[0] == 126
-        ),
-    ),
-    Claim(
-        "its headings for a question, after the list of addresses",
-        "/openapi.json",
-        holds=lambda shown: 0 < shown.find("POST /search") < shown.find("on the page: 1. "),
-    ),
-    Claim(
-        "an API adds none and must take none away",
-        "direct = lab.measure_retrieval",
+        "All five",
+        FAILURE,
         holds=lambda shown: all(
-            abs(there - here) < 0.025
-            for here, there in zip(
-                numbers(shown.partition(";")[0], "recall@5"), numbers(shown, "HTTP"), strict=True
-            )
+            _walk(shown, name, "strict_order")[0] == 5 for name in ("sections", "archived sections")
+        ),
+    ),
+    Claim(
+        "for the sections it costs only a few more pages",
+        FAILURE,
+        holds=lambda shown: (
+            1 < _walk(shown, "sections", "strict_order")[1] / _walk(shown, "sections", "off")[1] < 2
+        ),
+    ),
+    Claim(
+        "For the archived ones the walk reads more pages than an exact scan",
+        FAILURE,
+        KNOBS,
+        holds=lambda shown, knobs: (
+            _walk(shown, "archived sections", "strict_order")[1]
+            > 2 * _one(knobs, "enable_seqscan = on")[1]
+        ),
+    ),
+    Claim(
+        "without a filter, for sections, for archived sections",
+        PLANS,
+        holds=lambda shown: [GRAPH in plan for plan in _plans(shown)] == [True] * 3 + [False],
+    ),
+    Claim(
+        "expects hundreds of rows; it cannot know that there are 12",
+        PLANS,
+        COUNTED,
+        holds=lambda shown, counted: (
+            100 < numbers(_plans(shown)[2], "document_chunks,")[0] < 1000
+            and numbers(counted, "sections,")[0] == 12
+        ),
+    ),
+    Claim(
+        "For a single column it knows how many rows pass",
+        PLANS,
+        COUNTED,
+        holds=lambda shown, counted: (
+            numbers(_plans(shown)[1], "document_chunks,")[0] == numbers(counted, "rows,")[0]
+            and "121 rows expected and 121 found" in _plans(shown)[3]
+        ),
+    ),
+    Claim(
+        "Where the limit ends the walk, rows are missing again",
+        LIMITED,
+        holds=lambda shown: _curve(shown, "iterative scan")[0] < 0.3,
+    ),
+    Claim(
+        "finds what the exact way finds, or nearly",
+        LIMITED,
+        holds=lambda shown: (
+            _curve(shown, "iterative scan")[1] > 0.8 and _curve(shown, "exact way") == (1, 1)
+        ),
+    ),
+    Claim(
+        "reads more than a hundred times as many pages",
+        LIMITED,
+        holds=lambda shown: (
+            numbers(shown, "to the end:")[0] > 100 * numbers(shown, "exact way:")[0]
+        ),
+    ),
+    Claim(
+        "Nothing is as similar as 0.8",
+        THRESHOLD,
+        holds=lambda shown: numbers(shown, "inside")[0] == numbers(shown, "outside")[0] == 0,
+    ),
+    Claim(
+        "walks on, over more pages than an exact scan would read",
+        THRESHOLD,
+        KNOBS,
+        holds=lambda shown, knobs: (
+            numbers(shown, "inside")[1] > 2 * _one(knobs, "enable_seqscan = on")[1]
+            and numbers(shown, "inside")[1] > 10 * numbers(shown, "outside")[1]
+        ),
+    ),
+    Claim(
+        "the last search does not get its five",
+        "prepared = ",
+        holds=lambda shown: (
+            numbers(shown, "rows:")[:-1] == [5] * 11 and numbers(shown, "rows:")[-1] < 5
+        ),
+    ),
+    Claim(
+        "After five runs PostgreSQL begins to consider a generic plan",
+        "prepared = ",
+        holds=lambda shown: (
+            numbers(shown, "its values:")[0] >= 5 and numbers(shown, "any value:")[0] >= 1
+        ),
+    ),
+    Claim(
+        "All: the similarity is NaN",
+        "np.zeros(vectors.shape[1])",
+        holds=lambda shown: shown.splitlines()[0] == "4",
+    ),
+    Claim(
+        "the same recall as over our documents alone",
+        MEASURED,
+        holds=lambda shown: numbers(shown, "library's")[0] == numbers(shown, "memory")[0],
+    ),
+    Claim(
+        "The right rows out of 12,000",
+        MEASURED,
+        holds=lambda shown: abs(numbers(shown, "yours")[0] - numbers(shown, "library's")[0]) < 0.05,
+    ),
+    Claim(
+        "lifts two of the three to the top, and puts the third further down",
+        PLACES,
+        holds=_lifts_two_and_lowers_one,
+    ),
+    Claim(
+        "Both together have two of the three among the first five",
+        FUSED,
+        holds=lambda shown: (
+            sum(int(n) <= 5 for n in re.findall(r"by both: number (\d+)", shown)) == 2
+        ),
+    ),
+    Claim(
+        "Over all questions they are about even",
+        "by both {found.recall",
+        holds=lambda shown: (
+            abs(numbers(shown, "by both")[0] - numbers(shown, "by meaning")[0]) < 0.03
         ),
     ),
 )

@@ -4,232 +4,122 @@ import re
 
 from course_lib.teaching.claims import Claim, numbers
 
+PLUG = "database.stop()"
+"""In the cell that stops the database and starts it again."""
 
-def refused(shown: str) -> list[float]:
-    """Return how often the impatient client was refused, and how often the learner's."""
-    return [numbers(line, "refused:")[0] for line in shown.splitlines() if "refused: " in line]
+
+def statuses(shown: str, request: str) -> list[str]:
+    """Return what a request was answered over time, as the timeline's description has it."""
+    found = re.search(rf"{request} ((?:\w+ from [\d.]+ s(?:, )?)+)", shown)
+    return re.findall(r"(\w+) from", found[1]) if found else []
 
 
 CLAIMS = (
+    Claim("It works", "first = FastAPI()", holds=lambda shown: shown.startswith("200 ")),
     Claim(
-        "On none",
-        'days = {"quiet"',
-        holds=lambda shown: shown.count(" done: ") == len(shown.splitlines()) == 4,
+        "Three times the service takes the blame and explains nothing",
+        "mistakes = [",
+        holds=lambda shown: shown.count("500 Internal Server Error to") == 3,
     ),
     Claim(
-        "A 404 became no files",
-        'days = {"quiet"',
-        holds=lambda shown: numbers(shown, "typo") == [0],
+        "one result was wanted, five came, and no error says so",
+        "mistakes = [",
+        holds=lambda shown: "200 5 results to {'query': 'drift', 'topk': 1}" in shown,
     ),
     Claim(
-        "a refusal an empty file",
-        'days = {"quiet"',
-        '"Files that hold anything"',
-        holds=lambda listed, held: (
-            numbers(held, "few requests left", ",")[0] < numbers(listed, "few requests left")[0]
-        ),
+        "The address of the database, and a 200",
+        "/payroll",
+        holds=lambda shown: shown.startswith("200 ") and "127.0.0.1" in shown,
     ),
     Claim(
-        "a cut-off list a short list",
-        'days = {"quiet"',
-        holds=lambda shown: 0 < numbers(shown, "large")[0] < numbers(shown, "quiet")[0],
+        "one nap at a time, in spite of the modern spelling",
+        "def four_at_once(path)",
+        holds=lambda shown: numbers(shown, "/async-def") == [1],
     ),
     Claim(
-        "One other letter, and the name is another one",
-        'b"hallo\\n"',
-        holds=lambda shown: len(set(shown.splitlines())) == 2,
+        "A plain def runs in a thread",
+        "def four_at_once(path)",
+        holds=lambda shown: numbers(shown, "/def") > [1],
     ),
     Claim(
-        "The empty ones are caught",
-        "wrong = [path",
-        '"Files that hold anything"',
-        holds=lambda wrong, held: (
-            numbers(wrong, "left")[0]
-            >= numbers(wrong, "left")[1] - numbers(held, "few requests left", ",")[0]
-            > 0
-        ),
+        "never more connections than you allow: two naps at a time here",
+        "def four_at_once(path)",
+        holds=lambda shown: numbers(shown, "/pool") == [2],
     ),
     Claim(
-        "even on the quiet day one was wrong: docs/deployment.yaml is a link",
-        "wrong = [path",
+        "A good answer, and a 422: your model refuses the unknown name",
+        "print(refused.status_code, refused.json())",
         holds=lambda shown: (
-            numbers(shown, "quiet")[0] == 1
-            and "listed docs/deployment.yaml" in shown.splitlines()[1]
+            shown.startswith("422 ") and "password" in shown and "3 results" in shown
         ),
     ),
     Claim(
-        "on the large day all is well but the link, and most files are missing",
-        "wrong = [path",
+        "It repeats what was sent",
+        "print(refused.status_code, refused.json())",
+        holds=lambda shown: "tulip-42" in shown,
+    ),
+    Claim(
+        "Every mistake now has a field and a reason, and the password is gone",
+        "for body in [*mistakes",
         holds=lambda shown: (
-            numbers(shown, "large")[0] == 1
-            and numbers(shown, "large")[1] < numbers(shown, "quiet")[1] / 2
+            all(re.fullmatch(r"422 \w+: .+", line) for line in shown.splitlines())
+            and len(shown.splitlines()) == 5
+            and "tulip" not in shown
         ),
     ),
     Claim(
-        "A branch moves while you read it; a commit never does",
-        "in between",
-        holds=lambda shown: re.search("by branch .* False\nby commit .* True", shown) is not None,
+        "/health answers 200 throughout",
+        PLUG,
+        holds=lambda shown: statuses(shown, "GET /health") == ["200"],
     ),
     Claim(
-        "then the answer says truncated and holds a part",
-        "large_tree = ",
+        "/ready says 503 while the database is away",
+        PLUG,
         holds=lambda shown: (
-            "recursive=True: 40 entries, truncated=True" in shown
-            and re.search("recursive=False: .* truncated=False", shown) is not None
+            "503" in statuses(shown, "GET /ready") and "'database': 'missing'" in shown
         ),
     ),
     Claim(
-        "More requests than one, and nothing is missing",
-        "all in one answer:",
+        "a refused search says when to come back",
+        PLUG,
         holds=lambda shown: (
-            (one := numbers(shown, "one answer:"))[0] == (many := numbers(shown, "an answer:"))[0]
-            and one[1] == 1 < many[1]
+            "503" in statuses(shown, "POST /search")
+            and re.search(r"Service Unavailable.* Retry-After: [1-9]", shown) is not None
         ),
     ),
     Claim(
-        "Not every entry is a file of this repository",
-        "counts = {",
+        "all three answer 200 again without a restart",
+        PLUG,
         holds=lambda shown: (
-            numbers(shown, "link ")[0] > 0
-            and numbers(shown, "submodule ", ".")[0] > 0
-            and numbers(shown, "file ")[0] > 0
+            {statuses(shown, one)[-1] for one in ("GET /health", "GET /ready", "POST /search")}
+            == {"200"}
         ),
     ),
     Claim(
-        "By our clock, ten minutes too many",
-        "fast.clock_offset = 600",
+        "one of them names the database",
+        "silent_database})",
+        holds=lambda shown: "/plain no answer" in shown and "'database': 'missing'" in shown,
+    ),
+    Claim(
+        "fewer batches than texts",
+        "encoder.batches",
         holds=lambda shown: (
-            shown.startswith("403 ")
-            and 540
-            < numbers(shown, "by our clock")[0] - numbers(shown, "the server's own")[0]
-            < 602
+            numbers(shown, "in ", " batches")[0] < numbers(shown, "", " texts")[0] == 126
         ),
     ),
     Claim(
-        "if it takes longer, it tells when to come back",
-        "def ask(github, path",
-        holds=lambda shown: 3_500 < numbers(shown, "come back in")[0] < 3_603,
+        "its headings for a question, after the list of addresses",
+        "/openapi.json",
+        holds=lambda shown: 0 < shown.find("POST /search") < shown.find("on the page: 1. "),
     ),
     Claim(
-        "Both have their 25 answers",
-        "def impatient",
-        holds=lambda shown: (
-            [
-                numbers(line)[0] - numbers(line, "refused:")[0]
-                for line in shown.splitlines()
-                if "requests, refused:" in line
-            ]
-            == [25, 25]
-        ),
-    ),
-    Claim(
-        "Yours was refused once, and then knew how long to wait; the impatient one was refused "
-        "again and again",
-        "def impatient",
-        holds=lambda shown: refused(shown)[1] == 1 and refused(shown)[0] > 5,
-    ),
-    Claim(
-        "its address has a number in place of the repository's name",
-        "def entries_of",
-        holds=lambda shown: (
-            len(re.findall(r"^https://…/repositories/\d+/issues\?", shown, re.M)) == 2
-        ),
-    ),
-    Claim(
-        "the list holds both",
-        "def entries_of",
-        holds=lambda shown: 0 < numbers(shown, "of which")[0] < numbers(shown, "page=3\n")[0],
-    ),
-    Claim(
-        "So few requests, because most of a version was missing",
-        "def bring(",
-        holds=lambda shown: numbers(shown, "files came with")[0] <= 6 < numbers(shown)[0] / 5,
-    ),
-    Claim(
-        "Each kind of file has a partition of its own",
-        "def bring(",
-        holds=lambda shown: len(re.findall(r"^\w+ +\d+ documents +\d+ chunks$", shown, re.M)) == 4,
-    ),
-    Claim(
-        "Follow the addresses by eye: repository, commit, file, lines",
-        "results = search(conn",
-        holds=lambda shown: (
-            re.search(r"/heron/platform/blob/[0-9a-f]{40}/\S+#L\d+", shown) is not None
-        ),
-    ),
-    Claim(
-        "An issue, which belongs to no commit, is cited by its own page",
-        "results = search(conn",
-        holds=lambda shown: re.search(r"/heron/platform/issues/\d+", shown) is not None,
-    ),
-    Claim(
-        'It was told 304 ("not modified"), and downloaded nothing',
-        "def names_in_index",
-        holds=lambda shown: (
-            re.search(r"asked: /repos/heron/platform/commits/v1.0.0\S* 304$", shown, re.M)
-            is not None
-        ),
-    ),
-    Claim(
-        "and downloaded nothing",
-        '"Files downloaded"',
-        holds=lambda shown: numbers(shown, "again", ",") == [0],
-    ),
-    Claim(
-        "The new version cost what had changed",
-        '"Files downloaded"',
-        holds=lambda shown: (
-            0
-            < numbers(shown, "again 0, v1.1.0 ")[0]
-            < numbers(shown, "the first time ", ",")[0] / 5
-        ),
-    ),
-    Claim(
-        "A file that was deleted or renamed has left the index",
-        "def names_in_index",
-        holds=lambda shown: (
-            "left the index: code/scripts/keys.sh\n" in shown
-            and "code/scripts/rotate-keys.sh" in shown
-        ),
-    ),
-    Claim(
-        "The pieces of all other files were kept, without being embedded again",
-        "def names_in_index",
-        holds=lambda shown: (
-            numbers(shown, "kept:")[0] > 3 * numbers(shown, "pieces written:", ",")[0] > 0
-        ),
-    ),
-    Claim(
-        'so "this version" is one commit and not a mixture',
-        "def names_in_index",
-        holds=lambda shown: "only the newer commit is cited: True" in shown,
-    ),
-    Claim(
-        "One of four, and three reasons",
-        "hostile = Repository",
-        holds=lambda shown: "arrived: docs/good.md\n" in shown and len(shown.splitlines()) == 5,
-    ),
-    Claim(
-        "Of the two names and of the changed file nothing was written",
-        "hostile = Repository",
-        holds=lambda shown: shown.endswith("written: good.md"),
-    ),
-    Claim(
-        "a hotel whose network answers every request with a page to sign in",
-        "faults.html_page()",
-        holds=lambda shown: "page in HTML" in shown,
-    ),
-    Claim(
-        "on this machine, this run downloads nothing",
-        "server.heal()",
-        holds=lambda shown: numbers(shown, "downloaded:") == [0],
-    ),
-    Claim(
-        "by its hash, every file is the one that was listed, and where a link was",
-        "server.heal()",
-        holds=lambda shown: (
-            re.search(r"^\d\d files with code are as listed, .*: rollback.sh$", shown, re.M)
-            is not None
+        "an API adds none and must take none away",
+        "direct = lab.measure_retrieval",
+        holds=lambda shown: all(
+            abs(there - here) < 0.025
+            for here, there in zip(
+                numbers(shown.partition(";")[0], "recall@5"), numbers(shown, "HTTP"), strict=True
+            )
         ),
     ),
 )

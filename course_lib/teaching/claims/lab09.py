@@ -1,214 +1,235 @@
 """What lab 09 says about its outputs."""
 
-from __future__ import annotations
-
 import re
 
 from course_lib.teaching.claims import Claim, numbers
 
-BYTES = re.compile(r"^([\w.]+)((?: [0-9a-f]{2})+)$", re.MULTILINE)
-BARS = re.compile(r"([\w-]+(?:\[\d\])?) (succeeded|failed|from the cache)")
 
-
-def _last_digits(shown: str) -> list[int]:
-    """Return the remainder by 2 of each name's first 8 bytes."""
-    return [int(digits.replace(" ", ""), 16) % 2 for _, digits in BYTES.findall(shown)]
-
-
-def _each_in_one_shard(taken: str, shown: str) -> bool:
-    files = numbers(taken, after="of ")[0]
-    counts = numbers(shown, after="in 2 shards:")[1::2]
-    names = [name for shard in range(3) for name in _of_three(shown, shard)]
-    return sum(counts) == files and len(names) == len(set(names)) == 5
-
-
-def _of_three(shown: str, shard: int) -> list[str]:
-    return re.findall(r"'([^']+)'", _after(shown, f"shard {shard} of 3: "))
-
-
-def _after(shown: str, text: str) -> str:
-    """Return the rest of the line after a text, which has to be there."""
-    return shown[shown.index(text) + len(text) :].partition("\n")[0]
-
-
-def _bars(shown: str) -> list[tuple[str, str]]:
-    """Return task and outcome of each bar of a timeline, in the order of their beginning."""
-    return BARS.findall(shown.partition("Timeline")[2])
-
-
-def _only_shard_two_again(shown: str) -> bool:
-    bars = [bar for bar in _bars(shown) if bar[0].startswith("dies-once")]
-    return sorted(bars) == [
-        ("dies-once[0]", "succeeded"),
-        ("dies-once[1]", "succeeded"),
-        ("dies-once[2]", "failed"),
-        ("dies-once[2]", "succeeded"),
-    ]
-
-
-def _rows(shown: str) -> dict[str, float]:
-    """Return how many rows each document has."""
-    found = re.findall(r"^(\d+) ([\w-]+\.md)$", shown, re.MULTILINE)
-    return {name: float(count) for count, name in found}
-
-
-def _all_five_cached(shown: str) -> bool:
-    first, second = (numbers(line) for line in shown.splitlines()[:2])
-    return first[:2] == [5, 0] and second[:2] == [0, 5] and first[2] == second[2]
+def refused(shown: str) -> list[float]:
+    """Return how often the impatient client was refused, and how often the learner's."""
+    return [numbers(line, "refused:")[0] for line in shown.splitlines() if "refused: " in line]
 
 
 CLAIMS = (
     Claim(
-        "many files are in no shard at all",
-        "taken = [machine(0), machine(1)]",
-        holds=lambda shown: numbers(shown)[1] > 2 and numbers(shown)[2] > 2,
+        "On none",
+        'days = {"quiet"',
+        holds=lambda shown: shown.count(" done: ") == len(shown.splitlines()) == 4,
     ),
     Claim(
-        "`d`, `e`, `e`: shard 1, shard 0, shard 0",
-        "[:8].hex",
-        holds=lambda shown: (
-            [line[-1] for line in shown.splitlines()] == ["d", "e", "e"]
-            and _last_digits(shown) == [1, 0, 0]
+        "A 404 became no files",
+        'days = {"quiet"',
+        holds=lambda shown: numbers(shown, "typo") == [0],
+    ),
+    Claim(
+        "a refusal an empty file",
+        'days = {"quiet"',
+        '"Files that hold anything"',
+        holds=lambda listed, held: (
+            numbers(held, "few requests left", ",")[0] < numbers(listed, "few requests left")[0]
         ),
     ),
     Claim(
-        "Every file is in one shard, and in one only",
-        "taken = [machine(0), machine(1)]",
-        "documents in shard",
-        holds=_each_in_one_shard,
+        "a cut-off list a short list",
+        'days = {"quiet"',
+        holds=lambda shown: 0 < numbers(shown, "large")[0] < numbers(shown, "quiet")[0],
     ),
     Claim(
-        "with few files a shard may stay empty",
-        "documents in shard",
-        holds=lambda shown: any(not _of_three(shown, shard) for shard in range(3)),
+        "One other letter, and the name is another one",
+        'b"hallo\\n"',
+        holds=lambda shown: len(set(shown.splitlines())) == 2,
     ),
     Claim(
-        "kfp takes the text of the function and nothing else: no imports from above",
-        "component = dsl.component(count_words",
-        holds=lambda shown: (
-            numbers(shown, after="here:") > [0]
-            and "failed     NameError: name 'read_documents' is not defined" in shown
+        "The empty ones are caught",
+        "wrong = [path",
+        '"Files that hold anything"',
+        holds=lambda wrong, held: (
+            numbers(wrong, "left")[0]
+            >= numbers(wrong, "left")[1] - numbers(held, "few requests left", ",")[0]
+            > 0
         ),
     ),
     Claim(
-        "everything that a component needs, it imports itself",
-        "component = dsl.component(count_words",
-        "by_default = dsl.component",
-        holds=lambda here, there: numbers(here, after="here:") == numbers(there, after="Output':"),
-    ),
-    Claim(
-        "By default every task begins with a `pip install` of kfp",
-        "by_default = dsl.component",
+        "even on the quiet day one was wrong: docs/deployment.yaml is a link",
+        "wrong = [path",
         holds=lambda shown: (
-            "pip install" in _after(shown, "by default:")
-            and "kfp==" in _after(shown, "by default:")
-            and not _after(shown, "ours:")
+            numbers(shown, "quiet")[0] == 1
+            and "listed docs/deployment.yaml" in shown.splitlines()[1]
         ),
     ),
     Claim(
-        "The component wrote 5 and you got 5.0",
-        "def read_folder(folder: str, documents: Output[Dataset])",
-        holds=lambda shown: "{'documents': 5.0}" in shown and "5 lines" in shown,
-    ),
-    Claim(
-        "An empty shard writes an empty file and two zeros",
-        "parts = [Dataset(uri=",
-        holds=lambda shown: "1 {'documents': 0, 'chunks': 0}" in shown,
-    ),
-    Claim(
-        "kfp compares the result with the signature, and a sum of floats is no `int`",
-        "def add_up(parts",
+        "on the large day all is well but the link, and most files are missing",
+        "wrong = [path",
         holds=lambda shown: (
-            shown.startswith("add-up failed") and "'float'>; want type <class 'int'>" in shown
+            numbers(shown, "large")[0] == 1
+            and numbers(shown, "large")[1] < numbers(shown, "quiet")[1] / 2
         ),
     ),
     Claim(
-        "a loop is a component with tasks of its own",
-        "components.load_component_from_text(renamed)",
+        "A branch moves while you read it; a commit never does",
+        "in between",
+        holds=lambda shown: re.search("by branch .* False\nby commit .* True", shown) is not None,
+    ),
+    Claim(
+        "then the answer says truncated and holds a part",
+        "large_tree = ",
         holds=lambda shown: (
-            "comp-for-loop-1" in _after(shown, "components:").split()
-            and _after(shown, "in the loop:").split() == ["split-part"]
-            and "split-part" not in _after(shown, "tasks:").split()
+            "recursive=True: 40 entries, truncated=True" in shown
+            and re.search("recursive=False: .* truncated=False", shown) is not None
         ),
     ),
     Claim(
-        "It does not. A cluster notices the first one",
-        "components.load_component_from_text(renamed)",
-        holds=lambda shown: _after(shown, "loaded:").strip() == "split-in-shards",
-    ),
-    Claim(
-        "The library's `find_problems` looks up all names",
-        "components.load_component_from_text(renamed)",
+        "More requests than one, and nothing is missing",
+        "all in one answer:",
         holds=lambda shown: (
-            "comp-colect, which is no component" in shown
-            and "takes document of read-folder, which has no such output" in shown
-        ),
-    ),
-    Claim("The second time nothing ran", "first, second = (", holds=_all_five_cached),
-    Claim(
-        "Each bar below is a process of its own",
-        "first, second = (",
-        holds=lambda shown: [outcome for _, outcome in _bars(shown)] == ["succeeded"] * 5,
-    ),
-    Claim(
-        "Nothing is lost and nothing is there twice",
-        "def dies_once",
-        holds=lambda shown: (
-            numbers(shown)[0] == numbers(shown)[1] and "the last character: True" in shown
-        ),
-    ),
-    Claim("The other shards were not done again", "def dies_once", holds=_only_shard_two_again),
-    Claim(
-        "The ten chunks of the first attempt are still in the file",
-        "appends = afresh",
-        holds=lambda shown: (
-            numbers(shown, after="ValueError:")[0] == 10 + numbers(shown, after="but ")[0]
+            (one := numbers(shown, "one answer:"))[0] == (many := numbers(shown, "an answer:"))[0]
+            and one[1] == 1 < many[1]
         ),
     ),
     Claim(
-        "and no step would have failed",
-        "appends = afresh",
+        "Not every entry is a file of this repository",
+        "counts = {",
         holds=lambda shown: (
-            re.findall(r"^(\S+)  +failed +\w+Error", shown, re.MULTILINE) == ["collect"]
-            and "dies-once[0]  succeeded" in shown
+            numbers(shown, "link ")[0] > 0
+            and numbers(shown, "submodule ", ".")[0] > 0
+            and numbers(shown, "file ")[0] > 0
         ),
     ),
     Claim(
-        "so it is the same input, and nothing runs",
-        '"rollback.md").write_text',
-        holds=lambda shown: numbers(shown) == [6, 0, 5, 5],
-    ),
-    Claim(
-        "begins with a small task that is never cached",
-        'compile_pipeline("docs_pipeline")',
+        "By our clock, ten minutes too many",
+        "fast.clock_offset = 600",
         holds=lambda shown: (
-            "fingerprint-documents: 1 retry, never cached" in shown
-            and "fingerprint-documents → load-documents (Output)" in shown
+            shown.startswith("403 ")
+            and 540
+            < numbers(shown, "by our clock")[0] - numbers(shown, "the server's own")[0]
+            < 602
         ),
     ),
     Claim(
-        "Storing is never cached either",
-        'compile_pipeline("docs_pipeline")',
-        holds=lambda shown: re.search(r"embed-and-store: [^;]*never cached", shown),
+        "if it takes longer, it tells when to come back",
+        "def ask(github, path",
+        holds=lambda shown: 3_500 < numbers(shown, "come back in")[0] < 3_603,
     ),
     Claim(
-        "`report` runs whatever happens inside",
-        'compile_pipeline("docs_pipeline")',
-        holds=lambda shown: re.search(r"; report: [^;]*whatever happens", shown),
+        "Both have their 25 answers",
+        "def impatient",
+        holds=lambda shown: (
+            [
+                numbers(line)[0] - numbers(line, "refused:")[0]
+                for line in shown.splitlines()
+                if "requests, refused:" in line
+            ]
+            == [25, 25]
+        ),
     ),
     Claim(
-        "The sixth document is there",
-        "filled = run_locally(docs_pipeline",
-        holds=lambda shown: len(_rows(shown)) == 6 and _rows(shown)["rollback.md"] == 1,
+        "Yours was refused once, and then knew how long to wait; the impatient one was refused "
+        "again and again",
+        "def impatient",
+        holds=lambda shown: refused(shown)[1] == 1 and refused(shown)[0] > 5,
     ),
     Claim(
-        "How many of the 122 chunks",
-        "filled = run_locally(docs_pipeline",
-        holds=lambda shown: sum(_rows(shown).values()) == 122,
+        "its address has a number in place of the repository's name",
+        "def entries_of",
+        holds=lambda shown: (
+            len(re.findall(r"^https://…/repositories/\d+/issues\?", shown, re.M)) == 2
+        ),
     ),
     Claim(
-        "None: each chunk is there",
-        "done = ingest(copy",
-        holds=lambda shown: numbers(shown.splitlines()[0]) == [0, 0, 122, 0],
+        "the list holds both",
+        "def entries_of",
+        holds=lambda shown: 0 < numbers(shown, "of which")[0] < numbers(shown, "page=3\n")[0],
+    ),
+    Claim(
+        "So few requests, because most of a version was missing",
+        "def bring(",
+        holds=lambda shown: numbers(shown, "files came with")[0] <= 6 < numbers(shown)[0] / 5,
+    ),
+    Claim(
+        "Each kind of file has a partition of its own",
+        "def bring(",
+        holds=lambda shown: len(re.findall(r"^\w+ +\d+ documents +\d+ chunks$", shown, re.M)) == 4,
+    ),
+    Claim(
+        "Follow the addresses by eye: repository, commit, file, lines",
+        "results = search(conn",
+        holds=lambda shown: (
+            re.search(r"/heron/platform/blob/[0-9a-f]{40}/\S+#L\d+", shown) is not None
+        ),
+    ),
+    Claim(
+        "An issue, which belongs to no commit, is cited by its own page",
+        "results = search(conn",
+        holds=lambda shown: re.search(r"/heron/platform/issues/\d+", shown) is not None,
+    ),
+    Claim(
+        'It was told 304 ("not modified"), and downloaded nothing',
+        "def names_in_index",
+        holds=lambda shown: (
+            re.search(r"asked: /repos/heron/platform/commits/v1.0.0\S* 304$", shown, re.M)
+            is not None
+        ),
+    ),
+    Claim(
+        "and downloaded nothing",
+        '"Files downloaded"',
+        holds=lambda shown: numbers(shown, "again", ",") == [0],
+    ),
+    Claim(
+        "The new version cost what had changed",
+        '"Files downloaded"',
+        holds=lambda shown: (
+            0
+            < numbers(shown, "again 0, v1.1.0 ")[0]
+            < numbers(shown, "the first time ", ",")[0] / 5
+        ),
+    ),
+    Claim(
+        "A file that was deleted or renamed has left the index",
+        "def names_in_index",
+        holds=lambda shown: (
+            "left the index: code/scripts/keys.sh\n" in shown
+            and "code/scripts/rotate-keys.sh" in shown
+        ),
+    ),
+    Claim(
+        "The pieces of all other files were kept, without being embedded again",
+        "def names_in_index",
+        holds=lambda shown: (
+            numbers(shown, "kept:")[0] > 3 * numbers(shown, "pieces written:", ",")[0] > 0
+        ),
+    ),
+    Claim(
+        'so "this version" is one commit and not a mixture',
+        "def names_in_index",
+        holds=lambda shown: "only the newer commit is cited: True" in shown,
+    ),
+    Claim(
+        "One of four, and three reasons",
+        "hostile = Repository",
+        holds=lambda shown: "arrived: docs/good.md\n" in shown and len(shown.splitlines()) == 5,
+    ),
+    Claim(
+        "Of the two names and of the changed file nothing was written",
+        "hostile = Repository",
+        holds=lambda shown: shown.endswith("written: good.md"),
+    ),
+    Claim(
+        "a hotel whose network answers every request with a page to sign in",
+        "faults.html_page()",
+        holds=lambda shown: "page in HTML" in shown,
+    ),
+    Claim(
+        "on this machine, this run downloads nothing",
+        "server.heal()",
+        holds=lambda shown: numbers(shown, "downloaded:") == [0],
+    ),
+    Claim(
+        "by its hash, every file is the one that was listed, and where a link was",
+        "server.heal()",
+        holds=lambda shown: (
+            re.search(r"^\d\d files with code are as listed, .*: rollback.sh$", shown, re.M)
+            is not None
+        ),
     ),
 )

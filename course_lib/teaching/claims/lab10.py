@@ -6,7 +6,24 @@ import re
 
 from course_lib.teaching.claims import Claim, numbers
 
-FOLLOWS = re.compile(r"([\w ]+) from ([\d.]+) at 1 to ([\d.]+) at 50")
+BYTES = re.compile(r"^([\w.]+)((?: [0-9a-f]{2})+)$", re.MULTILINE)
+BARS = re.compile(r"([\w-]+(?:\[\d\])?) (succeeded|failed|from the cache)")
+
+
+def _last_digits(shown: str) -> list[int]:
+    """Return the remainder by 2 of each name's first 8 bytes."""
+    return [int(digits.replace(" ", ""), 16) % 2 for _, digits in BYTES.findall(shown)]
+
+
+def _each_in_one_shard(taken: str, shown: str) -> bool:
+    files = numbers(taken, after="of ")[0]
+    counts = numbers(shown, after="in 2 shards:")[1::2]
+    names = [name for shard in range(3) for name in _of_three(shown, shard)]
+    return sum(counts) == files and len(names) == len(set(names)) == 5
+
+
+def _of_three(shown: str, shard: int) -> list[str]:
+    return re.findall(r"'([^']+)'", _after(shown, f"shard {shard} of 3: "))
 
 
 def _after(shown: str, text: str) -> str:
@@ -14,257 +31,184 @@ def _after(shown: str, text: str) -> str:
     return shown[shown.index(text) + len(text) :].partition("\n")[0]
 
 
-def _quoted(shown: str) -> list[str]:
-    return re.findall(r"'([^']*)'", shown)
+def _bars(shown: str) -> list[tuple[str, str]]:
+    """Return task and outcome of each bar of a timeline, in the order of their beginning."""
+    return BARS.findall(shown.partition("Timeline")[2])
 
 
-def _sizes_and_shares(shown: str) -> list[tuple[float, float]]:
-    """Return, for each project and language, how many packages it has and the share found."""
-    sizes = re.findall(r"'([\w-]+ \w+)': (\d+)", shown)
-    return [(float(size), numbers(_after(shown, "first fifty:"), after=kind, upto=",")[0])
-            for kind, size in sizes]  # fmt: skip
+def _only_shard_two_again(shown: str) -> bool:
+    bars = [bar for bar in _bars(shown) if bar[0].startswith("dies-once")]
+    return sorted(bars) == [
+        ("dies-once[0]", "succeeded"),
+        ("dies-once[1]", "succeeded"),
+        ("dies-once[2]", "failed"),
+        ("dies-once[2]", "succeeded"),
+    ]
 
 
-def _few_do_well(shown: str) -> bool:
-    found = _sizes_and_shares(shown)
-    few = [share for size, share in found if size <= 50]
-    many = [share for size, share in found if size > 50]
-    return bool(few) and min(few) == 1 and len(many) > 5 and max(many) < 0.6
+def _rows(shown: str) -> dict[str, float]:
+    """Return how many rows each document has."""
+    found = re.findall(r"^(\d+) ([\w-]+\.md)$", shown, re.MULTILINE)
+    return {name: float(count) for count, name in found}
 
 
-def _plan(shown: str) -> list[list[str]]:
-    """Return what the plan adds, changes and removes."""
-    return [_quoted(part) for part in re.findall(r"\[.*?\]", shown)]
-
-
-def _nights(shown: str) -> list[float]:
-    return numbers(shown, after="each night:")
-
-
-def _spent(shown: str) -> tuple[float, float]:
-    """Return how many texts are encoded: by everything every night, and by what changed."""
-    return numbers(shown, after="every night")[0], numbers(shown, after="what changed")[0]
-
-
-def _first(shown: str, way: str) -> tuple[float, float]:
-    """Return the share that a way finds with 1 suggestion, and with 50."""
-    ways = {name.strip(): (float(one), float(fifty)) for name, one, fifty in FOLLOWS.findall(shown)}
-    return ways[way]
-
-
-def _score(shown: str, way: str) -> tuple[float, float]:
-    """Return the percentage found, and how many packages are in the prompt."""
-    share, packages = numbers(shown, after=way)[:2]
-    return share, packages
-
-
-def _three_meetings(shown: str) -> list[tuple[str, str, str]]:
-    """Return of each meeting whether they met, what was lost and what was left over."""
-    lines = [line.partition(": ")[2] for line in shown.splitlines()]
-    return [(lines[at], lines[at + 1], lines[at + 2]) for at in range(0, len(lines), 3)]
-
-
-def _projects(shown: str, project: str) -> float:
-    """Return how many packages a project has in all languages."""
-    return sum(numbers(_after(shown, f"{project} {{"), upto="}"))
-
-
-def _brought(shown: str) -> bool:
-    described, embedded = numbers(shown, after="described:")
-    return _projects(shown, "rider-app") == embedded == 453 and embedded - described == 2
-
-
-def _shared(shown: str) -> bool:
-    rest = shown[shown.index("forecasting {") :]
-    return (
-        _projects(shown, "forecasting") == 498
-        and numbers(rest, after="embedded:") == [328]
-        and 498 - 328 == 170
-    )
-
-
-def _five_clients(shown: str) -> bool:
-    pairs = re.findall(r"\('(\w+)', '([^']+)'\)", shown)
-    return (
-        len({language for language, _ in pairs}) == len(pairs) == 5
-        and all(re.search("spotify|spotipy", name) for _, name in pairs)
-        and _quoted(_after(shown, "ours:")) == ["spotipy"]
-    )
-
-
-def _serving(shown: str) -> list[tuple[str, str]]:
-    """Return each instruction with the package that it is most like."""
-    return re.findall(r"^([^:\n]+): (\S+)$", shown, re.M)[:4]
-
-
-def _night(shown: str, which: str) -> list[float]:
-    """Return how many chunks a night finds new, changed, as before and deleted."""
-    return numbers(shown, after=f"{which}: ")
+def _all_five_cached(shown: str) -> bool:
+    first, second = (numbers(line) for line in shown.splitlines()[:2])
+    return first[:2] == [5, 0] and second[:2] == [0, 5] and first[2] == second[2]
 
 
 CLAIMS = (
     Claim(
-        "All of them are too many for a prompt",
-        '("rider-app", "forecasting")',
-        holds=lambda shown: min(numbers(shown)[:2]) > 100,
+        "many files are in no shard at all",
+        "taken = [machine(0), machine(1)]",
+        holds=lambda shown: numbers(shown)[1] > 2 and numbers(shown)[2] > 2,
     ),
     Claim(
-        "The client for Spotify is called spotipy, which comes after the fiftieth",
-        '("rider-app", "forecasting")',
-        holds=lambda shown: _after(shown, " to ") < "spotipy",
-    ),
-    Claim(
-        "Where a project has fewer than fifty packages, all are found; elsewhere the alphabet",
-        "first_fifty = score_suggestions(",
-        holds=_few_do_well,
-    ),
-    Claim(
-        "httpx is skipped, spotipy changed, polars added, pillow and bleach removed",
-        "plan = make_plan(today, rider)",
-        holds=lambda shown: _plan(shown) == [["polars"], ["spotipy"], ["bleach", "pillow"]],
-    ),
-    Claim(
-        "That is fewer than in both lock files together",
-        "LISTED = ",
-        holds=lambda shown: numbers(shown)[2] < numbers(shown)[0] + numbers(shown)[1],
-    ),
-    Claim(
-        "in the first everything is new, in the second nothing happens",
-        "nights = [embed(texts), embed(texts)]",
-        "LISTED = ",
-        holds=lambda shown, before: _nights(shown)[:2] == [numbers(before)[2], 0],
-    ),
-    Claim(
-        "Polars cost nothing, because forecasting had brought it in. Neither did spotipy",
-        "nights = [embed(texts), embed(texts)]",
-        holds=lambda shown: _nights(shown)[2] == 1,
-    ),
-    Claim(
-        "A naive job encodes both lock files every night",
-        "nights = [embed(texts), embed(texts)]",
+        "`d`, `e`, `e`: shard 1, shard 0, shard 0",
+        "[:8].hex",
         holds=lambda shown: (
-            _spent(shown)[1] == sum(_nights(shown)) and _spent(shown)[0] > 3 * _spent(shown)[1]
+            [line[-1] for line in shown.splitlines()] == ["d", "e", "e"]
+            and _last_digits(shown) == [1, 0, 0]
         ),
     ),
     Claim(
-        "The foreign key has prevented the loss, and bleach is still there",
-        "ForeignKeyViolation",
+        "Every file is in one shard, and in one only",
+        "taken = [machine(0), machine(1)]",
+        "documents in shard",
+        holds=_each_in_one_shard,
+    ),
+    Claim(
+        "with few files a shard may stay empty",
+        "documents in shard",
+        holds=lambda shown: any(not _of_three(shown, shard) for shard in range(3)),
+    ),
+    Claim(
+        "kfp takes the text of the function and nothing else: no imports from above",
+        "component = dsl.component(count_words",
         holds=lambda shown: (
-            "violates foreign key constraint" in shown
-            and _quoted(_after(shown, "in the catalogue:")) == ["bleach", "pillow"]
+            numbers(shown, after="here:") > [0]
+            and "failed     NameError: name 'read_documents' is not defined" in shown
         ),
     ),
     Claim(
-        "Pillow stays, because forecasting uses it",
-        'print("let go:"',
+        "everything that a component needs, it imports itself",
+        "component = dsl.component(count_words",
+        "by_default = dsl.component",
+        holds=lambda here, there: numbers(here, after="here:") == numbers(there, after="Output':"),
+    ),
+    Claim(
+        "By default every task begins with a `pip install` of kfp",
+        "by_default = dsl.component",
         holds=lambda shown: (
-            _quoted(_after(shown, "deleted:")) == ["bleach"]
-            and _quoted(_after(shown, "in the catalogue:")) == ["pillow"]
+            "pip install" in _after(shown, "by default:")
+            and "kfp==" in _after(shown, "by default:")
+            and not _after(shown, "ours:")
         ),
     ),
     Claim(
-        "A package in use was lost",
-        "DROP CONSTRAINT",
-        holds=lambda shown: _three_meetings(shown) == [("True", "['shared']", "[]")],
+        "The component wrote 5 and you got 5.0",
+        "def read_folder(folder: str, documents: Output[Dataset])",
+        holds=lambda shown: "{'documents': 5.0}" in shown and "5 lines" in shown,
     ),
     Claim(
-        "Neither: each sees that the other still uses it",
-        'look(at_once(lab.connect, naive_sync, ("one", {"mine": "1"}), ("two", {"yours": "1"})))',
-        holds=lambda shown: _three_meetings(shown) == [("True", "[]", "['shared']")],
+        "An empty shard writes an empty file and two zeros",
+        "parts = [Dataset(uri=",
+        holds=lambda shown: "1 {'documents': 0, 'chunks': 0}" in shown,
     ),
     Claim(
-        "They cannot meet any more",
-        "def careful_sync",
-        holds=lambda shown: _three_meetings(shown) == [("False", "[]", "[]")] * 2,
-    ),
-    Claim("rider-app brings 453 packages", "sync_project(conn, project, files", holds=_brought),
-    Claim(
-        "Of the 498 packages of forecasting, 170 are in rider-app as well",
-        "sync_project(conn, project, files",
-        holds=_shared,
-    ),
-    Claim(
-        "skips a language whose lock file's checksum is the same",
-        "sync_project(conn, project, files",
+        "kfp compares the result with the signature, and a sum of floats is no `int`",
+        "def add_up(parts",
         holds=lambda shown: (
-            _quoted(_after(shown, "again: unchanged")) == ["go", "javascript", "python", "ruby"]
+            shown.startswith("add-up failed") and "'float'>; want type <class 'int'>" in shown
         ),
     ),
     Claim(
-        "Five clients for Spotify, in five languages",
-        "nearest = conn.execute(",
-        holds=_five_clients,
-    ),  # fmt: skip
-    Claim(
-        "Each instruction is most like the package that serves it",
-        "lab.show.heat_map(likeness",
+        "a loop is a component with tasks of its own",
+        "components.load_component_from_text(renamed)",
         holds=lambda shown: (
-            [name for _, name in _serving(shown)] == ["spotipy", "stripe", "pillow", "tenacity"]
+            "comp-for-loop-1" in _after(shown, "components:").split()
+            and _after(shown, "in the loop:").split() == ["split-part"]
+            and "split-part" not in _after(shown, "tasks:").split()
         ),
     ),
     Claim(
-        "although it does not hold the package's name",
-        "lab.show.heat_map(likeness",
+        "It does not. A cluster notices the first one",
+        "components.load_component_from_text(renamed)",
+        holds=lambda shown: _after(shown, "loaded:").strip() == "split-in-shards",
+    ),
+    Claim(
+        "The library's `find_problems` looks up all names",
+        "components.load_component_from_text(renamed)",
         holds=lambda shown: (
-            len(_serving(shown)) == 4
-            and not any(name in instruction.lower() for instruction, name in _serving(shown))
+            "comp-colect, which is no component" in shown
+            and "takes document of read-folder, which has no such output" in shown
+        ),
+    ),
+    Claim("The second time nothing ran", "first, second = (", holds=_all_five_cached),
+    Claim(
+        "Each bar below is a process of its own",
+        "first, second = (",
+        holds=lambda shown: [outcome for _, outcome in _bars(shown)] == ["succeeded"] * 5,
+    ),
+    Claim(
+        "Nothing is lost and nothing is there twice",
+        "def dies_once",
+        holds=lambda shown: (
+            numbers(shown)[0] == numbers(shown)[1] and "the last character: True" in shown
+        ),
+    ),
+    Claim("The other shards were not done again", "def dies_once", holds=_only_shard_two_again),
+    Claim(
+        "The ten chunks of the first attempt are still in the file",
+        "appends = afresh",
+        holds=lambda shown: (
+            numbers(shown, after="ValueError:")[0] == 10 + numbers(shown, after="but ")[0]
         ),
     ),
     Claim(
-        "the descriptions make the difference",
-        "curves = {way:",
+        "and no step would have failed",
+        "appends = afresh",
         holds=lambda shown: (
-            _first(shown, "name and description")[0] > 2 * _first(shown, "name alone")[0]
+            re.findall(r"^(\S+)  +failed +\w+Error", shown, re.MULTILINE) == ["collect"]
+            and "dies-once[0]  succeeded" in shown
         ),
     ),
     Claim(
-        "How many suggestions does your search need for what the first fifty find",
-        "curves = {way:",
+        "so it is the same input, and nothing runs",
+        '"rollback.md").write_text',
+        holds=lambda shown: numbers(shown) == [6, 0, 5, 5],
+    ),
+    Claim(
+        "begins with a small task that is never cached",
+        'compile_pipeline("docs_pipeline")',
         holds=lambda shown: (
-            _first(shown, "name and description")[0] > _first(shown, "first by name")[1]
+            "fingerprint-documents: 1 retry, never cached" in shown
+            and "fingerprint-documents → load-documents (Output)" in shown
         ),
     ),
     Claim(
-        "Far more is found, with a tenth of the packages in the prompt",
-        "best = score_suggestions(",
-        holds=lambda shown: (
-            _score(shown, "nearest 5")[0] > 1.8 * _score(shown, "first 50 by name")[0]
-            and 10 * _score(shown, "nearest 5")[1] == _score(shown, "first 50 by name")[1]
-        ),
+        "Storing is never cached either",
+        'compile_pipeline("docs_pipeline")',
+        holds=lambda shown: re.search(r"embed-and-store: [^;]*never cached", shown),
     ),
     Claim(
-        "the description of geoalchemy2 names PostGIS",
-        "best = score_suggestions(",
-        holds=lambda shown: (
-            "PostGIS" in _after(shown, "is described as:")
-            and re.search(r"stations within 500 metres[^\n]*wants \('geoalchemy2',\)", shown)
-            and "metres" not in _after(shown, "is described as:")
-        ),
+        "`report` runs whatever happens inside",
+        'compile_pipeline("docs_pipeline")',
+        holds=lambda shown: re.search(r"; report: [^;]*whatever happens", shown),
     ),
     Claim(
-        "without a model the first fifty come after all, marked as a fallback",
-        "prompt = generation_prompt(",
-        holds=lambda shown: (
-            numbers(shown, after="without a model:") == [50] and "there is no model" in shown
-        ),
+        "The sixth document is there",
+        "filled = run_locally(docs_pipeline",
+        holds=lambda shown: len(_rows(shown)) == 6 and _rows(shown)["rollback.md"] == 1,
     ),
     Claim(
-        "generation_prompt finds the comment above the cursor",
-        "prompt = generation_prompt(",
-        holds=lambda shown: "It has to do this:\nfetch top charts from Spotify\n" in shown,
+        "How many of the 122 chunks",
+        "filled = run_locally(docs_pipeline",
+        holds=lambda shown: sum(_rows(shown).values()) == 122,
     ),
     Claim(
-        "A page has about 24 chunks",
-        "done = ingest(pages",
-        holds=lambda shown: abs(_night(shown, "first")[0] / 5 - 24) < 1,
-    ),
-    Claim(
-        "One. The other chunks of the edited page stay as they are",
-        "done = ingest(pages",
-        holds=lambda shown: (
-            _night(shown, "nothing changed")[:2] == [0, 0]
-            and _night(shown, "one deleted")[:2] == [0, 1]
-            and sum(_night(shown, "one deleted")[1:]) == _night(shown, "first")[0]
-        ),
+        "None: each chunk is there",
+        "done = ingest(copy",
+        holds=lambda shown: numbers(shown.splitlines()[0]) == [0, 0, 122, 0],
     ),
 )

@@ -6,225 +6,265 @@ import re
 
 from course_lib.teaching.claims import Claim, numbers
 
-ASKED = 'node_file = "What does importer_node.py return?"'
-PAGE = "for places in (0, 1):"
-LIKENESS = 'title="how alike the ten best are"'
-ORDERS = "for diversity in (0.0, 0.3, 0.7):"
-BUDGET = "lab.show.budget(fitted"
-CARD = "found = {name: dict(ranks(**how))"
-JUDGED = "for got, label, kind, sentence in sorted("
+FOLLOWS = re.compile(r"([\w ]+) from ([\d.]+) at 1 to ([\d.]+) at 50")
 
 
-def _files(shown: str, question: str, mode: str) -> list[str]:
-    """Return the files that a search found, best first."""
-    line = [line for line in shown.splitlines() if question in line and f"{mode}:" in line][0]
-    return [found.split(" ")[1] for found in re.findall(r"\d+ \S+", line.partition(f"{mode}:")[2])]
+def _after(shown: str, text: str) -> str:
+    """Return the rest of the line after a text, which has to be there."""
+    return shown[shown.index(text) + len(text) :].partition("\n")[0]
 
 
-def _places(shown: str, diversity: str) -> list[float]:
-    """Return the places in the ranking of what was taken, in the order of taking."""
-    line = [line for line in shown.splitlines() if line.startswith(f"{diversity} ")][0]
-    return [float(place) for place in re.findall(r"'(\d+) ", line)]
+def _quoted(shown: str) -> list[str]:
+    return re.findall(r"'([^']*)'", shown)
 
 
-def _passages(shown: str) -> tuple[dict[int, str], list[int]]:
-    """Return the origin of each passage that stays, by its number, and the numbers left out."""
-    kept, _, gone = shown.partition("Left out:")
-    stays = re.findall(r"\[(\d+)\] \S+ \d+ tokens \((\w+)\)", kept)
-    return {int(n): origin for n, origin in stays}, [int(n) for n in re.findall(r"\[(\d+)\]", gone)]
+def _sizes_and_shares(shown: str) -> list[tuple[float, float]]:
+    """Return, for each project and language, how many packages it has and the share found."""
+    sizes = re.findall(r"'([\w-]+ \w+)': (\d+)", shown)
+    return [(float(size), numbers(_after(shown, "first fifty:"), after=kind, upto=",")[0])
+            for kind, size in sizes]  # fmt: skip
 
 
-def _test(shown: str, name: str) -> list[float]:
-    """Return a mean of the test half and its interval."""
-    return numbers(shown, f"test, {name}:")[:3]
+def _few_do_well(shown: str) -> bool:
+    found = _sizes_and_shares(shown)
+    few = [share for size, share in found if size <= 50]
+    many = [share for size, share in found if size > 50]
+    return bool(few) and min(few) == 1 and len(many) > 5 and max(many) < 0.6
 
 
-def _row(shown: str, name: str) -> list[float]:
-    """Return recall and MRR of a way: named files, no named files, all."""
-    return numbers(shown, f"{name:12}")[:6]
+def _plan(shown: str) -> list[list[str]]:
+    """Return what the plan adds, changes and removes."""
+    return [_quoted(part) for part in re.findall(r"\[.*?\]", shown)]
+
+
+def _nights(shown: str) -> list[float]:
+    return numbers(shown, after="each night:")
+
+
+def _spent(shown: str) -> tuple[float, float]:
+    """Return how many texts are encoded: by everything every night, and by what changed."""
+    return numbers(shown, after="every night")[0], numbers(shown, after="what changed")[0]
+
+
+def _first(shown: str, way: str) -> tuple[float, float]:
+    """Return the share that a way finds with 1 suggestion, and with 50."""
+    ways = {name.strip(): (float(one), float(fifty)) for name, one, fifty in FOLLOWS.findall(shown)}
+    return ways[way]
+
+
+def _score(shown: str, way: str) -> tuple[float, float]:
+    """Return the percentage found, and how many packages are in the prompt."""
+    share, packages = numbers(shown, after=way)[:2]
+    return share, packages
+
+
+def _three_meetings(shown: str) -> list[tuple[str, str, str]]:
+    """Return of each meeting whether they met, what was lost and what was left over."""
+    lines = [line.partition(": ")[2] for line in shown.splitlines()]
+    return [(lines[at], lines[at + 1], lines[at + 2]) for at in range(0, len(lines), 3)]
+
+
+def _projects(shown: str, project: str) -> float:
+    """Return how many packages a project has in all languages."""
+    return sum(numbers(_after(shown, f"{project} {{"), upto="}"))
+
+
+def _brought(shown: str) -> bool:
+    described, embedded = numbers(shown, after="described:")
+    return _projects(shown, "rider-app") == embedded == 453 and embedded - described == 2
+
+
+def _shared(shown: str) -> bool:
+    rest = shown[shown.index("forecasting {") :]
+    return (
+        _projects(shown, "forecasting") == 498
+        and numbers(rest, after="embedded:") == [328]
+        and 498 - 328 == 170
+    )
+
+
+def _five_clients(shown: str) -> bool:
+    pairs = re.findall(r"\('(\w+)', '([^']+)'\)", shown)
+    return (
+        len({language for language, _ in pairs}) == len(pairs) == 5
+        and all(re.search("spotify|spotipy", name) for _, name in pairs)
+        and _quoted(_after(shown, "ours:")) == ["spotipy"]
+    )
+
+
+def _serving(shown: str) -> list[tuple[str, str]]:
+    """Return each instruction with the package that it is most like."""
+    return re.findall(r"^([^:\n]+): (\S+)$", shown, re.M)[:4]
+
+
+def _night(shown: str, which: str) -> list[float]:
+    """Return how many chunks a night finds new, changed, as before and deleted."""
+    return numbers(shown, after=f"{which}: ")
 
 
 CLAIMS = (
     Claim(
-        "copy without its tests",
-        "page = structure_text(folder",
-        holds=lambda shown: "37 files" in shown and "test" not in shown,
+        "All of them are too many for a prompt",
+        '("rider-app", "forecasting")',
+        holds=lambda shown: min(numbers(shown)[:2]) > 100,
     ),
     Claim(
-        "lead to executor_main.py",
-        ASKED,
-        holds=lambda shown: _files(shown, "executor_main.py", "dense")[0] == "executor_main.py",
+        "The client for Spotify is called spotipy, which comes after the fiftieth",
+        '("rider-app", "forecasting")',
+        holds=lambda shown: _after(shown, " to ") < "spotipy",
     ),
     Claim(
-        "Of importer_node.py the dense search finds nothing",
-        ASKED,
-        holds=lambda shown: "importer_node.py" not in _files(shown, "importer_node.py", "dense"),
+        "Where a project has fewer than fifty packages, all are found; elsewhere the alphabet",
+        "first_fifty = score_suggestions(",
+        holds=_few_do_well,
     ),
     Claim(
-        "bring it only after another file",
-        ASKED,
+        "httpx is skipped, spotipy changed, polars added, pillow and bleach removed",
+        "plan = make_plan(today, rider)",
+        holds=lambda shown: _plan(shown) == [["polars"], ["spotipy"], ["bleach", "pillow"]],
+    ),
+    Claim(
+        "That is fewer than in both lock files together",
+        "LISTED = ",
+        holds=lambda shown: numbers(shown)[2] < numbers(shown)[0] + numbers(shown)[1],
+    ),
+    Claim(
+        "in the first everything is new, in the second nothing happens",
+        "nights = [embed(texts), embed(texts)]",
+        "LISTED = ",
+        holds=lambda shown, before: _nights(shown)[:2] == [numbers(before)[2], 0],
+    ),
+    Claim(
+        "Polars cost nothing, because forecasting had brought it in. Neither did spotipy",
+        "nights = [embed(texts), embed(texts)]",
+        holds=lambda shown: _nights(shown)[2] == 1,
+    ),
+    Claim(
+        "A naive job encodes both lock files every night",
+        "nights = [embed(texts), embed(texts)]",
         holds=lambda shown: (
-            _files(shown, "importer_node.py", "hybrid").index("importer_node.py") == 1
+            _spent(shown)[1] == sum(_nights(shown)) and _spent(shown)[0] > 3 * _spent(shown)[1]
         ),
     ),
     Claim(
-        "__init__.py means more than one file",
-        "manifest = file_manifest(conn)",
-        holds=lambda shown: shown.partition("'__init__.py': [")[2].count("__init__.py'") > 1,
-    ),
-    Claim(
-        "Most of these files have one, and its first line is what you see",
-        'at = page.index("## `types/`")',
+        "The foreign key has prevented the loss, and bleach is still there",
+        "ForeignKeyViolation",
         holds=lambda shown: (
-            2 * len(re.findall(r"^- `\w+\.py`: .+ \(\d+ lines\)$", shown, re.M))
-            > len(re.findall(r"^- `\w+\.py`", shown, re.M))
+            "violates foreign key constraint" in shown
+            and _quoted(_after(shown, "in the catalogue:")) == ["bleach", "pillow"]
         ),
     ),
     Claim(
-        "The file that defines them is not in the first context",
-        PAGE,
+        "Pillow stays, because forecasting uses it",
+        'print("let go:"',
         holds=lambda shown: (
-            "types/artifact_types.py" not in shown.split("1 for the page")[0] and "is in:" in shown
+            _quoted(_after(shown, "deleted:")) == ["bleach"]
+            and _quoted(_after(shown, "in the catalogue:")) == ["pillow"]
         ),
     ),
     Claim(
-        "in the second one, the page names it",
-        PAGE,
+        "A package in use was lost",
+        "DROP CONSTRAINT",
+        holds=lambda shown: _three_meetings(shown) == [("True", "['shared']", "[]")],
+    ),
+    Claim(
+        "Neither: each sees that the other still uses it",
+        'look(at_once(lab.connect, naive_sync, ("one", {"mine": "1"}), ("two", {"yours": "1"})))',
+        holds=lambda shown: _three_meetings(shown) == [("True", "[]", "['shared']")],
+    ),
+    Claim(
+        "They cannot meet any more",
+        "def careful_sync",
+        holds=lambda shown: _three_meetings(shown) == [("False", "[]", "[]")] * 2,
+    ),
+    Claim("rider-app brings 453 packages", "sync_project(conn, project, files", holds=_brought),
+    Claim(
+        "Of the 498 packages of forecasting, 170 are in rider-app as well",
+        "sync_project(conn, project, files",
+        holds=_shared,
+    ),
+    Claim(
+        "skips a language whose lock file's checksum is the same",
+        "sync_project(conn, project, files",
         holds=lambda shown: (
-            "[structure STRUCTURE.md" in shown
-            and "STRUCTURE.md" in shown.split("artifact_types.py is in:")[2]
+            _quoted(_after(shown, "again: unchanged")) == ["go", "javascript", "python", "ruby"]
         ),
     ),
     Claim(
-        "Code repeats itself: set_memory_limit, set_memory_request, set_cpu_limit … differ",
-        LIKENESS,
+        "Five clients for Spotify, in five languages",
+        "nearest = conn.execute(",
+        holds=_five_clients,
+    ),  # fmt: skip
+    Claim(
+        "Each instruction is most like the package that serves it",
+        "lab.show.heat_map(likeness",
         holds=lambda shown: (
-            re.search(r"Most alike: \d+ set_\w+ and \d+ set_\w+", shown)
-            and numbers(re.findall(r"\(([\d.]+)\)", shown)[0])[0] > 0.9
+            [name for _, name in _serving(shown)] == ["spotipy", "stripe", "pillow", "tenacity"]
         ),
     ),
     Claim(
-        "The higher the diversity, the further down the list it reaches",
-        ORDERS,
+        "although it does not hold the package's name",
+        "lab.show.heat_map(likeness",
         holds=lambda shown: (
-            _places(shown, "0.0") == [1, 2, 3, 4, 5]
-            and max(_places(shown, "0.7")) > max(_places(shown, "0.3")) >= 5
+            len(_serving(shown)) == 4
+            and not any(name in instruction.lower() for instruction, name in _serving(shown))
         ),
     ),
     Claim(
-        "Two files are named, the window is small",
-        BUDGET,
+        "the descriptions make the difference",
+        "curves = {way:",
         holds=lambda shown: (
-            "executor_main.py" in shown
-            and "python_component.py" in shown
-            and list(_passages(shown)[0].values()).count("hint") == 4
+            _first(shown, "name and description")[0] > 2 * _first(shown, "name alone")[0]
         ),
     ),
     Claim(
-        "Files that are named come first",
-        BUDGET,
-        holds=lambda shown: _passages(shown)[0][1] == "hint",
-    ),
-    Claim(
-        "so the last results of the search are the first to go",
-        BUDGET,
+        "How many suggestions does your search need for what the first fifty find",
+        "curves = {way:",
         holds=lambda shown: (
-            _passages(shown)[1] and min(_passages(shown)[1]) > max(_passages(shown)[0])
+            _first(shown, "name and description")[0] > _first(shown, "first by name")[1]
         ),
     ),
     Claim(
-        "the course's own generator, which needs no model: it quotes",
-        "said = answer(conn, lab.embedder",
-        # Where there is a language model, it says what it likes.
+        "Far more is found, with a tenth of the packages in the prompt",
+        "best = score_suggestions(",
         holds=lambda shown: (
-            not shown.startswith("No language model")
-            or ("num_retries" in shown and re.search(r"^\[\d+: \S+\]$", shown, re.M))
+            _score(shown, "nearest 5")[0] > 1.8 * _score(shown, "first 50 by name")[0]
+            and 10 * _score(shown, "nearest 5")[1] == _score(shown, "first 50 by name")[1]
         ),
     ),
     Claim(
-        "The END of the passage ends nothing: the lines of the fence carry a mark",
-        "print(fence(",
-        holds=lambda shown: re.search(r"^BEGIN (\w+) .*^END$.*^END \1$", shown, re.M | re.S),
-    ),
-    Claim(
-        "its markers are no markers any more",
-        "print(fence(",
-        holds=lambda shown: "<<" in shown and not re.search(r"<<(BEGIN|END)_FILE>>", shown),
-    ),
-    Claim(
-        "90 answers that we wrote to thirty sections",
-        "print(Counter(",
+        "the description of geoalchemy2 names PostGIS",
+        "best = score_suggestions(",
         holds=lambda shown: (
-            "'right': 30, 'half right': 30, 'invented': 30" in shown
-            and "'tune': 45, 'test': 45" in shown
+            "PostGIS" in _after(shown, "is described as:")
+            and re.search(r"stations within 500 metres[^\n]*wants \('geoalchemy2',\)", shown)
+            and "metres" not in _after(shown, "is described as:")
         ),
     ),
     Claim(
-        "Most supported sentences are believed, and most of the others are caught",
-        JUDGED,
+        "without a model the first fifty come after all, marked as a fallback",
+        "prompt = generation_prompt(",
         holds=lambda shown: (
-            _test(shown, "supported, believed")[0] > 0.7
-            and _test(shown, "unsupported, caught")[0] > 0.7
+            numbers(shown, after="without a model:") == [50] and "there is no model" in shown
         ),
     ),
     Claim(
-        "45 of each are few, so the interval of what is caught is wide",
-        JUDGED,
+        "generation_prompt finds the comment above the cursor",
+        "prompt = generation_prompt(",
+        holds=lambda shown: "It has to do this:\nfetch top charts from Spotify\n" in shown,
+    ),
+    Claim(
+        "A page has about 24 chunks",
+        "done = ingest(pages",
+        holds=lambda shown: abs(_night(shown, "first")[0] / 5 - 24) < 1,
+    ),
+    Claim(
+        "One. The other chunks of the edited page stay as they are",
+        "done = ingest(pages",
         holds=lambda shown: (
-            _test(shown, "unsupported, caught")[2] - _test(shown, "unsupported, caught")[1] > 0.1
-        ),
-    ),
-    Claim(
-        "half right answers and invented ones alike",
-        JUDGED,
-        holds=lambda shown: (
-            re.search(r"^missed.*half right:", shown, re.M)
-            and re.search(r"^missed.*invented:", shown, re.M)
-        ),
-    ),
-    Claim(
-        "Leakage makes a model look worse in the evaluation",
-        JUDGED,
-        holds=lambda shown: re.search(r"^missed.*: Leakage makes a model look worse", shown, re.M),
-    ),
-    Claim(
-        "anything else is refused before a byte is written",
-        "between_markers(reply)",
-        holds=lambda shown: "says something beside the file" in shown,
-    ),
-    Claim(
-        "a file that could be parsed before the edit has to be one that can be parsed after it",
-        "between_markers(reply)",
-        holds=lambda shown: "would not be Python any more" in shown,
-    ),
-    Claim(
-        "words find the file that is named, and hints find it more often",
-        CARD,
-        holds=lambda shown: (
-            _row(shown, "+ hints")[0] > _row(shown, "hybrid")[0] > _row(shown, "dense only")[0]
-        ),
-    ),
-    Claim(
-        "Questions that name no file gain nothing from either",
-        CARD,
-        holds=lambda shown: (
-            max(_row(shown, "hybrid")[2], _row(shown, "+ hints")[2]) <= _row(shown, "dense only")[2]
-        ),
-    ),
-    Claim(
-        "their answers are lower down with it, and no more of them are found",
-        CARD,
-        holds=lambda shown: (
-            _row(shown, "+ structure")[3] < _row(shown, "+ hints")[3]
-            and _row(shown, "+ structure")[2] <= _row(shown, "+ hints")[2]
-        ),
-    ),
-    Claim(
-        "it moves answers up where no file is named, and down where one is",
-        CARD,
-        holds=lambda shown: (
-            _row(shown, "+ rerank")[3] > _row(shown, "+ diversity")[3]
-            and _row(shown, "+ rerank")[1] < _row(shown, "+ diversity")[1]
+            _night(shown, "nothing changed")[:2] == [0, 0]
+            and _night(shown, "one deleted")[:2] == [0, 1]
+            and sum(_night(shown, "one deleted")[1:]) == _night(shown, "first")[0]
         ),
     ),
 )

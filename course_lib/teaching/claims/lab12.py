@@ -3,231 +3,228 @@
 from __future__ import annotations
 
 import re
-from itertools import combinations
 
 from course_lib.teaching.claims import Claim, numbers
 
-INDEXED = 'index("sections-512", split_document)'
-HALVES = 'print(f"colleague {colleague + 1}'
-BY_HAND = 'in {"files": first_different(found)'
-PLACES = '"The place of the first answer, sections"'
-THREE = '(["b", "x", "y", "a"], ["x", "a", "b", "y"], ["a", "x", "y", "z"])'
-EIGHT = "for name, values in ranks.items():"
-SPREAD = "lab.show.histogram(means"
-WIDTHS = '"What questions buy"'
-JUDGED = "def judge(before, after):"
-WHOLE = 'systems["whole, hybrid"] = ask('
-READ = '"Answers within what is read"'
-LUCK = "def kept_by_luck(seed"
-TRIED = 'print("to try on:"'
-HELD = 'print("held out: "'
-JOINT = "with indexed(corpora, lab.embedder) as joint:"
-MISSED = "for answer in worst[:4]:"
-SPLITS = ("fixed-512", "plain-512", "sections-512", "sections-1000")
+ASKED = 'node_file = "What does importer_node.py return?"'
+PAGE = "for places in (0, 1):"
+LIKENESS = 'title="how alike the ten best are"'
+ORDERS = "for diversity in (0.0, 0.3, 0.7):"
+BUDGET = "lab.show.budget(fitted"
+CARD = "found = {name: dict(ranks(**how))"
+JUDGED = "for got, label, kind, sentence in sorted("
 
 
-def _gains(shown: str) -> list[float]:
-    """Return what cutting at headings gained for each of the two colleagues."""
-    return [numbers(line)[-1] for line in shown.splitlines() if line.startswith("colleague")]
+def _files(shown: str, question: str, mode: str) -> list[str]:
+    """Return the files that a search found, best first."""
+    line = [line for line in shown.splitlines() if question in line and f"{mode}:" in line][0]
+    return [found.split(" ")[1] for found in re.findall(r"\d+ \S+", line.partition(f"{mode}:")[2])]
 
 
-def _column(shown: str, name: str) -> list[float]:
-    """Return the values of a metric, a line each."""
-    return [numbers(line, name)[0] for line in shown.splitlines() if name in line]
+def _places(shown: str, diversity: str) -> list[float]:
+    """Return the places in the ranking of what was taken, in the order of taking."""
+    line = [line for line in shown.splitlines() if line.startswith(f"{diversity} ")][0]
+    return [float(place) for place in re.findall(r"'(\d+) ", line)]
 
 
-def _means(shown: str) -> dict[str, float]:
-    """Return the MRR of each of the eight systems by its name, such as "fixed-512, dense"."""
-    systems = [f"{split}, {mode}" for split in SPLITS for mode in ("dense", "hybrid")]
-    return {name: numbers(shown, f"{name} ")[0] for name in systems}
+def _passages(shown: str) -> tuple[dict[int, str], list[int]]:
+    """Return the origin of each passage that stays, by its number, and the numbers left out."""
+    kept, _, gone = shown.partition("Left out:")
+    stays = re.findall(r"\[(\d+)\] \S+ \d+ tokens \((\w+)\)", kept)
+    return {int(n): origin for n, origin in stays}, [int(n) for n in re.findall(r"\[(\d+)\]", gone)]
 
 
-def _overlaps(shown: str) -> float:
-    """Return the share of all pairs of intervals that overlap."""
-    intervals = [numbers(line, "MRR")[1:3] for line in shown.splitlines() if "MRR" in line]
-    pairs = list(combinations(intervals, 2))
-    return sum(one[0] < two[1] and two[0] < one[1] for one, two in pairs) / len(pairs)
+def _test(shown: str, name: str) -> list[float]:
+    """Return a mean of the test half and its interval."""
+    return numbers(shown, f"test, {name}:")[:3]
 
 
-def _verdicts(shown: str) -> list[str]:
-    return re.findall(r"\]  (\w+)", shown)
-
-
-def _within(shown: str) -> dict[str, float]:
-    """Return the share of answers within 3,000 characters by the name of the split."""
-    found = re.findall(r"^(\S+) +within 3,000 characters: ([\d.]+)$", shown, re.M)
-    return {name: float(share) for name, share in found}
-
-
-def _gained(shown: str) -> dict[str, tuple[float, float]]:
-    """Return the interval of the gain by words, by corpus."""
-    kinds = re.findall(r"^(\w+) +\(\d+\)  MRR", shown, re.M)
-    gains = [
-        (numbers(line)[1], numbers(line)[2])
-        for line in shown.splitlines()
-        if "dense → hybrid:" in line
-    ]
-    return dict(zip(kinds, gains, strict=True))
+def _row(shown: str, name: str) -> list[float]:
+    """Return recall and MRR of a way: named files, no named files, all."""
+    return numbers(shown, f"{name:12}")[:6]
 
 
 CLAIMS = (
     Claim(
-        "Every third question is put away now",
-        INDEXED,
-        holds=lambda shown: numbers(shown.splitlines()[-1]) == [42, 21],
+        "copy without its tests",
+        "page = structure_text(folder",
+        holds=lambda shown: "37 files" in shown and "test" not in shown,
     ),
     Claim(
-        "One reports a gain, the other a loss",
-        HALVES,
-        holds=lambda shown: min(_gains(shown)) < -0.02 and max(_gains(shown)) > 0.02,
+        "lead to executor_main.py",
+        ASKED,
+        holds=lambda shown: _files(shown, "executor_main.py", "dense")[0] == "executor_main.py",
     ),
     Claim(
-        "A search would look worse for finding two passages of the same file",
-        BY_HAND,
-        holds=lambda shown: re.findall(r"rank 1/(\d)", shown) == ["2", "3"],
+        "Of importer_node.py the dense search finds nothing",
+        ASKED,
+        holds=lambda shown: "importer_node.py" not in _files(shown, "importer_node.py", "dense"),
     ),
     Claim(
-        "No other place has as many as the first",
-        PLACES,
+        "bring it only after another file",
+        ASKED,
         holds=lambda shown: (
-            numbers(shown, "place 1 ")[0]
-            > max(numbers(shown, f"place {place} ")[0] for place in range(2, 11))
+            _files(shown, "importer_node.py", "hybrid").index("importer_node.py") == 1
         ),
     ),
     Claim(
-        "They disagree, and none is wrong",
-        THREE,
+        "__init__.py means more than one file",
+        "manifest = file_manifest(conn)",
+        holds=lambda shown: shown.partition("'__init__.py': [")[2].count("__init__.py'") > 1,
+    ),
+    Claim(
+        "Most of these files have one, and its first line is what you see",
+        'at = page.index("## `types/`")',
         holds=lambda shown: (
-            _column(shown, "MRR")[0] == max(_column(shown, "MRR"))
-            and max(_column(shown, "recall@3")) == _column(shown, "recall@3")[1]
-            and max(_column(shown, "nDCG")) == _column(shown, "nDCG")[2]
+            2 * len(re.findall(r"^- `\w+\.py`: .+ \(\d+ lines\)$", shown, re.M))
+            > len(re.findall(r"^- `\w+\.py`", shown, re.M))
         ),
     ),
     Claim(
-        "The naive splitter seems worst",
-        EIGHT,
+        "The file that defines them is not in the first context",
+        PAGE,
         holds=lambda shown: (
-            {name[:9] for name in sorted(_means(shown), key=_means(shown).__getitem__)[:2]}
-            == {"fixed-512"}
+            "types/artifact_types.py" not in shown.split("1 for the page")[0] and "is in:" in shown
         ),
     ),
     Claim(
-        "the largest pieces seem best with hybrid search",
-        EIGHT,
+        "in the second one, the page names it",
+        PAGE,
         holds=lambda shown: (
-            max(_means(shown), key=_means(shown).__getitem__) == "sections-1000, hybrid"
+            "[structure STRUCTURE.md" in shown
+            and "STRUCTURE.md" in shown.split("artifact_types.py is in:")[2]
         ),
     ),
     Claim(
-        "hybrid search seems to help two splitters of four",
-        EIGHT,
+        "Code repeats itself: set_memory_limit, set_memory_request, set_cpu_limit … differ",
+        LIKENESS,
         holds=lambda shown: (
-            sum(
-                _means(shown)[f"{split}, hybrid"] > _means(shown)[f"{split}, dense"]
-                for split in SPLITS
-            )
-            == 2
+            re.search(r"Most alike: \d+ set_\w+ and \d+ set_\w+", shown)
+            and numbers(re.findall(r"\(([\d.]+)\)", shown)[0])[0] > 0.9
         ),
     ),
     Claim(
-        "The second decimal, which many tables print, says nothing here, and even the first one",
-        SPREAD,
-        holds=lambda shown: numbers(shown, "from")[1] - numbers(shown, "from")[0] > 0.2,
+        "The higher the diversity, the further down the list it reaches",
+        ORDERS,
+        holds=lambda shown: (
+            _places(shown, "0.0") == [1, 2, 3, 4, 5]
+            and max(_places(shown, "0.7")) > max(_places(shown, "0.3")) >= 5
+        ),
     ),
     Claim(
-        "Nearly every interval overlaps with every other",
-        EIGHT,
-        holds=lambda shown: _overlaps(shown) > 0.85,
+        "Two files are named, the window is small",
+        BUDGET,
+        holds=lambda shown: (
+            "executor_main.py" in shown
+            and "python_component.py" in shown
+            and list(_passages(shown)[0].values()).count("hint") == 4
+        ),
     ),
     Claim(
-        "Four times the questions, half the width",
-        WIDTHS,
-        # From 10 questions to 640 they are 64 times as many, so the width falls to an eighth.
-        holds=lambda shown: 5 < numbers(shown, "from")[0] / numbers(shown, "from")[2] < 12,
+        "Files that are named come first",
+        BUDGET,
+        holds=lambda shown: _passages(shown)[0][1] == "hint",
     ),
     Claim(
-        "to know the second decimal would take more than ten thousand",
-        WIDTHS,
-        holds=lambda shown: 640 * (numbers(shown, "from")[2] / 0.01) ** 2 > 10_000,
+        "so the last results of the search are the first to go",
+        BUDGET,
+        holds=lambda shown: (
+            _passages(shown)[1] and min(_passages(shown)[1]) > max(_passages(shown)[0])
+        ),
     ),
     Claim(
-        "Cutting at headings stays",
+        "the course's own generator, which needs no model: it quotes",
+        "said = answer(conn, lab.embedder",
+        # Where there is a language model, it says what it likes.
+        holds=lambda shown: (
+            not shown.startswith("No language model")
+            or ("num_retries" in shown and re.search(r"^\[\d+: \S+\]$", shown, re.M))
+        ),
+    ),
+    Claim(
+        "The END of the passage ends nothing: the lines of the fence carry a mark",
+        "print(fence(",
+        holds=lambda shown: re.search(r"^BEGIN (\w+) .*^END$.*^END \1$", shown, re.M | re.S),
+    ),
+    Claim(
+        "its markers are no markers any more",
+        "print(fence(",
+        holds=lambda shown: "<<" in shown and not re.search(r"<<(BEGIN|END)_FILE>>", shown),
+    ),
+    Claim(
+        "90 answers that we wrote to thirty sections",
+        "print(Counter(",
+        holds=lambda shown: (
+            "'right': 30, 'half right': 30, 'invented': 30" in shown
+            and "'tune': 45, 'test': 45" in shown
+        ),
+    ),
+    Claim(
+        "Most supported sentences are believed, and most of the others are caught",
         JUDGED,
-        holds=lambda shown: _verdicts(shown)[0] == "keep",
-    ),
-    Claim(
-        "About hybrid search these questions cannot tell",
-        JUDGED,
-        holds=lambda shown: _verdicts(shown)[1] == "undecided",
-    ),
-    Claim(
-        "larger pieces with hybrid search are to be kept, says the rule",
-        JUDGED,
-        holds=lambda shown: _verdicts(shown)[2] == "keep",
-    ),
-    Claim(
-        "it lifts some answers and buries others",
-        JUDGED,
-        holds=lambda shown: numbers(shown, "better ")[0] > 3 and numbers(shown, "worse ")[0] > 3,
-    ),
-    Claim(
-        "Better than seven of the eight, and useless",
-        WHOLE,
-        EIGHT,
-        holds=lambda whole, eight: (
-            sum(numbers(whole, "MRR")[0] > mean for mean in _means(eight).values()) == 7
-        ),
-    ),
-    Claim(
-        "the two sizes find nearly the same, and the whole document nothing",
-        READ,
         holds=lambda shown: (
-            _within(shown)["whole"] == 0
-            and abs(_within(shown)["sections-512"] - _within(shown)["sections-1000"]) < 0.08
+            _test(shown, "supported, believed")[0] > 0.7
+            and _test(shown, "unsupported, caught")[0] > 0.7
         ),
     ),
     Claim(
-        "may well err",
-        LUCK,
-        holds=lambda shown: 1 <= sum(numbers(shown, "colleagues:")) <= 20,
-    ),
-    Claim(
-        "The course's change would have been kept",
-        TRIED,
-        holds=lambda shown: numbers(shown, "to try on:")[1] > 0.01,
-    ),
-    Claim(
-        "the held-out questions do not confirm it: their interval holds 0",
-        HELD,
-        holds=lambda shown: numbers(shown, "held out:")[1] < 0 < numbers(shown, "held out:")[2],
-    ),
-    Claim(
-        "nothing of their gain is left",
-        HELD,
-        holds=lambda shown: numbers(shown, "with hybrid search:")[0] < 0.02,
-    ),
-    Claim(
-        "For manifests, full of names that a model never read, the whole interval is well above 0",
-        JOINT,
-        holds=lambda shown: _gained(shown)["manifests"][0] > 0.03,
-    ),
-    Claim(
-        "For documents and for code it comes close to 0 or holds it",
-        JOINT,
-        holds=lambda shown: all(
-            low < 0.03 and high > -0.03
-            for low, high in (_gained(shown)["docs"], _gained(shown)["code"])
-        ),
-    ),
-    Claim(
-        "questions whose file did not come among the first five",
-        MISSED,
+        "45 of each are few, so the interval of what is caught is wide",
+        JUDGED,
         holds=lambda shown: (
-            all(
-                wanted != first
-                for wanted, first in re.findall(r"wanted (\S+), found first (\S+)", shown)
-            )
-            and shown.count("found first") == 4
+            _test(shown, "unsupported, caught")[2] - _test(shown, "unsupported, caught")[1] > 0.1
+        ),
+    ),
+    Claim(
+        "half right answers and invented ones alike",
+        JUDGED,
+        holds=lambda shown: (
+            re.search(r"^missed.*half right:", shown, re.M)
+            and re.search(r"^missed.*invented:", shown, re.M)
+        ),
+    ),
+    Claim(
+        "Leakage makes a model look worse in the evaluation",
+        JUDGED,
+        holds=lambda shown: re.search(r"^missed.*: Leakage makes a model look worse", shown, re.M),
+    ),
+    Claim(
+        "anything else is refused before a byte is written",
+        "between_markers(reply)",
+        holds=lambda shown: "says something beside the file" in shown,
+    ),
+    Claim(
+        "a file that could be parsed before the edit has to be one that can be parsed after it",
+        "between_markers(reply)",
+        holds=lambda shown: "would not be Python any more" in shown,
+    ),
+    Claim(
+        "words find the file that is named, and hints find it more often",
+        CARD,
+        holds=lambda shown: (
+            _row(shown, "+ hints")[0] > _row(shown, "hybrid")[0] > _row(shown, "dense only")[0]
+        ),
+    ),
+    Claim(
+        "Questions that name no file gain nothing from either",
+        CARD,
+        holds=lambda shown: (
+            max(_row(shown, "hybrid")[2], _row(shown, "+ hints")[2]) <= _row(shown, "dense only")[2]
+        ),
+    ),
+    Claim(
+        "their answers are lower down with it, and no more of them are found",
+        CARD,
+        holds=lambda shown: (
+            _row(shown, "+ structure")[3] < _row(shown, "+ hints")[3]
+            and _row(shown, "+ structure")[2] <= _row(shown, "+ hints")[2]
+        ),
+    ),
+    Claim(
+        "it moves answers up where no file is named, and down where one is",
+        CARD,
+        holds=lambda shown: (
+            _row(shown, "+ rerank")[3] > _row(shown, "+ diversity")[3]
+            and _row(shown, "+ rerank")[1] < _row(shown, "+ diversity")[1]
         ),
     ),
 )

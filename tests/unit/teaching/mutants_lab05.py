@@ -1,527 +1,373 @@
-"""Wrong versions that a learner of lab 05 would plausibly write."""
+"""Wrong answers to lab 05 that a learner would plausibly write; see `mutants_lab01.py`."""
 
-import re
-
-# --- 5.1 create_table_sql ---
+import numpy as np
 
 
-def _table(table, columns, end):
-    lines = [f"{name} {definition}" for name, definition in columns.items()]
-    return f"CREATE TABLE {table} ({', '.join([*lines, *end])})"
+def unit(rows):
+    length = np.linalg.norm(rows, axis=-1, keepdims=True)
+    return rows / np.where(length == 0, 1, length)
 
 
-def _key(names):
-    return [f"PRIMARY KEY ({', '.join(names)})"]
+# --- 5.1 cosine_similarity ---
 
 
-def has_no_key(table, columns, key):
-    return _table(table, columns, [])
+def forgets_the_lengths(a, b):
+    return a @ b.T
 
 
-def keys_the_first_alone(table, columns, key):
-    return _table(table, columns, _key(key[:1]))
+def divides_by_one_length(a, b):
+    return unit(a) @ b.T
 
 
-def keys_the_last_alone(table, columns, key):
-    return _table(table, columns, _key(key[-1:]))
+def returns_the_distance(a, b):
+    return 1 - unit(a) @ unit(b).T
 
 
-def keys_every_column(table, columns, key):
-    return _table(table, columns, _key(columns))
+def takes_one_length_for_the_matrix(a, b):
+    return a @ b.T / (np.linalg.norm(a) * np.linalg.norm(b))
 
 
-def keys_the_first_columns(table, columns, key):
-    return _table(table, columns, _key(list(columns)[: len(key)]))
+def divides_by_zero(a, b):
+    with np.errstate(all="ignore"):
+        a = a / np.linalg.norm(a, axis=-1, keepdims=True)
+        b = b / np.linalg.norm(b, axis=-1, keepdims=True)
+        return a @ b.T
 
 
-def has_a_key_a_column(table, columns, key):
-    return _table(table, columns, [f"UNIQUE ({name})" for name in key])
+def takes_the_absolute_value(a, b):
+    return abs(unit(a) @ unit(b).T)
 
 
-def calls_it_chunks(table, columns, key):
-    return _table("chunks", columns, _key(key))
+def pairs_the_rows_up(a, b):
+    return (unit(a) * unit(b)).sum(axis=-1)
 
 
-def forgets_the_rules(table, columns, key):
-    types = {name: definition.split()[0] for name, definition in columns.items()}
-    return _table(table, types, _key(key))
+def turns_the_result_round(a, b):
+    return unit(b) @ unit(a).T
 
 
-def forgets_the_types(table, columns, key):
-    return f"CREATE TABLE {table} ({', '.join([*columns, *_key(key)])})"
+def makes_matrices_of_vectors(a, b):
+    return unit(np.atleast_2d(a)) @ unit(np.atleast_2d(b)).T
 
 
-def sorts_the_columns(table, columns, key):
-    return _table(table, dict(sorted(columns.items(), reverse=True)), _key(key))
+def drops_axes_of_length_one(a, b):
+    return np.squeeze(unit(a) @ unit(b).T)
 
 
-def allows_null_nowhere(table, columns, key):
-    strict = {name: f"{text.replace(' NOT NULL', '')} NOT NULL" for name, text in columns.items()}
-    return _table(table, strict, _key(key))
+def guards_one_side(a, b):
+    with np.errstate(all="ignore"):
+        return unit(a) @ (b / np.linalg.norm(b, axis=-1, keepdims=True)).T
 
 
-def always_has_the_same_columns(table, columns, key):
-    same = "document_name text NOT NULL, chunk_index integer NOT NULL, content text NOT NULL, "
-    end = "embedding vector(3) NOT NULL, PRIMARY KEY (document_name, chunk_index)"
-    return f"CREATE TABLE {table} ({same}{end})"
+def guards_single_vectors_alone(a, b):
+    if not a.any() or not b.any():
+        return 0.0
+    with np.errstate(all="ignore"):
+        a = a / np.linalg.norm(a, axis=-1, keepdims=True)
+        b = b / np.linalg.norm(b, axis=-1, keepdims=True)
+        return a @ b.T
 
 
-def forgets_a_comma(table, columns, key):
-    return _table(table, columns, _key(key)).replace(", PRIMARY", " PRIMARY")
+def adds_a_little_to_the_length(a, b):
+    a = a / (np.linalg.norm(a, axis=-1, keepdims=True) + 1e-8)
+    b = b / (np.linalg.norm(b, axis=-1, keepdims=True) + 1e-8)
+    return a @ b.T
 
 
-def writes_the_list(table, columns, key):
-    return f"CREATE TABLE {table} ({', '.join(columns)}, PRIMARY KEY ({key}))"
+def pairs_up_where_the_shapes_are_equal(a, b):
+    if a.ndim == 2 and a.shape == b.shape:
+        return pairs_the_rows_up(a, b)
+    return unit(a) @ unit(b).T
 
 
-def returns_nothing(table, columns, key):
-    _table(table, columns, _key(key))
+# --- 5.2 mean_pool ---
 
 
-# --- 5.2 upsert_sql ---
+def averages_everything(token_vectors, mask):
+    return token_vectors.mean(axis=1)
 
 
-def _insert(table, columns):
-    values = ", ".join(f"%({name})s" for name in columns)
-    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({values}) "
+def divides_by_the_padded_length(token_vectors, mask):
+    return (token_vectors * mask[:, :, None]).mean(axis=1)
 
 
-def _others(columns, key):
-    return [name for name in columns if name not in key]
+def adds_up_only(token_vectors, mask):
+    return (token_vectors * mask[:, :, None]).sum(axis=1)
 
 
-def _row(prefix, names):
-    return ", ".join(f"{prefix}.{name}" for name in names)
+def divides_by_the_whole_mask(token_vectors, mask):
+    return (token_vectors * mask[:, :, None]).sum(axis=1) / mask.sum()
 
 
-def _conflict(table, columns, key, *, to="excluded", names=None, moment=True):
-    names = _others(columns, key) if names is None else names
-    setting = [f"{name} = {to}.{name}" for name in names] + ["updated_at = now()"] * moment
-    return (
-        f"{_insert(table, columns)} ON CONFLICT ({', '.join(key)}) "
-        f"DO UPDATE SET {', '.join(setting)} "
+def takes_the_first_token(token_vectors, mask):
+    return token_vectors[:, 0]
+
+
+def takes_the_largest(token_vectors, mask):
+    return np.where(mask[:, :, None] == 1, token_vectors, -np.inf).max(axis=1)
+
+
+def expects_padding_at_the_end(token_vectors, mask):
+    return np.stack([v[: m.sum()].mean(axis=0) for v, m in zip(token_vectors, mask, strict=True)])
+
+
+def makes_it_a_unit_vector(token_vectors, mask):
+    total = (token_vectors * mask[:, :, None]).sum(axis=1)
+    return unit(total / mask.sum(axis=1, keepdims=True))
+
+
+def expects_no_padding_in_the_middle(token_vectors, mask):
+    starts, counts = mask.argmax(axis=1), mask.sum(axis=1)
+    rows = zip(token_vectors, starts, counts, strict=True)
+    return np.stack([v[start : start + count].mean(axis=0) for v, start, count in rows])
+
+
+def divides_without_a_rest(token_vectors, mask):
+    return (token_vectors * mask[:, :, None]).sum(axis=1) // mask.sum(axis=1, keepdims=True)
+
+
+def takes_zeros_for_padding(token_vectors, mask):
+    kept = token_vectors * mask[:, :, None]
+    return kept.sum(axis=1) / kept.any(axis=2).sum(axis=1, keepdims=True)
+
+
+# --- 5.3 encode_in_batches ---
+
+
+def _in_batches(encode_batch, texts, batch_size):
+    return [encode_batch(texts[at : at + batch_size]) for at in range(0, len(texts), batch_size)]
+
+
+def does_not_sort(encode_batch, texts, batch_size=32):
+    return np.concatenate(_in_batches(encode_batch, texts, batch_size))
+
+
+def does_not_find_its_way_back(encode_batch, texts, batch_size=32):
+    return np.concatenate(_in_batches(encode_batch, sorted(texts, key=len), batch_size))
+
+
+def goes_back_the_wrong_way(encode_batch, texts, batch_size=32):
+    order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
+    rows = np.concatenate(_in_batches(encode_batch, [texts[i] for i in order], batch_size))
+    return rows[order]
+
+
+def sorts_by_the_alphabet(encode_batch, texts, batch_size=32):
+    order = sorted(range(len(texts)), key=lambda i: texts[i])
+    rows = np.concatenate(_in_batches(encode_batch, [texts[i] for i in order], batch_size))
+    return rows[np.argsort(order)]
+
+
+def encodes_one_by_one(encode_batch, texts, batch_size=32):
+    return np.concatenate([encode_batch([text]) for text in texts])
+
+
+def encodes_all_at_once(encode_batch, texts, batch_size=32):
+    return encode_batch(list(texts))
+
+
+def loses_the_last_batch(encode_batch, texts, batch_size=32):
+    order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
+    result = np.zeros((len(texts), 2), dtype="f4")
+    for number in range(len(texts) // batch_size):
+        places = order[number * batch_size : (number + 1) * batch_size]
+        result[places] = encode_batch([texts[i] for i in places])
+    return result
+
+
+def looks_its_places_up(encode_batch, texts, batch_size=32):
+    result = np.zeros((len(texts), 2), dtype="f4")
+    ordered = sorted(texts, key=len)
+    rows = np.concatenate(_in_batches(encode_batch, ordered, batch_size))
+    for text, row in zip(ordered, rows, strict=True):
+        result[texts.index(text)] = row
+    return result
+
+
+def sorts_the_caller_s_list(encode_batch, texts, batch_size=32):
+    order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
+    texts.sort(key=len)
+    rows = np.concatenate(_in_batches(encode_batch, texts, batch_size))
+    return rows[np.argsort(order)]
+
+
+def ignores_the_default(encode_batch, texts, batch_size=8):
+    order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
+    rows = np.concatenate(_in_batches(encode_batch, [texts[i] for i in order], batch_size))
+    return rows[np.argsort(order)]
+
+
+def returns_a_list(encode_batch, texts, batch_size=32):
+    order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
+    rows = np.concatenate(_in_batches(encode_batch, [texts[i] for i in order], batch_size))
+    return list(rows[np.argsort(order)])
+
+
+def _sorted(encode_batch, texts, batch_size, order=None, first=0):
+    order = sorted(range(len(texts)), key=lambda i: len(texts[i])) if order is None else order
+    starts = (
+        [0, *range(first, len(texts), batch_size)] if first else range(0, len(texts), batch_size)
     )
+    ends = [*list(starts)[1:], len(texts)]
+    parts = [order[a:b] for a, b in zip(starts, ends, strict=True)]
+    rows = np.concatenate([encode_batch([texts[i] for i in part]) for part in parts])
+    return rows[np.argsort(order)]
 
 
-def _differs(table, names):
-    return f"WHERE ({_row(table, names)}) IS DISTINCT FROM ({_row('excluded', names)})"
+def leaves_blank_texts_out(encode_batch, texts, batch_size=32):
+    return _sorted(encode_batch, [text for text in texts if text.strip()], batch_size)
 
 
-def _upsert(table, columns, key):
-    return _conflict(table, columns, key) + _differs(table, _others(columns, key))
+def gives_blank_texts_no_vector(encode_batch, texts, batch_size=32):
+    rows = _sorted(encode_batch, texts, batch_size)
+    rows[[not text.strip() for text in texts]] = 0
+    return rows
 
 
-def only_inserts(table, columns, key):
-    return _insert(table, columns)
+def strips_the_texts(encode_batch, texts, batch_size=32):
+    return _sorted(encode_batch, [text.strip() or text for text in texts], batch_size)
 
 
-def does_nothing_on_conflict(table, columns, key):
-    return f"{_insert(table, columns)} ON CONFLICT ({', '.join(key)}) DO NOTHING"
+def encodes_equal_texts_once(encode_batch, texts, batch_size=32):
+    different = list(dict.fromkeys(texts))
+    return _sorted(encode_batch, different, batch_size)[[different.index(text) for text in texts]]
 
 
-def forgets_the_last_column(table, columns, key):
-    names = _others(columns, key)[:-1]
-    return _conflict(table, columns, key, names=names) + _differs(table, names)
+def begins_with_the_small_batch(encode_batch, texts, batch_size=32):
+    return _sorted(encode_batch, texts, batch_size, first=len(texts) % batch_size)
 
 
-def compares_the_first_alone(table, columns, key):
-    return _conflict(table, columns, key) + _differs(table, _others(columns, key)[:1])
+def passes_arrays_of_texts(encode_batch, texts, batch_size=32):
+    order = np.argsort([len(text) for text in texts])
+    rows = np.concatenate(_in_batches(encode_batch, np.array(texts)[order], batch_size))
+    return rows[np.argsort(order)]
 
 
-def compares_the_last_alone(table, columns, key):
-    return _conflict(table, columns, key) + _differs(table, _others(columns, key)[-1:])
+def sorts_by_words(encode_batch, texts, batch_size=32):
+    order = sorted(range(len(texts)), key=lambda i: len(texts[i].split()))
+    return _sorted(encode_batch, texts, batch_size, order)
 
 
-def _writes_where(condition):
-    def statement(table, columns, key):
-        text = condition.replace("chunks.", f"{table}.")
-        vectors = f"{table}.embedding <> excluded.embedding"
-        return _conflict(table, columns, key) + f"WHERE {text} OR {vectors}"
+def sorts_two_batches_at_a_time(encode_batch, texts, batch_size=32):
+    some = range(0, len(texts), 2 * batch_size)
+    parts = [texts[at : at + 2 * batch_size] for at in some]
+    return np.concatenate([_sorted(encode_batch, part, batch_size) for part in parts])
 
-    return statement
 
+# --- 5.4 unread ---
 
-def compares_directions(table, columns, key):
-    return _conflict(table, columns, key) + (
-        "WHERE chunks.content <> excluded.content OR chunks.embedding <=> excluded.embedding > 0"
-    )
 
+def forgets_the_special_pieces(text, offsets, limit=256):
+    return text[offsets[limit][0] :] if len(offsets) > limit else ""
 
-def overlooks_a_small_change(table, columns, key):
-    return _conflict(table, columns, key) + (
-        "WHERE chunks.content <> excluded.content OR chunks.embedding <-> excluded.embedding > 0.01"
-    )
 
+def stops_one_piece_too_late(text, offsets, limit=256):
+    read = limit - 1
+    return text[offsets[read][0] :] if len(offsets) > read else ""
 
-def compares_lengths(table, columns, key):
-    where = _writes_where("length(chunks.content) <> length(excluded.content)")
-    return where(table, columns, key)
 
+def counts_characters(text, offsets, limit=256):
+    return text[limit - 2 :]
 
-def compares_without_blanks(table, columns, key):
-    return _writes_where("trim(chunks.content) <> trim(excluded.content)")(table, columns, key)
 
+def counts_words(text, offsets, limit=256):
+    return " ".join(text.split()[limit - 2 :])
 
-def compares_the_text_as_a_pattern(table, columns, key):
-    return _writes_where("chunks.content NOT LIKE excluded.content")(table, columns, key)
 
+def breaks_on_short_texts(text, offsets, limit=256):
+    return text[offsets[limit - 2][0] :]
 
-def compares_the_text_in_any_case(table, columns, key):
-    return _writes_where("chunks.content NOT ILIKE excluded.content")(table, columns, key)
 
+def begins_behind_the_last_piece_read(text, offsets, limit=256):
+    read = offsets[: limit - 2]
+    return text[read[-1][1] :] if read else text
 
-def counts_all_its_placeholders(table, columns, key):
-    return re.sub(r"%\(\w+\)s", "%s", _upsert(table, columns, key))
 
+def returns_what_is_read(text, offsets, limit=256):
+    return text[: offsets[limit - 2][0]] if len(offsets) > limit - 2 else text
 
-def counts_its_first_placeholder(table, columns, key):
-    return re.sub(r"%\(\w+\)s", "%s", _upsert(table, columns, key), count=1)
 
+def joins_the_pieces(text, offsets, limit=256):
+    return " ".join(text[start:end] for start, end in offsets[limit - 2 :])
 
-def always_writes(table, columns, key):
-    return _conflict(table, columns, key)
 
+def ends_with_the_last_piece(text, offsets, limit=256):
+    rest = offsets[limit - 2 :]
+    return text[rest[0][0] : rest[-1][1]] if rest else ""
 
-def wants_all_to_differ(table, columns, key):
-    each = [f"{table}.{name} <> excluded.{name}" for name in _others(columns, key)]
-    return _conflict(table, columns, key) + f"WHERE {' AND '.join(each)}"
 
+def looks_the_piece_up(text, offsets, limit=256):
+    rest = offsets[limit - 2 :]
+    return text[text.find(text[slice(*rest[0])]) :] if rest else ""
 
-def compares_null_by_its_sign(table, columns, key):
-    each = [f"{table}.{name} <> excluded.{name}" for name in _others(columns, key)]
-    return _conflict(table, columns, key) + f"WHERE {' OR '.join(each)}"
 
-
-def compares_the_key(table, columns, key):
-    return _conflict(table, columns, key) + _differs(table, key)
-
-
-def keeps_the_old_row(table, columns, key):
-    names = _others(columns, key)
-    return _conflict(table, columns, key, to=table) + _differs(table, names)
-
-
-def keeps_the_old_moment(table, columns, key):
-    names = _others(columns, key)
-    return _conflict(table, columns, key, moment=False) + _differs(table, names)
-
-
-def conflicts_on_the_first_alone(table, columns, key):
-    return _upsert(table, columns, key[:1])
-
-
-def updates_the_whole_document(table, columns, key):
-    gone = f"DELETE FROM {table} WHERE {key[0]} = %({key[0]})s"
-    return f"WITH gone AS ({gone}) {_insert(table, columns)}"
-
-
-def takes_the_first_two_for_the_key(table, columns, key):
-    return _upsert(table, columns, columns[:2])
-
-
-def always_upserts_chunks(table, columns, key):
-    names = ["document_name", "chunk_index", "content", "embedding"]
-    return _upsert("chunks", names, names[:2])
-
-
-# --- 5.3 replace_document ---
-
-
-def _write(conn, table, document, rows):
-    key = [*document, "chunk_index"]
-    return sum(conn.execute(_upsert(table, list(row), key), row).rowcount for row in rows)
-
-
-def _is_of(document):
-    return " AND ".join(f"{name} = %({name})s" for name in document)
-
-
-def _delete(conn, table, document, rows, condition=None):
-    kept = {"kept": [row["chunk_index"] for row in rows], **document}
-    stale = f"DELETE FROM {table} WHERE {condition or _is_of(document)} AND "
-    return conn.execute(f"{stale} chunk_index <> ALL(%(kept)s)", kept).rowcount
-
-
-def has_no_transaction(conn, table, document, rows):
-    return _write(conn, table, document, rows), _delete(conn, table, document, rows)
-
-
-def deletes_first_without_transaction(conn, table, document, rows):
-    deleted = _delete(conn, table, document, rows)
-    return _write(conn, table, document, rows), deleted
-
-
-def deletes_after_the_transaction(conn, table, document, rows):
-    with conn.transaction():
-        written = _write(conn, table, document, rows)
-    return written, _delete(conn, table, document, rows)
-
-
-def deletes_by_pattern(conn, table, document, rows):
-    condition = " AND ".join(f"{name}::text LIKE %({name})s::text" for name in document)
-    with conn.transaction():
-        written = _write(conn, table, document, rows)
-        return written, _delete(conn, table, document, rows, condition)
-
-
-def deletes_in_any_case(conn, table, document, rows):
-    condition = " AND ".join(f"lower({name}::text) = lower(%({name})s::text)" for name in document)
-    with conn.transaction():
-        written = _write(conn, table, document, rows)
-        return written, _delete(conn, table, document, rows, condition)
-
-
-def writes_the_values_into_the_statement(conn, table, document, rows):
-    condition = " AND ".join(f"{name} = '{value}'" for name, value in document.items())
-    with conn.transaction():
-        written = _write(conn, table, document, rows)
-        return written, _delete(conn, table, document, rows, condition)
-
-
-def has_a_transaction_a_row(conn, table, document, rows):
-    written = 0
-    for row in rows:
-        with conn.transaction():
-            written += _write(conn, table, document, [row])
-    return written, _delete(conn, table, document, rows)
-
-
-def never_deletes(conn, table, document, rows):
-    with conn.transaction():
-        return _write(conn, table, document, rows), 0
-
-
-def deletes_from_the_number_of_rows_on(conn, table, document, rows):
-    with conn.transaction():
-        written = _write(conn, table, document, rows)
-        stale = f"DELETE FROM {table} WHERE {_is_of(document)} AND chunk_index >= {len(rows)}"
-        return written, conn.execute(stale, document).rowcount
-
-
-def deletes_of_every_document(conn, table, document, rows):
-    with conn.transaction():
-        written = _write(conn, table, document, rows)
-        return written, _delete(conn, table, document, rows, "true")
-
-
-def looks_at_the_first_column_alone(conn, table, document, rows):
-    name = next(iter(document))
-    with conn.transaction():
-        written = _write(conn, table, document, rows)
-        return written, _delete(conn, table, document, rows, f"{name} = %({name})s")
-
-
-def takes_any_column_that_fits(conn, table, document, rows):
-    condition = f"({_is_of(document).replace(' AND ', ' OR ')})"
-    with conn.transaction():
-        written = _write(conn, table, document, rows)
-        return written, _delete(conn, table, document, rows, condition)
-
-
-def deletes_all_and_writes_again(conn, table, document, rows):
-    with conn.transaction():
-        deleted = _delete(conn, table, document, [])
-        return _write(conn, table, document, rows), deleted
-
-
-def swallows_the_error(conn, table, document, rows):
-    try:
-        with conn.transaction():
-            written = _write(conn, table, document, rows)
-            return written, _delete(conn, table, document, rows)
-    except Exception:
-        return 0, 0
-
-
-def leaves_its_transaction_open(conn, table, document, rows):
-    conn.execute("BEGIN")
-    written = _write(conn, table, document, rows)
-    deleted = _delete(conn, table, document, rows)
-    conn.execute("COMMIT")
-    return written, deleted
-
-
-def commits_for_its_caller(conn, table, document, rows):
-    conn.execute("BEGIN")
-    try:
-        written = _write(conn, table, document, rows)
-        deleted = _delete(conn, table, document, rows)
-    except Exception:
-        conn.execute("ROLLBACK")
-        raise
-    conn.execute("COMMIT")
-    return written, deleted
-
-
-def counts_the_rows(conn, table, document, rows):
-    with conn.transaction():
-        _write(conn, table, document, rows)
-        return len(rows), _delete(conn, table, document, rows)
-
-
-def breaks_on_an_empty_document(conn, table, document, rows):
-    if not rows:
-        return 0, 0
-    with conn.transaction():
-        written = _write(conn, table, document, rows)
-        return written, _delete(conn, table, document, rows)
-
-
-def returns_none(conn, table, document, rows):
-    with conn.transaction():
-        _write(conn, table, document, rows)
-        _delete(conn, table, document, rows)
-
-
-# --- 5.4 partitioned_table_sql ---
-
-
-def _partitioned(table, columns, key, partitions, by="LIST (partition)", default=True):
-    statements = [_table(table, columns, _key(key)) + f" PARTITION BY {by}"]
-    for name in partitions:
-        statements.append(
-            f"CREATE TABLE {table}_{name} PARTITION OF {table} FOR VALUES IN ('{name}')"
-        )
-    if default:
-        statements.append(f"CREATE TABLE {table}_default PARTITION OF {table} DEFAULT")
-    return ";\n".join(statements)
-
-
-def leaves_the_partition_out_of_the_key(table, columns, key, partitions):
-    others = [name for name in key if name != "partition"]
-    return _partitioned(table, columns, others, partitions)
-
-
-def has_no_key_at_all(table, columns, key, partitions):
-    right = _partitioned(table, columns, key, partitions)
-    return right.replace(f", PRIMARY KEY ({', '.join(key)})", "", 1)
-
-
-def keys_partition_and_document(table, columns, key, partitions):
-    return _partitioned(table, columns, key[:2], partitions)
-
-
-def has_no_default(table, columns, key, partitions):
-    return _partitioned(table, columns, key, partitions, default=False)
-
-
-def has_a_default_only(table, columns, key, partitions):
-    return _partitioned(table, columns, key, [])
-
-
-def always_has_the_same_partitions(table, columns, key, partitions):
-    return _partitioned(table, columns, key, ["documentation", "issues"])
-
-
-def always_makes_pieces(table, columns, key, partitions):
-    return _partitioned("pieces", columns, key, partitions)
-
-
-def is_not_partitioned(table, columns, key, partitions):
-    return _table(table, columns, _key(key))
-
-
-def partitions_by_hash(table, columns, key, partitions):
-    head = _partitioned(table, columns, key, [], by="HASH (partition)", default=False)
-    names = [*partitions, "default"]
-    parts = [
-        f"CREATE TABLE {table}_{name} PARTITION OF {table} "
-        f"FOR VALUES WITH (MODULUS {len(names)}, REMAINDER {number})"
-        for number, name in enumerate(names)
-    ]
-    return ";\n".join([head, *parts])
-
-
-def partitions_by_document(table, columns, key, partitions):
-    return _partitioned(table, columns, key, partitions, by="LIST (document_name)")
-
-
-def forgets_the_quotes(table, columns, key, partitions):
-    right = _partitioned(table, columns, key, partitions)
-    return right.replace("('", "(").replace("')", ")")
-
-
-def makes_tables_of_their_own(table, columns, key, partitions):
-    names = [table, *(f"{table}_{name}" for name in partitions), f"{table}_default"]
-    return ";\n".join(_table(name, columns, _key(key)) for name in names)
+def counts_offsets_in_bytes(text, offsets, limit=256):
+    rest = offsets[limit - 2 :]
+    return text.encode()[rest[0][0] :].decode() if rest else ""
 
 
 MUTANTS = {
     "5.1": {
-        has_no_key: "a.md has a chunk 0 already",
-        keys_the_first_alone: "a document has more than one chunk",
-        keys_the_last_alone: "every document has a chunk 0",
-        keys_every_column: "a.md has a chunk 0 already",
-        keys_the_first_columns: "nothing says that note may not be NULL",
-        has_a_key_a_column: "a document has more than one chunk",
-        calls_it_chunks: "a table named notes",
-        forgets_the_rules: "content may not be NULL",
-        forgets_the_types: "a statement that PostgreSQL accepts",
-        sorts_the_columns: "a statement that PostgreSQL accepts",
-        allows_null_nowhere: "nothing says that note may not be NULL",
-        always_has_the_same_columns: "a statement that PostgreSQL accepts",
-        forgets_a_comma: "a statement that PostgreSQL accepts",
-        writes_the_list: "a statement that PostgreSQL accepts",
-        returns_nothing: "not str",
+        forgets_the_lengths: "24 / (5 · 5)",
+        divides_by_one_length: "24 / (5 · 5)",
+        returns_the_distance: "24 / (5 · 5)",
+        takes_one_length_for_the_matrix: "every row of a is compared",
+        divides_by_zero: "points nowhere",
+        takes_the_absolute_value: "opposite directions",
+        pairs_the_rows_up: "row i of a with row j of b",
+        turns_the_result_round: "shape (3, 2)",
+        makes_matrices_of_vectors: "24 / (5 · 5)",
+        drops_axes_of_length_one: "a matrix of one row",
+        guards_one_side: "as b too",
+        guards_single_vectors_alone: "must not spoil the others",
+        adds_a_little_to_the_length: "nothing is added to its length",
+        pairs_up_where_the_shapes_are_equal: "result[i, j] compares",
     },
     "5.2": {
-        only_inserts: "duplicate key",
-        does_nothing_on_conflict: "text and vector changed",
-        forgets_the_last_column: "takes the place of the old one",
-        compares_the_first_alone: "the vector changed",
-        compares_the_last_alone: "the text changed",
-        compares_directions: "a cosine does not see that",
-        compares_lengths: "though it is as long as before",
-        compares_without_blanks: "a blank is a character like any other",
-        compares_the_text_as_a_pattern: "a text is no pattern",
-        compares_the_text_in_any_case: "'ONE' is not 'one'",
-        overlooks_a_small_change: "if only by 0.001",
-        counts_all_its_placeholders: "values are passed by name",
-        counts_its_first_placeholder: "values are passed by name",
-        always_writes: "the same row is there already",
-        wants_all_to_differ: "the vector changed",
-        compares_null_by_its_sign: "the note was NULL, and is a text now",
-        compares_the_key: "text and vector changed",
-        keeps_the_old_row: "takes the place of the old one",
-        keeps_the_old_moment: "an update sets updated_at to now()",
-        conflicts_on_the_first_alone: "no unique or exclusion constraint",
-        updates_the_whole_document: "and of no other row",
-        takes_the_first_two_for_the_key: "no unique or exclusion constraint",
-        always_upserts_chunks: "document_name, embedding",
+        averages_everything: "the third place is padding",
+        divides_by_the_padded_length: "the third place is padding",
+        adds_up_only: "the third place is padding",
+        divides_by_the_whole_mask: "the second has one",
+        takes_the_first_token: "the third place is padding",
+        takes_the_largest: "the third place is padding",
+        expects_padding_at_the_end: "also not at the beginning",
+        makes_it_a_unit_vector: "the third place is padding",
+        expects_no_padding_in_the_middle: "also not in the middle",
+        divides_without_a_rest: "is 3.5",
+        takes_zeros_for_padding: "the mask says what counts",
     },
     "5.3": {
-        has_no_transaction: "the second vector was refused",
-        deletes_first_without_transaction: "the second vector was refused",
-        deletes_after_the_transaction: "PostgreSQL refuses the DELETE: what was done",
-        deletes_by_pattern: "a name is no pattern",
-        deletes_in_any_case: "case counts",
-        writes_the_values_into_the_statement: "values are parameters",
-        has_a_transaction_a_row: "the second vector was refused",
-        never_deletes: "chunk 2 is stale",
-        deletes_from_the_number_of_rows_on: "chunk 1 is stale",
-        deletes_of_every_document: "other documents keep their rows",
-        looks_at_the_first_column_alone: "shelf and page together",
-        takes_any_column_that_fits: "shelf and page together",
-        deletes_all_and_writes_again: "once more changes nothing",
-        swallows_the_error: "has to hear of the failure",
-        leaves_its_transaction_open: "a connection that can be used again",
-        commits_for_its_caller: "its caller",
-        counts_the_rows: "once more changes nothing",
-        breaks_on_an_empty_document: "an empty document has no chunks",
-        returns_none: "both rows are new",
+        does_not_sort: "batches of like length",
+        does_not_find_its_way_back: "row i belongs to texts[i]",
+        goes_back_the_wrong_way: "row i belongs to texts[i]",
+        sorts_by_the_alphabet: "batches of like length",
+        encodes_one_by_one: "3 texts in batches of 2, of which only the last may hold fewer",
+        encodes_all_at_once: "3 texts in batches of 2",
+        loses_the_last_batch: "row i belongs to texts[i]",
+        looks_its_places_up: "equal texts are texts like any others",
+        sorts_the_caller_s_list: "the caller's list as it was",
+        ignores_the_default: "33 texts in batches of 32",
+        returns_a_list: "not ndarray",
+        leaves_blank_texts_out: "the empty text is one of the texts",
+        gives_blank_texts_no_vector: "a blank text is one of the texts",
+        strips_the_texts: "the texts are encoded as they are",
+        encodes_equal_texts_once: "each text is encoded once, equal ones too",
+        begins_with_the_small_batch: "only the last may hold fewer",
+        passes_arrays_of_texts: "encode_batch gets lists of strings",
+        sorts_by_words: "batches of like length",
+        sorts_two_batches_at_a_time: "batches of like length",
     },
     "5.4": {
-        leaves_the_partition_out_of_the_key: "partition",
-        has_no_key_at_all: "has a chunk 0 of a.md already",
-        keys_partition_and_document: "a document has more than one chunk",
-        has_no_default: "a piece of partition 'something else'",
-        has_a_default_only: "pieces_documentation",
-        always_has_the_same_partitions: "the names are the caller's",
-        always_makes_pieces: "a statement that PostgreSQL accepts",
-        is_not_partitioned: "pieces_default",
-        partitions_by_hash: "each row is in the table of its partition",
-        partitions_by_document: "each row is in the table of its partition",
-        forgets_the_quotes: "a statement that PostgreSQL accepts",
-        makes_tables_of_their_own: "each row is in the table of its partition",
+        forgets_the_special_pieces: "'one' and 'two' are read",
+        stops_one_piece_too_late: "'one' and 'two' are read",
+        counts_characters: "'one' and 'two' are read",
+        counts_words: "several pieces",
+        breaks_on_short_texts: "IndexError",
+        begins_behind_the_last_piece_read: "' three four'",
+        returns_what_is_read: "'one two '",
+        joins_the_pieces: "to the end of the text, not of the last piece",
+        ends_with_the_last_piece: "to the end of the text, not of the last piece",
+        looks_the_piece_up: "the same word is read twice before",
+        counts_offsets_in_bytes: "offsets count characters",
     },
 }

@@ -1,524 +1,527 @@
-"""Wrong answers to lab 06 that a learner would plausibly write; see `mutants_lab01.py`."""
+"""Wrong versions that a learner of lab 06 would plausibly write."""
 
-from psycopg import sql
-from psycopg.rows import namedtuple_row
+import re
 
-EVERY_ROW = sql.SQL("true")
-WALK = sql.SQL("embedding <=> %(query)s")
-LOOK_AT_ALL = sql.SQL("(embedding <=> %(query)s) + 0")
-NAMES = (
-    "id::text AS chunk_id, document_name, chunk_index, content, partition, repo_slug, branch, "
-    "kind, name, namespace, citation_url, metadata, tenant_id"
-)
-SIMILARITY = "1 - (embedding <=> %(query)s) AS similarity_score"
-
-# --- 6.1 nearest_sql ---
+# --- 6.1 create_table_sql ---
 
 
-def _statement(
-    condition,
-    distance,
-    order="{distance}, document_name, chunk_index",
-    similarity=SIMILARITY,
-    where="{condition}",
-    limit="%(top_k)s",
-):
-    return sql.SQL(
-        f"SELECT {NAMES}, {similarity} FROM document_chunks WHERE {where} "
-        f"ORDER BY {order} LIMIT {limit}"
-    ).format(condition=condition, distance=distance)
+def _table(table, columns, end):
+    lines = [f"{name} {definition}" for name, definition in columns.items()]
+    return f"CREATE TABLE {table} ({', '.join([*lines, *end])})"
 
 
-def sorts_by_similarity(condition=EVERY_ROW, distance=WALK):
-    order = "similarity_score DESC, document_name, chunk_index"
-    return _statement(condition, distance, order)
+def _key(names):
+    return [f"PRIMARY KEY ({', '.join(names)})"]
 
 
-def keeps_the_index_away(condition=EVERY_ROW, distance=WALK):
-    return _statement(condition, distance, "({distance}) + 0, document_name, chunk_index")
+def has_no_key(table, columns, key):
+    return _table(table, columns, [])
 
 
-def returns_the_distance(condition=EVERY_ROW, distance=WALK):
-    return _statement(condition, distance, similarity="{distance} AS similarity_score")
+def keys_the_first_alone(table, columns, key):
+    return _table(table, columns, _key(key[:1]))
 
 
-def measures_euclidean_distance(condition=EVERY_ROW, distance=WALK):
-    return _statement(condition, distance, similarity=SIMILARITY.replace("<=>", "<->"))
+def keys_the_last_alone(table, columns, key):
+    return _table(table, columns, _key(key[-1:]))
 
 
-def sorts_the_far_first(condition=EVERY_ROW, distance=WALK):
-    return _statement(condition, distance, "{distance} DESC, document_name, chunk_index")
+def keys_every_column(table, columns, key):
+    return _table(table, columns, _key(columns))
 
 
-def leaves_ties_to_chance(condition=EVERY_ROW, distance=WALK):
-    return _statement(condition, distance, "{distance}")
+def keys_the_first_columns(table, columns, key):
+    return _table(table, columns, _key(list(columns)[: len(key)]))
 
 
-def settles_ties_by_name_alone(condition=EVERY_ROW, distance=WALK):
-    return _statement(condition, distance, "{distance}, document_name")
+def has_a_key_a_column(table, columns, key):
+    return _table(table, columns, [f"UNIQUE ({name})" for name in key])
 
 
-def fixes_the_limit(condition=EVERY_ROW, distance=WALK):
-    return _statement(condition, distance, limit="5")
+def calls_it_chunks(table, columns, key):
+    return _table("chunks", columns, _key(key))
 
 
-def rounds_the_similarity(condition=EVERY_ROW, distance=WALK):
-    rounded = "round((1 - (embedding <=> %(query)s))::numeric, 2)::float8 AS similarity_score"
-    return _statement(condition, distance, similarity=rounded)
+def forgets_the_rules(table, columns, key):
+    types = {name: definition.split()[0] for name, definition in columns.items()}
+    return _table(table, types, _key(key))
 
 
-def sorts_by_inner_product(condition=EVERY_ROW, distance=WALK):
-    return _statement(condition, distance, "embedding <#> %(query)s, document_name, chunk_index")
+def forgets_the_types(table, columns, key):
+    return f"CREATE TABLE {table} ({', '.join([*columns, *_key(key)])})"
 
 
-def sorts_by_euclidean_distance(condition=EVERY_ROW, distance=WALK):
-    return _statement(condition, distance, "embedding <-> %(query)s, document_name, chunk_index")
+def sorts_the_columns(table, columns, key):
+    return _table(table, dict(sorted(columns.items(), reverse=True)), _key(key))
 
 
-def sorts_after_the_limit(condition=EVERY_ROW, distance=WALK):
-    order = sql.SQL("similarity_score DESC, document_name, chunk_index")
-    nearest = _statement(condition, distance, "{distance}")
-    return sql.SQL("SELECT * FROM ({}) AS nearest ORDER BY {}").format(nearest, order)
+def allows_null_nowhere(table, columns, key):
+    strict = {name: f"{text.replace(' NOT NULL', '')} NOT NULL" for name, text in columns.items()}
+    return _table(table, strict, _key(key))
 
 
-def counts_its_placeholders(condition=EVERY_ROW, distance=WALK):
-    text = _statement(condition, distance, limit="%s").as_string()
-    return sql.Composed([sql.SQL(text.replace("%(query)s", "%s"))])
+def always_has_the_same_columns(table, columns, key):
+    same = "document_name text NOT NULL, chunk_index integer NOT NULL, content text NOT NULL, "
+    end = "embedding vector(3) NOT NULL, PRIMARY KEY (document_name, chunk_index)"
+    return f"CREATE TABLE {table} ({same}{end})"
 
 
-def names_it_otherwise(condition=EVERY_ROW, distance=WALK):
-    return _statement(
-        condition, distance, similarity=SIMILARITY.replace("similarity_score", "similarity")
+def forgets_a_comma(table, columns, key):
+    return _table(table, columns, _key(key)).replace(", PRIMARY", " PRIMARY")
+
+
+def writes_the_list(table, columns, key):
+    return f"CREATE TABLE {table} ({', '.join(columns)}, PRIMARY KEY ({key}))"
+
+
+def returns_nothing(table, columns, key):
+    _table(table, columns, _key(key))
+
+
+# --- 6.2 upsert_sql ---
+
+
+def _insert(table, columns):
+    values = ", ".join(f"%({name})s" for name in columns)
+    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({values}) "
+
+
+def _others(columns, key):
+    return [name for name in columns if name not in key]
+
+
+def _row(prefix, names):
+    return ", ".join(f"{prefix}.{name}" for name in names)
+
+
+def _conflict(table, columns, key, *, to="excluded", names=None, moment=True):
+    names = _others(columns, key) if names is None else names
+    setting = [f"{name} = {to}.{name}" for name in names] + ["updated_at = now()"] * moment
+    return (
+        f"{_insert(table, columns)} ON CONFLICT ({', '.join(key)}) "
+        f"DO UPDATE SET {', '.join(setting)} "
     )
 
 
-def returns_the_text(condition=EVERY_ROW, distance=WALK):
-    return _statement(condition, distance).as_string()
+def _differs(table, names):
+    return f"WHERE ({_row(table, names)}) IS DISTINCT FROM ({_row('excluded', names)})"
 
 
-def ignores_the_condition(condition=EVERY_ROW, distance=WALK):
-    return _statement(EVERY_ROW, distance)
+def _upsert(table, columns, key):
+    return _conflict(table, columns, key) + _differs(table, _others(columns, key))
 
 
-def ignores_the_distance(condition=EVERY_ROW, distance=WALK):
-    return _statement(condition, WALK)
+def only_inserts(table, columns, key):
+    return _insert(table, columns)
 
 
-def computes_the_similarity_from_the_distance(condition=EVERY_ROW, distance=WALK):
-    return _statement(condition, distance, similarity="1 - ({distance}) AS similarity_score")
+def does_nothing_on_conflict(table, columns, key):
+    return f"{_insert(table, columns)} ON CONFLICT ({', '.join(key)}) DO NOTHING"
 
 
-# --- 6.2 conditions ---
+def forgets_the_last_column(table, columns, key):
+    names = _others(columns, key)[:-1]
+    return _conflict(table, columns, key, names=names) + _differs(table, names)
 
 
-def _joined(parts):
-    return sql.SQL(" AND ").join(parts) if parts else sql.SQL("true")
+def compares_the_first_alone(table, columns, key):
+    return _conflict(table, columns, key) + _differs(table, _others(columns, key)[:1])
 
 
-def _part(name, value):
-    form = "{} = ANY({})" if isinstance(value, list) else "{} = {}"
-    return sql.SQL(form).format(sql.Identifier(name), sql.Placeholder(name))
+def compares_the_last_alone(table, columns, key):
+    return _conflict(table, columns, key) + _differs(table, _others(columns, key)[-1:])
 
 
-def writes_values_into_the_statement(filters):
-    values = {name: value for name, value in filters.items() if value is not None}
-    parts = [
-        _part(name, value) if isinstance(value, list) else sql.SQL(f"{name} = '{value}'")
-        for name, value in values.items()
-    ]
-    return _joined(parts), values
+def _writes_where(condition):
+    def statement(table, columns, key):
+        text = condition.replace("chunks.", f"{table}.")
+        vectors = f"{table}.embedding <> excluded.embedding"
+        return _conflict(table, columns, key) + f"WHERE {text} OR {vectors}"
+
+    return statement
 
 
-def writes_names_into_the_statement(filters):
-    values = {name: value for name, value in filters.items() if value is not None}
-    parts = []
-    for name, value in values.items():
-        form = f"{name} = ANY({{}})" if isinstance(value, list) else f"{name} = {{}}"
-        parts.append(sql.SQL(form).format(sql.Placeholder(name)))
-    return _joined(parts), values
+def compares_directions(table, columns, key):
+    return _conflict(table, columns, key) + (
+        "WHERE chunks.content <> excluded.content OR chunks.embedding <=> excluded.embedding > 0"
+    )
 
 
-def drops_what_is_false(filters):
-    values = {name: value for name, value in filters.items() if value}
-    return _joined([_part(name, value) for name, value in values.items()]), values
+def overlooks_a_small_change(table, columns, key):
+    return _conflict(table, columns, key) + (
+        "WHERE chunks.content <> excluded.content OR chunks.embedding <-> excluded.embedding > 0.01"
+    )
 
 
-def drops_empty_lists(filters):
-    values = {name: value for name, value in filters.items() if value is not None and value != []}
-    return _joined([_part(name, value) for name, value in values.items()]), values
+def compares_lengths(table, columns, key):
+    where = _writes_where("length(chunks.content) <> length(excluded.content)")
+    return where(table, columns, key)
 
 
-def compares_with_none(filters):
-    return _joined([_part(name, value) for name, value in filters.items()]), dict(filters)
+def compares_without_blanks(table, columns, key):
+    return _writes_where("trim(chunks.content) <> trim(excluded.content)")(table, columns, key)
 
 
-def _like(form, filters):
-    values = {name: value for name, value in filters.items() if value is not None}
-    parts = [
-        sql.SQL("{} = ANY({})" if isinstance(value, list) else form).format(
-            sql.Identifier(name), sql.Placeholder(name)
+def compares_the_text_as_a_pattern(table, columns, key):
+    return _writes_where("chunks.content NOT LIKE excluded.content")(table, columns, key)
+
+
+def compares_the_text_in_any_case(table, columns, key):
+    return _writes_where("chunks.content NOT ILIKE excluded.content")(table, columns, key)
+
+
+def counts_all_its_placeholders(table, columns, key):
+    return re.sub(r"%\(\w+\)s", "%s", _upsert(table, columns, key))
+
+
+def counts_its_first_placeholder(table, columns, key):
+    return re.sub(r"%\(\w+\)s", "%s", _upsert(table, columns, key), count=1)
+
+
+def always_writes(table, columns, key):
+    return _conflict(table, columns, key)
+
+
+def wants_all_to_differ(table, columns, key):
+    each = [f"{table}.{name} <> excluded.{name}" for name in _others(columns, key)]
+    return _conflict(table, columns, key) + f"WHERE {' AND '.join(each)}"
+
+
+def compares_null_by_its_sign(table, columns, key):
+    each = [f"{table}.{name} <> excluded.{name}" for name in _others(columns, key)]
+    return _conflict(table, columns, key) + f"WHERE {' OR '.join(each)}"
+
+
+def compares_the_key(table, columns, key):
+    return _conflict(table, columns, key) + _differs(table, key)
+
+
+def keeps_the_old_row(table, columns, key):
+    names = _others(columns, key)
+    return _conflict(table, columns, key, to=table) + _differs(table, names)
+
+
+def keeps_the_old_moment(table, columns, key):
+    names = _others(columns, key)
+    return _conflict(table, columns, key, moment=False) + _differs(table, names)
+
+
+def conflicts_on_the_first_alone(table, columns, key):
+    return _upsert(table, columns, key[:1])
+
+
+def updates_the_whole_document(table, columns, key):
+    gone = f"DELETE FROM {table} WHERE {key[0]} = %({key[0]})s"
+    return f"WITH gone AS ({gone}) {_insert(table, columns)}"
+
+
+def takes_the_first_two_for_the_key(table, columns, key):
+    return _upsert(table, columns, columns[:2])
+
+
+def always_upserts_chunks(table, columns, key):
+    names = ["document_name", "chunk_index", "content", "embedding"]
+    return _upsert("chunks", names, names[:2])
+
+
+# --- 6.3 replace_document ---
+
+
+def _write(conn, table, document, rows):
+    key = [*document, "chunk_index"]
+    return sum(conn.execute(_upsert(table, list(row), key), row).rowcount for row in rows)
+
+
+def _is_of(document):
+    return " AND ".join(f"{name} = %({name})s" for name in document)
+
+
+def _delete(conn, table, document, rows, condition=None):
+    kept = {"kept": [row["chunk_index"] for row in rows], **document}
+    stale = f"DELETE FROM {table} WHERE {condition or _is_of(document)} AND "
+    return conn.execute(f"{stale} chunk_index <> ALL(%(kept)s)", kept).rowcount
+
+
+def has_no_transaction(conn, table, document, rows):
+    return _write(conn, table, document, rows), _delete(conn, table, document, rows)
+
+
+def deletes_first_without_transaction(conn, table, document, rows):
+    deleted = _delete(conn, table, document, rows)
+    return _write(conn, table, document, rows), deleted
+
+
+def deletes_after_the_transaction(conn, table, document, rows):
+    with conn.transaction():
+        written = _write(conn, table, document, rows)
+    return written, _delete(conn, table, document, rows)
+
+
+def deletes_by_pattern(conn, table, document, rows):
+    condition = " AND ".join(f"{name}::text LIKE %({name})s::text" for name in document)
+    with conn.transaction():
+        written = _write(conn, table, document, rows)
+        return written, _delete(conn, table, document, rows, condition)
+
+
+def deletes_in_any_case(conn, table, document, rows):
+    condition = " AND ".join(f"lower({name}::text) = lower(%({name})s::text)" for name in document)
+    with conn.transaction():
+        written = _write(conn, table, document, rows)
+        return written, _delete(conn, table, document, rows, condition)
+
+
+def writes_the_values_into_the_statement(conn, table, document, rows):
+    condition = " AND ".join(f"{name} = '{value}'" for name, value in document.items())
+    with conn.transaction():
+        written = _write(conn, table, document, rows)
+        return written, _delete(conn, table, document, rows, condition)
+
+
+def has_a_transaction_a_row(conn, table, document, rows):
+    written = 0
+    for row in rows:
+        with conn.transaction():
+            written += _write(conn, table, document, [row])
+    return written, _delete(conn, table, document, rows)
+
+
+def never_deletes(conn, table, document, rows):
+    with conn.transaction():
+        return _write(conn, table, document, rows), 0
+
+
+def deletes_from_the_number_of_rows_on(conn, table, document, rows):
+    with conn.transaction():
+        written = _write(conn, table, document, rows)
+        stale = f"DELETE FROM {table} WHERE {_is_of(document)} AND chunk_index >= {len(rows)}"
+        return written, conn.execute(stale, document).rowcount
+
+
+def deletes_of_every_document(conn, table, document, rows):
+    with conn.transaction():
+        written = _write(conn, table, document, rows)
+        return written, _delete(conn, table, document, rows, "true")
+
+
+def looks_at_the_first_column_alone(conn, table, document, rows):
+    name = next(iter(document))
+    with conn.transaction():
+        written = _write(conn, table, document, rows)
+        return written, _delete(conn, table, document, rows, f"{name} = %({name})s")
+
+
+def takes_any_column_that_fits(conn, table, document, rows):
+    condition = f"({_is_of(document).replace(' AND ', ' OR ')})"
+    with conn.transaction():
+        written = _write(conn, table, document, rows)
+        return written, _delete(conn, table, document, rows, condition)
+
+
+def deletes_all_and_writes_again(conn, table, document, rows):
+    with conn.transaction():
+        deleted = _delete(conn, table, document, [])
+        return _write(conn, table, document, rows), deleted
+
+
+def swallows_the_error(conn, table, document, rows):
+    try:
+        with conn.transaction():
+            written = _write(conn, table, document, rows)
+            return written, _delete(conn, table, document, rows)
+    except Exception:
+        return 0, 0
+
+
+def leaves_its_transaction_open(conn, table, document, rows):
+    conn.execute("BEGIN")
+    written = _write(conn, table, document, rows)
+    deleted = _delete(conn, table, document, rows)
+    conn.execute("COMMIT")
+    return written, deleted
+
+
+def commits_for_its_caller(conn, table, document, rows):
+    conn.execute("BEGIN")
+    try:
+        written = _write(conn, table, document, rows)
+        deleted = _delete(conn, table, document, rows)
+    except Exception:
+        conn.execute("ROLLBACK")
+        raise
+    conn.execute("COMMIT")
+    return written, deleted
+
+
+def counts_the_rows(conn, table, document, rows):
+    with conn.transaction():
+        _write(conn, table, document, rows)
+        return len(rows), _delete(conn, table, document, rows)
+
+
+def breaks_on_an_empty_document(conn, table, document, rows):
+    if not rows:
+        return 0, 0
+    with conn.transaction():
+        written = _write(conn, table, document, rows)
+        return written, _delete(conn, table, document, rows)
+
+
+def returns_none(conn, table, document, rows):
+    with conn.transaction():
+        _write(conn, table, document, rows)
+        _delete(conn, table, document, rows)
+
+
+# --- 6.4 partitioned_table_sql ---
+
+
+def _partitioned(table, columns, key, partitions, by="LIST (partition)", default=True):
+    statements = [_table(table, columns, _key(key)) + f" PARTITION BY {by}"]
+    for name in partitions:
+        statements.append(
+            f"CREATE TABLE {table}_{name} PARTITION OF {table} FOR VALUES IN ('{name}')"
         )
-        for name, value in values.items()
-    ]
-    return _joined(parts), values
+    if default:
+        statements.append(f"CREATE TABLE {table}_default PARTITION OF {table} DEFAULT")
+    return ";\n".join(statements)
 
 
-def compares_in_any_case(filters):
-    return _like("{}::text ILIKE {}::text", filters)
+def leaves_the_partition_out_of_the_key(table, columns, key, partitions):
+    others = [name for name in key if name != "partition"]
+    return _partitioned(table, columns, others, partitions)
 
 
-def compares_without_blanks(filters):
-    return _like("trim({}::text) = trim({}::text)", filters)
+def has_no_key_at_all(table, columns, key, partitions):
+    right = _partitioned(table, columns, key, partitions)
+    return right.replace(f", PRIMARY KEY ({', '.join(key)})", "", 1)
 
 
-def compares_patterns(filters):
-    return _like("{}::text LIKE {}::text", filters)
+def keys_partition_and_document(table, columns, key, partitions):
+    return _partitioned(table, columns, key[:2], partitions)
 
 
-def counts_placeholders(filters):
-    values = {name: value for name, value in filters.items() if value is not None}
-    parts = [sql.SQL("{} = %s").format(sql.Identifier(name)) for name in values]
-    return _joined(parts), values
+def has_no_default(table, columns, key, partitions):
+    return _partitioned(table, columns, key, partitions, default=False)
 
 
-def knows_no_lists(filters):
-    values = {name: value for name, value in filters.items() if value is not None}
+def has_a_default_only(table, columns, key, partitions):
+    return _partitioned(table, columns, key, [])
+
+
+def always_has_the_same_partitions(table, columns, key, partitions):
+    return _partitioned(table, columns, key, ["documentation", "issues"])
+
+
+def always_makes_pieces(table, columns, key, partitions):
+    return _partitioned("pieces", columns, key, partitions)
+
+
+def is_not_partitioned(table, columns, key, partitions):
+    return _table(table, columns, _key(key))
+
+
+def partitions_by_hash(table, columns, key, partitions):
+    head = _partitioned(table, columns, key, [], by="HASH (partition)", default=False)
+    names = [*partitions, "default"]
     parts = [
-        sql.SQL("{} = {}").format(sql.Identifier(name), sql.Placeholder(name)) for name in values
+        f"CREATE TABLE {table}_{name} PARTITION OF {table} "
+        f"FOR VALUES WITH (MODULUS {len(names)}, REMAINDER {number})"
+        for number, name in enumerate(names)
     ]
-    return _joined(parts), values
+    return ";\n".join([head, *parts])
 
 
-def joins_with_or(filters):
-    values = {name: value for name, value in filters.items() if value is not None}
-    parts = [_part(name, value) for name, value in values.items()]
-    return (sql.SQL(" OR ").join(parts) if parts else sql.SQL("true")), values
+def partitions_by_document(table, columns, key, partitions):
+    return _partitioned(table, columns, key, partitions, by="LIST (document_name)")
 
 
-def returns_nothing_without_filters(filters):
-    values = {name: value for name, value in filters.items() if value is not None}
-    return sql.SQL(" AND ").join([_part(name, value) for name, value in values.items()]), values
+def forgets_the_quotes(table, columns, key, partitions):
+    right = _partitioned(table, columns, key, partitions)
+    return right.replace("('", "(").replace("')", ")")
 
 
-def returns_a_string(filters):
-    values = {name: value for name, value in filters.items() if value is not None}
-    return " AND ".join(f"{name} = %({name})s" for name in values) or "true", values
-
-
-# --- 6.3 search_filtered ---
-
-
-BOTH = (WALK, LOOK_AT_ALL)
-ITERATIVE = "SET LOCAL hnsw.iterative_scan = strict_order"
-INSIDE = sql.SQL("1 - (embedding <=> %(query)s) >= %(threshold)s")
-INSIDE_WITHOUT_NAN = sql.SQL("{} AND vector_norm(embedding) > 0").format(INSIDE)
-
-
-def conditions(filters):
-    values = {name: value for name, value in filters.items() if value is not None}
-    return _joined([_part(name, value) for name, value in values.items()]), values
-
-
-def _rows(conn, filters, way, values, extra=EVERY_ROW, order=None, prepare=False):
-    condition, kept = conditions(filters)
-    statement = _statement(
-        sql.SQL("{} AND {}").format(condition, extra), way, *([order] if order else [])
-    )
-    with conn.cursor(row_factory=namedtuple_row) as cursor:
-        return cursor.execute(statement, kept | values, prepare=prepare).fetchall()
-
-
-def _above(rows, threshold):
-    return [row for row in rows if row.similarity_score >= threshold]
-
-
-def _search(conn, query, filters, top_k, ways, before=ITERATIVE, threshold=0.0, **how):
-    conn.execute(before)
-    rows = []
-    values = {"query": query, "top_k": top_k, "threshold": threshold}
-    for way in ways:
-        if len(rows) < top_k:
-            rows = _rows(conn, filters, way, values, **how)
-    return rows
-
-
-def _within(conn, query, filters, top_k, ways, **how):
-    with conn.transaction():
-        return _search(conn, query, filters, top_k, ways, **how)
-
-
-def walks_only(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
-    return _above(_search(conn, query, filters, top_k, ways[:1], "SELECT"), threshold)
-
-
-def never_walks(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
-    return _above(_within(conn, query, filters, top_k, ways[-1:]), threshold)
-
-
-def trusts_the_iterative_scan(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
-    return _above(_within(conn, query, filters, top_k, ways[:1]), threshold)
-
-
-def always_goes_both_ways(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
-    for way in ways:
-        rows = _within(conn, query, filters, top_k, [way])
-    return _above(rows, threshold)
-
-
-def knows_two_ways_only(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
-    return _above(_within(conn, query, filters, top_k, BOTH), threshold)
-
-
-def looks_at_all_in_any_case(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
-    return _above(_within(conn, query, filters, top_k, [*ways, LOOK_AT_ALL]), threshold)
-
-
-def forgets_the_iterative_scan(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
-    return _above(_search(conn, query, filters, top_k, ways, "SELECT"), threshold)
-
-
-def sets_it_outside_a_transaction(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
-    return _above(_search(conn, query, filters, top_k, ways), threshold)
-
-
-def _sets_for_a_while(conn, query, filters, top_k, threshold, ways, after="SELECT"):
-    before = ITERATIVE.replace("LOCAL ", "")
-    rows = _above(_search(conn, query, filters, top_k, ways, before), threshold)
-    conn.execute(after)
-    return rows
-
-
-def leaves_the_setting_behind(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
-    return _sets_for_a_while(conn, query, filters, top_k, threshold, ways)
-
-
-def resets_the_setting(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
-    after = "RESET hnsw.iterative_scan"
-    return _sets_for_a_while(conn, query, filters, top_k, threshold, ways, after)
-
-
-def switches_it_off_in_a_transaction(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
-    after = "SET hnsw.iterative_scan = off"
-    with conn.transaction():
-        return _sets_for_a_while(conn, query, filters, top_k, threshold, ways, after)
-
-
-def restores_it_where_nothing_fails(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
-    now = conn.execute("SHOW hnsw.iterative_scan").fetchone()[0]
-    after = f"SET hnsw.iterative_scan = {now}"
-    return _sets_for_a_while(conn, query, filters, top_k, threshold, ways, after)
-
-
-def looks_at_all_after_an_empty_walk(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
-    rows = []
-    for way in ways:
-        rows = rows or _within(conn, query, filters, top_k, [way])
-    return _above(rows, threshold)
-
-
-def puts_the_threshold_inside(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
-    return _within(conn, query, filters, top_k, ways, threshold=threshold, extra=INSIDE)
-
-
-def puts_the_threshold_inside_without_nan(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
-    inside = INSIDE_WITHOUT_NAN
-    return _within(conn, query, filters, top_k, ways, threshold=threshold, extra=inside)
-
-
-def drops_before_it_counts(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
-    rows = []
-    for way in ways:
-        if len(rows) < top_k:
-            rows = _above(_within(conn, query, filters, top_k, [way]), threshold)
-    return rows
-
-
-def wants_more_than_the_threshold(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
-    rows = _within(conn, query, filters, top_k, ways)
-    return [row for row in rows if row.similarity_score > threshold]
-
-
-def rounds_what_it_compares(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
-    rows = _within(conn, query, filters, top_k, ways)
-    return [row for row in rows if round(row.similarity_score, 2) >= threshold]
-
-
-def relaxes_the_order(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
-    relaxed = ITERATIVE.replace("strict", "relaxed")
-    return _above(_within(conn, query, filters, top_k, ways, before=relaxed), threshold)
-
-
-def leaves_equals_to_chance(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
-    return _above(_within(conn, query, filters, top_k, ways, order="{distance}"), threshold)
-
-
-def forgets_the_threshold(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
-    return _within(conn, query, filters, top_k, ways)
-
-
-def has_another_default(conn, query, filters, top_k=5, threshold=0.3, ways=BOTH):
-    return _above(_within(conn, query, filters, top_k, ways), threshold)
-
-
-def drops_the_threshold_itself(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
-    rows = _above(_within(conn, query, filters, top_k, ways), threshold)
-    return [(row.document_name, row.chunk_index) for row in rows]
-
-
-def ignores_top_k(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
-    return _above(_within(conn, query, filters, 5, ways), threshold)
-
-
-def ignores_the_filters(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
-    return _above(_within(conn, query, {}, top_k, ways), threshold)
-
-
-def prepares_the_statement(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
-    return _above(_within(conn, query, filters, top_k, ways, prepare=None), threshold)
-
-
-# --- 6.4 fuse ---
-
-
-def _fused(rankings, begin=1, k=60):
-    scores = {}
-    for ranking in rankings:
-        for place, item in enumerate(ranking, begin):
-            scores[item] = scores.get(item, 0) + 1 / (k + place)
-    return scores
-
-
-def _sorted(scores):
-    return sorted(scores.items(), key=lambda pair: -pair[1])
-
-
-def counts_places_from_zero(*rankings):
-    return _sorted(_fused(rankings, begin=0))
-
-
-def forgets_the_constant(*rankings):
-    return _sorted(_fused(rankings, k=0))
-
-
-def keeps_the_last_place_only(*rankings):
-    scores = {}
-    for ranking in rankings:
-        scores |= _fused([ranking])
-    return _sorted(scores)
-
-
-def keeps_the_better_place_only(*rankings):
-    scores = {}
-    for ranking in rankings:
-        for item, score in _fused([ranking]).items():
-            scores[item] = max(score, scores.get(item, 0))
-    return _sorted(scores)
-
-
-def leaves_them_unsorted(*rankings):
-    return list(_fused(rankings).items())
-
-
-def puts_the_least_first(*rankings):
-    return sorted(_fused(rankings).items(), key=lambda pair: pair[1])
-
-
-def settles_equals_by_name(*rankings):
-    return sorted(_fused(rankings).items(), key=lambda pair: (-pair[1], pair[0]))
-
-
-def turns_equals_round(*rankings):
-    return sorted(_fused(rankings).items(), key=lambda pair: pair[1])[::-1]
-
-
-def knows_two_rankings(first, second=(), *others):
-    return _sorted(_fused([first, second]))
-
-
-def wants_them_in_all(*rankings):
-    scores = _fused(rankings)
-    return [pair for pair in _sorted(scores) if all(pair[0] in ranking for ranking in rankings)]
-
-
-def returns_the_items_alone(*rankings):
-    return [item for item, _ in _sorted(_fused(rankings))]
+def makes_tables_of_their_own(table, columns, key, partitions):
+    names = [table, *(f"{table}_{name}" for name in partitions), f"{table}_default"]
+    return ";\n".join(_table(name, columns, _key(key)) for name in names)
 
 
 MUTANTS = {
     "6.1": {
-        sorts_by_similarity: "PostgreSQL puts that above all numbers",
-        keeps_the_index_away: "expected  a plan that uses the HNSW index",
-        returns_the_distance: "how long a vector is does not count",
-        rounds_the_similarity: "how long a vector is does not count",
-        measures_euclidean_distance: "how long a vector is does not count",
-        sorts_by_inner_product: "how long a vector is does not count",
-        sorts_by_euclidean_distance: "how long a vector is does not count",
-        sorts_the_far_first: "how long a vector is does not count",
-        leaves_ties_to_chance: "equals come by document name, then by chunk index",
-        settles_ties_by_name_alone: "equals come by document name, then by chunk index",
-        sorts_after_the_limit: "equals come by document name, then by chunk index",
-        fixes_the_limit: "one row was asked for",
-        names_it_otherwise: "expected  the columns",
-        counts_its_placeholders: "values are passed by name",
-        returns_the_text: "Composed",
-        ignores_the_condition: "only these pass the condition",
-        ignores_the_distance: "ORDER BY begins with `distance`",
-        computes_the_similarity_from_the_distance: "the similarity stays the cosine",
+        has_no_key: "a.md has a chunk 0 already",
+        keys_the_first_alone: "a document has more than one chunk",
+        keys_the_last_alone: "every document has a chunk 0",
+        keys_every_column: "a.md has a chunk 0 already",
+        keys_the_first_columns: "nothing says that note may not be NULL",
+        has_a_key_a_column: "a document has more than one chunk",
+        calls_it_chunks: "a table named notes",
+        forgets_the_rules: "content may not be NULL",
+        forgets_the_types: "a statement that PostgreSQL accepts",
+        sorts_the_columns: "a statement that PostgreSQL accepts",
+        allows_null_nowhere: "nothing says that note may not be NULL",
+        always_has_the_same_columns: "a statement that PostgreSQL accepts",
+        forgets_a_comma: "a statement that PostgreSQL accepts",
+        writes_the_list: "a statement that PostgreSQL accepts",
+        returns_nothing: "not str",
     },
     "6.2": {
-        writes_values_into_the_statement: "a value must never be read as SQL",
-        writes_names_into_the_statement: "a column's name must never be read as SQL",
-        drops_what_is_false: "0 is a value like any other",
-        drops_empty_lists: "nothing is an element of an empty list",
-        compares_with_none: "None means anything",
-        compares_in_any_case: "'note' is not 'NOTE'",
+        only_inserts: "duplicate key",
+        does_nothing_on_conflict: "text and vector changed",
+        forgets_the_last_column: "takes the place of the old one",
+        compares_the_first_alone: "the vector changed",
+        compares_the_last_alone: "the text changed",
+        compares_directions: "a cosine does not see that",
+        compares_lengths: "though it is as long as before",
         compares_without_blanks: "a blank is a character like any other",
-        compares_patterns: "% and _ are characters like any other",
-        knows_no_lists: "a list lets pass what is one of its elements",
-        joins_with_or: "a row has to pass both filters",
-        returns_nothing_without_filters: "there is no filter",
-        returns_a_string: "a condition made with psycopg's sql",
-        counts_placeholders: "values are passed by name",
+        compares_the_text_as_a_pattern: "a text is no pattern",
+        compares_the_text_in_any_case: "'ONE' is not 'one'",
+        overlooks_a_small_change: "if only by 0.001",
+        counts_all_its_placeholders: "values are passed by name",
+        counts_its_first_placeholder: "values are passed by name",
+        always_writes: "the same row is there already",
+        wants_all_to_differ: "the vector changed",
+        compares_null_by_its_sign: "the note was NULL, and is a text now",
+        compares_the_key: "text and vector changed",
+        keeps_the_old_row: "takes the place of the old one",
+        keeps_the_old_moment: "an update sets updated_at to now()",
+        conflicts_on_the_first_alone: "no unique or exclusion constraint",
+        updates_the_whole_document: "and of no other row",
+        takes_the_first_two_for_the_key: "no unique or exclusion constraint",
+        always_upserts_chunks: "document_name, embedding",
     },
     "6.3": {
-        walks_only: "three rows of 2,200 pass",
-        never_walks: "one that walks the HNSW index",
-        always_goes_both_ways: "makes a walk that found five look like one that came back short",
-        knows_two_ways_only: "it is LOOK_AT_ALL",
-        looks_at_all_in_any_case: "it is WALK",
-        leaves_equals_to_chance: "equals come by chunk index",
-        puts_the_threshold_inside_without_nan: "a threshold inside the statement",
-        drops_before_it_counts: "a threshold inside the statement",
-        wants_more_than_the_threshold: "one row is 0.5 similar",
-        rounds_what_it_compares: "one row is 0.5 similar",
-        relaxes_the_order: "hnsw.iterative_scan = strict_order",
-        trusts_the_iterative_scan: "the walk gave up after 60 rows",
-        forgets_the_iterative_scan: "that is what hnsw.iterative_scan is for",
-        sets_it_outside_a_transaction: "outside a transaction SET LOCAL has no effect",
-        looks_at_all_after_an_empty_walk: "came back with two",
-        prepares_the_statement: "a plan for any value does not know how many rows pass",
-        resets_the_setting: "after a search they are as before",
-        switches_it_off_in_a_transaction: "after a search they are as before",
-        restores_it_where_nothing_fails: "after a search that failed they are as before",
-        leaves_the_setting_behind: "settings apply to this search alone",
-        puts_the_threshold_inside: "a vector of zeros, whose similarity is NaN",
-        forgets_the_threshold: "a vector of zeros, whose similarity is NaN",
-        has_another_default: "without a threshold it is 0.0",
-        drops_the_threshold_itself: "rows with the names of nearest_sql's columns",
-        ignores_top_k: "the nearest two of three",
-        ignores_the_filters: "three rows of 2,200 pass",
+        has_no_transaction: "the second vector was refused",
+        deletes_first_without_transaction: "the second vector was refused",
+        deletes_after_the_transaction: "PostgreSQL refuses the DELETE: what was done",
+        deletes_by_pattern: "a name is no pattern",
+        deletes_in_any_case: "case counts",
+        writes_the_values_into_the_statement: "values are parameters",
+        has_a_transaction_a_row: "the second vector was refused",
+        never_deletes: "chunk 2 is stale",
+        deletes_from_the_number_of_rows_on: "chunk 1 is stale",
+        deletes_of_every_document: "other documents keep their rows",
+        looks_at_the_first_column_alone: "shelf and page together",
+        takes_any_column_that_fits: "shelf and page together",
+        deletes_all_and_writes_again: "once more changes nothing",
+        swallows_the_error: "has to hear of the failure",
+        leaves_its_transaction_open: "a connection that can be used again",
+        commits_for_its_caller: "its caller",
+        counts_the_rows: "once more changes nothing",
+        breaks_on_an_empty_document: "an empty document has no chunks",
+        returns_none: "both rows are new",
     },
     "6.4": {
-        counts_places_from_zero: "places count from 1",
-        forgets_the_constant: "RRF_K is 60",
-        keeps_the_last_place_only: "and gets both",
-        keeps_the_better_place_only: "and gets both",
-        leaves_them_unsorted: "and gets both",
-        puts_the_least_first: "and gets both",
-        turns_equals_round: "and gets both",
-        settles_equals_by_name: "in the order of the first ranking",
-        knows_two_rankings: "there may be more than two rankings",
-        wants_them_in_all: "and gets both",
-        returns_the_items_alone: "places count from 1",
+        leaves_the_partition_out_of_the_key: "partition",
+        has_no_key_at_all: "has a chunk 0 of a.md already",
+        keys_partition_and_document: "a document has more than one chunk",
+        has_no_default: "a piece of partition 'something else'",
+        has_a_default_only: "pieces_documentation",
+        always_has_the_same_partitions: "the names are the caller's",
+        always_makes_pieces: "a statement that PostgreSQL accepts",
+        is_not_partitioned: "pieces_default",
+        partitions_by_hash: "each row is in the table of its partition",
+        partitions_by_document: "each row is in the table of its partition",
+        forgets_the_quotes: "a statement that PostgreSQL accepts",
+        makes_tables_of_their_own: "each row is in the table of its partition",
     },
 }

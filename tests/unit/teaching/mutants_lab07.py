@@ -1,522 +1,524 @@
 """Wrong answers to lab 07 that a learner would plausibly write; see `mutants_lab01.py`."""
 
-import asyncio
-from dataclasses import asdict
-from http import HTTPStatus
+from psycopg import sql
+from psycopg.rows import namedtuple_row
 
-from pydantic import BaseModel, ConfigDict, Field, create_model, field_validator
+EVERY_ROW = sql.SQL("true")
+WALK = sql.SQL("embedding <=> %(query)s")
+LOOK_AT_ALL = sql.SQL("(embedding <=> %(query)s) + 0")
+NAMES = (
+    "id::text AS chunk_id, document_name, chunk_index, content, partition, repo_slug, branch, "
+    "kind, name, namespace, citation_url, metadata, tenant_id"
+)
+SIMILARITY = "1 - (embedding <=> %(query)s) AS similarity_score"
 
-from course_lib.service.models import Filter
+# --- 7.1 nearest_sql ---
 
-# --- 7.1 request_model ---
 
-STRICT = ConfigDict(extra="forbid", strict=True)
-QUERY = Field(min_length=1, max_length=1000, pattern=r"\S")
-TOP_K = Field(default=5, ge=1, le=50)
-THRESHOLD = Field(default=0.0, ge=0, le=1)
-PARTITIONS = Field(default=None, min_length=1, max_length=20)
+def _statement(
+    condition,
+    distance,
+    order="{distance}, document_name, chunk_index",
+    similarity=SIMILARITY,
+    where="{condition}",
+    limit="%(top_k)s",
+):
+    return sql.SQL(
+        f"SELECT {NAMES}, {similarity} FROM document_chunks WHERE {where} "
+        f"ORDER BY {order} LIMIT {limit}"
+    ).format(condition=condition, distance=distance)
 
 
-def _model(
-    config=STRICT, query=QUERY, top_k=TOP_K, threshold=THRESHOLD, partitions=PARTITIONS,
-    whole=int, name=Filter, base=None,
-):  # fmt: skip
-    fields = {
-        "query": (str, query),
-        "top_k": (whole, top_k),
-        "similarity_threshold": (float, threshold),
-        "partitions": (list[name] | None, partitions),
-    }
-    config = None if base else config
-    return create_model("SearchRequest", __config__=config, __base__=base, **fields)
+def sorts_by_similarity(condition=EVERY_ROW, distance=WALK):
+    order = "similarity_score DESC, document_name, chunk_index"
+    return _statement(condition, distance, order)
 
 
-def returns_an_object():
-    return _model()(query="drift")
+def keeps_the_index_away(condition=EVERY_ROW, distance=WALK):
+    return _statement(condition, distance, "({distance}) + 0, document_name, chunk_index")
 
 
-def ignores_unknown_names():
-    return _model(config=ConfigDict(strict=True))
+def returns_the_distance(condition=EVERY_ROW, distance=WALK):
+    return _statement(condition, distance, similarity="{distance} AS similarity_score")
 
 
-def turns_quotes_into_numbers():
-    return _model(config=ConfigDict(extra="forbid"))
+def measures_euclidean_distance(condition=EVERY_ROW, distance=WALK):
+    return _statement(condition, distance, similarity=SIMILARITY.replace("<=>", "<->"))
 
 
-def takes_white_space():
-    return _model(query=Field(min_length=1, max_length=1000))
+def sorts_the_far_first(condition=EVERY_ROW, distance=WALK):
+    return _statement(condition, distance, "{distance} DESC, document_name, chunk_index")
 
 
-def takes_long_questions():
-    return _model(query=Field(min_length=1, pattern=r"\S"))
+def leaves_ties_to_chance(condition=EVERY_ROW, distance=WALK):
+    return _statement(condition, distance, "{distance}")
 
 
-def has_no_limit_to_top_k():
-    return _model(top_k=Field(default=5, ge=1))
+def settles_ties_by_name_alone(condition=EVERY_ROW, distance=WALK):
+    return _statement(condition, distance, "{distance}, document_name")
 
 
-def excludes_the_largest_top_k():
-    return _model(top_k=Field(default=5, gt=0, lt=50))
+def fixes_the_limit(condition=EVERY_ROW, distance=WALK):
+    return _statement(condition, distance, limit="5")
 
 
-def takes_any_threshold():
-    return _model(threshold=0.0)
+def rounds_the_similarity(condition=EVERY_ROW, distance=WALK):
+    rounded = "round((1 - (embedding <=> %(query)s))::numeric, 2)::float8 AS similarity_score"
+    return _statement(condition, distance, similarity=rounded)
 
 
-def takes_an_empty_list():
-    return _model(partitions=None)
+def sorts_by_inner_product(condition=EVERY_ROW, distance=WALK):
+    return _statement(condition, distance, "embedding <#> %(query)s, document_name, chunk_index")
 
 
-def takes_names_without_a_character():
-    return _model(name=str)
+def sorts_by_euclidean_distance(condition=EVERY_ROW, distance=WALK):
+    return _statement(condition, distance, "embedding <-> %(query)s, document_name, chunk_index")
 
 
-def has_no_limit_to_partitions():
-    return _model(partitions=Field(default=None, min_length=1))
+def sorts_after_the_limit(condition=EVERY_ROW, distance=WALK):
+    order = sql.SQL("similarity_score DESC, document_name, chunk_index")
+    nearest = _statement(condition, distance, "{distance}")
+    return sql.SQL("SELECT * FROM ({}) AS nearest ORDER BY {}").format(nearest, order)
 
 
-def wants_all_fields():
-    return _model(top_k=Field(ge=1, le=50))
+def counts_its_placeholders(condition=EVERY_ROW, distance=WALK):
+    text = _statement(condition, distance, limit="%s").as_string()
+    return sql.Composed([sql.SQL(text.replace("%(query)s", "%s"))])
 
 
-def has_another_default():
-    return _model(top_k=Field(default=10, ge=1, le=50))
-
-
-def takes_parts_of_a_result():
-    return _model(whole=float)
-
-
-def takes_none_for_a_whole_number():
-    return _model(whole=int | None)
-
-
-def is_strict_with_whole_numbers_only():
-    return _model(threshold=Field(default=0.0, ge=0, le=1, strict=False))
-
-
-def wants_a_letter():
-    return _model(query=Field(min_length=1, max_length=1000, pattern=r"\w"))
-
-
-def wants_a_single_line():
-    return _model(query=Field(min_length=1, max_length=1000, pattern=r"^.*\S.*$"))
-
-
-def knows_three_white_spaces():
-    return _model(query=Field(min_length=1, max_length=1000, pattern=r"[^ \n\t]"))
-
-
-class _ReturnsNothing(BaseModel):
-    model_config = STRICT
-
-    @field_validator("top_k", check_fields=False)
-    @classmethod
-    def limit(cls, value):
-        assert 1 <= value <= 50
-
-
-def loses_what_was_sent():
-    return _model(top_k=5, base=_ReturnsNothing)
-
-
-# --- 7.2 search_response ---
-
-
-def _result(one):
-    return {
-        "chunk_id": one.chunk_id,
-        "document_name": one.document_name,
-        "content": one.content,
-        "similarity_score": float(one.similarity_score),
-        "metadata": {
-            **one.metadata,
-            "partition": one.partition,
-            "repo": one.repo_slug,
-            "branch": one.branch,
-            "kind": one.kind,
-            "name": one.name,
-            "namespace": one.namespace,
-            "chunk_index": one.chunk_index,
-            "score": float(one.score),
-        },
-        "citation_url": one.citation_url,
-    }
-
-
-def _response(query, results, embedding_seconds, search_seconds):
-    return {
-        "query": query,
-        "results": results,
-        "total_results": len(results),
-        "embedding_time_ms": round(embedding_seconds * 1000, 2),
-        "search_time_ms": round(search_seconds * 1000, 2),
-    }
-
-
-def hands_on_all_it_has(query, results, embedding_seconds, search_seconds):
-    results = [{**asdict(one), **_result(one)} for one in results]
-    return _response(query, results, embedding_seconds, search_seconds)
-
-
-def lets_the_sender_say_where_it_came_from(query, results, embedding_seconds, search_seconds):
-    found = [_result(one) for one in results]
-    for one, result in zip(found, results, strict=True):
-        one["metadata"] = {**one["metadata"], **result.metadata}
-    return _response(query, found, embedding_seconds, search_seconds)
-
-
-def takes_the_other_score(query, results, embedding_seconds, search_seconds):
-    results = [{**_result(one), "similarity_score": one.score} for one in results]
-    return _response(query, results, embedding_seconds, search_seconds)
-
-
-def leaves_numpys_numbers(query, results, embedding_seconds, search_seconds):
-    results = [{**_result(one), "similarity_score": one.similarity_score} for one in results]
-    return _response(query, results, embedding_seconds, search_seconds)
-
-
-def returns_seconds(query, results, embedding_seconds, search_seconds):
-    found = [_result(one) for one in results]
-    return _response(query, found, embedding_seconds / 1000, search_seconds / 1000)
-
-
-def sorts_the_results(query, results, embedding_seconds, search_seconds):
-    found = sorted(map(_result, results), key=lambda one: -one["similarity_score"])
-    return _response(query, found, embedding_seconds, search_seconds)
-
-
-def leaves_out_what_is_none(query, results, embedding_seconds, search_seconds):
-    found = [{k: v for k, v in _result(one).items() if v is not None} for one in results]
-    return _response(query, found, embedding_seconds, search_seconds)
-
-
-def spreads_the_metadata(query, results, embedding_seconds, search_seconds):
-    found = [_result(one) for one in results]
-    found = [{**one, **one.pop("metadata")} for one in found]
-    return _response(query, found, embedding_seconds, search_seconds)
-
-
-def rounds_one_time_of_two(query, results, embedding_seconds, search_seconds):
-    response = _response(query, [*map(_result, results)], embedding_seconds, search_seconds)
-    return response | {"search_time_ms": search_seconds * 1000}
-
-
-def rounds_the_similarity(query, results, embedding_seconds, search_seconds):
-    found = [_result(one) for one in results]
-    found = [{**one, "similarity_score": round(one["similarity_score"], 4)} for one in found]
-    return _response(query, found, embedding_seconds, search_seconds)
-
-
-# --- 7.3 validation_problem ---
-
-
-def _field(error):
-    return ".".join(str(part) for part in error["loc"][1:]) or str(error["loc"][0])
-
-
-def _message(error):
-    return error["msg"].removeprefix("Value error, ")
-
-
-def _problem(errors, fields=None):
-    fields = fields or [{"field": _field(one), "message": _message(one)} for one in errors]
-    return {
-        "type": "about:blank",
-        "title": HTTPStatus(422).phrase,
-        "status": 422,
-        "detail": "; ".join(f"{one['field']}: {one['message']}" for one in fields[:3]),
-        "errors": fields,
-    }
-
-
-def repeats_what_was_sent(errors):
-    fields = [
-        {"field": _field(e), "message": f"{_message(e)} ({e['input']})"}
-        if "input" in e
-        else {"field": _field(e), "message": _message(e)}
-        for e in errors
-    ]
-    return _problem(errors, fields)
-
-
-def names_the_body(errors):
-    fields = [{"field": ".".join(map(str, e["loc"])), "message": _message(e)} for e in errors]
-    return _problem(errors, fields)
-
-
-def takes_the_last_part(errors):
-    return _problem(errors, [{"field": str(e["loc"][-1]), "message": _message(e)} for e in errors])
-
-
-def takes_numbers_for_text(errors):
-    fields = [{"field": ".".join(e["loc"][1:]), "message": _message(e)} for e in errors]
-    return _problem(errors, fields)
-
-
-def forgets_a_bare_location(errors):
-    fields = [
-        {"field": ".".join(str(part) for part in e["loc"][1:]), "message": _message(e)}
-        for e in errors
-    ]
-    return _problem(errors, fields)
-
-
-def keeps_pydantics_prefix(errors):
-    return _problem(errors, [{"field": _field(e), "message": e["msg"]} for e in errors])
-
-
-def tells_the_first_only(errors):
-    return _problem(errors[:1])
-
-
-def tells_all_in_the_detail(errors):
-    problem = _problem(errors)
-    problem["detail"] = "; ".join(f"{e['field']}: {e['message']}" for e in problem["errors"])
-    return problem
-
-
-def lists_three(errors):
-    return _problem(errors[:3])
-
-
-def strips_characters(errors):
-    prefix = "Value error, "
-    fields = [{"field": _field(e), "message": e["msg"].lstrip(prefix)} for e in errors]
-    return _problem(errors, fields)
-
-
-def takes_what_follows_a_comma(errors):
-    fields = [{"field": _field(e), "message": e["msg"].split(", ", 1)[-1]} for e in errors]
-    return _problem(errors, fields)
-
-
-def forgets_place_zero(errors):
-    fields = [
-        {
-            "field": ".".join(str(p) for p in e["loc"][1:] if p) or e["loc"][0],
-            "message": _message(e),
-        }
-        for e in errors
-    ]
-    return _problem(errors, fields)
-
-
-def knows_one_first_place(errors):
-    fields = [
-        {
-            "field": ".".join(str(p) for p in e["loc"] if p != "body") or "body",
-            "message": _message(e),
-        }
-        for e in errors
-    ]
-    return _problem(errors, fields)
-
-
-def keeps_one_error_of_a_field(errors):
-    told = {_field(one): _message(one) for one in errors}
-    return _problem(errors, [{"field": f, "message": m} for f, m in told.items()])
-
-
-# --- 7.4 readiness ---
-
-
-def _verdict(states):
-    is_ready = set(states.values()) <= {"ready"}
-    return (200 if is_ready else 503), {"status": "ready" if is_ready else "not ready", **states}
-
-
-async def _state(check, timeout):
-    try:
-        return await asyncio.wait_for(check(), timeout)
-    except Exception:
-        return "missing"
-
-
-async def asks_one_after_the_other(checks, timeout=0.5):
-    return _verdict({name: await _state(check, timeout) for name, check in checks.items()})
-
-
-async def waits_for_ever(checks, timeout=0.5):
-    async def state(check):
-        try:
-            return await check()
-        except Exception:
-            return "missing"
-
-    return _verdict(
-        dict(zip(checks, await asyncio.gather(*map(state, checks.values())), strict=True))
+def names_it_otherwise(condition=EVERY_ROW, distance=WALK):
+    return _statement(
+        condition, distance, similarity=SIMILARITY.replace("similarity_score", "similarity")
     )
 
 
-async def lets_the_error_out(checks, timeout=0.5):
-    waits = (asyncio.wait_for(check(), timeout) for check in checks.values())
-    return _verdict(dict(zip(checks, await asyncio.gather(*waits), strict=True)))
+def returns_the_text(condition=EVERY_ROW, distance=WALK):
+    return _statement(condition, distance).as_string()
 
 
-async def tells_the_error(checks, timeout=0.5):
-    async def state(check):
-        try:
-            return await asyncio.wait_for(check(), timeout)
-        except Exception as error:
-            return str(error)
+def ignores_the_condition(condition=EVERY_ROW, distance=WALK):
+    return _statement(EVERY_ROW, distance)
 
-    return _verdict(
-        dict(zip(checks, await asyncio.gather(*map(state, checks.values())), strict=True))
+
+def ignores_the_distance(condition=EVERY_ROW, distance=WALK):
+    return _statement(condition, WALK)
+
+
+def computes_the_similarity_from_the_distance(condition=EVERY_ROW, distance=WALK):
+    return _statement(condition, distance, similarity="1 - ({distance}) AS similarity_score")
+
+
+# --- 7.2 conditions ---
+
+
+def _joined(parts):
+    return sql.SQL(" AND ").join(parts) if parts else sql.SQL("true")
+
+
+def _part(name, value):
+    form = "{} = ANY({})" if isinstance(value, list) else "{} = {}"
+    return sql.SQL(form).format(sql.Identifier(name), sql.Placeholder(name))
+
+
+def writes_values_into_the_statement(filters):
+    values = {name: value for name, value in filters.items() if value is not None}
+    parts = [
+        _part(name, value) if isinstance(value, list) else sql.SQL(f"{name} = '{value}'")
+        for name, value in values.items()
+    ]
+    return _joined(parts), values
+
+
+def writes_names_into_the_statement(filters):
+    values = {name: value for name, value in filters.items() if value is not None}
+    parts = []
+    for name, value in values.items():
+        form = f"{name} = ANY({{}})" if isinstance(value, list) else f"{name} = {{}}"
+        parts.append(sql.SQL(form).format(sql.Placeholder(name)))
+    return _joined(parts), values
+
+
+def drops_what_is_false(filters):
+    values = {name: value for name, value in filters.items() if value}
+    return _joined([_part(name, value) for name, value in values.items()]), values
+
+
+def drops_empty_lists(filters):
+    values = {name: value for name, value in filters.items() if value is not None and value != []}
+    return _joined([_part(name, value) for name, value in values.items()]), values
+
+
+def compares_with_none(filters):
+    return _joined([_part(name, value) for name, value in filters.items()]), dict(filters)
+
+
+def _like(form, filters):
+    values = {name: value for name, value in filters.items() if value is not None}
+    parts = [
+        sql.SQL("{} = ANY({})" if isinstance(value, list) else form).format(
+            sql.Identifier(name), sql.Placeholder(name)
+        )
+        for name, value in values.items()
+    ]
+    return _joined(parts), values
+
+
+def compares_in_any_case(filters):
+    return _like("{}::text ILIKE {}::text", filters)
+
+
+def compares_without_blanks(filters):
+    return _like("trim({}::text) = trim({}::text)", filters)
+
+
+def compares_patterns(filters):
+    return _like("{}::text LIKE {}::text", filters)
+
+
+def counts_placeholders(filters):
+    values = {name: value for name, value in filters.items() if value is not None}
+    parts = [sql.SQL("{} = %s").format(sql.Identifier(name)) for name in values]
+    return _joined(parts), values
+
+
+def knows_no_lists(filters):
+    values = {name: value for name, value in filters.items() if value is not None}
+    parts = [
+        sql.SQL("{} = {}").format(sql.Identifier(name), sql.Placeholder(name)) for name in values
+    ]
+    return _joined(parts), values
+
+
+def joins_with_or(filters):
+    values = {name: value for name, value in filters.items() if value is not None}
+    parts = [_part(name, value) for name, value in values.items()]
+    return (sql.SQL(" OR ").join(parts) if parts else sql.SQL("true")), values
+
+
+def returns_nothing_without_filters(filters):
+    values = {name: value for name, value in filters.items() if value is not None}
+    return sql.SQL(" AND ").join([_part(name, value) for name, value in values.items()]), values
+
+
+def returns_a_string(filters):
+    values = {name: value for name, value in filters.items() if value is not None}
+    return " AND ".join(f"{name} = %({name})s" for name in values) or "true", values
+
+
+# --- 7.3 search_filtered ---
+
+
+BOTH = (WALK, LOOK_AT_ALL)
+ITERATIVE = "SET LOCAL hnsw.iterative_scan = strict_order"
+INSIDE = sql.SQL("1 - (embedding <=> %(query)s) >= %(threshold)s")
+INSIDE_WITHOUT_NAN = sql.SQL("{} AND vector_norm(embedding) > 0").format(INSIDE)
+
+
+def conditions(filters):
+    values = {name: value for name, value in filters.items() if value is not None}
+    return _joined([_part(name, value) for name, value in values.items()]), values
+
+
+def _rows(conn, filters, way, values, extra=EVERY_ROW, order=None, prepare=False):
+    condition, kept = conditions(filters)
+    statement = _statement(
+        sql.SQL("{} AND {}").format(condition, extra), way, *([order] if order else [])
     )
+    with conn.cursor(row_factory=namedtuple_row) as cursor:
+        return cursor.execute(statement, kept | values, prepare=prepare).fetchall()
 
 
-async def stops_at_the_first(checks, timeout=0.5):
-    states = {}
-    for name, check in checks.items():
-        states[name] = await _state(check, timeout)
-        if states[name] != "ready":
-            break
-    return _verdict(states)
+def _above(rows, threshold):
+    return [row for row in rows if row.similarity_score >= threshold]
 
 
-async def always_answers_200(checks, timeout=0.5):
-    states = await asyncio.gather(*(_state(check, timeout) for check in checks.values()))
-    return 200, _verdict(dict(zip(checks, states, strict=True)))[1]
+def _search(conn, query, filters, top_k, ways, before=ITERATIVE, threshold=0.0, **how):
+    conn.execute(before)
+    rows = []
+    values = {"query": query, "top_k": top_k, "threshold": threshold}
+    for way in ways:
+        if len(rows) < top_k:
+            rows = _rows(conn, filters, way, values, **how)
+    return rows
 
 
-async def forgets_to_await(checks, timeout=0.5):
-    async def state(check):
-        check().close()
-        return "ready"
-
-    return _verdict(
-        dict(zip(checks, await asyncio.gather(*map(state, checks.values())), strict=True))
-    )
+def _within(conn, query, filters, top_k, ways, **how):
+    with conn.transaction():
+        return _search(conn, query, filters, top_k, ways, **how)
 
 
-async def leaves_checks_at_work(checks, timeout=0.5):
-    tasks = {name: asyncio.ensure_future(check()) for name, check in checks.items()}
-    if tasks:
-        await asyncio.wait(tasks.values(), timeout=timeout)
-    there = {name: task.done() and not task.exception() for name, task in tasks.items()}
-    return _verdict({name: tasks[name].result() if there[name] else "missing" for name in checks})
+def walks_only(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
+    return _above(_search(conn, query, filters, top_k, ways[:1], "SELECT"), threshold)
 
 
-async def takes_every_answer_for_ready(checks, timeout=0.5):
-    states = await asyncio.gather(*(_state(check, timeout) for check in checks.values()))
-    words = ["missing" if state == "missing" else "ready" for state in states]
-    return _verdict(dict(zip(checks, words, strict=True)))
+def never_walks(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
+    return _above(_within(conn, query, filters, top_k, ways[-1:]), threshold)
 
 
-async def has_a_timeout_of_its_own(checks, timeout=0.5):
-    states = await asyncio.gather(*(_state(check, 0.5) for check in checks.values()))
-    return _verdict(dict(zip(checks, states, strict=True)))
+def trusts_the_iterative_scan(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
+    return _above(_within(conn, query, filters, top_k, ways[:1]), threshold)
 
 
-async def knows_one_kind_of_error(checks, timeout=0.5):
-    async def state(check):
-        try:
-            return await asyncio.wait_for(check(), timeout)
-        except OSError:  # a TimeoutError is one, too
-            return "missing"
-
-    return _verdict(
-        dict(zip(checks, await asyncio.gather(*map(state, checks.values())), strict=True))
-    )
+def always_goes_both_ways(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
+    for way in ways:
+        rows = _within(conn, query, filters, top_k, [way])
+    return _above(rows, threshold)
 
 
-async def gives_up_with_the_first(checks, timeout=0.5):
-    states = dict.fromkeys(checks, "missing")
-
-    async def ask(name, check):
-        states[name] = await check()
-
-    try:
-        async with asyncio.timeout(timeout), asyncio.TaskGroup() as group:
-            for name, check in checks.items():
-                group.create_task(ask(name, check))
-    except (TimeoutError, ExceptionGroup):
-        pass
-    return _verdict(states)
+def knows_two_ways_only(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
+    return _above(_within(conn, query, filters, top_k, BOTH), threshold)
 
 
-def is_no_coroutine(checks, timeout=0.5):
-    return _verdict(dict.fromkeys(checks, "ready"))
+def looks_at_all_in_any_case(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
+    return _above(_within(conn, query, filters, top_k, [*ways, LOOK_AT_ALL]), threshold)
 
 
-async def blocks_the_loop(checks, timeout=0.5):
-    while True:
-        pass
+def forgets_the_iterative_scan(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
+    return _above(_search(conn, query, filters, top_k, ways, "SELECT"), threshold)
 
 
-async def _stub(checks, timeout=0.5):
-    raise NotImplementedError()
+def sets_it_outside_a_transaction(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
+    return _above(_search(conn, query, filters, top_k, ways), threshold)
 
 
-_stub.__name__ = _stub.__qualname__ = "readiness"
-STUBS = {"7.4": _stub}
+def _sets_for_a_while(conn, query, filters, top_k, threshold, ways, after="SELECT"):
+    before = ITERATIVE.replace("LOCAL ", "")
+    rows = _above(_search(conn, query, filters, top_k, ways, before), threshold)
+    conn.execute(after)
+    return rows
+
+
+def leaves_the_setting_behind(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
+    return _sets_for_a_while(conn, query, filters, top_k, threshold, ways)
+
+
+def resets_the_setting(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
+    after = "RESET hnsw.iterative_scan"
+    return _sets_for_a_while(conn, query, filters, top_k, threshold, ways, after)
+
+
+def switches_it_off_in_a_transaction(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
+    after = "SET hnsw.iterative_scan = off"
+    with conn.transaction():
+        return _sets_for_a_while(conn, query, filters, top_k, threshold, ways, after)
+
+
+def restores_it_where_nothing_fails(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
+    now = conn.execute("SHOW hnsw.iterative_scan").fetchone()[0]
+    after = f"SET hnsw.iterative_scan = {now}"
+    return _sets_for_a_while(conn, query, filters, top_k, threshold, ways, after)
+
+
+def looks_at_all_after_an_empty_walk(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
+    rows = []
+    for way in ways:
+        rows = rows or _within(conn, query, filters, top_k, [way])
+    return _above(rows, threshold)
+
+
+def puts_the_threshold_inside(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
+    return _within(conn, query, filters, top_k, ways, threshold=threshold, extra=INSIDE)
+
+
+def puts_the_threshold_inside_without_nan(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
+    inside = INSIDE_WITHOUT_NAN
+    return _within(conn, query, filters, top_k, ways, threshold=threshold, extra=inside)
+
+
+def drops_before_it_counts(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
+    rows = []
+    for way in ways:
+        if len(rows) < top_k:
+            rows = _above(_within(conn, query, filters, top_k, [way]), threshold)
+    return rows
+
+
+def wants_more_than_the_threshold(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
+    rows = _within(conn, query, filters, top_k, ways)
+    return [row for row in rows if row.similarity_score > threshold]
+
+
+def rounds_what_it_compares(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
+    rows = _within(conn, query, filters, top_k, ways)
+    return [row for row in rows if round(row.similarity_score, 2) >= threshold]
+
+
+def relaxes_the_order(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
+    relaxed = ITERATIVE.replace("strict", "relaxed")
+    return _above(_within(conn, query, filters, top_k, ways, before=relaxed), threshold)
+
+
+def leaves_equals_to_chance(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
+    return _above(_within(conn, query, filters, top_k, ways, order="{distance}"), threshold)
+
+
+def forgets_the_threshold(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
+    return _within(conn, query, filters, top_k, ways)
+
+
+def has_another_default(conn, query, filters, top_k=5, threshold=0.3, ways=BOTH):
+    return _above(_within(conn, query, filters, top_k, ways), threshold)
+
+
+def drops_the_threshold_itself(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
+    rows = _above(_within(conn, query, filters, top_k, ways), threshold)
+    return [(row.document_name, row.chunk_index) for row in rows]
+
+
+def ignores_top_k(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
+    return _above(_within(conn, query, filters, 5, ways), threshold)
+
+
+def ignores_the_filters(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
+    return _above(_within(conn, query, {}, top_k, ways), threshold)
+
+
+def prepares_the_statement(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
+    return _above(_within(conn, query, filters, top_k, ways, prepare=None), threshold)
+
+
+# --- 7.4 fuse ---
+
+
+def _fused(rankings, begin=1, k=60):
+    scores = {}
+    for ranking in rankings:
+        for place, item in enumerate(ranking, begin):
+            scores[item] = scores.get(item, 0) + 1 / (k + place)
+    return scores
+
+
+def _sorted(scores):
+    return sorted(scores.items(), key=lambda pair: -pair[1])
+
+
+def counts_places_from_zero(*rankings):
+    return _sorted(_fused(rankings, begin=0))
+
+
+def forgets_the_constant(*rankings):
+    return _sorted(_fused(rankings, k=0))
+
+
+def keeps_the_last_place_only(*rankings):
+    scores = {}
+    for ranking in rankings:
+        scores |= _fused([ranking])
+    return _sorted(scores)
+
+
+def keeps_the_better_place_only(*rankings):
+    scores = {}
+    for ranking in rankings:
+        for item, score in _fused([ranking]).items():
+            scores[item] = max(score, scores.get(item, 0))
+    return _sorted(scores)
+
+
+def leaves_them_unsorted(*rankings):
+    return list(_fused(rankings).items())
+
+
+def puts_the_least_first(*rankings):
+    return sorted(_fused(rankings).items(), key=lambda pair: pair[1])
+
+
+def settles_equals_by_name(*rankings):
+    return sorted(_fused(rankings).items(), key=lambda pair: (-pair[1], pair[0]))
+
+
+def turns_equals_round(*rankings):
+    return sorted(_fused(rankings).items(), key=lambda pair: pair[1])[::-1]
+
+
+def knows_two_rankings(first, second=(), *others):
+    return _sorted(_fused([first, second]))
+
+
+def wants_them_in_all(*rankings):
+    scores = _fused(rankings)
+    return [pair for pair in _sorted(scores) if all(pair[0] in ranking for ranking in rankings)]
+
+
+def returns_the_items_alone(*rankings):
+    return [item for item, _ in _sorted(_fused(rankings))]
+
 
 MUTANTS = {
     "7.1": {
-        returns_an_object: "a class made from BaseModel",
-        ignores_unknown_names: "an unknown name is a mistake",
-        turns_quotes_into_numbers: "a number in quotes is not a number",
-        takes_white_space: "it is white space alone",
-        takes_long_questions: "1,000 characters are the most",
-        has_no_limit_to_top_k: "50 is the most",
-        excludes_the_largest_top_k: "50 is allowed",
-        takes_any_threshold: "similarity_threshold",
-        takes_an_empty_list: "an empty list holds no name",
-        takes_names_without_a_character: "a name has at least one character",
-        has_no_limit_to_partitions: "20 names are the most",
-        wants_all_fields: "only the query has to be there",
-        has_another_default: "where nothing is said",
-        takes_parts_of_a_result: "2.5 is not a whole number",
-        takes_none_for_a_whole_number: "None is not a number",
-        is_strict_with_whole_numbers_only: "a number in quotes is not a number",
-        wants_a_letter: "text without a letter",
-        wants_a_single_line: "text of two lines",
-        knows_three_white_spaces: "it is white space alone",
-        loses_what_was_sent: "what was sent",
+        sorts_by_similarity: "PostgreSQL puts that above all numbers",
+        keeps_the_index_away: "expected  a plan that uses the HNSW index",
+        returns_the_distance: "how long a vector is does not count",
+        rounds_the_similarity: "how long a vector is does not count",
+        measures_euclidean_distance: "how long a vector is does not count",
+        sorts_by_inner_product: "how long a vector is does not count",
+        sorts_by_euclidean_distance: "how long a vector is does not count",
+        sorts_the_far_first: "how long a vector is does not count",
+        leaves_ties_to_chance: "equals come by document name, then by chunk index",
+        settles_ties_by_name_alone: "equals come by document name, then by chunk index",
+        sorts_after_the_limit: "equals come by document name, then by chunk index",
+        fixes_the_limit: "one row was asked for",
+        names_it_otherwise: "expected  the columns",
+        counts_its_placeholders: "values are passed by name",
+        returns_the_text: "Composed",
+        ignores_the_condition: "only these pass the condition",
+        ignores_the_distance: "ORDER BY begins with `distance`",
+        computes_the_similarity_from_the_distance: "the similarity stays the cosine",
     },
     "7.2": {
-        hands_on_all_it_has: "and no others",
-        lets_the_sender_say_where_it_came_from: "must not replace the result's own repo",
-        takes_the_other_score: "similarity_score",
-        leaves_numpys_numbers: "import numpy as np; search_response('Why?'",
-        returns_seconds: "embedding_time_ms",
-        sorts_the_results: "the order is the search's",
-        leaves_out_what_is_none: "citation_url",
-        spreads_the_metadata: "and no others",
-        rounds_one_time_of_two: "two decimals go out",
-        rounds_the_similarity: "similarity_score",
+        writes_values_into_the_statement: "a value must never be read as SQL",
+        writes_names_into_the_statement: "a column's name must never be read as SQL",
+        drops_what_is_false: "0 is a value like any other",
+        drops_empty_lists: "nothing is an element of an empty list",
+        compares_with_none: "None means anything",
+        compares_in_any_case: "'note' is not 'NOTE'",
+        compares_without_blanks: "a blank is a character like any other",
+        compares_patterns: "% and _ are characters like any other",
+        knows_no_lists: "a list lets pass what is one of its elements",
+        joins_with_or: "a row has to pass both filters",
+        returns_nothing_without_filters: "there is no filter",
+        returns_a_string: "a condition made with psycopg's sql",
+        counts_placeholders: "values are passed by name",
     },
     "7.3": {
-        repeats_what_was_sent: "only `loc` and `msg` go out",
-        names_the_body: "after the first place",
-        takes_the_last_part: "is joined",
-        takes_numbers_for_text: "TypeError",
-        forgets_a_bare_location: "that is the field",
-        keeps_pydantics_prefix: "is pydantic's",
-        tells_the_first_only: "each error is told",
-        tells_all_in_the_detail: "the detail names three",
-        lists_three: "the detail names three",
-        strips_characters: "is pydantic's",
-        takes_what_follows_a_comma: "Input should be 1, 2 or 3",
-        forgets_place_zero: "partitions.0",
-        knows_one_first_place: "whatever it is",
-        keeps_one_error_of_a_field: "each error is told",
+        walks_only: "three rows of 2,200 pass",
+        never_walks: "one that walks the HNSW index",
+        always_goes_both_ways: "makes a walk that found five look like one that came back short",
+        knows_two_ways_only: "it is LOOK_AT_ALL",
+        looks_at_all_in_any_case: "it is WALK",
+        leaves_equals_to_chance: "equals come by chunk index",
+        puts_the_threshold_inside_without_nan: "a threshold inside the statement",
+        drops_before_it_counts: "a threshold inside the statement",
+        wants_more_than_the_threshold: "one row is 0.5 similar",
+        rounds_what_it_compares: "one row is 0.5 similar",
+        relaxes_the_order: "hnsw.iterative_scan = strict_order",
+        trusts_the_iterative_scan: "the walk gave up after 60 rows",
+        forgets_the_iterative_scan: "that is what hnsw.iterative_scan is for",
+        sets_it_outside_a_transaction: "outside a transaction SET LOCAL has no effect",
+        looks_at_all_after_an_empty_walk: "came back with two",
+        prepares_the_statement: "a plan for any value does not know how many rows pass",
+        resets_the_setting: "after a search they are as before",
+        switches_it_off_in_a_transaction: "after a search they are as before",
+        restores_it_where_nothing_fails: "after a search that failed they are as before",
+        leaves_the_setting_behind: "settings apply to this search alone",
+        puts_the_threshold_inside: "a vector of zeros, whose similarity is NaN",
+        forgets_the_threshold: "a vector of zeros, whose similarity is NaN",
+        has_another_default: "without a threshold it is 0.0",
+        drops_the_threshold_itself: "rows with the names of nearest_sql's columns",
+        ignores_top_k: "the nearest two of three",
+        ignores_the_filters: "three rows of 2,200 pass",
     },
     "7.4": {
-        asks_one_after_the_other: "all are asked at once",
-        waits_for_ever: "a wait that never ends",
-        lets_the_error_out: "whatever the exception",
-        tells_the_error: "whatever the exception",
-        stops_at_the_first: "whatever the exception",
-        always_answers_200: "whatever the exception",
-        forgets_to_await: "whatever the exception",
-        leaves_checks_at_work: "still at work",
-        is_no_coroutine: "something to await",
-        blocks_the_loop: "no result after",
-        takes_every_answer_for_ready: "goes out as it is",
-        has_a_timeout_of_its_own: "longer than `timeout`",
-        knows_one_kind_of_error: "whatever the exception",
-        gives_up_with_the_first: "whatever comes of the others",
+        counts_places_from_zero: "places count from 1",
+        forgets_the_constant: "RRF_K is 60",
+        keeps_the_last_place_only: "and gets both",
+        keeps_the_better_place_only: "and gets both",
+        leaves_them_unsorted: "and gets both",
+        puts_the_least_first: "and gets both",
+        turns_equals_round: "and gets both",
+        settles_equals_by_name: "in the order of the first ranking",
+        knows_two_rankings: "there may be more than two rankings",
+        wants_them_in_all: "and gets both",
+        returns_the_items_alone: "places count from 1",
     },
 }

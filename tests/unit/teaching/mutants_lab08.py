@@ -1,446 +1,522 @@
 """Wrong answers to lab 08 that a learner would plausibly write; see `mutants_lab01.py`."""
 
-import hashlib
-import time
-from dataclasses import replace
-from email.utils import parsedate_to_datetime
-from urllib.parse import quote
+import asyncio
+from dataclasses import asdict
+from http import HTTPStatus
 
-from course_lib.errors import InputError
-from course_lib.loader.github.errors import AnswerError
-from course_lib.loader.github.names import RENDERED
-from course_lib.loader.github.tree import TREE, TreeEntry, is_within
+from pydantic import BaseModel, ConfigDict, Field, create_model, field_validator
 
-# --- 8.1 blob_sha ---
+from course_lib.service.models import Filter
 
+# --- 8.1 request_model ---
 
-def _sha1(data):
-    return hashlib.sha1(data, usedforsecurity=False).hexdigest()
+STRICT = ConfigDict(extra="forbid", strict=True)
+QUERY = Field(min_length=1, max_length=1000, pattern=r"\S")
+TOP_K = Field(default=5, ge=1, le=50)
+THRESHOLD = Field(default=0.0, ge=0, le=1)
+PARTITIONS = Field(default=None, min_length=1, max_length=20)
 
 
-def hashes_the_content_alone(content):
-    return _sha1(content)
-
-
-def writes_two_characters_for_the_zero(content):
-    return _sha1(f"blob {len(content)}\\0".encode() + content)
-
-
-def counts_characters(content):
-    text = content.decode("utf-8", "replace")
-    return _sha1(f"blob {len(text)}\0".encode() + content)
-
-
-def puts_the_head_behind(content):
-    return _sha1(content + f"blob {len(content)}\0".encode())
-
-
-def returns_bytes(content):
-    return hashlib.sha1(f"blob {len(content)}\0".encode() + content).digest()
-
-
-def reads_it_as_text(content):
-    return _sha1(f"blob {len(content)}\0{content.decode()}".encode())
-
-
-# --- 8.2 list_tree ---
-
-
-def _put(prefix, entries):
-    return [replace(one, path=prefix + one.path) for one in entries if one.mode != TREE]
-
-
-def _list(read, sha, prefix, within, *, again, wanted, check=True, path_of=None):
-    entries, truncated = read(sha, True)
-    if not truncated:
-        return _put(prefix, entries)
-    entries, truncated = read(sha, False)
-    if truncated and check:
-        raise AnswerError("too much")
-    found = []
-    for one in entries:
-        path = prefix + one.path
-        if one.mode != TREE:
-            found += _put(prefix, [one])
-        elif wanted(path, within):
-            found += again(read, one.sha, f"{path_of(path) if path_of else path}/", within)
-    return found
-
-
-def _on_the_way(path, within):
-    return not within or any(is_within(path, one) or is_within(one, path) for one in within)
-
-
-def believes_a_truncated_answer(read, sha, prefix="", within=()):
-    return _put(prefix, read(sha, True)[0])
-
-
-def lists_folders_too(read, sha, prefix="", within=()):
-    entries, truncated = read(sha, True)
-    if truncated:
-        return _list(read, sha, prefix, within, again=lists_folders_too, wanted=_on_the_way)
-    return [replace(one, path=prefix + one.path) for one in entries]
-
-
-def forgets_the_prefix(read, sha, prefix="", within=()):
-    return _list(read, sha, "", within, again=forgets_the_prefix, wanted=_on_the_way)
-
-
-def forgets_the_folders_above(read, sha, prefix="", within=()):
-    return _list(
-        read, sha, prefix, within, again=forgets_the_folders_above, wanted=_on_the_way,
-        path_of=lambda path: path.rsplit("/", 1)[-1],
-    )  # fmt: skip
-
-
-def keeps_the_truncated_part_as_well(read, sha, prefix="", within=()):
-    entries, truncated = read(sha, True)
-    found = _put(prefix, entries)
-    if truncated:
-        found += _list(
-            read, sha, prefix, within, again=keeps_the_truncated_part_as_well, wanted=_on_the_way
-        )
-    return found
-
-
-def stops_after_one_level(read, sha, prefix="", within=()):
-    return _list(
-        read, sha, prefix, within, wanted=_on_the_way,
-        again=lambda read, sha, prefix, within: _put(prefix, read(sha, False)[0]),
-    )  # fmt: skip
-
-
-def always_asks_folder_by_folder(read, sha, prefix="", within=()):
-    found = []
-    for one in read(sha, False)[0]:
-        if one.mode == TREE:
-            found += always_asks_folder_by_folder(read, one.sha, f"{prefix}{one.path}/", within)
-        else:
-            found += _put(prefix, [one])
-    return found
-
-
-def walks_on_folder_by_folder(read, sha, prefix="", within=()):
-    entries, truncated = read(sha, True)
-    if not truncated:
-        return _put(prefix, entries)
-    return always_asks_folder_by_folder(read, sha, prefix, within)
-
-
-def returns_a_short_list(read, sha, prefix="", within=()):
-    return _list(
-        read, sha, prefix, within, again=returns_a_short_list, wanted=_on_the_way, check=False
-    )
-
-
-def looks_at_everything(read, sha, prefix="", within=()):
-    return _list(
-        read, sha, prefix, within, again=looks_at_everything, wanted=lambda path, within: True
-    )
-
-
-def skips_the_folders_on_the_way(read, sha, prefix="", within=()):
-    def below(path, within):
-        return not within or any(is_within(path, one) for one in within)
-
-    return _list(read, sha, prefix, within, again=skips_the_folders_on_the_way, wanted=below)
-
-
-def skips_the_folders_below(read, sha, prefix="", within=()):
-    def above(path, within):
-        return not within or any(is_within(one, path) and one != path for one in within)
-
-    return _list(read, sha, prefix, within, again=skips_the_folders_below, wanted=above)
-
-
-def makes_new_entries_without_a_size(read, sha, prefix="", within=()):
-    return [replace(one, path=prefix + one.path, size=None) for one in read(sha, True)[0]]
-
-
-def loses_the_size_where_it_is_truncated(read, sha, prefix="", within=()):
-    entries, truncated = read(sha, True)
-    if not truncated:
-        return _put(prefix, entries)
-    found = []
-    for one in read(sha, False)[0]:
-        path, again = prefix + one.path, loses_the_size_where_it_is_truncated
-        if one.mode == TREE:
-            found += again(read, one.sha, f"{path}/", within)
-        else:
-            found.append(TreeEntry(path, one.mode, one.sha))
-    return found
-
-
-def compares_how_names_begin(read, sha, prefix="", within=()):
-    def begins(path, within):
-        return not within or any(path.startswith(one) or one.startswith(path) for one in within)
-
-    return _list(read, sha, prefix, within, again=compares_how_names_begin, wanted=begins)
-
-
-def forgets_what_is_wanted_below(read, sha, prefix="", within=()):
-    return _list(
-        read, sha, prefix, within, wanted=_on_the_way,
-        again=lambda read, sha, prefix, within: forgets_what_is_wanted_below(read, sha, prefix),
-    )  # fmt: skip
-
-
-def raises_another_error(read, sha, prefix="", within=()):
-    try:
-        return _list(read, sha, prefix, within, again=raises_another_error, wanted=_on_the_way)
-    except AnswerError as error:
-        raise InputError("too much") from error
-
-
-# --- 8.3 wait_time ---
-
-
-def _wait(
-    status, headers, message, attempt, *, limits=(403, 429), now=None, margin=1.0, least=0.0,
-    growth=lambda attempt: 2**attempt, told_first=True, listens=str.lower, minute=60.0,
+def _model(
+    config=STRICT, query=QUERY, top_k=TOP_K, threshold=THRESHOLD, partitions=PARTITIONS,
+    whole=int, name=Filter, base=None,
 ):  # fmt: skip
-    is_fault = status >= 500
-    if status not in limits and not is_fault:
-        return None
-    told = float(headers["retry-after"]) if "retry-after" in headers else None
-    if told is not None and (told_first or "x-ratelimit-reset" not in headers):
-        return told
-    if is_fault:
-        return float(growth(attempt))
-    if headers.get("x-ratelimit-remaining") == "0":
-        clock = parsedate_to_datetime(headers["date"]).timestamp() if now is None else now()
-        left = int(headers["x-ratelimit-reset"]) - clock
-        return (max(least, left) if least is not None else left) + margin
-    if status == 429 or "rate limit" in listens(message):
-        return minute * growth(attempt)
-    return None
+    fields = {
+        "query": (str, query),
+        "top_k": (whole, top_k),
+        "similarity_threshold": (float, threshold),
+        "partitions": (list[name] | None, partitions),
+    }
+    config = None if base else config
+    return create_model("SearchRequest", __config__=config, __base__=base, **fields)
 
 
-def looks_at_its_own_clock(status, headers, message="", attempt=0):
-    return _wait(status, headers, message, attempt, now=time.time)
+def returns_an_object():
+    return _model()(query="drift")
 
 
-def forgets_the_second_more(status, headers, message="", attempt=0):
-    return _wait(status, headers, message, attempt, margin=0.0)
+def ignores_unknown_names():
+    return _model(config=ConfigDict(strict=True))
 
 
-def waits_less_than_nothing(status, headers, message="", attempt=0):
-    return _wait(status, headers, message, attempt, least=None)
+def turns_quotes_into_numbers():
+    return _model(config=ConfigDict(extra="forbid"))
 
 
-def looks_at_the_reset_first(status, headers, message="", attempt=0):
-    return _wait(status, headers, message, attempt, told_first=False)
+def takes_white_space():
+    return _model(query=Field(min_length=1, max_length=1000))
 
 
-def knows_no_429(status, headers, message="", attempt=0):
-    return _wait(status, headers, message, attempt, limits=(403,))
+def takes_long_questions():
+    return _model(query=Field(min_length=1, pattern=r"\S"))
 
 
-def waits_for_every_403(status, headers, message="", attempt=0):
-    seconds = _wait(status, headers, message, attempt)
-    return 60.0 if status == 403 and seconds is None else seconds
+def has_no_limit_to_top_k():
+    return _model(top_k=Field(default=5, ge=1))
 
 
-def waits_whatever_is_left(status, headers, message="", attempt=0):
-    if status == 403 and "x-ratelimit-reset" in headers:
-        headers = headers | {"x-ratelimit-remaining": "0"}
-    return _wait(status, headers, message, attempt)
+def excludes_the_largest_top_k():
+    return _model(top_k=Field(default=5, gt=0, lt=50))
 
 
-def minds_upper_case(status, headers, message="", attempt=0):
-    return _wait(status, headers, message, attempt, listens=str)
+def takes_any_threshold():
+    return _model(threshold=0.0)
 
 
-def pauses_grow_by_addition(status, headers, message="", attempt=0):
-    return _wait(status, headers, message, attempt, growth=lambda attempt: attempt + 1)
+def takes_an_empty_list():
+    return _model(partitions=None)
 
 
-def always_waits_as_long(status, headers, message="", attempt=0):
-    return _wait(status, headers, message, attempt, growth=lambda attempt: 1)
+def takes_names_without_a_character():
+    return _model(name=str)
 
 
-def gives_a_limit_a_second(status, headers, message="", attempt=0):
-    return _wait(status, headers, message, attempt, minute=1.0)
+def has_no_limit_to_partitions():
+    return _model(partitions=Field(default=None, min_length=1))
 
 
-def waits_for_everything_at_an_empty_limit(status, headers, message="", attempt=0):
-    return _wait(403 if headers.get("x-ratelimit-remaining") == "0" else status,
-                 headers, message, attempt)  # fmt: skip
+def wants_all_fields():
+    return _model(top_k=Field(ge=1, le=50))
 
 
-def repeats_a_404(status, headers, message="", attempt=0):
-    return _wait(status, headers, message, attempt, limits=(403, 404, 429))
+def has_another_default():
+    return _model(top_k=Field(default=10, ge=1, le=50))
 
 
-def returns_text(status, headers, message="", attempt=0):
-    return headers.get("retry-after") or _wait(status, headers, message, attempt)
+def takes_parts_of_a_result():
+    return _model(whole=float)
 
 
-def obeys_whatever_the_status(status, headers, message="", attempt=0):
-    if "retry-after" in headers:
-        return float(headers["retry-after"])
-    return _wait(status, headers, message, attempt)
+def takes_none_for_a_whole_number():
+    return _model(whole=int | None)
 
 
-def takes_zero_for_nothing(status, headers, message="", attempt=0):
-    if "retry-after" in headers and not float(headers["retry-after"]):
-        headers = {}
-    return _wait(status, headers, message, attempt)
+def is_strict_with_whole_numbers_only():
+    return _model(threshold=Field(default=0.0, ge=0, le=1, strict=False))
 
 
-def knows_three_faults(status, headers, message="", attempt=0):
-    return None if status > 503 else _wait(status, headers, message, attempt)
+def wants_a_letter():
+    return _model(query=Field(min_length=1, max_length=1000, pattern=r"\w"))
 
 
-def reads_the_message_first(status, headers, message="", attempt=0):
-    if status == 403 and "retry-after" not in headers and "rate limit" in message.lower():
-        return 60.0 * 2**attempt
-    return _wait(status, headers, message, attempt)
+def wants_a_single_line():
+    return _model(query=Field(min_length=1, max_length=1000, pattern=r"^.*\S.*$"))
 
 
-def reads_every_message(status, headers, message="", attempt=0):
-    if "rate limit" in message.lower() and "x-ratelimit-remaining" not in headers:
-        return 60.0 * 2**attempt
-    return _wait(status, headers, message, attempt)
+def knows_three_white_spaces():
+    return _model(query=Field(min_length=1, max_length=1000, pattern=r"[^ \n\t]"))
 
 
-def looks_for_half_of_the_words(status, headers, message="", attempt=0):
-    return _wait(status, headers, message.lower().replace("limit", "rate limit"), attempt)
+class _ReturnsNothing(BaseModel):
+    model_config = STRICT
 
+    @field_validator("top_k", check_fields=False)
+    @classmethod
+    def limit(cls, value):
+        assert 1 <= value <= 50
 
-# --- 8.4 citation_url ---
 
+def loses_what_was_sent():
+    return _model(top_k=5, base=_ReturnsNothing)
 
-def _cite(web, commit, path, first, last, *, quoted=quote, plain=None, end=None):
-    url = f"{web}/blob/{commit}/{quoted(path)}"
-    if first is None:
-        return url
-    rendered = path.lower().endswith(RENDERED) if plain is None else plain
-    tail = f"-L{last}" if last and last > first else ""
-    return f"{url}{'?plain=1' if rendered else ''}#L{first}{tail if end is None else end}"
 
+# --- 8.2 search_response ---
 
-def cites_a_range_always(web, commit, path, line_start=None, line_end=None):
-    end = f"-L{line_end or line_start}"
-    return _cite(web, commit, path, line_start, line_end, end=end)
 
+def _result(one):
+    return {
+        "chunk_id": one.chunk_id,
+        "document_name": one.document_name,
+        "content": one.content,
+        "similarity_score": float(one.similarity_score),
+        "metadata": {
+            **one.metadata,
+            "partition": one.partition,
+            "repo": one.repo_slug,
+            "branch": one.branch,
+            "kind": one.kind,
+            "name": one.name,
+            "namespace": one.namespace,
+            "chunk_index": one.chunk_index,
+            "score": float(one.score),
+        },
+        "citation_url": one.citation_url,
+    }
 
-def cites_the_first_line_only(web, commit, path, line_start=None, line_end=None):
-    return _cite(web, commit, path, line_start, line_end, end="")
 
+def _response(query, results, embedding_seconds, search_seconds):
+    return {
+        "query": query,
+        "results": results,
+        "total_results": len(results),
+        "embedding_time_ms": round(embedding_seconds * 1000, 2),
+        "search_time_ms": round(search_seconds * 1000, 2),
+    }
 
-def writes_none_into_it(web, commit, path, line_start=None, line_end=None):
-    return f"{_cite(web, commit, path, None, None)}#L{line_start}-L{line_end}"
 
+def hands_on_all_it_has(query, results, embedding_seconds, search_seconds):
+    results = [{**asdict(one), **_result(one)} for one in results]
+    return _response(query, results, embedding_seconds, search_seconds)
 
-def quotes_nothing(web, commit, path, line_start=None, line_end=None):
-    return _cite(web, commit, path, line_start, line_end, quoted=str)
 
+def lets_the_sender_say_where_it_came_from(query, results, embedding_seconds, search_seconds):
+    found = [_result(one) for one in results]
+    for one, result in zip(found, results, strict=True):
+        one["metadata"] = {**one["metadata"], **result.metadata}
+    return _response(query, found, embedding_seconds, search_seconds)
 
-def quotes_the_slashes_too(web, commit, path, line_start=None, line_end=None):
-    return _cite(web, commit, path, line_start, line_end, quoted=lambda path: quote(path, safe=""))
 
+def takes_the_other_score(query, results, embedding_seconds, search_seconds):
+    results = [{**_result(one), "similarity_score": one.score} for one in results]
+    return _response(query, results, embedding_seconds, search_seconds)
 
-def forgets_what_is_rendered(web, commit, path, line_start=None, line_end=None):
-    return _cite(web, commit, path, line_start, line_end, plain=False)
 
+def leaves_numpys_numbers(query, results, embedding_seconds, search_seconds):
+    results = [{**_result(one), "similarity_score": one.similarity_score} for one in results]
+    return _response(query, results, embedding_seconds, search_seconds)
 
-def minds_the_case_of_an_ending(web, commit, path, line_start=None, line_end=None):
-    plain = path.endswith(RENDERED)
-    return _cite(web, commit, path, line_start, line_end, plain=plain)
 
+def returns_seconds(query, results, embedding_seconds, search_seconds):
+    found = [_result(one) for one in results]
+    return _response(query, found, embedding_seconds / 1000, search_seconds / 1000)
 
-def finds_the_ending_anywhere(web, commit, path, line_start=None, line_end=None):
-    plain = any(ending in path.lower() for ending in RENDERED)
-    return _cite(web, commit, path, line_start, line_end, plain=plain)
 
+def sorts_the_results(query, results, embedding_seconds, search_seconds):
+    found = sorted(map(_result, results), key=lambda one: -one["similarity_score"])
+    return _response(query, found, embedding_seconds, search_seconds)
 
-def shows_the_source_of_a_whole_file(web, commit, path, line_start=None, line_end=None):
-    url = _cite(web, commit, path, line_start, line_end)
-    is_whole = line_start is None and path.lower().endswith(RENDERED)
-    return f"{url}?plain=1" if is_whole else url
 
+def leaves_out_what_is_none(query, results, embedding_seconds, search_seconds):
+    found = [{k: v for k, v in _result(one).items() if v is not None} for one in results]
+    return _response(query, found, embedding_seconds, search_seconds)
 
-def knows_markdown_alone(web, commit, path, line_start=None, line_end=None):
-    plain = path.lower().endswith(".md")
-    return _cite(web, commit, path, line_start, line_end, plain=plain)
 
+def spreads_the_metadata(query, results, embedding_seconds, search_seconds):
+    found = [_result(one) for one in results]
+    found = [{**one, **one.pop("metadata")} for one in found]
+    return _response(query, found, embedding_seconds, search_seconds)
 
-def wants_both_lines_to_be_missing(web, commit, path, line_start=None, line_end=None):
-    if line_start is None and line_end is not None:
-        return f"{_cite(web, commit, path, None, None)}#L{line_end}"
-    return _cite(web, commit, path, line_start, line_end)
 
+def rounds_one_time_of_two(query, results, embedding_seconds, search_seconds):
+    response = _response(query, [*map(_result, results)], embedding_seconds, search_seconds)
+    return response | {"search_time_ms": search_seconds * 1000}
 
-def quotes_by_hand(web, commit, path, line_start=None, line_end=None):
-    def quoted(path):
-        return path.replace(" ", "%20").replace("#", "%23")
 
-    return _cite(web, commit, path, line_start, line_end, quoted=quoted)
+def rounds_the_similarity(query, results, embedding_seconds, search_seconds):
+    found = [_result(one) for one in results]
+    found = [{**one, "similarity_score": round(one["similarity_score"], 4)} for one in found]
+    return _response(query, found, embedding_seconds, search_seconds)
 
+
+# --- 8.3 validation_problem ---
+
+
+def _field(error):
+    return ".".join(str(part) for part in error["loc"][1:]) or str(error["loc"][0])
+
+
+def _message(error):
+    return error["msg"].removeprefix("Value error, ")
+
+
+def _problem(errors, fields=None):
+    fields = fields or [{"field": _field(one), "message": _message(one)} for one in errors]
+    return {
+        "type": "about:blank",
+        "title": HTTPStatus(422).phrase,
+        "status": 422,
+        "detail": "; ".join(f"{one['field']}: {one['message']}" for one in fields[:3]),
+        "errors": fields,
+    }
+
+
+def repeats_what_was_sent(errors):
+    fields = [
+        {"field": _field(e), "message": f"{_message(e)} ({e['input']})"}
+        if "input" in e
+        else {"field": _field(e), "message": _message(e)}
+        for e in errors
+    ]
+    return _problem(errors, fields)
+
+
+def names_the_body(errors):
+    fields = [{"field": ".".join(map(str, e["loc"])), "message": _message(e)} for e in errors]
+    return _problem(errors, fields)
+
+
+def takes_the_last_part(errors):
+    return _problem(errors, [{"field": str(e["loc"][-1]), "message": _message(e)} for e in errors])
+
+
+def takes_numbers_for_text(errors):
+    fields = [{"field": ".".join(e["loc"][1:]), "message": _message(e)} for e in errors]
+    return _problem(errors, fields)
+
+
+def forgets_a_bare_location(errors):
+    fields = [
+        {"field": ".".join(str(part) for part in e["loc"][1:]), "message": _message(e)}
+        for e in errors
+    ]
+    return _problem(errors, fields)
+
+
+def keeps_pydantics_prefix(errors):
+    return _problem(errors, [{"field": _field(e), "message": e["msg"]} for e in errors])
+
+
+def tells_the_first_only(errors):
+    return _problem(errors[:1])
+
+
+def tells_all_in_the_detail(errors):
+    problem = _problem(errors)
+    problem["detail"] = "; ".join(f"{e['field']}: {e['message']}" for e in problem["errors"])
+    return problem
+
+
+def lists_three(errors):
+    return _problem(errors[:3])
+
+
+def strips_characters(errors):
+    prefix = "Value error, "
+    fields = [{"field": _field(e), "message": e["msg"].lstrip(prefix)} for e in errors]
+    return _problem(errors, fields)
+
+
+def takes_what_follows_a_comma(errors):
+    fields = [{"field": _field(e), "message": e["msg"].split(", ", 1)[-1]} for e in errors]
+    return _problem(errors, fields)
+
+
+def forgets_place_zero(errors):
+    fields = [
+        {
+            "field": ".".join(str(p) for p in e["loc"][1:] if p) or e["loc"][0],
+            "message": _message(e),
+        }
+        for e in errors
+    ]
+    return _problem(errors, fields)
+
+
+def knows_one_first_place(errors):
+    fields = [
+        {
+            "field": ".".join(str(p) for p in e["loc"] if p != "body") or "body",
+            "message": _message(e),
+        }
+        for e in errors
+    ]
+    return _problem(errors, fields)
+
+
+def keeps_one_error_of_a_field(errors):
+    told = {_field(one): _message(one) for one in errors}
+    return _problem(errors, [{"field": f, "message": m} for f, m in told.items()])
+
+
+# --- 8.4 readiness ---
+
+
+def _verdict(states):
+    is_ready = set(states.values()) <= {"ready"}
+    return (200 if is_ready else 503), {"status": "ready" if is_ready else "not ready", **states}
+
+
+async def _state(check, timeout):
+    try:
+        return await asyncio.wait_for(check(), timeout)
+    except Exception:
+        return "missing"
+
+
+async def asks_one_after_the_other(checks, timeout=0.5):
+    return _verdict({name: await _state(check, timeout) for name, check in checks.items()})
+
+
+async def waits_for_ever(checks, timeout=0.5):
+    async def state(check):
+        try:
+            return await check()
+        except Exception:
+            return "missing"
+
+    return _verdict(
+        dict(zip(checks, await asyncio.gather(*map(state, checks.values())), strict=True))
+    )
+
+
+async def lets_the_error_out(checks, timeout=0.5):
+    waits = (asyncio.wait_for(check(), timeout) for check in checks.values())
+    return _verdict(dict(zip(checks, await asyncio.gather(*waits), strict=True)))
+
+
+async def tells_the_error(checks, timeout=0.5):
+    async def state(check):
+        try:
+            return await asyncio.wait_for(check(), timeout)
+        except Exception as error:
+            return str(error)
+
+    return _verdict(
+        dict(zip(checks, await asyncio.gather(*map(state, checks.values())), strict=True))
+    )
+
+
+async def stops_at_the_first(checks, timeout=0.5):
+    states = {}
+    for name, check in checks.items():
+        states[name] = await _state(check, timeout)
+        if states[name] != "ready":
+            break
+    return _verdict(states)
+
+
+async def always_answers_200(checks, timeout=0.5):
+    states = await asyncio.gather(*(_state(check, timeout) for check in checks.values()))
+    return 200, _verdict(dict(zip(checks, states, strict=True)))[1]
+
+
+async def forgets_to_await(checks, timeout=0.5):
+    async def state(check):
+        check().close()
+        return "ready"
+
+    return _verdict(
+        dict(zip(checks, await asyncio.gather(*map(state, checks.values())), strict=True))
+    )
+
+
+async def leaves_checks_at_work(checks, timeout=0.5):
+    tasks = {name: asyncio.ensure_future(check()) for name, check in checks.items()}
+    if tasks:
+        await asyncio.wait(tasks.values(), timeout=timeout)
+    there = {name: task.done() and not task.exception() for name, task in tasks.items()}
+    return _verdict({name: tasks[name].result() if there[name] else "missing" for name in checks})
+
+
+async def takes_every_answer_for_ready(checks, timeout=0.5):
+    states = await asyncio.gather(*(_state(check, timeout) for check in checks.values()))
+    words = ["missing" if state == "missing" else "ready" for state in states]
+    return _verdict(dict(zip(checks, words, strict=True)))
+
+
+async def has_a_timeout_of_its_own(checks, timeout=0.5):
+    states = await asyncio.gather(*(_state(check, 0.5) for check in checks.values()))
+    return _verdict(dict(zip(checks, states, strict=True)))
+
+
+async def knows_one_kind_of_error(checks, timeout=0.5):
+    async def state(check):
+        try:
+            return await asyncio.wait_for(check(), timeout)
+        except OSError:  # a TimeoutError is one, too
+            return "missing"
+
+    return _verdict(
+        dict(zip(checks, await asyncio.gather(*map(state, checks.values())), strict=True))
+    )
+
+
+async def gives_up_with_the_first(checks, timeout=0.5):
+    states = dict.fromkeys(checks, "missing")
+
+    async def ask(name, check):
+        states[name] = await check()
+
+    try:
+        async with asyncio.timeout(timeout), asyncio.TaskGroup() as group:
+            for name, check in checks.items():
+                group.create_task(ask(name, check))
+    except (TimeoutError, ExceptionGroup):
+        pass
+    return _verdict(states)
+
+
+def is_no_coroutine(checks, timeout=0.5):
+    return _verdict(dict.fromkeys(checks, "ready"))
+
+
+async def blocks_the_loop(checks, timeout=0.5):
+    while True:
+        pass
+
+
+async def _stub(checks, timeout=0.5):
+    raise NotImplementedError()
+
+
+_stub.__name__ = _stub.__qualname__ = "readiness"
+STUBS = {"8.4": _stub}
 
 MUTANTS = {
     "8.1": {
-        hashes_the_content_alone: "it is the SHA-1 of b'blob 6",
-        writes_two_characters_for_the_zero: "it is the SHA-1 of b'blob 6",
-        counts_characters: "two bytes",
-        puts_the_head_behind: "it is the SHA-1 of b'blob 6",
-        returns_bytes: "it is the SHA-1 of b'blob 6",
-        reads_it_as_text: "UnicodeDecodeError",
+        returns_an_object: "a class made from BaseModel",
+        ignores_unknown_names: "an unknown name is a mistake",
+        turns_quotes_into_numbers: "a number in quotes is not a number",
+        takes_white_space: "it is white space alone",
+        takes_long_questions: "1,000 characters are the most",
+        has_no_limit_to_top_k: "50 is the most",
+        excludes_the_largest_top_k: "50 is allowed",
+        takes_any_threshold: "similarity_threshold",
+        takes_an_empty_list: "an empty list holds no name",
+        takes_names_without_a_character: "a name has at least one character",
+        has_no_limit_to_partitions: "20 names are the most",
+        wants_all_fields: "only the query has to be there",
+        has_another_default: "where nothing is said",
+        takes_parts_of_a_result: "2.5 is not a whole number",
+        takes_none_for_a_whole_number: "None is not a number",
+        is_strict_with_whole_numbers_only: "a number in quotes is not a number",
+        wants_a_letter: "text without a letter",
+        wants_a_single_line: "text of two lines",
+        knows_three_white_spaces: "it is white space alone",
+        loses_what_was_sent: "what was sent",
     },
     "8.2": {
-        believes_a_truncated_answer: "the answer was truncated",
-        lists_folders_too: "folders are not listed",
-        forgets_the_prefix: "the prefix comes before the path",
-        forgets_the_folders_above: "x is truncated as well",
-        keeps_the_truncated_part_as_well: "the answer was truncated",
-        stops_after_one_level: "x is truncated as well",
-        always_asks_folder_by_folder: "one request is enough",
-        walks_on_folder_by_folder: "recursively first",
-        returns_a_short_list: "a short list would be a lie",
-        looks_at_everything: "nothing that is wanted is below it",
-        skips_the_folders_on_the_way: "on the way to apps/kfp",
-        skips_the_folders_below: "on the way to apps/kfp",
-        makes_new_entries_without_a_size: "folders are not listed",
-        loses_the_size_where_it_is_truncated: "hash and size stay",
-        compares_how_names_begin: "only begins like apps",
-        forgets_what_is_wanted_below: "in a folder of a folder",
-        raises_another_error: "AnswerError",
+        hands_on_all_it_has: "and no others",
+        lets_the_sender_say_where_it_came_from: "must not replace the result's own repo",
+        takes_the_other_score: "similarity_score",
+        leaves_numpys_numbers: "import numpy as np; search_response('Why?'",
+        returns_seconds: "embedding_time_ms",
+        sorts_the_results: "the order is the search's",
+        leaves_out_what_is_none: "citation_url",
+        spreads_the_metadata: "and no others",
+        rounds_one_time_of_two: "two decimals go out",
+        rounds_the_similarity: "similarity_score",
     },
     "8.3": {
-        looks_at_its_own_clock: "by the server's clock",
-        forgets_the_second_more: "one second more",
-        waits_less_than_nothing: "the reset is past",
-        looks_at_the_reset_first: "retry-after comes first",
-        knows_no_429: "the server says how long",
-        waits_for_every_403: "it is about rights",
-        waits_whatever_is_left: "it is about rights",
-        minds_upper_case: "the message speaks of a rate limit",
-        pauses_grow_by_addition: "the message speaks of a rate limit",
-        always_waits_as_long: "the message speaks of a rate limit",
-        gives_a_limit_a_second: "the message speaks of a rate limit",
-        waits_for_everything_at_an_empty_limit: "another matter",
-        repeats_a_404: "a 404 is neither",
-        returns_text: "the server says how long",
-        obeys_whatever_the_status: "would be the same",
-        takes_zero_for_nothing: "0 seconds",
-        knows_three_faults: "500 and above",
-        reads_the_message_first: "comes before the message",
-        reads_every_message: "whatever the message says",
-        looks_for_half_of_the_words: "it is about rights",
+        repeats_what_was_sent: "only `loc` and `msg` go out",
+        names_the_body: "after the first place",
+        takes_the_last_part: "is joined",
+        takes_numbers_for_text: "TypeError",
+        forgets_a_bare_location: "that is the field",
+        keeps_pydantics_prefix: "is pydantic's",
+        tells_the_first_only: "each error is told",
+        tells_all_in_the_detail: "the detail names three",
+        lists_three: "the detail names three",
+        strips_characters: "is pydantic's",
+        takes_what_follows_a_comma: "Input should be 1, 2 or 3",
+        forgets_place_zero: "partitions.0",
+        knows_one_first_place: "whatever it is",
+        keeps_one_error_of_a_field: "each error is told",
     },
     "8.4": {
-        cites_a_range_always: "one line is no range",
-        cites_the_first_line_only: "#L10-L20",
-        writes_none_into_it: "the whole file",
-        quotes_nothing: "a # in a name",
-        quotes_the_slashes_too: "the whole file",
-        forgets_what_is_rendered: "no lines to jump to",
-        minds_the_case_of_an_ending: "whatever its case",
-        finds_the_ending_anywhere: "its ending is .py",
-        shows_the_source_of_a_whole_file: "the formatted page is the better one",
-        knows_markdown_alone: "RENDERED",
-        wants_both_lines_to_be_missing: "without the first line",
-        quotes_by_hand: "é",
+        asks_one_after_the_other: "all are asked at once",
+        waits_for_ever: "a wait that never ends",
+        lets_the_error_out: "whatever the exception",
+        tells_the_error: "whatever the exception",
+        stops_at_the_first: "whatever the exception",
+        always_answers_200: "whatever the exception",
+        forgets_to_await: "whatever the exception",
+        leaves_checks_at_work: "still at work",
+        is_no_coroutine: "something to await",
+        blocks_the_loop: "no result after",
+        takes_every_answer_for_ready: "goes out as it is",
+        has_a_timeout_of_its_own: "longer than `timeout`",
+        knows_one_kind_of_error: "whatever the exception",
+        gives_up_with_the_first: "whatever comes of the others",
     },
 }

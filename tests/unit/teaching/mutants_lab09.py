@@ -1,491 +1,446 @@
-"""Plausible wrong versions of lab 09's exercises, and what the check's message names."""
+"""Wrong answers to lab 09 that a learner would plausibly write; see `mutants_lab01.py`."""
 
-import json
-from hashlib import sha256
+import hashlib
+import time
+from dataclasses import replace
+from email.utils import parsedate_to_datetime
+from urllib.parse import quote
 
-from kfp import dsl
-from kfp.dsl import Dataset
+from course_lib.errors import InputError
+from course_lib.loader.github.errors import AnswerError
+from course_lib.loader.github.names import RENDERED
+from course_lib.loader.github.tree import TREE, TreeEntry, is_within
 
-# --- 9.1 shard_of ---
+# --- 9.1 blob_sha ---
 
 
-def _number(name, order="big"):
-    return int.from_bytes(sha256(name.encode("utf-8")).digest()[:8], order)
+def _sha1(data):
+    return hashlib.sha1(data, usedforsecurity=False).hexdigest()
 
 
-def hashes_with_a_secret(name, shards):
-    if shards < 1:
-        raise ValueError
-    return hash(name) % shards
+def hashes_the_content_alone(content):
+    return _sha1(content)
 
 
-def takes_all_32_bytes(name, shards):
-    return int.from_bytes(sha256(name.encode()).digest(), "big") % shards
+def writes_two_characters_for_the_zero(content):
+    return _sha1(f"blob {len(content)}\\0".encode() + content)
 
 
-def reads_from_the_small_end(name, shards):
-    return _number(name, "little") % shards
+def counts_characters(content):
+    text = content.decode("utf-8", "replace")
+    return _sha1(f"blob {len(text)}\0".encode() + content)
 
 
-def takes_8_hexadecimal_digits(name, shards):
-    return int(sha256(name.encode()).hexdigest()[:8], 16) % shards
+def puts_the_head_behind(content):
+    return _sha1(content + f"blob {len(content)}\0".encode())
 
 
-def leaves_out_other_letters(name, shards):
-    return _number(name.encode("ascii", "ignore").decode()) % shards
+def returns_bytes(content):
+    return hashlib.sha1(f"blob {len(content)}\0".encode() + content).digest()
 
 
-def ignores_case(name, shards):
-    if shards < 1:
-        raise ValueError(shards)
-    return _number(name.lower()) % shards
+def reads_it_as_text(content):
+    return _sha1(f"blob {len(content)}\0{content.decode()}".encode())
 
 
-def counts_from_one(name, shards):
-    return _number(name) % shards + 1
+# --- 9.2 list_tree ---
 
 
-def divides_by_nothing(name, shards):
-    return _number(name) % shards
+def _put(prefix, entries):
+    return [replace(one, path=prefix + one.path) for one in entries if one.mode != TREE]
 
 
-def takes_a_negative_number(name, shards):
-    if shards == 0:
-        raise ValueError(shards)
-    return _number(name) % shards
+def _list(read, sha, prefix, within, *, again, wanted, check=True, path_of=None):
+    entries, truncated = read(sha, True)
+    if not truncated:
+        return _put(prefix, entries)
+    entries, truncated = read(sha, False)
+    if truncated and check:
+        raise AnswerError("too much")
+    found = []
+    for one in entries:
+        path = prefix + one.path
+        if one.mode != TREE:
+            found += _put(prefix, [one])
+        elif wanted(path, within):
+            found += again(read, one.sha, f"{path_of(path) if path_of else path}/", within)
+    return found
 
 
-# --- 9.2 split_part ---
+def _on_the_way(path, within):
+    return not within or any(is_within(path, one) or is_within(one, path) for one in within)
 
 
-def _split(documents, chunks, shard, *, mode="w", all_of_them=False, dumped=False, is_small=False):
-    from pathlib import Path
+def believes_a_truncated_answer(read, sha, prefix="", within=()):
+    return _put(prefix, read(sha, True)[0])
 
-    from course_lib.loader import split_document
-    from course_lib.pipeline.corpus import Shard
-    from course_lib.records import Document
 
-    mine, lines = 0, []
-    with open(documents.path, encoding="utf-8") as file:
-        for one in map(json.loads, file):
-            if all_of_them or Shard.parse(shard).holds(one["name"]):
-                mine += 1
-                size = {"chunk_size": 200} if is_small else {}
-                document = Document(Path(one["name"]), one["name"], one["content"])
-                found = split_document(document, **size)
-                lines += [piece.content if dumped else piece.to_json() for piece in found]
-    with open(chunks.path, mode, encoding="utf-8") as file:
-        file.writelines(f"{line}\n" for line in lines)
-    return mine, len(lines)
+def lists_folders_too(read, sha, prefix="", within=()):
+    entries, truncated = read(sha, True)
+    if truncated:
+        return _list(read, sha, prefix, within, again=lists_folders_too, wanted=_on_the_way)
+    return [replace(one, path=prefix + one.path) for one in entries]
 
 
-def takes_json_from_the_notebook(documents, chunks, shard):
-    with open(documents.path, encoding="utf-8") as file:
-        return [json.loads(line) for line in file]
+def forgets_the_prefix(read, sha, prefix="", within=()):
+    return _list(read, sha, "", within, again=forgets_the_prefix, wanted=_on_the_way)
 
 
-def appends_to_the_file(documents, chunks, shard, split=_split):
-    mine, lines = split(documents, chunks, shard, mode="a")
-    chunks.metadata.update(documents=mine, chunks=lines)
+def forgets_the_folders_above(read, sha, prefix="", within=()):
+    return _list(
+        read, sha, prefix, within, again=forgets_the_folders_above, wanted=_on_the_way,
+        path_of=lambda path: path.rsplit("/", 1)[-1],
+    )  # fmt: skip
 
 
-def splits_every_document(documents, chunks, shard, split=_split):
-    mine, lines = split(documents, chunks, shard, all_of_them=True)
-    chunks.metadata.update(documents=mine, chunks=lines)
+def keeps_the_truncated_part_as_well(read, sha, prefix="", within=()):
+    entries, truncated = read(sha, True)
+    found = _put(prefix, entries)
+    if truncated:
+        found += _list(
+            read, sha, prefix, within, again=keeps_the_truncated_part_as_well, wanted=_on_the_way
+        )
+    return found
 
 
-def writes_text_without_records(documents, chunks, shard, split=_split):
-    mine, lines = split(documents, chunks, shard, dumped=True)
-    chunks.metadata.update(documents=mine, chunks=lines)
+def stops_after_one_level(read, sha, prefix="", within=()):
+    return _list(
+        read, sha, prefix, within, wanted=_on_the_way,
+        again=lambda read, sha, prefix, within: _put(prefix, read(sha, False)[0]),
+    )  # fmt: skip
 
 
-def cuts_smaller(documents, chunks, shard, split=_split):
-    mine, lines = split(documents, chunks, shard, is_small=True)
-    chunks.metadata.update(documents=mine, chunks=lines)
+def always_asks_folder_by_folder(read, sha, prefix="", within=()):
+    found = []
+    for one in read(sha, False)[0]:
+        if one.mode == TREE:
+            found += always_asks_folder_by_folder(read, one.sha, f"{prefix}{one.path}/", within)
+        else:
+            found += _put(prefix, [one])
+    return found
 
 
-def forgets_the_metadata(documents, chunks, shard, split=_split):
-    split(documents, chunks, shard)
+def walks_on_folder_by_folder(read, sha, prefix="", within=()):
+    entries, truncated = read(sha, True)
+    if not truncated:
+        return _put(prefix, entries)
+    return always_asks_folder_by_folder(read, sha, prefix, within)
 
 
-def counts_all_documents(documents, chunks, shard, split=_split):
-    from pathlib import Path
+def returns_a_short_list(read, sha, prefix="", within=()):
+    return _list(
+        read, sha, prefix, within, again=returns_a_short_list, wanted=_on_the_way, check=False
+    )
 
-    _, lines = split(documents, chunks, shard)
-    every = len(Path(documents.path).read_text("utf-8").splitlines())
-    chunks.metadata.update(documents=every, chunks=lines)
 
+def looks_at_everything(read, sha, prefix="", within=()):
+    return _list(
+        read, sha, prefix, within, again=looks_at_everything, wanted=lambda path, within: True
+    )
 
-def counts_in_floats(documents, chunks, shard, split=_split):
-    mine, lines = split(documents, chunks, shard)
-    chunks.metadata.update(documents=float(mine), chunks=float(lines))
 
+def skips_the_folders_on_the_way(read, sha, prefix="", within=()):
+    def below(path, within):
+        return not within or any(is_within(path, one) for one in within)
 
-def writes_nothing_for_an_empty_shard(documents, chunks, shard, split=_split):
-    from pathlib import Path
+    return _list(read, sha, prefix, within, again=skips_the_folders_on_the_way, wanted=below)
 
-    mine, lines = split(documents, chunks, shard)
-    chunks.metadata.update(documents=mine, chunks=lines)
-    if not lines:
-        Path(chunks.path).unlink()
 
+def skips_the_folders_below(read, sha, prefix="", within=()):
+    def above(path, within):
+        return not within or any(is_within(one, path) and one != path for one in within)
 
-def keeps_what_was_there_for_an_empty_shard(documents, chunks, shard, split=_split):
-    from pathlib import Path
+    return _list(read, sha, prefix, within, again=skips_the_folders_below, wanted=above)
 
-    left = Path(chunks.path).read_text("utf-8") if Path(chunks.path).exists() else ""
-    mine, lines = split(documents, chunks, shard)
-    chunks.metadata.update(documents=mine, chunks=lines)
-    if not lines:
-        Path(chunks.path).write_text(left, encoding="utf-8")
 
+def makes_new_entries_without_a_size(read, sha, prefix="", within=()):
+    return [replace(one, path=prefix + one.path, size=None) for one in read(sha, True)[0]]
 
-def sorts_by_name(documents, chunks, shard, split=_split):
-    from pathlib import Path
 
-    mine, lines = split(documents, chunks, shard)
-    chunks.metadata.update(documents=mine, chunks=lines)
-    found = Path(chunks.path).read_text("utf-8").split("\n")[:-1]
-    found.sort(key=lambda line: line[line.index("sourcePath") :])
-    Path(chunks.path).write_text("".join(f"{line}\n" for line in found), encoding="utf-8")
+def loses_the_size_where_it_is_truncated(read, sha, prefix="", within=()):
+    entries, truncated = read(sha, True)
+    if not truncated:
+        return _put(prefix, entries)
+    found = []
+    for one in read(sha, False)[0]:
+        path, again = prefix + one.path, loses_the_size_where_it_is_truncated
+        if one.mode == TREE:
+            found += again(read, one.sha, f"{path}/", within)
+        else:
+            found.append(TreeEntry(path, one.mode, one.sha))
+    return found
 
 
-def leaves_out_empty_documents(documents, chunks, shard, split=_split):
-    import json
-    from pathlib import Path
+def compares_how_names_begin(read, sha, prefix="", within=()):
+    def begins(path, within):
+        return not within or any(path.startswith(one) or one.startswith(path) for one in within)
 
-    _, lines = split(documents, chunks, shard)
-    names = {
-        json.loads(line)["sourcePath"]
-        for line in Path(chunks.path).read_text("utf-8").split("\n")[:-1]
-    }
-    chunks.metadata.update(documents=len(names), chunks=lines)
+    return _list(read, sha, prefix, within, again=compares_how_names_begin, wanted=begins)
 
 
-def reads_one_digit_of_a_shard(documents, chunks, shard, split=_split):
-    mine, lines = split(documents, chunks, f"{shard[0]}/{shard[-1]}")
-    chunks.metadata.update(documents=mine, chunks=lines)
+def forgets_what_is_wanted_below(read, sha, prefix="", within=()):
+    return _list(
+        read, sha, prefix, within, wanted=_on_the_way,
+        again=lambda read, sha, prefix, within: forgets_what_is_wanted_below(read, sha, prefix),
+    )  # fmt: skip
 
 
-def returns_the_counts(documents, chunks, shard, split=_split):
-    mine, lines = split(documents, chunks, shard)
-    chunks.metadata.update(documents=mine, chunks=lines)
-    return lines
+def raises_another_error(read, sha, prefix="", within=()):
+    try:
+        return _list(read, sha, prefix, within, again=raises_another_error, wanted=_on_the_way)
+    except AnswerError as error:
+        raise InputError("too much") from error
 
 
-# --- 9.3 collect ---
+# --- 9.3 wait_time ---
 
 
-def _differ(own, count):
-    return len(own) != count
+def _wait(
+    status, headers, message, attempt, *, limits=(403, 429), now=None, margin=1.0, least=0.0,
+    growth=lambda attempt: 2**attempt, told_first=True, listens=str.lower, minute=60.0,
+):  # fmt: skip
+    is_fault = status >= 500
+    if status not in limits and not is_fault:
+        return None
+    told = float(headers["retry-after"]) if "retry-after" in headers else None
+    if told is not None and (told_first or "x-ratelimit-reset" not in headers):
+        return told
+    if is_fault:
+        return float(growth(attempt))
+    if headers.get("x-ratelimit-remaining") == "0":
+        clock = parsedate_to_datetime(headers["date"]).timestamp() if now is None else now()
+        left = int(headers["x-ratelimit-reset"]) - clock
+        return (max(least, left) if least is not None else left) + margin
+    if status == 429 or "rate limit" in listens(message):
+        return minute * growth(attempt)
+    return None
 
 
-def _collect(parts, chunks, *, mode="w", is_wrong=_differ, is_sorted=False, change=list):
-    lines = []
-    for part in parts:
-        with open(part.path, encoding="utf-8") as file:
-            own = file.readlines()
-        if is_wrong(own, part.metadata["chunks"]):
-            raise ValueError(part.metadata)
-        lines += change(own)
-    with open(chunks.path, mode, encoding="utf-8") as file:
-        file.writelines(sorted(lines) if is_sorted else lines)
-    count = int(sum(part.metadata["documents"] for part in parts))
-    chunks.metadata.update(documents=count, chunks=len(lines))
-    return len(lines)
+def looks_at_its_own_clock(status, headers, message="", attempt=0):
+    return _wait(status, headers, message, attempt, now=time.time)
 
 
-def returns_a_float(parts, chunks, collect=_collect):
-    collect(parts, chunks)
-    return sum(part.metadata["chunks"] for part in parts)
+def forgets_the_second_more(status, headers, message="", attempt=0):
+    return _wait(status, headers, message, attempt, margin=0.0)
 
 
-def hands_on_floats(parts, chunks, collect=_collect):
-    total = collect(parts, chunks)
-    chunks.metadata["documents"] = sum(part.metadata["documents"] for part in parts)
-    return total
+def waits_less_than_nothing(status, headers, message="", attempt=0):
+    return _wait(status, headers, message, attempt, least=None)
 
 
-def trusts_the_metadata(parts, chunks, collect=_collect):
-    return collect(parts, chunks, is_wrong=lambda own, count: False)
+def looks_at_the_reset_first(status, headers, message="", attempt=0):
+    return _wait(status, headers, message, attempt, told_first=False)
 
 
-def compares_the_total(parts, chunks, collect=_collect):
-    from pathlib import Path
+def knows_no_429(status, headers, message="", attempt=0):
+    return _wait(status, headers, message, attempt, limits=(403,))
 
-    found = sum(Path(part.path).read_text("utf-8").count("\n") for part in parts)
-    if found != sum(part.metadata["chunks"] for part in parts):
-        raise ValueError("incomplete")
-    return collect(parts, chunks, is_wrong=lambda own, count: False)
 
+def waits_for_every_403(status, headers, message="", attempt=0):
+    seconds = _wait(status, headers, message, attempt)
+    return 60.0 if status == 403 and seconds is None else seconds
 
-def compares_the_last_part(parts, chunks, collect=_collect):
-    from pathlib import Path
 
-    for part in parts:
-        found = Path(part.path).read_text("utf-8").count("\n")
-    if found != part.metadata["chunks"]:
-        raise ValueError("incomplete")
-    return collect(parts, chunks, is_wrong=lambda own, count: False)
+def waits_whatever_is_left(status, headers, message="", attempt=0):
+    if status == 403 and "x-ratelimit-reset" in headers:
+        headers = headers | {"x-ratelimit-remaining": "0"}
+    return _wait(status, headers, message, attempt)
 
 
-def drops_equal_lines(parts, chunks, collect=_collect):
-    from pathlib import Path
+def minds_upper_case(status, headers, message="", attempt=0):
+    return _wait(status, headers, message, attempt, listens=str)
 
-    collect(parts, chunks)
-    lines = dict.fromkeys(Path(chunks.path).read_text("utf-8").split("\n")[:-1])
-    Path(chunks.path).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    chunks.metadata["chunks"] = len(lines)
-    return len(lines)
 
+def pauses_grow_by_addition(status, headers, message="", attempt=0):
+    return _wait(status, headers, message, attempt, growth=lambda attempt: attempt + 1)
 
-def sorts_the_parts(parts, chunks, collect=_collect):
-    return collect(sorted(parts, key=lambda part: part.path), chunks)
 
+def always_waits_as_long(status, headers, message="", attempt=0):
+    return _wait(status, headers, message, attempt, growth=lambda attempt: 1)
 
-def writes_only_if_there_is_something(parts, chunks, collect=_collect):
-    from pathlib import Path
 
-    left = Path(chunks.path).read_text("utf-8") if Path(chunks.path).exists() else ""
-    total = collect(parts, chunks)
-    if not total:
-        Path(chunks.path).write_text(left, encoding="utf-8")
-    return total
+def gives_a_limit_a_second(status, headers, message="", attempt=0):
+    return _wait(status, headers, message, attempt, minute=1.0)
 
 
-def passes_over_what_is_wholly_lost(parts, chunks, collect=_collect):
-    return collect(parts, chunks, is_wrong=lambda own, count: own and len(own) != count)
+def waits_for_everything_at_an_empty_limit(status, headers, message="", attempt=0):
+    return _wait(403 if headers.get("x-ratelimit-remaining") == "0" else status,
+                 headers, message, attempt)  # fmt: skip
 
 
-def passes_over_a_count_of_zero(parts, chunks, collect=_collect):
-    return collect(parts, chunks, is_wrong=lambda own, count: count and len(own) != count)
+def repeats_a_404(status, headers, message="", attempt=0):
+    return _wait(status, headers, message, attempt, limits=(403, 404, 429))
 
 
-def counts_lines_with_text(parts, chunks, collect=_collect):
-    return collect(parts, chunks, is_wrong=lambda own, n: len([*filter(str.strip, own)]) != n)
+def returns_text(status, headers, message="", attempt=0):
+    return headers.get("retry-after") or _wait(status, headers, message, attempt)
 
 
-def drops_empty_lines(parts, chunks, collect=_collect):
-    return collect(parts, chunks, change=lambda own: [one for one in own if one.strip()])
+def obeys_whatever_the_status(status, headers, message="", attempt=0):
+    if "retry-after" in headers:
+        return float(headers["retry-after"])
+    return _wait(status, headers, message, attempt)
 
 
-def strips_the_lines(parts, chunks, collect=_collect):
-    return collect(parts, chunks, change=lambda own: [f"{one.strip()}\n" for one in own])
+def takes_zero_for_nothing(status, headers, message="", attempt=0):
+    if "retry-after" in headers and not float(headers["retry-after"]):
+        headers = {}
+    return _wait(status, headers, message, attempt)
 
 
-def notices_only_what_is_lost(parts, chunks, collect=_collect):
-    return collect(parts, chunks, is_wrong=lambda own, count: len(own) < count)
+def knows_three_faults(status, headers, message="", attempt=0):
+    return None if status > 503 else _wait(status, headers, message, attempt)
 
 
-def splits_at_every_separator(parts, chunks, collect=_collect):
-    from pathlib import Path
+def reads_the_message_first(status, headers, message="", attempt=0):
+    if status == 403 and "retry-after" not in headers and "rate limit" in message.lower():
+        return 60.0 * 2**attempt
+    return _wait(status, headers, message, attempt)
 
-    for part in parts:
-        if len(Path(part.path).read_text("utf-8").splitlines()) != part.metadata["chunks"]:
-            raise ValueError("incomplete")
-    return collect(parts, chunks)
 
+def reads_every_message(status, headers, message="", attempt=0):
+    if "rate limit" in message.lower() and "x-ratelimit-remaining" not in headers:
+        return 60.0 * 2**attempt
+    return _wait(status, headers, message, attempt)
 
-def appends_to_what_is_there(parts, chunks, collect=_collect):
-    return collect(parts, chunks, mode="a")
 
+def looks_for_half_of_the_words(status, headers, message="", attempt=0):
+    return _wait(status, headers, message.lower().replace("limit", "rate limit"), attempt)
 
-def sorts_the_lines(parts, chunks, collect=_collect):
-    return collect(parts, chunks, is_sorted=True)
 
+# --- 9.4 citation_url ---
 
-def keeps_only_the_last_part(parts, chunks, collect=_collect):
-    for part in parts:
-        total = collect([part], chunks)
-    return total
 
+def _cite(web, commit, path, first, last, *, quoted=quote, plain=None, end=None):
+    url = f"{web}/blob/{commit}/{quoted(path)}"
+    if first is None:
+        return url
+    rendered = path.lower().endswith(RENDERED) if plain is None else plain
+    tail = f"-L{last}" if last and last > first else ""
+    return f"{url}{'?plain=1' if rendered else ''}#L{first}{tail if end is None else end}"
 
-def counts_the_parts(parts, chunks, collect=_collect):
-    total = collect(parts, chunks)
-    chunks.metadata["documents"] = len(parts)
-    return total
 
+def cites_a_range_always(web, commit, path, line_start=None, line_end=None):
+    end = f"-L{line_end or line_start}"
+    return _cite(web, commit, path, line_start, line_end, end=end)
 
-def takes_a_function_from_the_notebook(parts, chunks):
-    return _collect(parts, chunks)
 
+def cites_the_first_line_only(web, commit, path, line_start=None, line_end=None):
+    return _cite(web, commit, path, line_start, line_end, end="")
 
-# --- 9.4 build_pipeline ---
 
+def writes_none_into_it(web, commit, path, line_start=None, line_end=None):
+    return f"{_cite(web, commit, path, None, None)}#L{line_start}-L{line_end}"
 
-def _wired(read_folder, split_part, collect, *, folder=None, limit=2, retries=2, shard=None):
-    own_folder, own_shard = folder, shard
 
-    @dsl.pipeline(name="split-in-shards")
-    def split_in_shards(
-        folder: str,
-        shards: list[str] = ["0/3", "1/3", "2/3"],  # noqa: B006
-    ) -> Dataset:
-        read = read_folder(folder=own_folder or folder)
-        with dsl.ParallelFor(shards, parallelism=limit) as shard:
-            part = split_part(documents=read.output, shard=own_shard or shard)
-            if retries:
-                part.set_retry(retries)
-        return collect(parts=dsl.Collected(part.output)).outputs["chunks"]
+def quotes_nothing(web, commit, path, line_start=None, line_end=None):
+    return _cite(web, commit, path, line_start, line_end, quoted=str)
 
-    return split_in_shards
 
+def quotes_the_slashes_too(web, commit, path, line_start=None, line_end=None):
+    return _cite(web, commit, path, line_start, line_end, quoted=lambda path: quote(path, safe=""))
 
-def returns_nothing(read_folder, split_part, collect):
-    @dsl.pipeline(name="split-in-shards")
-    def split_in_shards(folder: str, shards: list[str] = ["0/3", "1/3", "2/3"]):  # noqa: B006
-        read_folder(folder=folder)
 
+def forgets_what_is_rendered(web, commit, path, line_start=None, line_end=None):
+    return _cite(web, commit, path, line_start, line_end, plain=False)
 
-def has_another_name(read_folder, split_part, collect):
-    @dsl.pipeline(name="shards")
-    def split_in_shards(folder: str, shards: list[str] = ["0/3", "1/3", "2/3"]):  # noqa: B006
-        read_folder(folder=folder)
 
-    return split_in_shards
+def minds_the_case_of_an_ending(web, commit, path, line_start=None, line_end=None):
+    plain = path.endswith(RENDERED)
+    return _cite(web, commit, path, line_start, line_end, plain=plain)
 
 
-def has_no_default(read_folder, split_part, collect):
-    @dsl.pipeline(name="split-in-shards")
-    def split_in_shards(folder: str, shards: list[str]):
-        read_folder(folder=folder)
+def finds_the_ending_anywhere(web, commit, path, line_start=None, line_end=None):
+    plain = any(ending in path.lower() for ending in RENDERED)
+    return _cite(web, commit, path, line_start, line_end, plain=plain)
 
-    return split_in_shards
 
+def shows_the_source_of_a_whole_file(web, commit, path, line_start=None, line_end=None):
+    url = _cite(web, commit, path, line_start, line_end)
+    is_whole = line_start is None and path.lower().endswith(RENDERED)
+    return f"{url}?plain=1" if is_whole else url
 
-def has_a_default_of_none(read_folder, split_part, collect):
-    @dsl.pipeline(name="split-in-shards")
-    def split_in_shards(
-        folder: str = None,  # noqa: RUF013
-        shards: list[str] = ["0/3", "1/3", "2/3"],  # noqa: B006
-    ):
-        read_folder(folder=folder)
 
-    return split_in_shards
+def knows_markdown_alone(web, commit, path, line_start=None, line_end=None):
+    plain = path.lower().endswith(".md")
+    return _cite(web, commit, path, line_start, line_end, plain=plain)
 
 
-def reads_a_folder_of_its_own(read_folder, split_part, collect):
-    return _wired(read_folder, split_part, collect, folder="data/documents")
+def wants_both_lines_to_be_missing(web, commit, path, line_start=None, line_end=None):
+    if line_start is None and line_end is not None:
+        return f"{_cite(web, commit, path, None, None)}#L{line_end}"
+    return _cite(web, commit, path, line_start, line_end)
 
 
-def splits_in_no_loop(read_folder, split_part, collect):
-    @dsl.pipeline(name="split-in-shards")
-    def split_in_shards(folder: str, shards: list[str] = ["0/3", "1/3", "2/3"]):  # noqa: B006
-        read = read_folder(folder=folder)
-        split_part(documents=read.output, shard="0/1").set_retry(2)
-        read_folder(folder=folder)
+def quotes_by_hand(web, commit, path, line_start=None, line_end=None):
+    def quoted(path):
+        return path.replace(" ", "%20").replace("#", "%23")
 
-    return split_in_shards
-
-
-def reads_once_a_shard(read_folder, split_part, collect):
-    @dsl.pipeline(name="split-in-shards")
-    def split_in_shards(folder: str, shards: list[str] = ["0/3", "1/3", "2/3"]):  # noqa: B006
-        with dsl.ParallelFor(shards, parallelism=2) as shard:
-            read = read_folder(folder=folder)
-            part = split_part(documents=read.output, shard=shard).set_retry(2)
-        collect(parts=dsl.Collected(part.output))
-
-    return split_in_shards
-
-
-def sets_no_limit(read_folder, split_part, collect):
-    return _wired(read_folder, split_part, collect, limit=None)
-
-
-def never_retries(read_folder, split_part, collect):
-    return _wired(read_folder, split_part, collect, retries=0)
-
-
-def splits_the_same_shard(read_folder, split_part, collect):
-    return _wired(read_folder, split_part, collect, shard="0/3")
-
-
-def has_no_output(read_folder, split_part, collect):
-    @dsl.pipeline(name="split-in-shards")
-    def split_in_shards(folder: str, shards: list[str] = ["0/3", "1/3", "2/3"]):  # noqa: B006
-        read = read_folder(folder=folder)
-        with dsl.ParallelFor(shards, parallelism=2) as shard:
-            part = split_part(documents=read.output, shard=shard).set_retry(2)
-        collect(parts=dsl.Collected(part.output))
-
-    return split_in_shards
-
-
-@dsl.component(base_image="python:3.13-slim")
-def split_part(documents: dsl.Input[Dataset], chunks: dsl.Output[Dataset], shard: str):
-    pass
-
-
-split_step = split_part
-
-
-def takes_a_component_from_the_notebook(read_folder, split_part, collect):
-    return _wired(read_folder, split_step, collect)
+    return _cite(web, commit, path, line_start, line_end, quoted=quoted)
 
 
 MUTANTS = {
     "9.1": {
-        hashes_with_a_secret: "the first 8 bytes of the digest",
-        takes_all_32_bytes: "the first 8 bytes of the digest",
-        reads_from_the_small_end: "the most significant first",
-        takes_8_hexadecimal_digits: "the first 8 bytes of the digest",
-        leaves_out_other_letters: "in UTF-8 the name is the bytes",
-        ignores_case: "A.md is another name",
-        counts_from_one: "shards are counted from 0",
-        divides_by_nothing: "there has to be at least 1 shard",
-        takes_a_negative_number: "shard_of('a.md', -2)",
+        hashes_the_content_alone: "it is the SHA-1 of b'blob 6",
+        writes_two_characters_for_the_zero: "it is the SHA-1 of b'blob 6",
+        counts_characters: "two bytes",
+        puts_the_head_behind: "it is the SHA-1 of b'blob 6",
+        returns_bytes: "it is the SHA-1 of b'blob 6",
+        reads_it_as_text: "UnicodeDecodeError",
     },
     "9.2": {
-        takes_json_from_the_notebook: "takes json from the notebook",
-        appends_to_the_file: "what a failed attempt left is overwritten",
-        keeps_what_was_there_for_an_empty_shard: "overwritten, also by nothing",
-        sorts_by_name: "the others follow in the order of the file",
-        splits_every_document: "a.md is in shard 1 of 2",
-        reads_one_digit_of_a_shard: "more than one digit",
-        writes_text_without_records: "which is a line of JSON",
-        cuts_smaller: "a longer document gives two chunks",
-        forgets_the_metadata: "chunks.metadata",
-        counts_all_documents: "'documents': 2",
-        leaves_out_empty_documents: "an empty document is one document of no chunk",
-        counts_in_floats: "counts are whole numbers",
-        writes_nothing_for_an_empty_shard: "no file at chunks.path",
-        returns_the_counts: "a component returns nothing",
+        believes_a_truncated_answer: "the answer was truncated",
+        lists_folders_too: "folders are not listed",
+        forgets_the_prefix: "the prefix comes before the path",
+        forgets_the_folders_above: "x is truncated as well",
+        keeps_the_truncated_part_as_well: "the answer was truncated",
+        stops_after_one_level: "x is truncated as well",
+        always_asks_folder_by_folder: "one request is enough",
+        walks_on_folder_by_folder: "recursively first",
+        returns_a_short_list: "a short list would be a lie",
+        looks_at_everything: "nothing that is wanted is below it",
+        skips_the_folders_on_the_way: "on the way to apps/kfp",
+        skips_the_folders_below: "on the way to apps/kfp",
+        makes_new_entries_without_a_size: "folders are not listed",
+        loses_the_size_where_it_is_truncated: "hash and size stay",
+        compares_how_names_begin: "only begins like apps",
+        forgets_what_is_wanted_below: "in a folder of a folder",
+        raises_another_error: "AnswerError",
     },
     "9.3": {
-        returns_a_float: "a sum of floats is a float",
-        hands_on_floats: "counts are whole numbers",
-        trusts_the_metadata: "a line is missing",
-        compares_the_total: "what one has too many hides what the other has lost",
-        compares_the_last_part: "the first part has 1 line and not 2",
-        notices_only_what_is_lost: "a line too many",
-        splits_at_every_separator: "only a line feed ends a line",
-        passes_over_what_is_wholly_lost: "all lines are missing",
-        passes_over_a_count_of_zero: "the metadata say 0 chunks",
-        counts_lines_with_text: "also an empty one",
-        drops_empty_lines: "also an empty one",
-        strips_the_lines: "as they are, blanks too",
-        drops_equal_lines: "two equal lines are two chunks",
-        appends_to_what_is_there: "what a failed attempt left is overwritten",
-        writes_only_if_there_is_something: "overwritten, also by nothing",
-        sorts_the_lines: "not of the lines",
-        sorts_the_parts: "the order of the parts",
-        keeps_only_the_last_part: "all lines, in the order of the parts",
-        counts_the_parts: "the sums of both counts",
-        takes_a_function_from_the_notebook: "takes _collect from the notebook",
+        looks_at_its_own_clock: "by the server's clock",
+        forgets_the_second_more: "one second more",
+        waits_less_than_nothing: "the reset is past",
+        looks_at_the_reset_first: "retry-after comes first",
+        knows_no_429: "the server says how long",
+        waits_for_every_403: "it is about rights",
+        waits_whatever_is_left: "it is about rights",
+        minds_upper_case: "the message speaks of a rate limit",
+        pauses_grow_by_addition: "the message speaks of a rate limit",
+        always_waits_as_long: "the message speaks of a rate limit",
+        gives_a_limit_a_second: "the message speaks of a rate limit",
+        waits_for_everything_at_an_empty_limit: "another matter",
+        repeats_a_404: "a 404 is neither",
+        returns_text: "the server says how long",
+        obeys_whatever_the_status: "would be the same",
+        takes_zero_for_nothing: "0 seconds",
+        knows_three_faults: "500 and above",
+        reads_the_message_first: "comes before the message",
+        reads_every_message: "whatever the message says",
+        looks_for_half_of_the_words: "it is about rights",
     },
     "9.4": {
-        returns_nothing: "nothing was returned",
-        has_another_name: "its name",
-        has_no_default: "the default of shards",
-        has_a_default_of_none: "without a folder there is nothing to read",
-        reads_a_folder_of_its_own: "the folder that is read",
-        splits_in_no_loop: "each component is used once",
-        reads_once_a_shard: "only the splitting is done for each shard",
-        sets_no_limit: "2 at the same time",
-        never_retries: "tried again twice",
-        splits_the_same_shard: "each turn of the loop has its own",
-        has_no_output: "what collect has made",
-        takes_a_component_from_the_notebook: "it calls its arguments",
+        cites_a_range_always: "one line is no range",
+        cites_the_first_line_only: "#L10-L20",
+        writes_none_into_it: "the whole file",
+        quotes_nothing: "a # in a name",
+        quotes_the_slashes_too: "the whole file",
+        forgets_what_is_rendered: "no lines to jump to",
+        minds_the_case_of_an_ending: "whatever its case",
+        finds_the_ending_anywhere: "its ending is .py",
+        shows_the_source_of_a_whole_file: "the formatted page is the better one",
+        knows_markdown_alone: "RENDERED",
+        wants_both_lines_to_be_missing: "without the first line",
+        quotes_by_hand: "é",
     },
 }

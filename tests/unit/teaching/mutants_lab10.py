@@ -1,511 +1,491 @@
-"""Wrong answers to lab 10 that a learner would plausibly write; see `mutants_lab01.py`."""
+"""Plausible wrong versions of lab 10's exercises, and what the check's message names."""
 
 import json
+from hashlib import sha256
 
-from course_lib.indexing.plan import Plan
-from course_lib.xray.suggestions import COLUMNS
-
-# --- 10.1 make_plan ---
-
-
-def compares_names_only(current, stored):
-    return Plan(
-        skip=[key for key in current if key in stored],
-        add=[key for key in current if key not in stored],
-        remove=[key for key in stored if key not in current],
-    )
-
-
-def adds_what_changed(current, stored):
-    return Plan(
-        skip=[key for key, state in current.items() if stored.get(key) == state],
-        add=[key for key, state in current.items() if stored.get(key) != state],
-        remove=[key for key in stored if key not in current],
-    )
-
-
-def removes_what_changed(current, stored):
-    plan = _plan(current, stored)
-    plan.remove.extend(plan.change)
-    return plan
+from kfp import dsl
+from kfp.dsl import Dataset
 
+# --- 10.1 shard_of ---
 
-def forgets_to_remove(current, stored):
-    plan = _plan(current, stored)
-    plan.remove.clear()
-    return plan
 
+def _number(name, order="big"):
+    return int.from_bytes(sha256(name.encode("utf-8")).digest()[:8], order)
 
-def asks_whether_the_state_is_true(current, stored):
-    plan = Plan()
-    for key, state in current.items():
-        if stored.get(key) in (None, ""):
-            plan.add.append(key)
-        elif stored[key] == state:
-            plan.skip.append(key)
-        else:
-            plan.change.append(key)
-    plan.remove.extend(key for key in stored if key not in current)
-    return plan
 
+def hashes_with_a_secret(name, shards):
+    if shards < 1:
+        raise ValueError
+    return hash(name) % shards
 
-def compares_states_with_all_others(current, stored):
-    plan = Plan()
-    for key, state in current.items():
-        if state in stored.values():
-            plan.skip.append(key)
-        else:
-            (plan.change if key in stored else plan.add).append(key)
-    plan.remove.extend(key for key in stored if key not in current)
-    return plan
 
+def takes_all_32_bytes(name, shards):
+    return int.from_bytes(sha256(name.encode()).digest(), "big") % shards
 
-def compares_objects(current, stored):
-    plan = _plan(current, stored)
-    other = [key for key in plan.skip if stored[key] is not current[key]]
-    return Plan([key for key in plan.skip if key not in other], plan.add, [*plan.change, *other],
-                plan.remove)  # fmt: skip
 
+def reads_from_the_small_end(name, shards):
+    return _number(name, "little") % shards
 
-def compares_by_position(current, stored):
-    plan = _plan(current, stored)
-    if list(current) == list(stored):
-        return plan
-    pairs = list(zip(current.items(), stored.items(), strict=False))
-    same = [new[0] for new, old in pairs if new == old]
-    moved = [key for key in plan.skip if key not in same]
-    return Plan(same, plan.add, [*plan.change, *moved], plan.remove)
 
+def takes_8_hexadecimal_digits(name, shards):
+    return int(sha256(name.encode()).hexdigest()[:8], 16) % shards
 
-def takes_sets_of_pairs(current, stored):
-    same = set(current.items()) & set(stored.items())
-    plan = _plan(current, stored)
-    return Plan([key for key, _ in same], plan.add, plan.change, plan.remove)
 
+def leaves_out_other_letters(name, shards):
+    return _number(name.encode("ascii", "ignore").decode()) % shards
 
-def takes_none_for_not_stored(current, stored):
-    plan = Plan()
-    for key, state in current.items():
-        if stored.get(key) is None:
-            plan.add.append(key)
-        elif stored[key] == state:
-            plan.skip.append(key)
-        else:
-            plan.change.append(key)
-    plan.remove.extend(key for key in stored if key not in current)
-    return plan
 
+def ignores_case(name, shards):
+    if shards < 1:
+        raise ValueError(shards)
+    return _number(name.lower()) % shards
 
-def finds_equal_what_was_not_stored(current, stored):
-    plan = Plan()
-    for key, state in current.items():
-        if stored.get(key) == state:
-            plan.skip.append(key)
-        else:
-            (plan.change if key in stored else plan.add).append(key)
-    plan.remove.extend(key for key in stored if key not in current)
-    return plan
 
+def counts_from_one(name, shards):
+    return _number(name) % shards + 1
 
-def compares_texts_of_states(current, stored):
-    return _plan({key: str(state) for key, state in current.items()},
-                 {key: str(state) for key, state in stored.items()})  # fmt: skip
 
+def divides_by_nothing(name, shards):
+    return _number(name) % shards
 
-def takes_smaller_states_for_old(current, stored):
-    plan = _plan(current, stored)
-    for key in [key for key in plan.change if repr(current[key]) < repr(stored[key])]:
-        plan.change.remove(key)
-        plan.skip.append(key)
-    return plan
 
+def takes_a_negative_number(name, shards):
+    if shards == 0:
+        raise ValueError(shards)
+    return _number(name) % shards
 
-def compares_what_is_written(current, stored):
-    def written(states):
-        return {key: json.dumps(state, sort_keys=True) for key, state in states.items()}
 
-    return _plan(written(current), written(stored))
+# --- 10.2 split_part ---
 
 
-def compares_reprs(current, stored):
-    return _plan({key: repr(state) for key, state in current.items()},
-                 {key: repr(state) for key, state in stored.items()})  # fmt: skip
+def _split(documents, chunks, shard, *, mode="w", all_of_them=False, dumped=False, is_small=False):
+    from pathlib import Path
 
+    from course_lib.loader import split_document
+    from course_lib.pipeline.corpus import Shard
+    from course_lib.records import Document
 
-def compares_types(current, stored):
-    return _plan({key: (type(state), state) for key, state in current.items()},
-                 {key: (type(state), state) for key, state in stored.items()})  # fmt: skip
+    mine, lines = 0, []
+    with open(documents.path, encoding="utf-8") as file:
+        for one in map(json.loads, file):
+            if all_of_them or Shard.parse(shard).holds(one["name"]):
+                mine += 1
+                size = {"chunk_size": 200} if is_small else {}
+                document = Document(Path(one["name"]), one["name"], one["content"])
+                found = split_document(document, **size)
+                lines += [piece.content if dumped else piece.to_json() for piece in found]
+    with open(chunks.path, mode, encoding="utf-8") as file:
+        file.writelines(f"{line}\n" for line in lines)
+    return mine, len(lines)
 
 
-def ignores_capitals_of_states(current, stored):
-    def lowered(states):
-        return {
-            key: state.casefold() if isinstance(state, str) else state
-            for key, state in states.items()
-        }
+def takes_json_from_the_notebook(documents, chunks, shard):
+    with open(documents.path, encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
 
-    return _plan(lowered(current), lowered(stored))
 
+def appends_to_the_file(documents, chunks, shard, split=_split):
+    mine, lines = split(documents, chunks, shard, mode="a")
+    chunks.metadata.update(documents=mine, chunks=lines)
 
-def returns_a_dictionary(current, stored):
-    plan = _plan(current, stored)
-    return {"skip": plan.skip, "add": plan.add, "change": plan.change, "remove": plan.remove}
 
+def splits_every_document(documents, chunks, shard, split=_split):
+    mine, lines = split(documents, chunks, shard, all_of_them=True)
+    chunks.metadata.update(documents=mine, chunks=lines)
 
-def _plan(current, stored):
-    return Plan(
-        skip=[key for key in current if key in stored and stored[key] == current[key]],
-        add=[key for key in current if key not in stored],
-        change=[key for key in current if key in stored and stored[key] != current[key]],
-        remove=[key for key in stored if key not in current],
-    )
 
+def writes_text_without_records(documents, chunks, shard, split=_split):
+    mine, lines = split(documents, chunks, shard, dumped=True)
+    chunks.metadata.update(documents=mine, chunks=lines)
 
-# --- 10.2 names_to_embed ---
 
+def cuts_smaller(documents, chunks, shard, split=_split):
+    mine, lines = split(documents, chunks, shard, is_small=True)
+    chunks.metadata.update(documents=mine, chunks=lines)
 
-def embeds_everything(texts, made_of, model):
-    return list(texts)
 
+def forgets_the_metadata(documents, chunks, shard, split=_split):
+    split(documents, chunks, shard)
 
-def embeds_what_is_new(texts, made_of, model):
-    return [name for name in texts if name not in made_of]
 
+def counts_all_documents(documents, chunks, shard, split=_split):
+    from pathlib import Path
 
-def ignores_the_model(texts, made_of, model):
-    return [name for name, text in texts.items() if made_of.get(name, ("", ""))[0] != text]
+    _, lines = split(documents, chunks, shard)
+    every = len(Path(documents.path).read_text("utf-8").splitlines())
+    chunks.metadata.update(documents=every, chunks=lines)
 
 
-def ignores_the_text(texts, made_of, model):
-    return [name for name in texts if made_of.get(name, ("", ""))[1] != model]
+def counts_in_floats(documents, chunks, shard, split=_split):
+    mine, lines = split(documents, chunks, shard)
+    chunks.metadata.update(documents=float(mine), chunks=float(lines))
 
 
-def ignores_case_and_blanks(texts, made_of, model):
-    def plain(text):
-        return text.strip().lower()
+def writes_nothing_for_an_empty_shard(documents, chunks, shard, split=_split):
+    from pathlib import Path
 
-    return [
-        name
-        for name, text in texts.items()
-        if name not in made_of
-        or plain(made_of[name][0]) != plain(text)
-        or made_of[name][1] != model
-    ]
+    mine, lines = split(documents, chunks, shard)
+    chunks.metadata.update(documents=mine, chunks=lines)
+    if not lines:
+        Path(chunks.path).unlink()
 
 
-def looks_for_the_model_within_a_name(texts, made_of, model):
-    return [
-        name
-        for name, text in texts.items()
-        if name not in made_of or made_of[name][0] != text or model not in made_of[name][1]
-    ]
+def keeps_what_was_there_for_an_empty_shard(documents, chunks, shard, split=_split):
+    from pathlib import Path
 
+    left = Path(chunks.path).read_text("utf-8") if Path(chunks.path).exists() else ""
+    mine, lines = split(documents, chunks, shard)
+    chunks.metadata.update(documents=mine, chunks=lines)
+    if not lines:
+        Path(chunks.path).write_text(left, encoding="utf-8")
 
-def names_it_for_each_reason(texts, made_of, model):
-    found = []
-    for name, text in texts.items():
-        old_text, old_model = made_of.get(name, (None, model))
-        if old_text != text:
-            found.append(name)
-        if old_model != model:
-            found.append(name)
-    return found
 
+def sorts_by_name(documents, chunks, shard, split=_split):
+    from pathlib import Path
 
-def looks_for_the_text_anywhere(texts, made_of, model):
-    return [name for name, text in texts.items() if (text, model) not in made_of.values()]
+    mine, lines = split(documents, chunks, shard)
+    chunks.metadata.update(documents=mine, chunks=lines)
+    found = Path(chunks.path).read_text("utf-8").split("\n")[:-1]
+    found.sort(key=lambda line: line[line.index("sourcePath") :])
+    Path(chunks.path).write_text("".join(f"{line}\n" for line in found), encoding="utf-8")
 
 
-def sorts_the_names(texts, made_of, model):
-    return sorted(name for name, text in texts.items() if made_of.get(name) != (text, model))
+def leaves_out_empty_documents(documents, chunks, shard, split=_split):
+    import json
+    from pathlib import Path
 
+    _, lines = split(documents, chunks, shard)
+    names = {
+        json.loads(line)["sourcePath"]
+        for line in Path(chunks.path).read_text("utf-8").split("\n")[:-1]
+    }
+    chunks.metadata.update(documents=len(names), chunks=lines)
 
-# --- 10.3 delete_orphans ---
 
+def reads_one_digit_of_a_shard(documents, chunks, shard, split=_split):
+    mine, lines = split(documents, chunks, f"{shard[0]}/{shard[-1]}")
+    chunks.metadata.update(documents=mine, chunks=lines)
 
-def _delete(conn, where, values):
-    rows = conn.execute(
-        f"DELETE FROM xray_packages AS package WHERE {where} RETURNING package.name", values
-    ).fetchall()
-    return sorted(name for (name,) in rows)
 
+def returns_the_counts(documents, chunks, shard, split=_split):
+    mine, lines = split(documents, chunks, shard)
+    chunks.metadata.update(documents=mine, chunks=lines)
+    return lines
 
-UNUSED = (
-    "NOT EXISTS (SELECT FROM xray_used AS used "
-    "WHERE used.language = package.language AND used.name = package.name)"
-)
 
+# --- 10.3 collect ---
 
-def deletes_all_of_them(conn, language, names):
-    return _delete(conn, "language = %s AND name = ANY(%s)", [language, list(names)])
 
+def _differ(own, count):
+    return len(own) != count
 
-def deletes_every_orphan(conn, language, names):
-    return _delete(conn, f"language = %s AND {UNUSED}", [language])
 
+def _collect(parts, chunks, *, mode="w", is_wrong=_differ, is_sorted=False, change=list):
+    lines = []
+    for part in parts:
+        with open(part.path, encoding="utf-8") as file:
+            own = file.readlines()
+        if is_wrong(own, part.metadata["chunks"]):
+            raise ValueError(part.metadata)
+        lines += change(own)
+    with open(chunks.path, mode, encoding="utf-8") as file:
+        file.writelines(sorted(lines) if is_sorted else lines)
+    count = int(sum(part.metadata["documents"] for part in parts))
+    chunks.metadata.update(documents=count, chunks=len(lines))
+    return len(lines)
 
-def forgets_the_language(conn, language, names):
-    return _delete(conn, f"name = ANY(%s) AND {UNUSED}", [list(names)])
 
+def returns_a_float(parts, chunks, collect=_collect):
+    collect(parts, chunks)
+    return sum(part.metadata["chunks"] for part in parts)
 
-def counts_uses_in_other_languages(conn, language, names):
-    unused = "NOT EXISTS (SELECT FROM xray_used AS used WHERE used.name = package.name)"
-    return _delete(conn, f"language = %s AND name = ANY(%s) AND {unused}", [language, list(names)])
 
+def hands_on_floats(parts, chunks, collect=_collect):
+    total = collect(parts, chunks)
+    chunks.metadata["documents"] = sum(part.metadata["documents"] for part in parts)
+    return total
 
-def counts_any_use_of_the_language(conn, language, names):
-    unused = "NOT EXISTS (SELECT FROM xray_used AS used WHERE used.language = package.language)"
-    return _delete(conn, f"language = %s AND name = ANY(%s) AND {unused}", [language, list(names)])
 
+def trusts_the_metadata(parts, chunks, collect=_collect):
+    return collect(parts, chunks, is_wrong=lambda own, count: False)
 
-def puts_names_into_the_statement(conn, language, names):
-    some = ", ".join(f"'{name}'" for name in names) or "NULL"
-    return _delete(conn, f"language = %s AND name IN ({some}) AND {UNUSED}", [language])
 
+def compares_the_total(parts, chunks, collect=_collect):
+    from pathlib import Path
 
-def cannot_take_no_names(conn, language, names):
-    marks = ", ".join(["%s"] * len(names))
-    return _delete(conn, f"language = %s AND name IN ({marks}) AND {UNUSED}", [language, *names])
+    found = sum(Path(part.path).read_text("utf-8").count("\n") for part in parts)
+    if found != sum(part.metadata["chunks"] for part in parts):
+        raise ValueError("incomplete")
+    return collect(parts, chunks, is_wrong=lambda own, count: False)
 
 
-def takes_names_for_patterns(conn, language, names):
-    return _delete(
-        conn, f"language = %s AND name ILIKE ANY(%s) AND {UNUSED}", [language, list(names)]
-    )
+def compares_the_last_part(parts, chunks, collect=_collect):
+    from pathlib import Path
 
+    for part in parts:
+        found = Path(part.path).read_text("utf-8").count("\n")
+    if found != part.metadata["chunks"]:
+        raise ValueError("incomplete")
+    return collect(parts, chunks, is_wrong=lambda own, count: False)
 
-def leaves_them_unsorted(conn, language, names):
-    rows = conn.execute(
-        "DELETE FROM xray_packages AS package WHERE language = %s AND name = ANY(%s) "
-        f"AND {UNUSED} RETURNING name",
-        [language, list(names)],
-    ).fetchall()
-    return [name for (name,) in rows]
 
+def drops_equal_lines(parts, chunks, collect=_collect):
+    from pathlib import Path
 
-def returns_what_it_was_given(conn, language, names):
-    _right(conn, language, names)
-    return sorted(names)
+    collect(parts, chunks)
+    lines = dict.fromkeys(Path(chunks.path).read_text("utf-8").split("\n")[:-1])
+    Path(chunks.path).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    chunks.metadata["chunks"] = len(lines)
+    return len(lines)
 
 
-def returns_how_many(conn, language, names):
-    return len(_right(conn, language, names))
+def sorts_the_parts(parts, chunks, collect=_collect):
+    return collect(sorted(parts, key=lambda part: part.path), chunks)
 
 
-def leaves_tuples(conn, language, names):
-    return [(name,) for name in _right(conn, language, names)]
+def writes_only_if_there_is_something(parts, chunks, collect=_collect):
+    from pathlib import Path
 
+    left = Path(chunks.path).read_text("utf-8") if Path(chunks.path).exists() else ""
+    total = collect(parts, chunks)
+    if not total:
+        Path(chunks.path).write_text(left, encoding="utf-8")
+    return total
 
-def commits_for_its_caller(conn, language, names):
-    found = _right(conn, language, names)
-    conn.execute("COMMIT")
-    return found
 
+def passes_over_what_is_wholly_lost(parts, chunks, collect=_collect):
+    return collect(parts, chunks, is_wrong=lambda own, count: own and len(own) != count)
 
-def _right(conn, language, names):
-    where = f"language = %s AND name = ANY(%s) AND {UNUSED}"
-    return _delete(conn, where, [language, list(names)])
 
+def passes_over_a_count_of_zero(parts, chunks, collect=_collect):
+    return collect(parts, chunks, is_wrong=lambda own, count: count and len(own) != count)
 
-# --- 10.4 nearest_packages_query ---
 
+def counts_lines_with_text(parts, chunks, collect=_collect):
+    return collect(parts, chunks, is_wrong=lambda own, n: len([*filter(str.strip, own)]) != n)
 
-SIMILARITY = "1 - (package.embedding <=> %(vector)s) AS similarity"
-OURS = "mine.tenant_id = %(tenant)s AND mine.project = %(project)s AND mine.language = %(language)s"
-NEAREST_FIRST = "package.embedding <=> %(vector)s, mine.name"
 
+def drops_empty_lines(parts, chunks, collect=_collect):
+    return collect(parts, chunks, change=lambda own: [one for one in own if one.strip()])
 
-def _query(
-    values,
-    columns=f"{COLUMNS}, {SIMILARITY}",
-    where=f"{OURS} AND package.model = %(model)s",
-    order=NEAREST_FIRST,
-    using="language, name",
-    limit="%(k)s",
-):
-    return (
-        f"SELECT {columns} FROM xray_report_packages AS mine "
-        f"JOIN xray_packages AS package USING ({using}) WHERE {where} "
-        f"ORDER BY {order} LIMIT {limit}",
-        values,
-    )
 
+def strips_the_lines(parts, chunks, collect=_collect):
+    return collect(parts, chunks, change=lambda own: [f"{one.strip()}\n" for one in own])
 
-def filters_what_was_found(vector, project, language, model, k=5, tenant="local"):
-    query = f"""
-        SELECT {COLUMNS}, {SIMILARITY}
-        FROM (SELECT * FROM xray_packages WHERE model = %(model)s
-              ORDER BY embedding <=> %(vector)s, name LIMIT %(k)s) AS package
-        JOIN xray_report_packages AS mine USING (language, name)
-        WHERE {OURS} ORDER BY {NEAREST_FIRST}"""
-    return query, locals()
 
+def notices_only_what_is_lost(parts, chunks, collect=_collect):
+    return collect(parts, chunks, is_wrong=lambda own, count: len(own) < count)
 
-def takes_every_project(vector, project, language, model, k=5, tenant="local"):
-    where = (
-        "mine.tenant_id = %(tenant)s AND mine.language = %(language)s AND package.model = %(model)s"
-    )
-    return _query(locals(), where=where)
 
+def splits_at_every_separator(parts, chunks, collect=_collect):
+    from pathlib import Path
 
-def takes_every_language(vector, project, language, model, k=5, tenant="local"):
-    where = (
-        "mine.tenant_id = %(tenant)s AND mine.project = %(project)s AND package.model = %(model)s"
-    )
-    return _query(locals(), where=where)
+    for part in parts:
+        if len(Path(part.path).read_text("utf-8").splitlines()) != part.metadata["chunks"]:
+            raise ValueError("incomplete")
+    return collect(parts, chunks)
 
 
-def takes_every_tenant(vector, project, language, model, k=5, tenant="local"):
-    where = (
-        "mine.project = %(project)s AND mine.language = %(language)s AND package.model = %(model)s"
-    )
-    return _query(locals(), where=where)
+def appends_to_what_is_there(parts, chunks, collect=_collect):
+    return collect(parts, chunks, mode="a")
 
 
-def takes_the_local_tenant(vector, project, language, model, k=5, tenant="local"):
-    tenant = "local"
-    return _query(locals())
+def sorts_the_lines(parts, chunks, collect=_collect):
+    return collect(parts, chunks, is_sorted=True)
 
 
-def takes_every_model(vector, project, language, model, k=5, tenant="local"):
-    return _query(locals(), where=f"{OURS} AND package.embedding IS NOT NULL")
+def keeps_only_the_last_part(parts, chunks, collect=_collect):
+    for part in parts:
+        total = collect([part], chunks)
+    return total
 
 
-def joins_by_name_alone(vector, project, language, model, k=5, tenant="local"):
-    return _query(locals(), using="name")
+def counts_the_parts(parts, chunks, collect=_collect):
+    total = collect(parts, chunks)
+    chunks.metadata["documents"] = len(parts)
+    return total
 
 
-def keeps_what_has_no_vector(vector, project, language, model, k=5, tenant="local"):
-    where = f"{OURS} AND (package.model = %(model)s OR package.model IS NULL)"
-    return _query(locals(), where=where)
+def takes_a_function_from_the_notebook(parts, chunks):
+    return _collect(parts, chunks)
 
 
-def returns_the_distance(vector, project, language, model, k=5, tenant="local"):
-    columns = f"{COLUMNS}, package.embedding <=> %(vector)s AS similarity"
-    return _query(locals(), columns=columns)
+# --- 10.4 build_pipeline ---
 
 
-def takes_the_euclidean_distance(vector, project, language, model, k=5, tenant="local"):
-    return _query(
-        locals(),
-        columns=f"{COLUMNS}, 1 - (package.embedding <-> %(vector)s) AS similarity",
-        order="package.embedding <-> %(vector)s, mine.name",
-    )
+def _wired(read_folder, split_part, collect, *, folder=None, limit=2, retries=2, shard=None):
+    own_folder, own_shard = folder, shard
 
+    @dsl.pipeline(name="split-in-shards")
+    def split_in_shards(
+        folder: str,
+        shards: list[str] = ["0/3", "1/3", "2/3"],  # noqa: B006
+    ) -> Dataset:
+        read = read_folder(folder=own_folder or folder)
+        with dsl.ParallelFor(shards, parallelism=limit) as shard:
+            part = split_part(documents=read.output, shard=own_shard or shard)
+            if retries:
+                part.set_retry(retries)
+        return collect(parts=dsl.Collected(part.output)).outputs["chunks"]
 
-def sorts_by_name(vector, project, language, model, k=5, tenant="local"):
-    return _query(locals(), order="mine.name")
+    return split_in_shards
 
 
-def puts_the_farthest_first(vector, project, language, model, k=5, tenant="local"):
-    return _query(locals(), order="package.embedding <=> %(vector)s DESC, mine.name")
+def returns_nothing(read_folder, split_part, collect):
+    @dsl.pipeline(name="split-in-shards")
+    def split_in_shards(folder: str, shards: list[str] = ["0/3", "1/3", "2/3"]):  # noqa: B006
+        read_folder(folder=folder)
 
 
-def leaves_equals_to_chance(vector, project, language, model, k=5, tenant="local"):
-    return _query(locals(), order="package.embedding <=> %(vector)s, mine.name DESC")
+def has_another_name(read_folder, split_part, collect):
+    @dsl.pipeline(name="shards")
+    def split_in_shards(folder: str, shards: list[str] = ["0/3", "1/3", "2/3"]):  # noqa: B006
+        read_folder(folder=folder)
 
+    return split_in_shards
 
-def returns_names_only(vector, project, language, model, k=5, tenant="local"):
-    return _query(locals(), columns="mine.name")
 
+def has_no_default(read_folder, split_part, collect):
+    @dsl.pipeline(name="split-in-shards")
+    def split_in_shards(folder: str, shards: list[str]):
+        read_folder(folder=folder)
 
-def takes_ten(vector, project, language, model, k=10, tenant="local"):
-    return _query(locals())
+    return split_in_shards
 
 
-def sorts_rounded_similarities(vector, project, language, model, k=5, tenant="local"):
-    order = "round((package.embedding <=> %(vector)s)::numeric, 2), mine.name"
-    return _query(locals(), order=order)
+def has_a_default_of_none(read_folder, split_part, collect):
+    @dsl.pipeline(name="split-in-shards")
+    def split_in_shards(
+        folder: str = None,  # noqa: RUF013
+        shards: list[str] = ["0/3", "1/3", "2/3"],  # noqa: B006
+    ):
+        read_folder(folder=folder)
 
+    return split_in_shards
 
-def leaves_out_the_opposite(vector, project, language, model, k=5, tenant="local"):
-    where = f"{OURS} AND package.model = %(model)s AND package.embedding <=> %(vector)s <= 1"
-    return _query(locals(), where=where)
 
+def reads_a_folder_of_its_own(read_folder, split_part, collect):
+    return _wired(read_folder, split_part, collect, folder="data/documents")
 
-def ignores_capitals(vector, project, language, model, k=5, tenant="local"):
-    where = (
-        "mine.tenant_id = %(tenant)s AND mine.project ILIKE %(project)s "
-        "AND mine.language = %(language)s AND package.model = %(model)s"
-    )
-    return _query(locals(), where=where)
 
+def splits_in_no_loop(read_folder, split_part, collect):
+    @dsl.pipeline(name="split-in-shards")
+    def split_in_shards(folder: str, shards: list[str] = ["0/3", "1/3", "2/3"]):  # noqa: B006
+        read = read_folder(folder=folder)
+        split_part(documents=read.output, shard="0/1").set_retry(2)
+        read_folder(folder=folder)
 
-def ignores_k(vector, project, language, model, k=5, tenant="local"):
-    return _query(locals(), limit="5")
+    return split_in_shards
 
 
-def forgets_the_values(vector, project, language, model, k=5, tenant="local"):
-    return _query(locals())[0]
+def reads_once_a_shard(read_folder, split_part, collect):
+    @dsl.pipeline(name="split-in-shards")
+    def split_in_shards(folder: str, shards: list[str] = ["0/3", "1/3", "2/3"]):  # noqa: B006
+        with dsl.ParallelFor(shards, parallelism=2) as shard:
+            read = read_folder(folder=folder)
+            part = split_part(documents=read.output, shard=shard).set_retry(2)
+        collect(parts=dsl.Collected(part.output))
+
+    return split_in_shards
+
+
+def sets_no_limit(read_folder, split_part, collect):
+    return _wired(read_folder, split_part, collect, limit=None)
+
+
+def never_retries(read_folder, split_part, collect):
+    return _wired(read_folder, split_part, collect, retries=0)
+
+
+def splits_the_same_shard(read_folder, split_part, collect):
+    return _wired(read_folder, split_part, collect, shard="0/3")
+
+
+def has_no_output(read_folder, split_part, collect):
+    @dsl.pipeline(name="split-in-shards")
+    def split_in_shards(folder: str, shards: list[str] = ["0/3", "1/3", "2/3"]):  # noqa: B006
+        read = read_folder(folder=folder)
+        with dsl.ParallelFor(shards, parallelism=2) as shard:
+            part = split_part(documents=read.output, shard=shard).set_retry(2)
+        collect(parts=dsl.Collected(part.output))
+
+    return split_in_shards
+
+
+@dsl.component(base_image="python:3.13-slim")
+def split_part(documents: dsl.Input[Dataset], chunks: dsl.Output[Dataset], shard: str):
+    pass
+
+
+split_step = split_part
+
+
+def takes_a_component_from_the_notebook(read_folder, split_part, collect):
+    return _wired(read_folder, split_step, collect)
 
 
 MUTANTS = {
     "10.1": {
-        compares_names_only: "the same key, and another state",
-        adds_what_changed: "the same key, and another state",
-        removes_what_changed: "the same key, and another state",
-        forgets_to_remove: "it is gone",
-        compares_by_position: "in another order",
-        takes_sets_of_pairs: "a list cannot be in a set",
-        asks_whether_the_state_is_true: "an empty text is a state like any other",
-        takes_none_for_not_stored: "it was stored, with None for its state",
-        finds_equal_what_was_not_stored: "it was not stored; its state now is None",
-        compares_texts_of_states: "1 and '1' are not equal",
-        compares_states_with_all_others: "a and b are two keys",
-        compares_objects: "if not the same object",
-        takes_smaller_states_for_old: "a smaller state is another state",
-        compares_what_is_written: "1 and 1.0 are equal",
-        compares_types: "1 and 1.0 are equal",
-        compares_reprs: "in any order of their keys",
-        ignores_capitals_of_states: "'A' and 'a' are not equal",
-        returns_a_dictionary: "Plan",
+        hashes_with_a_secret: "the first 8 bytes of the digest",
+        takes_all_32_bytes: "the first 8 bytes of the digest",
+        reads_from_the_small_end: "the most significant first",
+        takes_8_hexadecimal_digits: "the first 8 bytes of the digest",
+        leaves_out_other_letters: "in UTF-8 the name is the bytes",
+        ignores_case: "A.md is another name",
+        counts_from_one: "shards are counted from 0",
+        divides_by_nothing: "there has to be at least 1 shard",
+        takes_a_negative_number: "shard_of('a.md', -2)",
     },
     "10.2": {
-        embeds_everything: "the vector is of this text and model",
-        embeds_what_is_new: "the vector was made of another text",
-        ignores_the_model: "the vector was made by another model",
-        ignores_the_text: "the vector was made of another text",
-        ignores_case_and_blanks: "another capital or blank",
-        looks_for_the_model_within_a_name: "the vector was made by another model, mini-2",
-        names_it_for_each_reason: "it is one name, and named once",
-        looks_for_the_text_anywhere: "a vector belongs to a name",
-        sorts_the_names: "the order is that of `texts`",
+        takes_json_from_the_notebook: "takes json from the notebook",
+        appends_to_the_file: "what a failed attempt left is overwritten",
+        keeps_what_was_there_for_an_empty_shard: "overwritten, also by nothing",
+        sorts_by_name: "the others follow in the order of the file",
+        splits_every_document: "a.md is in shard 1 of 2",
+        reads_one_digit_of_a_shard: "more than one digit",
+        writes_text_without_records: "which is a line of JSON",
+        cuts_smaller: "a longer document gives two chunks",
+        forgets_the_metadata: "chunks.metadata",
+        counts_all_documents: "'documents': 2",
+        leaves_out_empty_documents: "an empty document is one document of no chunk",
+        counts_in_floats: "counts are whole numbers",
+        writes_nothing_for_an_empty_shard: "no file at chunks.path",
+        returns_the_counts: "a component returns nothing",
     },
     "10.3": {
-        deletes_all_of_them: "ForeignKeyViolation",
-        deletes_every_orphan: "was not asked about",
-        forgets_the_language: "Python's rich was let go",
-        counts_uses_in_other_languages: "only Go's package of this name is in use",
-        counts_any_use_of_the_language: "another project uses pillow",
-        puts_names_into_the_statement: "names are passed as parameters",
-        takes_names_for_patterns: "are other names than a_b",
-        cannot_take_no_names: "SyntaxError",
-        leaves_them_unsorted: "the names come back sorted",
-        returns_what_it_was_given: "no project uses bleach, and another project uses pillow",
-        returns_how_many: "['bleach']",
-        leaves_tuples: "no project uses bleach",
-        commits_for_its_caller: "the caller commits or rolls back",
+        returns_a_float: "a sum of floats is a float",
+        hands_on_floats: "counts are whole numbers",
+        trusts_the_metadata: "a line is missing",
+        compares_the_total: "what one has too many hides what the other has lost",
+        compares_the_last_part: "the first part has 1 line and not 2",
+        notices_only_what_is_lost: "a line too many",
+        splits_at_every_separator: "only a line feed ends a line",
+        passes_over_what_is_wholly_lost: "all lines are missing",
+        passes_over_a_count_of_zero: "the metadata say 0 chunks",
+        counts_lines_with_text: "also an empty one",
+        drops_empty_lines: "also an empty one",
+        strips_the_lines: "as they are, blanks too",
+        drops_equal_lines: "two equal lines are two chunks",
+        appends_to_what_is_there: "what a failed attempt left is overwritten",
+        writes_only_if_there_is_something: "overwritten, also by nothing",
+        sorts_the_lines: "not of the lines",
+        sorts_the_parts: "the order of the parts",
+        keeps_only_the_last_part: "all lines, in the order of the parts",
+        counts_the_parts: "the sums of both counts",
+        takes_a_function_from_the_notebook: "takes _collect from the notebook",
     },
     "10.4": {
-        filters_what_was_found: "the filter comes before the choice",
-        takes_every_project: "the filter comes before the choice",
-        takes_every_language: "rspotify is a package of Ruby",
-        joins_by_name_alone: "Ruby's spotipy is another",
-        keeps_what_has_no_vector: "unknown has no vector",
-        returns_the_distance: "1 - the cosine distance",
-        takes_the_euclidean_distance: "1 - the cosine distance",
-        sorts_by_name: "the nearest comes first",
-        puts_the_farthest_first: "the nearest comes first",
-        leaves_equals_to_chance: "of equal similarity, by name",
-        sorts_rounded_similarities: "rounded, they are equal",
-        leaves_out_the_opposite: "still the nearest that the project has",
-        ignores_capitals: "Rider-App is another project",
-        takes_every_tenant: "acme's project has the same name",
-        takes_the_local_tenant: "acme's list is asked for",
-        takes_every_model: "made by another model, mini-2",
-        forgets_the_values: "tuple",
-        returns_names_only: "the columns ['name', 'version', 'description', 'similarity']",
-        ignores_k: "one was asked for",
-        takes_ten: "without k it is 5",
+        returns_nothing: "nothing was returned",
+        has_another_name: "its name",
+        has_no_default: "the default of shards",
+        has_a_default_of_none: "without a folder there is nothing to read",
+        reads_a_folder_of_its_own: "the folder that is read",
+        splits_in_no_loop: "each component is used once",
+        reads_once_a_shard: "only the splitting is done for each shard",
+        sets_no_limit: "2 at the same time",
+        never_retries: "tried again twice",
+        splits_the_same_shard: "each turn of the loop has its own",
+        has_no_output: "what collect has made",
+        takes_a_component_from_the_notebook: "it calls its arguments",
     },
 }

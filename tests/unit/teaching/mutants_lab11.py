@@ -1,458 +1,511 @@
 """Wrong answers to lab 11 that a learner would plausibly write; see `mutants_lab01.py`."""
 
-import re
-import string
-from pathlib import PurePosixPath
+import json
 
-import numpy as np
+from course_lib.indexing.plan import Plan
+from course_lib.xray.suggestions import COLUMNS
 
-from course_lib.answers.confidence import stems
-from course_lib.answers.faithfulness import NUMBER
-
-SIGNS = "`'\"()[]{},:;!?"
+# --- 11.1 make_plan ---
 
 
-# --- 11.1 file_hints ---
-
-
-def keeps_the_signs(question, endings):
-    words = question.split()
-    return [word for word in words if PurePosixPath(word).suffix.lower() in endings]
-
-
-def looks_at_the_letters(question, endings):
-    words = [word.lstrip(SIGNS).rstrip(SIGNS + ".").removeprefix("./") for word in question.split()]
-    letters = tuple(ending.strip(".") for ending in endings)
-    return list(dict.fromkeys(word for word in words if word.lower().endswith(letters)))
-
-
-def names_it_twice(question, endings):
-    words = [word.lstrip(SIGNS).rstrip(SIGNS + ".").removeprefix("./") for word in question.split()]
-    return [word for word in words if PurePosixPath(word).suffix.lower() in endings]
-
-
-def forgets_the_order(question, endings):
-    return sorted(set(names_it_twice(question, endings)))
-
-
-def takes_small_letters_only(question, endings):
-    words = [word.lstrip(SIGNS).rstrip(SIGNS + ".").removeprefix("./") for word in question.split()]
-    return list(dict.fromkeys(w for w in words if PurePosixPath(w).suffix in endings))
-
-
-def drops_the_path(question, endings):
-    names = [PurePosixPath(name).name for name in names_it_twice(question, endings)]
-    return list(dict.fromkeys(names))
-
-
-def cleaned(question, endings, clean, words=str.split):
-    names = [clean(word) for word in words(question)]
-    return list(dict.fromkeys(n for n in names if PurePosixPath(n).suffix.lower() in endings))
-
-
-def strips_all_punctuation(question, endings):
-    return cleaned(question, endings, lambda word: word.strip(string.punctuation))
-
-
-def strips_any_dot_or_slash(question, endings):
-    return cleaned(question, endings, lambda w: w.lstrip(SIGNS + "./").rstrip(SIGNS + "."))
-
-
-def replaces_dot_and_slash_anywhere(question, endings):
-    return cleaned(
-        question, endings, lambda w: w.lstrip(SIGNS).rstrip(SIGNS + ".").replace("./", "")
+def compares_names_only(current, stored):
+    return Plan(
+        skip=[key for key in current if key in stored],
+        add=[key for key in current if key not in stored],
+        remove=[key for key in stored if key not in current],
     )
 
 
-def splits_at_spaces_alone(question, endings):
-    return cleaned(
-        question,
-        endings,
-        lambda w: w.lstrip(SIGNS).rstrip(SIGNS + ".").removeprefix("./"),
-        lambda asked: asked.split(" "),
+def adds_what_changed(current, stored):
+    return Plan(
+        skip=[key for key, state in current.items() if stored.get(key) == state],
+        add=[key for key, state in current.items() if stored.get(key) != state],
+        remove=[key for key in stored if key not in current],
     )
 
 
-def makes_words_different_too_early(question, endings):
-    return names_it_twice(" ".join(dict.fromkeys(question.split())), endings)
+def removes_what_changed(current, stored):
+    plan = _plan(current, stored)
+    plan.remove.extend(plan.change)
+    return plan
 
 
-def matches_letters_and_dots(question, endings):
-    ends = "|".join(map(re.escape, endings))
-    found = re.findall(rf"[\w/.]*[\w/](?:{ends})\b", question, re.IGNORECASE)
-    return list(dict.fromkeys(name.removeprefix("./") for name in found))
+def forgets_to_remove(current, stored):
+    plan = _plan(current, stored)
+    plan.remove.clear()
+    return plan
 
 
-def matches_the_beginning_of_an_ending(question, endings):
-    ends = "|".join(map(re.escape, endings))
-    found = re.findall(rf"[\w/.-]*[\w-](?:{ends})", question, re.IGNORECASE)
-    return list(dict.fromkeys(name.removeprefix("./") for name in found))
+def asks_whether_the_state_is_true(current, stored):
+    plan = Plan()
+    for key, state in current.items():
+        if stored.get(key) in (None, ""):
+            plan.add.append(key)
+        elif stored[key] == state:
+            plan.skip.append(key)
+        else:
+            plan.change.append(key)
+    plan.remove.extend(key for key in stored if key not in current)
+    return plan
 
 
-def knows_the_endings_already(question, endings):
-    return list(dict.fromkeys(names_it_twice(question, {".py", ".yaml", ".md"})))
+def compares_states_with_all_others(current, stored):
+    plan = Plan()
+    for key, state in current.items():
+        if state in stored.values():
+            plan.skip.append(key)
+        else:
+            (plan.change if key in stored else plan.add).append(key)
+    plan.remove.extend(key for key in stored if key not in current)
+    return plan
 
 
-# --- 11.2 maximal_marginal_relevance ---
+def compares_objects(current, stored):
+    plan = _plan(current, stored)
+    other = [key for key in plan.skip if stored[key] is not current[key]]
+    return Plan([key for key in plan.skip if key not in other], plan.add, [*plan.change, *other],
+                plan.remove)  # fmt: skip
 
 
-def sorts_by_relevance(relevance, vectors, count, *, diversity=0.3, taken=None):
-    return [int(place) for place in np.argsort(-np.asarray(relevance), kind="stable")[:count]]
+def compares_by_position(current, stored):
+    plan = _plan(current, stored)
+    if list(current) == list(stored):
+        return plan
+    pairs = list(zip(current.items(), stored.items(), strict=False))
+    same = [new[0] for new, old in pairs if new == old]
+    moved = [key for key in plan.skip if key not in same]
+    return Plan(same, plan.add, [*plan.change, *moved], plan.remove)
 
 
-def chosen(relevance, vectors, count, diversity, taken, update):
-    likeness = np.zeros(len(relevance))
-    if taken is not None and len(taken) and len(relevance):
-        likeness = (vectors @ taken.T).max(axis=1)
-    left, order = set(range(len(relevance))), []
-    while left and len(order) < count:
-        best = max(
-            sorted(left),
-            key=lambda place: (1 - diversity) * relevance[place] - diversity * likeness[place],
-        )
-        order.append(best)
-        left.remove(best)
-        likeness = update(likeness, vectors @ vectors[best])
-    return order
+def takes_sets_of_pairs(current, stored):
+    same = set(current.items()) & set(stored.items())
+    plan = _plan(current, stored)
+    return Plan([key for key, _ in same], plan.add, plan.change, plan.remove)
 
 
-def forgets_what_is_taken(relevance, vectors, count, *, diversity=0.3, taken=None):
-    return chosen(relevance, vectors, count, diversity, None, np.maximum)
+def takes_none_for_not_stored(current, stored):
+    plan = Plan()
+    for key, state in current.items():
+        if stored.get(key) is None:
+            plan.add.append(key)
+        elif stored[key] == state:
+            plan.skip.append(key)
+        else:
+            plan.change.append(key)
+    plan.remove.extend(key for key in stored if key not in current)
+    return plan
 
 
-def looks_at_the_last_one_only(relevance, vectors, count, *, diversity=0.3, taken=None):
-    return chosen(relevance, vectors, count, diversity, taken, lambda old, new: new)
+def finds_equal_what_was_not_stored(current, stored):
+    plan = Plan()
+    for key, state in current.items():
+        if stored.get(key) == state:
+            plan.skip.append(key)
+        else:
+            (plan.change if key in stored else plan.add).append(key)
+    plan.remove.extend(key for key in stored if key not in current)
+    return plan
 
 
-def weighed(relevance, vectors, count, gain, taken):
-    """Take one after the other by gain(relevance, likenesses to all that was taken)."""
-    chosen = [] if taken is None else list(taken)
-    left, order = list(range(len(relevance))), []
-    while left and len(order) < count:
-        best = max(left, key=lambda i: gain(relevance[i], [float(vectors[i] @ c) for c in chosen]))
-        order.append(best)
-        left.remove(best)
-        chosen.append(vectors[best])
-    return order
+def compares_texts_of_states(current, stored):
+    return _plan({key: str(state) for key, state in current.items()},
+                 {key: str(state) for key, state in stored.items()})  # fmt: skip
 
 
-def adds_likenesses_up(relevance, vectors, count, *, diversity=0.3, taken=None):
-    return weighed(
-        relevance,
-        vectors,
-        count,
-        lambda r, like: (1 - diversity) * r - diversity * sum(like),
-        taken,
+def takes_smaller_states_for_old(current, stored):
+    plan = _plan(current, stored)
+    for key in [key for key in plan.change if repr(current[key]) < repr(stored[key])]:
+        plan.change.remove(key)
+        plan.skip.append(key)
+    return plan
+
+
+def compares_what_is_written(current, stored):
+    def written(states):
+        return {key: json.dumps(state, sort_keys=True) for key, state in states.items()}
+
+    return _plan(written(current), written(stored))
+
+
+def compares_reprs(current, stored):
+    return _plan({key: repr(state) for key, state in current.items()},
+                 {key: repr(state) for key, state in stored.items()})  # fmt: skip
+
+
+def compares_types(current, stored):
+    return _plan({key: (type(state), state) for key, state in current.items()},
+                 {key: (type(state), state) for key, state in stored.items()})  # fmt: skip
+
+
+def ignores_capitals_of_states(current, stored):
+    def lowered(states):
+        return {
+            key: state.casefold() if isinstance(state, str) else state
+            for key, state in states.items()
+        }
+
+    return _plan(lowered(current), lowered(stored))
+
+
+def returns_a_dictionary(current, stored):
+    plan = _plan(current, stored)
+    return {"skip": plan.skip, "add": plan.add, "change": plan.change, "remove": plan.remove}
+
+
+def _plan(current, stored):
+    return Plan(
+        skip=[key for key in current if key in stored and stored[key] == current[key]],
+        add=[key for key in current if key not in stored],
+        change=[key for key in current if key in stored and stored[key] != current[key]],
+        remove=[key for key in stored if key not in current],
     )
 
 
-def takes_the_mean_likeness(relevance, vectors, count, *, diversity=0.3, taken=None):
-    def gain(worth, like):
-        return (1 - diversity) * worth - diversity * (sum(like) / len(like) if like else 0)
-
-    return weighed(relevance, vectors, count, gain, taken)
+# --- 11.2 names_to_embed ---
 
 
-def does_not_weigh_the_relevance(relevance, vectors, count, *, diversity=0.3, taken=None):
-    return weighed(
-        relevance, vectors, count, lambda r, like: r - diversity * max(like, default=0), taken
+def embeds_everything(texts, made_of, model):
+    return list(texts)
+
+
+def embeds_what_is_new(texts, made_of, model):
+    return [name for name in texts if name not in made_of]
+
+
+def ignores_the_model(texts, made_of, model):
+    return [name for name, text in texts.items() if made_of.get(name, ("", ""))[0] != text]
+
+
+def ignores_the_text(texts, made_of, model):
+    return [name for name in texts if made_of.get(name, ("", ""))[1] != model]
+
+
+def ignores_case_and_blanks(texts, made_of, model):
+    def plain(text):
+        return text.strip().lower()
+
+    return [
+        name
+        for name, text in texts.items()
+        if name not in made_of
+        or plain(made_of[name][0]) != plain(text)
+        or made_of[name][1] != model
+    ]
+
+
+def looks_for_the_model_within_a_name(texts, made_of, model):
+    return [
+        name
+        for name, text in texts.items()
+        if name not in made_of or made_of[name][0] != text or model not in made_of[name][1]
+    ]
+
+
+def names_it_for_each_reason(texts, made_of, model):
+    found = []
+    for name, text in texts.items():
+        old_text, old_model = made_of.get(name, (None, model))
+        if old_text != text:
+            found.append(name)
+        if old_model != model:
+            found.append(name)
+    return found
+
+
+def looks_for_the_text_anywhere(texts, made_of, model):
+    return [name for name, text in texts.items() if (text, model) not in made_of.values()]
+
+
+def sorts_the_names(texts, made_of, model):
+    return sorted(name for name, text in texts.items() if made_of.get(name) != (text, model))
+
+
+# --- 11.3 delete_orphans ---
+
+
+def _delete(conn, where, values):
+    rows = conn.execute(
+        f"DELETE FROM xray_packages AS package WHERE {where} RETURNING package.name", values
+    ).fetchall()
+    return sorted(name for (name,) in rows)
+
+
+UNUSED = (
+    "NOT EXISTS (SELECT FROM xray_used AS used "
+    "WHERE used.language = package.language AND used.name = package.name)"
+)
+
+
+def deletes_all_of_them(conn, language, names):
+    return _delete(conn, "language = %s AND name = ANY(%s)", [language, list(names)])
+
+
+def deletes_every_orphan(conn, language, names):
+    return _delete(conn, f"language = %s AND {UNUSED}", [language])
+
+
+def forgets_the_language(conn, language, names):
+    return _delete(conn, f"name = ANY(%s) AND {UNUSED}", [list(names)])
+
+
+def counts_uses_in_other_languages(conn, language, names):
+    unused = "NOT EXISTS (SELECT FROM xray_used AS used WHERE used.name = package.name)"
+    return _delete(conn, f"language = %s AND name = ANY(%s) AND {unused}", [language, list(names)])
+
+
+def counts_any_use_of_the_language(conn, language, names):
+    unused = "NOT EXISTS (SELECT FROM xray_used AS used WHERE used.language = package.language)"
+    return _delete(conn, f"language = %s AND name = ANY(%s) AND {unused}", [language, list(names)])
+
+
+def puts_names_into_the_statement(conn, language, names):
+    some = ", ".join(f"'{name}'" for name in names) or "NULL"
+    return _delete(conn, f"language = %s AND name IN ({some}) AND {UNUSED}", [language])
+
+
+def cannot_take_no_names(conn, language, names):
+    marks = ", ".join(["%s"] * len(names))
+    return _delete(conn, f"language = %s AND name IN ({marks}) AND {UNUSED}", [language, *names])
+
+
+def takes_names_for_patterns(conn, language, names):
+    return _delete(
+        conn, f"language = %s AND name ILIKE ANY(%s) AND {UNUSED}", [language, list(names)]
     )
 
 
-def forgets_the_context_after_the_first(relevance, vectors, count, *, diversity=0.3, taken=None):
-    known = 0 if taken is None else len(taken)
-
-    def gain(worth, like):
-        return (1 - diversity) * worth - diversity * max(like[known:] or like, default=0)
-
-    return weighed(relevance, vectors, count, gain, taken)
-
-
-def takes_opposites_for_likes(relevance, vectors, count, *, diversity=0.3, taken=None):
-    def gain(worth, like):
-        return (1 - diversity) * worth - diversity * max(map(abs, like), default=0)
-
-    return weighed(relevance, vectors, count, gain, taken)
+def leaves_them_unsorted(conn, language, names):
+    rows = conn.execute(
+        "DELETE FROM xray_packages AS package WHERE language = %s AND name = ANY(%s) "
+        f"AND {UNUSED} RETURNING name",
+        [language, list(names)],
+    ).fetchall()
+    return [name for (name,) in rows]
 
 
-def swaps_the_weights(relevance, vectors, count, *, diversity=0.3, taken=None):
-    return chosen(relevance, vectors, count, 1 - diversity, taken, np.maximum)
+def returns_what_it_was_given(conn, language, names):
+    _right(conn, language, names)
+    return sorted(names)
 
 
-def lets_opposites_add(relevance, vectors, count, *, diversity=0.3, taken=None):
-    likeness = np.full(len(relevance), -1.0)
-    if taken is not None and len(taken) and len(relevance):
-        likeness = (vectors @ taken.T).max(axis=1)
-    order = []
-    while len(order) < min(count, len(relevance)):
-        if order:
-            likeness = np.maximum(likeness, vectors @ vectors[order[-1]])
-        has_context = order or taken is not None
-        worth = (1 - diversity) * np.array(relevance) - diversity * likeness * bool(has_context)
-        worth[order] = -np.inf
-        order.append(int(worth.argmax()))
-    return order
+def returns_how_many(conn, language, names):
+    return len(_right(conn, language, names))
 
 
-# --- 11.3 fit_passages ---
+def leaves_tuples(conn, language, names):
+    return [(name,) for name in _right(conn, language, names)]
 
 
-def drops_the_last(fixed, costs, scores, room):
-    if fixed > room:
-        raise ValueError("the question does not fit")
-    kept = list(range(len(costs)))
-    while fixed + sum(costs[place] for place in kept) > room:
-        kept.pop()
-    return kept
+def commits_for_its_caller(conn, language, names):
+    found = _right(conn, language, names)
+    conn.execute("COMMIT")
+    return found
 
 
-def drops_the_longest(fixed, costs, scores, room):
-    if fixed > room:
-        raise ValueError("the question does not fit")
-    kept = list(range(len(costs)))
-    while fixed + sum(costs[place] for place in kept) > room:
-        kept.remove(max(kept, key=lambda place: costs[place]))
-    return kept
+def _right(conn, language, names):
+    where = f"language = %s AND name = ANY(%s) AND {UNUSED}"
+    return _delete(conn, where, [language, list(names)])
 
 
-def sorts_by_score(fixed, costs, scores, room):
-    if fixed > room:
-        raise ValueError("the question does not fit")
-    kept = sorted(range(len(costs)), key=lambda place: -scores[place])
-    while fixed + sum(costs[place] for place in kept) > room:
-        kept.pop()
-    return kept
+# --- 11.4 nearest_packages_query ---
 
 
-def takes_exactly_full_for_too_full(fixed, costs, scores, room):
-    if fixed > room:
-        raise ValueError("the question does not fit")
-    kept = list(range(len(costs)))
-    while kept and fixed + sum(costs[place] for place in kept) >= room:
-        kept.remove(min(reversed(kept), key=lambda place: scores[place]))
-    return kept
+SIMILARITY = "1 - (package.embedding <=> %(vector)s) AS similarity"
+OURS = "mine.tenant_id = %(tenant)s AND mine.project = %(project)s AND mine.language = %(language)s"
+NEAREST_FIRST = "package.embedding <=> %(vector)s, mine.name"
 
 
-def never_refuses(fixed, costs, scores, room):
-    kept = list(range(len(costs)))
-    while kept and fixed + sum(costs[place] for place in kept) > room:
-        kept.remove(min(reversed(kept), key=lambda place: scores[place]))
-    return kept
-
-
-def packs_as_much_as_possible(fixed, costs, scores, room):
-    if fixed > room:
-        raise ValueError("the question does not fit")
-    kept = []
-    for place in sorted(range(len(costs)), key=lambda place: -scores[place]):
-        if fixed + costs[place] + sum(costs[other] for other in kept) <= room:
-            kept.append(place)
-    return sorted(kept)
-
-
-def lets_min_complain(fixed, costs, scores, room):
-    kept = list(range(len(costs)))
-    while fixed + sum(costs[place] for place in kept) > room:
-        kept.remove(min(reversed(kept), key=lambda place: scores[place]))
-    return kept
-
-
-# --- 11.4 check_citations ---
-
-
-def pairs(answer):
-    return [(int(n), path) for n, path in re.findall(r"\[(\d+): ([^\[\]]+)\]", answer)]
-
-
-def believes_the_number(answer, paths):
-    cited = [n for n, _ in pairs(answer) if 1 <= n <= len(paths)]
-    flagged = [f"[{n}: {path}]" for n, path in pairs(answer) if not 1 <= n <= len(paths)]
-    return list(dict.fromkeys(cited)), flagged
-
-
-def counts_from_zero(answer, paths):
-    right = [n for n, path in pairs(answer) if n < len(paths) and paths[n] == path]
-    return right, [f"[{n}: {path}]" for n, path in pairs(answer) if n not in right]
-
-
-def believes_the_path(answer, paths):
-    cited = [n for n, path in pairs(answer) if path in paths]
-    flagged = [f"[{n}: {path}]" for n, path in pairs(answer) if path not in paths]
-    return list(dict.fromkeys(cited)), flagged
-
-
-def cites_twice(answer, paths):
-    right = [(n, p) for n, p in pairs(answer) if 1 <= n <= len(paths) and paths[n - 1] == p]
-    wrong = [f"[{n}: {path}]" for n, path in pairs(answer) if (n, path) not in right]
-    return [n for n, _ in right], wrong
-
-
-def judged(answer, paths, is_right, pattern=r"\[(\d+): ([^\[\]]+)\]"):
-    found = [(int(n), path) for n, path in re.findall(pattern, answer)]
-    right = [n <= len(paths) and n >= 1 and is_right(path, paths[n - 1]) for n, path in found]
-    cited = [n for (n, _), good in zip(found, right, strict=True) if good]
-    wrong = [f"[{n}: {p}]" for (n, p), good in zip(found, right, strict=True) if not good]
-    return list(dict.fromkeys(cited)), wrong
-
-
-def takes_part_of_a_path(answer, paths):
-    return judged(answer, paths, lambda path, real: path in real)
-
-
-def takes_more_than_a_path(answer, paths):
-    return judged(answer, paths, lambda path, real: path.startswith(real))
-
-
-def reads_one_digit(answer, paths):
-    return judged(answer, paths, str.__eq__, r"\[(\d): ([^\[\]]+)\]")
-
-
-def reads_paths_without_spaces(answer, paths):
-    return judged(answer, paths, str.__eq__, r"\[(\d+): ([\w./-]+)\]")
-
-
-def flags_by_the_number(answer, paths):
-    cited, _ = judged(answer, paths, str.__eq__)
-    return cited, [f"[{n}: {path}]" for n, path in pairs(answer) if n not in cited]
-
-
-# --- 11.5 support ---
-
-
-def judged_by(
-    likeness=lambda cosines: max(0.0, float(cosines.max())),
-    words=lambda sentence, lines: stems(sentence) & set().union(*map(stems, lines)),
-    of=lambda sentence, lines: len(stems(sentence)),
-    both=lambda alike, share: (alike + share) / 2,
-    lacks=lambda sentence, lines: any(
-        one not in re.findall(NUMBER, " ".join(lines)) for one in re.findall(NUMBER, sentence)
-    ),
+def _query(
+    values,
+    columns=f"{COLUMNS}, {SIMILARITY}",
+    where=f"{OURS} AND package.model = %(model)s",
+    order=NEAREST_FIRST,
+    using="language, name",
+    limit="%(k)s",
 ):
-    """Return an answer to 11.5 of which a part may be wrong."""
-
-    def support(sentence, evidence, encode):
-        if not evidence or lacks(sentence, evidence):
-            return 0.0
-        vectors = encode([sentence, *evidence])
-        share = len(words(sentence, evidence)) / max(1, of(sentence, evidence))
-        return both(likeness(vectors[1:] @ vectors[0]), share)
-
-    return support
-
-
-takes_the_mean_of_the_lines = judged_by(likeness=lambda cosines: max(0.0, float(cosines.mean())))
-takes_the_first_line = judged_by(likeness=lambda cosines: max(0.0, float(cosines[0])))
-takes_negative_likeness = judged_by(likeness=lambda cosines: float(cosines.max()))
-believes_the_likeness = judged_by(both=lambda alike, share: alike)
-believes_the_words = judged_by(both=lambda alike, share: share)
-multiplies = judged_by(both=lambda alike, share: alike * share)
-takes_the_smaller = judged_by(both=min)
-adds_them = judged_by(both=lambda alike, share: alike + share)
-counts_words_as_they_are = judged_by(
-    words=lambda sentence, lines: set(sentence.lower().split()) & set(" ".join(lines).split()),
-    of=lambda sentence, lines: len(set(sentence.split())),
-)
-wants_all_words_in_one_line = judged_by(
-    words=lambda sentence, lines: max((stems(sentence) & stems(one) for one in lines), key=len)
-)
-divides_by_the_words_of_the_lines = judged_by(
-    of=lambda sentence, lines: len(set().union(*map(stems, lines)))
-)
-forgets_the_numbers = judged_by(lacks=lambda sentence, lines: False)
-finds_a_number_within_another = judged_by(
-    lacks=lambda sentence, lines: any(
-        one not in " ".join(lines) for one in re.findall(NUMBER, sentence)
+    return (
+        f"SELECT {columns} FROM xray_report_packages AS mine "
+        f"JOIN xray_packages AS package USING ({using}) WHERE {where} "
+        f"ORDER BY {order} LIMIT {limit}",
+        values,
     )
-)
-is_content_with_one_number = judged_by(
-    lacks=lambda sentence, lines: (
-        bool(re.findall(NUMBER, sentence))
-        and not {*re.findall(NUMBER, sentence)} & {*re.findall(NUMBER, " ".join(lines))}
+
+
+def filters_what_was_found(vector, project, language, model, k=5, tenant="local"):
+    query = f"""
+        SELECT {COLUMNS}, {SIMILARITY}
+        FROM (SELECT * FROM xray_packages WHERE model = %(model)s
+              ORDER BY embedding <=> %(vector)s, name LIMIT %(k)s) AS package
+        JOIN xray_report_packages AS mine USING (language, name)
+        WHERE {OURS} ORDER BY {NEAREST_FIRST}"""
+    return query, locals()
+
+
+def takes_every_project(vector, project, language, model, k=5, tenant="local"):
+    where = (
+        "mine.tenant_id = %(tenant)s AND mine.language = %(language)s AND package.model = %(model)s"
     )
-)
-wants_the_numbers_in_the_first_line = judged_by(
-    lacks=lambda sentence, lines: any(
-        one not in re.findall(NUMBER, lines[0]) for one in re.findall(NUMBER, sentence)
+    return _query(locals(), where=where)
+
+
+def takes_every_language(vector, project, language, model, k=5, tenant="local"):
+    where = (
+        "mine.tenant_id = %(tenant)s AND mine.project = %(project)s AND package.model = %(model)s"
     )
-)
+    return _query(locals(), where=where)
 
 
-def needs_a_line(sentence, evidence, encode):
-    return judged_by()(sentence, evidence, encode) if evidence else max([])
+def takes_every_tenant(vector, project, language, model, k=5, tenant="local"):
+    where = (
+        "mine.project = %(project)s AND mine.language = %(language)s AND package.model = %(model)s"
+    )
+    return _query(locals(), where=where)
 
 
-def divides_by_nothing(sentence, evidence, encode):
-    if evidence and not stems(sentence):
-        return 1 / len(stems(sentence))
-    return judged_by()(sentence, evidence, encode)
+def takes_the_local_tenant(vector, project, language, model, k=5, tenant="local"):
+    tenant = "local"
+    return _query(locals())
+
+
+def takes_every_model(vector, project, language, model, k=5, tenant="local"):
+    return _query(locals(), where=f"{OURS} AND package.embedding IS NOT NULL")
+
+
+def joins_by_name_alone(vector, project, language, model, k=5, tenant="local"):
+    return _query(locals(), using="name")
+
+
+def keeps_what_has_no_vector(vector, project, language, model, k=5, tenant="local"):
+    where = f"{OURS} AND (package.model = %(model)s OR package.model IS NULL)"
+    return _query(locals(), where=where)
+
+
+def returns_the_distance(vector, project, language, model, k=5, tenant="local"):
+    columns = f"{COLUMNS}, package.embedding <=> %(vector)s AS similarity"
+    return _query(locals(), columns=columns)
+
+
+def takes_the_euclidean_distance(vector, project, language, model, k=5, tenant="local"):
+    return _query(
+        locals(),
+        columns=f"{COLUMNS}, 1 - (package.embedding <-> %(vector)s) AS similarity",
+        order="package.embedding <-> %(vector)s, mine.name",
+    )
+
+
+def sorts_by_name(vector, project, language, model, k=5, tenant="local"):
+    return _query(locals(), order="mine.name")
+
+
+def puts_the_farthest_first(vector, project, language, model, k=5, tenant="local"):
+    return _query(locals(), order="package.embedding <=> %(vector)s DESC, mine.name")
+
+
+def leaves_equals_to_chance(vector, project, language, model, k=5, tenant="local"):
+    return _query(locals(), order="package.embedding <=> %(vector)s, mine.name DESC")
+
+
+def returns_names_only(vector, project, language, model, k=5, tenant="local"):
+    return _query(locals(), columns="mine.name")
+
+
+def takes_ten(vector, project, language, model, k=10, tenant="local"):
+    return _query(locals())
+
+
+def sorts_rounded_similarities(vector, project, language, model, k=5, tenant="local"):
+    order = "round((package.embedding <=> %(vector)s)::numeric, 2), mine.name"
+    return _query(locals(), order=order)
+
+
+def leaves_out_the_opposite(vector, project, language, model, k=5, tenant="local"):
+    where = f"{OURS} AND package.model = %(model)s AND package.embedding <=> %(vector)s <= 1"
+    return _query(locals(), where=where)
+
+
+def ignores_capitals(vector, project, language, model, k=5, tenant="local"):
+    where = (
+        "mine.tenant_id = %(tenant)s AND mine.project ILIKE %(project)s "
+        "AND mine.language = %(language)s AND package.model = %(model)s"
+    )
+    return _query(locals(), where=where)
+
+
+def ignores_k(vector, project, language, model, k=5, tenant="local"):
+    return _query(locals(), limit="5")
+
+
+def forgets_the_values(vector, project, language, model, k=5, tenant="local"):
+    return _query(locals())[0]
 
 
 MUTANTS = {
     "11.1": {
-        keeps_the_signs: "each name once",
-        looks_at_the_letters: "ends in its letters",
-        names_it_twice: "each name once",
-        makes_words_different_too_early: "it is the same name",
-        forgets_the_order: "b.py is named before a.py",
-        takes_small_letters_only: "in capitals",
-        drops_the_path: "is part of the name",
-        strips_all_punctuation: "is another folder",
-        strips_any_dot_or_slash: "is another folder",
-        replaces_dot_and_slash_anywhere: "is another folder",
-        splits_at_spaces_alone: "a line end separates words",
-        matches_letters_and_dots: "hyphens and further dots",
-        matches_the_beginning_of_an_ending: ".pyc and .bak",
-        knows_the_endings_already: "`endings` says which words",
+        compares_names_only: "the same key, and another state",
+        adds_what_changed: "the same key, and another state",
+        removes_what_changed: "the same key, and another state",
+        forgets_to_remove: "it is gone",
+        compares_by_position: "in another order",
+        takes_sets_of_pairs: "a list cannot be in a set",
+        asks_whether_the_state_is_true: "an empty text is a state like any other",
+        takes_none_for_not_stored: "it was stored, with None for its state",
+        finds_equal_what_was_not_stored: "it was not stored; its state now is None",
+        compares_texts_of_states: "1 and '1' are not equal",
+        compares_states_with_all_others: "a and b are two keys",
+        compares_objects: "if not the same object",
+        takes_smaller_states_for_old: "a smaller state is another state",
+        compares_what_is_written: "1 and 1.0 are equal",
+        compares_types: "1 and 1.0 are equal",
+        compares_reprs: "in any order of their keys",
+        ignores_capitals_of_states: "'A' and 'a' are not equal",
+        returns_a_dictionary: "Plan",
     },
     "11.2": {
-        sorts_by_relevance: "adds more",
-        forgets_what_is_taken: "has the first two already",
-        forgets_the_context_after_the_first: "what the context had",
-        looks_at_the_last_one_only: "two rounds before",
-        takes_the_mean_likeness: "two rounds before",
-        adds_likenesses_up: "only the closest counts",
-        takes_opposites_for_likes: "below 0",
-        does_not_weigh_the_relevance: "the second adds 0.4 - 0.25",
-        swaps_the_weights: "relevance alone decides",
-        lets_opposites_add: "adds nothing either",
+        embeds_everything: "the vector is of this text and model",
+        embeds_what_is_new: "the vector was made of another text",
+        ignores_the_model: "the vector was made by another model",
+        ignores_the_text: "the vector was made of another text",
+        ignores_case_and_blanks: "another capital or blank",
+        looks_for_the_model_within_a_name: "the vector was made by another model, mini-2",
+        names_it_for_each_reason: "it is one name, and named once",
+        looks_for_the_text_anywhere: "a vector belongs to a name",
+        sorts_the_names: "the order is that of `texts`",
     },
     "11.3": {
-        drops_the_last: "the weakest goes",
-        drops_the_longest: "the weakest goes",
-        sorts_by_score: "keep their order",
-        takes_exactly_full_for_too_full: "not too full",
-        packs_as_much_as_possible: "does not come back",
-        never_refuses: "still too long",
-        lets_min_complain: "still too long",
+        deletes_all_of_them: "ForeignKeyViolation",
+        deletes_every_orphan: "was not asked about",
+        forgets_the_language: "Python's rich was let go",
+        counts_uses_in_other_languages: "only Go's package of this name is in use",
+        counts_any_use_of_the_language: "another project uses pillow",
+        puts_names_into_the_statement: "names are passed as parameters",
+        takes_names_for_patterns: "are other names than a_b",
+        cannot_take_no_names: "SyntaxError",
+        leaves_them_unsorted: "the names come back sorted",
+        returns_what_it_was_given: "no project uses bleach, and another project uses pillow",
+        returns_how_many: "['bleach']",
+        leaves_tuples: "no project uses bleach",
+        commits_for_its_caller: "the caller commits or rolls back",
     },
     "11.4": {
-        believes_the_number: "have to agree",
-        counts_from_zero: "both numbers",
-        believes_the_path: "passage 0",
-        cites_twice: "each once",
-        takes_part_of_a_path: "of which a.md is a part",
-        takes_more_than_a_path: "which is another file",
-        reads_one_digit: "two digits",
-        reads_paths_without_spaces: "spaces and hyphens",
-        flags_by_the_number: "judged alone",
-    },
-    "11.5": {
-        takes_the_mean_of_the_lines: "most similar line alone",
-        takes_the_first_line: "may be any of them",
-        takes_negative_likeness: "below 0",
-        believes_the_likeness: "two of the three words",
-        believes_the_words: "two of the three words",
-        multiplies: "two of the three words",
-        takes_the_smaller: "two of the three words",
-        adds_them: "two of the three words",
-        counts_words_as_they_are: "two of the three words",
-        wants_all_words_in_one_line: "all lines give the words",
-        divides_by_the_words_of_the_lines: "two of the three words",
-        forgets_the_numbers: "no line has the number 60",
-        finds_a_number_within_another: "a part of 50",
-        is_content_with_one_number: "each number counts",
-        wants_the_numbers_in_the_first_line: "not the most similar one",
-        needs_a_line: "without a line",
-        divides_by_nothing: "its share is 0",
+        filters_what_was_found: "the filter comes before the choice",
+        takes_every_project: "the filter comes before the choice",
+        takes_every_language: "rspotify is a package of Ruby",
+        joins_by_name_alone: "Ruby's spotipy is another",
+        keeps_what_has_no_vector: "unknown has no vector",
+        returns_the_distance: "1 - the cosine distance",
+        takes_the_euclidean_distance: "1 - the cosine distance",
+        sorts_by_name: "the nearest comes first",
+        puts_the_farthest_first: "the nearest comes first",
+        leaves_equals_to_chance: "of equal similarity, by name",
+        sorts_rounded_similarities: "rounded, they are equal",
+        leaves_out_the_opposite: "still the nearest that the project has",
+        ignores_capitals: "Rider-App is another project",
+        takes_every_tenant: "acme's project has the same name",
+        takes_the_local_tenant: "acme's list is asked for",
+        takes_every_model: "made by another model, mini-2",
+        forgets_the_values: "tuple",
+        returns_names_only: "the columns ['name', 'version', 'description', 'similarity']",
+        ignores_k: "one was asked for",
+        takes_ten: "without k it is 5",
     },
 }

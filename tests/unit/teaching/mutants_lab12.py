@@ -1,386 +1,458 @@
 """Wrong answers to lab 12 that a learner would plausibly write; see `mutants_lab01.py`."""
 
-import math
+import re
+import string
+from pathlib import PurePosixPath
 
 import numpy as np
 
-from course_lib.evaluation.metrics import first_different
-from course_lib.evaluation.statistics import Interval
+from course_lib.answers.confidence import stems
+from course_lib.answers.faithfulness import NUMBER
 
-# --- 12.1 recall_at ---
-
-
-def divides_by_k(found, gold, k=10):
-    return len(set(gold) & set(first_different(found, k))) / k
+SIGNS = "`'\"()[]{},:;!?"
 
 
-def counts_repeated_items(found, gold, k=10):
-    return sum(item in gold for item in list(found)[:k]) / len(set(gold)) if gold else 0.0
+# --- 12.1 file_hints ---
 
 
-def cuts_before_it_makes_different(found, gold, k=10):
-    return len(set(gold) & set(list(found)[:k])) / len(set(gold)) if gold else 0.0
+def keeps_the_signs(question, endings):
+    words = question.split()
+    return [word for word in words if PurePosixPath(word).suffix.lower() in endings]
 
 
-def says_only_whether_it_was_found(found, gold, k=10):
-    return float(bool(set(gold) & set(first_different(found, k))))
+def looks_at_the_letters(question, endings):
+    words = [word.lstrip(SIGNS).rstrip(SIGNS + ".").removeprefix("./") for word in question.split()]
+    letters = tuple(ending.strip(".") for ending in endings)
+    return list(dict.fromkeys(word for word in words if word.lower().endswith(letters)))
 
 
-def divides_by_what_was_found(found, gold, k=10):
-    first = first_different(found, k)
-    return len(set(gold) & set(first)) / len(first) if first else 0.0
+def names_it_twice(question, endings):
+    words = [word.lstrip(SIGNS).rstrip(SIGNS + ".").removeprefix("./") for word in question.split()]
+    return [word for word in words if PurePosixPath(word).suffix.lower() in endings]
 
 
-def forgets_that_nothing_may_be_wanted(found, gold, k=10):
-    return len(set(gold) & set(first_different(found, k))) / len(set(gold))
+def forgets_the_order(question, endings):
+    return sorted(set(names_it_twice(question, endings)))
 
 
-def divides_by_what_could_come_first(found, gold, k=10):
-    wanted = set(gold)
-    hits = wanted & set(first_different(found, k))
-    return len(hits) / min(k, len(wanted)) if wanted else 0.0
+def takes_small_letters_only(question, endings):
+    words = [word.lstrip(SIGNS).rstrip(SIGNS + ".").removeprefix("./") for word in question.split()]
+    return list(dict.fromkeys(w for w in words if PurePosixPath(w).suffix in endings))
 
 
-def looks_for_names_within_names(found, gold, k=10):
-    first = first_different(found, k)
-    hits = [name for name in set(gold) if any(name in item for item in first)]
-    return len(hits) / len(set(gold)) if gold else 0.0
+def drops_the_path(question, endings):
+    names = [PurePosixPath(name).name for name in names_it_twice(question, endings)]
+    return list(dict.fromkeys(names))
 
 
-def looks_for_parts_of_names(found, gold, k=10):
-    first = first_different(found, k)
-    hits = [name for name in set(gold) if any(item in name for item in first)]
-    return len(hits) / len(set(gold)) if gold else 0.0
+def cleaned(question, endings, clean, words=str.split):
+    names = [clean(word) for word in words(question)]
+    return list(dict.fromkeys(n for n in names if PurePosixPath(n).suffix.lower() in endings))
 
 
-def compares_the_last_part_of_paths(found, gold, k=10):
-    wanted = {name.rpartition("/")[2] for name in gold}
-    hits = wanted & {item.rpartition("/")[2] for item in first_different(found, k)}
-    return len(hits) / len(wanted) if wanted else 0.0
+def strips_all_punctuation(question, endings):
+    return cleaned(question, endings, lambda word: word.strip(string.punctuation))
 
 
-def takes_five_without_k(found, gold, k=5):
-    return len(set(gold) & set(first_different(found, k))) / len(set(gold)) if gold else 0.0
+def strips_any_dot_or_slash(question, endings):
+    return cleaned(question, endings, lambda w: w.lstrip(SIGNS + "./").rstrip(SIGNS + "."))
 
 
-def needs_a_list(found, gold, k=10):
-    first = first_different(found, min(k, len(found)))
-    return len(set(gold) & set(first)) / len(set(gold)) if gold else 0.0
-
-
-def takes_capitals_for_small_letters(found, gold, k=10):
-    wanted = {name.lower() for name in gold}
-    hits = wanted & {item.lower() for item in first_different(found, k)}
-    return len(hits) / len(wanted) if wanted else 0.0
-
-
-# --- 12.2 reciprocal_rank ---
-
-
-def counts_from_zero(found, gold, k=10):
-    for place, item in enumerate(first_different(found, k)):
-        if item in gold:
-            return 1 / (place + 2)
-    return 0.0
-
-
-def returns_the_place(found, gold, k=10):
-    for place, item in enumerate(first_different(found, k), start=1):
-        if item in gold:
-            return float(place)
-    return 0.0
-
-
-def adds_up_all_of_them(found, gold, k=10):
-    return sum(1 / n for n, item in enumerate(first_different(found, k), 1) if item in gold) + 0.0
-
-
-def counts_repeated_places(found, gold, k=10):
-    for place, item in enumerate(list(found)[:k], start=1):
-        if item in gold:
-            return 1 / place
-    return 0.0
-
-
-def looks_beyond_k(found, gold, k=10):
-    for place, item in enumerate(first_different(found, 1000), start=1):
-        if item in gold:
-            return 1 / place
-    return 0.0
-
-
-def goes_by_the_order_of_the_gold(found, gold, k=10):
-    first = first_different(found, k)
-    return next((1 / (first.index(name) + 1) for name in gold if name in first), 0.0)
-
-
-def drops_neighbours_that_are_equal(found, gold, k=10):
-    kept = [item for item, before in zip(found, ["", *found], strict=False) if item != before]
-    return next((1 / place for place, item in enumerate(kept[:k], 1) if item in gold), 0.0)
-
-
-def takes_part_of_a_name(found, gold, k=10):
-    first = enumerate(first_different(found, k), start=1)
-    return next((1 / place for place, item in first if item in " ".join(gold)), 0.0)
-
-
-def takes_more_than_a_name(found, gold, k=10):
-    first = enumerate(first_different(found, k), start=1)
-    return next((1 / n for n, item in first if any(name in item for name in gold)), 0.0)
-
-
-# --- 12.3 ndcg_at ---
-
-
-def _dcg(gains, k):
-    return sum(gain / math.log2(place + 1) for place, gain in enumerate(list(gains)[:k], start=1))
-
-
-def does_not_divide(found, gains, k=10):
-    return _dcg([gains.get(item, 0) for item in first_different(found, k)], k) + 0.0
-
-
-def divides_by_the_order_found(found, gains, k=10):
-    got = [gains.get(item, 0) for item in first_different(found, k)]
-    best = _dcg(sorted(got, reverse=True), k)
-    return _dcg(got, k) / best if best else 0.0
-
-
-def takes_the_best_order_whole(found, gains, k=10):
-    best = _dcg(sorted(gains.values(), reverse=True), len(gains))
-    got = [gains.get(item, 0) for item in first_different(found, k)]
-    return _dcg(got, k) / best if best else 0.0
-
-
-def takes_the_natural_logarithm_of_the_place(found, gains, k=10):
-    best = _dcg(sorted(gains.values(), reverse=True), k)
-    got = sum(
-        gains.get(item, 0) / math.log(place + 1)
-        for place, item in enumerate(first_different(found, k), start=1)
+def replaces_dot_and_slash_anywhere(question, endings):
+    return cleaned(
+        question, endings, lambda w: w.lstrip(SIGNS).rstrip(SIGNS + ".").replace("./", "")
     )
-    return got / best if best else 0.0
 
 
-def treats_all_gains_alike(found, gains, k=10):
-    best = _dcg([1] * len(gains), k)
-    got = [float(item in gains) for item in first_different(found, k)]
-    return _dcg(got, k) / best if best else 0.0
+def splits_at_spaces_alone(question, endings):
+    return cleaned(
+        question,
+        endings,
+        lambda w: w.lstrip(SIGNS).rstrip(SIGNS + ".").removeprefix("./"),
+        lambda asked: asked.split(" "),
+    )
 
 
-def gains_again_from_repeated_items(found, gains, k=10):
-    best = _dcg(sorted(gains.values(), reverse=True), k)
-    return _dcg([gains.get(item, 0) for item in found], k) / best if best else 0.0
+def makes_words_different_too_early(question, endings):
+    return names_it_twice(" ".join(dict.fromkeys(question.split())), endings)
 
 
-def _ndcg(best, found, gains):
-    return _dcg([gains.get(item, 0) for item in found], len(gains) + 10) / best if best else 0.0
+def matches_letters_and_dots(question, endings):
+    ends = "|".join(map(re.escape, endings))
+    found = re.findall(rf"[\w/.]*[\w/](?:{ends})\b", question, re.IGNORECASE)
+    return list(dict.fromkeys(name.removeprefix("./") for name in found))
 
 
-def cuts_before_it_drops_repeats(found, gains, k=10):
-    best = _dcg(sorted(gains.values(), reverse=True), k)
-    return _ndcg(best, dict.fromkeys(list(found)[:k]), gains)
+def matches_the_beginning_of_an_ending(question, endings):
+    ends = "|".join(map(re.escape, endings))
+    found = re.findall(rf"[\w/.-]*[\w-](?:{ends})", question, re.IGNORECASE)
+    return list(dict.fromkeys(name.removeprefix("./") for name in found))
 
 
-def takes_the_gains_in_their_order(found, gains, k=10):
-    return _ndcg(_dcg(gains.values(), k), first_different(found, k), gains)
+def knows_the_endings_already(question, endings):
+    return list(dict.fromkeys(names_it_twice(question, {".py", ".yaml", ".md"})))
 
 
-def looks_at_ten_whatever_k_is(found, gains, k=10):
-    best = _dcg(sorted(gains.values(), reverse=True), k)
-    return _ndcg(best, first_different(found, 10), gains)
+# --- 12.2 maximal_marginal_relevance ---
 
 
-# --- 12.4 bootstrap_interval ---
+def sorts_by_relevance(relevance, vectors, count, *, diversity=0.3, taken=None):
+    return [int(place) for place in np.argsort(-np.asarray(relevance), kind="stable")[:count]]
 
 
-def _redrawn(values, resamples, seed, size=None, replace=True):
-    random = np.random.default_rng(seed)
-    data = np.asarray(values, dtype=float)
-    size = len(data) if size is None else size
-    return data, [random.choice(data, size, replace=replace).mean() for _ in range(resamples)]
+def chosen(relevance, vectors, count, diversity, taken, update):
+    likeness = np.zeros(len(relevance))
+    if taken is not None and len(taken) and len(relevance):
+        likeness = (vectors @ taken.T).max(axis=1)
+    left, order = set(range(len(relevance))), []
+    while left and len(order) < count:
+        best = max(
+            sorted(left),
+            key=lambda place: (1 - diversity) * relevance[place] - diversity * likeness[place],
+        )
+        order.append(best)
+        left.remove(best)
+        likeness = update(likeness, vectors @ vectors[best])
+    return order
 
 
-def draws_without_replacement(values, confidence=0.95, resamples=2000, seed=0):
-    data, means = _redrawn(values, resamples, seed, replace=False)
-    low, high = np.quantile(means, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return Interval(float(data.mean()), float(low), float(high))
+def forgets_what_is_taken(relevance, vectors, count, *, diversity=0.3, taken=None):
+    return chosen(relevance, vectors, count, diversity, None, np.maximum)
 
 
-def takes_quantiles_of_the_values(values, confidence=0.95, resamples=2000, seed=0):
-    low, high = np.quantile(values, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return Interval(float(np.mean(values)), float(low), float(high))
+def looks_at_the_last_one_only(relevance, vectors, count, *, diversity=0.3, taken=None):
+    return chosen(relevance, vectors, count, diversity, taken, lambda old, new: new)
 
 
-def leaves_all_at_one_end(values, confidence=0.95, resamples=2000, seed=0):
-    data, means = _redrawn(values, resamples, seed)
-    low, high = np.quantile(means, [1 - confidence, confidence])
-    return Interval(float(data.mean()), float(low), float(high))
+def weighed(relevance, vectors, count, gain, taken):
+    """Take one after the other by gain(relevance, likenesses to all that was taken)."""
+    chosen = [] if taken is None else list(taken)
+    left, order = list(range(len(relevance))), []
+    while left and len(order) < count:
+        best = max(left, key=lambda i: gain(relevance[i], [float(vectors[i] @ c) for c in chosen]))
+        order.append(best)
+        left.remove(best)
+        chosen.append(vectors[best])
+    return order
 
 
-def ignores_the_confidence(values, confidence=0.95, resamples=2000, seed=0):
-    data, means = _redrawn(values, resamples, seed)
-    low, high = np.quantile(means, [0.025, 0.975])
-    return Interval(float(data.mean()), float(low), float(high))
+def adds_likenesses_up(relevance, vectors, count, *, diversity=0.3, taken=None):
+    return weighed(
+        relevance,
+        vectors,
+        count,
+        lambda r, like: (1 - diversity) * r - diversity * sum(like),
+        taken,
+    )
 
 
-def draws_ten_values_a_set(values, confidence=0.95, resamples=2000, seed=0):
-    data, means = _redrawn(values, resamples, seed, size=10)
-    low, high = np.quantile(means, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return Interval(float(data.mean()), float(low), float(high))
+def takes_the_mean_likeness(relevance, vectors, count, *, diversity=0.3, taken=None):
+    def gain(worth, like):
+        return (1 - diversity) * worth - diversity * (sum(like) / len(like) if like else 0)
+
+    return weighed(relevance, vectors, count, gain, taken)
 
 
-def forgets_the_root_of_n(values, confidence=0.95, resamples=2000, seed=0):
-    mean, spread = float(np.mean(values)), float(np.std(values))
-    return Interval(mean, mean - 1.96 * spread, mean + 1.96 * spread)
+def does_not_weigh_the_relevance(relevance, vectors, count, *, diversity=0.3, taken=None):
+    return weighed(
+        relevance, vectors, count, lambda r, like: r - diversity * max(like, default=0), taken
+    )
 
 
-def calculates_a_normal_interval(values, confidence=0.95, resamples=2000, seed=0):
-    from statistics import NormalDist
+def forgets_the_context_after_the_first(relevance, vectors, count, *, diversity=0.3, taken=None):
+    known = 0 if taken is None else len(taken)
 
-    mean = float(np.mean(values))
-    far = NormalDist().inv_cdf((1 + confidence) / 2) * float(np.std(values)) / len(values) ** 0.5
-    return Interval(mean, mean - far, mean + far)
+    def gain(worth, like):
+        return (1 - diversity) * worth - diversity * max(like[known:] or like, default=0)
 
-
-def draws_anew_each_time(values, confidence=0.95, resamples=2000, seed=0):
-    data, means = _redrawn(values, resamples, None)
-    low, high = np.quantile(means, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return Interval(float(data.mean()), float(low), float(high))
+    return weighed(relevance, vectors, count, gain, taken)
 
 
-def ignores_the_number_of_sets(values, confidence=0.95, resamples=2000, seed=0):
-    return _interval(values, confidence, 2000, seed)
+def takes_opposites_for_likes(relevance, vectors, count, *, diversity=0.3, taken=None):
+    def gain(worth, like):
+        return (1 - diversity) * worth - diversity * max(map(abs, like), default=0)
+
+    return weighed(relevance, vectors, count, gain, taken)
 
 
-def gives_zero_for_nothing(values, confidence=0.95, resamples=2000, seed=0):
-    return _interval(values, confidence, resamples, seed) if len(values) else Interval(0, 0, 0)
+def swaps_the_weights(relevance, vectors, count, *, diversity=0.3, taken=None):
+    return chosen(relevance, vectors, count, 1 - diversity, taken, np.maximum)
 
 
-def takes_the_mean_of_the_means(values, confidence=0.95, resamples=2000, seed=0):
-    _, means = _redrawn(values, resamples, seed)
-    low, high = np.quantile(means, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return Interval(float(np.mean(means)), float(low), float(high))
+def lets_opposites_add(relevance, vectors, count, *, diversity=0.3, taken=None):
+    likeness = np.full(len(relevance), -1.0)
+    if taken is not None and len(taken) and len(relevance):
+        likeness = (vectors @ taken.T).max(axis=1)
+    order = []
+    while len(order) < min(count, len(relevance)):
+        if order:
+            likeness = np.maximum(likeness, vectors @ vectors[order[-1]])
+        has_context = order or taken is not None
+        worth = (1 - diversity) * np.array(relevance) - diversity * likeness * bool(has_context)
+        worth[order] = -np.inf
+        order.append(int(worth.argmax()))
+    return order
 
 
-# --- 12.5 paired_interval ---
+# --- 12.3 fit_passages ---
 
 
-def _interval(values, confidence=0.95, resamples=2000, seed=0):
-    data, means = _redrawn(values, resamples, seed)
-    low, high = np.quantile(means, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return Interval(float(data.mean()), float(low), float(high))
+def drops_the_last(fixed, costs, scores, room):
+    if fixed > room:
+        raise ValueError("the question does not fit")
+    kept = list(range(len(costs)))
+    while fixed + sum(costs[place] for place in kept) > room:
+        kept.pop()
+    return kept
 
 
-def subtracts_two_intervals(before, after, confidence=0.95, resamples=2000, seed=0):
-    old, new = _interval(before, confidence), _interval(after, confidence)
-    return Interval(new.mean - old.mean, new.low - old.high, new.high - old.low)
+def drops_the_longest(fixed, costs, scores, room):
+    if fixed > room:
+        raise ValueError("the question does not fit")
+    kept = list(range(len(costs)))
+    while fixed + sum(costs[place] for place in kept) > room:
+        kept.remove(max(kept, key=lambda place: costs[place]))
+    return kept
 
 
-def takes_before_minus_after(before, after, confidence=0.95, resamples=2000, seed=0):
-    pairs = zip(before, after, strict=True)
-    return _interval([old - new for old, new in pairs], confidence, resamples, seed)
+def sorts_by_score(fixed, costs, scores, room):
+    if fixed > room:
+        raise ValueError("the question does not fit")
+    kept = sorted(range(len(costs)), key=lambda place: -scores[place])
+    while fixed + sum(costs[place] for place in kept) > room:
+        kept.pop()
+    return kept
 
 
-def takes_the_size_of_the_change(before, after, confidence=0.95, resamples=2000, seed=0):
-    pairs = zip(before, after, strict=True)
-    return _interval([abs(new - old) for old, new in pairs], confidence, resamples, seed)
+def takes_exactly_full_for_too_full(fixed, costs, scores, room):
+    if fixed > room:
+        raise ValueError("the question does not fit")
+    kept = list(range(len(costs)))
+    while kept and fixed + sum(costs[place] for place in kept) >= room:
+        kept.remove(min(reversed(kept), key=lambda place: scores[place]))
+    return kept
 
 
-def does_not_hand_the_confidence_on(before, after, confidence=0.95, resamples=2000, seed=0):
-    return _interval([new - old for old, new in zip(before, after, strict=True)])
+def never_refuses(fixed, costs, scores, room):
+    kept = list(range(len(costs)))
+    while kept and fixed + sum(costs[place] for place in kept) > room:
+        kept.remove(min(reversed(kept), key=lambda place: scores[place]))
+    return kept
 
 
-def leaves_out_what_has_no_partner(before, after, confidence=0.95, resamples=2000, seed=0):
-    pairs = zip(before, after, strict=False)
-    return _interval([new - old for old, new in pairs], confidence, resamples, seed)
+def packs_as_much_as_possible(fixed, costs, scores, room):
+    if fixed > room:
+        raise ValueError("the question does not fit")
+    kept = []
+    for place in sorted(range(len(costs)), key=lambda place: -scores[place]):
+        if fixed + costs[place] + sum(costs[other] for other in kept) <= room:
+            kept.append(place)
+    return sorted(kept)
 
 
-def does_not_hand_the_number_of_sets_on(before, after, confidence=0.95, resamples=2000, seed=0):
-    pairs = zip(before, after, strict=True)
-    return _interval([new - old for old, new in pairs], confidence, seed=seed)
+def lets_min_complain(fixed, costs, scores, room):
+    kept = list(range(len(costs)))
+    while fixed + sum(costs[place] for place in kept) > room:
+        kept.remove(min(reversed(kept), key=lambda place: scores[place]))
+    return kept
 
 
-def does_not_hand_the_seed_on(before, after, confidence=0.95, resamples=2000, seed=0):
-    pairs = zip(before, after, strict=True)
-    return _interval([new - old for old, new in pairs], confidence, resamples)
+# --- 12.4 check_citations ---
 
 
-def gives_zero_for_no_pairs(before, after, confidence=0.95, resamples=2000, seed=0):
-    changes = [new - old for old, new in zip(before, after, strict=True)]
-    return gives_zero_for_nothing(changes, confidence, resamples, seed)
+def pairs(answer):
+    return [(int(n), path) for n, path in re.findall(r"\[(\d+): ([^\[\]]+)\]", answer)]
 
 
-def sorts_both_sides(before, after, confidence=0.95, resamples=2000, seed=0):
-    pairs = zip(sorted(before), sorted(after), strict=True)
-    return _interval([new - old for old, new in pairs], confidence, resamples, seed)
+def believes_the_number(answer, paths):
+    cited = [n for n, _ in pairs(answer) if 1 <= n <= len(paths)]
+    flagged = [f"[{n}: {path}]" for n, path in pairs(answer) if not 1 <= n <= len(paths)]
+    return list(dict.fromkeys(cited)), flagged
 
 
-def leaves_out_what_did_not_change(before, after, confidence=0.95, resamples=2000, seed=0):
-    changes = [new - old for old, new in zip(before, after, strict=True) if new != old]
-    return _interval(changes, confidence, resamples, seed)
+def counts_from_zero(answer, paths):
+    right = [n for n, path in pairs(answer) if n < len(paths) and paths[n] == path]
+    return right, [f"[{n}: {path}]" for n, path in pairs(answer) if n not in right]
+
+
+def believes_the_path(answer, paths):
+    cited = [n for n, path in pairs(answer) if path in paths]
+    flagged = [f"[{n}: {path}]" for n, path in pairs(answer) if path not in paths]
+    return list(dict.fromkeys(cited)), flagged
+
+
+def cites_twice(answer, paths):
+    right = [(n, p) for n, p in pairs(answer) if 1 <= n <= len(paths) and paths[n - 1] == p]
+    wrong = [f"[{n}: {path}]" for n, path in pairs(answer) if (n, path) not in right]
+    return [n for n, _ in right], wrong
+
+
+def judged(answer, paths, is_right, pattern=r"\[(\d+): ([^\[\]]+)\]"):
+    found = [(int(n), path) for n, path in re.findall(pattern, answer)]
+    right = [n <= len(paths) and n >= 1 and is_right(path, paths[n - 1]) for n, path in found]
+    cited = [n for (n, _), good in zip(found, right, strict=True) if good]
+    wrong = [f"[{n}: {p}]" for (n, p), good in zip(found, right, strict=True) if not good]
+    return list(dict.fromkeys(cited)), wrong
+
+
+def takes_part_of_a_path(answer, paths):
+    return judged(answer, paths, lambda path, real: path in real)
+
+
+def takes_more_than_a_path(answer, paths):
+    return judged(answer, paths, lambda path, real: path.startswith(real))
+
+
+def reads_one_digit(answer, paths):
+    return judged(answer, paths, str.__eq__, r"\[(\d): ([^\[\]]+)\]")
+
+
+def reads_paths_without_spaces(answer, paths):
+    return judged(answer, paths, str.__eq__, r"\[(\d+): ([\w./-]+)\]")
+
+
+def flags_by_the_number(answer, paths):
+    cited, _ = judged(answer, paths, str.__eq__)
+    return cited, [f"[{n}: {path}]" for n, path in pairs(answer) if n not in cited]
+
+
+# --- 12.5 support ---
+
+
+def judged_by(
+    likeness=lambda cosines: max(0.0, float(cosines.max())),
+    words=lambda sentence, lines: stems(sentence) & set().union(*map(stems, lines)),
+    of=lambda sentence, lines: len(stems(sentence)),
+    both=lambda alike, share: (alike + share) / 2,
+    lacks=lambda sentence, lines: any(
+        one not in re.findall(NUMBER, " ".join(lines)) for one in re.findall(NUMBER, sentence)
+    ),
+):
+    """Return an answer to 11.5 of which a part may be wrong."""
+
+    def support(sentence, evidence, encode):
+        if not evidence or lacks(sentence, evidence):
+            return 0.0
+        vectors = encode([sentence, *evidence])
+        share = len(words(sentence, evidence)) / max(1, of(sentence, evidence))
+        return both(likeness(vectors[1:] @ vectors[0]), share)
+
+    return support
+
+
+takes_the_mean_of_the_lines = judged_by(likeness=lambda cosines: max(0.0, float(cosines.mean())))
+takes_the_first_line = judged_by(likeness=lambda cosines: max(0.0, float(cosines[0])))
+takes_negative_likeness = judged_by(likeness=lambda cosines: float(cosines.max()))
+believes_the_likeness = judged_by(both=lambda alike, share: alike)
+believes_the_words = judged_by(both=lambda alike, share: share)
+multiplies = judged_by(both=lambda alike, share: alike * share)
+takes_the_smaller = judged_by(both=min)
+adds_them = judged_by(both=lambda alike, share: alike + share)
+counts_words_as_they_are = judged_by(
+    words=lambda sentence, lines: set(sentence.lower().split()) & set(" ".join(lines).split()),
+    of=lambda sentence, lines: len(set(sentence.split())),
+)
+wants_all_words_in_one_line = judged_by(
+    words=lambda sentence, lines: max((stems(sentence) & stems(one) for one in lines), key=len)
+)
+divides_by_the_words_of_the_lines = judged_by(
+    of=lambda sentence, lines: len(set().union(*map(stems, lines)))
+)
+forgets_the_numbers = judged_by(lacks=lambda sentence, lines: False)
+finds_a_number_within_another = judged_by(
+    lacks=lambda sentence, lines: any(
+        one not in " ".join(lines) for one in re.findall(NUMBER, sentence)
+    )
+)
+is_content_with_one_number = judged_by(
+    lacks=lambda sentence, lines: (
+        bool(re.findall(NUMBER, sentence))
+        and not {*re.findall(NUMBER, sentence)} & {*re.findall(NUMBER, " ".join(lines))}
+    )
+)
+wants_the_numbers_in_the_first_line = judged_by(
+    lacks=lambda sentence, lines: any(
+        one not in re.findall(NUMBER, lines[0]) for one in re.findall(NUMBER, sentence)
+    )
+)
+
+
+def needs_a_line(sentence, evidence, encode):
+    return judged_by()(sentence, evidence, encode) if evidence else max([])
+
+
+def divides_by_nothing(sentence, evidence, encode):
+    if evidence and not stems(sentence):
+        return 1 / len(stems(sentence))
+    return judged_by()(sentence, evidence, encode)
 
 
 MUTANTS = {
     "12.1": {
-        divides_by_k: "k has no part in the division",
-        compares_the_last_part_of_paths: "both are called README.md",
-        takes_five_without_k: "place 10 is one of them",
-        needs_a_list: "any Iterable",
-        counts_repeated_items: "b counts once",
-        cuts_before_it_makes_different: "x takes up one place",
-        says_only_whether_it_was_found: "one of the two",
-        divides_by_what_was_found: "both are found",
-        divides_by_what_could_come_first: "three are wanted",
-        looks_for_names_within_names: "two files",
-        looks_for_parts_of_names: "two files",
-        takes_capitals_for_small_letters: "small and capital letters count",
-        forgets_that_nothing_may_be_wanted: "ZeroDivisionError",
+        keeps_the_signs: "each name once",
+        looks_at_the_letters: "ends in its letters",
+        names_it_twice: "each name once",
+        makes_words_different_too_early: "it is the same name",
+        forgets_the_order: "b.py is named before a.py",
+        takes_small_letters_only: "in capitals",
+        drops_the_path: "is part of the name",
+        strips_all_punctuation: "is another folder",
+        strips_any_dot_or_slash: "is another folder",
+        replaces_dot_and_slash_anywhere: "is another folder",
+        splits_at_spaces_alone: "a line end separates words",
+        matches_letters_and_dots: "hyphens and further dots",
+        matches_the_beginning_of_an_ending: ".pyc and .bak",
+        knows_the_endings_already: "`endings` says which words",
     },
     "12.2": {
-        counts_from_zero: "it stands at place 1",
-        returns_the_place: "it stands at place 3",
-        adds_up_all_of_them: "counts alone",
-        counts_repeated_places: "x takes up one place",
-        looks_beyond_k: "beyond k = 2",
-        goes_by_the_order_of_the_gold: "the first wanted one among those found",
-        drops_neighbours_that_are_equal: "where something stands between",
-        takes_part_of_a_name: "is a part of the wanted one",
-        takes_more_than_a_name: "holds the wanted one",
+        sorts_by_relevance: "adds more",
+        forgets_what_is_taken: "has the first two already",
+        forgets_the_context_after_the_first: "what the context had",
+        looks_at_the_last_one_only: "two rounds before",
+        takes_the_mean_likeness: "two rounds before",
+        adds_likenesses_up: "only the closest counts",
+        takes_opposites_for_likes: "below 0",
+        does_not_weigh_the_relevance: "the second adds 0.4 - 0.25",
+        swaps_the_weights: "relevance alone decides",
+        lets_opposites_add: "adds nothing either",
     },
     "12.3": {
-        does_not_divide: "the example by hand",
-        divides_by_the_order_found: "the best order would have b",
-        takes_the_best_order_whole: "only two gains fit",
-        takes_the_natural_logarithm_of_the_place: "no order is better",
-        treats_all_gains_alike: "the example by hand",
-        gains_again_from_repeated_items: "x takes up one place",
-        cuts_before_it_drops_repeats: "k counts different items",
-        takes_the_gains_in_their_order: "begins with the largest gain",
-        looks_at_ten_whatever_k_is: "beyond k = 1",
+        drops_the_last: "the weakest goes",
+        drops_the_longest: "the weakest goes",
+        sorts_by_score: "keep their order",
+        takes_exactly_full_for_too_full: "not too full",
+        packs_as_much_as_possible: "does not come back",
+        never_refuses: "still too long",
+        lets_min_complain: "still too long",
     },
     "12.4": {
-        draws_without_replacement: "redrawn sets of 16 values",
-        takes_quantiles_of_the_values: "redrawn sets of 16 values",
-        leaves_all_at_one_end: "redrawn sets of 16 values",
-        ignores_the_confidence: "a confidence of 0.7",
-        draws_ten_values_a_set: "redrawn sets of 16 values",
-        forgets_the_root_of_n: "redrawn sets of 16 values",
-        calculates_a_normal_interval: "need not lie evenly",
-        draws_anew_each_time: "same seed",
-        ignores_the_number_of_sets: "one redrawn set has one mean",
-        takes_the_mean_of_the_means: "that of the values themselves",
-        gives_zero_for_nothing: "without values",
+        believes_the_number: "have to agree",
+        counts_from_zero: "both numbers",
+        believes_the_path: "passage 0",
+        cites_twice: "each once",
+        takes_part_of_a_path: "of which a.md is a part",
+        takes_more_than_a_path: "which is another file",
+        reads_one_digit: "two digits",
+        reads_paths_without_spaces: "spaces and hyphens",
+        flags_by_the_number: "judged alone",
     },
     "12.5": {
-        subtracts_two_intervals: "every question got better by 0.25",
-        takes_before_minus_after: "every question got better by 0.25",
-        takes_the_size_of_the_change: "after minus before is negative",
-        does_not_hand_the_confidence_on: "if it is handed on",
-        does_not_hand_the_number_of_sets_on: "one redrawn set has one mean",
-        does_not_hand_the_seed_on: "`seed` is handed on",
-        leaves_out_what_has_no_partner: "no pairs",
-        sorts_both_sides: "compared with itself",
-        leaves_out_what_did_not_change: "and the others nothing",
-        gives_zero_for_no_pairs: "without questions",
+        takes_the_mean_of_the_lines: "most similar line alone",
+        takes_the_first_line: "may be any of them",
+        takes_negative_likeness: "below 0",
+        believes_the_likeness: "two of the three words",
+        believes_the_words: "two of the three words",
+        multiplies: "two of the three words",
+        takes_the_smaller: "two of the three words",
+        adds_them: "two of the three words",
+        counts_words_as_they_are: "two of the three words",
+        wants_all_words_in_one_line: "all lines give the words",
+        divides_by_the_words_of_the_lines: "two of the three words",
+        forgets_the_numbers: "no line has the number 60",
+        finds_a_number_within_another: "a part of 50",
+        is_content_with_one_number: "each number counts",
+        wants_the_numbers_in_the_first_line: "not the most similar one",
+        needs_a_line: "without a line",
+        divides_by_nothing: "its share is 0",
     },
 }

@@ -1,0 +1,320 @@
+"""Lab 13, measuring: recall, reciprocal rank, nDCG, an interval, a paired interval."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from course_lib.teaching.checks.probe import Case, Probe, exercise
+
+COIN = [0.0, 1.0] * 8
+UNEVEN = [0.13, 0.29, 0.37, 0.48, 0.61, 0.72, 0.88, 0.94]
+
+
+@exercise(
+    "13.1",
+    function="recall_at",
+    library="course_lib.evaluation.metrics:recall_at",
+    points=2,
+    hints=(
+        "Two sets: what is wanted, and the first k different items that were found. What is in "
+        "both?",
+        "`first_different(found, k)` gives the items; `set(gold) & set(…)` is what both hold.",
+        "Divide by the number of wanted items, not by k. With nothing wanted, return 0.0 first.",
+    ),
+)
+def check_recall_at(call: Probe) -> None:
+    """Go from the example by hand to repeated items, lists of gold, and nothing at all."""
+    call(["a"], {"a"}, 2).gives(
+        1.0, because="all that is wanted is found; k has no part in the division"
+    )
+    call(["x", "b", "y", "a"], {"a", "b"}, 10).gives(
+        1.0, because="both are found; what else was found has no part in the division"
+    )
+    call(["x", "b", "y", "a"], {"a", "b"}, 3).gives(
+        0.5, because="one of the two is among the first three"
+    )
+    call(["x", "b", "b", "y", "a"], {"a", "b"}, 3).gives(
+        0.5, because="b counts once: the first three different ones are x, b, y"
+    )
+    call(["x", "x", "x", "a"], {"a"}, 2).gives(
+        1.0, because="x takes up one place, however often it comes"
+    )
+    call(["x", "y", "x", "a"], {"a"}, 3).gives(
+        1.0, because="x takes up one place, also where something stands between"
+    )
+    call(["a", "a"], {"a", "b", "c"}, 5).gives(1 / 3, because="one of three is found")
+    call(["a", "b"], {"a", "b", "c"}, 2).gives(
+        2 / 3, because="three are wanted, although only two of them could come first"
+    )
+    call(["notes.md"], {"old-notes.md"}, 5).gives(
+        0.0, because="these are two files, though one name is a part of the other"
+    )
+    call(["old-notes.md"], {"notes.md"}, 5).gives(
+        0.0, because="these are two files, though one name is a part of the other"
+    )
+    call(["docs/README.md"], {"src/README.md"}, 5).gives(
+        0.0, because="these are two files, though both are called README.md in their folders"
+    )
+    call(["A"], {"a"}, 5).gives(0.0, because="these are two names: small and capital letters count")
+    call(["a", "b"], ["a", "a", "b"], 5).gives(1.0, because="a repeated gold item is one item")
+    call([f"x{n}" for n in range(9)] + ["a"], {"a"}).gives(
+        1.0, because="without k, ten items count: place 10 is one of them"
+    )
+    call([f"x{n}" for n in range(10)] + ["a"], {"a"}).gives(
+        0.0, because="without k, ten items count"
+    )
+    _reads_once(call, {"a"}, 1.0)
+    call(["a"], set(), 5).gives(0.0, because="nothing is wanted")
+    call([], {"a"}, 5).gives(0.0, because="nothing is found")
+
+
+@exercise(
+    "13.2",
+    function="reciprocal_rank",
+    library="course_lib.evaluation.metrics:reciprocal_rank",
+    points=2,
+    hints=(
+        "Go through the first k different items with their places and stop at the first one that "
+        "is wanted.",
+        "`enumerate(first_different(found, k), start=1)` gives the places from 1.",
+        "Inside the loop: `if item in gold: return 1 / place`. After the loop: `return 0.0`.",
+    ),
+)
+def check_reciprocal_rank(call: Probe) -> None:
+    """Look at first, later, last and no place, and at items that come again."""
+    call(["a", "x"], {"a"}, 10).gives(1.0, because="it stands at place 1")
+    call(["x", "y", "a"], {"a"}, 10).gives(1 / 3, because="it stands at place 3")
+    call(["x", "b", "a"], ["a", "b"], 10).gives(
+        0.5, because="the first wanted one among those found counts alone: b"
+    )
+    call(["b"], ["a", "b"], 10).gives(1.0, because="one wanted item is enough")
+    call(["x", "x", "x", "a"], {"a"}, 10).gives(
+        0.5, because="x takes up one place, so a stands at place 2"
+    )
+    call(["x", "y", "x", "a"], {"a"}, 10).gives(
+        1 / 3, because="x takes up one place, also where something stands between"
+    )
+    call(["x", "x", "x", "a"], {"a"}, 2).gives(0.5, because="k counts different items, too")
+    call(["old-notes.md", "notes.md"], {"notes.md"}, 10).gives(
+        0.5, because="old-notes.md is another file, though its name holds the wanted one"
+    )
+    call(["notes.md", "old-notes.md"], {"old-notes.md"}, 10).gives(
+        0.5, because="notes.md is another file, though its name is a part of the wanted one"
+    )
+    call(["x", "y", "a"], {"a"}, 2).gives(0.0, because="place 3 is beyond k = 2")
+    call([f"x{n}" for n in range(9)] + ["a"], {"a"}).gives(0.1, because="place 10 still counts")
+    call([f"x{n}" for n in range(10)] + ["a"], {"a"}).gives(
+        0.0, because="without k, ten items count"
+    )
+    _reads_once(call, {"a"}, 0.5)
+    call([], {"a"}, 10).gives(0.0, because="nothing is found")
+
+
+@exercise(
+    "13.3",
+    function="ndcg_at",
+    library="course_lib.evaluation.metrics:ndcg_at",
+    points=2,
+    hints=(
+        "Two sums of the same form: one over what was found, one over the best possible order. "
+        "The result is the first divided by the second.",
+        "`gains.get(item, 0) / math.log2(place + 1)`, for places from 1.",
+        "The best order is `sorted(gains.values(), reverse=True)[:k]`. If its sum is 0, return "
+        "0.0 before you divide.",
+    ),
+)
+def check_ndcg_at(call: Probe) -> None:
+    """Check discount, best order, cut, gains that differ, and the cases without any gain."""
+    second = 1 / math.log2(3)
+    call(["a"], {"a": 1}, 10).gives(1.0, because="no order is better")
+    call(["x", "a"], {"a": 1}, 10).gives(
+        second, because="at place 2 a gain is divided by log2(3); place 1 was possible"
+    )
+    call(["x", "y", "a"], {"a": 1}, 10).gives(0.5, because="log2(3 + 1) is 2")
+    call(["b", "a"], {"a": 2, "b": 1}, 10).gives(
+        (1 + 2 * second) / (2 + second), because="the example by hand: the larger gain comes second"
+    )
+    call(["a"], {"a": 1, "b": 1}, 10).gives(
+        1 / (1 + second), because="the best order would have b at place 2"
+    )
+    call(["a", "b"], {"a": 1, "b": 1, "c": 1}, 2).gives(
+        1.0, because="only two gains fit into two places, in the best order too"
+    )
+    call(["a"], {"b": 1, "a": 2}, 10).gives(
+        2 / (2 + second), because="the best order begins with the largest gain, a, wherever it is"
+    )
+    call(["x", "a"], {"a": 1}, 1).gives(0.0, because="place 2 is beyond k = 1")
+    call(["x", "x", "a"], {"a": 3}, 10).gives(second, because="x takes up one place")
+    call(["x", "x", "a"], {"a": 3}, 2).gives(second, because="k counts different items")
+    call(["x", "y", "x", "a"], {"a": 1}, 10).gives(
+        0.5, because="x takes up one place, also where something stands between"
+    )
+    call(["a", "a"], {"a": 1}, 10).gives(1.0, because="an item is worth its gain once")
+    call([f"x{n}" for n in range(9)] + ["a"], {"a": 1}).gives(
+        1 / math.log2(11), because="without k, ten items count: place 10 is one of them"
+    )
+    call([f"x{n}" for n in range(10)] + ["a"], {"a": 1}).gives(
+        0.0, because="without k, ten items count"
+    )
+    _reads_once(call, {"a": 1}, second)
+    call(["a"], {}, 10).gives(0.0, because="nothing is worth anything")
+    call(["a"], {"a": 0}, 10).gives(0.0, because="a gain of 0 is none")
+
+
+@exercise(
+    "13.4",
+    function="bootstrap_interval",
+    library="course_lib.evaluation.statistics:bootstrap_interval",
+    points=2,
+    time_limit=20.0,
+    hints=(
+        "For each of the `resamples` sets: draw `len(values)` values with replacement, keep their "
+        "mean. What you keep are means, one a set.",
+        "`random = np.random.default_rng(seed)` once, then `random.choice(data, size=len(data))` "
+        "in each turn: it draws with replacement.",
+        "With a confidence of 0.95, a share of 0.025 lies outside at each end: "
+        "`np.quantile(means, [0.025, 0.975])`. The `mean` is that of the values themselves.",
+    ),
+)
+def check_bootstrap_interval(call: Probe) -> None:
+    """Compare with what can be calculated: how often a coin that is thrown 16 times shows 1."""
+    _near(call([0.5, 0.5, 0.5]), 0.5, 0.0, "every redrawn set of equal values has the same mean")
+    _near(
+        call(COIN),
+        0.5,
+        0.25,
+        "of the redrawn sets of 16 values, 1 % have 3 times 1 or fewer, and 4 % have 4 or fewer: "
+        "so 2.5 % lie outside at 4 / 16, and at the other end at 12 / 16",
+        centre="`mean` is that of the values themselves, not of the redrawn means",
+    )
+    _near(
+        call(COIN, 0.7),
+        0.5,
+        0.125,
+        "with a confidence of 0.7, 15 % of the redrawn means lie outside at each end",
+    )
+    skew = call([0.0] * 9 + [1.0])
+    skew.holds(
+        abs(_ends(skew)[1]) <= 1e-9,
+        "low = 0.0 for nine values of 0 and one of 1",
+        because="one redrawn set in three has no 1 at all: the interval is read off the redrawn "
+        "means and need not lie evenly around the mean",
+    )
+    skew.holds(
+        _ends(skew)[2] >= 0.29,
+        "high = 0.3 for nine values of 0 and one of 1",
+        because="of the redrawn sets, 7 % have 3 times 1 or more, and 1 % have 4 or more",
+    )
+    again, other = call(UNEVEN, seed=3), call(UNEVEN, seed=4)
+    again.holds(
+        tuple(again.value) == tuple(call(UNEVEN, seed=3).value),
+        "the same interval for the same seed",
+        because="a figure that changes when nothing changed is hard to trust",
+    )
+    other.holds(
+        tuple(again.value) != tuple(other.value),
+        "another interval for seed=4 than for seed=3",
+        because="the random numbers begin at `seed`",
+    )
+    _one_set(call(UNEVEN, resamples=1))
+    call([]).raises(ValueError, because="without values there is no mean and no interval")
+
+
+@exercise(
+    "13.5",
+    function="paired_interval",
+    library="course_lib.evaluation.statistics:paired_interval",
+    points=2,
+    time_limit=20.0,
+    waits_for=("13.4",),
+    hints=(
+        "What is one number a question here? How much better this question got: after minus "
+        "before.",
+        "Build the list of differences, and give it to `bootstrap_interval`.",
+        "`zip` stops at the shorter list without a word. Compare the lengths first, and raise a "
+        "ValueError.",
+    ),
+)
+def check_paired_interval(call: Probe) -> None:
+    """Use hard and easy questions, a loss, another confidence, and lists of unlike length."""
+    _near(
+        call([0.0, 1.0], [0.25, 1.25]),
+        0.25,
+        0.0,
+        "every question got better by 0.25, so every redrawn mean of the differences is 0.25",
+    )
+    _near(call([1.0, 1.0], [0.5, 0.5]), -0.5, 0.0, "it got worse: after minus before is negative")
+    _near(
+        call([1.0, 0.0], [0.0, 1.0], resamples=100),
+        0.0,
+        1.0,
+        "one question lost 1 and the other gained 1: each is compared with itself",
+    )
+    _near(
+        call([0.5] * 16, [0.5, 1.5] * 8, confidence=0.7),
+        0.5,
+        0.125,
+        "with a confidence of 0.7, 15 % of the redrawn means lie outside at each end, if it is "
+        "handed on",
+        centre="half of the questions gained 1 and the others nothing",
+    )
+    gained = [0.0] * len(UNEVEN), UNEVEN
+    _one_set(call(*gained, resamples=1))
+    other = call(*gained, seed=4)
+    other.holds(
+        tuple(call(*gained, seed=3).value) != tuple(other.value),
+        "another interval for seed=4 than for seed=3",
+        because="`seed` is handed on",
+    )
+    call([0.5, 1.0], [0.5]).raises(
+        ValueError, because="two questions on one side, one on the other: they are no pairs"
+    )
+    call([], []).raises(ValueError, because="without questions there is no difference")
+
+
+def _reads_once(call: Probe, wanted: object, expected: float) -> None:
+    """Give what was found as an iterator, which is all that the signature promises."""
+    case = call(iter(["x", "a"]), wanted, 5)
+    case.label = f"{call.exercise.name}(iter(['x', 'a']), {wanted}, 5)"
+    case.gives(
+        expected,
+        because="`found` is any Iterable, such as a generator: it may have no length, and can be "
+        "read once",
+    )
+
+
+def _one_set(case: Case) -> None:
+    """Fail unless a single set was drawn."""
+    _, low, high = _ends(case)
+    case.holds(
+        abs(high - low) <= 1e-9,
+        "low = high for resamples=1",
+        because="one redrawn set has one mean, and nothing lies between",
+    )
+
+
+def _ends(case: Case) -> tuple[float, float, float]:
+    """Return mean, low and high of what came, or fail."""
+    value: Any = case.value
+    is_interval = all(hasattr(value, name) for name in ("mean", "low", "high"))
+    case.holds(is_interval, "an Interval with mean, low and high")
+    return float(value.mean), float(value.low), float(value.high)
+
+
+def _near(case: Case, mean: float, half: float, because: str, centre: str = "") -> None:
+    """Expect an interval around `mean`, `half` to each side: redrawn means of so few are steps."""
+    found = _ends(case)
+    case.holds(
+        abs(found[0] - mean) <= 1e-6,
+        f"mean = {mean:g}",
+        got=f"mean = {found[0]:.6g}",
+        because=centre or because,
+    )
+    for name, end, wanted in (("low", found[1], mean - half), ("high", found[2], mean + half)):
+        case.holds(
+            abs(end - wanted) <= (0.01 if half else 1e-6),
+            f"{name} = {wanted:g}",
+            got=f"{name} = {end:.6g}",
+            because=because,
+        )

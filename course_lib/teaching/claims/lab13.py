@@ -1,0 +1,233 @@
+"""What lab 13 says about its outputs."""
+
+from __future__ import annotations
+
+import re
+from itertools import combinations
+
+from course_lib.teaching.claims import Claim, numbers
+
+INDEXED = 'index("sections-512", split_document)'
+HALVES = 'print(f"colleague {colleague + 1}'
+BY_HAND = 'in {"files": first_different(found)'
+PLACES = '"The place of the first answer, sections"'
+THREE = '(["b", "x", "y", "a"], ["x", "a", "b", "y"], ["a", "x", "y", "z"])'
+EIGHT = "for name, values in ranks.items():"
+SPREAD = "lab.show.histogram(means"
+WIDTHS = '"What questions buy"'
+JUDGED = "def judge(before, after):"
+WHOLE = 'systems["whole, hybrid"] = ask('
+READ = '"Answers within what is read"'
+LUCK = "def kept_by_luck(seed"
+TRIED = 'print("to try on:"'
+HELD = 'print("held out: "'
+JOINT = "with indexed(corpora, lab.embedder) as joint:"
+MISSED = "for answer in worst[:4]:"
+SPLITS = ("fixed-512", "plain-512", "sections-512", "sections-1000")
+
+
+def _gains(shown: str) -> list[float]:
+    """Return what cutting at headings gained for each of the two colleagues."""
+    return [numbers(line)[-1] for line in shown.splitlines() if line.startswith("colleague")]
+
+
+def _column(shown: str, name: str) -> list[float]:
+    """Return the values of a metric, a line each."""
+    return [numbers(line, name)[0] for line in shown.splitlines() if name in line]
+
+
+def _means(shown: str) -> dict[str, float]:
+    """Return the MRR of each of the eight systems by its name, such as "fixed-512, dense"."""
+    systems = [f"{split}, {mode}" for split in SPLITS for mode in ("dense", "hybrid")]
+    return {name: numbers(shown, f"{name} ")[0] for name in systems}
+
+
+def _overlaps(shown: str) -> float:
+    """Return the share of all pairs of intervals that overlap."""
+    intervals = [numbers(line, "MRR")[1:3] for line in shown.splitlines() if "MRR" in line]
+    pairs = list(combinations(intervals, 2))
+    return sum(one[0] < two[1] and two[0] < one[1] for one, two in pairs) / len(pairs)
+
+
+def _verdicts(shown: str) -> list[str]:
+    return re.findall(r"\]  (\w+)", shown)
+
+
+def _within(shown: str) -> dict[str, float]:
+    """Return the share of answers within 3,000 characters by the name of the split."""
+    found = re.findall(r"^(\S+) +within 3,000 characters: ([\d.]+)$", shown, re.M)
+    return {name: float(share) for name, share in found}
+
+
+def _gained(shown: str) -> dict[str, tuple[float, float]]:
+    """Return the interval of the gain by words, by corpus."""
+    kinds = re.findall(r"^(\w+) +\(\d+\)  MRR", shown, re.M)
+    gains = [
+        (numbers(line)[1], numbers(line)[2])
+        for line in shown.splitlines()
+        if "dense → hybrid:" in line
+    ]
+    return dict(zip(kinds, gains, strict=True))
+
+
+CLAIMS = (
+    Claim(
+        "Every third question is put away now",
+        INDEXED,
+        holds=lambda shown: numbers(shown.splitlines()[-1]) == [42, 21],
+    ),
+    Claim(
+        "One reports a gain, the other a loss",
+        HALVES,
+        holds=lambda shown: min(_gains(shown)) < -0.02 and max(_gains(shown)) > 0.02,
+    ),
+    Claim(
+        "A search would look worse for finding two passages of the same file",
+        BY_HAND,
+        holds=lambda shown: re.findall(r"rank 1/(\d)", shown) == ["2", "3"],
+    ),
+    Claim(
+        "No other place has as many as the first",
+        PLACES,
+        holds=lambda shown: (
+            numbers(shown, "place 1 ")[0]
+            > max(numbers(shown, f"place {place} ")[0] for place in range(2, 11))
+        ),
+    ),
+    Claim(
+        "They disagree, and none is wrong",
+        THREE,
+        holds=lambda shown: (
+            _column(shown, "MRR")[0] == max(_column(shown, "MRR"))
+            and max(_column(shown, "recall@3")) == _column(shown, "recall@3")[1]
+            and max(_column(shown, "nDCG")) == _column(shown, "nDCG")[2]
+        ),
+    ),
+    Claim(
+        "The naive splitter seems worst",
+        EIGHT,
+        holds=lambda shown: (
+            {name[:9] for name in sorted(_means(shown), key=_means(shown).__getitem__)[:2]}
+            == {"fixed-512"}
+        ),
+    ),
+    Claim(
+        "the largest pieces seem best with hybrid search",
+        EIGHT,
+        holds=lambda shown: (
+            max(_means(shown), key=_means(shown).__getitem__) == "sections-1000, hybrid"
+        ),
+    ),
+    Claim(
+        "hybrid search seems to help two splitters of four",
+        EIGHT,
+        holds=lambda shown: (
+            sum(
+                _means(shown)[f"{split}, hybrid"] > _means(shown)[f"{split}, dense"]
+                for split in SPLITS
+            )
+            == 2
+        ),
+    ),
+    Claim(
+        "The second decimal, which many tables print, says nothing here, and even the first one",
+        SPREAD,
+        holds=lambda shown: numbers(shown, "from")[1] - numbers(shown, "from")[0] > 0.2,
+    ),
+    Claim(
+        "Nearly every interval overlaps with every other",
+        EIGHT,
+        holds=lambda shown: _overlaps(shown) > 0.85,
+    ),
+    Claim(
+        "Four times the questions, half the width",
+        WIDTHS,
+        # From 10 questions to 640 they are 64 times as many, so the width falls to an eighth.
+        holds=lambda shown: 5 < numbers(shown, "from")[0] / numbers(shown, "from")[2] < 12,
+    ),
+    Claim(
+        "to know the second decimal would take more than ten thousand",
+        WIDTHS,
+        holds=lambda shown: 640 * (numbers(shown, "from")[2] / 0.01) ** 2 > 10_000,
+    ),
+    Claim(
+        "Cutting at headings stays",
+        JUDGED,
+        holds=lambda shown: _verdicts(shown)[0] == "keep",
+    ),
+    Claim(
+        "About hybrid search these questions cannot tell",
+        JUDGED,
+        holds=lambda shown: _verdicts(shown)[1] == "undecided",
+    ),
+    Claim(
+        "larger pieces with hybrid search are to be kept, says the rule",
+        JUDGED,
+        holds=lambda shown: _verdicts(shown)[2] == "keep",
+    ),
+    Claim(
+        "it lifts some answers and buries others",
+        JUDGED,
+        holds=lambda shown: numbers(shown, "better ")[0] > 3 and numbers(shown, "worse ")[0] > 3,
+    ),
+    Claim(
+        "Better than seven of the eight, and useless",
+        WHOLE,
+        EIGHT,
+        holds=lambda whole, eight: (
+            sum(numbers(whole, "MRR")[0] > mean for mean in _means(eight).values()) == 7
+        ),
+    ),
+    Claim(
+        "the two sizes find nearly the same, and the whole document nothing",
+        READ,
+        holds=lambda shown: (
+            _within(shown)["whole"] == 0
+            and abs(_within(shown)["sections-512"] - _within(shown)["sections-1000"]) < 0.08
+        ),
+    ),
+    Claim(
+        "may well err",
+        LUCK,
+        holds=lambda shown: 1 <= sum(numbers(shown, "colleagues:")) <= 20,
+    ),
+    Claim(
+        "The course's change would have been kept",
+        TRIED,
+        holds=lambda shown: numbers(shown, "to try on:")[1] > 0.01,
+    ),
+    Claim(
+        "the held-out questions do not confirm it: their interval holds 0",
+        HELD,
+        holds=lambda shown: numbers(shown, "held out:")[1] < 0 < numbers(shown, "held out:")[2],
+    ),
+    Claim(
+        "nothing of their gain is left",
+        HELD,
+        holds=lambda shown: numbers(shown, "with hybrid search:")[0] < 0.02,
+    ),
+    Claim(
+        "For manifests, full of names that a model never read, the whole interval is well above 0",
+        JOINT,
+        holds=lambda shown: _gained(shown)["manifests"][0] > 0.03,
+    ),
+    Claim(
+        "For documents and for code it comes close to 0 or holds it",
+        JOINT,
+        holds=lambda shown: all(
+            low < 0.03 and high > -0.03
+            for low, high in (_gained(shown)["docs"], _gained(shown)["code"])
+        ),
+    ),
+    Claim(
+        "questions whose file did not come among the first five",
+        MISSED,
+        holds=lambda shown: (
+            all(
+                wanted != first
+                for wanted, first in re.findall(r"wanted (\S+), found first (\S+)", shown)
+            )
+            and shown.count("found first") == 4
+        ),
+    ),
+)
