@@ -20,7 +20,7 @@ from course_lib.teaching.lab.checking import run_check
 from course_lib.teaching.lab.reference import reference
 from tests.blackbox.test_exercises_are_called import exercises
 
-LABS = [f"{number:02d}" for number in range(13) if load(f"{number:02d}")]
+LABS = [f"{number:02d}" for number in range(14) if load(f"{number:02d}")]
 EXERCISES = [
     pytest.param(lab, exercise, id=exercise.id) for lab in LABS for exercise in load(lab).values()
 ]
