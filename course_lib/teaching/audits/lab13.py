@@ -31,9 +31,11 @@ def recall_at(random: Draws) -> Call:
 
 @audit("13.2", count=150)
 def reciprocal_rank(random: Draws) -> Call:
-    """Draw a ranking and few wanted names, so that the first one comes late."""
+    """Draw few wanted names, so that the first one comes late, at times after a part of one."""
     files, found, limit = _found(random)
     gold = some(random, files[:3])
+    if gold and chance(random, 0.2):
+        found = [gold[0][1:], *found]
     return call(found, random.choice((set(gold), gold)), **limit)
 
 
