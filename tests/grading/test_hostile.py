@@ -93,8 +93,8 @@ ATTACKS = {**ENDLESS, **DEADLY, **GREEDY, **CHEATS, **BURGLARS}
 NOISY = {"threads-left-behind", "daemons", "output"}
 """Attacks on nobody but time and space, which a limit holds and which cost no points."""
 
-KEEPS_ITS_TIME = {"loop-in-a-cell", "waits-for-input", "os-exit-in-a-cell", "kill-everything"}
-"""Attacks before or beside the answer: whether the first check passes is left open."""
+KEEPS_ITS_TIME = {"loop-in-a-cell", "waits-for-input", "os-exit-in-a-cell"}
+"""Attacks before the answer: whether the first check passes is left open."""
 
 FOUND = {
     "writes-outside": "WROTE []",

@@ -176,7 +176,9 @@ class Grader:
                 url = self.databases.give(fenced=self.setup.fence.kind != "none")
             begun = time.monotonic()
             try:
-                conversation = Conversation(sandbox.open(), self.setup.limits, left)
+                conversation = Conversation(
+                    sandbox.open(), sandbox.answers, self.setup.limits, left
+                )
             except (Closed, Garbled, TimeoutError):
                 self.restart()
                 raise

@@ -6,8 +6,9 @@ is forked and the notebook runs again without it.
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -78,10 +79,24 @@ class Outcome:
 
 
 class Conversation:
-    """The grader's side of what is said with the process of one submission."""
+    """The grader's side of what is said with the process of one submission.
 
-    def __init__(self, channel: Channel, limits: Limits, left: float) -> None:
+    Parameters
+    ----------
+    channel
+        To the process.
+    parent_answers
+        Tells whether the sandbox's parent is still there. It is asked after each cell: a cell that
+        ends the parent may itself go on for a while, and another one would take the blame.
+    limits, left
+        The limits, and the seconds that are left of the budget.
+    """
+
+    def __init__(
+        self, channel: Channel, parent_answers: Callable[[], bool], limits: Limits, left: float
+    ) -> None:
         self.channel = channel
+        self.parent_answers = parent_answers
         self.limits = limits
         self.until = time.monotonic() + left
         self.begun = -1
@@ -104,21 +119,24 @@ class Conversation:
     def run(self, plan: Plan, notebook: str, database: str, bad: Mapping[int, str]) -> Outcome:
         """Run the notebook; `ended` says why if it did not come to its end."""
         outcome = Outcome([CellRun(step) for step in plan.steps])
-        try:
-            self._listen(plan, outcome, bad, {"notebook": notebook, "database": database})
-        except Closed:
-            self.ended = "died"
+        self._send({"notebook": notebook, "database": database})
+        self._listen(plan, outcome, bad)
         if self.begun < 0:  # it is no fault of the learner's
             raise RuntimeError(f"the notebook did not begin: {SAYS.get(self.ended, 'no cells')}")
         for place, state in bad.items():
             _end(outcome.runs[place], state, self.limits)
         return outcome
 
-    def _listen(
-        self, plan: Plan, outcome: Outcome, bad: Mapping[int, str], order: dict[str, Any]
-    ) -> None:
-        self.channel.send(order)
+    def _send(self, message: dict[str, Any]) -> None:
+        """Send a message; that nobody is there to take it is noticed by whoever receives next."""
+        with contextlib.suppress(Closed):
+            self.channel.send(message)
+
+    def _listen(self, plan: Plan, outcome: Outcome, bad: Mapping[int, str]) -> None:
         while (told := self.receive()) is not None:
+            if not self.parent_answers():
+                self.ended = "died"
+                break
             if "junit" in told:
                 outcome.junit = str(told["junit"])
                 break
@@ -131,7 +149,7 @@ class Conversation:
                 sources = plan.steps[place].sources
                 if place in bad:
                     sources = ["raise RuntimeError('it is left out')"]
-                self.channel.send({"sources": sources})
+                self._send({"sources": sources})
             elif place not in bad:
                 run = outcome.runs[place]
                 run.passed = told.get("passed") is True
@@ -144,7 +162,7 @@ class Conversation:
 
     def audit(self, exercise: str, calls: Sequence[Any], after: int) -> dict[str, Any]:
         """Return what the function that a step left gives for calls: ``values`` or ``error``."""
-        self.channel.send({"audit": exercise, "calls": list(calls), "after": after})
+        self._send({"audit": exercise, "calls": list(calls), "after": after})
         told = self.receive()
         return (
             {"error": SAYS[self.ended].format(seconds=self.limits.cell)} if told is None else told
@@ -152,7 +170,7 @@ class Conversation:
 
     def modules(self) -> tuple[str, ...]:
         """Return what the process has imported."""
-        self.channel.send({"modules": True})
+        self._send({"modules": True})
         return tuple((self.receive() or {}).get("modules", ()))
 
 

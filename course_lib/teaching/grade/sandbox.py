@@ -129,6 +129,13 @@ class Sandbox:
             socket.send_fds(self.control.sock, [b"."], [theirs.fileno()])
         return Channel(ours, self.setup.limits.output)
 
+    def answers(self) -> bool:
+        """Tell whether the parent is still there; a process that was killed answers no more."""
+        with contextlib.suppress(Closed, Garbled, TimeoutError):
+            self.control.send({"do": "answer"})
+            return bool(self.control.receive(time.monotonic() + STEP_SECONDS))
+        return False
+
     def close(self, channel: Channel) -> bool:
         """End a submission's process; tell whether nothing is left and the next may come."""
         channel.close()

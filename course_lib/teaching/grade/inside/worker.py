@@ -85,10 +85,13 @@ class Parent:
         gc.freeze()
         self.control.send({"own_namespace": self.own_namespace})
         while True:
-            if self.control.receive()["do"] == "fork":
-                self.fork()
-            else:
-                self.control.send({"clean": self.clean()})
+            match self.control.receive()["do"]:
+                case "fork":
+                    self.fork()
+                case "answer":
+                    self.control.send({"here": True})
+                case _:
+                    self.control.send({"clean": self.clean()})
 
     def fork(self) -> None:
         """Make the child for one submission; its socket comes with the order."""
