@@ -161,7 +161,7 @@ def release(
     """
     if repository:
         from course_lib.errors import InputError
-        from course_lib.teaching.grade.repository import release_repository
+        from course_lib.teaching.build.repository import release_repository
 
         if labs:
             raise InputError("--repository takes the whole course", hint="Name no labs.")

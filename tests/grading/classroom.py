@@ -7,6 +7,8 @@ from typing import Any
 
 import nbformat
 
+from course_lib.teaching.grade.submissions import Submission, shown, slug, submission_in
+
 DOUBLE = '''def double(x):
     """Return twice x."""
     ### BEGIN SOLUTION
@@ -94,3 +96,13 @@ def hand_in(folder: Path, name: str, notebook: Any) -> Path:
     path = folder / f"{name}.ipynb"
     path.write_text(json.dumps(notebook), encoding="utf-8")
     return path
+
+
+def handed_in(folder: Path, *, preferred: str = "") -> list[Submission]:
+    """Return what is in a folder, one notebook or one folder a learner."""
+    return [
+        Submission(shown(path.stem), slug(path.stem), path)
+        if path.suffix == ".ipynb"
+        else submission_in(path, path.name, preferred=preferred)
+        for path in sorted(folder.iterdir())
+    ]

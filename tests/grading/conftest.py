@@ -12,13 +12,12 @@ from course_lib.teaching.grade import (
     Options,
     Report,
     find_fence,
-    find_submissions,
     grade_all,
     read_master,
 )
 from course_lib.teaching.grade.errors import GradeError
 from course_lib.teaching.grade.release import released
-from tests.grading.classroom import hand_in, learners, master_notebook, write_master
+from tests.grading.classroom import hand_in, handed_in, learners, master_notebook, write_master
 
 
 def has_fence() -> bool:
@@ -50,13 +49,13 @@ def grade_class(
 ) -> Report:
     """Grade answers by learner, with the master of `classroom`, in a folder."""
     notebook = notebook or master_notebook()
-    handed_in = folder / "handed-in"
-    handed_in.mkdir(exist_ok=True)
+    sent = folder / "handed-in"
+    sent.mkdir(exist_ok=True)
     sheet = released(notebook)
     for name, answers in submissions.items():
-        hand_in(handed_in, name, learners(sheet, answers))
+        hand_in(sent, name, learners(sheet, answers))
     master = read_master(write_master(folder, notebook))
-    found = find_submissions(handed_in, preferred=master.name)
+    found = handed_in(sent, preferred=master.name)
     options = Options(any_fence(), **{"jobs": 1, **how})
     return grade_all(found, master, folder / "out", options)
 

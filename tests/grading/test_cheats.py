@@ -12,12 +12,12 @@ from course_lib.teaching.checks import load
 from course_lib.teaching.grade import (
     Grade,
     Options,
-    find_submissions,
     grade_all,
     lab_masters,
     read_master,
 )
 from course_lib.teaching.lab.checking import run_check
+from tests.grading.classroom import handed_in
 from tests.grading.conftest import any_fence
 
 PATCHES = """
@@ -85,7 +85,7 @@ def graded(folder: Path, **how: Any) -> dict[str, Grade]:
             if cell["metadata"].get("nbgrader", {}).get("grade_id") == "exercise-1-1":
                 cell["source"] = answer
         (folder / "in" / f"{name}.ipynb").write_text(json.dumps(sheet), encoding="utf-8")
-    found = find_submissions(folder / "in")
+    found = handed_in(folder / "in")
     report = grade_all(
         found, read_master(path, lab="01"), folder / "out", Options(any_fence(), **how)
     )

@@ -1,23 +1,16 @@
 """What the grader makes of a class, where `tests/blackbox/test_grading.py` cannot show it."""
 
-import json
 import multiprocessing
-import os
-import signal
-import subprocess
-import sys
 
 import psutil
 import pytest
 
-from course_lib.settings import project_root
 from course_lib.teaching.grade import Report
 from course_lib.teaching.grade.errors import GradeError
 from course_lib.teaching.grade.fence import find_fence
 from course_lib.teaching.grade.needed import Block, needed_sources
-from course_lib.teaching.grade.report import read_grades
 from tests.grading.classroom import RIGHT, cell, hand_in, learners, master_notebook
-from tests.grading.conftest import any_fence, grade_class
+from tests.grading.conftest import grade_class
 
 WRONG = {"double": "def double(x):\n    return 3 * x", "longest": RIGHT["longest"]}
 VARIETY = {
@@ -127,48 +120,6 @@ def test_a_master_that_fails_its_own_check_is_refused(graded) -> None:
 
 def test_without_a_sandbox_it_says_what_that_means() -> None:
     assert "runs with your rights" in find_fence(sandbox=False).says
-
-
-@pytest.mark.skipif(os.name != "posix", reason="signals")
-def test_ctrl_c_leaves_a_gradebook_of_what_was_done(graded, tmp_path) -> None:
-    graded({"ada": RIGHT})
-    slow = RIGHT | {"double": "import time\ntime.sleep(60)"}
-    sheet = json.loads((tmp_path / "handed-in" / "ada.ipynb").read_text(encoding="utf-8"))
-    for one in sheet["cells"]:
-        if one["id"] == "double":
-            one["source"] = slow["double"]
-    for name in ("bob", "cleo"):
-        (tmp_path / "handed-in" / f"{name}.ipynb").write_text(json.dumps(sheet), encoding="utf-8")
-    code = (
-        "import signal, sys\nfrom pathlib import Path\n"
-        "from course_lib.teaching.grade import *\n"
-        "if __name__ == '__main__':\n"
-        # A shell starts what runs in the background with this signal ignored.
-        "    signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "    folder = Path(sys.argv[1])\n"
-        "    fence = find_fence(sandbox=sys.argv[2] != 'none')\n"
-        "    master = read_master(folder / 'words.ipynb')\n"
-        "    found = find_submissions(folder / 'handed-in', preferred='words')\n"
-        "    options = Options(fence, Limits(cell=50), jobs=1)\n"
-        "    try:\n        grade_all(found, master, folder / 'out', options,"
-        " lambda *a: print('one', flush=True))\n"
-        "    except Stopped as stopped:\n        print(stopped.report.waiting)\n"
-    )
-    script = tmp_path / "grade_it.py"
-    script.write_text(code, encoding="utf-8")
-    process = subprocess.Popen(
-        [sys.executable, str(script), str(tmp_path), any_fence().kind],
-        stdout=subprocess.PIPE, text=True, cwd=project_root(),
-    )  # fmt: skip
-    try:
-        assert process.stdout is not None and process.stdout.readline() == "one\n"
-        process.send_signal(signal.SIGINT)
-        rest = process.communicate(timeout=60)[0]
-    finally:
-        process.kill()
-    assert "('bob', 'cleo')" in rest
-    (ada,) = read_grades(tmp_path / "out").values()
-    assert ada.learner == "ada" and ada.score == 10
 
 
 def test_only_the_statements_that_a_check_depends_on_run() -> None:

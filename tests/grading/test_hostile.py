@@ -15,13 +15,19 @@ from course_lib.teaching.grade import (
     Limits,
     Options,
     find_fence,
-    find_submissions,
     grade_all,
     read_master,
 )
 from course_lib.teaching.grade.release import released
 from course_lib.teaching.grade.report import read_grades
-from tests.grading.classroom import RIGHT, hand_in, learners, master_notebook, write_master
+from tests.grading.classroom import (
+    RIGHT,
+    hand_in,
+    handed_in,
+    learners,
+    master_notebook,
+    write_master,
+)
 from tests.grading.conftest import needs_fence
 from tests.grading.hostile import BURGLARS, CHEATS, DEADLY, ENDLESS, GREEDY
 
@@ -38,25 +44,23 @@ class Run:
         self.folder = folder
         self.out = folder / "out"
         sheet = released(master_notebook())
-        handed_in = folder / "handed-in"
-        handed_in.mkdir()
+        sent = folder / "handed-in"
+        sent.mkdir()
         with socket.create_server(("127.0.0.1", 0)) as server:
             places = {
-                "PROJECT": str(project_root()), "OUT": str(self.out), "SUBMISSIONS": str(handed_in),
+                "PROJECT": str(project_root()), "OUT": str(self.out), "SUBMISSIONS": str(sent),
                 "MASTER": str(folder / "words.ipynb"), "PORT": server.getsockname()[1],
             }  # fmt: skip
             head = "".join(f"{name} = {value!r}\n" for name, value in places.items())
             for name, answers in attacks.items():
                 answers = {key: head + text for key, text in answers.items()}
-                hand_in(handed_in, name, learners(sheet, answers))
-            hand_in(handed_in, "aa-right", learners(sheet, RIGHT))
-            hand_in(handed_in, "zz-right", learners(sheet, RIGHT))
+                hand_in(sent, name, learners(sheet, answers))
+            hand_in(sent, "aa-right", learners(sheet, RIGHT))
+            hand_in(sent, "zz-right", learners(sheet, RIGHT))
             master = read_master(write_master(folder))
             self.before = self.traces()
             # Two at a time, so that every one has neighbours.
-            self.book = grade_all(
-                find_submissions(handed_in), master, self.out, Options(find_fence(), LIMITS)
-            )
+            self.book = grade_all(handed_in(sent), master, self.out, Options(find_fence(), LIMITS))
             self.after = self.traces()
         self.by_name = {one.learner: one for one in self.book.grades}
 
@@ -184,18 +188,18 @@ class TestAttacks:
 
 @needs_fence
 def test_a_run_over_a_folder_of_junk_grades_what_can_be_graded(tmp_path) -> None:
-    handed_in = tmp_path / "in"
-    handed_in.mkdir()
+    sent = tmp_path / "in"
+    sent.mkdir()
     sheet = released(master_notebook())
-    hand_in(handed_in, "ada", learners(sheet, RIGHT))
-    (handed_in / "bad.ipynb").write_bytes(b"\x00\xff{")
-    (handed_in / "..evil=cmd").mkdir()
-    (handed_in / "=1+1.ipynb").write_text(json.dumps(sheet), encoding="utf-8")
+    hand_in(sent, "ada", learners(sheet, RIGHT))
+    (sent / "bad.ipynb").write_bytes(b"\x00\xff{")
+    (sent / "..evil=cmd").mkdir()
+    (sent / "=1+1.ipynb").write_text(json.dumps(sheet), encoding="utf-8")
     for name in ("an\nn", "<b>bob", "turned\u202enna", "no-\udcff-text"):  # the last: no UTF-8
         with contextlib.suppress(OSError):  # not every file system takes them
-            (handed_in / f"{name}.ipynb").write_text(json.dumps(sheet), encoding="utf-8")
+            (sent / f"{name}.ipynb").write_text(json.dumps(sheet), encoding="utf-8")
     master = read_master(write_master(tmp_path))
-    book = grade_all(find_submissions(handed_in), master, tmp_path / "out", Options(find_fence()))
+    book = grade_all(handed_in(sent), master, tmp_path / "out", Options(find_fence()))
     status = {one.learner: one.status for one in book.grades}
     assert status["ada"] == "graded" and status["bad"] == "needs a person"
     assert not list(tmp_path.glob("*evil*"))

@@ -11,10 +11,10 @@ from course_lib.teaching.grade import (
     Master,
     Options,
     Report,
-    find_submissions,
     grade_all,
     read_master,
 )
+from tests.grading.classroom import handed_in
 from tests.grading.conftest import any_fence
 
 pytestmark = pytest.mark.long
@@ -54,7 +54,7 @@ def points(book: Report) -> dict[str, list[float | None]]:
 def test_a_lab_gives_what_is_due(solution: Path, tmp_path: Path) -> None:
     master = read_master(solution, lab=solution.stem[:2])
     hand_in(tmp_path / "in", master)
-    found = find_submissions(tmp_path / "in")
+    found = handed_in(tmp_path / "in")
     book = grade_all(found, master, tmp_path / "out", Options(any_fence(), LIMITS, jobs=1))
     assert {one.status for one in book.grades} == {"graded"}
     most = [cell.points for cell in master.checks]

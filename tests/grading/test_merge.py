@@ -1,4 +1,5 @@
 import json
+import os
 from pathlib import Path
 
 import nbformat
@@ -8,8 +9,16 @@ from course_lib.teaching.grade.errors import GradeError
 from course_lib.teaching.grade.master import Master, read_master
 from course_lib.teaching.grade.merge import Merged, merge
 from course_lib.teaching.grade.release import released
-from course_lib.teaching.grade.submissions import find_submissions, read_cells, slug
-from tests.grading.classroom import RIGHT, cell, hand_in, learners, master_notebook, write_master
+from course_lib.teaching.grade.submissions import read_cells, slug
+from tests.grading.classroom import (
+    RIGHT,
+    cell,
+    hand_in,
+    handed_in,
+    learners,
+    master_notebook,
+    write_master,
+)
 
 
 @pytest.fixture
@@ -128,33 +137,19 @@ def test_a_notebook_of_40_megabytes_is_read(master, sheet, tmp_path) -> None:
     assert merged(master, notebook, tmp_path).answers == RIGHT
 
 
-def test_submissions_are_notebooks_or_folders_and_nothing_is_followed(tmp_path) -> None:
-    (tmp_path / "bob").mkdir()
-    (tmp_path / "bob" / "words.ipynb").write_text("{}", encoding="utf-8")
-    (tmp_path / "cleo").mkdir()
-    (tmp_path / "dan.ipynb").symlink_to("/etc/passwd")
-    (tmp_path / "eve.ipynb").write_text("{}", encoding="utf-8")
-    (tmp_path / "eve").mkdir()
-    (tmp_path / "two").mkdir()
-    for name in ("a.ipynb", "b.ipynb"):
-        (tmp_path / "two" / name).write_text("{}", encoding="utf-8")
-    found = {one.learner: one for one in find_submissions(tmp_path, preferred="words")}
-    assert list(found) == ["bob", "cleo", "dan", "eve", "two"]
-    assert found["bob"].path and not found["bob"].problem
-    for name, problem in {
-        "cleo": "no notebook", "dan": "link", "eve": "several entries", "two": "2 notebooks",
-    }.items():  # fmt: skip
-        assert found[name].path is None and problem in found[name].problem
-
-
-def test_a_pipe_among_the_submissions_is_not_waited_for(tmp_path) -> None:
-    import os
-
-    if not hasattr(os, "mkfifo"):
-        pytest.skip("no named pipes here")
-    os.mkfifo(tmp_path / "a.ipynb")
-    (one,) = find_submissions(tmp_path)
-    assert one.path is None and "no ordinary file" in one.problem
+def test_a_learners_folder_holds_one_notebook_and_nothing_in_it_is_followed(tmp_path) -> None:
+    for folder in ("one", "none", "link", "pipe", "two"):
+        (tmp_path / folder / "below").mkdir(parents=True)
+    for name in ("one/below/words.ipynb", "two/a.ipynb", "two/b.ipynb", "one/other.ipynb"):
+        (tmp_path / name).write_text("{}", encoding="utf-8")
+    (tmp_path / "link" / "words.ipynb").symlink_to("/etc/passwd")
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "pipe" / "words.ipynb")  # whoever opens it waits
+    found = {one.learner: one for one in handed_in(tmp_path, preferred="words")}
+    assert found["one"].path and not found["one"].problem
+    assert found["two"].path is None and "2 notebooks" in found["two"].problem
+    for name in ("none", "link", "pipe"):
+        assert found[name].path is None and "no notebook" in found[name].problem
 
 
 def test_a_name_for_files_is_harmless_and_unique() -> None:

@@ -13,7 +13,7 @@ from course_lib.teaching.grade.master import Master, read_master
 from course_lib.teaching.grade.release import lab_masters, release_masters
 from course_lib.teaching.grade.report import Report
 from course_lib.teaching.grade.run import Options, Stopped, grade_all
-from course_lib.teaching.grade.submissions import Submission, find_submissions
+from course_lib.teaching.grade.submissions import Submission
 
 __all__ = [
     "Fence",
@@ -26,7 +26,6 @@ __all__ = [
     "Stopped",
     "Submission",
     "find_fence",
-    "find_submissions",
     "grade_all",
     "lab_masters",
     "read_master",

@@ -6,7 +6,6 @@ earns a share of them that the instructor sets. What is not clear is never count
 
 from __future__ import annotations
 
-import ast
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -15,6 +14,7 @@ from typing import Any, Literal
 
 from course_lib.teaching.grade.master import Master, MasterCell
 from course_lib.teaching.grade.merge import Merged
+from course_lib.teaching.grade.needed import bound_names, read_names
 from course_lib.teaching.grade.running import CellRun
 
 Status = Literal["graded", "needs a person"]
@@ -180,8 +180,8 @@ def checks_of(master: Master, answer: MasterCell) -> list[MasterCell]:
     """Return the checks that an answer is about: those that read what it defines, else the next."""
     later = master.cells[master.cells.index(answer) + 1 :]
     checks = [one for one in later if one.role == "check"]
-    names = _bound(answer.source)
-    return [one for one in checks if names & _read(one.source)] or checks[:1]
+    names = bound_names(answer.source)
+    return [one for one in checks if names & read_names(one.source)] or checks[:1]
 
 
 def tidy(points: float) -> float:
@@ -197,8 +197,8 @@ def tidy(points: float) -> float:
 
 def _is_untouched(master: Master, merged: Merged, check: MasterCell) -> bool:
     """Tell whether all answers that a check is about are as the learner got them."""
-    read = _read(check.source)
-    about = [cell.grade_id for cell in master.answers if _bound(cell.source) & read]
+    read = read_names(check.source)
+    about = [cell.grade_id for cell in master.answers if bound_names(cell.source) & read]
     return bool(about) and merged.untouched.issuperset(about)
 
 
@@ -207,7 +207,7 @@ def _cause(check: CellRun, runs: Sequence[CellRun]) -> CellRun | None:
     missing = set(UNKNOWN.findall(check.said))
     for run in runs if missing else ():
         wrong = run.step.cell.role == "answer" and run.state != "ok"
-        if wrong and missing & _bound(run.step.cell.source):
+        if wrong and missing & bound_names(run.step.cell.source):
             return run
     return None
 
@@ -235,27 +235,6 @@ def _partial(value: str, most: float) -> float:
     except ValueError:
         return most
     return tidy(points) if math.isfinite(points) and 0 <= points <= most else most
-
-
-def _bound(source: str) -> set[str]:
-    try:
-        body = ast.parse(source).body
-    except SyntaxError:
-        return set()
-    names = {n.name for n in body if isinstance(n, ast.FunctionDef | ast.ClassDef)}
-    for node in body:
-        if isinstance(node, ast.Assign | ast.AnnAssign):
-            stored = (n for n in ast.walk(node) if isinstance(n, ast.Name))
-            names |= {n.id for n in stored if isinstance(n.ctx, ast.Store)}
-    return names
-
-
-def _read(source: str) -> set[str]:
-    try:
-        tree = ast.parse(source)
-    except SyntaxError:
-        return set()
-    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
 
 
 def passed_exercises(master: Master, marks: Sequence[Mark]) -> Mapping[str, int]:

@@ -1,8 +1,8 @@
-"""What was handed in: from a folder to one entry a learner, read without trusting any of it.
+"""What a learner handed in, in a folder of the learner's own, read without trusting any of it.
 
-The folder holds one notebook a learner or one folder a learner. What cannot be read is kept with
-the reason, because a person has to look at it. Of a notebook only the cells' kinds, ids, sources
-and grade ids are taken; its size and form are limited before anything is made of it.
+What cannot be read is kept with the reason, because a person has to look at it. Of a notebook only
+the cells' kinds, ids, sources and grade ids are taken; its size and form are limited before
+anything is made of it.
 """
 
 from __future__ import annotations
@@ -11,13 +11,12 @@ import hashlib
 import json
 import re
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from unicodedata import category
 
-from course_lib.teaching.grade.errors import GradeError
 from course_lib.teaching.grade.inside.quick import quick_nbformat
 
 LARGEST = 64_000_000
@@ -60,46 +59,6 @@ class Submission:
     slug: str
     path: Path | None
     problem: str = ""
-
-
-def find_submissions(folder: Path, *, preferred: str = "") -> list[Submission]:
-    """Return what lies in a folder, one entry a learner, in the order of their names.
-
-    Parameters
-    ----------
-    folder
-        One notebook or one folder a learner.
-    preferred
-        The notebook's name (without suffix) that counts where a learner's folder holds several.
-
-    Raises
-    ------
-    GradeError
-        There is no such folder, or nothing in it.
-    """
-    if not folder.is_dir():
-        raise GradeError(
-            f"{folder} is not a folder", hint="It holds one notebook or one folder a learner."
-        )
-    found: list[Submission] = []
-    for entry in sorted(folder.iterdir(), key=lambda path: path.name):
-        if entry.name.startswith(".") or entry.name in SKIPPED:
-            continue
-        if entry.is_symlink():
-            name = entry.stem if entry.suffix == ".ipynb" else entry.name
-            problem = "it is a link, which is not followed"
-            found.append(Submission(shown(name), slug(name), None, problem))
-        elif entry.is_dir():
-            found.append(submission_in(entry, entry.name, preferred=preferred))
-        elif entry.suffix.lower() == ".ipynb":
-            problem = "" if is_plain_file(entry) else "it is no ordinary file"
-            path = None if problem else entry
-            found.append(Submission(shown(entry.stem), slug(entry.stem), path, problem))
-    if not found:
-        raise GradeError(
-            f"{folder} holds no notebooks", hint="Put one notebook or one folder a learner there."
-        )
-    return _without_doubles(found)
 
 
 def submission_in(folder: Path, name: str, *, preferred: str = "") -> Submission:
@@ -198,16 +157,6 @@ def _notebooks(folder: Path, depth: int) -> Iterator[Path]:
                 yield from _notebooks(entry, depth - 1)
         elif entry.suffix.lower() == ".ipynb" and is_plain_file(entry):
             yield entry
-
-
-def _without_doubles(found: Sequence[Submission]) -> list[Submission]:
-    names = [one.learner for one in found]
-    kept: dict[str, Submission] = {}
-    for one in found:
-        if names.count(one.learner) > 1:
-            one = Submission(one.learner, one.slug, None, "several entries bear this name")
-        kept[one.learner] = one
-    return list(kept.values())
 
 
 def _cell(cell: Any) -> SentCell:
