@@ -34,7 +34,7 @@ from course_lib.teaching.grade.grader import Grader
 from course_lib.teaching.grade.library import library_for
 from course_lib.teaching.grade.marking import Grade, ungraded
 from course_lib.teaching.grade.master import Master
-from course_lib.teaching.grade.pages import overview_page
+from course_lib.teaching.grade.overview import overview_page
 from course_lib.teaching.grade.report import Report, read_grades, write_grade
 from course_lib.teaching.grade.sandbox import Setup
 from course_lib.teaching.grade.submissions import Submission
