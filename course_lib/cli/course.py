@@ -118,7 +118,7 @@ def build(
 ) -> None:
     """Make labs/*.ipynb, solutions/*.ipynb and README's table from solutions/*.py."""
     from course_lib.teaching.build import build_labs, check_labs
-    from course_lib.teaching.grade.inside.quick import quick_nbformat
+    from course_lib.teaching.quick_imports import quick_nbformat
 
     quick_nbformat()  # whoever imports it from here on has it already
     if check:

@@ -37,7 +37,7 @@ def execute(task: Mapping[str, Any], on_cell: Callable[..., None]) -> dict[str, 
     dict
         `notebook` with outputs (JSON), and `error`: None, or what `describe_error` says.
     """
-    from course_lib.teaching.grade.inside.quick import quick_nbformat
+    from course_lib.teaching.quick_imports import quick_nbformat
 
     nbformat = quick_nbformat()
     from nbclient import NotebookClient

@@ -16,7 +16,7 @@ from typing import Any
 from course_lib.teaching.build.project import write_atomically
 from course_lib.teaching.classroom.comments import shown, without_hidden
 from course_lib.teaching.grade import Grade, Master
-from course_lib.teaching.grade.inside.quick import SLOW, without
+from course_lib.teaching.quick_imports import SLOW, without
 
 _MATHJAX = re.compile(r"\\((?:href|class|style|cssId|data|require|html)\b)")
 """Commands of MathJax that write attributes of the page."""

@@ -17,7 +17,7 @@ from course_lib.teaching.classroom.autograded import autograded
 from course_lib.teaching.classroom.folder import find_class
 from course_lib.teaching.classroom.grading import grade_assignment
 from course_lib.teaching.grade import Master, Options, find_fence, lab_masters, read_master
-from course_lib.teaching.grade.inside.quick import quick_nbformat
+from course_lib.teaching.quick_imports import quick_nbformat
 
 
 class GradeWithinFence(NbGraderPreprocessor):  # type: ignore[misc]

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from course_lib.teaching.grade.errors import GradeError
-from course_lib.teaching.grade.inside.quick import SLOW, without
+from course_lib.teaching.quick_imports import SLOW, without
 
 if TYPE_CHECKING:
     from nbgrader.api import Gradebook

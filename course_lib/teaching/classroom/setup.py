@@ -10,7 +10,7 @@ from pathlib import Path
 from course_lib.teaching.build.project import write_atomically
 from course_lib.teaching.classroom.folder import CONFIG, Classroom, find_class
 from course_lib.teaching.grade import GradeError, Master
-from course_lib.teaching.grade.inside.quick import SLOW, without
+from course_lib.teaching.quick_imports import SLOW, without
 
 CONFIGURATION = """\
 # The class's configuration, for nbgrader and for `course grade`. It is yours to change:

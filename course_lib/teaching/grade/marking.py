@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from course_lib.teaching.grade.master import Master, MasterCell
 from course_lib.teaching.grade.merge import Merged
@@ -87,17 +87,6 @@ class Grade:
     def max(self) -> float:
         """The points that could be had."""
         return tidy(sum(mark.max for mark in self.marks))
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, given: dict[str, Any]) -> Grade:
-        """Return what `as_dict` was made of."""
-        marks = tuple(Mark(**mark) for mark in given["marks"])
-        sequences = {name: tuple(given[name]) for name in ("flags", "notes")}
-        return cls(**{**given, **sequences, "marks": marks})
 
 
 def mark(master: Master, merged: Merged, runs: Sequence[CellRun]) -> list[Mark]:

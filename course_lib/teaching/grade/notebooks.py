@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from course_lib.teaching.grade.errors import GradeError
-from course_lib.teaching.grade.inside.quick import quick_nbformat
+from course_lib.teaching.quick_imports import quick_nbformat
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from course_lib.teaching.build.project import Project, write_atomically
 from course_lib.teaching.grade.errors import GradeError
-from course_lib.teaching.grade.inside.quick import quick_nbformat
 from course_lib.teaching.grade.notebooks import read_notebook
+from course_lib.teaching.quick_imports import quick_nbformat
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode

@@ -6,15 +6,18 @@ stopped has lost nothing, and a run of a few learners takes nothing away from th
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from pydantic import TypeAdapter
 
 from course_lib.teaching.build.project import write_atomically
 from course_lib.teaching.grade.copies import Copy
 from course_lib.teaching.grade.fence import Fence
 from course_lib.teaching.grade.marking import Grade
+
+_AS_JSON = TypeAdapter(Grade)
 
 LEARNERS = "learners"
 """The folder of those files, in the report's."""
@@ -59,7 +62,7 @@ class Report:
 
 def write_grade(grade: Grade, folder: Path) -> None:
     """Keep a grade in the report's folder."""
-    text = json.dumps(grade.as_dict(), indent=1, ensure_ascii=False)
+    text = _AS_JSON.dump_json(grade, indent=1).decode("utf-8")
     write_atomically(folder / LEARNERS / f"{grade.slug}.json", f"{text}\n")
 
 
@@ -68,8 +71,8 @@ def read_grades(folder: Path) -> Mapping[str, Grade]:
     found: dict[str, Grade] = {}
     for path in sorted((folder / LEARNERS).glob("*.json")):
         try:
-            grade = Grade.from_dict(json.loads(path.read_text(encoding="utf-8")))
-        except (OSError, ValueError, KeyError, TypeError):
+            grade = _AS_JSON.validate_json(path.read_bytes())
+        except (OSError, ValueError):
             continue
         found[grade.learner] = grade
     return found

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 from unicodedata import category
 
-from course_lib.teaching.grade.inside.quick import quick_nbformat
+from course_lib.teaching.quick_imports import quick_nbformat
 
 LARGEST = 64_000_000
 """Bytes of a notebook file that are read; outputs are most of it, and are not used."""

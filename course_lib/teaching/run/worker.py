@@ -51,7 +51,7 @@ def run(task: Mapping[str, Any], on_cell: Callable[..., None]) -> dict[str, Any]
     dict
         `error` (None, or `cell`, `line` and `message`) and `scorecard`.
     """
-    from course_lib.teaching.grade.inside.quick import quick_nbformat
+    from course_lib.teaching.quick_imports import quick_nbformat
 
     nbformat = quick_nbformat()  # papermill imports it as well
     import papermill

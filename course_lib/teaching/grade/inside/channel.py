@@ -90,9 +90,9 @@ class Channel:
         while len(self._buffer) < size:
             patience = None if deadline is None else max(0.0, deadline - time.monotonic())
             try:
-                # poll, not select: descriptors above 1023 are ordinary here
-                ready = _readable(self.sock, patience)
-                if not ready:
+                poll = select.poll()  # not select: descriptors above 1023 are ordinary here
+                poll.register(self.sock, select.POLLIN)
+                if not poll.poll(None if patience is None else patience * 1000):
                     raise TimeoutError
                 data = self.sock.recv(1 << 16)
             except (OSError, ValueError) as error:
@@ -109,11 +109,3 @@ class Channel:
         taken = bytes(self._buffer[:size])
         del self._buffer[:size]
         return taken
-
-
-def _readable(sock: socket.socket, patience: float | None) -> bool:
-    if not hasattr(select, "poll"):  # Windows
-        return bool(select.select([sock], [], [], patience)[0])
-    poll = select.poll()
-    poll.register(sock, select.POLLIN)
-    return bool(poll.poll(None if patience is None else patience * 1000))

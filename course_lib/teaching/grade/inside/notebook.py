@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from course_lib.teaching.grade.inside.channel import Channel
-from course_lib.teaching.grade.inside.quick import SLOW, without
+from course_lib.teaching.quick_imports import SLOW, without
 
 with without(*SLOW):
     import nbval.plugin
