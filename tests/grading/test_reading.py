@@ -2,7 +2,7 @@
 
 import pytest
 
-from course_lib.teaching.grade.copies import COURSE, copies_of_the_course, find_copies
+from course_lib.teaching.grade.copies import COURSE, find_copies
 from course_lib.teaching.grade.rules import suspicions
 
 SOLUTION = {"a": "def split(text):\n    return text.split()"}
@@ -94,9 +94,3 @@ def test_short_answers_and_given_helpers_are_no_copies() -> None:
 def test_what_most_of_a_class_wrote_is_no_copy() -> None:
     class_ = {f"learner{n}": {"a": LONG} for n in range(8)}
     assert not find_copies(class_, {}, {"a": STUB})
-
-
-def test_an_answer_that_is_the_courses_is_called_so() -> None:
-    (said,) = copies_of_the_course({"a": RENAMED}, {"a": LONG}, {"a": STUB})
-    assert said == "a is the course's version, 100% of it"
-    assert not copies_of_the_course({"a": OTHER}, {"a": LONG}, {"a": STUB})

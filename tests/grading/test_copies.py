@@ -1,0 +1,86 @@
+"""Where an answer is called the course's own: honest ones are not, the course's in disguise are."""
+
+import ast
+from collections.abc import Callable, Iterator
+from functools import cache
+
+import pytest
+
+from course_lib.teaching.grade import lab_masters, read_master
+from course_lib.teaching.grade.copies import HELD_BACK, copies_of_the_course, normalised
+from tests.grading.honest import HONEST
+
+
+@cache
+def exercises() -> dict[str, tuple[str, str]]:
+    """Return the course's answer to each exercise, and what learners were given."""
+    masters = [
+        read_master(path, lab=path.stem[:2]) for path in lab_masters() if "00" not in path.stem
+    ]
+    return {
+        name.removeprefix("exercise-").replace("-", "."): (source, master.stubs[name])
+        for master in masters
+        for name, source in master.solutions.items()
+    }
+
+
+def is_held_back(exercise: str, answer: str) -> bool:
+    solution, stub = exercises()[exercise]
+    said = copies_of_the_course({"a": answer}, {"a": solution}, {"a": stub})
+    assert all(one.startswith("a is the course's version, ") for one in said)
+    return bool(said)
+
+
+def long_ones() -> Iterator[tuple[str, str]]:
+    for exercise, (solution, stub) in exercises().items():
+        if len(normalised(solution)) - len(normalised(stub)) >= HELD_BACK:
+            yield exercise, solution
+
+
+class Rename(ast.NodeTransformer):
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        return ast.copy_location(ast.Name(f"my_{node.id}", node.ctx), node)
+
+    def visit_arg(self, node: ast.arg) -> ast.arg:
+        return ast.arg(f"my_{node.arg}")
+
+
+def functions(tree: ast.Module) -> Iterator[ast.FunctionDef]:
+    return (node for node in tree.body if isinstance(node, ast.FunctionDef))
+
+
+def renamed(source: str) -> ast.Module:
+    return Rename().visit(ast.parse(source))
+
+
+def with_two_more_lines(source: str) -> ast.Module:
+    tree = renamed(source)
+    for function in functions(tree):
+        function.body[:0] = ast.parse("seen = True\nprint('here', seen)").body
+    return tree
+
+
+def with_a_name_for_the_result(source: str) -> ast.Module:
+    tree = renamed(source)
+    for function in functions(tree):
+        last = function.body[-1]
+        if isinstance(last, ast.Return) and last.value is not None:
+            named = ast.Assign([ast.Name("result", ast.Store())], last.value)
+            function.body[-1:] = [named, ast.Return(ast.Name("result"))]
+    return ast.fix_missing_locations(tree)
+
+
+def test_no_honest_answer_is_held_back() -> None:
+    answers = [(exercise, one) for exercise, some in HONEST.items() for one in some]
+    assert len(answers) == 26
+    assert not [exercise for exercise, one in answers if is_held_back(exercise, one)]
+
+
+@pytest.mark.parametrize("disguise", [renamed, with_two_more_lines, with_a_name_for_the_result])
+def test_a_long_answer_of_the_courses_is_found_in_disguise(
+    disguise: Callable[[str], ast.Module],
+) -> None:
+    tried = list(long_ones())
+    assert len(tried) >= 12
+    missed = [one for one, source in tried if not is_held_back(one, ast.unparse(disguise(source)))]
+    assert not missed
