@@ -50,7 +50,9 @@ def functions(tree: ast.Module) -> Iterator[ast.FunctionDef]:
 
 
 def renamed(source: str) -> ast.Module:
-    return Rename().visit(ast.parse(source))
+    tree = ast.parse(source)
+    Rename().visit(tree)
+    return tree
 
 
 def with_two_more_lines(source: str) -> ast.Module:

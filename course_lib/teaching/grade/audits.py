@@ -6,6 +6,7 @@ is worked out here, by the course's own functions, once a run.
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -36,7 +37,7 @@ class Audits:
         self.audits: Mapping[str, Audit] = load_audits(lab) if lab else {}
         self.calls = {name: one.draw(seed, one.count) for name, one in self.audits.items()}
         self._database = database
-        self._expected: dict[str, list[Any]] = {}
+        self._expected: dict[str, str] = {}
         self._lock = threading.Lock()
 
     def fault(self, exercise: str, told: Mapping[str, Any], url: str) -> str:
@@ -56,6 +57,8 @@ class Audits:
             return str(told.get("error") or "it gave no values")
         with _connected(url if audit.needs else "") as connection:
             got = audit.state(calls, values, connection)
+        if json.dumps(got) == self._wanted_text(exercise):  # much faster than value by value
+            return ""
         for call, wanted, one in zip(calls, self._wanted(exercise), got, strict=True):
             try:
                 agrees = audit.agrees(wanted, one)
@@ -67,11 +70,16 @@ class Audits:
         return ""
 
     def _wanted(self, exercise: str) -> Sequence[Any]:
+        wanted: list[Any] = json.loads(self._wanted_text(exercise))
+        return wanted
+
+    def _wanted_text(self, exercise: str) -> str:
         with self._lock:
             if exercise not in self._expected:
                 audit = self.audits[exercise]
                 with self._own_database() if audit.needs else nullcontext() as connection:
-                    self._expected[exercise] = audit.expected(self.calls[exercise], connection)
+                    wanted = audit.expected(self.calls[exercise], connection)
+                self._expected[exercise] = json.dumps(wanted)
         return self._expected[exercise]
 
     @contextmanager

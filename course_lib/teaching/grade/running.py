@@ -154,7 +154,9 @@ class Conversation:
                 run = outcome.runs[place]
                 run.passed = told.get("passed") is True
                 for name in ("ename", "evalue", "text", "value"):
-                    setattr(run, name, str(told.get(name, "")))
+                    text = str(told.get(name, ""))
+                    # Lone surrogates are JSON and no text that can be written down again.
+                    setattr(run, name, text.encode("utf-8", "replace").decode("utf-8"))
                 run.state = "error" if run.ename else "ok"
                 if run.ename == "MemoryError":  # what fills the memory is still there
                     self.ended = "memory"

@@ -32,7 +32,7 @@ from course_lib.teaching.grade.inside.cleaning import (
     remove_shared_memory,
 )
 from course_lib.teaching.grade.inside.limits import become, limit_process, set_dumpable
-from course_lib.teaching.grade.inside.notebook import make_shell, run_notebook, told
+from course_lib.teaching.grade.inside.notebook import make_shell, run_notebook, told, warm_up
 
 
 def main() -> int:
@@ -81,6 +81,7 @@ class Parent:
         self.lab = order["lab"]
         share_references(order["lab"], order.pop("solution"))
         self.shell = make_shell()
+        warm_up(self.shell)
         gc.collect()
         gc.freeze()
         self.control.send({"own_namespace": self.own_namespace})
