@@ -114,8 +114,9 @@ def run_notebook(
 
 def warm_up(shell: Any) -> None:
     """Run an empty cell: what pytest and IPython make at their first run, forks have already."""
-    cell = {"cell_type": "code", "metadata": {}, "execution_count": 1, "outputs": [], "source": ""}
-    about = {"nbformat": 4, "nbformat_minor": 4, "metadata": {}}
+    cell: dict[str, Any] = {"cell_type": "code", "id": "a", "metadata": {}, "outputs": []}
+    cell |= {"execution_count": None, "source": ""}
+    about = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}}  # nbformat makes a validator of it
     run_notebook(json.dumps({**about, "cells": [cell]}), shell, _Nobody())
 
 
