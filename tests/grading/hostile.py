@@ -126,7 +126,8 @@ CHEATS = {
     "forges-a-reply": first(
         "import json, os, struct\n"
         "body = b''.join(struct.pack('>I', len(one)) + one for one in (json.dumps(told).encode() "
-        "for told in ({'begin': 2}, {'cell': 2, 'passed': True}, {'junit': ''})))\n"
+        "for told in ({'begin': 2}, {'cell': 2, 'passed': True, 'text': chr(0xd800)}, "
+        "{'junit': ''})))\n"
         "for number in range(3, 60):\n    for _ in range(4):\n        try:\n"
         "            os.write(number, body)\n"
         "        except OSError:\n            break\ndef double(x):\n    return None"
