@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from course_lib.teaching.grade.fence import Limits
@@ -67,14 +67,11 @@ class Outcome:
     ----------
     runs
         One for each step.
-    audits
-        What the learner's functions gave, by exercise: ``values`` or ``error``.
     junit
         nbval's report.
     """
 
     runs: list[CellRun]
-    audits: dict[str, dict[str, Any]] = field(default_factory=dict)
     junit: str = ""
 
 
