@@ -382,7 +382,7 @@ def content_hash(chunk: Chunk) -> str:
     The values are those of ``tenantId``, ``repoSlug`` and the named fields, in this order; the
     names are those in JSON, as in `chunk.to_json()`. A value that is no string counts as its
     `canonical` JSON. A field that is unset, and so not in the JSON, counts as an empty text. Each
-    value is encoded as UTF-8 and preceded by the number of its bytes and a colon.
+    value is hashed as `length_prefixed` gives it.
 
     Parameters
     ----------
@@ -408,9 +408,22 @@ def content_hash(chunk: Chunk) -> str:
     digest = hashlib.sha256()
     for name in ["tenantId", "repoSlug", *chunk.hash_inputs]:
         value = record.get(name, "")
-        raw = (value if isinstance(value, str) else canonical(value)).encode()
-        digest.update(f"{len(raw)}:".encode() + raw)
+        digest.update(length_prefixed(value if isinstance(value, str) else canonical(value)))
     return digest.hexdigest()
+
+
+def length_prefixed(text: str) -> bytes:
+    r"""Return a text as UTF-8 after the number of its bytes and a colon, as in a netstring.
+
+    Texts that are joined in this form can be told apart again.
+
+    Examples
+    --------
+    >>> length_prefixed("acme") + length_prefixed("Grüße.")
+    b'4:acme8:Gr\xc3\xbc\xc3\x9fe.'
+    """
+    raw = text.encode()
+    return f"{len(raw)}:".encode() + raw
 
 
 def canonical(value: object) -> str:

@@ -1,11 +1,11 @@
 # %% [markdown]
-# # 03 · Code splitters and the chunk contract
+# # 03 · Code splitters
 #
-# You will cut source code where its authors would cut it, hold every piece to a contract, and add a parser of your own.
+# You will cut source code where its authors would cut it: at its functions and classes.
 #
 # | You will be able to | Time | Needs |
 # |---|---|---|
-# | split Python, Go and shell at their definitions · take records from strangers, one by one · tell by a hash what has changed, and register a parser | 50 min | lab 01 for spans; regular expressions |
+# | split Python, Go and shell at the lines that begin a definition · find the definitions in a syntax tree · tell each part of a large definition where it is from | 45 min | lab 01 for spans; regular expressions |
 
 # %% tags=["parameters"]
 data_dir = "data/code"
@@ -207,28 +207,77 @@ for path, language in {"operator/explain.go": "go", "scripts/backup.sh": "shell"
 # ## Too large, and out of context
 #
 # Definitions are as large as their authors liked, but MiniLM reads 256 [word pieces](../labs/GLOSSARY.md#word-piece) and
-# [ignores the rest](../labs/GLOSSARY.md#truncation). So a large class has to be cut after all, and then a line like
-# `return [forecast for part in parts …]` is alone: of which method, in which class? The course's `split_code` takes what fits. In what
-# does not fit it calls `find_definitions` again: a class is cut at its methods, and what has no definitions in it as in lab 01, at
-# blank lines, else at line ends or words, with overlap. Each part gets a *header*: the lines that introduce what it was cut out of,
-# shorter where the limit leaves less room. It is embedded with the part. And where a file breaks the grammar, or has none,
-# `split_code` calls `split_definitions` and reads each piece alone, so that one mistake harms one definition.
+# [ignores the rest](../labs/GLOSSARY.md#truncation). Our limit is 512 characters.
 #
-# > **Predict.** Our limit is 512 characters. What share of your pieces is larger?
+# > **Predict.** What share of your pieces is larger than 512 characters?
 
 # %% tags=["nbval-check-output"]
-from course_lib.loader import split_code
 from course_lib.loader.languages import language_of
 
 every = [(name, split_definitions(text, LANGUAGES[language_of(name)].starts)) for name, text in files.items()]
 sizes = [len(span.text) for _, pieces in every for _, span in pieces]
-print(f"{sum(size > 512 for size in sizes)} of {len(sizes)} are larger, the largest has {max(sizes):,}\n")
+print(f"{sum(size > 512 for size in sizes)} of {len(sizes)} are larger, the largest has {max(sizes):,}")
+
+# %% [markdown]
+# So a large class has to be cut after all: at its methods, and a large method at its blank lines. Then a line such as
+# `return [forecast for part in parts …]` is alone in its part. Of which method is it, and of which class? A reader cannot know that,
+# and neither can the model.
+#
+# The remedy is a *header*: the lines that introduce what the part was cut out of, called its *signatures*. The header is embedded
+# together with the part, so it needs room within the same 512 characters.
+#
+# ## Exercise 3.3 · choose the header
+#
+# `signatures` has the signature of the class, then the signature of the method in it; the outermost comes first. A signature may have
+# several lines. Where there is little room, decide what to leave out: the innermost signature says most about a part, and of this
+# signature the first line, which has the name.
+#
+# ```
+# signatures = ["class Mill:\n", "    def grind(\n        self, corn\n    ):\n"]
+# choose_header(signatures, 80)  →  all four lines
+# choose_header(signatures, 50)  →  "    def grind(\n        self, corn\n    ):\n"
+# choose_header(signatures, 20)  →  "    def grind(\n"
+# choose_header(signatures, 10)  →  ""
+# ```
+
+# %% exercise="3.3"
+from course_lib.loader.code import choose_header
+
+# %%
+lab.check("3.3", choose_header)
+
+# %%
+lab.hint("3.3")  # run again for the next hint
+
+# %% [markdown] tags=["solution"]
+# The candidates are in a tuple, from the longest to the shortest, and the first one that fits is taken. A header has whole lines or is
+# not there at all: half a line would name something that does not exist.
+
+# %% tags=["nbval-check-output"]
+choose_header = lab.use("choose_header")
+in_scorer = ["class Scorer:\n", "    async def _score_batch(self, parts: list[Part]) -> list[Forecast]:\n"]
+for room in (256, 80, 60):
+    print(f"{room:3} characters:", repr(choose_header(in_scorer, room)))
+
+# %% [markdown]
+# The course's `split_code` puts your three functions together. What fits into the limit stays whole. Where something does not fit,
+# `find_definitions` is called again: a class is cut at its methods. What has no definitions in it is cut as in lab 01, at blank lines,
+# else at line ends or words, with overlap. Each part gets the header that `choose_header` gives. And where a file breaks the grammar,
+# or its language has no grammar, `split_code` calls `split_definitions` and reads each piece alone, so that one mistake harms one
+# definition only.
+#
+# > **Predict.** In Heron's `scoring.py` the method `_score_batch` is cut into several parts. What is above its second part?
+
+# %% tags=["nbval-check-output"]
+from course_lib.loader import split_code
 
 for span in split_code(files["heron/scoring.py"], "python"):
     header = " ".join(span.header.split())
     print(f"{span.line_start:2}-{span.line_end:2}  {span.kind:8} {span.name:12} {header:.64}")
 
 # %% [markdown]
+# Above the second part are two signatures: the class, and the method itself.
+#
 # Does it matter on code that was not written for this course? You have Python's standard library and the `kfp` package: take
 # every fifth file, and all definitions of at most 512 characters, methods and inner functions included. `by lines` cuts with
 # `split_definitions`, and what is still too large with lab 01's splitter.
@@ -255,334 +304,53 @@ lab.show.bars({name: whole for name, (whole, _) in shares.items()}, "Definitions
 # %% [markdown]
 # A regular expression keeps nearly every definition at the margin whole; what it still loses is inside of large classes and
 # functions, and the parser keeps those, too. And blank lines alone, which know nothing of Python, come a long way.
-#
-# ## The record that each stage hands on
-#
-# A piece leaves its splitter as a record, in this course always the same: parsed-chunk-v1, the [chunk
-# contract](../labs/GLOSSARY.md#chunk-contract). It says whose it is (`tenantId`, `repoSlug`), where it is from, what it is, which
-# parser made it, and in `customMeta` whatever else its parser knows. A *tenant* is a customer, whose data no other customer may
-# see.
-
-# %% tags=["nbval-check-output"]
-import json
-from pathlib import Path
-
-from course_lib.loader import parse_code
-from course_lib.records import Chunk, Document
-
-scoring = Document(Path("heron/scoring.py"), "heron/scoring.py", files["heron/scoring.py"])
-record = json.loads(parse_code(scoring)[6].to_json())
-for field, value in record.items():
-    print(f"{field:14} {value!r:.96}")
 
 # %% [markdown]
-# A colleague sends six such records as [JSON Lines](../labs/GLOSSARY.md#json-lines). The first and the last are flawless. The
-# second gives a line number as a string, the third misspells a field, the fourth brings a vector along, the fifth has a path that
-# leads upwards. The plainest reader is a loop.
+# ## In the field
 #
-# > **Predict.** How many of the six does it take, and which?
-
-# %% tags=["nbval-check-output"]
-from pydantic import ValidationError
-
-changes = [{}, {"line_start": "52"}, {"line_strat": 52}, {"embedding": [0.6, 0.8]}, {"sourcePath": "../../etc/passwd"}, {}]
-sent = [json.dumps(record | change) for change in changes]
-taken = []
-try:
-    for line in sent:
-        taken.append(Chunk.model_validate_json(line))
-except ValidationError as error:
-    print("stopped:", error.errors()[0]["loc"], error.errors()[0]["msg"])
-print(len(taken), "taken; the line numbers begin at", [chunk.line_start for chunk in taken])
-
-# %% [markdown]
-# Two failures. The flawless sixth record is lost because a stranger's third one is broken. And the second was taken: unless told
-# otherwise, pydantic makes a number of `"52"`, and of `true` as well.
+# [LangChain's text splitters](https://docs.langchain.com/oss/python/integrations/splitters) have a list of separators for each of
+# some twenty languages: for Python `"\nclass "`, `"\ndef "`, `"\n\tdef "`, and then blank lines. It is lab 01's algorithm with other
+# separators, so it is quick and needs no grammar.
 #
-# ## Exercise 3.3 · judge each record alone
-#
-# A program at the other end cannot read prose, so a `Rejection` carries a *code* that never changes. (What its messages say may.)
-# `Problem` is a field and what is wrong with it. Four helpers are imported for you; `help(problems_of)` shows what one gives.
-# `Chunk.model_validate(values, strict=True, by_alias=True, by_name=False)` takes types and names as they are.
-#
-# ```
-# check_record('{"embedding": [1]}', "line 2")
-#   →  Rejection("KB_PARSED_CHUNK_EMBEDDING_REJECTED", "line 2", (Problem("embedding", "vectors are …"),))
-# check_record("oops", "line 3")
-#   →  Rejection("KB_PARSED_CHUNK_INVALID", "line 3", (Problem("record", "is no JSON: …"),))
-# ```
-
-# %% exercise="3.3"
-from course_lib.loader.contract import check_record
+# > **Predict.** Which of the four splitters above is it nearest to?
 
 # %%
-lab.check("3.3", check_record)
+if lab.field("langchain-text-splitters"):
+    from langchain_text_splitters import Language, RecursiveCharacterTextSplitter
 
-# %%
-lab.hint("3.3")  # run again for the next hint
-
-# %% [markdown] tags=["solution"]
-# Whatever goes wrong comes back as a value, so a loop over records needs no `try` of its own. The order of the two `except`
-# matters: pydantic's `ValidationError` is a `ValueError`, too.
-
-# %% tags=["nbval-check-output"]
-check_record = lab.use("check_record")
-
-
-def judge(lines):
-    judged = [check_record(line, f"line {number}") for number, line in enumerate(lines, start=1)]
-    return [one for one in judged if isinstance(one, Chunk)], [one for one in judged if not isinstance(one, Chunk)]
-
-
-chunks, reports = judge(sent)
-print(len(chunks), "taken, and", len(reports), "refused:")
-for report in reports:
-    print(report.record, report.code, report.field)
-
-# %% [markdown]
-# ## What has changed?
-#
-# Tomorrow the repository is indexed again. Encoding is the dear part, so whatever is the same as yesterday should keep its
-# vector, and a [content hash](../labs/GLOSSARY.md#content-hash) is to tell. Two ideas that suggest themselves: Python's `hash`,
-# and SHA-256 of the fields written one after the other.
-#
-# > **Predict.** Will `hash` give the same number tomorrow? When do two different records get the same SHA-256?
-
-# %% tags=["nbval-check-output"]
-import os
-import subprocess
-import sys
-from hashlib import sha256
-
-
-def in_a_new_process(code):
-    environment = os.environ | {"PYTHONHASHSEED": "random"}  # which is what Python does by default
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=True)
-    return done.stdout
-
-
-same = in_a_new_process("print(hash('def f():'))") == in_a_new_process("print(hash('def f():'))")
-print("hash, in two processes, is the same:", same)
-fused = [sha256("".join(values).encode()).hexdigest()[:8] for values in (("acme", "platform"), ("acmep", "latform"))]
-print("SHA-256 of two tenants:", *fused)
-
-# %% [markdown]
-# The `hash` of a text is salted anew in every process. And without separators different records can share a SHA-256: one
-# customer's text would pass for another's.
-#
-# ## Exercise 3.4 · the content hash
-#
-# A record says in `hashInputs` which fields count. The tenant and the repository come first, whatever it says. Each value is
-# preceded by its length in bytes and a colon, so that no two lists of values look alike. By hand, for tenant `acme`, repository
-# `docs` and `hashInputs` of `["content"]`:
-#
-# ```
-# content "Hello."  →  SHA-256 of b"4:acme4:docs6:Hello."   →  "4b1c9e…"
-# content "Grüße."  →  SHA-256 of b"4:acme4:docs8:Gr\xc3\xbc\xc3\x9fe."
-# ```
-
-# %% exercise="3.4"
-from course_lib.records import content_hash
-
-# %%
-lab.check("3.4", content_hash)
-
-# %%
-lab.hint("3.4")  # run again for the next hint
-
-# %% [markdown] tags=["solution"]
-# Lengths are counted in bytes, since bytes are what is hashed. Canonical means that equal values give equal texts: keys in order,
-# no blanks, no escapes. Without the tenant in front, a thief could ask "has anybody indexed this text?" and learn the answer from
-# the work that was not done.
-
-# %% [markdown]
-# Now the ordinary working day: a colleague adds an import to `drift.py` and mends one line of `shares`.
-#
-# > **Predict.** Of how many pieces does the hash change: with cuts every 512 characters, and with definitions? The last line
-# > takes the fields that the library's splitter names; they include `customMeta`.
-
-# %%
-content_hash = lab.use("content_hash")
-edited = drift.replace("import math\n", "import logging\nimport math\n").replace("/ len(values)", "/ max(1, len(values))")
-lean = {"hash_inputs": ["content", "kind", "name", "sourcePath", "parserId", "parserVersion"]}
-
-
-def changed(split):
-    before, after = ({*split(text)} for text in (drift, edited))
-    return 100 * len(after - before) / len(after)
-
-
-def records(text, **update):
-    document = Document(Path("heron/drift.py"), "heron/drift.py", text)
-    return [content_hash(chunk.model_copy(update=update)) for chunk in parse_code(document)]
-
-
-new = {
-    "cuts every 512 characters": changed(lambda text: [span.text for span in fixed_cuts(text, "python")]),
-    "definitions, lean": changed(lambda text: records(text, **lean)),
-    "definitions, customMeta": changed(records),
-}
-lab.show.bars(new, "Pieces of drift.py with a new hash", "%")
-
-# %% [markdown]
-# Fixed cuts all move with the first new line. Definitions stay what they are, if the hash says so. The library's records keep
-# their header in `customMeta`; it is embedded, so a new one must count. Their offsets are there too, so what merely moved gets a
-# new hash as well. What you name in `hashInputs` decides what tomorrow costs.
-#
-# ## Files in unknown formats
-#
-# A *registry* gives each file its [parser](../labs/GLOSSARY.md#parser): by name, by extension, or by the id that the sender asks
-# for. `data/parsers/forecast.proto` describes Heron's API, and no parser of ours knows that format.
-#
-# > **Predict.** What becomes of it? And what if its sender asks for a parser `proto`?
-
-# %% tags=["nbval-check-output"]
-from course_lib.loader import Registry, read_documents
-from course_lib.loader.contract import FileRejectedError
-from course_lib.records import Scope
-from course_lib.settings import project_root
-
-registry, heron = Registry(), Scope(tenant="acme", repo="heron")
-(api,) = read_documents(project_root() / "data/parsers", (".proto",))
-for chunk in registry.parse(api, heron):
-    print(chunk.kind, chunk.name, f"{chunk.line_start}-{chunk.line_end} begins with", repr(chunk.content[:28]))
-try:
-    registry.parse(api, heron, parser_id="proto")
-except FileRejectedError as error:
-    print(error.code, "·", error.reason)
-
-# %% [markdown]
-# Without a parser it is raw text: pieces that have the file's name, of which one begins within a definition and holds two others.
-# With a parser id that is not registered, the file is refused with a code of its own; its siblings are not.
-#
-# A parser of one's own can run in two places. `data/parsers/toml_sections.py` is one for `.toml`; read it, it is short.
-# Registered, the server runs it on raw files. Run by the *sender*, it prints records. What a tenant has written never runs on the
-# server, so tenants have only the second way.
-#
-# > **Predict.** The sender claims to be somebody else. Are the chunks the same either way?
-
-# %% tags=["nbval-check-output"]
-from course_lib.loader.registry import stamp
-
-program = project_root() / "data/parsers/toml_sections.py"
-(example,) = read_documents(program.parent, (".toml",))
-registered = Registry(custom_parsers=["data/parsers/toml_sections.py:TomlParser"]).parse(example, heron)
-
-command = [sys.executable, program, program.parent, "--tenant", "somebody-else", "--repo", "theirs"]
-printed = subprocess.run(command, capture_output=True, check=True, encoding="utf-8").stdout
-received, reports = judge(printed.splitlines())
-print([chunk.name for chunk in registered])
-print(received[0].tenant_id, "became", stamp(received[0], heron).tenant_id)
-print("the same either way:", [stamp(chunk, heron) for chunk in received] == registered, reports)
-
-# %% [markdown]
-# The server overwrites the claim: `stamp` puts in the tenant that it has authenticated. Everything else is the same.
-#
-# ## Exercise 3.5 · a parser of your own
-#
-# Write `parse_proto`, on top of your `split_definitions`. `PROTO` says how a definition of this language begins.
-#
-# ```
-# api/ask.proto holds 'syntax = "proto3";\n\nmessage Ask {\n}\n'
-#   →  [Chunk(…, content='syntax = "proto3";\n\n', name="ask.proto", line_start=1, line_end=1, …),
-#       Chunk(…, content="message Ask {\n}\n",      name="Ask",       line_start=3, line_end=4, …)]
-# ```
-
-
-# %% exercise="3.5"
-PROTO = r"^(?:message|enum|service) (?P<name>\w+)"
-
-
-def parse_proto(file, scope):
-    """Return a record for each definition of a .proto file, and one for what comes before them.
-
-    A piece of nothing but white space gives none.
-
-    Parameters
-    ----------
-    file
-        A Document, with `name` (its path) and `content`.
-    scope
-        With `tenant` and `repo`.
-
-    Returns
-    -------
-    list of Chunk
-        Of `scope`, with the path of the file and the exact text of the piece.
-
-        - root_kind "external-source", kind "definition"
-        - parser_id "proto", parser_version "1.0.0"
-        - hash_inputs ["content", "name", "sourcePath", "parserId", "parserVersion"]
-        - name: the definition's; for what comes before them the file's, without its folders
-        - line_start, line_end: the lines, from 1, with which the piece begins and with which it
-          ends, blank lines at its end left out
-        - custom_meta: {"chunkIndex": …}, counted from 0 through the file's records
-    """
-    ### BEGIN SOLUTION
-    chunks = []
-    for name, span in split_definitions(file.content, PROTO):
-        if not span.text.strip():
-            continue
-        line = file.content.count("\n", 0, span.start) + 1
-        chunks.append(
-            Chunk(
-                tenant_id=scope.tenant,
-                repo_slug=scope.repo,
-                root_kind="external-source",
-                source_path=file.name,
-                content=span.text,
-                hash_inputs=["content", "name", "sourcePath", "parserId", "parserVersion"],
-                parser_id="proto",
-                parser_version="1.0.0",
-                kind="definition",
-                name=name or file.name.rsplit("/", 1)[-1],
-                line_start=line,
-                line_end=line + span.text.rstrip().count("\n"),
-                custom_meta={"chunkIndex": len(chunks)},
-            )
+    def by_langchain(text, language):
+        splitter = RecursiveCharacterTextSplitter.from_language(
+            Language(language), chunk_size=512, chunk_overlap=64, add_start_index=True
         )
-    return chunks
-    ### END SOLUTION
+        for found in splitter.create_documents([text]):
+            start = found.metadata["start_index"]
+            yield Span(start, start + len(found.page_content), found.page_content)
 
+    whole, at_margin = kept_whole(by_langchain, sources)
+    print(f"LangChain   {whole:5.1f} % of all definitions, {at_margin:5.1f} % of those at the left margin")
 
-# %%
-lab.check("3.5", parse_proto)
-
-# %%
-lab.hint("3.5")  # run again for the next hint
-
-# %% [markdown] tags=["solution"]
-# Most of a parser is bookkeeping: whose, where, which version. The version is there for a reason: raise it when the parser cuts
-# otherwise than before, and its files are indexed anew. The chunk index has no gaps, because two records of one document must
-# never share one.
-
-# %%
-parse_proto = lab.use("parse_proto")
-
-
-class ProtoParser:
-    id, version, extensions = "proto", "1.0.0", (".proto",)
-
-    def parse_file(self, file, scope):
-        return parse_proto(file, scope)
-
-
-registry.register_parser(ProtoParser)
-ours = registry.parse(api, heron)
-received, reports = judge([chunk.to_json() for chunk in parse_proto(api, Scope(tenant="me", repo="x"))])
-print("the same either way:", [stamp(chunk, heron) for chunk in received] == ours, reports)
-
-spans = [span for _, span in split_definitions(api.content, PROTO)]
-labels = [f"{chunk.name}, lines {chunk.line_start}-{chunk.line_end}" for chunk in ours]
-lab.show.pieces(api.content, spans, labels, mark="message Window")
+# %% [markdown]
+# It comes close to the split by lines, with one line of code. Take it when you index many languages and want no parser. What it does
+# not give you: the names, kinds and headers of its pieces. A decorator or a comment above a definition stays with the piece before,
+# because the cut is right before `def`.
+#
+# [Chonkie](https://docs.chonkie.ai)'s `CodeChunker` goes by a syntax tree, as you did in 3.2. It joins neighbouring nodes until a chunk
+# is full, and its chunks have no headers. On its first call it downloads a grammar, so it is **not run here**:
+#
+# ```python
+# from chonkie import CodeChunker  # pip install "chonkie[code]"
+#
+# chunker = CodeChunker(tokenizer="character", chunk_size=512, language="python")
+# for chunk in chunker.chunk(drift):
+#     print(chunk.start_index, chunk.end_index, chunk.text)
+# ```
 
 # %% [markdown]
 # ## Break it
 #
-# First the splitters: a decorator over several lines, in a file that is not finished. Then the registry: one parser
-# puts its records under another file's path, one divides by zero.
+# Here is a decorator over several lines, in a file that is not finished.
 #
-# > **Predict.** Where does your splitter put the decorator, and what does `ast` say? Of the three files, which get through?
+# > **Predict.** Where does your `split_definitions` put the decorator? What does Python's own parser say about the file?
 
 # %% tags=["nbval-check-output"]
 draft = "@task(\n    retries=3,\n)\ndef train(rows):\n    return rows\n\n\ndef evaluate(\n"
@@ -594,24 +362,11 @@ try:
 except SyntaxError as error:
     print("ast        ", error.msg)
 
-
-thief = ProtoParser()
-thief.parse_file = lambda file, tenant: [one.model_copy(update={"source_path": "x"}) for one in parse_proto(file, tenant)]
-careless = ProtoParser()
-careless.parse_file = lambda file, tenant: 1 / 0
-registry.register_parser(thief, parser_id="thief", extensions=(".thief",))
-registry.register_parser(careless, parser_id="careless", extensions=(".careless",))
-for name in ("a.thief", "b.careless", "c.proto"):
-    try:
-        print(name, len(registry.parse(Document(Path(name), name, api.content), heron)), "chunks")
-    except FileRejectedError as error:
-        print(name, error.code)
-
 # %% [markdown]
 # Above `def train` is `)`, which is no decorator, so a split by lines leaves the decorator to the piece before. `split_code` does the
-# same here: the last line breaks the grammar, so it goes by lines as well. `ast` cannot read a file that is not finished at all. And a
-# broken parser costs its own file, never the others.
-#
+# same here: the last line breaks the grammar, so it goes by lines as well. `ast` cannot read a file that is not finished at all.
+
+# %% [markdown]
 # ## Measure
 #
 # Back to the question of the beginning, and to all the labelled ones about Heron. The same search and the same limit of 512
@@ -643,26 +398,24 @@ lab.score(recall_at_5=measured.recall, mrr=measured.mrr, note="code: cut at defi
 # ## Recap
 #
 # - A line that looks like a definition is a good guess; a syntax tree knows. Use the guess where there is no tree.
-# - A piece takes its decorators along, and the comments above it if both fit; a part of a piece takes the signatures it was cut out of.
-# - Judge records one by one, strictly, with codes that programs can act on.
-# - A hash covers what you name, lengths first, tenant first. What you leave out cannot cost you an encoding.
-# - A parser runs here if an operator registered it. All others send records.
+# - A piece takes its decorators along, and the comments above it if both fit.
+# - A part of a large definition takes the signatures it was cut out of, as many as there is room for.
 #
 # ## Three questions to test yourself
 #
 # 1. A file of a language without a grammar comes in, with its row in the table. What does `split_code` do, and what may it get wrong?
-# 2. A record has a valid vector, made with the same model as ours. Why refuse it?
-# 3. You raise `parser_version` without changing anything else. What happens to the hashes of 3.5's records, and is that right?
+# 2. Why does `find_definitions` not look into a definition that it has found?
+# 3. What would happen if the header did not count towards the limit of 512 characters?
 #
 # <details><summary>Answers</summary>
 #
 # 1. It cuts at the lines that look like definitions, and what is too large at blank lines. A line in a string that looks like one
 #    becomes a boundary; nothing is lost, but one piece more begins in the middle of a text. Without a tree there are no kinds and
 #    no names of definitions either: each piece is a `block`, named after its first line.
-# 2. You cannot tell what it was made from: another header, another version, another text. Then the search would
-#    find by one text and show another. A vector can be computed again at any time.
-# 3. All change, since `hashInputs` names it. It is right if the parser cuts differently: the hash stands for "made in this way from
-#    this text", and then every record has to be looked at again.
+# 2. A method would then be in two pieces: in its own, and in that of its class. `split_code` asks for the definitions inside only
+#    where a definition does not fit, and then cuts it there.
+# 3. Header and part together could be longer than what the model reads. It ignores the rest without an error, so the end of the part
+#    could not be found.
 #
 # </details>
 
@@ -673,4 +426,4 @@ lab.score(recall_at_5=measured.recall, mrr=measured.mrr, note="code: cut at defi
 # `split_code`'s spans; `dataclasses.replace(span, header=…)` makes the new ones, and `search_over` embeds the header. Measure. On
 # how many questions does your verdict rest?
 #
-# Next is [lab 05](../labs/05_embeddings.ipynb), which opens the box: how a text becomes the vector that found all this.
+# Next is [lab 04](../labs/04_chunk_contract.ipynb): in which form these pieces are handed on, and how to tell what has changed.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import NamedTuple
@@ -144,6 +144,39 @@ def split_code(
     return [span for unit in splitter.units(root) for span in splitter.split(unit)]
 
 
+def choose_header(signatures: Sequence[str], room: int) -> str:
+    r"""Return what is put above a part of a definition, so that it says where it is from.
+
+    Parameters
+    ----------
+    signatures
+        The lines that introduce what the part was cut out of, each with its line end; the
+        outermost first. There may be none.
+    room
+        The most characters that the header may have.
+
+    Returns
+    -------
+    str
+        All signatures if they fit; otherwise the innermost one; otherwise the first line of that
+        one; otherwise "".
+
+    Examples
+    --------
+    >>> signatures = ["class Mill:\n", "    def grind(\n        self, corn\n    ):\n"]
+    >>> [choose_header(signatures, room).count("\n") for room in (80, 50, 20, 10)]
+    [4, 3, 1, 0]
+    """
+    if not signatures:
+        return ""
+    innermost = signatures[-1]
+    first_line, line_end, _ = innermost.partition("\n")
+    for header in ("".join(signatures), innermost, first_line + line_end):
+        if len(header) <= room:
+            return header
+    return ""
+
+
 def parse_code(
     document: Document,
     *,
@@ -271,7 +304,7 @@ class _Splitter:
             unit = unit._replace(name=_name_of_block(self._text[start:end]))
         if end - start <= self._size:
             if start < end:
-                yield self._span(start, end, unit, _header(above, self._size - (end - start)))
+                yield self._span(start, end, unit, choose_header(above, self._size - (end - start)))
             return
         body, _ = self._place(unit.core, unit.after)
         if start < body and end - body <= self._size:  # it fits without the comments above it
@@ -285,7 +318,8 @@ class _Splitter:
             yield from self.split(one, above if one.first == unit.first else with_own)
         if not inner:
             header_limit = (self._size - self._overlap) // 2  # at least half of a part is its own
-            header, next_header = _header(above, header_limit), _header(with_own, header_limit)
+            header = choose_header(above, header_limit)
+            next_header = choose_header(with_own, header_limit)
             room = self._size - max(len(header), len(next_header))
             for begin, stop in _parts(self._text, start, end, room, self._overlap):
                 yield self._span(begin, stop, unit, header if begin == start else next_header)
@@ -393,13 +427,6 @@ class _Splitter:
             start, end, text, unit.kind, unit.name, unit.class_name, unit.extends,
             line, line + text.count("\n"), header,
         )  # fmt: skip
-
-
-def _header(signatures: tuple[str, ...], room: int) -> str:
-    """Return the signatures above a piece: all, the last, its first line, or none, as fits."""
-    last = signatures[-1] if signatures else ""
-    shorter = ("".join(signatures), last, last.partition("\n")[0] + "\n")
-    return next((header for header in shorter if len(header) <= room), "")
 
 
 def _parts(text: str, start: int, end: int, room: int, overlap: int) -> Iterator[tuple[int, int]]:

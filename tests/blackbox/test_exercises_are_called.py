@@ -27,7 +27,7 @@ SOLUTIONS = ROOT / "solutions"
 
 SKETCHES = {
     "1.4": "a test of a splitter, which is no part of one",
-    "3.5": "a parser of the learner's own",
+    "4.3": "a parser of the learner's own",
     "10.2": "of the smallest pipeline; the library's steps hand on the rows of documents, too",
     "10.3": "of the smallest pipeline; the library's shards are stored each for itself",
     "10.4": "the smallest pipeline",

@@ -5,7 +5,7 @@ thresholds were chosen by.
 """
 
 HONEST = {
-    "3.4": [
+    "4.2": [
         """
 def content_hash(chunk):
     record = chunk.to_json()

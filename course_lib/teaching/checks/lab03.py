@@ -1,44 +1,21 @@
-"""Lab 03, code splitters and the chunk contract: split, find, judge, hash, and a parser."""
+"""Lab 03, code splitters: cut at definitions, find them in a tree, choose a part's header."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
-from course_lib.loader.contract import Rejection
 from course_lib.loader.languages import LANGUAGES, parse_source
-from course_lib.records import Chunk, Document, Scope, Span
+from course_lib.records import Span
 from course_lib.teaching.checks.probe import Case, Probe, exercise
 from course_lib.teaching.checks.values import shown
-
-INVALID = "KB_PARSED_CHUNK_INVALID"
-REJECTED = "KB_PARSED_CHUNK_EMBEDDING_REJECTED"
-HASH_INPUTS = ["content", "name", "sourcePath", "parserId", "parserVersion"]
-
-RECORD: dict[str, Any] = {
-    "schemaVersion": "1.0.0",
-    "tenantId": "acme",
-    "repoSlug": "docs",
-    "rootKind": "external-source",
-    "sourcePath": "a.py",
-    "content": "Hello.",
-    "hashInputs": ["content"],
-    "parserId": "mine",
-    "parserVersion": "1.0.0",
-    "kind": "function",
-    "name": "hello",
-}
-"""A record that keeps the contract; the cases change one field of it."""
 
 
 @exercise(
     "3.1",
     function="split_definitions",
     library="course_lib.loader.languages:split_definitions",
-    points=3,
+    points=4,
     time_limit=3,
     hints=(
         "`re.finditer(starts, text, re.MULTILINE)` gives the definitions: `match.start()` is where "
@@ -93,7 +70,7 @@ def check_split_definitions(call: Probe) -> None:
     "3.2",
     function="find_definitions",
     library="course_lib.loader.languages:find_definitions",
-    points=2,
+    points=3,
     time_limit=3,
     hints=(
         "`node.named_children` is the list of the nodes directly below. One whose `type` is in "
@@ -142,201 +119,56 @@ def check_find_definitions(call: Probe) -> None:
 
 @exercise(
     "3.3",
-    function="check_record",
-    library="course_lib.loader.contract:check_record",
-    points=2,
+    function="choose_header",
+    library="course_lib.loader.code:choose_header",
+    points=3,
     time_limit=2,
     hints=(
-        "One `try` around all of it: whatever goes wrong becomes a `Rejection`, and nothing is "
-        "raised. Collect the problems in a list.",
-        "`values = read_object(record)` first. Then the vector, before anything else is judged: "
-        '`if "embedding" in values: return Rejection(EMBEDDING_REJECTED, where, (NO_VECTORS,))`.',
-        "`chunk = Chunk.model_validate(values, strict=True, by_alias=True, by_name=False)`. After "
-        "it, `unstorable(chunk)` gives further problems.",
-        "`ValidationError` is a `ValueError`, so catch it first, with `problems_of(error)`. For "
-        '`(ValueError, RecursionError)` the problem is `Problem("record", reason_of(error))`.',
+        "There are three candidates: all signatures joined, the innermost one "
+        "(`signatures[-1]`), and its first line. Put them in a tuple in this order, and "
+        "return the first with `len(header) <= room`.",
+        'Without signatures there is no innermost one: return "" before you ask for it.',
+        '`line, end, _ = innermost.partition("\\n")` cuts off the first line; `line + end` has its '
+        "line end again.",
     ),
 )
-def check_check_record(call: Probe) -> None:
-    """Break a record in each way."""
-    _judge(call, {}, "it keeps the contract, and becomes a Chunk")
-    _judge(call, {"name": "b"}, "it keeps the contract, and becomes a Chunk")
-    _judge(call, "oops", "it is no JSON", INVALID, ["record"])
-    _judge(call, "", "an empty line is a line, and it is no JSON", INVALID, ["record"])
-    for line in ("[]", "3", "null", '"an embedding"'):
-        _judge(call, line, "it is JSON, and no object", INVALID, ["record"])
-    for change, fields, because in (
-        ({"name": None}, ["name"], "name must be a string"),
-        ({"line_strat": 3}, ["line_strat"], "an unknown field is a misspelt one"),
-        ({"sourcePath": "../a.py"}, ["sourcePath"], "a path must not lead upwards"),
-        ({"hashInputs": ["name"]}, ["hashInputs"], "the content has to be part of the hash"),
-        ({"line_start": "3"}, ["line_start"], "types are taken as they are: '3' is no number"),
-        ({"line_start": True}, ["line_start"], "types are taken as they are: true is no number"),
-        ({"line_start": 9, "line_end": 3}, ["line_end"], "the last line is before the first"),
-        ({"kind": ...}, ["kind"], "kind is missing"),
-        (
-            {"name": None, "kind": None},
-            ["kind", "name"],
-            "two fields are wrong, and both are named",
-        ),
-        (
-            {"schemaVersion": ..., "kind": ...},
-            ["schemaVersion", "kind"],
-            "it does not say which version it keeps, and that comes first",
-        ),
-        (
-            {"sourcePath": ..., "source_path": "a.py"},
-            ["sourcePath", "source_path"],
-            "in JSON the field is called sourcePath",
-        ),
-        ({"content": "a\0b"}, ["content"], "PostgreSQL cannot store a NUL character"),
-        ({"hashInputs": ["content", "nmae"]}, ["hashInputs.1"], "no field is called nmae"),
-    ):
-        _judge(call, change, because, INVALID, fields)
-    vector = {"embedding": [0.1]}
-    _judge(call, vector, "a record must not bring its own vector", REJECTED, ["embedding"])
-    _judge(
+def check_choose_header(call: Probe) -> None:
+    """Begin with room for everything, go on with less and less, end with the odd cases."""
+    mill, grind = "class Mill:\n", "    def grind(\n        self, corn\n    ):\n"
+    both = [mill, grind]
+    _choose(call, both, 80, mill + grind, "all signatures fit")
+    _choose(call, [mill], 80, mill, "the only signature fits")
+    _choose(call, [mill, mill, grind], 80, mill + mill + grind, "all three signatures fit")
+    _choose(call, both, len(mill + grind), mill + grind, "they have exactly as many characters")
+    _choose(call, both, 50, grind, "both do not fit; the innermost one does, whole")
+    _choose(
         call,
-        {"embedding": None},
-        "the record has an `embedding`, whatever its value is",
-        REJECTED,
-        ["embedding"],
+        [mill, mill, grind],
+        60,
+        grind,
+        "three do not fit, and then only the innermost one counts",
     )
-    _judge(
+    _choose(call, both, len(grind), grind, "it has exactly as many characters")
+    _choose(call, both, 20, "    def grind(\n", "only the first line of the innermost one fits")
+    _choose(
         call,
-        vector | {"kind": ...},
-        "kind is missing as well, but the code is about the embedding whatever else is wrong",
-        REJECTED,
-        ["embedding"],
+        both,
+        len("    def grind(\n"),
+        "    def grind(\n",
+        "the line end counts, and there is room for it",
     )
-    _judge(
+    _choose(
+        call, both, len("    def grind("), "", "the line end counts, and there is no room for it"
+    )
+    _choose(
         call,
-        {"content": "embedding", "customMeta": {"embedding": "old"}},
-        "the word stands in the content and in customMeta; the record has no field of that name",
+        ["class A:\n", "    def long_name(self):\n"],
+        12,
+        "",
+        "the innermost one does not fit; the outermost alone would name the wrong thing",
     )
-
-
-@exercise(
-    "3.4",
-    function="content_hash",
-    library="course_lib.records:content_hash",
-    points=1,
-    time_limit=2,
-    hints=(
-        "`record = json.loads(chunk.to_json())` has the fields by their names in JSON. The names "
-        'to go through are `["tenantId", "repoSlug", *chunk.hash_inputs]`, in this order.',
-        '`record.get(name, "")` gives nothing for a field that is unset. What is no string goes '
-        "through `canonical`.",
-        "Encode the value before you measure it: `raw = value.encode()`, then "
-        '`digest.update(f"{len(raw)}:".encode() + raw)`, on a `digest = hashlib.sha256()`.',
-    ),
-)
-def check_content_hash(call: Probe) -> None:
-    """Compare with the SHA-256 of bytes written by hand, from one string to nested values."""
-    hello = b"4:acme4:docs6:Hello."
-    _hash(call, {}, hello, "tenant, repository and content, each after its length")
-    _hash(call, {"content": "ü"}, b"4:acme4:docs2:\xc3\xbc", "ü is one character and two bytes")
-    for content, because in {
-        " a  b\n": "white space is content like any other",
-        "a\r\n": "line ends are content, and these are two characters",
-        "u\u0308": "the accent is a character of its own here, and stays one",
-    }.items():
-        raw = content.encode()
-        _hash(call, {"content": content}, b"4:acme4:docs%d:%b" % (len(raw), raw), because)
-    _hash(call, {"tenantId": "other"}, b"5:other4:docs6:Hello.", "the tenant comes first")
-    _hash(call, {"repoSlug": "code"}, b"4:acme4:code6:Hello.", "the repository comes second")
-    _hash(call, {"kind": "class", "line_start": 3}, hello, "hashInputs names neither field")
-    named = {"hashInputs": ["name", "content"]}
-    _hash(call, named, b"4:acme4:docs5:hello6:Hello.", "fields come in the order of hashInputs")
-    named = {"hashInputs": ["content", "name"]}
-    _hash(call, named, b"4:acme4:docs6:Hello.5:hello", "fields come in the order of hashInputs")
-    named = {"hashInputs": ["content", "sourcePath"]}
-    _hash(call, named, hello + b"4:a.py", "hashInputs has the names in JSON: sourcePath")
-    named = {"hashInputs": ["content", "tenantId"]}
-    _hash(call, named, hello + b"4:acme", "hashInputs names the tenant, so it comes once more")
-    named = {"hashInputs": ["content", "className", "name"]}
-    _hash(call, named, hello + b"0:5:hello", "className is unset: an empty text of 0 bytes")
-    line = {"hashInputs": ["content", "line_start"], "line_start": 12}
-    _hash(call, line, hello + b"2:12", "12 is no string: its canonical JSON has 2 bytes")
-    meta: dict[str, Any] = {"hashInputs": ["content", "customMeta"], "customMeta": {}}
-    _hash(call, meta, hello + b"2:{}", "customMeta is set, to an object without keys")
-    meta["customMeta"] = {"b": {"d": 1, "c": None}, "a": "ü"}
-    _hash(
-        call,
-        meta,
-        hello + b'31:{"a":"\xc3\xbc","b":{"c":null,"d":1}}',
-        "canonical JSON has its keys in order (inner ones too), no blanks and no escapes",
-    )
-
-
-@exercise(
-    "3.5",
-    function="parse_proto",
-    points=2,
-    waits_for=("3.1",),
-    time_limit=3,
-    hints=(
-        "`split_definitions(file.content, PROTO)` gives name and span of each piece. Skip those "
-        "without a letter (`not span.text.strip()`), and number the rest by `len(chunks)`.",
-        "The line on which an offset lies is the number of line ends before it, plus 1: "
-        '`file.content.count("\\n", 0, span.start) + 1`.',
-        "A piece ends with its last line that is not blank: `line_start` plus the number of line "
-        "ends in `span.text.rstrip()`.",
-        '`name or file.name.rsplit("/", 1)[-1]` names the piece that has no name of its own.',
-    ),
-)
-def check_parse_proto(call: Probe) -> None:
-    """Compare whole records: one definition, then two, then what stands around them."""
-    ask, level = "message Ask {\n}\n", "enum Level {\n}\n"
-    _parse(
-        call,
-        [("Ask", ask, (1, 2))],
-        "the message is the whole file: lines 1 and 2, with the line end of the second",
-    )
-    _parse(
-        call,
-        [("Ask", ask, (1, 2))],
-        "tenant and repository are those of scope, the path is the file's name",
-        path="level.proto",
-        tenant="umbrella",
-    )
-    _parse(
-        call,
-        [("Ask", ask, (1, 2)), ("Level", level, (3, 4))],
-        "records are numbered from 0, and lines are counted through the whole file",
-    )
-    _parse(
-        call,
-        [("ask.proto", 'syntax = "proto3";\n', (1, 1)), ("Ask", ask, (2, 3))],
-        "what stands before the definitions has the name of the file, without its folders",
-        path="api/v1/ask.proto",
-    )
-    _parse(
-        call,
-        [("Ask", ask + "\n\n", (1, 2)), ("Level", level, (5, 6))],
-        "blank lines at the end are part of the text, but not of its lines",
-    )
-    _parse(
-        call,
-        [("ask.proto", "\n\n// Hi.\n\n", (1, 3)), ("Ask", ask, (5, 6))],
-        "a piece begins with its blank lines; only those at its end are left out of the lines",
-    )
-    _parse(
-        call,
-        [("", "\n\n", (0, 0)), ("Level", level, (3, 4))],
-        "a piece of white space gives no record, and the numbers begin at 0 all the same",
-    )
-    _parse(
-        call,
-        [("Ask", "message Ask {\n}", (1, 2))],
-        "the content is the exact text, which has no line end",
-    )
-    _parse(
-        call,
-        [("Ask", "message Ask {\r\n}\r\n", (1, 2))],
-        "the content is the exact text, with its line ends",
-    )
-    _parse(call, [], "an empty file has no pieces")
+    _choose(call, both, 0, "", "there is no room")
+    _choose(call, [], 80, "", "there are no signatures")
 
 
 def _split(call: Probe, language: str, parts: list[tuple[str, str]], because: str) -> None:
@@ -377,80 +209,6 @@ def _same_nodes(call: Probe, case: Case, beginnings: list[str], because: str) ->
         )
 
 
-def _judge(
-    call: Probe,
-    record: str | dict[str, Any],
-    because: str,
-    code: str = "",
-    fields: Sequence[str] = (),
-) -> None:
-    """Expect a chunk, or a rejection with this code and these fields.
-
-    The record is a text, or says what differs from a good one (`...`: the field is not there).
-    """
-    text = record if isinstance(record, str) else ""
-    if not isinstance(record, str):
-        values = {key: value for key, value in (RECORD | record).items() if value is not ...}
-        text = json.dumps(values)
-    case = call(text, "line 7")
-    if not code:
-        case.gives(Chunk.model_validate(values), because=because)
-        return
-    found = case.value
-    got, expected = shown(found), _rejection(code, "line 7", list(fields))
-    if isinstance(found, Rejection):
-        got = _rejection(found.code, found.record, [problem.field for problem in found.problems])
-    if got != expected:
-        call.fail(case.label, got=got, expected=expected, because=because)
-
-
-def _rejection(code: str, record: str, fields: list[str]) -> str:
-    return f"a Rejection with the code {code}, of {record!r}, with problems of {shown(fields)}"
-
-
-def _hash(call: Probe, change: dict[str, Any], hashed: bytes, because: str) -> None:
-    """Expect the SHA-256 of these bytes."""
-    chunk = Chunk.model_validate(RECORD | change)
-    case = call(chunk)
-    case.gives(hashlib.sha256(hashed).hexdigest(), because=f"the bytes are {hashed!r}: {because}")
-
-
-def _parse(
-    call: Probe,
-    pieces: list[tuple[str, str, tuple[int, int]]],
-    because: str,
-    path: str = "ask.proto",
-    tenant: str = "acme",
-) -> None:
-    """Expect a file made of these pieces (name, text, first and last line) to give their records.
-
-    A piece of white space gives none.
-    """
-    content = "".join(text for _, text, _ in pieces)
-    context = Scope(tenant=tenant, repo=f"{tenant}-api")
-    case = call(Document(Path("data") / path, path, content), context)
-    case.label = (
-        f'parse_proto(Document(Path("data/{path}"), "{path}", {content!r}), '
-        f'Scope(tenant="{tenant}", repo="{tenant}-api"))'
-    )
-    records = [
-        Chunk(
-            tenant_id=tenant,
-            repo_slug=f"{tenant}-api",
-            root_kind="external-source",
-            source_path=path,
-            content=text,
-            hash_inputs=HASH_INPUTS,
-            parser_id="proto",
-            parser_version="1.0.0",
-            kind="definition",
-            name=name,
-            line_start=first,
-            line_end=last,
-            custom_meta={"chunkIndex": index},
-        )
-        for index, (name, text, (first, last)) in enumerate(
-            piece for piece in pieces if piece[1].strip()
-        )
-    ]
-    case.gives(records, because=because)
+def _choose(call: Probe, signatures: list[str], room: int, expected: str, because: str) -> None:
+    case = call(list(signatures), room)
+    case.gives(expected, because=because)

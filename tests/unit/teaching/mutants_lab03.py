@@ -1,30 +1,11 @@
 """Wrong answers to lab 03 that a learner would plausibly write; see `mutants_lab01.py`."""
 
-import hashlib
-import json
 import re
-import unicodedata
-from dataclasses import replace
 from itertools import pairwise
 
-from pydantic import ValidationError
-
-from course_lib.loader.contract import (
-    EMBEDDING_REJECTED,
-    INVALID,
-    NO_VECTORS,
-    Problem,
-    Rejection,
-    missing_version,
-    problems_of,
-    read_object,
-    reason_of,
-    unstorable,
-)
+from course_lib.loader.code import choose_header
 from course_lib.loader.languages import ABOVE, find_definitions, split_definitions
-from course_lib.records import Chunk, Span, content_hash
-
-PROTO = r"^(?:message|enum|service) (?P<name>\w+)"
+from course_lib.records import Span
 
 # --- 3.1 split_definitions ---
 
@@ -175,284 +156,57 @@ def returns_their_types(node, types):
     return [one.type for one in find_definitions(node, types)]
 
 
-# --- 3.3 check_record ---
+# --- 3.3 choose_header ---
 
 
-def _validated(values):
-    return Chunk.model_validate(values, strict=True, by_alias=True, by_name=False)
+def takes_the_outermost(signatures, room):
+    return next((one for one in ("".join(signatures), *signatures) if len(one) <= room), "")
 
 
-def _check(
-    record,
-    where,
-    *,
-    read=read_object,
-    has_vector=lambda values: "embedding" in values,
-    missing=missing_version,
-    take=_validated,
-    storable=unstorable,
-    of_error=problems_of,
-):
-    problems = []
-    try:
-        values = read(record)
-        if has_vector(values):
-            return Rejection(EMBEDDING_REJECTED, where, (NO_VECTORS,))
-        problems += missing(values)
-        chunk = take(values)
-        problems += storable(chunk)
-    except ValidationError as error:
-        problems += of_error(error)
-    except (ValueError, RecursionError) as error:
-        problems.append(Problem("record", reason_of(error)))
-    return Rejection(INVALID, where, tuple(problems)) if problems else chunk
+def cuts_the_header_off(signatures, room):
+    return "".join(signatures)[:room]
 
 
-def raises_what_pydantic_raises(record, where="record"):
-    return _validated(read_object(record))
+def takes_all_or_nothing(signatures, room):
+    header = "".join(signatures)
+    return header if len(header) <= room else ""
 
 
-def reads_whatever_json_holds(record, where="record"):
-    return _check(record, where, read=json.loads, missing=lambda values: [])
+def forgets_the_first_line(signatures, room):
+    candidates = ("".join(signatures), signatures[-1] if signatures else "")
+    return next((one for one in candidates if len(one) <= room), "")
 
 
-def takes_numbers_as_strings(record, where="record"):
-    return _check(record, where, take=Chunk.model_validate)
+def drops_one_signature_after_the_other(signatures, room):
+    for at in range(len(signatures)):
+        if len("".join(signatures[at:])) <= room:
+            return "".join(signatures[at:])
+    return choose_header(signatures[-1:], room)
 
 
-def takes_the_names_of_python(record, where="record"):
-    return _check(record, where, take=lambda v: Chunk.model_validate(v, strict=True))
+def loses_the_line_end(signatures, room):
+    header = choose_header(signatures, room)
+    return header if header in ("", "".join(signatures), signatures[-1]) else header.rstrip("\n")
 
 
-def has_one_code_for_all(record, where="record"):
-    return _check(record, where, has_vector=lambda values: False)
+def does_not_count_the_line_end(signatures, room):
+    header = choose_header(signatures, room)
+    first = signatures[-1].partition("\n")[0] if signatures else ""
+    return header or (first + "\n" if first and len(first) <= room else "")
 
 
-def takes_an_empty_embedding(record, where="record"):
-    return _check(record, where, has_vector=lambda values: values.get("embedding"))
+def needs_one_character_more(signatures, room):
+    return choose_header(signatures, room - 1)
 
 
-def looks_for_the_word(record, where="record"):
-    return _check(record, where, has_vector=lambda values: '"embedding":' in json.dumps(values))
+def expects_a_signature(signatures, room):
+    innermost = signatures[-1]
+    return choose_header([*signatures[:-1], innermost], room)
 
 
-def judges_the_vector_last(record, where="record"):
-    judged = _check(record, where, has_vector=lambda values: False)
-    fields = [problem.field for problem in getattr(judged, "problems", ())]
-    alone = fields == ["embedding"]
-    return Rejection(EMBEDDING_REJECTED, where, (NO_VECTORS,)) if alone else judged
-
-
-def forgets_which_record(record, where="record"):
-    return _check(record, "record")
-
-
-def names_one_problem(record, where="record"):
-    return _check(record, where, of_error=lambda error: problems_of(error)[:1])
-
-
-def takes_the_last_problem(record, where="record"):
-    return _check(record, where, of_error=lambda error: problems_of(error)[-1:])
-
-
-def catches_the_wide_error_first(record, where="record"):
-    return _check(record, where, of_error=lambda error: [Problem("record", "is wrong")])
-
-
-def forgets_the_version(record, where="record"):
-    return _check(record, where, missing=lambda values: [])
-
-
-def takes_what_cannot_be_stored(record, where="record"):
-    return _check(record, where, storable=lambda chunk: [])
-
-
-def returns_the_values(record, where="record"):
-    judged = _check(record, where)
-    return judged if isinstance(judged, Rejection) else read_object(record)
-
-
-def passes_over_blank_lines(record, where="record"):
-    return _check(record, where) if record.strip() else None
-
-
-# --- 3.4 content_hash ---
-
-
-def _digest(chunk, names=None, length=len, text=None, first=("tenantId", "repoSlug")):
-    def canonical(value):
-        return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-
-    record = json.loads(chunk.to_json())
-    digest = hashlib.sha256()
-    for name in [*first, *(names or chunk.hash_inputs)]:
-        value = record.get(name, "")
-        value = value if isinstance(value, str) else (text or canonical)(value)
-        prefix = length(value.encode()) if length else ""
-        digest.update(f"{prefix}{':' if length else ''}{value}".encode())
-    return digest
-
-
-def writes_no_lengths(chunk):
-    return _digest(chunk, length=None).hexdigest()
-
-
-def counts_characters(chunk):
-    return _digest(chunk, length=lambda raw: len(raw.decode())).hexdigest()
-
-
-def forgets_the_tenant(chunk):
-    return _digest(chunk, first=("repoSlug",)).hexdigest()
-
-
-def sorts_the_names(chunk):
-    return _digest(chunk, names=sorted(chunk.hash_inputs)).hexdigest()
-
-
-def skips_what_is_unset(chunk):
-    record = json.loads(chunk.to_json())
-    return _digest(chunk, names=[name for name in chunk.hash_inputs if name in record]).hexdigest()
-
-
-def leaves_blanks_in_json(chunk):
-    return _digest(chunk, text=json.dumps).hexdigest()
-
-
-def returns_bytes(chunk):
-    return _digest(chunk).digest()
-
-
-def _of_changed(chunk, **change):
-    return content_hash(chunk.model_copy(update=change))
-
-
-def collapses_white_space(chunk):
-    return _of_changed(chunk, content=" ".join(chunk.content.split()))
-
-
-def unifies_line_ends(chunk):
-    return _of_changed(chunk, content=chunk.content.replace("\r\n", "\n"))
-
-
-def composes_accents(chunk):
-    return _of_changed(chunk, content=unicodedata.normalize("NFC", chunk.content))
-
-
-def takes_empty_for_unset(chunk):
-    return _digest(chunk, text=lambda value: json.dumps(value) if value else "").hexdigest()
-
-
-def names_each_field_once(chunk):
-    names = [one for one in chunk.hash_inputs if one not in ("tenantId", "repoSlug")]
-    return _of_changed(chunk, hash_inputs=names)
-
-
-def takes_the_names_of_python_s_fields(chunk):
-    return _of_changed(chunk, hash_inputs=[n.replace("sourcePath", "") for n in chunk.hash_inputs])
-
-
-def sorts_the_outer_keys_alone(chunk):
-    def text(value):
-        value = dict(sorted(value.items())) if isinstance(value, dict) else value
-        return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
-
-    return _digest(chunk, text=text).hexdigest()
-
-
-# --- 3.5 parse_proto ---
-
-
-def _parse(file, scope, change=lambda values: {}, pieces=None):
-    chunks = []
-    for name, span in pieces or split_definitions(file.content, PROTO):
-        if not span.text.strip():
-            continue
-        line = file.content.count("\n", 0, span.start) + 1
-        values = {
-            "tenant_id": scope.tenant,
-            "repo_slug": scope.repo,
-            "root_kind": "external-source",
-            "source_path": file.name,
-            "content": span.text,
-            "hash_inputs": ["content", "name", "sourcePath", "parserId", "parserVersion"],
-            "parser_id": "proto",
-            "parser_version": "1.0.0",
-            "kind": "definition",
-            "name": name or file.name.rsplit("/", 1)[-1],
-            "line_start": line,
-            "line_end": line + span.text.rstrip().count("\n"),
-            "custom_meta": {"chunkIndex": len(chunks)},
-        }
-        chunks.append(Chunk(**values | change(values)))
-    return chunks
-
-
-def hard_codes_the_tenant(file, scope):
-    return _parse(file, scope, lambda values: {"tenant_id": "acme"})
-
-
-def counts_the_blank_lines_at_the_end(file, scope):
-    def change(values):
-        return {"line_end": values["line_start"] + values["content"].count("\n")}
-
-    return _parse(file, scope, change)
-
-
-def counts_lines_within_the_piece(file, scope):
-    return _parse(file, scope, lambda values: {"line_start": 1})
-
-
-def numbers_every_chunk_zero(file, scope):
-    return _parse(file, scope, lambda values: {"custom_meta": {"chunkIndex": 0}})
-
-
-def strips_the_content(file, scope):
-    return _parse(file, scope, lambda values: {"content": values["content"].strip()})
-
-
-def keeps_white_space(file, scope):
-    blank = [pair for pair in split_definitions(file.content, PROTO) if pair[1].text.isspace()]
-    return [None for _ in blank] + _parse(file, scope)
-
-
-def numbers_white_space_too(file, scope):
-    chunks = []
-    for index, (name, span) in enumerate(split_definitions(file.content, PROTO)):
-        chunks += _parse(
-            file,
-            scope,
-            lambda values, index=index: {"custom_meta": {"chunkIndex": index}},
-            pieces=[(name, span)],
-        )
-    return chunks
-
-
-def takes_the_path_it_was_read_from(file, scope):
-    return _parse(file, scope, lambda values: {"source_path": file.path.as_posix()})
-
-
-def keeps_a_folder_in_the_name(file, scope):
-    def change(values):
-        return {"name": values["name"].replace("ask.proto", file.name.split("/", 1)[-1])}
-
-    return _parse(file, scope, change)
-
-
-def counts_from_the_first_line_with_text(file, scope):
-    def change(values):
-        blank = len(values["content"]) - len(values["content"].lstrip())
-        return {"line_start": values["line_start"] + values["content"].count("\n", 0, blank)}
-
-    return _parse(file, scope, change)
-
-
-def writes_line_ends_anew(file, scope):
-    unified = replace(file, content="\n".join(file.content.splitlines()) + "\n")
-    return _parse(unified if file.content else file, scope)
-
-
-def gives_dictionaries(file, scope):
-    return [chunk.model_dump() for chunk in _parse(file, scope)]
+def takes_the_shortest(signatures, room):
+    innermost = signatures[-1] if signatures else ""
+    return min((innermost, innermost.partition("\n")[0] + "\n"), key=len) if len(innermost) else ""
 
 
 MUTANTS = {
@@ -484,51 +238,15 @@ MUTANTS = {
         returns_their_types: "str",
     },
     "3.3": {
-        raises_what_pydantic_raises: "JSONDecodeError",
-        reads_whatever_json_holds: "TypeError",
-        takes_numbers_as_strings: "types are taken as they are",
-        takes_the_names_of_python: "in JSON the field is called sourcePath",
-        has_one_code_for_all: "must not bring its own vector",
-        takes_an_empty_embedding: "whatever its value is",
-        looks_for_the_word: "the word stands in the content",
-        judges_the_vector_last: "whatever else is wrong",
-        forgets_which_record: "'line 7'",
-        names_one_problem: "both are named",
-        takes_the_last_problem: "both are named",
-        catches_the_wide_error_first: "name must be a string",
-        forgets_the_version: "which version it keeps",
-        takes_what_cannot_be_stored: "cannot store a NUL",
-        returns_the_values: "and becomes a Chunk",
-        passes_over_blank_lines: "an empty line is a line",
-    },
-    "3.4": {
-        writes_no_lengths: "4:acme4:docs6:Hello.",
-        counts_characters: "ü is one character and two bytes",
-        forgets_the_tenant: "4:acme4:docs6:Hello.",
-        sorts_the_names: "in the order of hashInputs",
-        skips_what_is_unset: "className is unset",
-        leaves_blanks_in_json: "canonical JSON has its keys in order",
-        returns_bytes: "(bytes)",
-        sorts_the_outer_keys_alone: "inner ones too",
-        takes_the_names_of_python_s_fields: "the names in JSON: sourcePath",
-        names_each_field_once: "it comes once more",
-        takes_empty_for_unset: "an object without keys",
-        composes_accents: "the accent is a character of its own",
-        unifies_line_ends: "line ends are content",
-        collapses_white_space: "white space is content",
-    },
-    "3.5": {
-        hard_codes_the_tenant: "[0].tenant_id",
-        counts_the_blank_lines_at_the_end: "[0].line_end",
-        counts_lines_within_the_piece: "lines are counted through the whole file",
-        numbers_every_chunk_zero: "[1].custom_meta",
-        strips_the_content: "[0].content",
-        keeps_white_space: "a piece of white space gives no record",
-        numbers_white_space_too: "the numbers begin at 0",
-        gives_dictionaries: "expected  [Chunk(",
-        takes_the_path_it_was_read_from: "'data/ask.proto'  (at [0].source_path)",
-        keeps_a_folder_in_the_name: "without its folders",
-        counts_from_the_first_line_with_text: "a piece begins with its blank lines",
-        writes_line_ends_anew: "exact text",
+        takes_the_outermost: "the innermost one does, whole",
+        cuts_the_header_off: "the innermost one does, whole",
+        takes_all_or_nothing: "the innermost one does, whole",
+        forgets_the_first_line: "only the first line",
+        drops_one_signature_after_the_other: "only the innermost one counts",
+        loses_the_line_end: "only the first line",
+        does_not_count_the_line_end: "there is no room for it",
+        needs_one_character_more: "exactly as many characters",
+        expects_a_signature: "IndexError",
+        takes_the_shortest: "all signatures fit",
     },
 }
