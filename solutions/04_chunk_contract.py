@@ -318,6 +318,10 @@ ours = registry.parse(api, heron)
 received, reports = judge([chunk.to_json() for chunk in parse_proto(api, Scope(tenant="me", repo="x"))])
 print("the same either way:", [stamp(chunk, heron) for chunk in received] == ours, reports)
 
+# %% [markdown]
+# Your parser runs on the server and at the sender's, and the records are the same. This is how it cuts the file:
+
+# %%
 spans = [span for _, span in split_definitions(api.content, PROTO)]
 labels = [f"{chunk.name}, lines {chunk.line_start}-{chunk.line_end}" for chunk in ours]
 lab.show.pieces(api.content, spans, labels, mark="message Window")
@@ -334,6 +338,10 @@ lab.show.pieces(api.content, spans, labels, mark="message Window")
 deep = check_record("[" * 100_000, "line 1")
 print(deep.code, [problem.field for problem in deep.problems])
 
+# %% [markdown]
+# Brackets that are nested too deeply for Python's reader are a broken record like any other. Now the two parsers:
+
+# %% tags=["nbval-check-output"]
 thief = ProtoParser()
 thief.parse_file = lambda file, tenant: [one.model_copy(update={"source_path": "x"}) for one in parse_proto(file, tenant)]
 careless = ProtoParser()
@@ -347,8 +355,7 @@ for name in ("a.thief", "b.careless", "c.proto"):
         print(name, error.code)
 
 # %% [markdown]
-# Brackets that are nested too deeply for Python's reader are a broken record like any other. And a broken parser costs its own file,
-# never the others.
+# A broken parser costs its own file, never the others.
 
 # %% [markdown]
 # ## In the field
@@ -359,12 +366,14 @@ for name in ("a.thief", "b.careless", "c.proto"):
 #
 # > **Predict.** Will the schema refuse the same records as your `check_record`?
 
-# %% tags=["nbval-check-output"]
+# %%
 import jsonschema
 
 from course_lib.loader.contract import SCHEMA_PATH
 
 validator = jsonschema.Draft202012Validator(json.loads(SCHEMA_PATH.read_text(encoding="utf-8")))
+
+# %% tags=["nbval-check-output"]
 backwards = json.dumps(record | {"line_start": 9, "line_end": 3})
 for number, line in enumerate([*sent, backwards], start=1):
     by_schema = "taken" if validator.is_valid(json.loads(line)) else "refused"
@@ -387,6 +396,11 @@ for number, line in enumerate([*sent, backwards], start=1):
 # %%
 drift = files["heron/drift.py"]
 edited = drift.replace("import math\n", "import logging\nimport math\n").replace("/ len(values)", "/ max(1, len(values))")
+
+# %% [markdown]
+# `lean` names only what a reader sees and which parser made it. The sets hold the hashes of all pieces, before and after the edit.
+
+# %%
 lean = {"hash_inputs": ["content", "kind", "name", "sourcePath", "parserId", "parserVersion"]}
 
 

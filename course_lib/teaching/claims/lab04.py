@@ -83,7 +83,7 @@ CLAIMS = (
     ),
     Claim(
         "That one number must not be less than another is beyond it",
-        "import jsonschema",
+        "backwards = json.dumps",
         holds=lambda shown: (
             "record 7: the schema says taken, check_record says refused" in shown
             and len(re.findall("says (taken|refused), check_record says \\1", shown)) == 6
@@ -91,23 +91,23 @@ CLAIMS = (
     ),
     Claim(
         "Fixed cuts all move with the first new line",
-        "edited = drift.replace",
+        "def changed(split)",
         holds=lambda shown: numbers(shown, after="cuts every 512 characters")[0] == 100,
     ),
     Claim(
         "Definitions stay what they are, if the hash says so",
-        "edited = drift.replace",
+        "def changed(split)",
         holds=lambda shown: numbers(shown, after="definitions, lean")[0] < 25,
     ),
     Claim(
         "what merely moved gets a new hash as well",
-        "edited = drift.replace",
+        "def changed(split)",
         holds=lambda shown: numbers(shown, after="definitions, customMeta")[0] == 100,
     ),
     Claim(
         "of which one begins within a definition and holds two others",
         "registry, heron = Registry()",
-        "registry.register_parser(ProtoParser)",
+        "labels = [f",
         holds=_one_holds_two,
     ),
     Claim(
@@ -127,8 +127,8 @@ CLAIMS = (
         holds=lambda shown: "the same either way: True []" in shown,
     ),
     Claim(
-        "a broken parser costs its own file, never the others",
-        "deep = check_record",
+        "A broken parser costs its own file, never the others",
+        "thief = ProtoParser()",
         holds=_costs_its_own_file,
     ),
 )
