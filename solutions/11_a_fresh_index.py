@@ -220,9 +220,7 @@ FILLED = """
 
 
 def embed(texts):
-    rows = conn.execute(
-        "SELECT name, embedded_text, model FROM xray_packages WHERE language = 'python' AND model IS NOT NULL"
-    )
+    rows = conn.execute("SELECT name, embedded_text, model FROM xray_packages WHERE language = 'python' AND model IS NOT NULL")
     names = names_to_embed(texts, {name: (text, by) for name, text, by in rows}, model)
     for name, vector in zip(names, lab.encode([texts[name] for name in names]), strict=True):
         conn.execute(FILLED, [texts[name], model, vector, name])
@@ -473,6 +471,9 @@ lab.show.heat_map(likeness, asked, names, title="Cosine similarity")
 # > **Predict.** How many suggestions does your search need for what the first fifty find?
 
 # %%
+from IPython.display import display
+
+
 def near(asked):
     found = find_packages(asked.instruction, asked.project, asked.language, 50)
     return [name for name, *_ in found]
@@ -492,9 +493,7 @@ counts = (1, 3, 5, 10, 20, 50)
 ways = {"name and description": near, "name alone": bare, "first by name": first_names}
 names = {way: {each: choose(each) for each in instructions} for way, choose in ways.items()}
 curves = {way: [(count, recall(names[way], count)) for count in counts] for way in ways}
-lab.show.lines(curves, "Wanted packages that were suggested", across="suggestions", up="share found")
-
-# %%
+display(lab.show.lines(curves, "Wanted packages that were suggested", across="suggestions", up="share found"))
 best = score_suggestions(lambda asked: near(asked)[:5], instructions)
 for name, score in {"first 50 by name": first_fifty, "nearest 5": best}.items():
     print(f"{name:16} {score.recall:.0%} found, {score.suggested:.0f} packages in the prompt")
@@ -560,8 +559,32 @@ with TemporaryDirectory() as folder:
 
 # %% [markdown]
 # One. The other chunks of the edited page stay as they are.
+#
+# ## In the field
+#
+# LangChain's `index` keeps a vector store fresh by a hash of each document, too. A *record manager* remembers the hashes.
+#
+# > **Predict.** A package gets another version, and then all are to be encoded by another model. What does `index` do each time?
+
+# %%
+try:
+    from langchain_core import documents, embeddings, indexing, vectorstores
+except ImportError:
+    print("not installed: pip install langchain-core, then run this cell again")
+else:
+    records = indexing.InMemoryRecordManager("packages")
+    models = [embeddings.DeterministicFakeEmbedding(size=size) for size in (8, 16)]
+    one, other = map(vectorstores.InMemoryVectorStore, models)
+    for night, version, store in (("first", "1", one), ("same", "1", one), ("version", "2", one), ("model", "2", other)):
+        packages = [documents.Document(texts[name], metadata={"source": name, "version": version}) for name in ("attrs", "pillow")]
+        done = indexing.index(packages, records, store, cleanup="full", source_id_key="source", key_encoder="sha256")
+        print(f"{night:8}", done)
 
 # %% [markdown]
+# The hash holds text and metadata, so another version costs a vector for the same text. It does not hold the model, so `index` skips
+# everything, and the other model's store stays empty. Take it where texts change and models do not, or give each model a record
+# manager with a name of its own.
+#
 # ## Recap
 #
 # - A plan compares states and does nothing: skip, add, change, remove. Only what changed costs anything.
@@ -569,8 +592,7 @@ with TemporaryDirectory() as folder:
 # - What one project drops leaves the shared catalogue only if no other project uses it.
 # - Two syncs that are right alone are wrong together. A foreign key prevents the loss, a lock the orphan as well.
 # - A filter comes before the choice. Five by meaning beat fifty by name.
-
-# %% [markdown]
+#
 # ## Three questions to test yourself
 #
 # 1. Why is the removal of a use and the search for orphans one transaction, and the embedding not a part of it?

@@ -75,45 +75,45 @@ for question in (main_file, node_file):
 # `executor_main.py`. It does not hold that one certain file is meant. Of `importer_node.py` the dense search finds nothing, and the words
 # of the hybrid search bring it only after another file. But the question *says* which file it is about, and a program can read that.
 #
-# ## Exercise 12.1: names in a question
+# ## Exercise 12.1: which file is meant
 #
-# A name is a word with one of the endings that the index has. What the sentence puts around it does not belong to it:
+# A name in a question is a word with one of the endings that the index has: `extract_file_hints` finds it, whatever quotes and commas
+# are around it. What the name *means* is decided with the *manifest* of the index: each base name with the paths of the files that
+# have it.
+#
+# People write a name alone, or with some of its folders, or with folders above those that were indexed, as in `kfp/dsl/types/type_utils.py`:
 #
 # ```
-# file_hints("Is (`./main.py`) like apps/b.yaml?", {".py", ".yaml"})  →  ["main.py", "apps/b.yaml"]
-# file_hints("Look at a.py, then a.py.", {".py"})                     →  ["a.py"]
+# find_hinted("main.go", {"main.go": ["cmd/main.go", "main.go"]})         →  ["cmd/main.go", "main.go"]
+# find_hinted("app/cmd/main.go", {"main.go": ["cmd/main.go", "main.go"]})  →  ["cmd/main.go"]
 # ```
 
 # %% exercise="12.1"
-from course_lib.answers.hints import file_hints
+from course_lib.answers.hints import find_hinted
 
 # %%
-lab.check("12.1", file_hints)
+lab.check("12.1", find_hinted)
 
 # %%
 lab.hint("12.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# `PurePosixPath(".py").suffix` is empty, so an ending alone drops out by itself. `course ask` first makes slashes of backslashes and
-# takes line numbers away; names with spaces, and which endings there are, it knows from the index.
-
-# %% [markdown]
-# A hint is looked up in the *manifest*: each base name with the paths that have it. Chunks of these files come first, whatever the
-# search thinks of them.
+# The rules go from strict to lenient, and the first one that finds something decides. A rule that always finds something would fill the
+# context with files that were not meant.
 
 # %% tags=["nbval-check-output"]
-from pathlib import PurePosixPath
+from course_lib.answers import extract_file_hints, file_manifest
 
-from course_lib.answers import file_manifest
-
-file_hints = lab.use("file_hints")
+find_hinted = lab.use("find_hinted")
 manifest = file_manifest(conn)
-for asked in (node_file, "Is types/type_utils.py older than __init__.py?"):
-    print({hint: manifest.get(PurePosixPath(hint).name) for hint in file_hints(asked, {".py"})})
+print({name: paths for name, paths in manifest.items() if len(paths) > 1})
+asked = r"Is `importer_node.py` or kfp\dsl\types\type_utils.py:7 older than TYPE_UTILS.py, __init__.py and setup.py?"
+for named in extract_file_hints(asked, {".py"}):
+    print(f"{named}:", find_hinted(named, manifest))
 
 # %% [markdown]
-# `__init__.py` means more than one file. Large repositories have hundreds of them, which is why each file that is named gets a few
-# passages and no more, and of many files only the best are read.
+# Chunks of the files that are meant come first in the context, whatever score the search gives them. `__init__.py` means more than one file, and `setup.py` none. Large repositories have hundreds of files called `__init__.py`, so each
+# file that is named gets a few passages and no more, and of many files only the best are read.
 #
 # ## What is where
 #
@@ -163,8 +163,7 @@ lab.show.heat_map(vectors @ vectors.T, names, title="how alike the ten best are"
 #
 # By hand, with diversity 0.5: relevances 1.0, 0.9 and 0.6; the second is a copy of the first (likeness 1), the third has nothing in
 # common with them (likeness 0). The first is taken. Then the copy is worth 0.45 − 0.5, and the third one 0.3 − 0, so the third is taken.
-
-# %% [markdown]
+#
 # ## Exercise 12.2: what adds most
 #
 # Vectors have length 1, so that an inner product is the likeness. `taken` are vectors of what the context has already, such as the
@@ -273,10 +272,13 @@ print(f"{speaker.name}, {speaker.model}:\n\n{said.text}")
 # A [grounded answer](../labs/GLOSSARY.md#grounded-answer) can be checked, by a person who follows the
 # [citation](../labs/GLOSSARY.md#citation), and in part by a program: a model that cites what it never got has made up at least that.
 #
-# ## Exercise 12.4: citations of nothing
+# ## Exercise 12.4: what a sentence stands on
+#
+# Before a sentence can be checked, one has to know against which passages. Most sentences cite some. Some cite nothing, and some cite
+# what is not there:
 #
 # ```
-# check_citations("So [1: a.py], or so [2: a.py] [3: c.py].", ["a.py", "b.py"])  →  ([1], ["[2: a.py]", "[3: c.py]"])
+# check_citations(["It is [1: a.py].", "It was.", "No [1: b.py]."], ["a.py", "b.py"])  →  ([[1], [1], []], ["[1: b.py]"])
 # ```
 
 # %% exercise="12.4"
@@ -287,6 +289,25 @@ lab.check("12.4", check_citations)
 
 # %%
 lab.hint("12.4")  # run again for the next hint
+
+# %% [markdown] tags=["solution"]
+# "Cites nothing" and "cites only what is not there" are two cases. The first sentence may still be supported by any passage that the
+# answer cites. The second one claims a source that does not exist, and gets none.
+
+# %% [markdown]
+# A model may well write an answer like this one. Its last sentence cites a passage that it was not given.
+
+# %% tags=["nbval-check-output"]
+from course_lib.answers.units import split_sentences
+
+check_citations = lab.use("check_citations")
+paths = [one.path for one in two.passages]
+written = f"set_retry sets how often a task is tried again [1: {paths[0]}]. The task is changed. It waits a day [3: wait.py]."
+sentences = split_sentences(written)
+stands_on, flagged = check_citations(sentences, paths)
+for sentence, numbers in zip(sentences, stands_on, strict=True):
+    print(numbers, sentence)
+print("no such passage:", flagged)
 
 # %% [markdown]
 # That a citation exists does not make the sentence true. It makes the sentence *checkable*: a person can follow it. Can a program?
@@ -300,7 +321,6 @@ lab.hint("12.4")  # run again for the next hint
 import json
 from collections import Counter
 
-from course_lib.answers.units import split_sentences
 from course_lib.settings import project_root
 
 lines = (project_root() / "data/questions/faithfulness.jsonl").read_text(encoding="utf-8").splitlines()
@@ -380,14 +400,18 @@ for got, label, kind, sentence in sorted(halves["test"], key=lambda row: -row[0]
         print(f"missed, {got:.2f}, {kind}: {sentence}")
 
 # %% [markdown]
-# Most supported sentences are believed, and most of the others are caught. 45 of each are few, so the interval of what is caught is wide,
-# and our answers use more of the section's words than a model's might. Look at what is missed, half right answers and invented ones
-# alike. *Leakage makes a model look worse in the evaluation*: the section says the opposite, with nearly the same words. Our two
-# signs know which words are there, and not what is said with them. A language model as a judge may see it, costs a request for each
-# sentence, and is wrong in ways of its own.
+# Most supported sentences are believed, and most of the others are caught. 45 of each are few, so the interval of what is caught is
+# wide. Where all 45 are judged right, redrawing them gives 45 right ones each time, and no interval. The rule of three gives a bound:
+# the true share may be as low as 1 − 3/45, about 0.93. Our answers also use more of the section's words than a model's might.
 #
-# `course ask` holds each sentence of a language model against what it cites in this way, and names those that it doubts. The share of
-# an answer's claims that its passages support is its [faithfulness](../labs/GLOSSARY.md#faithfulness); [RAGAS](https://docs.ragas.io) lets a language model judge it.
+# Look at what is missed, half right answers and invented ones alike. *Leakage makes a model look worse in the evaluation*: the section
+# says the opposite, with nearly the same words. Our two signs know which words are there, and not what is said with them.
+#
+# **In the field.** The share of an answer's claims that its passages support is its [faithfulness](../labs/GLOSSARY.md#faithfulness).
+# [RAGAS](https://docs.ragas.io) defines it so, too, and uses a language model twice: to split the answer into claims, and to judge for
+# each claim whether it follows from the passages. Such a judge can see what *worse* does to a sentence. It costs requests for each
+# answer, needs a model, and makes errors of its own: measure it on labelled answers, as you did here. `course ask` uses your way for the
+# sentences of a language model, and names those that it doubts.
 #
 # ## An edit, and what may be written
 #
@@ -435,6 +459,7 @@ print(fence("PASSAGE 1: notes.md", evil, boundary([evil])))
 # > harm the others?
 
 # %%
+from pathlib import PurePosixPath
 from statistics import mean
 
 from course_lib.evaluation import read_questions
@@ -457,6 +482,8 @@ def ranks(mode="hybrid", **how):
         yield one.id, next((passage.index for passage in passages if helps(passage, one)), None)
 
 # %%
+from IPython.display import display
+
 alone = {"hint_max_chunks": 0, "structure_max_chunks": 0, "diversity": 0.0}
 ways = {
     "dense only": {"mode": "dense", **alone},
@@ -478,7 +505,10 @@ print(f"{'':12}  names its file    does not       all")
 for name in ways:
     columns = [scores(found[name], wanted) for wanted in ((True,), (False,), (True, False))]
     print(f"{name:12}", *(f"  {recall:.2f} MRR {mrr:.2f}" for recall, mrr in columns))
-lab.show.bars({name: scores(found[name], (True, False))[0] for name in ways}, "The answer is in the context", "share of questions")
+overall = {name: scores(found[name], (True, False)) for name in ways}
+display(lab.show.bars({name: recall for name, (recall, _) in overall.items()}, "The answer is in the context", "share of questions"))
+recall, mrr = overall["+ diversity"]
+lab.score(recall_at_5=recall, mrr=mrr, note="hints, structure, diversity; over kfp.dsl")
 
 # %% [markdown]
 # A name is a word, so words find the file that is named, and hints find it more often. Questions that name no file gain nothing from
@@ -491,9 +521,24 @@ lab.show.bars({name: scores(found[name], (True, False))[0] for name in ways}, "T
 # `RAG_STRUCTURE_MAX_CHUNKS`, `RAG_RERANK`. Which kind do *you* ask? One question of thirty counts 0.03: a difference of one is none
 # (lab 13 says when it is).
 
-# %%
-recall, mrr = scores(found["+ diversity"], (True, False))
-lab.score(recall_at_5=recall, mrr=mrr, note="hints, structure, diversity; over kfp.dsl")
+# %% [markdown]
+# ## In the field
+#
+# The standard tool for reranking is a *cross-encoder*: a model that reads question and passage together and gives one score. The
+# package [rerankers](https://pypi.org/project/rerankers/) has one interface for many of them. This code is not run here, because it
+# downloads a model:
+#
+# ```python
+# from rerankers import Reranker  # uv pip install "rerankers[transformers]"
+#
+# ranker = Reranker("cross-encoder/ms-marco-MiniLM-L-6-v2", model_type="cross-encoder")
+# ranked = ranker.rank(query=where, docs=[one.text for one in context.passages])
+# print([one.document.doc_id for one in ranked.results])  # places in `docs`, best first
+# ```
+#
+# Take it where the right passage is among the first fifty and not among the first five. It needs one run of the model for each pair,
+# at the time of the question, and it cannot find what the search did not bring. It also scores each passage alone, so five copies
+# of one passage get the same score. The course takes one by `RAG_RERANK_MODEL`.
 
 # %% [markdown]
 # ## Recap
@@ -513,7 +558,7 @@ lab.score(recall_at_5=recall, mrr=mrr, note="hints, structure, diversity; over k
 #
 # 1. The score says which one matters least; the order and the numbers are what the model sees and what a reader looks up.
 # 2. A few passages each of the few that the search likes best. All 300 would fill the window, and most of them do not matter.
-# 3. The citation exists, so 11.4 finds nothing. 11.5 notices a number or a word that the passage lacks, and not a sentence that puts
+# 3. The citation exists, so 12.4 finds nothing. 12.5 notices a number or a word that the passage lacks, and not a sentence that puts
 #    the right words together wrongly. A reader who follows the citation does, which is why the path is printed with it.
 #
 # </details>

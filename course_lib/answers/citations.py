@@ -33,33 +33,44 @@ class Citations:
     flagged: tuple[str, ...]
 
 
-def check_citations(answer: str, paths: list[str]) -> tuple[list[int], list[str]]:
-    """Return what an answer cites, and which of its citations name no passage.
+def check_citations(sentences: list[str], paths: list[str]) -> tuple[list[list[int]], list[str]]:
+    """Return which passages each sentence stands on, and the citations that name no passage.
 
     A citation looks like ``[2: docs/a.md]``. It is right if passage 2, counted from 1, has this
-    path; `paths` are those of the passages. The numbers come in the order of the answer, each once;
-    wrong citations come as they are written.
+    path; `paths` are those of the passages. A sentence stands on the passages that it cites. One
+    without any citation stands on all that the answer cites, and one whose citations are all wrong
+    on none. Numbers come in the order of the text, each once; wrong citations come as they are
+    written.
+
+    Parameters
+    ----------
+    sentences
+        An answer's, in their order.
+    paths
+        Of the passages that the model was given.
 
     Examples
     --------
-    >>> check_citations("Yes [1: a.py], no [1: b.py].", ["a.py"])
-    ([1], ['[1: b.py]'])
+    >>> check_citations(["It is [1: a.py].", "It was.", "No [1: b.py]."], ["a.py", "b.py"])
+    ([[1], [1], []], ['[1: b.py]'])
     """
-    cited: dict[int, None] = {}
+    own: list[list[int] | None] = []
     flagged: list[str] = []
-    for number, path in re.findall(r"\[(\d+): ([^\[\]]+)\]", answer):
-        if 1 <= int(number) <= len(paths) and paths[int(number) - 1] == path:
-            cited[int(number)] = None
-        else:
-            flagged.append(f"[{number}: {path}]")
-    return list(cited), flagged
+    for sentence in sentences:
+        right: dict[int, None] = {}
+        written = re.findall(r"\[(\d+): ([^\[\]]+)\]", sentence)
+        for number, path in written:
+            if 1 <= int(number) <= len(paths) and paths[int(number) - 1] == path:
+                right[int(number)] = None
+            else:
+                flagged.append(f"[{number}: {path}]")
+        own.append(list(right) if written else None)
+    together = list(dict.fromkeys(number for right in own for number in right or ()))
+    return [together if right is None else right for right in own], flagged
 
 
 def find_citations(text: str, passages: Sequence[Passage]) -> Citations:
-    """Return what `check_citations` says of an answer, in whatever form a model cites.
-
-    Several numbers in one pair of brackets, lines, quotes, the end of a path or no path at all are
-    the same citation. Brackets in code and in quoted lines are none.
+    """Return what an answer cites, and which of its citations name no passage.
 
     Parameters
     ----------
@@ -77,18 +88,35 @@ def find_citations(text: str, passages: Sequence[Passage]) -> Citations:
     >>> find_citations("So it is [1: docs/a.md] [1: b.md], and [7] `x[0]`.", passages)
     Citations(cited=(1,), flagged=('[1: b.md]', '[7]'))
     """
+    (cited,), flagged = stands_on([text], passages)
+    return Citations(tuple(cited), flagged)
+
+
+def stands_on(
+    sentences: Sequence[str], passages: Sequence[Passage]
+) -> tuple[list[list[int]], tuple[str, ...]]:
+    """Return what `check_citations` says of sentences, in whatever form a model cites.
+
+    Several numbers in one pair of brackets, lines, quotes, the end of a path or no path at all are
+    the same citation. Brackets in code and in quoted lines are none.
+    """
     by_number = {passage.index: passage for passage in passages}
     paths = [
         _in_brackets(by_number[number].path) if number in by_number else ""
         for number in range(1, max(by_number, default=0) + 1)
     ]
     written: dict[str, str] = {}
-    for match in CITATION.finditer(CODE.sub(" ", text)):
-        for number in map(int, re.findall(r"\d+", match[1])):
-            path = _path_cited(match[2] or "", by_number.get(number))
-            written.setdefault(f"[{number}: {path}]", match[0])
-    cited, flagged = check_citations(" ".join(written), paths)
-    return Citations(tuple(cited), tuple(dict.fromkeys(written[one] for one in flagged)))
+    plain = []
+    for sentence in sentences:
+        own = []
+        for match in CITATION.finditer(CODE.sub(" ", sentence)):
+            for number in map(int, re.findall(r"\d+", match[1])):
+                path = _path_cited(match[2] or "", by_number.get(number))
+                own.append(f"[{number}: {path}]")
+                written.setdefault(own[-1], match[0])
+        plain.append(" ".join(own))
+    found, flagged = check_citations(plain, paths)
+    return found, tuple(dict.fromkeys(written[one] for one in flagged))
 
 
 def _path_cited(given: str, passage: Passage | None) -> str:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from course_lib.answers.citations import CITATION, CODE, find_citations
+from course_lib.answers.citations import CITATION, CODE, stands_on
 from course_lib.answers.confidence import stems
 from course_lib.answers.passages import Passage
 from course_lib.answers.units import split_sentences, units_of
@@ -48,8 +48,17 @@ def support(sentence: str, evidence: list[str], encode: Callable[[list[str]], An
 
     Examples
     --------
-    >>> lines = ["A canary takes 5 per cent of the traffic.", "It can be withdrawn."]
-    >>> support("A canary takes 7 per cent.", lines, encode)  # doctest: +SKIP
+    An encoder that knows of canaries and nothing else:
+
+    >>> import numpy as np
+    >>> def encode(texts):
+    ...     return np.array([[1.0, 0.0] if "canary" in text else [0.0, 1.0] for text in texts])
+    >>> lines = ["The canary takes 5 requests of 100.", "It sings."]
+    >>> support("A canary takes 5 requests.", lines, encode)  # likeness 1, all words are there
+    1.0
+    >>> support("The canary sleeps.", lines, encode)  # likeness 1, one word of two
+    0.75
+    >>> support("A canary takes 7 requests.", lines, encode)  # no line has a 7
     0.0
     """
     held = re.findall(NUMBER, " ".join(evidence))
@@ -67,8 +76,8 @@ def unsupported(
 ) -> tuple[str, ...]:
     """Return the sentences of an answer that what they cite does not support, as `support` judges.
 
-    A sentence without a citation is held against all passages that the answer cites. Code and
-    quoted lines are not judged; an answer that cites nothing has nothing to be held against.
+    `check_citations` says what each sentence is held against. Code and quoted lines are not judged;
+    an answer that cites nothing has nothing to be held against.
 
     Parameters
     ----------
@@ -79,20 +88,18 @@ def unsupported(
     encode
         As in `support`.
     """
-    all_cited = find_citations(text, passages).cited
-    if not all_cited:
+    parts = re.split(r"\n+", CODE.sub("\n", text))
+    claims = [
+        claim for part in parts for claim in split_sentences(_AFTER_THE_STOP.sub(r"\2\1", part))
+    ]
+    cited, _ = stands_on(claims, passages)
+    if not any(cited):
         return ()
-    lines = {
-        one.index: [unit.text for unit in units_of(one)]
-        for one in passages
-        if one.index in all_cited
-    }
+    lines = {one.index: [unit.text for unit in units_of(one)] for one in passages}
     found = []
-    for part in re.split(r"\n+", CODE.sub("\n", text)):
-        for claim in split_sentences(_AFTER_THE_STOP.sub(r"\2\1", part)):
-            sentence = re.sub(r"\s+(?=[.!?,;])", "", CITATION.sub("", claim)).strip(" \t-*#>")
-            cited = find_citations(claim, passages).cited or all_cited
-            evidence = [line for number in cited for line in lines[number]]
-            if stems(sentence) and support(sentence, evidence, encode) < LEAST_SUPPORT:
-                found.append(sentence)
+    for claim, numbers in zip(claims, cited, strict=True):
+        sentence = re.sub(r"\s+(?=[.!?,;])", "", CITATION.sub("", claim)).strip(" \t-*#>")
+        evidence = [line for number in numbers for line in lines[number]]
+        if stems(sentence) and support(sentence, evidence, encode) < LEAST_SUPPORT:
+            found.append(sentence)
     return tuple(found)

@@ -23,30 +23,12 @@ _WORD = re.compile(r"[\w.@+\-/\\]+")
 _WAY_HERE = re.compile(r"^(?:\.{0,2}/|-)+")
 
 
-def file_hints(question: str, endings: Collection[str]) -> list[str]:
-    """Return the names of files in a question, with or without a path, each once and in its order.
-
-    `endings` are in small letters, with the dot; in the question an ending may be in capitals.
-    Quotes, brackets and punctuation around a name are left out, and ``./`` before it; what is part
-    of the name stays, as in ``__init__.py``. An ending alone, such as ``.py``, is no name.
-
-    Examples
-    --------
-    >>> file_hints("Compare `registry.py` with docs/README.md.", {".py", ".md"})
-    ['registry.py', 'docs/README.md']
-    """
-    signs = "`'\"()[]{},:;!?"
-    words = (word.lstrip(signs).rstrip(signs + ".").removeprefix("./") for word in question.split())
-    return list(
-        dict.fromkeys(word for word in words if PurePosixPath(word).suffix.lower() in endings)
-    )
-
-
 def extract_file_hints(question: str, extensions: Collection[str] | None = None) -> list[str]:
-    r"""Return what `file_hints` finds, also where names are written in other ways.
+    r"""Return the names of files in a question, with or without a path, each once and in its order.
 
-    Backslashes count as slashes, and what no name holds separates words, such as the ``:7`` of a
-    line; what leads to a file from here (``../``) is left out.
+    Quotes, brackets and punctuation around a name are left out, and what leads to a file from here
+    (``../``). Backslashes count as slashes, and what no name holds separates words, such as the
+    ``:7`` of a line. An ending alone, such as ``.py``, is no name.
 
     Parameters
     ----------
@@ -72,7 +54,8 @@ def extract_file_hints(question: str, extensions: Collection[str] | None = None)
     """
     endings = {ending.lower() for ending in (EXTENSIONS if extensions is None else extensions)}
     words = (word.replace("\\", "/").rstrip(".-/") for word in _WORD.findall(question))
-    return file_hints(" ".join(_WAY_HERE.sub("", word) for word in words), endings)
+    names = (_WAY_HERE.sub("", word) for word in words)
+    return list(dict.fromkeys(name for name in names if _ending(name) in endings))
 
 
 def file_manifest(
@@ -131,10 +114,26 @@ def files_named(question: str, manifest: Mapping[str, list[str]]) -> dict[str, l
 
 
 def find_hinted(hint: str, manifest: Mapping[str, list[str]]) -> list[str]:
-    """Return the paths that a hint means: the one that it is, or those that end in it.
+    """Return the paths that a name in a question means; maybe none.
 
-    Upper and lower case count where that finds something. The index may be of a folder that lies
-    deeper than where the hint begins.
+    It can only mean a path with the same base name, and of those it means
+
+    1. the one that it is, where it has a folder and is a path of the index,
+    2. or else all that end in it, after a slash: ``cmd/main.go`` may mean ``tools/cmd/main.go``,
+       and ``md/main.go`` does not,
+    3. or else the longest one that it ends in itself, after a slash: the index may be of a folder
+       within the one where the name begins. A path without a folder would fit any, so none is
+       meant.
+
+    Upper and lower case are the same for 2 and 3. For base names they are so only where none is
+    written exactly like that of the hint.
+
+    Parameters
+    ----------
+    hint
+        A file's name, with or without folders.
+    manifest
+        Base name → the paths of the files that have it, as `file_manifest` gives it.
 
     Examples
     --------
@@ -151,18 +150,14 @@ def find_hinted(hint: str, manifest: Mapping[str, list[str]]) -> list[str]:
     if "/" in hint and hint in paths:
         return [hint]
     if not paths:
-        paths = [
-            path
-            for basename, some in manifest.items()
-            if basename.casefold() == name.casefold()
-            for path in some
-        ]
-    folded = "/" + hint.casefold()
-    found = [path for path in paths if ("/" + path.casefold()).endswith(folded)]
+        alike = [some for other, some in manifest.items() if other.casefold() == name.casefold()]
+        paths = [path for some in alike for path in some]
+    wanted = "/" + hint.casefold()
+    found = [path for path in paths if ("/" + path.casefold()).endswith(wanted)]
     if found:
         return found
-    above = [path for path in paths if "/" in path and folded.endswith("/" + path.casefold())]
-    return [max(above, key=len)] if above else []
+    within = [path for path in paths if "/" in path and wanted.endswith("/" + path.casefold())]
+    return [max(within, key=len)] if within else []
 
 
 def _ending(path: str) -> str:

@@ -240,16 +240,22 @@ def fit_passages(fixed, costs, scores, room):
     ],
     "12.4": [
         """
-def check_citations(answer, paths):
-    cited, wrong = [], []
-    for match in re.finditer(r"\\[(\\d+): ([^\\]]*)\\]", answer):
-        number, path = int(match.group(1)), match.group(2)
-        if 1 <= number <= len(paths) and paths[number - 1] == path:
-            if number not in cited:
-                cited.append(number)
-        else:
-            wrong.append(match.group(0))
-    return cited, wrong
+def check_citations(sentences, paths):
+    result, bad, everything = [], [], []
+    for sentence in sentences:
+        numbers = []
+        matches = list(re.finditer(r"\\[(\\d+): ([^\\]]*)\\]", sentence))
+        for match in matches:
+            number, path = int(match.group(1)), match.group(2)
+            if number < 1 or number > len(paths) or paths[number - 1] != path:
+                bad.append(match.group(0))
+                continue
+            if number not in numbers:
+                numbers.append(number)
+            if number not in everything:
+                everything.append(number)
+        result.append(numbers if matches else everything)
+    return result, bad
 """,
     ],
     "13.3": [

@@ -8,27 +8,24 @@ from typing import Any
 from course_lib.teaching.audits import Call, audit, call
 from course_lib.teaching.audits.draws import Draws, chance, matrix, names, numbers, some
 
-FILES = (
-    "registry{}",
-    "./main{}",
-    "../main{}",
-    "__init__{}",
-    ".github/ci{}",
-    "docs/v1.2/my-notes{}",
-) + ("a{}.bak", "{}", "happy", "docs", "b{}", "main{}c")
-AROUND = ("{}", "{}", "(`{}`)", "'{}'", '"{}"', "[{}]", "{{{}}}", "{},", "{}:", "{};", "{}?", "{}.")
 CLAIMED = ("cats", "Cat", "purring", "purrs", "it", "is", "rows", "5", "50", "0.5", "1,544")
 
 
-@audit("12.1", count=120)
-def file_hints(random: Draws) -> Call:
-    """Draw words, of which some are names of files with signs around them."""
-    endings = (".py", ".yaml", ".md", ".rs")
-    words = [
-        random.choice(AROUND).format(random.choice(FILES).format(random.choice((*endings, ".PY"))))
-        for _ in range(random.randrange(7))
-    ]
-    return call(random.choice((" ", "\n", " and ")).join(words), set(some(random, endings, 1)))
+@audit("12.1", count=150)
+def find_hinted(random: Draws) -> Call:
+    """Draw an index whose paths are alike, and a name that some of them end in, or end."""
+    bases = random.sample(("main.go", "Main.go", "README.md", "readme.md"), random.randint(1, 3))
+    folders = ("", "cmd/", "tools/cmd/", "xcmd/", "Cmd/", "a/tools/cmd/", "old/")
+    manifest = {base: [folder + base for folder in some(random, folders, 1)] for base in bases}
+    paths = [path for each in manifest.values() for path in each]
+    path = random.choice((*paths, "cmd/b.py"))
+    hint = random.choice(
+        (
+            *(path, path, f"home/{path}", f"home/x{path}", f"a/tools/{path}"),
+            *(path.partition("/")[2] or path, path[1:], path.split("/")[-1]),
+        )
+    )
+    return call(random.choice((hint, hint, hint.upper(), hint.lower())), manifest)
 
 
 @audit("12.2", count=60)
@@ -70,17 +67,20 @@ def fit_passages(random: Draws) -> Call:
 
 @audit("12.4", count=120)
 def check_citations(random: Draws) -> Call:
-    """Draw paths that are alike, and an answer that cites some, with right and wrong numbers."""
+    """Draw paths that are alike, and sentences that cite some, right and wrong, or none."""
     paths = [name.replace("0", " v2") for name in names(random, random.choice((0, 1, 3, 12)))]
-    parts = ["So items[0]."]
-    for _ in range(random.randrange(6)):
-        number = random.randrange(len(paths) + 3)
-        path = random.choice((*paths, "b.py"))
-        if paths and chance(random, 0.6):
-            number = random.randint(1, len(paths))
-            path = random.choice(("{}", "{}", "{}i", "docs/{}")).format(paths[number - 1])
-        parts.append(f"[{number}: {path}]{random.choice((' and', '.', ','))}")
-    return call(" ".join(parts), paths)
+    sentences = []
+    for _ in range(random.randrange(5)):
+        parts = ["So items[0]"]
+        for _ in range(random.randrange(4)):
+            number = random.randrange(len(paths) + 3)
+            path = random.choice((*paths, "b.py"))
+            if paths and chance(random, 0.6):
+                number = random.randint(1, len(paths))
+                path = random.choice(("{}", "{}", "{}i", "docs/{}")).format(paths[number - 1])
+            parts.append(f"{random.choice(('and ', ''))}[{number}: {path}]")
+        sentences.append(" ".join(parts) + ".")
+    return call(sentences, paths)
 
 
 def _supported(

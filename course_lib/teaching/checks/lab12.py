@@ -6,77 +6,79 @@ from typing import Any
 
 from course_lib.teaching.checks.probe import Probe, exercise
 
-ENDINGS = {".py", ".yaml", ".md"}
-
 
 @exercise(
     "12.1",
-    function="file_hints",
-    library="course_lib.answers.hints:file_hints",
+    function="find_hinted",
+    library="course_lib.answers.hints:find_hinted",
     points=2,
     hints=(
-        "`question.split()` gives the words. Each may carry signs around it that belong to the "
-        "sentence: quotes, brackets, commas, a full stop.",
-        "`word.lstrip(signs).rstrip(signs + '.')` takes signs from both ends, and the full stop "
-        "from the right alone: `./main.py` begins with one, which wants `removeprefix('./')`.",
-        "`PurePosixPath(word).suffix.lower()` is a name's ending, and of `.py` alone it is empty. "
-        "`list(dict.fromkeys(words))` keeps each word once, in the order in which they came.",
+        "`manifest.get(PurePosixPath(hint).name, [])` gives the paths with this base name. If one "
+        "of them is the hint, and the hint has a folder, you are done.",
+        "Where the base name is not there, look at all of the manifest and compare "
+        "`name.casefold()`. Then go on with the paths that you have.",
+        "That a path ends in the hint after a slash is `('/' + path.casefold()).endswith('/' + "
+        "hint.casefold())`. The other way round, the hint ends in the path: of those take "
+        "`max(…, key=len)`, and leave out paths without a slash.",
     ),
 )
-def check_file_hints(call: Probe) -> None:
-    """Find names in a sentence, among words that only look like names."""
-    call("What does registry.py do", ENDINGS).gives(
-        ["registry.py"], because="it is the only word with one of the endings"
+def check_find_hinted(call: Probe) -> None:
+    """Ask for names that one file has, or many, in other capitals, and from other folders."""
+    three = {"main.go": ["cmd/main.go", "tools/cmd/main.go", "main.go"]}
+    two = {"main.go": ["a/cmd/main.go", "b/cmd/main.go", "main.go"]}
+    call("app.yaml", {"app.yaml": ["k8s/app.yaml"], "b.py": ["b.py"]}).gives(
+        ["k8s/app.yaml"], because="there is one file with this name"
     )
-    call("b.py or a.py", ENDINGS).gives(["b.py", "a.py"], because="b.py is named before a.py")
-    call("a.py and b.py and a.py", ENDINGS).gives(["a.py", "b.py"], because="each name once")
-    call("Look at a.py, then a.py.", ENDINGS).gives(
-        ["a.py"], because="with and without its comma it is the same name"
+    call("main.go", three).gives(
+        three["main.go"], because="a name without a folder may mean any of them"
     )
-    call("apps/base/app.yaml", ENDINGS).gives(
-        ["apps/base/app.yaml"], because="a path is part of the name"
+    call("tools/cmd/main.go", three).gives(
+        ["tools/cmd/main.go"], because="a hint with a folder leaves out what is elsewhere"
     )
-    for around in ("(`{}`)", "'{}'", '"{}"', "[{}]", "{{{}}}", "{},", "{}:", "{};", "{}!", "{}?"):
-        call(around.format("main.py"), ENDINGS).gives(
-            ["main.py"], because="quotes, brackets and punctuation belong to the sentence"
-        )
-    call("So main.py.", ENDINGS).gives(["main.py"], because="the full stop ends the sentence")
-    call("./main.py", ENDINGS).gives(["main.py"], because="./ is left out")
-    call("../main.py", ENDINGS).gives(
-        ["../main.py"], because="../ is another folder: only ./ at the beginning is left out"
+    call("cmd/main.go", three).gives(
+        ["cmd/main.go"], because="this very path is there, so that one file is meant"
     )
-    call("__init__.py", ENDINGS).gives(
-        ["__init__.py"], because="the underscores are part of the name"
+    call("cmd/main.go", two).gives(
+        ["a/cmd/main.go", "b/cmd/main.go"], because="both end in it, and the third does not"
     )
-    call(".github/ci.yaml", ENDINGS).gives(
-        [".github/ci.yaml"], because="this dot is part of the name: only ./ is left out"
+    call("md/main.go", {"main.go": ["cmd/main.go"]}).gives(
+        [], because="cmd/main.go ends in these letters, but not after a slash"
     )
-    call("docs/v1.2/my-notes.md", ENDINGS).gives(
-        ["docs/v1.2/my-notes.md"], because="hyphens and further dots are part of the name"
+    call("lib/main.go", {"main.go": ["cmd/main.go"]}).gives(
+        [], because="cmd is another folder than lib"
     )
-    call("a.py\nb.py", ENDINGS).gives(
-        ["a.py", "b.py"], because="a line end separates words, as a space does"
+    call("MAIN.go", three).gives(
+        three["main.go"], because="no base name is written like that, so capitals do not count"
     )
-    call("Main.PY", ENDINGS).gives(
-        ["Main.PY"], because="an ending may be in capitals, and the name stays as it is written"
+    notes = {"README.md": ["README.md"], "readme.md": ["old/readme.md"]}
+    call("README.md", notes).gives(
+        ["README.md"], because="one base name is written exactly so, and readme.md is another"
     )
-    call("main.pyc and a.py.bak", ENDINGS).gives(
-        [], because=".pyc and .bak are other endings: .py has to be at the end"
+    call("Readme.md", notes).gives(
+        ["README.md", "old/readme.md"], because="neither is written so, and both are alike"
     )
-    call("lib.rs or a.py", {".rs"}).gives(
-        ["lib.rs"], because="`endings` says which words are names, and .py is not among them"
+    call("CMD/main.go", {"main.go": ["tools/cmd/main.go", "x/main.go"]}).gives(
+        ["tools/cmd/main.go"], because="capitals do not count in folders"
     )
-    call("What are .py files, and what is happy?", ENDINGS).gives(
-        [], because="an ending alone is no name, nor is a word that ends in its letters"
+    call("home/ada/tools/cmd/main.go", three).gives(
+        ["tools/cmd/main.go"],
+        because="the index begins further down: of the paths that the hint ends in, the longest",
     )
-    call("", ENDINGS).gives([], because="there is no word")
+    call("home/main.go", {"main.go": ["main.go"]}).gives(
+        [], because="a path without a folder would fit any hint"
+    )
+    call("home/xcmd/main.go", {"main.go": ["cmd/main.go"]}).gives(
+        [], because="xcmd ends in cmd, and is another folder"
+    )
+    call("b.py", three).gives([], because="the index has no such file")
+    call("b.py", {}).gives([], because="the index is empty")
 
 
 @exercise(
     "12.2",
     function="maximal_marginal_relevance",
     library="course_lib.answers.selection:maximal_marginal_relevance",
-    points=3,
+    points=2,
     hints=(
         "Keep one number for each candidate: its likeness to the closest of those that were taken. "
         "At first it is 0, or the largest inner product with the rows of `taken`.",
@@ -174,46 +176,66 @@ def check_fit(call: Probe) -> None:
     "12.4",
     function="check_citations",
     library="course_lib.answers.citations:check_citations",
-    points=1,
+    points=2,
     hints=(
-        "`re.findall(r'\\[(\\d+): ([^\\[\\]]+)\\]', answer)` gives pairs: the number, as text, and "
-        "the path.",
-        "A pair is right if `1 <= number <= len(paths)` and `paths[number - 1]` is its path. "
-        "Numbers begin at 1, places in a list at 0.",
+        "`re.findall(r'\\[(\\d+): ([^\\[\\]]+)\\]', sentence)` gives pairs: the number, as text, "
+        "and the path. A pair is right if `1 <= number <= len(paths)` and `paths[number - 1]` is "
+        "its path: numbers begin at 1, places in a list at 0.",
+        "Go through the sentences once and keep for each its right numbers, or None where it has "
+        "no citation at all. That is another thing than a list without a right number.",
+        "What all of them cite is known only after the last sentence: then put it in the place of "
+        "each None. `list(dict.fromkeys(numbers))` keeps each number once, in its order.",
     ),
 )
 def check_citation_check(call: Probe) -> None:
-    """Look at right citations, wrong numbers, wrong paths, and repetitions."""
+    """Look at right citations, wrong numbers, wrong paths, repetitions, and sentences without."""
     paths = ["docs/a.md", "b.py"]
-    call("So [1: docs/a.md] and so [2: b.py].", paths).gives(
-        ([1, 2], []), because="both numbers have these paths"
+    call(["So [1: docs/a.md].", "And so [2: b.py]."], paths).gives(
+        ([[1], [2]], []), because="each sentence stands on what it cites itself"
     )
-    call("So [2: b.py], so [1: docs/a.md], and [2: b.py].", paths).gives(
-        ([2, 1], []), because="each once, in the order of the answer"
+    call(["So [2: b.py], so [1: docs/a.md], and [2: b.py]."], paths).gives(
+        ([[2, 1]], []), because="each once, in the order of the text"
     )
-    call("So [3: c.py] and [0: b.py].", paths).gives(
-        ([], ["[3: c.py]", "[0: b.py]"]), because="there is no passage 3, and no passage 0"
+    call(["So [1: docs/a.md].", "It was so.", "And so [2: b.py]."], paths).gives(
+        ([[1], [1, 2], [2]], []),
+        because="the second sentence cites nothing, so it stands on all that the answer cites, "
+        "before it and after it",
     )
-    call("So [1: b.py].", paths).gives(
-        ([], ["[1: b.py]"]), because="passage 1 is docs/a.md: number and path have to agree"
+    call(["So [2: b.py].", "So [1: docs/a.md] [2: b.py].", "It was."], paths).gives(
+        ([[2], [1, 2], [2, 1]], []),
+        because="what the answer cites comes in the order of the text, each once",
     )
-    call("Yes [1: docs/a.md], no [1: b.py].", paths).gives(
-        ([1], ["[1: b.py]"]), because="each citation is judged alone, also where numbers are equal"
+    call(["So [3: c.py].", "So [0: b.py].", "Yes [1: docs/a.md]."], paths).gives(
+        ([[], [], [1]], ["[3: c.py]", "[0: b.py]"]),
+        because="there is no passage 3, and no passage 0: these sentences stand on nothing",
     )
-    call("So [1: a.md].", paths).gives(
-        ([], ["[1: a.md]"]), because="passage 1 has the path docs/a.md, of which a.md is a part"
+    call(["So [1: b.py]."], paths).gives(
+        ([[]], ["[1: b.py]"]), because="passage 1 is docs/a.md: number and path have to agree"
     )
-    call("So [2: b.pyi].", paths).gives(
-        ([], ["[2: b.pyi]"]), because="passage 2 has the path b.py, which is another file"
+    call(["Yes [1: docs/a.md], no [1: b.py]."], paths).gives(
+        ([[1]], ["[1: b.py]"]),
+        because="each citation is judged alone, also where numbers are equal",
     )
-    call("So [1: my-notes v2.md].", ["my-notes v2.md"]).gives(
-        ([1], []), because="a path may hold spaces and hyphens"
+    call(["So [1: a.md]."], paths).gives(
+        ([[]], ["[1: a.md]"]), because="passage 1 has the path docs/a.md, of which a.md is a part"
     )
-    call("So [10: j.py].", [f"{letter}.py" for letter in "abcdefghij"]).gives(
-        ([10], []), because="a number may have two digits"
+    call(["So [2: b.pyi]."], paths).gives(
+        ([[]], ["[2: b.pyi]"]), because="passage 2 has the path b.py, which is another file"
     )
-    call("items[0] is the first.", paths).gives(([], []), because="brackets alone cite nothing")
-    call("I don't know.", []).gives(([], []), because="nothing is cited")
+    call(["So [1: my-notes v2.md]."], ["my-notes v2.md"]).gives(
+        ([[1]], []), because="a path may hold spaces and hyphens"
+    )
+    call(["So [10: j.py]."], [f"{letter}.py" for letter in "abcdefghij"]).gives(
+        ([[10]], []), because="a number may have two digits"
+    )
+    call(["items[0] is first.", "So [2: b.py]."], paths).gives(
+        ([[2], [2]], []), because="brackets alone cite nothing"
+    )
+    call(["No [5: x.py].", "It was."], paths).gives(
+        ([[], []], ["[5: x.py]"]), because="the answer cites nothing that is there"
+    )
+    call(["I don't know."], []).gives(([[]], []), because="nothing is cited")
+    call([], paths).gives(([], []), because="there is no sentence")
 
 
 @exercise(

@@ -267,4 +267,19 @@ CLAIMS = (
             and sum(_night(shown, "one deleted")[1:]) == _night(shown, "first")[0]
         ),
     ),
+    Claim(
+        "another version costs a vector for the same text",
+        "InMemoryRecordManager(",
+        holds=lambda shown: (
+            "not installed" in shown or re.search(r"^version .*'num_added': 2", shown, re.M)
+        ),
+    ),
+    Claim(
+        "so index skips everything",
+        "InMemoryRecordManager(",
+        holds=lambda shown: (
+            "not installed" in shown
+            or re.search(r"^model .*'num_added': 0.*'num_skipped': 2", shown, re.M)
+        ),
+    ),
 )

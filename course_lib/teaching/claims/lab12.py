@@ -175,6 +175,11 @@ CLAIMS = (
         ),
     ),
     Claim(
+        "Where all 45 are judged right",
+        JUDGED,
+        holds=lambda shown: _test(shown, "supported, believed")[0] == 1.0,
+    ),
+    Claim(
         "half right answers and invented ones alike",
         JUDGED,
         holds=lambda shown: (

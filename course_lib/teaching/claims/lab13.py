@@ -11,8 +11,9 @@ INDEXED = 'index("sections-512", split_document)'
 HALVES = 'print(f"colleague {colleague + 1}'
 BY_HAND = 'in {"files": first_different(found)'
 PLACES = '"The place of the first answer, sections"'
-THREE = '(["b", "x", "y", "a"], ["x", "a", "b", "y"], ["a", "x", "y", "z"])'
-EIGHT = "for name, values in ranks.items():"
+THREE = 'ndcg_at = lab.use("ndcg_at")'
+FIELD = "ir_measures.calc_aggregate"
+EIGHT = "for name, interval in intervals.items():"
 SPREAD = "lab.show.histogram(means"
 WIDTHS = '"What questions buy"'
 JUDGED = "def judge(before, after):"
@@ -34,6 +35,13 @@ def _gains(shown: str) -> list[float]:
 def _column(shown: str, name: str) -> list[float]:
     """Return the values of a metric, a line each."""
     return [numbers(line, name)[0] for line in shown.splitlines() if name in line]
+
+
+def _by_metric(shown: str) -> list[list[float]]:
+    """Return the three metrics of each line, to two decimals, smallest first."""
+    lines = [line.partition("]")[2] for line in shown.splitlines() if line.startswith("[")]
+    found = [re.findall(r"(?:MRR|recall@3|nDCG|RR|R@3):? ([\d.]+)", line) for line in lines]
+    return [sorted(round(float(value), 2) for value in line) for line in found]
 
 
 def _means(shown: str) -> dict[str, float]:
@@ -102,6 +110,12 @@ CLAIMS = (
             and max(_column(shown, "recall@3")) == _column(shown, "recall@3")[1]
             and max(_column(shown, "nDCG")) == _column(shown, "nDCG")[2]
         ),
+    ),
+    Claim(
+        "The same numbers",
+        THREE,
+        FIELD,
+        holds=lambda own, field: "not installed" in field or _by_metric(own) == _by_metric(field),
     ),
     Claim(
         "The naive splitter seems worst",

@@ -1,7 +1,6 @@
 """Wrong answers to lab 12 that a learner would plausibly write; see `mutants_lab01.py`."""
 
 import re
-import string
 from pathlib import PurePosixPath
 
 import numpy as np
@@ -9,88 +8,60 @@ import numpy as np
 from course_lib.answers.confidence import stems
 from course_lib.answers.faithfulness import NUMBER
 
-SIGNS = "`'\"()[]{},:;!?"
+# --- 12.1 find_hinted ---
 
 
-# --- 12.1 file_hints ---
+def alike(manifest, name):
+    return [
+        p for base, some in manifest.items() if base.casefold() == name.casefold() for p in some
+    ]
 
 
-def keeps_the_signs(question, endings):
-    words = question.split()
-    return [word for word in words if PurePosixPath(word).suffix.lower() in endings]
+def ends(path, hint, slash="/", fold=str.casefold):
+    return (slash + fold(path)).endswith(slash + fold(hint))
 
 
-def looks_at_the_letters(question, endings):
-    words = [word.lstrip(SIGNS).rstrip(SIGNS + ".").removeprefix("./") for word in question.split()]
-    letters = tuple(ending.strip(".") for ending in endings)
-    return list(dict.fromkeys(word for word in words if word.lower().endswith(letters)))
+def looked_up(
+    is_meant=ends,
+    by_case=lambda manifest, name: manifest.get(name) or alike(manifest, name),
+    exact=lambda hint, paths: "/" in hint and hint in paths,
+    within=lambda path, hint: "/" in path and ends(hint, path),
+    choose=lambda paths: [max(paths, key=len)],
+):
+    """Return an answer to 12.1 of which a part may be wrong."""
+
+    def find_hinted(hint, manifest):
+        paths = by_case(manifest, PurePosixPath(hint).name)
+        if exact(hint, paths):
+            return [hint]
+        found = [path for path in paths if is_meant(path, hint)]
+        further = [path for path in paths if within(path, hint)]
+        return found or (choose(further) if further else [])
+
+    return find_hinted
 
 
-def names_it_twice(question, endings):
-    words = [word.lstrip(SIGNS).rstrip(SIGNS + ".").removeprefix("./") for word in question.split()]
-    return [word for word in words if PurePosixPath(word).suffix.lower() in endings]
+def takes_the_base_name_alone(hint, manifest):
+    return manifest.get(PurePosixPath(hint).name, [])
 
 
-def forgets_the_order(question, endings):
-    return sorted(set(names_it_twice(question, endings)))
+wants_the_whole_path = looked_up(is_meant=lambda path, hint: path == hint)
+forgets_the_slash = looked_up(is_meant=lambda path, hint: ends(path, hint, ""))
+forgets_that_it_may_be_the_path = looked_up(exact=lambda hint, paths: False)
+counts_capitals_of_base_names = looked_up(by_case=lambda manifest, name: manifest.get(name, []))
+counts_capitals_of_folders = looked_up(is_meant=lambda path, hint: ends(path, hint, fold=str))
+never_counts_capitals = looked_up(by_case=alike)
+takes_any_within = looked_up(choose=lambda paths: paths)
+takes_the_first_within = looked_up(choose=lambda paths: paths[:1])
+takes_a_path_without_a_folder = looked_up(within=lambda path, hint: ends(hint, path))
+never_looks_further_down = looked_up(within=lambda path, hint: False)
+ends_within_a_folders_name = looked_up(
+    within=lambda path, hint: "/" in path and ends(hint, path, "")
+)
 
 
-def takes_small_letters_only(question, endings):
-    words = [word.lstrip(SIGNS).rstrip(SIGNS + ".").removeprefix("./") for word in question.split()]
-    return list(dict.fromkeys(w for w in words if PurePosixPath(w).suffix in endings))
-
-
-def drops_the_path(question, endings):
-    names = [PurePosixPath(name).name for name in names_it_twice(question, endings)]
-    return list(dict.fromkeys(names))
-
-
-def cleaned(question, endings, clean, words=str.split):
-    names = [clean(word) for word in words(question)]
-    return list(dict.fromkeys(n for n in names if PurePosixPath(n).suffix.lower() in endings))
-
-
-def strips_all_punctuation(question, endings):
-    return cleaned(question, endings, lambda word: word.strip(string.punctuation))
-
-
-def strips_any_dot_or_slash(question, endings):
-    return cleaned(question, endings, lambda w: w.lstrip(SIGNS + "./").rstrip(SIGNS + "."))
-
-
-def replaces_dot_and_slash_anywhere(question, endings):
-    return cleaned(
-        question, endings, lambda w: w.lstrip(SIGNS).rstrip(SIGNS + ".").replace("./", "")
-    )
-
-
-def splits_at_spaces_alone(question, endings):
-    return cleaned(
-        question,
-        endings,
-        lambda w: w.lstrip(SIGNS).rstrip(SIGNS + ".").removeprefix("./"),
-        lambda asked: asked.split(" "),
-    )
-
-
-def makes_words_different_too_early(question, endings):
-    return names_it_twice(" ".join(dict.fromkeys(question.split())), endings)
-
-
-def matches_letters_and_dots(question, endings):
-    ends = "|".join(map(re.escape, endings))
-    found = re.findall(rf"[\w/.]*[\w/](?:{ends})\b", question, re.IGNORECASE)
-    return list(dict.fromkeys(name.removeprefix("./") for name in found))
-
-
-def matches_the_beginning_of_an_ending(question, endings):
-    ends = "|".join(map(re.escape, endings))
-    found = re.findall(rf"[\w/.-]*[\w-](?:{ends})", question, re.IGNORECASE)
-    return list(dict.fromkeys(name.removeprefix("./") for name in found))
-
-
-def knows_the_endings_already(question, endings):
-    return list(dict.fromkeys(names_it_twice(question, {".py", ".yaml", ".md"})))
+def expects_the_name(hint, manifest):
+    return looked_up(by_case=lambda manifest, name: manifest[name])(hint, manifest)
 
 
 # --- 12.2 maximal_marginal_relevance ---
@@ -260,60 +231,74 @@ def lets_min_complain(fixed, costs, scores, room):
 # --- 12.4 check_citations ---
 
 
-def pairs(answer):
-    return [(int(n), path) for n, path in re.findall(r"\[(\d+): ([^\[\]]+)\]", answer)]
+def pairs(text, pattern=r"\[(\d+): ([^\[\]]+)\]"):
+    return [(int(n), path) for n, path in re.findall(pattern, text)]
 
 
-def believes_the_number(answer, paths):
-    cited = [n for n, _ in pairs(answer) if 1 <= n <= len(paths)]
-    flagged = [f"[{n}: {path}]" for n, path in pairs(answer) if not 1 <= n <= len(paths)]
-    return list(dict.fromkeys(cited)), flagged
+def once(numbers):
+    return list(dict.fromkeys(numbers))
 
 
-def counts_from_zero(answer, paths):
-    right = [n for n, path in pairs(answer) if n < len(paths) and paths[n] == path]
-    return right, [f"[{n}: {path}]" for n, path in pairs(answer) if n not in right]
+def equal(number, path, paths):
+    return 1 <= number <= len(paths) and paths[number - 1] == path
 
 
-def believes_the_path(answer, paths):
-    cited = [n for n, path in pairs(answer) if path in paths]
-    flagged = [f"[{n}: {path}]" for n, path in pairs(answer) if path not in paths]
-    return list(dict.fromkeys(cited)), flagged
+def judged(
+    is_right=equal,
+    read=pairs,
+    tidy=once,
+    without=lambda together, before: together,
+    wrong=lambda together: [],
+):
+    """Return an answer to 12.4 of which a part may be wrong."""
+
+    def check_citations(sentences, paths):
+        found = [read(sentence) for sentence in sentences]
+        right = [[n for n, path in some if is_right(n, path, paths)] for some in found]
+        together = tidy(number for some in right for number in some)
+        flagged = [
+            f"[{n}: {path}]" for some in found for n, path in some if not is_right(n, path, paths)
+        ]
+        own = []
+        for some, good in zip(found, right, strict=True):
+            if good:
+                own.append(tidy(good))
+            else:
+                before = [number for each in own for number in each]
+                own.append(wrong(together) if some else without(together, before))
+        return own, flagged
+
+    return check_citations
 
 
-def cites_twice(answer, paths):
-    right = [(n, p) for n, p in pairs(answer) if 1 <= n <= len(paths) and paths[n - 1] == p]
-    wrong = [f"[{n}: {path}]" for n, path in pairs(answer) if (n, path) not in right]
-    return [n for n, _ in right], wrong
+believes_the_number = judged(lambda n, path, paths: 1 <= n <= len(paths))
+believes_the_path = judged(lambda n, path, paths: path in paths)
+counts_from_zero = judged(lambda n, path, paths: n < len(paths) and paths[n] == path)
+takes_place_minus_one = judged(lambda n, path, paths: n <= len(paths) and paths[n - 1] == path)
+takes_part_of_a_path = judged(lambda n, path, paths: 1 <= n <= len(paths) and path in paths[n - 1])
+takes_more_than_a_path = judged(
+    lambda n, path, paths: 1 <= n <= len(paths) and path.startswith(paths[n - 1])
+)
+reads_one_digit = judged(read=lambda text: pairs(text, r"\[(\d): ([^\[\]]+)\]"))
+reads_paths_without_spaces = judged(read=lambda text: pairs(text, r"\[(\d+): ([\w./-]+)\]"))
+cites_twice = judged(tidy=list)
+sorts_the_numbers = judged(tidy=lambda numbers: sorted(set(numbers)))
+gives_nothing_without_a_citation = judged(without=lambda together, before: [])
+takes_what_came_before = judged(without=lambda together, before: once(before))
+takes_the_last_citation = judged(without=lambda together, before: before[-1:])
+forgives_wrong_citations = judged(wrong=lambda together: together)
 
 
-def judged(answer, paths, is_right, pattern=r"\[(\d+): ([^\[\]]+)\]"):
-    found = [(int(n), path) for n, path in re.findall(pattern, answer)]
-    right = [n <= len(paths) and n >= 1 and is_right(path, paths[n - 1]) for n, path in found]
-    cited = [n for (n, _), good in zip(found, right, strict=True) if good]
-    wrong = [f"[{n}: {p}]" for (n, p), good in zip(found, right, strict=True) if not good]
-    return list(dict.fromkeys(cited)), wrong
+def stands_on_all_passages(sentences, paths):
+    everything = list(range(1, len(paths) + 1))
+    return judged(without=lambda together, before: everything)(sentences, paths)
 
 
-def takes_part_of_a_path(answer, paths):
-    return judged(answer, paths, lambda path, real: path in real)
-
-
-def takes_more_than_a_path(answer, paths):
-    return judged(answer, paths, lambda path, real: path.startswith(real))
-
-
-def reads_one_digit(answer, paths):
-    return judged(answer, paths, str.__eq__, r"\[(\d): ([^\[\]]+)\]")
-
-
-def reads_paths_without_spaces(answer, paths):
-    return judged(answer, paths, str.__eq__, r"\[(\d+): ([\w./-]+)\]")
-
-
-def flags_by_the_number(answer, paths):
-    cited, _ = judged(answer, paths, str.__eq__)
-    return cited, [f"[{n}: {path}]" for n, path in pairs(answer) if n not in cited]
+def flags_by_the_number(sentences, paths):
+    own, _ = judged()(sentences, paths)
+    cited = {number for some in own for number in some}
+    found = [pair for sentence in sentences for pair in pairs(sentence)]
+    return own, [f"[{n}: {path}]" for n, path in found if n not in cited]
 
 
 # --- 12.5 support ---
@@ -328,7 +313,7 @@ def judged_by(
         one not in re.findall(NUMBER, " ".join(lines)) for one in re.findall(NUMBER, sentence)
     ),
 ):
-    """Return an answer to 11.5 of which a part may be wrong."""
+    """Return an answer to 12.5 of which a part may be wrong."""
 
     def support(sentence, evidence, encode):
         if not evidence or lacks(sentence, evidence):
@@ -389,20 +374,19 @@ def divides_by_nothing(sentence, evidence, encode):
 
 MUTANTS = {
     "12.1": {
-        keeps_the_signs: "each name once",
-        looks_at_the_letters: "ends in its letters",
-        names_it_twice: "each name once",
-        makes_words_different_too_early: "it is the same name",
-        forgets_the_order: "b.py is named before a.py",
-        takes_small_letters_only: "in capitals",
-        drops_the_path: "is part of the name",
-        strips_all_punctuation: "is another folder",
-        strips_any_dot_or_slash: "is another folder",
-        replaces_dot_and_slash_anywhere: "is another folder",
-        splits_at_spaces_alone: "a line end separates words",
-        matches_letters_and_dots: "hyphens and further dots",
-        matches_the_beginning_of_an_ending: ".pyc and .bak",
-        knows_the_endings_already: "`endings` says which words",
+        takes_the_base_name_alone: "leaves out what is elsewhere",
+        wants_the_whole_path: "one file with this name",
+        forgets_the_slash: "not after a slash",
+        forgets_that_it_may_be_the_path: "this very path",
+        counts_capitals_of_base_names: "capitals do not count",
+        counts_capitals_of_folders: "capitals do not count",
+        never_counts_capitals: "readme.md is another",
+        takes_any_within: "the longest",
+        takes_the_first_within: "the longest",
+        takes_a_path_without_a_folder: "would fit any hint",
+        never_looks_further_down: "begins further down",
+        ends_within_a_folders_name: "xcmd ends in cmd",
+        expects_the_name: "capitals do not count",
     },
     "12.2": {
         sorts_by_relevance: "adds more",
@@ -427,14 +411,21 @@ MUTANTS = {
     },
     "12.4": {
         believes_the_number: "have to agree",
-        counts_from_zero: "both numbers",
-        believes_the_path: "passage 0",
+        counts_from_zero: "what it cites itself",
+        believes_the_path: "stand on nothing",
+        takes_place_minus_one: "stand on nothing",
         cites_twice: "each once",
+        sorts_the_numbers: "in the order of the text",
         takes_part_of_a_path: "of which a.md is a part",
         takes_more_than_a_path: "which is another file",
         reads_one_digit: "two digits",
         reads_paths_without_spaces: "spaces and hyphens",
         flags_by_the_number: "judged alone",
+        gives_nothing_without_a_citation: "cites nothing",
+        takes_what_came_before: "before it and after it",
+        takes_the_last_citation: "before it and after it",
+        stands_on_all_passages: "in the order of the text",
+        forgives_wrong_citations: "stand on nothing",
     },
     "12.5": {
         takes_the_mean_of_the_lines: "most similar line alone",

@@ -10,6 +10,7 @@ from course_lib.teaching.lab.figures.charts import bars, histogram, latencies
 from course_lib.teaching.lab.figures.curves import lines
 from course_lib.teaching.lab.figures.dags import attempts, dag
 from course_lib.teaching.lab.figures.definitions import torn
+from course_lib.teaching.lab.figures.intervals import intervals
 from course_lib.teaching.lab.figures.manifests import outline, pieces
 from course_lib.teaching.lab.figures.pipeline import pipeline
 from course_lib.teaching.lab.figures.plans import plan
@@ -29,6 +30,7 @@ __all__ = [
     "dag",
     "heat_map",
     "histogram",
+    "intervals",
     "latencies",
     "lines",
     "map_2d",
