@@ -84,7 +84,8 @@ def jupyterlab_command(
 ) -> tuple[list[str], dict[str, str]]:
     """Return the command line of JupyterLab on `my/`, and the environment to run it with.
 
-    The first time this puts lab 00 there, so that nobody opens an empty folder.
+    The first time this puts lab 00 there, so that nobody opens an empty folder. The folder
+    `jupyterlab` holds the settings: line numbers, no news, and no menus of nbgrader.
     """
     base = project_root()
     if not any((base / MINE).glob("*.ipynb")):
@@ -95,6 +96,7 @@ def jupyterlab_command(
         "jupyterlab",
         f"--ServerApp.root_dir={base}",
         f"--LabApp.default_url=/lab/tree/{MINE}",
+        f"--LabApp.app_settings_dir={Path(__file__).with_name('jupyterlab')}",
         f"--ServerApp.port={port}",
     ]
     if not browser:

@@ -1,7 +1,8 @@
 """A slider over chunk size and overlap, with a version for where no widget runs.
 
-In JupyterLab the slider is alive. Everywhere else (a page made by nbconvert, papermill, nbval, a
-notebook opened again later) folded sections show the same figure at fixed settings.
+In JupyterLab the slider is alive, and hides the static version that is always there. Everywhere
+else (a page made by nbconvert, papermill, nbval, a notebook opened again later) that one shows the
+same figure at fixed settings in folded sections.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from course_lib.teaching.lab.figures.base import INK, Figure
 from course_lib.teaching.lab.figures.text import spans as draw
 
 Split = Callable[..., list[Span]]
+
+HIDE_STATIC = "<style>.jp-OutputArea:has(.course-live) .course-static { display: none; }</style>"
 
 
 @dataclass(frozen=True)
@@ -53,12 +56,13 @@ class Slider:
         panel = widgets.HTML()
 
         def redraw(change: object = None) -> None:
-            panel.value = _drawn(self.text, self.split, size.value, overlap.value, self.most).html
+            drawn = _drawn(self.text, self.split, size.value, overlap.value, self.most)
+            panel.value = HIDE_STATIC + drawn.html
 
         size.observe(redraw, names="value")
         overlap.observe(redraw, names="value")
         redraw()
-        return widgets.VBox([size, overlap, panel])
+        return widgets.VBox([size, overlap, panel]).add_class("course-live")
 
 
 def spans_slider(
@@ -96,7 +100,7 @@ def spans_slider(
             f"<details{' open' if number == 1 else ''}><summary>{name}</summary>"
             f"{figure.html}</details>"
         )
-    static = Figure(f"<div>{''.join(parts)}</div>", " ".join(told))
+    static = Figure(f'<div class="course-static">{"".join(parts)}</div>', " ".join(told))
     return Slider(static, text, split, tuple(sizes), tuple(overlaps), most, widget)
 
 
