@@ -255,7 +255,7 @@ lab.hint("3.3")  # run again for the next hint
 
 # %% tags=["nbval-check-output"]
 choose_header = lab.use("choose_header")
-in_scorer = ["class Scorer:\n", "    async def _score_batch(self, parts: list[Part]) -> list[Forecast]:\n"]
+in_scorer = ["class Scorer:\n", "    async def _score_batch(self, batch: list[int], hours: int) -> list[Forecast]:\n"]
 for room in (256, 80, 60):
     print(f"{room:3} characters:", repr(choose_header(in_scorer, room)))
 
@@ -315,8 +315,11 @@ lab.show.bars({name: whole for name, (whole, _) in shares.items()}, "Definitions
 # > **Predict.** Which of the four splitters above is it nearest to?
 
 # %%
-if lab.field("langchain-text-splitters"):
+try:
     from langchain_text_splitters import Language, RecursiveCharacterTextSplitter
+except ImportError:
+    print("not installed: pip install langchain-text-splitters, then run this cell again")
+else:
 
     def by_langchain(text, language):
         splitter = RecursiveCharacterTextSplitter.from_language(
@@ -328,11 +331,12 @@ if lab.field("langchain-text-splitters"):
 
     whole, at_margin = kept_whole(by_langchain, sources)
     print(f"LangChain   {whole:5.1f} % of all definitions, {at_margin:5.1f} % of those at the left margin")
+    print([span.text.splitlines()[-1] for span in by_langchain(drift, "python") if span.text.splitlines()[-1][0] in "@#"])
 
 # %% [markdown]
 # It comes close to the split by lines, with one line of code. Take it when you index many languages and want no parser. What it does
-# not give you: the names, kinds and headers of its pieces. A decorator or a comment above a definition stays with the piece before,
-# because the cut is right before `def`.
+# not give you: the names, kinds and headers of its pieces. Two of its pieces of `drift.py` end with a decorator that belongs to the
+# next piece, because it cuts right before `class`.
 #
 # [Chonkie](https://docs.chonkie.ai)'s `CodeChunker` goes by a syntax tree, as you did in 3.2. It joins neighbouring nodes until a chunk
 # is full, and its chunks have no headers. On its first call it downloads a grammar, so it is **not run here**:

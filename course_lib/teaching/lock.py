@@ -65,16 +65,9 @@ def compile_lock(root: Path, *, keep: str = "") -> str:
         out = Path(folder) / "requirements.txt"
         out.write_text(keep, encoding="utf-8")
         command = [sys.executable, "-m", "uv", "pip", "compile", "pyproject.toml"]
-        command += [
-            "--extra",
-            "dev",
-            "--extra",
-            "site",
-            "--universal",
-            "--generate-hashes",
-            "--quiet",
-            "--no-header",
-        ]
+        for extra in ("dev", "field", "site"):
+            command += ["--extra", extra]
+        command += ["--universal", "--generate-hashes", "--quiet", "--no-header"]
         command += ["--python-version", ".".join(map(str, OLDEST_PYTHON))]
         command += ["--no-emit-index-url", "--no-emit-find-links", "--output-file", str(out)]
         done = subprocess.run(command, cwd=root, capture_output=True, encoding="utf-8", check=False)

@@ -72,7 +72,7 @@ def direct_dependencies(root: Path) -> tuple[list[str], list[str]]:
     """Return the names of the packages that the course needs, and of those for its maintainers."""
     project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
-    lists = project["dependencies"], [*extras["dev"], *extras["site"]]
+    lists = [*project["dependencies"], *extras["field"]], [*extras["dev"], *extras["site"]]
     run, develop = ([re.split(r"[\[<>=!~; ]", text)[0] for text in texts] for texts in lists)
     return sorted(run), sorted(develop)
 
