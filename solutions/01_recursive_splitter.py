@@ -257,7 +257,11 @@ for floor in (0, 3):
 
 # %% [markdown]
 # Without a floor the second chunk is the first one again, for ever. So a chunk that begins at `start` has to end *after*
-# `start + chunk_overlap`. Now write `split_text`, and mind four things:
+# `start + chunk_overlap`.
+#
+# ![A text as a bar. The first chunk ends at its cut; the next chunk begins one overlap before the cut. Cuts count only after the floor, which is the start plus the overlap, up to the start plus the size.](../labs/figures/overlap_and_floor.svg)
+#
+# Now write `split_text`, and mind four things:
 #
 # - what is left of the text is the last chunk as soon as it fits, and needs no cut;
 # - a cut inside a CRLF pair moves by one: forward, or backward where that would exceed the size, but never back to the floor;

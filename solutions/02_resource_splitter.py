@@ -66,8 +66,10 @@ between = text.index("memory: 3Gi") - text.index("name: predictor")
 print(f"{between:,} characters from the owner's name to its limit")
 
 # %% [markdown]
-# No word is broken, and no sentence. This cut does worse: what is left reads well and says something false. In YAML, to belong is
-# to be indented, and the owner of a line is above it, further left, perhaps far away.
+# No word is broken, and no sentence. This cut does worse: what is left reads well and says something false. In YAML, indentation
+# shows what belongs to what: the owner of a line is above it and further left, perhaps many lines away.
+#
+# ![Left, six lines of YAML. Right, the tree that they make: kind, metadata and spec are below the document, name and labels below metadata, and app below labels.](../labs/figures/indentation_tree.svg)
 #
 # So why not let the parser do the splitting?
 #

@@ -256,7 +256,7 @@ lab.hint("3.3")  # run again for the next hint
 # %% tags=["nbval-check-output"]
 choose_header = lab.use("choose_header")
 in_scorer = ["class Scorer:\n", "    async def _score_batch(self, batch: list[int], hours: int) -> list[Forecast]:\n"]
-for room in (256, 80, 60):
+for room in (256, 90, 60):
     print(f"{room:3} characters:", repr(choose_header(in_scorer, room)))
 
 # %% [markdown]

@@ -246,6 +246,8 @@ print(mask)  # 1 is text, 0 is padding
 # mask           [[  1,      1,       0    ]]
 # mean_pool      [[2, 3]]                          (1 + 3) / 2 and (2 + 4) / 2
 # ```
+#
+# ![Seven columns of numbers, one for each word piece; the last two are padding and have a 0 in the mask. The mean is made of the five columns with a 1.](../labs/figures/mean_pooling.svg)
 
 # %% exercise="5.2"
 from course_lib.embedder.vectors import mean_pool

@@ -141,6 +141,8 @@ for operator in ("<->", "<#>", "<=>"):
 # [IVFFlat](../labs/GLOSSARY.md#ivfflat) sorts vectors into cells ([`lists`](../labs/GLOSSARY.md#lists)) around centres that it
 # learns; a search looks into a few of them ([`probes`](../labs/GLOSSARY.md#probes)).
 #
+# ![Points in five cells, each with a centre. The query is near the border of two cells, and only the rows in these two are compared with it.](../labs/figures/ivf_cells.svg)
+#
 # Our documents are too few to need an index. So we make a crowd: each vector is a mixture of two real ones, and so looks like the
 # vector of a text.
 

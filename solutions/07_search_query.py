@@ -291,6 +291,8 @@ print(count(repo_slug="forum' OR partition = 'issues"), "leaked;", count(partiti
 # [`probes`](../labs/GLOSSARY.md#probes). HNSW is a graph of neighbours; the search walks towards the query and keeps the best
 # candidates in a list of length [`ef_search`](../labs/GLOSSARY.md#ef_search). More of either finds more and reads more.
 #
+# ![A graph in three layers. The search begins in the top layer with few rows, goes to the neighbour that is nearest to the query until no neighbour is nearer, and continues from there in the layer below.](../labs/figures/hnsw_walk.svg)
+#
 # How much is found is the [recall](../labs/GLOSSARY.md#recall), measured against a scan that looks at every row: of its first ten rows,
 # the share that the index has among its own. You will write this measure in lab 13; here it is the library's.
 
@@ -356,6 +358,8 @@ lab.show.recall_latency(points, "The ten nearest of 12,000")
 #
 # From version 0.8 on pgvector can go on walking when a filter has thrown its rows away: an
 # [iterative scan](../labs/GLOSSARY.md#iterative-scan). Two filters, sections and archived sections; you counted both above.
+#
+# ![Rows from the nearest to the farthest; a mark shows which ones pass the filter. An index that gives its 8 nearest leaves 2 of 5 results. An iterative scan goes on until 5 have passed, after 19 rows.](../labs/figures/filter_starves.svg)
 #
 # > **Predict.** How many rows will each get, and which one pays more for it?
 
@@ -541,7 +545,9 @@ for each in [each for each in questions if each.id in ("q09", "q25", "q56")]:
 #
 # The two scores cannot be added, because each has a scale of its own. The *places* can:
 # [reciprocal rank fusion](../labs/GLOSSARY.md#reciprocal-rank-fusion) gives every chunk 1 / (60 + place) from each ranking.
-# A chunk that is third by meaning and first by words gets 1/63 + 1/61, more than one that only one of them likes.
+# A chunk that is third by meaning and first by words gets 1/63 + 1/61, more than a chunk that is in one ranking only.
+#
+# ![Two rankings of four documents each, by meaning and by words, and the fused one between them. The two documents that are in both rankings are first and second.](../labs/figures/rankings_fused.svg)
 
 # %% exercise="7.4"
 from course_lib.retriever.query import fuse

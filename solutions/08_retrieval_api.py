@@ -191,6 +191,8 @@ lab.show.bars(seconds, "Four requests at once, until the last answer", "s")
 # The *event loop* is one thread that serves all requests in turn, and it turns to the next one only at an `await`. `async def` with
 # a blocking call inside never reaches one: one nap at a time, in spite of the modern spelling.
 #
+# ![Two time lines with three requests. Above, the first request encodes on the event loop, and the two others wait until it is done. Below, it encodes in a thread, and the event loop answers the two others at once.](../labs/figures/event_loop.svg)
+#
 # A plain `def` runs in a thread, 40 at most, each with a connection of its own. With a pool no request logs in, and there are never
 # more connections than you allow: two naps at a time here. We take the pool. What a bar has above the table's number is work, such
 # as logging in.

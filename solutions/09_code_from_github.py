@@ -175,6 +175,8 @@ for ref in ("main", first):
 # A *tree* is a folder: a list of names, each with a mode and a hash, of a blob or of a further tree. One request with `recursive`
 # lists everything below it, unless that is too much; then the answer says `truncated` and holds a part.
 #
+# ![An old and a new commit. The new one has a new blob for the file that changed, and new trees above this blob. It shares all other blobs and trees with the old one.](../labs/figures/git_tree.svg)
+#
 # ```
 # root ── README.md          asked with recursive: README.md  apps  apps/a.md    truncated!
 #      └─ apps ── a.md       asked without:        README.md  apps (a tree: ask for it as well)

@@ -257,6 +257,8 @@ for name, values in ranks.items():
 # There are no others. But we can draw: as many questions as there are, each at random out of all of them, some twice, some not at all.
 # Do that two thousand times and look at how the means spread. This is the [bootstrap](../labs/GLOSSARY.md#bootstrap).
 #
+# ![Twelve questions with their results, three draws of twelve with replacement, each with its mean, and a histogram of 10,000 such means, whose middle 95 % is the interval.](../labs/figures/bootstrap.svg)
+#
 # > **Predict.** The MRR of hybrid search, from 42 questions. How wide will the spread be?
 
 # %%

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from course_lib.teaching.build.assemble import LANGUAGE, Assembled, assemble
+from course_lib.teaching.build.drawings import stale_drawings, write_drawings
 from course_lib.teaching.build.execute import tidy_outputs
 from course_lib.teaching.build.project import BuildError, Project, StaleError, write_atomically
 from course_lib.teaching.build.readme import readme_is_current, update_readme
@@ -52,7 +53,7 @@ def build_labs(
     jobs: int = 2,
     execute: bool = True,
 ) -> list[Built]:
-    """Write `labs/NN_name.ipynb` and `solutions/NN_name.ipynb`, and README's table of labs.
+    """Write the labs' notebooks in `labs/` and `solutions/`, their drawings and README's table.
 
     A solution is executed only where its code, the library code it shows or its checks changed
     since; where only prose changed, it keeps its outputs. A notebook whose execution fails is left
@@ -88,6 +89,7 @@ def build_labs(
             continue
         one.solution.cells = result.cells
         done.append(_write(one, project, executed=True))
+    write_drawings(project)
     update_readme(project)
     if failures:
         raise BuildError(
@@ -125,6 +127,7 @@ def stale_notebooks(
             for path in sorted(folder.glob("*.ipynb")):
                 if path.stem not in stems:
                     found.append(f"{project.relative(path)} has no source")
+        found += stale_drawings(project)
         if not readme_is_current(project):
             found.append("README.md: the table of labs is stale")
     return found
