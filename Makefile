@@ -9,7 +9,7 @@ COURSE := .venv/bin/course
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-long lab start build grade bench faults site doctor up down clean lock
+.PHONY: help setup run test test-long test-browser lab start build grade bench faults site doctor up down clean lock
 
 help:  ## list the tasks
 	@echo "make TASK, where TASK is one of"
@@ -26,6 +26,9 @@ test: setup  ## all checks and tests, as CI runs them
 
 test-long: setup  ## the tests that take many minutes
 	@$(COURSE) test --long
+
+test-browser: setup  ## run every lab in JupyterLab in Chromium; pictures in build/browser/
+	@$(COURSE) test --browser
 
 lab: setup  ## open JupyterLab on your copies in my/
 	@$(COURSE) lab

@@ -132,11 +132,14 @@ def build(
 
 def test(
     long: Annotated[bool, typer.Option("--long", help="The long tests instead.")] = False,
+    browser: Annotated[
+        bool, typer.Option("--browser", help="Every lab in JupyterLab and Chromium instead.")
+    ] = False,
 ) -> None:
     """Run all checks and tests, as CI does."""
     from course_lib.teaching.testing import run_tests
 
-    raise typer.Exit(run_tests(long=long))
+    raise typer.Exit(run_tests(long=long, browser=browser))
 
 
 def bench(

@@ -96,7 +96,9 @@ def pytest_step(
     return Step(name, (*command, *shown, *words), environment or {})
 
 
-def run_tests(*, long: bool = False, root: Path | None = None) -> int:
+def run_tests(
+    *, long: bool = False, browser: bool = False, root: Path | None = None
+) -> int:
     """Run all steps, print the table, and return 0 where all of them passed.
 
     Parameters
@@ -105,12 +107,16 @@ def run_tests(*, long: bool = False, root: Path | None = None) -> int:
         The tests that take many minutes: faults, load, a set-up from nothing. Before them each
         solution is executed from nothing, twice in one kernel, as the smallest processor would,
         and held to the outputs and claims of the committed one.
+    browser
+        Every lab in a JupyterLab that Chromium opens; the long tests have three of them.
     root
         The folder to test; None takes the one that this package belongs to.
     """
     root = root or project_root()
     run = partial(run_step, root=root)
-    if long:
+    if browser:
+        outcomes = [run(pytest_step("labs in a browser", "-m", "browser", "tests/browser"))]
+    elif long:
         fresh = {**SMALLEST, "COURSE_STATE": str(root / TWICE / "state")}
         twice = pytest_step("solutions, twice each", *NBVAL, TWICE, environment=fresh)
         with repeated_solutions(root):
@@ -119,7 +125,7 @@ def run_tests(*, long: bool = False, root: Path | None = None) -> int:
     else:
         with ThreadPoolExecutor(2) as at_once:
             outcomes = list(at_once.map(partial(run, quiet=True), static_steps(root)))
-        quick = ("-m", "not long")
+        quick = ("-m", "not long and not browser")
         outcomes.append(run(pytest_step("tests of the classroom", *quick, CLASSROOM)))
         others = ("--ignore", CLASSROOM, "tests", "solutions")
         outcomes.append(run(pytest_step("tests and solutions", *NBVAL, *quick, *others)))

@@ -1,0 +1,151 @@
+"""A JupyterLab as `make lab` opens it, with a `my/` of its own, driven by Playwright."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import httpx
+from playwright.sync_api import Page, expect
+
+from course_lib.settings import project_root, state_dir
+
+ROOT = project_root()
+LABS = [path.stem for path in sorted((ROOT / "labs").glob("[0-9]*.ipynb"))]
+PICTURES = ROOT / "build" / "browser"
+"""The screenshots of a run."""
+
+IGNORED = "Failed to load resource|favicon"
+WIDTH, HEIGHT, FULL = 1280, 900, 16_000
+"""Pixels of the screen; Chromium can take a picture of little more than the last height."""
+
+UNFINISHED = """() => [...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')]
+    .some(prompt => prompt.textContent.includes('*'))"""
+TO = {
+    "bottom": "panel => panel.scrollTo(0, panel.scrollHeight)",
+    "top": "panel => panel.scrollTo(0, 0)",
+}
+CUT_OFF = """() => [...document.querySelectorAll('.jp-Cell-outputArea .jp-OutputArea-output')]
+    .filter(output => output.querySelector('img, svg, figure, .jupyter-widgets'))
+    .filter(output => output.scrollWidth > output.clientWidth + 1
+        || output.closest('.jp-mod-outputsScrolled'))
+    .map(output => output.textContent.slice(0, 80))"""
+
+
+@contextmanager
+def jupyterlab(root: Path) -> Iterator[str]:
+    """Run `course lab` on a folder like the course's; give its address."""
+    for name in ("course_lib", "data", "infra", "labs", "pyproject.toml", "solutions"):
+        (root / name).symlink_to(ROOT / name)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    variables = {
+        **os.environ,
+        "COURSE_ROOT": str(root),
+        "COURSE_STATE": str(state_dir()),
+        "JUPYTER_TOKEN": "browser",
+    }
+    command = [Path(sys.executable).with_name("course"), "lab", f"--port={port}", "--no-browser"]
+    with (root / "log").open("w+", encoding="utf-8") as log:
+        process = subprocess.Popen(command, env=variables, stdout=log, stderr=log)
+        try:
+            wait_for(f"http://127.0.0.1:{port}/api", process)
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            process.terminate()
+            process.wait(60)
+
+
+def wait_for(url: str, process: subprocess.Popen[bytes]) -> None:
+    """Wait until a server answers."""
+    deadline = time.monotonic() + 60
+    while True:
+        with suppress(httpx.TransportError):
+            httpx.get(url)
+            return
+        assert process.poll() is None and time.monotonic() < deadline, "JupyterLab does not start"
+        time.sleep(0.2)
+
+
+class Laboratory:
+    """A tab with JupyterLab, and what went wrong in its page and its console."""
+
+    def __init__(self, page: Page, address: str) -> None:
+        self.page = page
+        self.address = address
+        self.errors: list[str] = []
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("console", lambda said: self._hear(said.type, said.text))
+
+    def _hear(self, kind: str, text: str) -> None:
+        if kind == "error" and not re.search(IGNORED, text):
+            self.errors.append(text)
+
+    def open(self, path: str) -> None:
+        """Open a notebook, and nothing else."""
+        self.errors.clear()
+        self.page.goto(f"{self.address}/lab/tree/{path}?token=browser&reset")
+        self.page.wait_for_selector(".jp-Notebook .jp-CodeCell .cm-line", timeout=60_000)
+        self.ready()
+
+    def ready(self) -> None:
+        """Wait until the kernel has nothing to do."""
+        idle = self.page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]")
+        expect(idle.first).to_be_attached(timeout=120_000)
+
+    def menu(self, name: str, entry: str) -> None:
+        """Choose an entry of a menu."""
+        self.page.locator("#jp-MainMenu").get_by_role("menuitem", name=name, exact=True).click()
+        self.page.get_by_role("menuitem", name=entry).first.click()
+
+    def finish(self) -> None:
+        """Wait until no cell runs or waits."""
+        self.page.wait_for_timeout(500)
+        self.page.wait_for_function(f"() => !({UNFINISHED})()", timeout=120_000)
+        self.ready()
+
+    def not_run(self) -> int:
+        """Return how many code cells have no number."""
+        prompts = self.page.locator(".jp-CodeCell .jp-InputPrompt").all_text_contents()
+        return sum(not re.search(r"\d", prompt) for prompt in prompts)
+
+    def failed(self) -> list[str]:
+        """Return what the cells said that failed."""
+        kind = "[data-mime-type='application/vnd.jupyter.error']"
+        return self.page.locator(f".jp-OutputArea-output{kind}").all_text_contents()
+
+    def select_after_the_last_failure(self) -> None:
+        """Select the cell after the one that failed last."""
+        kind = "[data-mime-type='application/vnd.jupyter.error']"
+        failed = self.page.locator(f".jp-Cell:has({kind})").last
+        after = failed.locator("xpath=following::div[contains(@class, 'jp-CodeCell')][1]")
+        after.locator(".jp-InputPrompt").click()
+
+    def shut_down(self) -> None:
+        """End the kernels, whose models take memory."""
+        headers = {"Authorization": "token browser"}
+        kernels = f"{self.address}/api/kernels"
+        for kernel in self.page.request.get(kernels, headers=headers).json():
+            self.page.request.delete(f"{kernels}/{kernel['id']}", headers=headers)
+
+    def look(self, name: str) -> list[str]:
+        """Save what the notebook looks like, and return what is cut off in its outputs."""
+        PICTURES.mkdir(parents=True, exist_ok=True)
+        self.page.set_viewport_size({"width": WIDTH, "height": FULL})
+        for where in ("bottom", "top"):  # what was never seen has no height yet
+            self.page.locator(".jp-WindowedPanel-outer").evaluate(TO[where])
+            self.page.wait_for_timeout(1_000)
+        last = self.page.locator(".jp-Notebook .jp-Cell").last.bounding_box()
+        bottom = min(FULL, round(last["y"] + last["height"]) + 40 if last else FULL)
+        clip = {"x": 0.0, "y": 0.0, "width": float(WIDTH), "height": float(bottom)}
+        self.page.screenshot(path=PICTURES / f"{name}.png", clip=clip)  # type: ignore[arg-type]
+        cut: list[str] = self.page.evaluate(CUT_OFF)
+        self.page.set_viewport_size({"width": WIDTH, "height": HEIGHT})
+        return cut
