@@ -96,9 +96,7 @@ def pytest_step(
     return Step(name, (*command, *shown, *words), environment or {})
 
 
-def run_tests(
-    *, long: bool = False, browser: bool = False, root: Path | None = None
-) -> int:
+def run_tests(*, long: bool = False, browser: bool = False, root: Path | None = None) -> int:
     """Run all steps, print the table, and return 0 where all of them passed.
 
     Parameters
