@@ -13,7 +13,7 @@
 #
 # | You will be able to | Time | Needs | Builds |
 # |---|---|---|---|
-# | check that your set-up works · ask an index a question and read its answer · say what each part of the machine does | 20 min | nothing but this notebook | the finished system, seen from outside |
+# | check that your set-up works · ask an index a question and read its answer · say what each part of the machine does | about {minutes} min | nothing but this notebook | the finished system, seen from outside |
 
 # %% tags=["parameters"]
 data_dir = "data/documents"

@@ -6,7 +6,7 @@
 #
 # | You will be able to | Time | Needs |
 # |---|---|---|
-# | say what a bad cut costs · write a recursive splitter that works on offsets · prove that it loses nothing | 35 min | nothing but this notebook |
+# | say what a bad cut costs · write a recursive splitter that works on offsets · prove that it loses nothing | about {minutes} min | nothing but this notebook |
 
 # %% tags=["parameters"]
 data_dir = "data/documents"

@@ -6,7 +6,7 @@
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
-# | find the resources of a YAML file, and say who they are, without a parser · cut a large one along its indentation · give each piece a header, and say what it is worth | `loader/kubernetes.py`, `loader/resource_identity.py`, `loader/yaml_lines.py`, `loader/resource_chunks.py` | 55 min | a little `re` |
+# | find the resources of a YAML file, and say who they are, without a parser · cut a large one along its indentation · give each piece a header, and say what it is worth | `loader/kubernetes.py`, `loader/resource_identity.py`, `loader/yaml_lines.py`, `loader/resource_chunks.py` | about {minutes} min | a little `re` |
 
 # %% tags=["parameters"]
 data_dir = "data/manifests"

@@ -5,7 +5,7 @@
 #
 # | You will be able to | Time | Needs |
 # |---|---|---|
-# | split Python, Go and shell at the lines that begin a definition · find the definitions in a syntax tree · tell each part of a large definition where it is from | 45 min | lab 01 for spans; regular expressions |
+# | split Python, Go and shell at the lines that begin a definition · find the definitions in a syntax tree · tell each part of a large definition where it is from | about {minutes} min | lab 01 for spans; regular expressions |
 
 # %% tags=["parameters"]
 data_dir = "data/code"

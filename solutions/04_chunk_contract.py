@@ -6,7 +6,7 @@
 #
 # | You will be able to | Time | Needs |
 # |---|---|---|
-# | take records from strangers, each judged alone · tell by a hash what has to be encoded again · write and register a parser | 45 min | labs 01 and 03 |
+# | take records from strangers, each judged alone · tell by a hash what has to be encoded again · write and register a parser | about {minutes} min | labs 01 and 03 |
 
 # %% tags=["parameters"]
 data_dir = "data/code"

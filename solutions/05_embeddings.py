@@ -6,7 +6,7 @@
 #
 # | You will be able to | Time | Needs |
 # |---|---|---|
-# | compare texts by cosine, and say what the number does not tell · get from word pieces to one vector by hand · encode quickly, and notice what the model never read | 40 min | a little NumPy |
+# | compare texts by cosine, and say what the number does not tell · get from word pieces to one vector by hand · encode quickly, and notice what the model never read | about {minutes} min | a little NumPy |
 
 # %% tags=["parameters"]
 data_dir = "data/documents"

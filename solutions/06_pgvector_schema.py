@@ -6,7 +6,7 @@
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
-# | give chunks an identity, so that nothing doubles or goes stale · build a vector index at the right moment · read what the planner expects and what it found | `store/columns.py` · `store/schema.py` · `store/writer.py` | 45 min | SQL; lab 05 for embeddings |
+# | give chunks an identity, so that nothing doubles or goes stale · build a vector index at the right moment · read what the planner expects and what it found | `store/columns.py` · `store/schema.py` · `store/writer.py` | about {minutes} min | SQL; lab 05 for embeddings |
 
 # %% tags=["parameters"]
 data_dir = "data/documents"

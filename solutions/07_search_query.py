@@ -6,7 +6,7 @@
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
-# | write a nearest-neighbour query with a similarity, a threshold and filters that are safe from injection · weigh HNSW against IVFFlat by measuring both · say when an index gives you too few rows, and what to do | `retriever/query.py` | 45 min | SQL; lab 06 for the table |
+# | write a nearest-neighbour query with a similarity, a threshold and filters that are safe from injection · weigh HNSW against IVFFlat by measuring both · say when an index gives you too few rows, and what to do | `retriever/query.py` | about {minutes} min | SQL; lab 06 for the table |
 
 # %% tags=["parameters"]
 data_dir = "data/documents"

@@ -6,7 +6,7 @@
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
-# | tell waiting from working, and keep an event loop free · refuse a bad request politely and leak nothing · write a readiness check that tells the truth in time | `service/` | 45 min | Python functions; lab 07 for the search |
+# | tell waiting from working, and keep an event loop free · refuse a bad request politely and leak nothing · write a readiness check that tells the truth in time | `service/` | about {minutes} min | Python functions; lab 07 for the search |
 
 # %% tags=["parameters"]
 data_dir = "data/documents"

@@ -6,7 +6,7 @@
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
-# | pin a version and prove that a download is whole · tell a limit from a refusal, and wait as long as it takes · keep an index up to date without downloading anything twice | `loader/github/` | 45 min | Python functions; what HTTP is |
+# | pin a version and prove that a download is whole · tell a limit from a refusal, and wait as long as it takes · keep an index up to date without downloading anything twice | `loader/github/` | about {minutes} min | Python functions; what HTTP is |
 
 # %% tags=["parameters"]
 github_api = ""  # "https://api.github.com" asks GitHub itself; empty, a server on this machine

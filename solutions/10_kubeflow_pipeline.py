@@ -5,7 +5,7 @@
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
-# | turn a function into a component, and hand on files with counts · wire a pipeline that fans out, retries and skips what is done · read what the compiler wrote, and run it here or on a cluster | `pipeline/` | 45 min | Python functions; lab 01 for chunks |
+# | turn a function into a component, and hand on files with counts · wire a pipeline that fans out, retries and skips what is done · read what the compiler wrote, and run it here or on a cluster | `pipeline/` | about {minutes} min | Python functions; lab 01 for chunks |
 
 # %% tags=["parameters"]
 data_dir = "data/documents"

@@ -6,7 +6,7 @@
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
-# | plan a sync, so that only what changed costs anything · delete what no project uses any more, with two syncs at once · search a shared catalogue by meaning and for one project only | `indexing/plan.py` · `xray/` | 45 min | SQL; lab 05 for embeddings, lab 06 for transactions |
+# | plan a sync, so that only what changed costs anything · delete what no project uses any more, with two syncs at once · search a shared catalogue by meaning and for one project only | `indexing/plan.py` · `xray/` | about {minutes} min | SQL; lab 05 for embeddings, lab 06 for transactions |
 
 # %% tags=["parameters"]
 data_dir = "data/documents"

@@ -6,7 +6,7 @@
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
-# | gather context from names, structure and search · fill a token budget and say what had to go · say which sentences of an answer its passages do not support | `answers/` | 60 min | lab 07 for the search |
+# | gather context from names, structure and search · fill a token budget and say what had to go · say which sentences of an answer its passages do not support | `answers/` | about {minutes} min | lab 07 for the search |
 
 # %% tags=["parameters"]
 data_dir = "data/documents"

@@ -6,7 +6,7 @@
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
-# | compute recall, MRR and nDCG, and say what each of them overlooks · put an interval around a result · decide by a paired comparison whether a change stays | `evaluation/` | 50 min | any search; labs 01 and 06 for what is compared |
+# | compute recall, MRR and nDCG, and say what each of them overlooks · put an interval around a result · decide by a paired comparison whether a change stays | `evaluation/` | about {minutes} min | any search; labs 01 and 06 for what is compared |
 
 # %% tags=["parameters"]
 data_dir = "data/documents"

@@ -120,7 +120,7 @@ LAB_01 = """
 #
 # | You will be able to | Time | Needs |
 # |---|---|---|
-# | double a number · say why | 20 min | nothing |
+# | double a number · say why | about {minutes} min | nothing |
 
 # %% tags=["parameters"]
 data_dir = "data"
@@ -170,7 +170,7 @@ LAB_02 = """
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
-# | count | a counter | 10 min | lab 01 |
+# | count | a counter | about {minutes} min | lab 01 |
 
 # %% tags=["parameters"]
 data_dir = "data"

@@ -5,8 +5,9 @@ import nbformat
 import pytest
 
 from course_lib.teaching.build import LabSource, Project
-from course_lib.teaching.build.anatomy import code_lines, faults
+from course_lib.teaching.build.anatomy import faults
 from course_lib.teaching.build.builder import dump
+from course_lib.teaching.build.source import code_lines
 
 COURSE = Project()
 

@@ -189,7 +189,7 @@ BAD = [
     ("    ### END SOLUTION", "", "no end solution statement"),
     ("# # 01 · Doubling", "# # 02 · Doubling", "the title is"),
     ("# You will double numbers, and they stay doubled.\n#\n", "", "no paragraph of promise"),
-    ("| 20 min |", "| soon |", "no objectives or no time"),
+    ("| about {minutes} min |", "| soon |", "no objectives or no time"),
     ("You will be able to", "Goals", "no table"),
     ("# %% [markdown]\n# # 01", "# # 01", "does not start with a text cell"),
     (
@@ -251,7 +251,7 @@ def test_the_readmes_table_is_written_between_its_markers_and_checked(built) -> 
     row = readme_table(built.project).splitlines()[2]
     assert row == (
         "| [**01 · Doubling**](labs/01_doubling.ipynb)<br>You will double numbers, and they stay "
-        "doubled. | double a number · say why | `maths.py` | 20 min |"
+        "doubled. | double a number · say why | `maths.py` | 25 min |"
     )
     assert stale_of(built) == []
 

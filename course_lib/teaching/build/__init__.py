@@ -4,9 +4,9 @@ A lab's source is a Python file in jupytext's percent format; this is what the b
 
 **Head.** The first cell is text. Its first line is ``# NN · Title``, the first paragraph after it
 is the promise, and it holds the table ``| You will be able to | Time | Needs |`` with one row:
-objectives separated by `` · ``, a time like ``35 min``. README's table is made of these. What a lab
-builds is worked out from its exercises; a column ``Builds`` in the table says it instead
-(``Builds`` of lab 00: ``the finished system``).
+objectives separated by `` · ``, and ``about {minutes} min``, which `times` works out. README's
+table is made of these. What a lab builds is worked out from its exercises; a column ``Builds`` in
+the table says it instead (``Builds`` of lab 00: ``the finished system``).
 
 **Roles.** A cell tagged ``parameters`` is papermill's. The cell that calls ``start(…)`` is the
 set-up. The cell that calls ``lab.check("1.1", …)`` is the check of exercise 1.1 (one check a cell).

@@ -5,11 +5,8 @@
 
 from __future__ import annotations
 
-import ast
-import io
 import re
 import statistics
-import tokenize
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from course_lib.teaching.build.assemble import COMPARED
 from course_lib.teaching.build.execute import WIDGET
 from course_lib.teaching.build.project import LabSource, Project
-from course_lib.teaching.build.source import as_python, checked_exercise, parse_code
+from course_lib.teaching.build.source import checked_exercise, code_lines
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
@@ -60,38 +57,6 @@ def faults(source: LabSource, project: Project) -> list[str]:
         *(f"the lab: {fault}" for fault in _paths(lab, project)),
         *(f"the solution: {fault}" for fault in _paths(solution, project)),
     ]
-
-
-def code_lines(source: str) -> int:
-    r"""Return how many lines of a code cell hold code: no blank lines, comments or docstrings.
-
-    Examples
-    --------
-    >>> code_lines('def f():\n    "Say."\n\n    # why\n    return 1')
-    2
-    """
-    tree = parse_code(source)
-    if tree is None:
-        return len([line for line in source.splitlines() if line.strip()])
-    docstrings: set[int] = set()
-    for node in ast.walk(tree):
-        kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-        if isinstance(node, kinds) and ast.get_docstring(node) is not None:
-            text = node.body[0]
-            docstrings.update(range(text.lineno, (text.end_lineno or 0) + 1))
-    skipped = {
-        tokenize.COMMENT,
-        tokenize.NL,
-        tokenize.NEWLINE,
-        tokenize.INDENT,
-        tokenize.DEDENT,
-        tokenize.ENDMARKER,
-    }
-    lines: set[int] = set()
-    for token in tokenize.generate_tokens(io.StringIO(as_python(source)).readline):
-        if token.type not in skipped:
-            lines.update(range(token.start[0], token.end[0] + 1))
-    return len(lines - docstrings)
 
 
 def _proportions(lab: NotebookNode, number: str) -> Iterator[str]:

@@ -21,6 +21,7 @@ from course_lib.teaching.build.library import Library, Origin
 from course_lib.teaching.build.project import BuildError, LabSource, Project
 from course_lib.teaching.build.recap import add_kept
 from course_lib.teaching.build.source import (
+    MINUTES,
     Cell,
     LabMeta,
     Role,
@@ -29,6 +30,7 @@ from course_lib.teaching.build.source import (
     read_cells,
     read_meta,
 )
+from course_lib.teaching.build.times import minutes_of
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
@@ -71,12 +73,15 @@ def assemble(source: LabSource, project: Project) -> Assembled:
     cells = read_cells(source)
     exercises = project.checks(source.lab)
     sources, builds = _sources(source, cells, project)
-    meta = read_meta(source, cells, builds)
+    minutes = _minutes(cells, sources)
+    meta = read_meta(source, cells, builds, minutes)
     solution = nbformat.v4.new_notebook()
     taken: set[str] = set()
     for cell, text in zip(cells, sources, strict=True):
         make = nbformat.v4.new_markdown_cell if cell.role == "prose" else nbformat.v4.new_code_cell
         node = make(text, id=_unique(_cell_id(cell, text), taken))
+        if not solution.cells:
+            node.source = text.replace(MINUTES, str(minutes))
         if tags := _tags(cell):
             node.metadata["tags"] = tags
         if nbgrader := _nbgrader(cell, node.id, exercises, source):
@@ -92,6 +97,14 @@ def assemble(source: LabSource, project: Project) -> Assembled:
     nbformat.validate(solution)
     nbformat.validate(lab)
     return Assembled(source, meta, solution, lab)
+
+
+def _minutes(cells: Sequence[Cell], sources: Sequence[str]) -> int:
+    texts: dict[str, list[str]] = {"prose": [], "code": [], "exercise": []}
+    for cell, text in zip(cells, sources, strict=True):
+        if "solution" not in cell.tags:
+            texts[cell.role if cell.role in texts else "code"].append(text)
+    return minutes_of(texts["prose"], texts["code"], texts["exercise"])
 
 
 def _sources(

@@ -10,10 +10,16 @@ from course_lib.teaching.build.project import BuildError, Project, write_atomica
 BEGIN_MARK = "<!-- labs:begin -->"
 END_MARK = "<!-- labs:end -->"
 
+_ESTIMATED = (
+    "for somebody who writes Python functions and classes and knows SQL. The times are estimates "
+    "from the words, cells and exercises of each lab; no class has been timed yet."
+)
+
 
 def readme_table(project: Project | None = None) -> str:
     """Return the table of labs in Markdown: link, promise, objectives, what is built, minutes."""
     project = project or Project()
+    minutes = 0
     lines = ["| Lab | You will be able to | Builds | Time |", "|---|---|---|---|"]
     for source in project.sources():
         path = project.lab_notebook(source)
@@ -30,7 +36,9 @@ def readme_table(project: Project | None = None) -> str:
             builds,
             f"{meta['minutes']} min",
         )
+        minutes += meta["minutes"]
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    lines += ["", f"About {round(minutes / 60)} hours in all, {_ESTIMATED}"]
     return "\n".join(lines)
 
 

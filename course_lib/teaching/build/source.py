@@ -7,7 +7,9 @@ What a cell is (exercise, check, set-up, parameters) is worked out here once; ot
 from __future__ import annotations
 
 import ast
+import io
 import re
+import tokenize
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -32,6 +34,10 @@ class Cell:
     tags: tuple[str, ...] = ()
     exercise: str = ""
     methods: tuple[str, ...] = ()
+
+
+MINUTES = "{minutes}"
+"""Stands in the head of a source for the lab's estimated time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +107,9 @@ def read_cells(source: LabSource) -> list[Cell]:
     return cells
 
 
-def read_meta(source: LabSource, cells: Sequence[Cell], builds: Sequence[str]) -> LabMeta:
+def read_meta(
+    source: LabSource, cells: Sequence[Cell], builds: Sequence[str], minutes: int
+) -> LabMeta:
     """Return what the text cells at the head of a lab say about it.
 
     Parameters
@@ -111,6 +119,8 @@ def read_meta(source: LabSource, cells: Sequence[Cell], builds: Sequence[str]) -
     builds
         The modules that its exercises show: what it builds, unless the table has a column
         ``Builds``.
+    minutes
+        How long it takes.
 
     Raises
     ------
@@ -133,12 +143,11 @@ def read_meta(source: LabSource, cells: Sequence[Cell], builds: Sequence[str]) -
     if not promise:
         raise BuildError(f"{source.path.name}: no paragraph of promise follows the title")
     row = _head_table(source, blocks)
-    minutes = re.search(r"(\d+) ?min", row.get("time", ""))
     objectives = [part.strip() for part in row["you will be able to"].split("·") if part.strip()]
-    if minutes is None or not objectives:
+    if MINUTES not in row.get("time", "") or not objectives:
         raise BuildError(
             f"{source.path.name}: the table at the head gives no objectives or no time",
-            hint="Objectives are separated by ` · `, the time is like `35 min`.",
+            hint=f"Objectives are separated by ` · `, the time is `about {MINUTES} min`.",
         )
     named = [part.strip().strip("`") for part in row.get("builds", "").split("·") if part.strip()]
     return LabMeta(
@@ -146,10 +155,42 @@ def read_meta(source: LabSource, cells: Sequence[Cell], builds: Sequence[str]) -
         title=title[2].strip(),
         promise=" ".join(promise.split()),
         objectives=tuple(objectives),
-        minutes=int(minutes[1]),
+        minutes=minutes,
         needs=row.get("needs", ""),
         builds=tuple(named or builds),
     )
+
+
+def code_lines(source: str) -> int:
+    r"""Return how many lines of a code cell hold code: no blank lines, comments or docstrings.
+
+    Examples
+    --------
+    >>> code_lines('def f():\n    "Say."\n\n    # why\n    return 1')
+    2
+    """
+    tree = parse_code(source)
+    if tree is None:
+        return len([line for line in source.splitlines() if line.strip()])
+    docstrings: set[int] = set()
+    for node in ast.walk(tree):
+        kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+        if isinstance(node, kinds) and ast.get_docstring(node) is not None:
+            text = node.body[0]
+            docstrings.update(range(text.lineno, (text.end_lineno or 0) + 1))
+    skipped = {
+        tokenize.COMMENT,
+        tokenize.NL,
+        tokenize.NEWLINE,
+        tokenize.INDENT,
+        tokenize.DEDENT,
+        tokenize.ENDMARKER,
+    }
+    lines: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(as_python(source)).readline):
+        if token.type not in skipped:
+            lines.update(range(token.start[0], token.end[0] + 1))
+    return len(lines - docstrings)
 
 
 def parse_code(source: str) -> ast.Module | None:
