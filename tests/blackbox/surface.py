@@ -9,6 +9,7 @@ from course_lib.answers import answer as answer
 from course_lib.answers import boundary as boundary
 from course_lib.answers import build_prompt as build_prompt
 from course_lib.answers import ensure_prompt_fits as ensure_prompt_fits
+from course_lib.answers import extract_file_hints as extract_file_hints
 from course_lib.answers import fence as fence
 from course_lib.answers import file_manifest as file_manifest
 from course_lib.answers import generator as generator
@@ -35,6 +36,7 @@ from course_lib.records import Scope as Scope
 from course_lib.records import SearchResult as SearchResult
 from course_lib.records import Span as Span
 from course_lib.records import canonical as canonical
+from course_lib.records import length_prefixed as length_prefixed
 from course_lib.retriever import Query as Query
 from course_lib.retriever import retrieve as retrieve
 from course_lib.retriever import search as search

@@ -48,7 +48,7 @@ def test_the_links_of_every_copy_lead_to_files_and_to_other_labs_copies(tmp_path
         for link in re.findall(r"\]\(([^)\s:#]+)(?:#[^)\s]*)?\)", prose):
             assert (copy.parent / link).is_file(), f"{copy.name}: {link}"
             labs += link.endswith(".ipynb")
-            assert link.endswith(".md") or (copy.parent / link).parent == copy.parent
+            assert link.endswith((".md", ".svg")) or (copy.parent / link).parent == copy.parent
     assert labs > 5
 
 
