@@ -58,8 +58,15 @@ def bars(
     axes.invert_yaxis()
     axes.margins(x=0.15)
     if log:
-        # The shortest bar has a length, too.
-        axes.set_xlim(left=min(value for value in numbers if value > 0) / 2)
+        # The shortest bar has a length, too; that of a 0 has none.
+        left = min((value for value in numbers if value > 0), default=1) / 2
+        axes.set_xlim(left=left)
+        flat: Any = [one for one in axes.patches if getattr(one, "get_width", int)() == 0]
+        for bar in flat:
+            axes.annotate(
+                "0", (left, bar.get_y() + bar.get_height() / 2), xytext=(4, 0),
+                textcoords="offset points", va="center",
+            )  # fmt: skip
     axes.set_title(title, loc="left")
     axes.set_xlabel(f"{unit} (each step is ten times as much)".strip() if log else unit)
     if is_grouped:
@@ -73,54 +80,33 @@ def bars(
 
 
 def histogram(
-    values: Sequence[float] | Mapping[str, Sequence[float]],
-    title: str = "",
-    unit: str = "",
-    *,
-    limit: float | None = None,
+    values: Sequence[float], title: str = "", unit: str = "", *, limit: float | None = None
 ) -> Figure:
     """Draw how often values of which size occur.
 
     Parameters
     ----------
     values
-        Any numbers, or name → numbers: then how often is on a scale of powers of ten, on which few
-        of one kind can be seen beside many of another.
+        Any numbers.
     title, unit
         Above the chart and below its axis.
     limit
         Draws a dashed line at this value and counts what is beyond it.
     """
-    import numpy as np
-
-    series = values if isinstance(values, Mapping) else {"": values}
-    if not series or any(len(some) == 0 for some in series.values()):
+    if len(values) == 0:
         raise InputError("There are no values to draw")
     figure, axes = chart()
-    edges = np.histogram_bin_edges(np.concatenate([*map(np.asarray, series.values())]), bins="auto")
-    told = []
-    for index, (name, some) in enumerate(series.items()):
-        axes.hist(
-            np.asarray(some, dtype=float),
-            bins=list(edges),
-            color=colour(index),
-            edgecolor="white",
-            hatch=HATCHES[index],
-            log=len(series) > 1,
-            label=name,
-        )
-        tale = f"{len(some)} values from {number(min(some))} to {number(max(some))} {unit}".strip()
-        if limit is not None:
-            tale += f"; {sum(v > limit for v in some)} lie beyond {number(limit)}"
-        told.append(f"{name} {tale}".strip())
+    axes.hist([float(value) for value in values], bins="auto", color=colour(0), edgecolor="white")
+    told = f"{len(values)} values from {number(min(values))} to {number(max(values))} {unit}"
+    told = told.strip()
     if limit is not None:
+        told += f"; {sum(value > limit for value in values)} lie beyond {number(limit)}"
         axes.axvline(limit, color="black", linestyle="--", linewidth=2, label=number(limit))
-    if len(series) > 1 or limit is not None:
         axes.legend(frameon=False)
     axes.set_title(title, loc="left")
     axes.set_xlabel(unit)
     axes.set_ylabel("how many")
-    return picture(figure, f"Histogram{about(title)}: {'; '.join(told)}.")
+    return picture(figure, f"Histogram{about(title)}: {told}.")
 
 
 def latencies(samples: Mapping[str, Sequence[float]] | Sequence[float], title: str = "") -> Figure:
