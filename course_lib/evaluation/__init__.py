@@ -1,28 +1,11 @@
 """Measuring: questions and a search go in; how much it finds, and how sure that is, comes out."""
 
-from typing import TYPE_CHECKING
-
-from course_lib import import_when_asked
-
-if TYPE_CHECKING:
-    from course_lib.evaluation.corpora import Corpus, indexed, questions_about
-    from course_lib.evaluation.kept import read_run, write_run
-    from course_lib.evaluation.metrics import hit_at, ndcg_at, recall_at, reciprocal_rank
-    from course_lib.evaluation.questions import Question, read_questions
-    from course_lib.evaluation.runs import Comparison, Run, compare, evaluate
-    from course_lib.evaluation.statistics import Interval, bootstrap_interval, paired_interval
-else:
-    __getattr__ = import_when_asked(
-        __name__,
-        {
-            "corpora": ["Corpus", "indexed", "questions_about"],
-            "kept": ["read_run", "write_run"],
-            "metrics": ["hit_at", "ndcg_at", "recall_at", "reciprocal_rank"],
-            "questions": ["Question", "read_questions"],
-            "runs": ["Comparison", "Run", "compare", "evaluate"],
-            "statistics": ["Interval", "bootstrap_interval", "paired_interval"],
-        },
-    )
+from course_lib.evaluation.corpora import Corpus, indexed, questions_about
+from course_lib.evaluation.kept import read_run, write_run
+from course_lib.evaluation.metrics import hit_at, ndcg_at, recall_at, reciprocal_rank
+from course_lib.evaluation.questions import Question, read_questions
+from course_lib.evaluation.runs import Comparison, Run, compare, evaluate
+from course_lib.evaluation.statistics import Interval, bootstrap_interval, paired_interval
 
 __all__ = [
     "Comparison",

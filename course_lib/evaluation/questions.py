@@ -11,7 +11,10 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Annotated
+
+from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
+from typing_extensions import TypedDict
 
 from course_lib.errors import InputError
 from course_lib.loader.jsonl import read_lines
@@ -25,6 +28,30 @@ HINT = (
 
 LONGEST_NAME = 60
 """Characters of a field's name that are shown."""
+
+
+def _readable(text: str) -> str:
+    if not text.strip():
+        raise ValueError("it is empty")
+    text.encode("utf-8")  # half of a surrogate pair is an error
+    return text
+
+
+def _once(given: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(given))
+
+
+Text = Annotated[str, AfterValidator(_readable)]
+Texts = Annotated[tuple[Text, ...], AfterValidator(_once)]
+SourcePath = Annotated[Text, AfterValidator(check_source_path)]
+Paths = Annotated[tuple[SourcePath, ...], AfterValidator(_once)]
+
+
+class Resource(TypedDict):
+    """Kind and name of a resource; the name may be empty, as that of a Kustomization mostly is."""
+
+    kind: str
+    name: str
 
 
 @dataclass(frozen=True)
@@ -51,13 +78,13 @@ class Question:
         The part of a set that it belongs to, such as ``"tune"`` or ``"test"``.
     """
 
-    id: str
-    question: str
-    kind: str
-    gold_paths: tuple[str, ...]
-    gold_resources: tuple[dict[str, str], ...] = ()
-    also_acceptable_paths: tuple[str, ...] = ()
-    answer_contains: tuple[str, ...] = ()
+    id: Text
+    question: Text
+    kind: Text
+    gold_paths: Annotated[Paths, Field(min_length=1)]
+    gold_resources: tuple[Resource, ...] = ()
+    also_acceptable_paths: Paths = ()
+    answer_contains: Texts = ()
     split: str = ""
 
     @property
@@ -94,6 +121,17 @@ class Question:
         (True, False)
         """
         return any(one["kind"] in text and one["name"] in text for one in self.gold_resources)
+
+
+_QUESTION = TypeAdapter(Question)
+_TOLD = {
+    "dataclass_type": "a JSON object is expected",
+    "missing": "it is missing",
+    "string_type": "text is expected",
+    "too_short": "at least one path is needed",
+    "tuple_type": "a list is expected",
+}
+"""What we say of a field, by pydantic's name of the error; of others, what pydantic says."""
 
 
 def read_questions(
@@ -134,6 +172,7 @@ def read_questions(
     'docs'
     """
     only = kinds[0] if len(kinds) == 1 else None
+    known = {"kind": only} if only else {}
     questions: dict[str, Question] = {}
     lines_of: dict[str, int] = {}
     without_kind: list[int] = []
@@ -150,7 +189,7 @@ def read_questions(
                 if only is None:
                     wanted = " or ".join(f'"kind": "{kind}"' for kind in kinds)
                     raise ValueError(f"kind: it is missing; write {wanted}")
-            question = as_question(record, f"q{number:02d}", only)
+            question = as_question(record, id=f"q{number:02d}", **known)
             if question.id in questions:
                 raise ValueError(f"id: {question.id!r} is that of line {lines_of[question.id]} too")
         except UnicodeDecodeError as error:
@@ -194,15 +233,15 @@ def _strange_fields(record: object) -> Iterator[tuple[str, str]]:
         yield name, f"{told}; is {meant[0]} meant?" if meant else told
 
 
-def as_question(record: object, id: str, kind: str | None = None) -> Question:
+def as_question(record: object, **otherwise: str) -> Question:
     """Return the question that a JSON object holds.
 
     Parameters
     ----------
     record
         What a line of a file of questions says.
-    id, kind
-        What holds where the object does not say; None means that it has to.
+    otherwise
+        The fields that hold where the object does not say.
 
     Raises
     ------
@@ -211,76 +250,17 @@ def as_question(record: object, id: str, kind: str | None = None) -> Question:
 
     Examples
     --------
-    >>> as_question({"question": "Who?", "gold_paths": ["a.md"]}, "q01", "docs").gold_paths
+    >>> as_question({"question": "Who?", "gold_paths": ["a.md"]}, id="q01", kind="docs").gold_paths
     ('a.md',)
     """
-    if not isinstance(record, Mapping):
-        raise ValueError(f"question: a JSON object is expected, not {_kind(record)}")
-    question = Question(
-        id=_text(record, "id", id),
-        question=_text(record, "question"),
-        kind=_text(record, "kind", kind),
-        gold_paths=_paths(record, "gold_paths"),
-        gold_resources=_resources(record),
-        also_acceptable_paths=_paths(record, "also_acceptable_paths"),
-        answer_contains=_texts(record, "answer_contains"),
-        split=_text(record, "split", ""),
-    )
-    if "gold_paths" not in record:
-        raise ValueError("gold_paths: it is missing")
-    if not question.gold_paths:
-        raise ValueError("gold_paths: at least one path is needed")
-    return question
-
-
-def _text(record: Mapping[str, Any], field: str, otherwise: str | None = None) -> str:
-    value = record.get(field, otherwise)
-    if value is None:
-        raise ValueError(f"{field}: it is missing")
-    if not isinstance(value, str):
-        raise ValueError(f"{field}: text is expected, not {_kind(value)}")
-    if not value.strip() and value != otherwise:
-        raise ValueError(f"{field}: it is empty")
-    return value
-
-
-def _texts(record: Mapping[str, Any], field: str) -> tuple[str, ...]:
-    values = record.get(field, [])
-    if not isinstance(values, list):
-        raise ValueError(f"{field}: a list is expected, not {_kind(values)}")
-    for value in values:
-        if not isinstance(value, str) or not value.strip():
-            raise ValueError(f"{field}: it holds {json.dumps(value)}, which is no text")
-    return tuple(dict.fromkeys(values))
-
-
-def _paths(record: Mapping[str, Any], field: str) -> tuple[str, ...]:
-    paths = _texts(record, field)
-    for path in paths:
-        try:
-            check_source_path(path)
-        except ValueError as error:
-            raise ValueError(f"{field}: {path!r} {error}") from None
-    return paths
-
-
-def _resources(record: Mapping[str, Any]) -> tuple[dict[str, str], ...]:
-    field = "gold_resources"
-    values = record.get(field, [])
-    if not isinstance(values, list):
-        raise ValueError(f"{field}: a list is expected, not {_kind(values)}")
-    for value in values:
-        # A resource may be without a name: a Kustomization mostly is.
-        if not isinstance(value, Mapping) or not all(
-            isinstance(value.get(part), str) for part in ("kind", "name")
-        ):
-            raise ValueError(f"{field}: {json.dumps(value)} has no kind and name that are text")
-    return tuple({"kind": value["kind"], "name": value["name"]} for value in values)
-
-
-def _kind(value: object) -> str:
-    names = {dict: "an object", list: "a list", str: "text", bool: "true or false"}
-    return "nothing" if value is None else names.get(type(value), "a number")
+    given = otherwise | record if isinstance(record, dict) else record
+    try:
+        return _QUESTION.validate_python(given)
+    except ValidationError as error:
+        wrong = error.errors()[0]
+        field = ".".join(map(str, wrong["loc"])) or "question"
+        message = _TOLD.get(wrong["type"], wrong["msg"].removeprefix("Value error, "))
+        raise ValueError(f"{field}: {message}") from None
 
 
 def _plain(text: str) -> str:

@@ -20,7 +20,7 @@ from pydantic import ValidationError
 
 from course_lib.errors import InputError
 from course_lib.loader.jsonl import read_lines
-from course_lib.records import MOST_NAME_BYTES, Chunk, content_hash
+from course_lib.records import MOST_NAME_BYTES, Chunk
 
 INVALID = "KB_PARSED_CHUNK_INVALID"
 EMBEDDING_REJECTED = "KB_PARSED_CHUNK_EMBEDDING_REJECTED"
@@ -41,31 +41,6 @@ MOST_BYTES = {
 
 _TEXTS = ("branch", "namespace", "commitSha", "citationUrl", "header")
 _FIELDS = tuple(str(field.alias) for field in Chunk.model_fields.values())
-
-__all__ = [
-    "EMBEDDING_REJECTED",
-    "FILE_INVALID",
-    "INVALID",
-    "NO_VECTORS",
-    "PARSER_FAILED",
-    "PARSER_NOT_REGISTERED",
-    "FileRejectedError",
-    "Problem",
-    "Rejection",
-    "check_chunk",
-    "check_lines",
-    "check_record",
-    "check_records",
-    "content_hash",
-    "json_schema",
-    "missing_version",
-    "problems_of",
-    "read_chunks",
-    "read_object",
-    "reason_of",
-    "schema_text",
-    "unstorable",
-]
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,7 +88,7 @@ def _of_component(component: Spec, components: Spec) -> Iterator[str]:
     """Yield what is wrong inside one graph: with its tasks, their inputs, and its outputs."""
     dag = component.get("dag", {})
     tasks: Spec = dag.get("tasks", {})
-    there = _inputs(component)
+    there = _names(component, "inputDefinitions")
     for name, task in tasks.items():
         ref = task["componentRef"]["name"]
         if ref not in components:
@@ -96,17 +96,16 @@ def _of_component(component: Spec, components: Spec) -> Iterator[str]:
         for other in task.get("dependentTasks", ()):
             if other not in tasks:
                 yield f"the task {name} waits for {other}, which is no task beside it"
-        for key in _from_outside(task.get("inputs", {})):
-            if key not in there:
-                yield f"the task {name} takes {key}, which its pipeline is not given"
-        for producer, key in _producers(task.get("inputs", {})):
-            if problem := _missing(producer, key, tasks, components):
-                yield f"the task {name} takes {key} of {producer}, {problem}"
-    for kind in ("parameters", "artifacts"):
-        for output in dag.get("outputs", {}).get(kind, {}).values():
-            for producer, key in _selected(output):
-                if problem := _missing(producer, key, tasks, components):
-                    yield f"an output is {key} of {producer}, {problem}"
+        inputs = task.get("inputs", {})
+        # An item of a loop is made where the loop begins.
+        for kind in ("componentInputParameter", "componentInputArtifact"):
+            for key in _values(inputs, kind):
+                if key not in there:
+                    yield f"the task {name} takes {key}, which its pipeline is not given"
+        for problem in _missing(inputs, tasks, components):
+            yield f"the task {name} takes {problem}"
+    for problem in _missing(dag.get("outputs", {}), tasks, components):
+        yield f"an output is {problem}"
 
 
 def _of_wishes(label: str, wishes: Any, spec: Spec) -> Iterator[str]:
@@ -116,59 +115,39 @@ def _of_wishes(label: str, wishes: Any, spec: Spec) -> Iterator[str]:
         for task in component.get("dag", {}).get("tasks", {}).values():
             called = spec.get("components", {}).get(task["componentRef"]["name"], {})
             if called.get("executorLabel") == label:
-                for key in sorted(taken - _inputs(component)):
+                for key in sorted(taken - _names(component, "inputDefinitions")):
                     yield f"{where}: Kubernetes is to take {key} for {label}, which is not given"
 
 
-def _values(tree: Any, key: str) -> Iterator[Any]:
-    """Yield what stands under a key, anywhere in a tree."""
+def _missing(tree: Any, tasks: Spec, components: Spec) -> Iterator[str]:
+    """Yield the outputs of tasks that a tree asks for, and that there are not."""
+    for asked in _mappings(tree):
+        producer = asked.get("producerTask") or asked.get("producerSubtask")
+        key = asked.get("outputParameterKey") or asked.get("outputArtifactKey")
+        if not producer:
+            continue
+        if producer not in tasks:
+            yield f"{key} of {producer}, which is no task beside it"
+        elif key:  # without one it is the task's state, for a step at the end
+            component = components.get(tasks[producer]["componentRef"]["name"])
+            if component and key not in _names(component, "outputDefinitions"):
+                yield f"{key} of {producer}, which has no such output"
+
+
+def _mappings(tree: Any) -> Iterator[Spec]:
+    """Yield every mapping in a tree."""
     if isinstance(tree, Mapping):
-        if key in tree:
-            yield tree[key]
+        yield tree
         tree = list(tree.values())
     if isinstance(tree, list):
         for branch in tree:
-            yield from _values(branch, key)
+            yield from _mappings(branch)
 
 
-def _inputs(component: Spec) -> set[str]:
-    given = component.get("inputDefinitions", {})
+def _values(tree: Any, key: str) -> Iterator[Any]:
+    return (one[key] for one in _mappings(tree) if key in one)
+
+
+def _names(component: Spec, definitions: str) -> set[str]:
+    given = component.get(definitions, {})
     return {*given.get("parameters", {}), *given.get("artifacts", {})}
-
-
-def _from_outside(inputs: Spec) -> Iterator[str]:
-    for one in inputs.get("parameters", {}).values():
-        # An item of a loop is made where the loop begins.
-        if found := one.get("componentInputParameter"):
-            yield found
-    for one in inputs.get("artifacts", {}).values():
-        if found := one.get("componentInputArtifact"):
-            yield found
-
-
-def _producers(inputs: Spec) -> Iterator[tuple[str, str]]:
-    for one in inputs.get("parameters", {}).values():
-        if found := one.get("taskOutputParameter"):
-            yield found["producerTask"], found["outputParameterKey"]
-    for one in inputs.get("artifacts", {}).values():
-        if found := one.get("taskOutputArtifact"):
-            yield found["producerTask"], found["outputArtifactKey"]
-
-
-def _selected(output: Spec) -> Iterator[tuple[str, str]]:
-    if found := output.get("valueFromParameter"):
-        yield found["producerSubtask"], found["outputParameterKey"]
-    for found in output.get("artifactSelectors", ()):
-        yield found["producerSubtask"], found["outputArtifactKey"]
-
-
-def _missing(producer: str, key: str, tasks: Spec, components: Spec) -> str:
-    """Return why there is no such output; empty where there is one."""
-    if producer not in tasks:
-        return "which is no task beside it"
-    component = components.get(tasks[producer]["componentRef"]["name"])
-    if component is None:
-        return ""  # said already
-    outputs = component.get("outputDefinitions", {})
-    there = {*outputs.get("parameters", {}), *outputs.get("artifacts", {})}
-    return "" if key in there else "which has no such output"

@@ -12,11 +12,10 @@ from course_lib.loader.contract import (
     Rejection,
     check_record,
     check_records,
-    content_hash,
     json_schema,
     schema_text,
 )
-from course_lib.records import Chunk, Scope
+from course_lib.records import Chunk, Scope, content_hash
 
 GOOD: dict[str, Any] = {
     "schemaVersion": "1.0.0",
