@@ -186,8 +186,8 @@ def show_parameters(pipeline_name: Name = "docs_pipeline") -> None:
     """
     from course_lib.pipeline.catalogue import parameters_of
 
-    for one in parameters_of(pipeline_name).values():
-        show(f"{one.name:16} {one.kind.__name__:5} {json.dumps(one.default)}")
+    for name, default in parameters_of(pipeline_name).items():
+        show(f"{name:16} {type(default).__name__:5} {json.dumps(default)}")
 
 
 def _arguments(name: str, given: list[str] | None) -> dict[str, Any]:
@@ -203,13 +203,13 @@ def _arguments(name: str, given: list[str] | None) -> dict[str, Any]:
                 f"{name} has no parameter {key!r}" if equals else f"{pair!r} sets nothing",
                 hint=f"Give PARAMETER=VALUE; it has {', '.join(known)}.",
             )
-        kind = known[key].kind
+        kind = type(known[key])
         try:
             values = [one.strip() for one in text.split(",") if one.strip()]
             found[key] = values if kind is list else kind(text)
         except ValueError as error:
             raise InputError(
-                f"{key} is {text!r}", hint=f"It is a number, such as {known[key].default}."
+                f"{key} is {text!r}", hint=f"It is a number, such as {known[key]}."
             ) from error
     return found
 

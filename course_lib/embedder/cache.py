@@ -50,13 +50,10 @@ class VectorCache:
 
     def get(self, model: str, texts: Sequence[str]) -> dict[int, Vectors]:
         """Return place in `texts` → vector, for those that are there."""
-        places: dict[bytes, list[int]] = {}
-        for place, text in enumerate(texts):
-            places.setdefault(_key(model, text), []).append(place)
-        found: dict[int, Vectors] = {}
+        keys = [_key(model, text) for text in texts]
+        found: dict[bytes, Vectors] = {}
         try:
             connection = self._open()
-            keys = list(places)
             for at in range(0, len(keys) if connection else 0, 500):
                 assert connection is not None
                 some = keys[at : at + 500]
@@ -64,13 +61,10 @@ class VectorCache:
                 rows = connection.execute(
                     f"SELECT key, vector FROM vectors WHERE key IN ({marks})", some
                 )
-                for key, raw in rows:
-                    for place in places[key]:
-                        found[place] = np.frombuffer(raw, dtype="<f4")
+                found |= {key: np.frombuffer(raw, dtype="<f4") for key, raw in rows}
         except sqlite3.Error as error:
             self._give_up(error)
-            return {}
-        return found
+        return {place: found[key] for place, key in enumerate(keys) if key in found}
 
     def put(self, model: str, texts: Sequence[str], vectors: Vectors) -> None:
         """Keep the vectors of some texts."""

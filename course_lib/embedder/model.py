@@ -7,15 +7,14 @@ left by length, and hands it in batches to a backend, which does nothing but enc
 from __future__ import annotations
 
 import logging
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol, get_args
 
 import numpy as np
+from tqdm import tqdm
 
 from course_lib.embedder.vectors import Vectors, encode_in_batches, unread
 from course_lib.embedder.weights import DEFAULT_MODEL, fingerprint, model_directory
@@ -337,11 +336,14 @@ class EmbeddingClient:
     def _encode(self, texts: list[str], batch_size: int, progress: bool) -> Vectors:
         prepared = self.backend.prepare([_readable(text) for text in texts])
         size = min(batch_size, self.backend.batch_size)
-        with _bar(len(texts), shown=progress and len(texts) > size) as advance:
+        is_hidden = None if progress and len(texts) > size else True  # None: unless on a terminal
+        with tqdm(
+            total=len(texts), desc="encode", unit="text", leave=False, disable=is_hidden
+        ) as bar:
 
             def encode_batch(batch: list[Any]) -> Vectors:
                 rows = self.backend.encode(batch)
-                advance(len(batch))
+                bar.update(len(batch))
                 return rows
 
             found: Vectors = encode_in_batches(encode_batch, prepared, size)
@@ -377,18 +379,6 @@ def _model_of(backend: BackendName) -> str:
 
         return DEFAULT_MODEL
     return settings().embed_model
-
-
-@contextmanager
-def _bar(total: int, *, shown: bool) -> Iterator[Callable[[int], object]]:
-    """Give what moves a bar on a terminal; elsewhere nothing is shown."""
-    if not shown or not sys.stderr.isatty():
-        yield lambda count: None
-        return
-    from tqdm import tqdm
-
-    with tqdm(total=total, desc="encode", unit="text", leave=False) as bar:
-        yield bar.update
 
 
 def _check(texts: Sequence[str], batch_size: int) -> None:

@@ -7,12 +7,13 @@ and compared with any other run of the same questions.
 from __future__ import annotations
 
 import statistics
-import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, Protocol
+
+from tqdm import tqdm
 
 from course_lib.errors import InputError
 from course_lib.evaluation.metrics import DEPTH, NAMES, all_metrics, first_different
@@ -217,7 +218,8 @@ def evaluate(
     if not asked:
         raise InputError("there are no questions to measure with")
     answers = []
-    for question in _with_bar(asked, progress):
+    is_hidden = None if progress else True  # None: unless stderr is a terminal
+    for question in tqdm(asked, desc="ask", unit="question", disable=is_hidden):
         begun = time.perf_counter()
         results = search(question)
         seconds = time.perf_counter() - begun
@@ -285,12 +287,3 @@ def _rankings(
 
 def _resource(kind: str, name: str) -> str:
     return f"{kind}/{name}"
-
-
-def _with_bar(questions: list[Question], progress: bool) -> Iterable[Question]:
-    if not progress or not sys.stderr.isatty():
-        return questions
-    from tqdm import tqdm
-
-    bar: Iterable[Question] = tqdm(questions, desc="ask", unit="question")
-    return bar

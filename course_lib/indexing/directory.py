@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import psycopg
@@ -21,7 +21,7 @@ from course_lib.errors import InputError
 from course_lib.indexing.options import IngestOptions
 from course_lib.indexing.splitting import document_row, left_out
 from course_lib.indexing.update import UpdateReport, update_source
-from course_lib.records import LOCAL, Document, Scope, Skipped
+from course_lib.records import LOCAL, Chunk, Document, Scope, Skipped
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,18 +91,54 @@ def ingest(
     begin = time.perf_counter()
     options = options or IngestOptions()
     documents, skipped = read_source(path, options)
+    report = index_documents(
+        documents,
+        scope,
+        options,
+        conn=conn,
+        embedder=embedder,
+        is_gone=_gone_from(Path(path), skipped),
+    )
+    seconds = round(time.perf_counter() - begin, 3)
+    return replace(report, skipped=(*skipped, *report.skipped), seconds=seconds)
+
+
+def index_documents(
+    documents: Sequence[Document],
+    scope: Scope,
+    options: IngestOptions,
+    *,
+    conn: psycopg.Connection,
+    embedder: EmbeddingClient,
+    is_gone: Callable[[str], bool],
+    finish: Callable[[Chunk], Chunk] = lambda chunk: chunk,
+) -> IngestReport:
+    """Bring what the scope names up to date with documents that were read.
+
+    Parameters
+    ----------
+    documents
+        All that the source holds, or those that changed.
+    scope, options, conn, embedder
+        As in `ingest`.
+    is_gone
+        Whether a document that is stored and not among these left the source.
+    finish
+        What is done to each chunk before it is encoded.
+    """
+    begin = time.perf_counter()
     by_name = {document.name: document for document in documents}
     update = update_source(
         conn,
         embedder,
         scope,
         {name: document_row(file, embedder.model_name, options) for name, file in by_name.items()},
-        lambda name: options.parse(by_name[name], scope),
-        is_gone=_gone_from(Path(path), skipped),
+        lambda name: list(map(finish, options.parse(by_name[name], scope))),
+        is_gone=is_gone,
         options=options,
     )
-    skipped += left_out(update.rejected, options.say)
-    read = len(documents) - len(update.rejected)
+    skipped = left_out(update.rejected, options.say)
+    read = len(documents) - len(skipped)
     return make_report(read, update, skipped, time.perf_counter() - begin)
 
 

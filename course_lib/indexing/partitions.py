@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import PurePosixPath
-from typing import Protocol, TypeVar
+from typing import TypeVar
+
+from course_lib.records import Document, SourceDocument
 
 ISSUES = "issues"
 CODE = "code_pipelines"
@@ -25,15 +27,7 @@ BY_KIND = (*dict.fromkeys(_KINDS.values()), CODE)
 """The partitions that the files of a repository are spread over by their kinds."""
 
 
-class Named(Protocol):
-    """A document in whatever form it is."""
-
-    @property
-    def name(self) -> str:
-        """Its path in its source."""
-
-
-Some = TypeVar("Some", bound=Named)
+Some = TypeVar("Some", Document, SourceDocument)
 
 
 def partition_of(path: str) -> str:

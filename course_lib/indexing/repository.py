@@ -8,29 +8,27 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import date
+from functools import partial
 
 import psycopg
 
 from course_lib.embedder import EmbeddingClient
 from course_lib.indexing.citations import renew_citations
-from course_lib.indexing.directory import IngestReport, make_report
+from course_lib.indexing.directory import IngestReport, index_documents
 from course_lib.indexing.options import IngestOptions
 from course_lib.indexing.partitions import ISSUES, spread
-from course_lib.indexing.splitting import document_row, left_out
-from course_lib.indexing.update import update_source
+from course_lib.indexing.splitting import document_row
 from course_lib.loader.github.download import (
-    Download,
     cite,
     default_folder,
     download_github_code,
 )
 from course_lib.loader.github.issue_records import issue_document
-from course_lib.loader.github.issues import IssueDownload, download_github_issues
+from course_lib.loader.github.issues import download_github_issues
 from course_lib.loader.github.options import DownloadOptions, Selection
-from course_lib.records import Chunk, Document, Scope, Skipped, SourceDocument
+from course_lib.records import Scope, Skipped
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,87 +130,38 @@ def ingest_repository(
     documents = code.documents(skipped.append)
     for file in (*skipped, *code.failed):
         options.say(f"left out: {file.name} {file.reason}")
-    work = _Indexing(conn, embedder, scope, options)
+    index = partial(index_documents, options=options, conn=conn, embedder=embedder)
+    failed = {file.name for file in code.failed}
+    reports: dict[str, IngestReport] = {}
     for name, files in spread(documents, scope.partition).items():
-        work.index_code(name, files, code)
+        within = scope.within(partition=name)
+        report = index(
+            files,
+            within,
+            is_gone=lambda name: name not in failed,
+            finish=lambda chunk: cite(chunk, code.web, code.commit),
+        )
+        refused = {file.name for file in report.skipped}
+        current = [file for file in files if file.name not in refused]
+        rows = [document_row(file, embedder.model_name, options) for file in current]
+        renew_citations(conn, within, rows, code.web, code.commit)
+        if files or report.deleted:
+            reports[name] = report
     if found is not None:
-        work.index_issues(found)
+        reports[ISSUES] = index(
+            [issue_document(issue) for issue in found.issues],
+            # They are about the repository and not about one version of it.
+            scope.within(partition=ISSUES, branch=""),
+            is_gone=lambda name: found.since is None,
+        )
     return RepositoryReport(
         repo=repo,
         ref=ref,
         commit=code.commit,
-        partitions=work.reports,
+        partitions=reports,
         fetched=code.fetched,
         reused=len(code.files) - min(code.fetched, len(code.files)),
         skipped=tuple(skipped),
         failed=code.failed,
         seconds=round(time.perf_counter() - begin, 3),
     )
-
-
-@dataclass
-class _Indexing:
-    """Where documents of one repository go, with what, and what became of them."""
-
-    conn: psycopg.Connection
-    embedder: EmbeddingClient
-    scope: Scope
-    options: IngestOptions
-    reports: dict[str, IngestReport] = field(default_factory=dict)
-
-    def index_code(self, partition: str, documents: Sequence[Document], download: Download) -> None:
-        """Make a partition hold these files of the repository's branch, and no others."""
-        failed = {file.name for file in download.failed}
-        scope = self.scope.within(partition=partition)
-        rows = self._rows(documents)
-        report = self._update(
-            scope,
-            documents,
-            rows,
-            is_gone=lambda name: name not in failed,
-            finish=lambda chunk: cite(chunk, download.web, download.commit),
-        )
-        refused = {file.name for file in report.skipped}
-        current = [row for name, row in rows.items() if name not in refused]
-        renew_citations(self.conn, scope, current, download.web, download.commit)
-        if documents or report.deleted:
-            self.reports[partition] = report
-
-    def index_issues(self, found: IssueDownload) -> None:
-        """Bring the issues of the repository up to date: all of them, or those that changed."""
-        documents = [issue_document(issue) for issue in found.issues]
-        self.reports[ISSUES] = self._update(
-            # They are about the repository and not about one version of it.
-            self.scope.within(partition=ISSUES, branch=""),
-            documents,
-            self._rows(documents),
-            is_gone=lambda name: found.since is None,
-        )
-
-    def _update(
-        self,
-        scope: Scope,
-        documents: Sequence[Document],
-        rows: Mapping[str, SourceDocument],
-        *,
-        is_gone: Callable[[str], bool],
-        finish: Callable[[Chunk], Chunk] = lambda chunk: chunk,
-    ) -> IngestReport:
-        begin = time.perf_counter()
-        by_name = {document.name: document for document in documents}
-        update = update_source(
-            self.conn,
-            self.embedder,
-            scope,
-            rows,
-            lambda name: list(map(finish, self.options.parse(by_name[name], scope))),
-            is_gone=is_gone,
-            options=self.options,
-        )
-        skipped = left_out(update.rejected, self.options.say)
-        read = len(documents) - len(skipped)
-        return make_report(read, update, skipped, time.perf_counter() - begin)
-
-    def _rows(self, documents: Sequence[Document]) -> dict[str, SourceDocument]:
-        model = self.embedder.model_name
-        return {file.name: document_row(file, model, self.options) for file in documents}

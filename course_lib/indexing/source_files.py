@@ -36,6 +36,7 @@ from course_lib.loader.contract import (
     Rejection,
     check_chunk,
     check_record,
+    problems_of,
 )
 from course_lib.loader.jsonl import numbered_lines
 from course_lib.loader.registry import fault_of, stamp
@@ -264,10 +265,7 @@ def _file(given: Mapping[str, Any] | Document, where: str) -> SourceFile | Rejec
     try:
         file = SourceFile.model_validate(dict(given))
     except ValidationError as error:
-        problems = tuple(
-            Problem(".".join(map(str, item["loc"])), item["msg"]) for item in error.errors()
-        )
-        return Rejection(FILE_INVALID, where, problems)
+        return Rejection(FILE_INVALID, where, tuple(problems_of(error)))
     if file.content is None and file.parsed_chunks is None:
         problem = Problem("content", "is missing, and so is parsedChunks")
         return Rejection(FILE_INVALID, where, (problem,))

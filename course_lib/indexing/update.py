@@ -7,21 +7,17 @@ split and encoded, and every batch of documents is written in one transaction.
 
 from __future__ import annotations
 
-import sys
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
 
-import numpy as np
 import psycopg
+from tqdm import tqdm
 
 from course_lib.embedder import EmbeddingClient
 from course_lib.errors import DatabaseError
-from course_lib.indexing.embedding import Known, Vectors, encode_chunks
+from course_lib.indexing.embedding import encode_chunks
 from course_lib.indexing.options import IngestOptions
-from course_lib.indexing.overlap import overlapped
 from course_lib.indexing.plan import make_plan
 from course_lib.indexing.source_lock import alone
 from course_lib.loader.contract import FileRejectedError
@@ -41,12 +37,7 @@ from course_lib.store.vectors import stored_vectors
 from course_lib.store.writer import delete_chunks
 
 BATCH_CHUNKS = 128
-"""Chunks that are encoded and written together: an interruption costs twice as many, at most."""
-
-INDEX_AT, SLOWER = 0.8, 3
-"""The vector indexes are built over so much of a source while the rest is encoded, where encoding
-takes so many times as long as writing: the rows to come cost more then, but nobody waits for them.
-"""
+"""Chunks that are encoded and written together: an interruption costs so many, at most."""
 
 Split = Callable[[str], Sequence[Chunk]]
 
@@ -109,10 +100,10 @@ def update_source(
         stays, unless a transaction was open already and is rolled back.
     """
     options = options or IngestOptions()
-    work = _Work(conn, embedder, scope, options, build_indexes=not part)
+    work = _Work(conn, embedder, scope, options)
     with _explained(work), alone(conn, scope, part, options.say):
         work.run(documents, split, is_gone)
-        if work.build_indexes:
+        if not part:
             build_vector_indexes(conn)
         total = _count_chunks(conn, scope)
     return UpdateReport(work.written, work.encoded, total, tuple(work.rejected))
@@ -126,13 +117,9 @@ class _Work:
     embedder: EmbeddingClient
     scope: Scope
     options: IngestOptions
-    build_indexes: bool
     planned: int = 0
     done: int = 0
     encoded: int = 0
-    encoding: float = 0.0
-    writing: float = 0.0
-    characters_left: float = 0.0
     written: WriteReport = field(default_factory=WriteReport)
     reusable: set[str] = field(default_factory=set)
     rejected: list[tuple[str, FileRejectedError]] = field(default_factory=list)
@@ -169,15 +156,10 @@ class _Work:
             with as_tenant(self.conn, tenant):
                 deleted = delete_documents(self.conn, self.scope, gone)
             self.written += WriteReport(deleted=deleted)
-        # All but the last so many characters are to be there when the vector indexes are built.
-        self.characters_left = INDEX_AT * sum(len(document.content) for document in todo)
-        with _bar(len(todo), self.options.progress) as advance:
-            overlapped(
-                self._batches(todo, split),
-                self._encode,
-                lambda batch: advance(self._write(batch)),
-                give_up=self._give_up,
-            )
+        is_hidden = None if self.options.progress and todo else True  # None: unless on a terminal
+        with tqdm(total=len(todo), desc="ingest", unit="document", disable=is_hidden) as bar:
+            for batch in self._batches(todo, split):
+                bar.update(self._write(batch))
 
     def _batches(self, documents: Sequence[SourceDocument], split: Split) -> Iterator[_Batch]:
         """Group documents until a batch has enough chunks; no document is torn apart."""
@@ -193,31 +175,22 @@ class _Work:
             if not pieces:
                 batch.emptied.append(document.name)
             if len(batch.chunks) >= BATCH_CHUNKS:
-                yield self._with_known(batch)
+                yield batch
                 batch = _Batch()
         if batch.documents:
-            yield self._with_known(batch)
-
-    def _with_known(self, batch: _Batch) -> _Batch:
-        names = [document.name for document in batch.documents if document.name in self.reusable]
-        if names:
-            with as_tenant(self.conn, self.scope.tenant):
-                batch.known = stored_vectors(self.conn, self.scope, names)
-        return batch
-
-    def _encode(self, batch: _Batch) -> _Batch:
-        begin = time.perf_counter()
-        batch.vectors, encoded = encode_chunks(
-            self.embedder, batch.chunks, batch_size=self.options.batch_size, known=batch.known
-        )
-        self.encoded += encoded
-        self.encoding += time.perf_counter() - begin
-        return batch
+            yield batch
 
     def _write(self, batch: _Batch) -> int:
-        """Write a batch in one transaction and return how many documents it has."""
-        begin = time.perf_counter()
-        scope = self.scope
+        """Encode a batch, write it in one transaction and return how many documents it has."""
+        scope, known = self.scope, None
+        names = [document.name for document in batch.documents if document.name in self.reusable]
+        if names:
+            with as_tenant(self.conn, scope.tenant):
+                known = stored_vectors(self.conn, scope, names)
+        vectors, encoded = encode_chunks(
+            self.embedder, batch.chunks, batch_size=self.options.batch_size, known=known
+        )
+        self.encoded += encoded
         documents = [replace(document, visibility=scope.visibility) for document in batch.documents]
         with as_tenant(self.conn, scope.tenant):
             removed = delete_chunks(self.conn, scope, batch.emptied) if batch.emptied else 0
@@ -225,37 +198,23 @@ class _Work:
             report = write_chunks(
                 self.conn,
                 batch.chunks,
-                batch.vectors,
+                vectors,
                 partition=scope.key[0],
                 visibility=scope.visibility,
             )
         self.written += report + WriteReport(deleted=removed)
         self.done += len(documents)
-        self.writing += time.perf_counter() - begin
-        if self.characters_left > 0:
-            self.characters_left -= sum(len(document.content) for document in documents)
-            is_time = self.characters_left <= 0 and self.done < self.planned
-            if is_time and self.build_indexes and self.encoding > SLOWER * self.writing:
-                build_vector_indexes(self.conn)
         return len(documents)
-
-    def _give_up(self) -> None:
-        """Make a write end that waits for something: whoever pressed Ctrl-C does not."""
-        with suppress(psycopg.Error):
-            self.conn.cancel_safe(timeout=5)
-        self.conn.close()
 
 
 @dataclass
 class _Batch:
-    """Documents that are written together, their chunks, and the vectors of these."""
+    """Documents that are written together, and their chunks."""
 
     documents: list[SourceDocument] = field(default_factory=list)
     chunks: list[Chunk] = field(default_factory=list)
     emptied: list[str] = field(default_factory=list)
     """Names of the documents that have no chunks."""
-    known: Known | None = None
-    vectors: Vectors = field(default_factory=lambda: np.empty((0, 0), np.float32))
 
 
 def _state(document: SourceDocument) -> tuple[str, ...]:
@@ -286,14 +245,3 @@ def _explained(work: _Work) -> Iterator[None]:
             f"the database went away after {work.done} of {work.planned} documents were written",
             hint="Nothing half-written was left. Run the same command again to complete the rest.",
         ) from error
-
-
-@contextmanager
-def _bar(total: int, progress: bool) -> Iterator[Callable[[int], Any]]:
-    if not progress or not total or not sys.stderr.isatty():
-        yield lambda count: None
-        return
-    from tqdm import tqdm
-
-    with tqdm(total=total, desc="ingest", unit="document") as bar:
-        yield bar.update

@@ -6,7 +6,6 @@ Only asking for one imports kfp, which takes a second.
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
 from typing import Any
 
 from course_lib.errors import CourseError, InputError
@@ -16,15 +15,6 @@ NAMES = ("docs_pipeline", "code_pipeline", "ingest_everything")
 
 class PipelineError(CourseError):
     """A pipeline did not succeed, or cannot be run or compiled."""
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """A parameter of a pipeline: its name, its Python type and its default."""
-
-    name: str
-    kind: type
-    default: Any
 
 
 def find_pipeline(name: str) -> Any:
@@ -53,8 +43,8 @@ def find_pipeline(name: str) -> Any:
     return getattr(pipelines, found)
 
 
-def parameters_of(name: str) -> dict[str, Parameter]:
-    """Return the parameters of a pipeline by their names.
+def parameters_of(name: str) -> dict[str, Any]:
+    """Return the parameters of a pipeline by their names, each with its default.
 
     Raises
     ------
@@ -62,7 +52,4 @@ def parameters_of(name: str) -> dict[str, Parameter]:
         If there is none of that name.
     """
     signature = inspect.signature(find_pipeline(name).pipeline_func)
-    return {
-        one.name: Parameter(one.name, type(one.default), one.default)
-        for one in signature.parameters.values()
-    }
+    return {one.name: one.default for one in signature.parameters.values()}

@@ -233,6 +233,11 @@ def read_corpus(path: str | os.PathLike[str], shard: Shard | None = None) -> Cor
     return Corpus(origin, documents, unread)
 
 
+def say(sentence: str) -> None:
+    """Print a sentence into the log of a step, at once."""
+    print(sentence, flush=True)
+
+
 def read_values(path: str | os.PathLike[str]) -> Iterator[dict[str, Any]]:
     """Yield the objects of a JSON Lines file."""
     for number, _, raw in read_lines(path):

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
 
 from course_lib.errors import InputError
 from course_lib.indexing.partitions import ISSUES
 from course_lib.loader import Registry, default_registry
-from course_lib.pipeline.corpus import Corpus, Origin
+from course_lib.pipeline.corpus import Corpus, Origin, say
 from course_lib.records import Skipped
 from course_lib.settings import project_root
 
 DIRECTORY = "directory"
-"""The partition of issues; as in `course_lib.indexing.repository`."""
 
 
 def read_folder(
@@ -27,7 +25,6 @@ def read_folder(
     tenant: str = "local",
     repo: str = "documents",
     partition: str = "documentation",
-    registry: Registry | None = None,
 ) -> Corpus:
     """Read the documents of a folder, or of another source that the registry knows.
 
@@ -39,8 +36,6 @@ def read_folder(
         ``github:OWNER/NAME@REF:PATH`` reads a Git repository on GitHub.
     tenant, repo, partition
         Where the documents belong in the index.
-    registry
-        Which formats and sources there are; None takes this process's.
 
     Returns
     -------
@@ -59,7 +54,7 @@ def read_folder(
     """
     if not source.strip():
         raise InputError("the source is empty", hint="Name a folder; the course's own is data.")
-    registry = registry or default_registry()
+    registry = default_registry()
     scheme, location = _parts(source, registry)
     unread: list[Skipped] = []
     documents = registry.source(scheme).read(
@@ -76,12 +71,12 @@ def read_folder(
     return Corpus(Origin(tenant, repo, partition=partition), documents, kept)
 
 
-def fingerprint(source: str, registry: Registry | None = None) -> str:
+def fingerprint(source: str) -> str:
     """Return what changes exactly when the documents of a source do.
 
     Parameters
     ----------
-    source, registry
+    source
         As in `read_folder`.
 
     Raises
@@ -94,7 +89,7 @@ def fingerprint(source: str, registry: Registry | None = None) -> str:
     >>> fingerprint("data/documents") == fingerprint("data/documents")
     True
     """
-    return read_folder(source, registry=registry).fingerprint()
+    return read_folder(source).fingerprint()
 
 
 def pin_commit(repo: str, ref: str) -> str:
@@ -129,20 +124,18 @@ def github_code(
     *,
     commit: str = "",
     tenant: str = "local",
-    partition: str = "",
-    dest: str | os.PathLike[str] | None = None,
 ) -> Corpus:
     """Download the files of one commit of a repository.
 
     Parameters
     ----------
-    repo, ref, extensions, paths, dest
+    repo, ref, extensions, paths
         As in `course_lib.loader.github.download_github_code`; the ref is what the version is called
         in the index.
     commit
         What the ref was pinned to; empty asks GitHub.
-    tenant, partition
-        Where the files belong; without a partition, each goes to that of its kind.
+    tenant
+        Whose the files are; each goes to the partition of its kind.
 
     Returns
     -------
@@ -156,10 +149,10 @@ def github_code(
     from course_lib.loader.github import DownloadOptions, Selection, download_github_code
     from course_lib.loader.github.download import default_folder
 
-    folder = Path(dest) if dest is not None else default_folder(repo, ref)
     selection = Selection(repo, commit or ref, extensions, paths)
-    download = download_github_code(selection, DownloadOptions(dest=folder, say=_say))
-    origin = Origin(tenant, repo, ref, partition, download.commit, download.web)
+    options = DownloadOptions(dest=default_folder(repo, ref), say=say)
+    download = download_github_code(selection, options)
+    origin = Origin(tenant, repo, ref, "", download.commit, download.web)
     return Corpus(origin, download.documents())
 
 
@@ -187,7 +180,7 @@ def github_issues(repo: str, since: str = "", *, tenant: str = "local") -> Corpu
     from course_lib.loader.github import DownloadOptions, download_github_issues
     from course_lib.loader.github.issue_records import issue_document
 
-    found = download_github_issues(repo, since or None, DownloadOptions(say=_say))
+    found = download_github_issues(repo, since or None, DownloadOptions(say=say))
     origin = Origin(tenant, repo, partition=ISSUES, complete=found.since is None)
     return Corpus(origin, [issue_document(issue) for issue in found.issues])
 
@@ -198,7 +191,3 @@ def _parts(source: str, registry: Registry) -> tuple[str, str]:
     if colon and len(scheme) > 1 and scheme in registry.sources():
         return scheme, location
     return DIRECTORY, os.fspath(project_root() / source)
-
-
-def _say(sentence: str) -> None:
-    print(sentence, flush=True)

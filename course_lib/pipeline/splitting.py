@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from course_lib.errors import InputError
 from course_lib.indexing.options import IngestOptions
 from course_lib.indexing.splitting import split_documents
-from course_lib.loader import Registry, default_registry, write_jsonl
-from course_lib.pipeline.corpus import Origin, Shard, read_corpus, read_values
+from course_lib.loader import write_jsonl
+from course_lib.pipeline.corpus import Origin, Shard, read_corpus, read_values, say
 from course_lib.records import Chunk, Skipped, SourceDocument
 from course_lib.settings import CHUNK_OVERLAP, CHUNK_SIZE
 
@@ -48,8 +47,6 @@ def split_shard(
     rows_to: str | os.PathLike[str],
     chunk_size: int = CHUNK_SIZE,
     chunk_overlap: int = CHUNK_OVERLAP,
-    *,
-    registry: Registry | None = None,
 ) -> dict[str, int]:
     """Split the documents of one shard, and return what there was.
 
@@ -63,8 +60,6 @@ def split_shard(
         The files to write: the records, and the documents.
     chunk_size, chunk_overlap
         As in `split_text`, in characters.
-    registry
-        Who splits what; None takes this process's.
 
     Returns
     -------
@@ -81,11 +76,14 @@ def split_shard(
     split = split_documents(
         corpus.documents,
         corpus.origin.scope,
-        _options(chunk_size, chunk_overlap, registry or default_registry()),
+        _options(chunk_size, chunk_overlap),
     )
     write_jsonl(chunks_to, (chunk.to_json() for chunk in _cited(split.chunks, corpus.origin)))
     kept = [*corpus.unread, *split.refused]
-    write_jsonl(rows_to, map(_line, _values(SplitShard(corpus.origin, part, split.rows, kept))))
+    head = {"origin": asdict(corpus.origin), "shard": str(part)}
+    left = [{"name": file.name, "kept": file.reason} for file in kept]
+    rows = [head, *map(asdict, split.rows), *left]
+    write_jsonl(rows_to, (json.dumps(row, ensure_ascii=False) for row in rows))
     return {"documents": len(split.rows), "chunks": len(split.chunks), "kept": len(kept)}
 
 
@@ -114,17 +112,11 @@ def read_split(path: str | os.PathLike[str]) -> SplitShard:
         ) from error
 
 
-def _options(chunk_size: int, chunk_overlap: int, registry: Registry) -> IngestOptions:
+def _options(chunk_size: int, chunk_overlap: int) -> IngestOptions:
     try:
-        return IngestOptions(
-            chunk_size=chunk_size, chunk_overlap=chunk_overlap, registry=registry, say=_say
-        )
+        return IngestOptions(chunk_size=chunk_size, chunk_overlap=chunk_overlap, say=say)
     except InputError as error:
         raise InputError(error.args[0], hint="Correct the parameters of the pipeline.") from error
-
-
-def _say(sentence: str) -> None:
-    print(sentence, flush=True)
 
 
 def _cited(chunks: Sequence[Chunk], origin: Origin) -> Sequence[Chunk]:
@@ -133,13 +125,3 @@ def _cited(chunks: Sequence[Chunk], origin: Origin) -> Sequence[Chunk]:
     from course_lib.loader.github import cite
 
     return [cite(chunk, origin.web, origin.commit) for chunk in chunks]
-
-
-def _values(split: SplitShard) -> Sequence[Mapping[str, Any]]:
-    head = {"origin": asdict(split.origin), "shard": str(split.shard)}
-    kept = [{"name": file.name, "kept": file.reason} for file in split.kept]
-    return [head, *map(asdict, split.documents), *kept]
-
-
-def _line(value: Mapping[str, Any]) -> str:
-    return json.dumps(value, ensure_ascii=False)

@@ -87,7 +87,7 @@ def parse_issue(
     chunk_size: int = CHUNK_SIZE,
     chunk_overlap: int = CHUNK_OVERLAP,
 ) -> list[Chunk]:
-    """Split an issue into records: the body and each comment by itself.
+    r"""Split an issue into records: the body and each comment by itself.
 
     Parameters and errors are those of `split_document`. `kind` is ``issue`` or ``issue-comment``,
     `name` the number and the title. `custom_meta` holds `number`, `state`, `labels`, `author`,
@@ -103,7 +103,7 @@ def parse_issue(
     >>> [(piece.kind, piece.name, piece.line_start) for piece in pieces]
     [('issue', '#1 It stops', 1), ('issue-comment', '#1 It stops', 7)]
     >>> pieces[1].custom_meta["header"]
-    'Issue #1: It stops'
+    'Issue #1: It stops\n'
     """
     text, about = document.content, document.metadata
     number, title = about.get("number"), str(about.get("title", ""))

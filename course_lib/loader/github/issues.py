@@ -8,29 +8,58 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import AliasPath, BeforeValidator, Field, TypeAdapter, ValidationError
 
 from course_lib.errors import InputError
 from course_lib.loader.github.client import GitHubClient
 from course_lib.loader.github.errors import AnswerError, GoneError, NotFoundError
 from course_lib.loader.github.names import check_repository
 from course_lib.loader.github.options import DownloadOptions
+from course_lib.records import explain
 
 _PER_PAGE = {"per_page": "100"}
+
+
+def _readable(text: object) -> str:
+    """Return a text with plain line ends, without what a database could not store."""
+    if not isinstance(text, str):
+        return ""
+    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _address(text: object) -> str:
+    url = _readable(text)
+    return url if url.startswith(("https://", "http://")) else ""
+
+
+def _names(labels: object) -> tuple[str, ...]:
+    given = labels if isinstance(labels, list) else []
+    return tuple(_readable(one.get("name") if isinstance(one, dict) else one) for one in given)
+
+
+Number = Annotated[int, Field(strict=True, ge=0, lt=2**63)]
+Text = Annotated[str, BeforeValidator(_readable)]
+Line = Annotated[str, BeforeValidator(lambda text: " ".join(_readable(text).split()))]
+Author = Annotated[Text, Field(validation_alias=AliasPath("user", "login"))]
+Address = Annotated[str, BeforeValidator(_address), Field(validation_alias="html_url")]
+Labels = Annotated[tuple[str, ...], BeforeValidator(_names)]
 
 
 @dataclass(frozen=True, slots=True)
 class Comment:
     """A comment on an issue; `author` is empty where the account is gone."""
 
-    id: int
-    author: str
-    created_at: str
-    updated_at: str
-    body: str
-    url: str
+    id: Number
+    author: Author = ""
+    created_at: Text = ""
+    updated_at: Text = ""
+    body: Text = ""
+    url: Address = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +80,19 @@ class Issue:
         Its page.
     """
 
-    number: int
-    title: str
-    body: str
-    state: str
-    labels: tuple[str, ...]
-    author: str
-    created_at: str
-    updated_at: str
-    url: str
+    number: Number
+    title: Line = ""
+    body: Text = ""
+    state: Text = ""
+    labels: Labels = ()
+    author: Author = ""
+    created_at: Text = ""
+    updated_at: Text = ""
+    url: Address = ""
     comments: tuple[Comment, ...] = ()
+
+
+_ISSUE = TypeAdapter(Issue)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,33 +232,14 @@ def _by_issue(api: GitHubClient, repo: str) -> dict[int, list[Any]]:
 
 
 def _issue(value: Mapping[str, Any], comments: Iterable[Any]) -> Issue:
-    said = (
-        Comment(
-            id=_number(one, "id"),
-            author=_author(one),
-            created_at=_text(one, "created_at"),
-            updated_at=_text(one, "updated_at"),
-            body=_text(one, "body"),
-            url=_url(one),
-        )
-        for one in _mappings(comments)
-    )
-    labels = value.get("labels")
-    return Issue(
-        number=_number(value, "number"),
-        title=" ".join(_text(value, "title").split()),
-        body=_text(value, "body"),
-        state=_text(value, "state"),
-        labels=tuple(
-            _text(one if isinstance(one, Mapping) else {"name": one}, "name")
-            for one in (labels if isinstance(labels, list) else ())
-        ),
-        author=_author(value),
-        created_at=_text(value, "created_at"),
-        updated_at=_text(value, "updated_at"),
-        url=_url(value),
-        comments=tuple(sorted(said, key=lambda one: (one.created_at, one.id))),
-    )
+    try:
+        issue = _ISSUE.validate_python({**value, "comments": list(comments)})
+    except ValidationError as error:
+        raise AnswerError(
+            f"an issue has another form: {explain(error)}", hint="Check GITHUB_API_URL."
+        ) from None
+    ordered = sorted(issue.comments, key=lambda one: (one.created_at, one.id))
+    return replace(issue, comments=tuple(ordered))
 
 
 def _mappings(values: Iterable[Any]) -> Iterator[Mapping[str, Any]]:
@@ -246,22 +259,3 @@ def _number(value: Mapping[str, Any], name: str) -> int:
 def _count(value: Mapping[str, Any]) -> int:
     found = value.get("comments")
     return found if isinstance(found, int) else 0
-
-
-def _author(value: Mapping[str, Any]) -> str:
-    user = value.get("user")
-    return _text(user, "login") if isinstance(user, Mapping) else ""
-
-
-def _url(value: Mapping[str, Any]) -> str:
-    url = _text(value, "html_url")
-    return url if url.startswith(("https://", "http://")) else ""
-
-
-def _text(value: Mapping[str, Any], name: str) -> str:
-    """Return a text with plain line ends, without what a database could not store."""
-    found = value.get(name)
-    if not isinstance(found, str):
-        return ""
-    found = found.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")
-    return found.encode("utf-8", "replace").decode("utf-8")
