@@ -10,6 +10,7 @@ import json
 import os
 import time
 from collections import defaultdict
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -105,16 +106,7 @@ def embed_directory(
     begin = time.perf_counter()
     folder = Path(directory)
     documents, tenant, repo = _read_documents(folder / DOCUMENTS, embedder.model_name)
-    pieces: defaultdict[str, list[Chunk]] = defaultdict(list)
-    for chunk in read_chunks(folder / CHUNKS):
-        known = chunk.source_path in documents
-        if not known or (chunk.tenant_id, chunk.repo_slug) != (tenant, repo):
-            raise InputError(
-                f"{folder / CHUNKS} holds a chunk of {chunk.source_path} ({chunk.repo_slug}), "
-                f"which is not in {DOCUMENTS}",
-                hint="Make both files anew with `course load`.",
-            )
-        pieces[chunk.source_path].append(chunk)
+    pieces = chunks_by_document(folder / CHUNKS, documents, (tenant, repo))
     update = update_source(
         conn,
         embedder,
@@ -124,6 +116,28 @@ def embed_directory(
         options=options,
     )
     return make_report(len(documents), update, [], time.perf_counter() - begin)
+
+
+def chunks_by_document(
+    path: Path, names: Collection[str], owner: tuple[str, str]
+) -> Mapping[str, list[Chunk]]:
+    """Read a file of chunks, all of which are of these documents of a tenant's repository.
+
+    Raises
+    ------
+    InputError
+        If one is of another document.
+    """
+    pieces: defaultdict[str, list[Chunk]] = defaultdict(list)
+    for chunk in read_chunks(path):
+        if chunk.source_path not in names or (chunk.tenant_id, chunk.repo_slug) != owner:
+            raise InputError(
+                f"{path} holds a chunk of {chunk.source_path} ({chunk.repo_slug}), which is not "
+                "among the documents that were split with it",
+                hint="Make both files anew, with the step that wrote them.",
+            )
+        pieces[chunk.source_path].append(chunk)
+    return pieces
 
 
 def _read_documents(path: Path, model: str) -> tuple[dict[str, SourceDocument], str, str]:

@@ -6,8 +6,6 @@ A record's content is an exact piece of the file; the header that is embedded wi
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from pydantic import JsonValue
 
 from course_lib.loader.pieces import Piece, make_chunks
@@ -29,8 +27,6 @@ def parse_kubernetes(
     *,
     scope: Scope = LOCAL,
     max_chars: int = CHUNK_CHARS,
-    full_schemas: bool = False,
-    fits: Callable[[str], bool] = fits_model,
 ) -> list[Chunk]:
     r"""Split one manifest into records.
 
@@ -40,9 +36,9 @@ def parse_kubernetes(
         What `read_documents` gave.
     scope
         Whose document this is.
-    max_chars, full_schemas, fits
-        As in `chunk_resources`. `fits` is asked about header and content together; by default it is
-        a careful estimate of what MiniLM reads, and `EmbeddingClient` can say it exactly.
+    max_chars
+        As in `chunk_resources`. Header and content together are no longer either than MiniLM reads,
+        by a careful estimate.
 
     Returns
     -------
@@ -65,29 +61,19 @@ def parse_kubernetes(
     >>> record.kind, record.name, record.custom_meta["namespace"], record.line_end
     ('Role', 'reader', 'shop', 4)
     """
-    pieces = manifest_pieces(document, max_chars, full_schemas=full_schemas, fits=fits)
+    pieces = manifest_pieces(document, max_chars)
     return make_chunks(
         document, scope, pieces, parser_id=PARSER_ID, parser_version=PARSER_VERSION,
         also_hashed=HASHED,
     )  # fmt: skip
 
 
-def manifest_pieces(
-    document: Document,
-    max_chars: int = CHUNK_CHARS,
-    *,
-    full_schemas: bool = False,
-    fits: Callable[[str], bool] = fits_model,
-) -> list[Piece]:
+def manifest_pieces(document: Document, max_chars: int = CHUNK_CHARS) -> list[Piece]:
     """Return the pieces of a manifest's resources; parameters as in `parse_kubernetes`."""
     file_name = document.name.rsplit("/", 1)[-1]
     pieces = []
     for one in chunk_resources(
-        document.content,
-        max_chars,
-        source_path=document.name,
-        full_schemas=full_schemas,
-        fits=fits,
+        document.content, max_chars, source_path=document.name, fits=fits_model
     ):
         identity = one.resource.identity
         meta: dict[str, JsonValue] = {

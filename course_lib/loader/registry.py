@@ -174,7 +174,6 @@ class Registry:
         *,
         parser_id: str | None = None,
         extensions: Sequence[str] | None = None,
-        names: Sequence[str] | None = None,
         origin: str = "registered",
     ) -> None:
         """Add a parser, or replace the one of the same id.
@@ -185,9 +184,10 @@ class Registry:
             One of either form, or a class that makes one without arguments.
         parser_id
             What to call it; what it declares by default.
-        extensions, names
-            Files that are its own (``.toml``, ``Chart.yaml``); what it declares by default. A
-            parser that is registered later goes before an earlier one.
+        extensions
+            Files that are its own (``.toml``), beside the `names` that it declares
+            (``Chart.yaml``); what it declares by default. A parser that is registered later goes
+            before an earlier one.
         origin
             Where it came from, for `course parsers`.
 
@@ -212,7 +212,7 @@ class Registry:
                 hint="Give it `parse_file(file, scope)`.",
             )
         endings = getattr(made, "extensions", ()) if extensions is None else extensions
-        whole = getattr(made, "names", ()) if names is None else names
+        whole = getattr(made, "names", ())
         self._parsers.pop(name, None)
         self._parsers[name] = Registered(
             name,

@@ -7,9 +7,9 @@ is neither encoded nor written again. The vector indexes are built once, after a
 from __future__ import annotations
 
 import os
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import psycopg
 
@@ -18,10 +18,9 @@ from course_lib.errors import InputError
 from course_lib.indexing import IngestOptions
 from course_lib.indexing.citations import renew_citations
 from course_lib.indexing.partitions import spread
+from course_lib.indexing.staged import chunks_by_document
 from course_lib.indexing.update import update_source
-from course_lib.loader import read_chunks
 from course_lib.pipeline.splitting import SplitShard, read_split
-from course_lib.records import Chunk
 from course_lib.store import WriteReport, build_vector_indexes, connect
 
 URL = "DATABASE_URL"
@@ -109,7 +108,9 @@ def store_shard(
         If the database went away; what was written until then is whole and stays.
     """
     split = read_split(rows)
-    pieces = _pieces(chunks, split)
+    owner = (split.origin.tenant, split.origin.repo)
+    names = {document.name for document in split.documents}
+    pieces = chunks_by_document(Path(chunks), names, owner)
     found = [replace(row, model=embedder.model_name) for row in split.documents]
     total = Stored(documents=len(split.documents), kept=len(split.kept))
     for partition, documents in spread(found, split.origin.partition).items():
@@ -151,21 +152,6 @@ def build_index(conn: psycopg.Connection, stored: Iterable[Mapping[str, float]])
         raise InputError("no shard was stored", hint="Run the pipeline again.")
     build_vector_indexes(conn)
     return Stored(**{name: int(sum(shard[name] for shard in shards)) for name in COUNTS})
-
-
-def _pieces(path: str | os.PathLike[str], split: SplitShard) -> Mapping[str, Sequence[Chunk]]:
-    names = {document.name for document in split.documents}
-    owner = (split.origin.tenant, split.origin.repo)
-    pieces: defaultdict[str, list[Chunk]] = defaultdict(list)
-    for chunk in read_chunks(path):
-        if chunk.source_path not in names or (chunk.tenant_id, chunk.repo_slug) != owner:
-            raise InputError(
-                f"{path} holds a chunk of {chunk.source_path} ({chunk.repo_slug}), which is not in "
-                f"shard {split.shard} of {split.origin.repo}",
-                hint="Give the two files that one step wrote.",
-            )
-        pieces[chunk.source_path].append(chunk)
-    return pieces
 
 
 def _gone_from(split: SplitShard) -> Callable[[str], bool]:

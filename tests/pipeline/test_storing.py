@@ -155,7 +155,7 @@ def test_files_of_two_shards_do_not_go_together(
     folder: Path, tmp_path: Path, conn: psycopg.Connection, embedder: EmbeddingClient
 ) -> None:
     (first, second) = split(folder, tmp_path, 2)
-    with pytest.raises(InputError, match="which is not in shard"):
+    with pytest.raises(InputError, match="which is not among the documents"):
         store_shard(first[0], second[1], conn=conn, embedder=embedder)
 
 
