@@ -7,6 +7,7 @@ left by length, and hands it in batches to a backend, which does nothing but enc
 from __future__ import annotations
 
 import logging
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -199,7 +200,7 @@ class EmbeddingClient:
             Texts that go through the model at once, at most; a backend may take fewer. It changes
             the time, and the vectors by no more than rounding.
         progress
-            Show a bar on a terminal.
+            Show a bar on a terminal or in JupyterLab, where it takes over two seconds.
 
         Returns
         -------
@@ -381,13 +382,15 @@ def _model_of(backend: BackendName) -> str:
 
 @contextmanager
 def _bar(total: int, *, shown: bool) -> Iterator[Callable[[int], object]]:
-    """Give what moves a bar on a terminal; elsewhere nothing is shown."""
-    if not shown or not sys.stderr.isatty():
+    """Give what moves a bar on a terminal or in JupyterLab; elsewhere nothing is shown."""
+    # Jupyter's server sets this for the kernels of people, nbclient for none.
+    is_watched = sys.stderr.isatty() or "JPY_SESSION_NAME" in os.environ
+    if not shown or not is_watched:
         yield lambda count: None
         return
     from tqdm import tqdm
 
-    with tqdm(total=total, desc="encode", unit="text", leave=False) as bar:
+    with tqdm(total=total, desc="encode", unit="text", leave=False, delay=2) as bar:
         yield bar.update
 
 

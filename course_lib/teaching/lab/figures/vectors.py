@@ -155,7 +155,7 @@ def map_2d(
         )
     for index, (point, label) in enumerate(zip(points, labels or (), strict=False)):
         offset = (6, -10 if index % 2 else 4)  # by turns, so that two neighbours stay readable
-        axes.annotate(_short(label), point, xytext=offset, textcoords="offset points", fontsize=8)
+        axes.annotate(_short(label), point, xytext=offset, textcoords="offset points", fontsize=10)
     if names != [""] or star is not None:
         axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=9)
     axes.set_xlabel(f"the two axes show {share:.0%} of the variance")
