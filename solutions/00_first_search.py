@@ -9,11 +9,11 @@
 # %% [markdown]
 # # 00 · A first search
 #
-# You will spend this course building one machine; in this lab you use the finished one, so that you know what you are building.
+# In this course you build a search system. In this lab you use the finished one, so that you know what you are building.
 #
 # | You will be able to | Time | Needs | Builds |
 # |---|---|---|---|
-# | check that your set-up works · ask an index a question and read its answer · say what each part of the machine does | about {minutes} min | nothing but this notebook | the finished system, seen from outside |
+# | check that your set-up works · ask an index a question and read its answer · say what each part of the system does | about {minutes} min | nothing but this notebook | the finished system, seen from outside |
 
 # %% tags=["parameters"]
 data_dir = "data/documents"
@@ -23,7 +23,7 @@ embedding_model = ""
 # %% [markdown]
 # ## How to use a notebook
 #
-# A notebook is a page of cells. Click into a code cell and press **Shift + Enter**: it runs, its result appears below it, and the next cell is selected. Run them from top to bottom; a cell knows what the cells before it did.
+# A notebook is a page of cells. Click into a code cell and press **Shift + Enter**: it runs, its result appears below it, and the next cell is selected. Run the cells from top to bottom, because each one uses what the cells before it made.
 #
 # The next cell opens the lab. It says which lab this is and where its documents are.
 
@@ -36,7 +36,7 @@ lab = start("00", data_dir=data_dir, database_url=database_url, embedding_model=
 lab.show.pipeline()
 
 # %% [markdown]
-# That strip is the whole course. Text comes in on the left; answers come out on the right. Each lab works on one of the boxes and marks it.
+# This strip shows the whole course. Text comes in on the left; answers come out on the right. Each lab is about one of the boxes, and marks it.
 #
 # ## The problem
 #
@@ -65,12 +65,12 @@ for name, text in documents.items():
     print(f"{'## Rollback' in text!s:>5}  {name}")
 
 # %% [markdown]
-# The word that you used leads to the wrong page, and the right one calls the thing *rollback*. A search for words finds only what is written the way you would write it. What you need is a search for *meaning*.
+# The word that you used leads to the wrong page, and the right one uses another word, *rollback*. A search for words finds a text only if it uses the same words as the question. What you need is a search for *meaning*.
 
 # %% [markdown]
-# ## The machine, in four steps
+# ## The system, in four steps
 #
-# First a database: a real PostgreSQL with the extension [pgvector](../labs/GLOSSARY.md#pgvector), which can store and compare lists of numbers. This lab gets an empty one of its own, which goes away when the notebook's kernel stops.
+# First a database: a real PostgreSQL with the extension [pgvector](../labs/GLOSSARY.md#pgvector), which can store and compare lists of numbers. This lab gets an empty database of its own, which is deleted when you close the notebook's kernel.
 
 # %% tags=["nbval-check-output"]
 conn = lab.connect(autocommit=True)
@@ -79,7 +79,7 @@ version = conn.execute("SHOW server_version").fetchone()[0]
 print("PostgreSQL", version.split(".")[0])
 
 # %% [markdown]
-# Then the [model](../labs/GLOSSARY.md#embedding). It reads a piece of text and gives back 384 numbers, a [vector](../labs/GLOSSARY.md#vector), chosen so that texts of like meaning get like numbers.
+# Then the [model](../labs/GLOSSARY.md#embedding). It reads a piece of text and gives back 384 numbers, a [vector](../labs/GLOSSARY.md#vector). Texts with similar meaning get similar numbers.
 
 # %% tags=["nbval-check-output"]
 vector = lab.encode(question)
@@ -88,9 +88,9 @@ print(vector.shape, vector.dtype)
 print(vector[:5].round(2))
 
 # %% [markdown]
-# These numbers cannot be read. They mean something only when they are compared.
+# A single vector tells you nothing. Only the comparison of two vectors does.
 #
-# Now the work: read the documents, cut them into pieces of at most 512 characters ([chunks](../labs/GLOSSARY.md#chunk)), turn every piece into a vector, and write pieces and vectors into the table.
+# Now the work: read the documents, cut them into pieces of at most 512 characters ([chunks](../labs/GLOSSARY.md#chunk)), turn every piece into a vector, and write pieces and vectors into the table. This takes some seconds the first time.
 
 # %%
 from course_lib.indexing import ingest
@@ -116,7 +116,7 @@ lab.show.ranking(results, question, mark="rollback")
 # %% [markdown]
 # The first two pieces are from the right page, around the section on rollback, and the word *undo* is in neither.
 #
-# The number beside each piece is its [cosine similarity](../labs/GLOSSARY.md#cosine-similarity) to the question: 1 would be the same direction, 0 nothing in common. What matters is the order; you will see in lab 05 what the numbers can and cannot tell you.
+# The number beside each piece is its [cosine similarity](../labs/GLOSSARY.md#cosine-similarity) to the question: 1 means the same direction, and 0 means nothing in common. What matters is the order; lab 05 shows what the numbers can tell you, and what they cannot.
 
 # %% tags=["nbval-check-output"]
 best = results[0]
@@ -125,11 +125,11 @@ print(best.document_name, "·", best.name)
 print("lines", best.metadata["lineStart"], "to", best.metadata["lineEnd"])
 
 # %% [markdown]
-# Every piece knows where it came from: the document, the heading above it and its lines. Without that, an answer could not be checked.
+# Every piece knows where it came from: the document, the heading above it and its lines. Without this, you could not check an answer.
 #
 # ## Your turn to ask
 #
-# There is no exercise in this lab, but there is a question: yours. Change the text below and run the cell again, as often as you like.
+# This lab has no exercise. Ask a question of your own instead: change the text below and run the cell again, as often as you like.
 
 # %%
 my_question = "How can I tell that the data has changed since training?"
@@ -137,7 +137,7 @@ my_question = "How can I tell that the data has changed since training?"
 lab.show.ranking(search(conn, lab.encode(my_question), Query(top_k=3)), my_question)
 
 # %% [markdown]
-# > **Predict.** What will the machine answer to a question that has nothing to do with its documents? Nothing? An error? Decide, then run the next cell.
+# > **Predict.** What will the system answer to a question that has nothing to do with its documents? Nothing? An error? Decide, then run the next cell.
 
 # %%
 nonsense = "How long does one boil an egg?"
@@ -147,7 +147,7 @@ print(len(off_topic), "pieces for the egg; the nearest has a similarity of", f"{
 lab.show.ranking(off_topic, nonsense)
 
 # %% [markdown]
-# It answers all the same. A search by meaning always finds *nearest* pieces, however far away the nearest are. So it has a [threshold](../labs/GLOSSARY.md#threshold): pieces that are less similar than this are not shown.
+# It answers all the same. A search by meaning always finds the *nearest* pieces, even if these are far away. So the search can have a [threshold](../labs/GLOSSARY.md#threshold): pieces that are less similar to the question than this are left out.
 
 # %% tags=["nbval-check-output"]
 for threshold in (0.0, 0.2, 0.4):
@@ -158,11 +158,11 @@ for threshold in (0.0, 0.2, 0.4):
     print(f"threshold {threshold}: {on} for the release, {off} for the egg")
 
 # %% [markdown]
-# With 0.2 the search keeps the one and drops the other. Whether this threshold does so for *every* question is something to measure.
+# With 0.2 the search finds pieces for the release and none for the egg. Whether this threshold is right for *every* question has to be measured.
 #
 # ## Where all this is
 #
-# Nothing is hidden. The pieces are rows of a table, and you know how to look at those.
+# The pieces are rows of a table, and SQL can read them.
 
 # %% tags=["nbval-check-output"]
 rows = conn.execute(
@@ -176,25 +176,31 @@ for name, count, average, longest in rows:
     print(f"{count:>3} chunks of about {average} characters, at most {longest}  {name}")
 
 # %% [markdown]
-# The pieces of the five pages can also be drawn. Each point below is one chunk; its 384 numbers were reduced to two, so that near things stay roughly near. The star is the question about the release.
+# The pieces of the five pages can also be drawn. Each point below is one chunk; its 384 numbers were reduced to two, so that similar chunks are roughly near each other. The star is the question about the release, and 1, 2 and 3 are the pieces that the search found for it.
+#
+# > **Predict.** Are these three the points nearest to the star?
 
 # %%
 import numpy as np
 
-chunks = conn.execute("SELECT document_name, embedding FROM document_chunks ORDER BY 1").fetchall()
+chunks = conn.execute(
+    "SELECT document_name, content, embedding FROM document_chunks ORDER BY 1"
+).fetchall()
+places = {result.content: str(place) for place, result in enumerate(results, start=1)}
 
 lab.show.map_2d(
-    np.stack([embedding.to_numpy() for _, embedding in chunks]),
-    groups=[name.removesuffix(".md") for name, _ in chunks],
+    np.stack([embedding.to_numpy() for *_, embedding in chunks]),
+    labels=[places.get(content, "") for _, content, _ in chunks],
+    groups=[name.removesuffix(".md") for name, *_ in chunks],
     query=lab.encode(question),
 )
 
 # %% [markdown]
-# Does one of the pages keep to itself? The model was not told which page a piece is from: it has only read the text. The two axes show less than a quarter of the variance, so take the picture as a sketch.
+# The pieces of one page are near each other, although the model was not told which page a piece is from: it has only read the text. The two axes show less than a quarter of the variance. So other points look nearer to the star than those that the search found. The search compares all 384 numbers.
 #
 # ## Break it
 #
-# What if the documents are ingested a second time? In a careless system every piece would now be there twice, and every answer would come twice.
+# What if the documents are ingested a second time? In a badly made system every piece would then be in the table twice, and every search would find it twice.
 
 # %% tags=["nbval-check-output"]
 again = ingest(lab.data_dir, conn=conn, embedder=lab.embedder)
@@ -207,7 +213,7 @@ print("anything encoded:", again.chunks_per_second > 0)
 #
 # ## Measure
 #
-# One good answer proves little. The course brings labelled questions along, each with the page and the words that answer it. Asking them all gives two numbers: [recall@5](../labs/GLOSSARY.md#recallk), the share of questions whose answer is among the first five pieces, and [MRR](../labs/GLOSSARY.md#mrr), which also counts how far up it is.
+# One good answer proves little. The course has a set of labelled questions, each with the page and the words that answer it. They give two numbers: [recall@5](../labs/GLOSSARY.md#recallk), the share of questions whose answer is among the first five pieces, and [MRR](../labs/GLOSSARY.md#mrr), which is higher the nearer to the top the answer is.
 
 # %%
 measured = lab.measure_retrieval(lambda asked: search(conn, lab.encode(asked), Query(top_k=10)))
@@ -216,7 +222,7 @@ measured = lab.measure_retrieval(lambda asked: search(conn, lab.encode(asked), Q
 print(f"{measured.questions} questions: recall@5 {measured.recall:.2f}, MRR {measured.mrr:.2f}")
 
 # %% [markdown]
-# This is where you start from. The scorecard below grows with every lab, so that you see what each change is worth.
+# The scorecard below gets a line in every lab that measures, so that you see what each change brings.
 
 # %%
 lab.score(
@@ -228,7 +234,7 @@ lab.score(
 # %% [markdown]
 # ## Recap
 #
-# A document is cut into [chunks](../labs/GLOSSARY.md#chunk), each becomes a [vector](../labs/GLOSSARY.md#vector), both go into a table, and a question finds the chunks whose vectors are nearest. It finds meaning rather than words, it always finds something, and how good it is can be measured.
+# A document is cut into [chunks](../labs/GLOSSARY.md#chunk), each becomes a [vector](../labs/GLOSSARY.md#vector), both go into a table, and a question finds the chunks whose vectors are nearest. Such a search goes by meaning and not by words, it always finds something, and its quality can be measured.
 #
 # ## Three questions to test yourself
 #
@@ -238,18 +244,18 @@ lab.score(
 #
 # <details><summary>Answers</summary>
 #
-# 1. The question and the section got vectors that are near each other, because the model learned from many texts that *undo a release* and *roll back* are used alike.
-# 2. The nearest chunks, however far away they are. A threshold leaves out what is not similar enough; where to put it has to be measured.
-# 3. An answer has to be checked: the text, the document and the place in it belong to it.
+# 1. The question and the section got vectors that are near each other, because the model learned from many texts that *undo a release* and *roll back* are used in similar sentences.
+# 2. The nearest chunks, even if they are far away. A threshold leaves out what is not similar enough; its value has to be found by measuring.
+# 3. A reader has to check an answer, and needs the text, the document and the place in the document for that.
 #
 # </details>
 #
 # ## If you want to go on
 #
-# Put a Markdown file of your own into a folder, ingest that folder as another `repo`, and search with `repo=…`: do the two collections get into each other's way?
+# Put a Markdown file of your own into a folder, ingest that folder as another `repo`, and search with `repo=…`: does a search in one `repo` find pieces of the other?
 #
 # ## Next
 #
-# Everything began with cutting the documents into pieces, and where the cuts go decides what can be found. That is [lab 01](../labs/01_recursive_splitter.ipynb).
+# The first step was to cut the documents into pieces, and the places of the cuts decide what can be found. That is [lab 01](../labs/01_recursive_splitter.ipynb).
 #
-# From there on you write the machine yourself. Each function that passes its check is kept in `my/system/`, and `course mine` runs the whole machine with your functions in place of the course's, and shows which are yours.
+# From there on you write the system yourself. Each of your functions that passes its check is kept in `my/system/`. `course mine` runs the whole system with your functions in place of the course's, and shows which are yours.

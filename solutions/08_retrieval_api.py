@@ -594,7 +594,7 @@ lab.show.bars(parts, "Where one request's time goes, with no other client", "ms"
 # your way around.
 #
 # For people there is a page: `course serve` starts the service on your machine, and the page is at `http://127.0.0.1:8000/`. Below
-# are its headings for a question, after the list of addresses.
+# are its headings for a question, after the list of addresses. Then three requests at the limits that the service itself describes.
 
 # %% tags=["nbval-check-output"]
 import re
@@ -605,8 +605,21 @@ for path, methods in described["paths"].items():
 page = library.get("/", params={"q": "How do I undo a bad release quickly?", "top_k": 3}).text
 for heading in re.findall(r"<h[12][^>]*>(.*?)</h[12]>", page):
     print("on the page:", re.sub("<.*?>", "", heading))
+fields = described["components"]["schemas"]["SearchRequest"]["properties"]
+least, most = (int(fields["top_k"][name]) for name in ("minimum", "maximum"))
+print(f"top_k: {fields['top_k']['type']}, from {least} to {most}")
+for top_k in (least - 1, most, "five"):
+    print(top_k, library.post("/search", json={"query": "drift", "top_k": top_k}).status_code)
 
 # %% [markdown]
+# ## In the field: the description
+#
+# The limits of `top_k` come from `/openapi.json`, which FastAPI wrote from the request model; the service keeps to them.
+# [OpenAPI](https://www.openapis.org) is the format that other tools read: they write clients in any language, and
+# [Schemathesis](https://schemathesis.io) asks thousands of questions like the last three (`schemathesis run URL/openapi.json`). It
+# finds answers of 500, and answers that are not as described. It does not find what no description says: that a refusal repeats a
+# password, or that `/ready` says yes too early.
+#
 # ## Measure: the scorecard
 #
 # All questions by meaning and by words ([hybrid](../labs/GLOSSARY.md#hybrid-retrieval)), without the API and with it.

@@ -505,6 +505,20 @@ lab.show.bars({name: report.fetched for name, report in reports.items()}, "Files
 # The pieces of all other files were kept, without being embedded again, and cite the new commit now, so "this version" is one
 # commit and not a mixture. With a label for each version instead (`branch="v1.0.0"`), both would stand side by side.
 #
+# ## In the field: git itself
+#
+# Git needs no API. With `--depth 1` it brings one version and no history, with `--filter=blob:none` it leaves files out until they are
+# read. **Not run here**; on a machine with git it is:
+#
+# ```bash
+# git clone --depth 1 --filter=blob:none --no-checkout https://github.com/kubeflow/manifests
+# git -C manifests checkout HEAD -- apps/pipeline     # downloads the files of this folder only
+# ```
+#
+# Git checks every hash itself, so nothing can be missing without an error, and no limit of an API counts. Take it where git is
+# installed and you want files. Take the API where you want issues, where a service may not write a working copy, or where you need an
+# answer such as 304 before you download anything.
+#
 # ## Break it: names that lead elsewhere
 #
 # A tree may hold any name, `../../.bashrc` too. Whoever writes files by the names that a stranger chose writes wherever the stranger

@@ -152,6 +152,23 @@ for name, each in {"ours": count_words, "by default": by_default}.items():
 # That is what `install_kfp_package=False` is for. By default every task begins with a `pip install` of kfp: it takes time, it needs a
 # network, and kfp lets only one task of a local run install at a time. The image has kfp already, so we switch this off.
 #
+# `run_locally` hides three lines of kfp. After `local.init`, calling a component runs it. The runner says where: `SubprocessRunner`
+# starts a process of this Python, `DockerRunner` a container of the component's image.
+
+# %%
+import io
+from contextlib import redirect_stderr, redirect_stdout
+
+from kfp import local
+
+local.init(local.SubprocessRunner(use_venv=False), pipeline_root=str(work / "plain"))
+with redirect_stdout(io.StringIO()) as log, redirect_stderr(log):
+    task = count_words(folder=str(lab.data_dir))
+print("words:", task.output, "· lines of kfp's log:", len(log.getvalue().splitlines()))
+
+# %% [markdown]
+# kfp prints its log, which we kept out of sight. `run_locally` writes it to a file, and returns a result where a step fails.
+#
 # ## Artifacts
 #
 # Thousands of documents are too large for a parameter. They go into a file, an [artifact](../labs/GLOSSARY.md#artifact): the component
@@ -619,6 +636,21 @@ lab.score(recall_at_5=found.recall, mrr=found.mrr, note="filled by the pipeline"
 # course pipeline submit --host http://localhost:8080 --pipeline-name docs_pipeline --set shards=4
 # infra/setup-kubeflow.sh teardown
 # ```
+#
+# ## In the field
+#
+# `course pipeline submit` does what every Kubeflow user does with `kfp.Client`. **Not run here**, because it needs a cluster:
+#
+# ```python
+# from kfp import Client
+#
+# client = Client(host="http://localhost:8080")
+# run = client.create_run_from_pipeline_package("docs_pipeline.yaml", arguments={"shards": 4}, experiment_name="course")
+# client.wait_for_run_completion(run.run_id, timeout=3600)
+# ```
+#
+# The client only sends the YAML. So what the compiler wrote is the contract: two programs with the same YAML do the same. In place of
+# Kubeflow, Airflow or Dagster could call the same functions; they run Python where the scheduler is, and a container is an extra there.
 #
 # With `run` in place of `submit --host …`, it runs on this machine. `infra/README.md` says how your documents get into the cluster.
 # Except for the cache and for what is left of a failed attempt, a cluster does what you have seen here. A few things to know:

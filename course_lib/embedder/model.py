@@ -7,6 +7,8 @@ left by length, and hands it in batches to a backend, which does nothing but enc
 from __future__ import annotations
 
 import logging
+import os
+import sys
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -198,7 +200,7 @@ class EmbeddingClient:
             Texts that go through the model at once, at most; a backend may take fewer. It changes
             the time, and the vectors by no more than rounding.
         progress
-            Show a bar on a terminal.
+            Show a bar on a terminal or in JupyterLab, where it takes over two seconds.
 
         Returns
         -------
@@ -336,9 +338,11 @@ class EmbeddingClient:
     def _encode(self, texts: list[str], batch_size: int, progress: bool) -> Vectors:
         prepared = self.backend.prepare([_readable(text) for text in texts])
         size = min(batch_size, self.backend.batch_size)
-        is_hidden = None if progress and len(texts) > size else True  # None: unless on a terminal
+        # Jupyter's server sets this variable for the kernels of people, nbclient for none.
+        is_watched = sys.stderr.isatty() or "JPY_SESSION_NAME" in os.environ
+        is_shown = progress and is_watched and len(texts) > size
         with tqdm(
-            total=len(texts), desc="encode", unit="text", leave=False, disable=is_hidden
+            total=len(texts), desc="encode", unit="text", leave=False, delay=2, disable=not is_shown
         ) as bar:
 
             def encode_batch(batch: list[Any]) -> Vectors:

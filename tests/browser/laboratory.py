@@ -121,13 +121,6 @@ class Laboratory:
         kind = "[data-mime-type='application/vnd.jupyter.error']"
         return self.page.locator(f".jp-OutputArea-output{kind}").all_text_contents()
 
-    def select_after_the_last_failure(self) -> None:
-        """Select the cell after the one that failed last."""
-        kind = "[data-mime-type='application/vnd.jupyter.error']"
-        failed = self.page.locator(f".jp-Cell:has({kind})").last
-        after = failed.locator("xpath=following::div[contains(@class, 'jp-CodeCell')][1]")
-        after.locator(".jp-InputPrompt").click()
-
     def shut_down(self) -> None:
         """End the kernels, whose models take memory."""
         headers = {"Authorization": "token browser"}

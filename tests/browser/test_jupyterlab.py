@@ -71,28 +71,6 @@ def test_the_solution_runs_to_its_end_without_an_error(laboratory: Laboratory, l
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("lab", sorted(THREE))
-def test_an_untouched_lab_says_what_is_not_attempted_and_the_rest_runs(
-    laboratory: Laboratory, lab: str
-) -> None:
-    laboratory.open(f"my/{lab}.ipynb")
-    laboratory.menu("Run", "Run All Cells")
-    laboratory.finish()
-    while laboratory.not_run():  # a check stops Run All, and says how to go on
-        laboratory.select_after_the_last_failure()
-        laboratory.menu("Run", "Run Selected Cell and All Below")
-        laboratory.finish()
-    failed = laboratory.failed()
-    text = (ROOT / "labs" / f"{lab}.ipynb").read_text("utf-8")
-    assert len(failed) == text.count("lab.check(")
-    assert [
-        said for said in failed if "not attempted yet" not in said and "waits" not in said
-    ] == []
-    assert laboratory.look(f"{lab}_untouched") == []
-    assert laboratory.errors == []
-
-
-@pytest.mark.long
 def test_sliders_move_hints_fold_and_a_restart_in_the_middle_works(laboratory: Laboratory) -> None:
     page = laboratory.page
     laboratory.open(f"my/solved_{WITH_SLIDER[0]}.ipynb")

@@ -70,14 +70,19 @@ CLAIMS = (
         holds=lambda shown: numbers(shown)[0] == 3 and numbers(shown)[1] < 0.25,
     ),
     Claim(
-        "With 0.2 the search keeps the one and drops the other",
+        "With 0.2 the search finds pieces for the release and none for the egg",
         "for threshold in (0.0, 0.2, 0.4)",
         holds=lambda shown: numbers(shown, after="threshold 0.2:") == [3, 0],
     ),
     Claim(
         "The two axes show less than a quarter of the variance",
-        "SELECT document_name, embedding",
+        "SELECT document_name, content, embedding",
         holds=lambda shown: numbers(shown, after="The two axes show")[0] < 25,
+    ),
+    Claim(
+        "other points look nearer to the star than those that the search found",
+        "SELECT document_name, content, embedding",
+        holds=lambda shown: "nearest to " in shown and "nearest to ci-cd-for-ml" not in shown,
     ),
     Claim(
         "Nothing was inserted, and nothing was encoded either",

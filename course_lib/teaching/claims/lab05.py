@@ -75,12 +75,12 @@ CLAIMS = (
         ),
     ),
     Claim(
-        "The answer is on another page, and it shares not one word with the question",
+        "It has no word in common with the question",
         "def shared_words",
         holds=lambda shown: shown.splitlines()[-1] == "model-monitoring.md set()",
     ),
     Claim(
-        "The ruler (Euclidean distance) puts c last, although it says what a says",
+        "The ruler (Euclidean distance) puts note c last, although it says the same as note a",
         "def cosine_by_hand",
         holds=lambda shown: (
             numbers(shown, "a and c: ruler")[0]
@@ -94,7 +94,7 @@ CLAIMS = (
         holds=lambda shown: numbers(shown, "a and b: ruler")[1] == 0.96,
     ),
     Claim(
-        "Without a word in common the answer comes before the table, and far before the egg",
+        "Still it comes before the sentence about the table, and far before the one about the egg",
         "similar = cosine_similarity",
         holds=_answer_before_table,
     ),
@@ -104,7 +104,7 @@ CLAIMS = (
         holds=_warning_first,
     ),
     Claim(
-        "Three parts.",
+        "The model has three parts.",
         "type(part).__name__",
         holds=lambda shown: "['Transformer', 'Pooling', 'Normalize']" in shown,
     ),
@@ -114,7 +114,7 @@ CLAIMS = (
         holds=lambda shown: "'id', '##em', '##pot', '##ent'" in shown and "'survive'" in shown,
     ),
     Claim(
-        "Twice a verb, once a noun: the piece is the same, its vectors are not",
+        "The piece is the same, but its vectors differ",
         "def piece_vectors",
         holds=lambda shown: (
             numbers(shown, "[1. ")[0] < 0.96
@@ -122,7 +122,7 @@ CLAIMS = (
         ),
     ),
     Claim(
-        "Not even close.",
+        "No: the two means are very different.",
         "alone = piece_vectors",
         holds=lambda shown: numbers(shown, "cosine of the two means:")[0] < 0.75,
     ),
@@ -138,7 +138,7 @@ CLAIMS = (
     ),
     Claim("Sorting saves padding", 'encode_in_batches = lab.use("encode', holds=_sorting_saves),
     Claim(
-        "sorted batches of 16 still compute more of it than those of 4",
+        "sorted batches of 16 still have more padding than sorted batches of 4",
         'encode_in_batches = lab.use("encode',
         holds=lambda shown: _computed(shown)["sorted 16"] > 1.5 * _computed(shown)["sorted 4"],
     ),
@@ -157,7 +157,7 @@ CLAIMS = (
         ),
     ),
     Claim(
-        "at 512 characters nothing is lost, at twice that the loss begins",
+        "With 512 characters nothing is lost; with 1,024 some text is lost",
         "def offsets(text)",
         holds=lambda shown: _lost(shown, "   512") == 0 < _lost(shown, " 1,024"),
     ),
@@ -177,7 +177,7 @@ CLAIMS = (
         holds=lambda shown: numbers(shown, after="its length is") == [1],
     ),
     Claim(
-        "to the two shortest questions it is nearer than every chunk",
+        "It is nearer to the two shortest questions than any chunk is",
         'empty = model.encode("")',
         holds=_nearer_than_every_chunk,
     ),
@@ -187,22 +187,22 @@ CLAIMS = (
         holds=lambda shown: _values(shown)[0] > _values(shown)[1] + 0.2,
     ),
     Claim(
-        "not, numbers, and who does what to whom hardly do",
+        "not, numbers, and who does what to whom hardly change it",
         "The model was not deployed",
         holds=lambda shown: min(value for i, value in enumerate(_values(shown)) if i != 1) > 0.75,
     ),
     Claim(
-        "Half of the right pairs are beyond the dashed line, and more wrong ones than that",
+        "The number of wrong pairs there is larger",
         "queries = model.encode",
         holds=_more_wrong_ones,
     ),
     Claim(
-        "0.3 is not 30 %",
+        "A similarity of 0.3 does not mean 30 %",
         "queries = model.encode",
         holds=lambda shown: _share_right(shown, "0.3") < 20,
     ),
     Claim(
-        "A similarity gives an order",
+        "You can sort by similarity",
         "queries = model.encode",
         holds=lambda shown: (
             _share_right(shown, "0.2")
@@ -212,29 +212,29 @@ CLAIMS = (
         ),
     ),
     Claim(
-        "The longest arrow belongs to a short scrap",
+        "The longest vector belongs to a very short chunk",
         "longest = lengths.argmax()",
         holds=lambda shown: (
             numbers(shown.splitlines()[1])[0] < numbers(shown.splitlines()[1])[1] / 2
         ),
     ),
     Claim(
-        "With the inner product the scrap pushes into one result after another",
+        "With the inner product, this chunk is among the hits for many questions",
         "longest = lengths.argmax()",
         holds=_scrap_pushes_in,
     ),
     Claim(
-        "Those last ones are a reason to bring both ways together",
+        "The questions found by words alone are a reason to combine both methods",
         "def quality(scores)",
         holds=lambda shown: numbers(shown, after="found by words alone:")[0] > 0,
     ),
     Claim(
-        "the vectors are the same but for rounding",
+        "the vectors are equal except for rounding",
         "from course_lib.embedder import EmbeddingClient",
         holds=lambda shown: numbers(shown)[0] > 99,
     ),
     Claim(
-        "read under their headings, the answers come nearer to the top (MRR)",
+        "when the headings are added to the text, the answers come nearer to the top (MRR)",
         'best = measured["cosine"]',
         holds=_nearer_to_the_top_than_in_lab_01,
     ),

@@ -285,7 +285,7 @@ class Lab:
         if isinstance(texts, str):
             vector: npt.NDArray[np.float32] = self.embedder.encode([texts])[0]
             return vector
-        return self.embedder.encode(list(texts))
+        return self.embedder.encode(list(texts), progress=True)
 
     # --- serving ---
 

@@ -84,9 +84,12 @@ def arrows(
         ink = colour([*ends].index(name))
         style = {"arrowstyle": "-|>", "color": ink, "linewidth": 2.2, "shrinkA": 0, "shrinkB": 0}
         axes.annotate("", (x, y), (0, 0), arrowprops=style, annotation_clip=False)
+        length = math.hypot(x, y) or 1.0
+        beside = 12 * y / length, -12 * x / length  # not on an arrow in the same direction
         axes.annotate(
-            name, (x, y), (6, 4), textcoords="offset points", color=ink, fontsize=13, weight="bold"
-        )
+            name, (x, y), beside, textcoords="offset points", color=ink, fontsize=13,
+            weight="bold", ha="center", va="center",
+        )  # fmt: skip
     widest, highest = (max(0.0, *(end[axis] for end in ends.values())) for axis in (0, 1))
     axes.set_xlim(0, widest * 1.1)
     axes.set_ylim(0, highest * 1.15)
@@ -152,7 +155,7 @@ def map_2d(
         )
     for index, (point, label) in enumerate(zip(points, labels or (), strict=False)):
         offset = (6, -10 if index % 2 else 4)  # by turns, so that two neighbours stay readable
-        axes.annotate(_short(label), point, xytext=offset, textcoords="offset points", fontsize=8)
+        axes.annotate(_short(label), point, xytext=offset, textcoords="offset points", fontsize=10)
     if names != [""] or star is not None:
         axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=9)
     axes.set_xlabel(f"the two axes show {share:.0%} of the variance")
