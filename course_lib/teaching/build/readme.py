@@ -11,7 +11,7 @@ BEGIN_MARK = "<!-- labs:begin -->"
 END_MARK = "<!-- labs:end -->"
 
 _ESTIMATED = (
-    "for somebody who writes Python functions and classes and knows SQL. The times are estimates "
+    "for a reader who writes Python functions and classes and knows SQL. The times are estimates "
     "from the words, cells and exercises of each lab; no class has been timed yet."
 )
 
