@@ -63,5 +63,5 @@ down: setup  ## stop PostgreSQL in Docker; its data stays
 clean: setup  ## stop the embedded server and remove what was made, except .venv and my/
 	@$(COURSE) clean
 
-lock: setup  ## resolve all dependencies anew and write requirements.lock
+lock: setup  ## resolve all dependencies again and write requirements.lock
 	@$(COURSE) lock

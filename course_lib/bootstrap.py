@@ -632,7 +632,7 @@ def failure(said: str, log: Path) -> str:
         r"CERTIFICATE_VERIFY_FAILED": "A proxy here replaces certificates: set PIP_CERT to the "
         "file with your organisation's.",
         r"DO NOT MATCH THE HASHES": "A package is not the file that requirements.lock names: "
-        "somebody replaced it. Check PIP_INDEX_URL, PIP_FIND_LINKS and what stands in between.",
+        "it was replaced on the way. Check PIP_INDEX_URL, PIP_FIND_LINKS and any proxy in between.",
         r"NewConnectionError|name resolution|timed out|ConnectTimeout|getaddrinfo": "The package "
         "index cannot be reached. Check the network (behind a proxy: HTTPS_PROXY) and try again; "
         "pip keeps what it has downloaded.",

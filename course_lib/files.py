@@ -26,9 +26,9 @@ def files_below(
     enter: Callable[[str], bool],
     on_error: Callable[[OSError], None],
 ) -> Iterator[Path]:
-    """Yield what is no folder, in a folder and those below it; links to folders are not followed.
+    """Yield all but folders in a folder and those below it; links to folders are not followed.
 
-    It is `os.walk` for folders that are nested as deep as anybody likes.
+    It is `os.walk` for folders that are nested as deep as you like.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def read_file(path: Path, most: int, inside: str | None = None) -> bytes:
     """Return what a file holds.
 
     Nothing is waited for, and no more is read than the limit, whatever becomes of the file
-    meanwhile: a pipe, or one that grows for ever.
+    meanwhile: a pipe, or one that grows forever.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def read_file(path: Path, most: int, inside: str | None = None) -> bytes:
     Raises
     ------
     ValueError
-        If it is no file, too large or outside. The message goes after the file's name.
+        If it is not a file, too large or outside. The message goes after the file's name.
     OSError
         If it cannot be read.
 
@@ -146,7 +146,7 @@ def read_toml(text: str) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        If it is no TOML, or has a key of a hundred parts: of one of 100 kB, `tomllib` would make
+        If it is not TOML, or has a key of a hundred parts: of one of 100 kB, `tomllib` would make
         several gigabytes.
     RecursionError
         If it is nested too deep.

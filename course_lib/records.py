@@ -37,7 +37,7 @@ KEBAB = r"^[a-z0-9]+(-[a-z0-9]+)*$"
 KEBAB_LENGTH = 63
 
 MOST_NAME_BYTES = 250
-"""Bytes in the name of a repository, a branch or a kind, at most: it stands in an index."""
+"""Bytes in the name of a repository, a branch or a kind, at most: it is in an index."""
 
 SEMVER = r"^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$"
 """What the version of a parser looks like."""
@@ -55,11 +55,11 @@ MOST_CHARACTERS = 2_000
 """Characters of a question whose words are looked up; the model reads no more than about 1,000."""
 
 ROUNDING = 1e-6
-"""What single precision may take from a result that lies on the threshold itself."""
+"""What single precision may take from a result that is on the threshold itself."""
 
 
 class Span(NamedTuple):
-    """A piece of a text, and where it lies: ``text == source[start:end]``.
+    """A piece of a text, and where it is: ``text == source[start:end]``.
 
     Offsets count characters (code points), not bytes.
     """
@@ -122,10 +122,10 @@ class Query:
     partitions, kind, repo, branch, namespace, document, tenant
         Only chunks with these values; None means any.
     rerank
-        ``"maxsim"`` has `retrieve` order the first results anew, by comparing word with word. It
+        ``"maxsim"`` has `retrieve` order the first results again, by comparing word with word. It
         reads each of them with the model, which takes a few hundred milliseconds.
     maxsim_k
-        How many of the first results are ordered anew; the others follow after them.
+        How many of the first results are ordered again; the others follow after them.
     one_list
         With ``"maxsim"``, and more than one partition to look into, each of them is searched alone,
         and what they found is merged; see `course_lib.retriever.rerank.merge_maxsim`. True searches
@@ -182,7 +182,7 @@ class Query:
             )
         if not -1 <= self.threshold <= 1:
             raise InputError(
-                f"threshold is {self.threshold}", hint="A cosine similarity lies between -1 and 1."
+                f"threshold is {self.threshold}", hint="A cosine similarity is between -1 and 1."
             )
         if self.mode not in (None, "hybrid", "dense"):
             raise InputError(f"there is no mode {self.mode!r}", hint="It is 'hybrid' or 'dense'.")
@@ -360,7 +360,7 @@ class Chunk(BaseModel):
             and self.line_end is not None
             and self.line_end < self.line_start
         ):
-            raise ValueError(f"line_end {self.line_end} lies before line_start {self.line_start}")
+            raise ValueError(f"line_end {self.line_end} is before line_start {self.line_start}")
         return self
 
     @property
@@ -380,7 +380,7 @@ def content_hash(chunk: Chunk) -> str:
     """Return the SHA-256 of what a record's `hash_inputs` name, in hexadecimal.
 
     The values are those of ``tenantId``, ``repoSlug`` and the named fields, in this order; the
-    names are those in JSON, as in `chunk.to_json()`. A value that is no string counts as its
+    names are those in JSON, as in `chunk.to_json()`. A value that is not a string counts as its
     `canonical` JSON. A field that is unset, and so not in the JSON, counts as an empty text. Each
     value is hashed as `length_prefixed` gives it.
 
@@ -489,7 +489,7 @@ class SourceDocument:
     """A row of `documents`: a source file and what it was indexed with.
 
     `parser`, `settings` and `model` are part of its state: when one of them changes, the document
-    is indexed anew although its text is the same.
+    is indexed again although its text is the same.
     """
 
     name: str

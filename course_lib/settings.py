@@ -207,7 +207,7 @@ class Settings(BaseSettings):
         1, alias="RAG_STRUCTURE_MAX_CHUNKS", description="passages kept free for STRUCTURE.md", ge=0
     )
     rerank: bool = Field(
-        False, alias="RAG_RERANK", description="order the passages of an answer anew"
+        False, alias="RAG_RERANK", description="order the passages of an answer again"
     )
     rerank_model: str | None = Field(
         None,
@@ -217,7 +217,7 @@ class Settings(BaseSettings):
     rerank_k: int | None = Field(
         None,
         alias="RAG_RERANK_K",
-        description=f"results to order anew; unset: {RERANK_K}, or RAG_TOP_K if larger",
+        description=f"results to order again; unset: {RERANK_K}, or RAG_TOP_K if larger",
         ge=1,
     )
     generator: GeneratorName = Field(
@@ -322,7 +322,7 @@ class Settings(BaseSettings):
 
 @lru_cache(maxsize=1)
 def settings() -> Settings:
-    """Return this process's settings, read once; `settings.cache_clear()` reads them anew.
+    """Return this process's settings, read once; `settings.cache_clear()` reads them again.
 
     Raises
     ------

@@ -39,7 +39,7 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer and what it stands on.
+    """An answer and what it is based on.
 
     Attributes
     ----------

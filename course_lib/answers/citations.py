@@ -34,11 +34,11 @@ class Citations:
 
 
 def check_citations(sentences: list[str], paths: list[str]) -> tuple[list[list[int]], list[str]]:
-    """Return which passages each sentence stands on, and the citations that name no passage.
+    """Return which passages each sentence is based on, and the citations that name no passage.
 
     A citation looks like ``[2: docs/a.md]``. It is right if passage 2, counted from 1, has this
-    path; `paths` are those of the passages. A sentence stands on the passages that it cites. One
-    without any citation stands on all that the answer cites, and one whose citations are all wrong
+    path; `paths` are those of the passages. A sentence is based on the passages that it cites. One
+    without any citation is based on all that the answer cites, and one with only wrong citations
     on none. Numbers come in the order of the text, each once; wrong citations come as they are
     written.
 

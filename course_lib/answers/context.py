@@ -1,4 +1,4 @@
-"""Context: a question goes in, the passages that an answer stands on come out, numbered.
+"""Context: a question goes in, the passages that an answer is based on come out, numbered.
 
 Files that the question names come first. Some room is kept for what describes the repository as a
 whole. Search fills the rest, without copies (nor those in other branches) and with as little
@@ -78,7 +78,7 @@ class ContextOptions:
         if self.rerank_k is not None and self.rerank_k < 1:
             raise InputError(f"rerank_k is {self.rerank_k}", hint="Re-order 1 result or more.")
         if not 0 <= self.diversity <= 1:
-            raise InputError(f"diversity is {self.diversity}", hint="It lies between 0 and 1.")
+            raise InputError(f"diversity is {self.diversity}", hint="It is between 0 and 1.")
 
 
 DEFAULTS = ContextOptions()

@@ -33,7 +33,7 @@ a line {BEGIN_FILE}, the complete text of the file, a line {END_FILE}.
 
 
 class EditError(CourseError):
-    """The answer is no edited file, or the file may not be changed; it was left as it is."""
+    """The answer is not an edited file, or the file may not be changed; it was left as it is."""
 
 
 def edit_prompt(path: str, text: str, instruction: str, passages: Sequence[Passage] = ()) -> Prompt:
@@ -58,7 +58,7 @@ def edit_prompt(path: str, text: str, instruction: str, passages: Sequence[Passa
     """
     mark = boundary([path, text, instruction, *(passage.text for passage in passages)])
     fenced = [fence(f"PASSAGE {one.index}: {one.place}", one.text, mark) for one in passages]
-    # The file itself is given to the character: what stands in it is what is to be edited.
+    # The file itself is given to the character: what is in it is what is to be edited.
     name = " ".join(path.split())
     ends = "" if text.endswith("\n") else "\n"
     file = f"BEGIN {mark} FILE: {name}\n{text}{ends}END {mark}"
@@ -67,13 +67,13 @@ def edit_prompt(path: str, text: str, instruction: str, passages: Sequence[Passa
 
 
 def between_markers(answer: str) -> str:
-    r"""Return the file that stands between a line <<BEGIN_FILE>> and a line <<END_FILE>>.
+    r"""Return the file that is between a line <<BEGIN_FILE>> and a line <<END_FILE>>.
 
     White space around the whole answer does not matter. Lines end with ``\n``. The file comes as it
     is, to the character, with a line end after its last line; a marker inside a longer line, be it
     only indented, is part of it. Raises ValueError if a marker line is missing, if they are in the
-    wrong order, if anything stands before the first or after the last one, if a line between them
-    is a marker, or if no line stands between them.
+    wrong order, if anything is before the first or after the last one, if a line between them
+    is a marker, or if no line is between them.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def extract_file(answer: str, original: str = "") -> str:
     answer
         All that the model said.
     original
-        The file as it was: only where markers stood in its lines, may they stand in the new one's.
+        The file as it was: only if markers were in its lines may they be in the new one's.
 
     Returns
     -------
@@ -147,7 +147,7 @@ def extract_file(answer: str, original: str = "") -> str:
 
 
 def check_parses(path: str, before: str, after: str) -> None:
-    r"""Refuse a text that is no file of its kind any more, if it was one before.
+    r"""Refuse a text that is not a file of its kind any more, if it was one before.
 
     Python, YAML, JSON (and notebooks) and TOML are looked at, by the file's name.
 

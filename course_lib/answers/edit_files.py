@@ -1,6 +1,6 @@
 """The file on disk: read to the byte, and written so that what was there is never lost.
 
-A model sees text; the disk holds bytes. What lies between them — encoding, line ends, the last line
+A model sees text; the disk holds bytes. What is between them — encoding, line ends, the last line
 end, mode — is taken from the file as it was, and never from the model.
 """
 
@@ -72,7 +72,7 @@ class Original:
             read as a file to edit again: it holds NUL, or is too large.
         """
         if "\0" in text:
-            raise EditError("the answer holds NUL: it is no text", hint=f"{_LEFT} Ask again.")
+            raise EditError("the answer holds NUL: it is not text", hint=f"{_LEFT} Ask again.")
         usual = Counter(end for end in self.line_ends if end).most_common(1)
         end = usual[0][0] if usual else "\n"
         lines = text.split("\n")
@@ -120,7 +120,7 @@ def repository_root(given: str | None = None) -> Path:
     Raises
     ------
     EditError
-        If the given one is no folder.
+        If the given one is not a folder.
     """
     if given:
         root = Path(given).expanduser()
@@ -137,8 +137,8 @@ def read_original(path: Path, root: Path) -> Original:
     Raises
     ------
     EditError
-        If it is no regular file in the root (links followed), is in git's own folder, is larger
-        than 1 MB, or is no text.
+        If it is not a regular file in the root (links followed), is in git's own folder, is larger
+        than 1 MB, or is not text.
     """
     try:
         real = path.resolve(strict=True)
@@ -175,7 +175,7 @@ def read_original(path: Path, root: Path) -> Original:
             hint="Only texts are edited. Save it as UTF-8.",
         ) from error
     if "\0" in decoded:
-        raise EditError(f"{name} holds NUL: it is no text", hint="Only texts are edited.")
+        raise EditError(f"{name} holds NUL: it is not text", hint="Only texts are edited.")
     # A form feed or U+2028 ends no line here, unlike in str.splitlines.
     lines = io.StringIO(decoded, newline="").readlines()
     ends = tuple(line[len(line.rstrip("\r\n")) :][-2:] for line in lines)

@@ -29,7 +29,7 @@ ROOM = 1.25
 
 
 def check_can_write(generator: Generator) -> None:
-    """Refuse a generator that is no language model.
+    """Refuse a generator that is not a language model.
 
     Raises
     ------

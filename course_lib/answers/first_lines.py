@@ -1,7 +1,7 @@
 """What a file says about itself: its text goes in, one line comes out, or nothing.
 
 The line is the first of a docstring, a heading or a comment. Nothing is made up for a file that
-says nothing, and nothing is taken from lines that stand in every file: licences, encodings, tools.
+says nothing, and nothing is taken from lines that are in every file: licences, encodings, tools.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 from pathlib import PurePosixPath
 
 MOST_CHARACTERS = 120
-"""Characters of a line, at most: it is to stand beside a name."""
+"""Characters of a line, at most: it is to be beside a name."""
 
 _HASH = {".py", ".pyi", ".sh", ".bash", ".ksh", ".zsh", ".yaml", ".yml", ".toml", ".cfg", ".ini"}
 _HASH |= {".tf", ".rb", ".pl", ".r", ".jl", ".mk", ".cmake", ".conf", ".env", ".example", ".lock"}

@@ -28,7 +28,7 @@ def extract_file_hints(question: str, extensions: Collection[str] | None = None)
 
     Quotes, brackets and punctuation around a name are left out, and what leads to a file from here
     (``../``). Backslashes count as slashes, and what no name holds separates words, such as the
-    ``:7`` of a line. An ending alone, such as ``.py``, is no name.
+    ``:7`` of a line. An ending alone, such as ``.py``, is not a name.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What an answer stands on: passages out of the index, numbered, each with where it came from."""
+"""What an answer is based on: passages out of the index, numbered, each with where it came from."""
 
 from __future__ import annotations
 

@@ -113,5 +113,5 @@ def by_place(count: int) -> list[float]:
 
 
 def _squeezed(result: SearchResult) -> str:
-    # Padded, so that part of a word is no part of the text.
+    # Padded, so that part of a word is not part of the text.
     return f" {' '.join(result.content.split())} "

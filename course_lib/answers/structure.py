@@ -34,14 +34,14 @@ _LANGUAGES = {
 
 @dataclass(frozen=True, slots=True)
 class FileLine:
-    """A file as it stands in the page.
+    """A file as it is in the page.
 
     Attributes
     ----------
     path
         Relative to the root, with forward slashes.
     lines
-        How many it has; None for what is no text.
+        How many it has; None for what is not text.
     size
         Bytes.
     says
@@ -107,7 +107,7 @@ def structure_text(root: str | os.PathLike[str], name: str | None = None) -> str
 def list_files(root: Path) -> list[str]:
     """Return the paths of a repository's files, relative to its root, in their order.
 
-    The page itself is none of them, wherever it lies.
+    The page itself is none of them, wherever it is.
     """
     found = _known_to_git(root)
     paths = _walked(root) if found is None else found
@@ -173,7 +173,7 @@ def _read(root: Path, path: str) -> FileLine:
         size = file.stat().st_size
         raw = read_file(file, MOST_BYTES)
         if b"\0" in raw:
-            raise ValueError("is no text")
+            raise ValueError("is not text")
         text = raw.decode("utf-8-sig")
     except ValueError:
         return FileLine(path, None, size)

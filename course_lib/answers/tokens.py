@@ -92,7 +92,7 @@ def resolve_context_window(model: str, *, given: int | None = None) -> int:
     ----------
     model
         Its name, as a server knows it; what follows a colon (``llama3:8b``) does not count, nor
-        what stands before a slash.
+        what is before a slash.
     given
         What a setting or the server itself says, and is right.
 
@@ -139,7 +139,7 @@ def _tiktoken(model: str) -> tuple[str, Counter] | None:
     try:
         encoding = get_encoding(name)
     except Exception as error:
-        # What lies there is damaged, and tiktoken wanted to fetch it anew: ValueError, or whatever
+        # What is there is damaged, and tiktoken wanted to fetch it again: ValueError, or whatever
         # the network gave.
         log.warning("the data of tiktoken for %s is not used: %s", model, error)
         return None

@@ -34,13 +34,13 @@ class Unit:
     passage
         Which passage it is from.
     text
-        As it stands in the passage.
+        As it is in the passage.
     read_as
         What is compared with a question: the text, under what it belongs to.
     line
         Its first line, counted from the passage's first one; −1 for a line of the header.
     is_code
-        Whether it is to be quoted as it stands, and not as a sentence.
+        Whether it is to be quoted as it is, and not as a sentence.
     """
 
     passage: Passage

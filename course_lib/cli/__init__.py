@@ -16,7 +16,7 @@ from course_lib.cli.printing import complain, say
 from course_lib.errors import CourseError
 
 FULL_OR_BROKEN = {errno.ENOSPC, errno.EROFS, errno.EIO, getattr(errno, "EDQUOT", errno.ENOSPC)}
-"""What a disk says whose state is no mistake of ours."""
+"""What a disk says whose state is not a mistake of ours."""
 
 READ_ONLY = (
     "Set COURSE_STATE to a folder that can be written to, for what the course keeps in .course; "

@@ -1,4 +1,4 @@
-"""The command that answers a question from the index, and shows on what the answer stands."""
+"""The command that answers a question from the index, and shows what the answer is based on."""
 
 from __future__ import annotations
 

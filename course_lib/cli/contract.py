@@ -41,7 +41,7 @@ def split(
 ) -> None:
     """Show the chunks that a parser makes of a file; nothing is stored.
 
-    Behind a | stands a piece's header: what it was cut out of, which is encoded with it.
+    After a | is a piece's header: what it was cut out of, which is encoded with it.
 
     Example: course split data/documents/feature-stores.md
     """
@@ -75,7 +75,7 @@ def split(
 
 
 def _header(chunk: Chunk) -> str:
-    """Return what stands over a piece where it is encoded, as lines of a listing."""
+    """Return what is over a piece where it is encoded, as lines of a listing."""
     header = chunk.custom_meta.get("header")
     lines = header.rstrip("\n").split("\n") if isinstance(header, str) and header else []
     return "".join(f"    | {line}\n" for line in lines)
@@ -168,7 +168,7 @@ def backup(
 ) -> None:
     """Write the whole index to a file, vectors included (backup-record-v1, one row a line).
 
-    The packages of `course xray` are no part of it: a scan of the lock files brings them back.
+    The packages of `course xray` are not part of it: a scan of the lock files brings them back.
     """
     from course_lib.loader import write_jsonl
     from course_lib.store import backup_lines

@@ -57,7 +57,7 @@ def start(
 
     path, is_new = start_lab(number)
     shown = path.relative_to(project_root())
-    there = "is there and stays as it is; to have the lab anew, rename or delete it first"
+    there = "is there and stays as it is; for a new copy, rename or delete it first"
     show(f"{shown} {'is ready, and so are the labs that it leads to' if is_new else there}")
     show("Open it with `make lab` (or `course lab`).")
 

@@ -101,7 +101,7 @@ def embed(
 
 
 def path_that_is_given(text: str) -> Path:
-    """Return a path; an empty one, which a variable that is not set leaves, is no folder."""
+    """Return a path; an empty one, which a variable that is not set leaves, is not a folder."""
     if not text.strip():
         raise typer.BadParameter("it is empty; give . for the folder that you are in")
     return Path(text)
@@ -163,7 +163,7 @@ def _of_other_formats(path: Path) -> Iterable[str]:
 
 
 def _folder_name(path: Path) -> str:
-    """Return the name of a folder, or of the one that a file lies in: two folders, two corpora."""
+    """Return the name of a folder, or of the one that a file is in: two folders, two corpora."""
     place = path.resolve()
     return (place.parent if place.is_file() else place).name or "documents"
 

@@ -126,7 +126,7 @@ def _print(report: RepositoryReport) -> None:
         )
     left_out = len(report.skipped) + sum(len(part.skipped) for part in report.partitions.values())
     if left_out:
-        show(f"  left out: {left_out}; the reasons stand above")
+        show(f"  left out: {left_out}; the reasons are above")
     if report.failed:
         show(f"  not to be had: {len(report.failed)}; what was stored of them stays")
     show(f"{report.seconds:.1f} s")

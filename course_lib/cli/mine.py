@@ -134,7 +134,7 @@ def _show_measurement(courses: Run, own: Run) -> None:
 
     table = Table(
         *("questions", "", "yours", "the course's", "difference"),
-        caption="in brackets: where 95 % of redrawn sets lie",
+        caption="in brackets: where 95 % of redrawn sets are",
     )
     for kind in courses.kinds:
         for shown, metric in METRICS.items():

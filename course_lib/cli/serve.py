@@ -56,7 +56,7 @@ def api_key(
         return
     show(f"key, for the client (shown once):  {key}")
     show(f"entry, for the service:            RAG_API_KEYS={entry}")
-    say("Several entries stand with commas between.")
+    say("Separate several entries by commas.")
 
 
 def _is_loopback(host: str) -> bool:
@@ -66,7 +66,8 @@ def _is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         raise InputError(
-            f"{host!r} is no address to listen on", hint="127.0.0.1 is this machine, 0.0.0.0 all."
+            f"{host!r} is not an address to listen on",
+            hint="127.0.0.1 is this machine, 0.0.0.0 all.",
         ) from None
 
 

@@ -87,11 +87,11 @@ def _print_rows(rows: list[Row]) -> None:
             line += f"  ({row.origin})"
         show_styled(styled(line, bold=row.origin != "default"))
         show(textwrap.indent(textwrap.fill(row.description, max(20, width - 4)), "    "))
-    show(f"\n.env is {project_root() / '.env'}; what has no origin behind it is the default")
+    show(f"\n.env is {project_root() / '.env'}; a value without an origin is the default")
 
 
 def setting_rows() -> list[Row]:
-    """Return all settings in their order: the course's, then GitHub's, then where things lie.
+    """Return all settings in their order: the course's, then GitHub's, then where things are.
 
     Raises
     ------

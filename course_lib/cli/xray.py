@@ -180,7 +180,7 @@ def backfill(
     token_budget: Budget = 50_000,
     as_json: Json = False,
 ) -> None:
-    """Describe and embed what earlier scans had to leave, and embed anew for another model."""
+    """Describe and embed what earlier scans had to leave, and embed again for another model."""
     from course_lib.embedder import EmbeddingClient
     from course_lib.xray import backfill as run_backfill
 

@@ -1,4 +1,4 @@
-"""Where a text's bytes lie: what stands in for its word pieces where nothing tells them."""
+"""Where a text's bytes are: what stands in for its word pieces where nothing tells them."""
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ class EmbeddingClient:
 
     @cached_property
     def directory(self) -> Path | None:
-        """Where the model lies on this machine; None if it is on a hub or a server."""
+        """Where the model is on this machine; None if it is on a hub or a server."""
         return None if self._wanted == "openai" else model_directory(self.model_name)
 
     @cached_property
@@ -301,7 +301,7 @@ class EmbeddingClient:
 
         A vocabulary is sorted by how often its pieces occur, the commonest first. By Zipf's law the
         logarithm of a piece's place says how rare it is: that of *the* is 0, and so is that of what
-        stands before it (single letters and signs).
+        is before it (single letters and signs).
 
         Parameters
         ----------

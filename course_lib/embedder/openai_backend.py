@@ -96,7 +96,7 @@ class OpenAIBackend:
                     )
                 except ValueError as error:
                     raise ModelError(
-                        f"OPENAI_BASE_URL is no address: {type(error).__name__}",
+                        f"OPENAI_BASE_URL is not an address: {type(error).__name__}",
                         hint="It looks like http://localhost:11434/v1.",
                     ) from None
             return self._client
@@ -111,7 +111,7 @@ class OpenAIBackend:
         Raises
         ------
         ModelError
-            If the server cannot be reached, refuses, stays busy, or gives what is no vector of
+            If the server cannot be reached, refuses, stays busy, or gives what is not a vector of
             that dimension.
         """
         client = self._open()
@@ -128,7 +128,7 @@ class OpenAIBackend:
             raise self._explained(error) from None  # what the server says may hold the key
         except (ValueError, TypeError, AttributeError) as error:
             raise ModelError(
-                f"{self._where} answered what is no list of vectors: {type(error).__name__}",
+                f"{self._where} answered what is not a list of vectors: {type(error).__name__}",
                 hint="Check OPENAI_BASE_URL: it has to speak OpenAI's protocol (…/v1).",
             ) from None
         if places != list(range(len(texts))):
@@ -146,7 +146,7 @@ class OpenAIBackend:
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         if not np.isfinite(vectors).all() or not lengths.all():
             raise ModelError(
-                f"{self._where} gave a vector that is no direction (NaN or zero)",
+                f"{self._where} gave a vector that is not a direction (NaN or zero)",
                 hint="Try another model: RAG_EMBED_MODEL.",
             )
         return np.asarray(vectors / lengths, dtype=np.float32)

@@ -168,7 +168,7 @@ def import_openvino() -> Any:
 
 
 def converted_folder(directory: Path) -> Path:
-    """Return where the converted model lies, or will lie."""
+    """Return where the converted model is or will be."""
     return models_dir() / f"{fingerprint(directory)[:16]}-openvino-{installed_version()}"
 
 

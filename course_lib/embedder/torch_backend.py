@@ -35,7 +35,7 @@ class TorchBackend:
     model
         The name that a hub knows, or a path.
     directory
-        Where the model lies on this machine; None asks the hub.
+        Where the model is on this machine; None asks the hub.
     threads
         CPU threads; None leaves torch's choice.
 

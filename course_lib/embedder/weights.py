@@ -1,4 +1,4 @@
-"""Where the model lies: a name goes in, its folder comes out, its weights checked.
+"""Where the model is: a name goes in, its folder comes out, its weights checked.
 
 The default model travels as a Python package, so that nobody has to download anything when a lab
 runs; its weights are compared with the published checksum before they are loaded or converted.

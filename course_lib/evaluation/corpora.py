@@ -1,6 +1,6 @@
 """Corpora: folders go in, one index of all of them comes out, for as long as it is measured.
 
-The index lies in a database of its own, so that what is measured is these folders and nothing
+The index is in a database of its own, so that what is measured is these folders and nothing
 else. Vectors are kept on disk by text and model: a second measurement encodes only what changed.
 """
 
@@ -57,7 +57,7 @@ class Corpus:
         kind, equals, folder = given.partition("=")
         if not (kind and equals and folder):
             raise InputError(
-                f"{given!r} is no corpus",
+                f"{given!r} is not a corpus",
                 hint="Name the kind of its questions and its folder: --corpus docs=DIRECTORY",
             )
         if not Path(folder).is_dir():

@@ -67,7 +67,7 @@ def measure_model(
     corpora, questions, query, options, own, cross_encoder
         As in `indexed`, `evaluate` and `searcher`.
     """
-    dimension = embedder.dimension  # loads the model, which is no part of the time
+    dimension = embedder.dimension  # loads the model, which is not part of the time
     begun = time.perf_counter()
     with indexed(corpora, embedder, options) as conn:
         filling = time.perf_counter() - begun
@@ -86,7 +86,7 @@ def print_models(
     from rich.markup import escape
     from rich.table import Table
 
-    table = Table(caption="in brackets: where 95 % of redrawn sets lie")
+    table = Table(caption="in brackets: where 95 % of redrawn sets are")
     table.add_column("model", overflow="fold")
     table.add_column("prompts", overflow="fold")
     for title in ("vector", "reads", "filling", "index", "a question"):

@@ -19,7 +19,7 @@ def in_both(before: Run, after: Run) -> tuple[Run, Run]:
     """Return two runs without the questions that one of them did not ask, in the second's order.
 
     A question is the same where its id, its kind and its wording are. Both runs are judged by what
-    the second one takes for right: a label that was mended in between is no change of the search.
+    the second one takes for right: a label that was mended in between does not change the search.
 
     Examples
     --------

@@ -56,7 +56,7 @@ class Resource(TypedDict):
 
 @dataclass(frozen=True)
 class Question:
-    """A question, and where its answer stands.
+    """A question, and where its answer is.
 
     Attributes
     ----------
@@ -198,7 +198,7 @@ def read_questions(
             ) from None
         except json.JSONDecodeError as error:
             raise InputError(
-                f"{path.name}, line {number} is no JSON: {error.msg} in column {error.colno}",
+                f"{path.name}, line {number} is not JSON: {error.msg} in column {error.colno}",
                 hint=HINT,
             ) from None
         except RecursionError:
@@ -229,7 +229,7 @@ def _strange_fields(record: object) -> Iterator[tuple[str, str]]:
             continue
         absent = [field for field in known if field not in record]
         meant = difflib.get_close_matches(name.lower(), absent, n=1, cutoff=0.75)
-        told = f"{name[:LONGEST_NAME]!r} is no field of a question and has no effect"
+        told = f"{name[:LONGEST_NAME]!r} is not a field of a question and has no effect"
         yield name, f"{told}; is {meant[0]} meant?" if meant else told
 
 

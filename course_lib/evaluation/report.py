@@ -39,7 +39,7 @@ def print_comparison(show: Callable[[str], None], before: Run, after: Run) -> No
             lines.append(f"left out, since only {whose} asked them: {told}")
     if count := relabelled(before, after):
         lines.append(
-            f"judged anew: {count} of the questions have other right answers than in the kept run"
+            f"judged again: {count} of the questions have other right answers than in the kept run"
         )
     for line in lines:
         show(f"  {line}")
@@ -56,7 +56,7 @@ def _print_table(console: Console, run: Run, by: Unit) -> None:
 
     parts = {kind: run.about(kind) for kind in run.kinds}
     counts = {kind: len(part.values(by=by)) for kind, part in parts.items()}
-    caption = "in brackets: where 95 % of redrawn sets lie"
+    caption = "in brackets: where 95 % of redrawn sets are"
     if any(0 < count < FEWEST for count in counts.values()):
         caption += f"; n is too small for an interval with fewer than {FEWEST} questions"
     table = Table(title=f"{run.name}, by {by}", caption=caption)

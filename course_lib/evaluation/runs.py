@@ -271,7 +271,7 @@ def _rankings(
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the first different files and resources, named so that equal names are equal things.
 
-    What lies in another corpus bears its corpus before its path. A resource in a file that does
+    What is in another corpus bears its corpus before its path. A resource in a file that does
     not answer bears the file before its own name: another overlay has another one of that name.
     """
     files, resources = [], []

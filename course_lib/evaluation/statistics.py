@@ -33,7 +33,7 @@ class Interval(NamedTuple):
 def bootstrap_interval(
     values: Sequence[float], confidence: float = 0.95, resamples: int = RESAMPLES, seed: int = 0
 ) -> Interval:
-    """Return the mean of values, and the interval in which the means of redrawn sets lie.
+    """Return the mean of values, and the interval in which the means of redrawn sets are.
 
     A redrawn set has as many values as there are, each drawn at random from all of them, so that
     some come twice and some not at all.
@@ -88,7 +88,7 @@ def paired_interval(
     """Return by how much `after` is better than `before` on the same questions, as an interval.
 
     Each question is compared with itself, so that hard and easy questions do not blur the
-    difference. An interval that lies above 0 says that the change helps on questions of this sort;
+    difference. An interval that is above 0 says that the change helps on questions of this sort;
     one that holds 0 says that these questions cannot tell.
 
     Parameters

@@ -98,7 +98,7 @@ def renew_citations(
     try:
         with as_tenant(conn, tenant):
             row = conn.execute(_COUNT, where).fetchone()
-        # All rows of a revision are written anew, which a vector index is slow to follow.
+        # All rows of a revision are written again, which a vector index is slow to follow.
         with vector_index_rebuilt(conn, partition, row[0] if row else 0):
             for start in range(0, len(documents), BATCH_DOCUMENTS):
                 batch = documents[start : start + BATCH_DOCUMENTS]

@@ -10,7 +10,7 @@ from course_lib.records import Document, SourceDocument
 
 ISSUES = "issues"
 CODE = "code_pipelines"
-"""Where code goes that is no manifest, no notebook and no prose."""
+"""Where code goes that is neither a manifest nor a notebook nor prose."""
 
 _KINDS = {
     ".yaml": "code_manifests",

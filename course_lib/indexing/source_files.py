@@ -167,8 +167,8 @@ def ingest_tenant_file(
 ) -> TenantReport:
     """Index a JSON Lines file of parsed-chunk-v1 records, of any size.
 
-    The file is read twice: once to judge every record and note where it stands, and once more for
-    the records of documents that changed. Those of one document need not stand together.
+    The file is read twice: once to judge every record and note where it is, and once more for
+    the records of documents that changed. Those of one document need not be together.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ def ingest_tenant_file(
 
 @dataclass
 class _Lines:
-    """Where the records of one document stand in a file, and a hash of them all."""
+    """Where the records of one document are in a file, and a hash of them all."""
 
     offsets: array[int] = field(default_factory=lambda: array("Q"))
     places: set[int] = field(default_factory=set)

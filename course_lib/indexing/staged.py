@@ -99,7 +99,7 @@ def embed_directory(
     Raises
     ------
     InputError
-        If a file is missing or holds a line that is no record.
+        If a file is missing or holds a line that is not a record.
     DatabaseError
         If the database went away; what was written until then is whole and stays.
     """
@@ -134,7 +134,7 @@ def chunks_by_document(
             raise InputError(
                 f"{path} holds a chunk of {chunk.source_path} ({chunk.repo_slug}), which is not "
                 "among the documents that were split with it",
-                hint="Make both files anew, with the step that wrote them.",
+                hint="Make both files again, with the step that wrote them.",
             )
         pieces[chunk.source_path].append(chunk)
     return pieces
@@ -147,7 +147,7 @@ def _read_documents(path: Path, model: str) -> tuple[dict[str, SourceDocument], 
         try:
             row = json.loads(raw)
             if not isinstance(row, dict):
-                raise ValueError("it is no JSON object")
+                raise ValueError("it is not a JSON object")
             own = Scope.model_validate({name: row.pop(name, None) for name in ("tenant", "repo")})
             document = _DOCUMENT.validate_python(row | {"model": model})
             if own != (scope := scope or own):
@@ -157,10 +157,10 @@ def _read_documents(path: Path, model: str) -> tuple[dict[str, SourceDocument], 
         except (ValueError, RecursionError) as error:
             reason = explain(error) if isinstance(error, ValidationError) else error
             raise InputError(
-                f"{path}, line {number} is no document: {reason}",
-                hint="Make the file anew with `course load`.",
+                f"{path}, line {number} is not a document: {reason}",
+                hint="Make the file again with `course load`.",
             ) from error
         documents[document.name] = document
     if scope is None:
-        raise InputError(f"{path} is empty", hint="Make the file anew with `course load`.")
+        raise InputError(f"{path} is empty", hint="Make the file again with `course load`.")
     return documents, scope.tenant, scope.repo

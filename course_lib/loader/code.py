@@ -384,9 +384,9 @@ class _Splitter:
         return first
 
     def _siblings_before(self, node: Node) -> Iterator[Node]:
-        """Yield what stands before a node, the nearest first.
+        """Yield what is before a node, the nearest first.
 
-        For the first in a body, that is what stands before the body: in Python the comments above a
+        For the first in a body, that is what is before the body: in Python the comments above a
         class's first method are there.
         """
         if node.id not in self._siblings_of and node.parent:
@@ -453,7 +453,7 @@ def _without_blank_lines(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _name_of_block(text: str) -> str:
-    """Return the first name that a block assigns, or its first line that is no comment."""
+    """Return the first name that a block assigns, or its first line that is not a comment."""
     lines = [line.strip("\ufeff \t\r\f\v") for line in text.split("\n")]
     line = next((line for line in lines if line and not line.startswith(("#", "//"))), lines[0])
     if assigned := _ASSIGNMENT.match(line):

@@ -37,7 +37,7 @@ MOST_BYTES = {
     "customMeta.branch": MOST_NAME_BYTES,
     "customMeta.namespace": MOST_NAME_BYTES,
 }
-"""What stands in an index of the database, whose entries have room for 2,700 bytes in all."""
+"""What is in an index of the database, whose entries have room for 2,700 bytes in all."""
 
 _TEXTS = ("branch", "namespace", "commitSha", "citationUrl", "header")
 _FIELDS = tuple(str(field.alias) for field in Chunk.model_fields.values())
@@ -147,7 +147,7 @@ def check_record(
         what `problems_of` says of pydantic's `ValidationError`, and, where there was none, what
         `unstorable` says of the chunk. Any other error is one problem of the field ``"record"``,
         with the reason that `reason_of` gives. Types are taken as they are (``strict=True``):
-        ``"3"`` is no line number, and ``true`` neither; names are those in JSON.
+        ``"3"`` is not a line number, and ``true`` neither; names are those in JSON.
 
     Examples
     --------
@@ -184,7 +184,7 @@ def read_object(record: str | bytes | Mapping[str, Any]) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        If the record is no JSON, or no object, or has the same key twice.
+        If the record is not JSON, is not an object, or has the same key twice.
 
     Examples
     --------
@@ -213,7 +213,7 @@ def unstorable(chunk: Chunk) -> list[Problem]:
     `commitSha`, `citationUrl`, `header`) has the type of its column.
     """
     problems = [
-        Problem(f"hashInputs.{place}", f"{name!r} is no field of a record")
+        Problem(f"hashInputs.{place}", f"{name!r} is not a field of a record")
         for place, name in enumerate(chunk.hash_inputs)
         if name not in _FIELDS
     ]
@@ -236,11 +236,11 @@ def problems_of(error: ValidationError) -> list[Problem]:
 
 
 def reason_of(error: ValueError | RecursionError) -> str:
-    """Return why a text is no record, without the text."""
+    """Return why a text is not a record, without the text."""
     if isinstance(error, RecursionError):
         return "is nested too deep"
     if isinstance(error, json.JSONDecodeError):
-        return f"is no JSON: {error.msg} at column {error.colno}"
+        return f"is not JSON: {error.msg} at column {error.colno}"
     if isinstance(error, UnicodeDecodeError):
         return f"is not UTF-8: byte 0x{error.object[error.start]:02x} at offset {error.start}"
     return str(error)
@@ -287,7 +287,7 @@ def read_chunks(path: str | os.PathLike[str]) -> Iterator[Chunk]:
     """
     for judged in check_lines(path):
         if isinstance(judged, Rejection):
-            raise InputError(f"{path}, {judged}", hint="Make the file anew with `course load`.")
+            raise InputError(f"{path}, {judged}", hint="Make the file again with `course load`.")
         yield judged
 
 
@@ -334,14 +334,14 @@ def _unstorable(field: str, value: object) -> Iterator[Problem]:
         try:
             size = len(value.encode("utf-8"))
         except UnicodeEncodeError:
-            yield Problem(field, "holds half of a surrogate pair, which is no text")
+            yield Problem(field, "holds half of a surrogate pair, which is not text")
             return
         most = MOST_BYTES.get(field)
         if most is not None and size > most:
             yield Problem(field, f"has {size} bytes; the limit is {most}")
     elif isinstance(value, float):
         if not math.isfinite(value):
-            yield Problem(field, f"is {value}, which is no JSON number")
+            yield Problem(field, f"is {value}, which is not a JSON number")
     elif isinstance(value, Mapping):
         for key, inner in value.items():
             yield from _unstorable(f"{field} (a key)", key)
@@ -374,7 +374,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_number(name: str) -> Any:
-    raise ValueError(f"holds {name}, which is no JSON number")
+    raise ValueError(f"holds {name}, which is not a JSON number")
 
 
 def _json_type(value: object) -> str:

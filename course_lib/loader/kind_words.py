@@ -1,6 +1,6 @@
 """Kinds in words that people use: a manifest says NetworkPolicy, and people ask for a firewall.
 
-The words stand in the header of each piece of a resource, so that a search by meaning and one by
+The words are in the header of each piece of a resource, so that a search by meaning and one by
 words find them. They say what a kind is for, as its API's reference does, in other words; kinds
 that are not here have none.
 

@@ -24,7 +24,7 @@ class ResourceSpan:
     Attributes
     ----------
     identity
-        Who it is. A value is None where the document has no such key or it is no scalar.
+        Who it is. A value is None where the document has no such key or it is not a scalar.
     start, end
         ``text[start:end]`` are its lines, with the comments above it.
     body
@@ -58,7 +58,7 @@ def split_stream(text: str) -> list[Span]:
     list of Span
         In order. What is before the first separator is a document, and so is what is after the last
         one. Left out are those in which every line is blank or a comment (its first character that
-        is no white space is a `#`).
+        is not white space is a `#`).
 
     Examples
     --------
@@ -98,7 +98,7 @@ def split_resources(text: str) -> list[ResourceSpan]:
 
     Every document that is not empty gives a span, whatever it holds. A ``kind: List`` gives one for
     each of its items instead: the lines of the List itself belong to the item after them (those at
-    its end to the last), so that no line is lost. Nothing is raised for text that is no YAML.
+    its end to the last), so that no line is lost. Nothing is raised for text that is not YAML.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def split_resources(text: str) -> list[ResourceSpan]:
         begin, end = _without_blank_lines(usual, document)
         found = _resources_in(usual[begin:end])
         begin, end = begin + shift, end + shift
-        # What stands above the first resource belongs to it.
+        # What is above the first resource belongs to it.
         starts = [begin, *(begin + one.start for one in found[1:]), end]
         for one, (start, stop) in zip(found, pairwise(starts), strict=True):
             spans.append(ResourceSpan(one.identity, start, stop, begin + one.body))
@@ -153,7 +153,7 @@ def _resources_in(document: str) -> list[_Found]:
         if root is not None:
             return _resources_of(root, document) or [_Found(_identity(root, document), 0, 0)]
     except ValueError:
-        pass  # it is no YAML, or a template
+        pass  # it is not YAML, or a template
     return _branches(document)
 
 
@@ -188,7 +188,7 @@ def _resources_of(root: Node, source: str) -> list[_Found]:
             continue
         start = source.rfind("\n", 0, node.start) + 1
         if source[start : node.start].strip(" -"):
-            start = node.start  # in flow style, another item stands on the same line
+            start = node.start  # in flow style, another item is on the same line
         elif found:
             start = _with_comments(source, start, end)
         end = _end_of(node)

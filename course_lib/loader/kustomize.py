@@ -30,7 +30,7 @@ _FILE = re.compile(r".*\.(?:ya?ml|json|env|properties|txt|conf|toml|ini)\Z", re.
 
 @dataclass(frozen=True, slots=True)
 class Kustomization:
-    """What one kustomization names, as paths from the root of the tree it lies in.
+    """What one kustomization names, as paths from the root of the tree it is in.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class Kustomization:
     bases
         Folders of other kustomizations.
     components, resources, patches
-        Folders and files; patches that stand in the file itself are left out.
+        Folders and files; patches that are in the file itself are left out.
     images
         As ``name`` or ``name -> new:tag``.
     remote
@@ -61,7 +61,7 @@ class Kustomization:
 
 
 def read_kustomization(text: str, path: str) -> Kustomization:
-    r"""Return what a kustomization names; of a text that is no YAML, only the path.
+    r"""Return what a kustomization names; of a text that is not YAML, only the path.
 
     Examples
     --------

@@ -30,7 +30,7 @@ _HEADING_OR_FENCE = re.compile(
     re.MULTILINE,
 )
 
-# What stands before a page and says how it is published: YAML between ---, or TOML between +++.
+# What is before a page and says how it is published: YAML between ---, or TOML between +++.
 _FRONT_MATTER = re.compile(
     r"\A(?P<mark>---|\+\+\+)[ \t]*\r?\n(?P<fields>.*?)^(?P=mark)[ \t]*\r?$",
     re.DOTALL | re.MULTILINE,
@@ -92,7 +92,7 @@ def split_document(
 
 
 def page_pieces(text: str, path: str, chunk_size: int, chunk_overlap: int) -> list[Piece]:
-    """Return the pieces of a Markdown page that lies at a path, as `split_document` says."""
+    """Return the pieces of a Markdown page that is at a path, as `split_document` says."""
     title = page_title(text)
     pieces = []
     for section in join_small(find_sections(text), chunk_size):

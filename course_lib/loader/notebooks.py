@@ -18,7 +18,7 @@ from course_lib.settings import CHUNK_OVERLAP, CHUNK_SIZE
 PARSER_ID = "notebook"
 PARSER_VERSION = "1.0.0"
 
-_SOURCE = '"source"'  # so it stands only where it is a key: within a text its quotes are escaped
+_SOURCE = '"source"'  # so it is only where it is a key: within a text its quotes are escaped
 _BACKTICKS = re.compile(r"^ {0,3}(`{3,})", re.MULTILINE)
 
 
@@ -32,7 +32,7 @@ def parse_notebook(
     r"""Split a notebook into records, as `split_document` splits the page that its cells make.
 
     Parameters and errors are those of `split_document`. Outputs and empty cells are left out. Lines
-    and offsets are those of the file, which is JSON. A file that is no notebook of format 4 is
+    and offsets are those of the file, which is JSON. A file that is not a notebook of format 4 is
     split as raw text.
 
     Examples

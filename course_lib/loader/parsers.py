@@ -46,7 +46,7 @@ class Parser(Protocol):
 
     @property
     def version(self) -> str:
-        """Its version, such as ``1.0.0``; with another one, its files are indexed anew."""
+        """Its version, such as ``1.0.0``; with another one, its files are indexed again."""
         ...
 
     def parse_file(self, file: Document, scope: Scope) -> list[Chunk]:
@@ -159,7 +159,7 @@ class Adapted:
         """Return the legacy parser's pieces as records.
 
         `rootKind` is ``external-source``; the hash is made from kind, name, content, path and
-        parser. What is no field of a record goes into `customMeta`.
+        parser. What is not a field of a record goes into `customMeta`.
         """
         path = PurePosixPath(file.name)
         file_type = path.suffix.removeprefix(".").lower() or "text"
@@ -246,7 +246,7 @@ def _record(
         raise FileRejectedError(
             INVALID,
             f"chunks[{place}]",
-            f"the parser {parser.id} gave a piece of {file.name} that is no record: "
+            f"the parser {parser.id} gave a piece of {file.name} that is not a record: "
             f"{explain(error)}",
             hint="Mend the parser; the other files are not affected.",
         ) from error

@@ -1,7 +1,7 @@
 """The recursive splitter: a text goes in, overlapping spans that fit a size come out.
 
 It works on offsets: `str.rfind` looks backwards in a window for the strongest boundary, and nothing
-is copied until a span is cut out. Every character of the text lies in some span, and neighbouring
+is copied until a span is cut out. Every character of the text is in some span, and neighbouring
 spans share the overlap that was asked for, or a little less: see `next_start`.
 """
 
@@ -36,7 +36,7 @@ def find_cut(
     floor
         Only cuts after this offset count, or the next chunk would not get ahead of this one.
     separators
-        From the strongest boundary to the weakest; an empty string lies everywhere, so that it
+        From the strongest boundary to the weakest; an empty string is everywhere, so that it
         cuts at the limit, or at the end of the text.
 
     Returns
@@ -116,7 +116,7 @@ def split_text(
         Characters that neighbouring spans share, or one fewer, so that the overlap does not begin
         inside a CRLF pair.
     separators
-        From the strongest boundary to the weakest. Where none lies in reach, the cut is at the
+        From the strongest boundary to the weakest. Where none is in reach, the cut is at the
         size, with or without ``""`` in the list.
     snap_to_words
         Let the overlap begin at a word, which makes it a little shorter.

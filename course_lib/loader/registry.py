@@ -97,11 +97,11 @@ class Registered:
 
     @property
     def state(self) -> str:
-        """Id and version: when one of them changes, files are indexed anew."""
+        """Id and version: when one of them changes, files are indexed again."""
         return f"{self.id} {self.parser.version}"
 
     def settings(self, chunk_size: int, chunk_overlap: int) -> str:
-        """Those of these settings that the parser uses: with others, files are indexed anew.
+        """Those of these settings that the parser uses: with others, files are indexed again.
 
         Examples
         --------
@@ -164,7 +164,7 @@ class Registry:
         name = source_id or getattr(source, "id", None)
         if not isinstance(name, str) or not name or not callable(getattr(source, "read", None)):
             raise InputError(
-                f"{source!r} is no source", hint="A source has `id` and `read(location, …)`."
+                f"{source!r} is not a source", hint="A source has `id` and `read(location, …)`."
             )
         self._sources[name] = source
 
@@ -194,14 +194,16 @@ class Registry:
         Raises
         ------
         InputError
-            If it is no parser: it lacks an id, a version like ``1.0.0``, or a method to parse.
+            If it is not a parser: it lacks an id, a version like ``1.0.0``, or a method to parse.
         """
         made: Any = parser() if isinstance(parser, type) else parser
         name = parser_id or getattr(made, "id", None)
         version = getattr(made, "version", None)
         modern = callable(getattr(made, "parse_file", None))
         if not isinstance(name, str) or not name or not isinstance(version, str):
-            raise InputError(f"{made!r} is no parser", hint="A parser declares `id` and `version`.")
+            raise InputError(
+                f"{made!r} is not a parser", hint="A parser declares `id` and `version`."
+            )
         if not re.fullmatch(SEMVER, version):
             raise InputError(
                 f"the parser {name} has the version {version!r}", hint="Make it one like 1.0.0."
@@ -320,7 +322,7 @@ class Registry:
         FileRejectedError
             If the file's text is none that can be stored (KB_SOURCE_FILE_INVALID), or if the parser
             is not registered (KB_PARSER_NOT_REGISTERED), breaks (KB_PARSER_FAILED), or gives what
-            is no record of this file (KB_PARSED_CHUNK_INVALID).
+            is not a record of this file (KB_PARSED_CHUNK_INVALID).
         """
         if fault := fault_of(file.content) or fault_of(file.name):
             raise FileRejectedError(
@@ -406,7 +408,7 @@ def fault_of(text: str) -> str:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
-        return "holds half of a surrogate pair, which is no text"
+        return "holds half of a surrogate pair, which is not text"
     return ""
 
 
@@ -463,7 +465,7 @@ def _load_file(place: str) -> ModuleType:
         return sys.modules[name]
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
-        raise ImportError(f"{file} is no Python file")
+        raise ImportError(f"{file} is not a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # dataclasses look their module up
     try:

@@ -115,7 +115,7 @@ def chunk_resources(
     Raises
     ------
     ValueError
-        If `max_chars` is too small. Nothing is raised for text that is no YAML.
+        If `max_chars` is too small. Nothing is raised for text that is not YAML.
 
     Examples
     --------
@@ -154,7 +154,7 @@ class _Cutter:
             return
         lines = lines_of(self.text, self.resource.body, self.resource.end)
         lines[0] = lines[0]._replace(start=self.resource.start)
-        # Lines that follow one another: a schema that is left out stands between two runs.
+        # Lines that follow one another: a schema that is left out is between two runs.
         runs = without_schemas(lines) if has_schemas and not full_schemas else [lines]
         for run in runs:
             yield from self._cut(run)

@@ -1,7 +1,7 @@
 """A YAML document as a tree of light nodes: what a parser says, with scalars as they are written.
 
 It is built from the events of libyaml (through PyYAML), which nest to any depth without recursion.
-Unlike PyYAML's own nodes these know where an alias stands, and repeated keys are no error.
+Unlike PyYAML's own nodes these know where an alias is, and repeated keys are not an error.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ class Node:
     kind
         ``scalar``, ``sequence`` or ``mapping``.
     start, end
-        Offsets in the text that was parsed; of an alias, where the alias stands.
+        Offsets in the text that was parsed; of an alias, where the alias is.
     value
         A scalar's text, unescaped and unfolded but not resolved: ``on`` stays ``on``.
     children
         The items of a sequence; the keys and values of a mapping in turn.
     plain
-        Whether a scalar stands without quotes, tag or block indicator.
+        Whether a scalar is without quotes, tag or block indicator.
     """
 
     kind: str

@@ -95,7 +95,7 @@ class Shard:
         match = re.fullmatch("([0-9]{1,4})/([0-9]{1,4})", text)
         if match is None or not int(match[1]) < int(match[2]) <= MOST_SHARDS:
             raise InputError(
-                f"{text!r} is no shard",
+                f"{text!r} is not a shard",
                 hint=f'Give NUMBER/OF, "0/4" to "3/4" for instance; at most {MOST_SHARDS}.',
             )
         return cls(int(match[1]), int(match[2]))
@@ -202,7 +202,7 @@ def read_corpus(path: str | os.PathLike[str], shard: Shard | None = None) -> Cor
     Raises
     ------
     InputError
-        If there is no such file, or it is no corpus.
+        If there is no such file, or it is not a corpus.
 
     Examples
     --------
@@ -245,7 +245,7 @@ def read_values(path: str | os.PathLike[str]) -> Iterator[dict[str, Any]]:
             yield json.loads(raw)
         except (ValueError, RecursionError) as error:
             raise InputError(
-                f"{path}, line {number} is no JSON", hint="Run the step before again."
+                f"{path}, line {number} is not JSON", hint="Run the step before again."
             ) from error
 
 

@@ -48,7 +48,7 @@ def evaluate(
     Raises
     ------
     InputError
-        If the file cannot be read, or a line of it is no question.
+        If the file cannot be read, or a line of it is not a question.
     """
 
     def search(question: Question) -> Sequence[SearchResult]:

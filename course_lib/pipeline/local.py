@@ -48,7 +48,7 @@ class Attempt:
     Attributes
     ----------
     task
-        The step's name, with the number of the item where it stands in a loop: ``split[1]``.
+        The step's name, with the number of the item where it is in a loop: ``split[1]``.
     outcome
         ``"succeeded"``, ``"failed"`` or ``"cached"``.
     at, seconds
@@ -313,7 +313,7 @@ class _Heard(Listener):
 
 @contextmanager
 def _environment(url: str | None) -> Iterator[None]:
-    """Let the steps inherit the database: a parameter would stand in the compiled pipeline."""
+    """Let the steps inherit the database: a parameter would be in the compiled pipeline."""
     before = os.environ.get(URL)
     if url is not None:
         os.environ[URL] = url

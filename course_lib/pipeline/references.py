@@ -27,7 +27,7 @@ def find_problems(text: str) -> list[str]:
     Raises
     ------
     PipelineError
-        If it is no PipelineSpec at all.
+        If it is not a PipelineSpec at all.
 
     Examples
     --------
@@ -35,7 +35,7 @@ def find_problems(text: str) -> list[str]:
     ... pipelineInfo: {name: small}
     ... root: {dag: {tasks: {a: {componentRef: {name: comp-b}, taskInfo: {name: a}}}}}
     ... ''')
-    ['root: the task a refers to comp-b, which is no component']
+    ['root: the task a refers to comp-b, which is not a component']
     """
     spec, platform = read_ir(text)
     components: Spec = spec.get("components", {})
@@ -45,7 +45,7 @@ def find_problems(text: str) -> list[str]:
         problems += [f"{where}: {problem}" for problem in _of_component(component, components)]
         label = component.get("executorLabel")
         if label is not None and label not in executors:
-            problems.append(f"{where}: {label} is no executor")
+            problems.append(f"{where}: {label} is not an executor")
     used = {one.get("executorLabel") for one in components.values()}
     problems += [f"nothing uses the executor {label}" for label in executors if label not in used]
     called = {
@@ -57,7 +57,7 @@ def find_problems(text: str) -> list[str]:
     asked = platform.get("platforms", {}).get("kubernetes", {}).get("deploymentSpec", {})
     for label, wishes in asked.get("executors", {}).items():
         if label not in executors:
-            problems.append(f"Kubernetes is asked something for {label}, which is no executor")
+            problems.append(f"Kubernetes is asked something for {label}, which is not an executor")
         problems += _of_wishes(label, wishes, spec)
     return problems
 
@@ -68,7 +68,7 @@ def read_ir(text: str) -> tuple[dict[str, Any], dict[str, Any]]:
     Raises
     ------
     PipelineError
-        If it is no YAML, or no PipelineSpec.
+        If it is not YAML, or not a PipelineSpec.
     """
     import yaml
     from google.protobuf import json_format
@@ -79,7 +79,7 @@ def read_ir(text: str) -> tuple[dict[str, Any], dict[str, Any]]:
         json_format.ParseDict(spec, pipeline_spec_pb2.PipelineSpec())
     except (yaml.YAMLError, json_format.ParseError, ValueError, AttributeError) as error:
         raise PipelineError(
-            f"this is no compiled pipeline: {error}", hint="Compile it: course pipeline compile"
+            f"this is not a compiled pipeline: {error}", hint="Compile it: course pipeline compile"
         ) from error
     return spec, more[0] if more else {}
 
@@ -92,10 +92,10 @@ def _of_component(component: Spec, components: Spec) -> Iterator[str]:
     for name, task in tasks.items():
         ref = task["componentRef"]["name"]
         if ref not in components:
-            yield f"the task {name} refers to {ref}, which is no component"
+            yield f"the task {name} refers to {ref}, which is not a component"
         for other in task.get("dependentTasks", ()):
             if other not in tasks:
-                yield f"the task {name} waits for {other}, which is no task beside it"
+                yield f"the task {name} waits for {other}, which is not a task beside it"
         inputs = task.get("inputs", {})
         # An item of a loop is made where the loop begins.
         for kind in ("componentInputParameter", "componentInputArtifact"):
@@ -127,7 +127,7 @@ def _missing(tree: Any, tasks: Spec, components: Spec) -> Iterator[str]:
         if not producer:
             continue
         if producer not in tasks:
-            yield f"{key} of {producer}, which is no task beside it"
+            yield f"{key} of {producer}, which is not a task beside it"
         elif key:  # without one it is the task's state, for a step at the end
             component = components.get(tasks[producer]["componentRef"]["name"])
             if component and key not in _names(component, "outputDefinitions"):

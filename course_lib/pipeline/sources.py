@@ -66,7 +66,7 @@ def read_folder(
             hint="Nothing was changed. Check the path; on a cluster, check that the volume that is "
             f"mounted holds it. The formats are {', '.join(registry.extensions())}.",
         )
-    # What a folder holds and cannot be read is not gone; what a repository skips is no text of it.
+    # What a folder holds and cannot be read is not gone; what a repository skips is not text of it.
     kept = unread if scheme == DIRECTORY else []
     return Corpus(Origin(tenant, repo, partition=partition), documents, kept)
 

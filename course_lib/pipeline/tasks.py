@@ -22,7 +22,7 @@ PARALLELISM = 4
 def load_documents(
     source: str, claim: str, tenant: str, repo: str, partition: str, shards: int
 ) -> Task:
-    """Read documents anew where they are not those of an earlier run."""
+    """Read documents again where they are not those of an earlier run."""
     seen = steps.fingerprint_documents(source=source)
     # Parameters do not tell whether what they name has changed.
     seen.set_caching_options(enable_caching=False)

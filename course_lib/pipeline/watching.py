@@ -92,7 +92,7 @@ class _Ear(io.TextIOBase):
 
     def write(self, text: str) -> int:
         if getattr(self._mine, "telling", False):
-            # kfp has replaced `print` by one that indents. Nobody may be reading any more; that is
+            # kfp has replaced `print` by one that indents. Perhaps nobody reads any more; that is
             # no reason to end the run.
             if text.strip(" ") and self._stdout:
                 with suppress(OSError):

@@ -18,7 +18,7 @@ from course_lib.store.collection import ways_out
 def own_settings(conn: psycopg.Connection[Any], ef_search: int | None) -> Iterator[None]:
     """Make a transaction whose settings end with it, also within one of the caller's.
 
-    There, a roll-back to where the caller's transaction stood takes the settings back. All
+    There, a roll-back to where the caller's transaction was takes the settings back. All
     statements of a transaction of our own see the same rows, whatever is written meanwhile; in the
     caller's, what they see is the caller's choice.
 

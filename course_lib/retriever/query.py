@@ -115,8 +115,8 @@ def search_filtered(
     `hnsw.iterative_scan = strict_order`, so that a walk through the index goes on where a filter
     throws rows away. Where fewer than `top_k` rows came back, the next way is taken. Of the rows
     found, those at least as similar as `threshold` are results: there may be fewer than `top_k`.
-    The threshold is no part of the statement, which would walk on for one more row. A row whose
-    similarity is not a number is no result.
+    The threshold is not part of the statement, which would walk on for one more row. A row whose
+    similarity is not a number is not a result.
 
     The statement is never prepared (`prepare=False`): so PostgreSQL plans it for the values of its
     filters, and decides by how many rows will pass whether to walk. The setting is for

@@ -45,7 +45,7 @@ def retrieve(
         The model that filled the index.
     query
         The question, how many results, and which rows count. With ``rerank="maxsim"`` the first
-        results are ordered anew, of each partition alone; see `course_lib.retriever.rerank`.
+        results are ordered again, of each partition alone; see `course_lib.retriever.rerank`.
 
     Returns
     -------

@@ -123,7 +123,7 @@ def merge_maxsim(
     """Return what several partitions found for a question as one list.
 
     Pages are written in sentences, as questions are, and manifests are not: in one list for all,
-    pages stand before manifests that answer better. So each partition is searched alone and
+    pages are before manifests that answer better. So each partition is searched alone and
     ordered as by `rerank_maxsim`; fused are its order and that of all pieces by MaxSim.
 
     Parameters

@@ -89,7 +89,7 @@ def as_vector(given: object) -> Vector:
     Raises
     ------
     InputError
-        If it is no vector, holds NaN, or is zero.
+        If it is not a vector, holds NaN, or is zero.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def as_vector(given: object) -> Vector:
     try:
         vector = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(f"the query vector is no vector: {error}", hint=hint) from error
+        raise InputError(f"the query vector is not a vector: {error}", hint=hint) from error
     if vector.ndim != 1 or not vector.size:
         raise InputError(f"the query vector has shape {vector.shape}", hint=hint)
     if not np.isfinite(vector).all():

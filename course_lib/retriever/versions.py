@@ -42,7 +42,7 @@ def one_of_each(results: Iterable[SearchResult]) -> list[Found]:
     """Return the results in their order, of each passage the first of its versions.
 
     Two results are versions of one passage where all but the branch is the same: tenant, partition,
-    repository, path, kind, name, and every character of what was encoded. A text that stands twice
+    repository, path, kind, name, and every character of what was encoded. A text that is twice
     in one file is two passages.
 
     Examples

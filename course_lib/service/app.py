@@ -133,7 +133,7 @@ def _describe(app: FastAPI, config: ServiceConfig) -> None:
     """Make the OpenAPI description say what is, where the framework does not know it.
 
     Errors are problem documents; every request can be refused for its host, and one with a body for
-    bytes that are no JSON; reading needs a key only where the configuration says so.
+    bytes that are not JSON; reading needs a key only where the configuration says so.
     """
     describe = app.openapi
 

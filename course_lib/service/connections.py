@@ -63,7 +63,7 @@ def connection_limits() -> tuple[int, int]:
     True
     """
     if sys.platform == "win32":
-        return MOST_CONNECTIONS, BACKLOG  # sockets are no files there
+        return MOST_CONNECTIONS, BACKLOG  # sockets are not files there
     import resource
 
     files, most = resource.getrlimit(resource.RLIMIT_NOFILE)

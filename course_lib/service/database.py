@@ -167,7 +167,7 @@ class Database:
         return state
 
     async def _keep(self) -> None:
-        """Find the database, and find it anew when it stays away: another one may have its place.
+        """Find the database, and find it again when it stays away: another one may have its place.
 
         With a new one come new roles and passwords, and often another port.
         """

@@ -29,7 +29,7 @@ class ScanRequest(StrictModel):
     files: list[LockFile] = Field(
         min_length=1,
         max_length=200,
-        description="all of them: what stands in none is not used any more and is removed",
+        description="all of them: what is in none is not used any more and is removed",
     )
 
 
@@ -50,7 +50,7 @@ class ScanResponse(BaseModel):
 
     project: str
     languages: list[ScannedLanguage]
-    ignored: list[str] = Field(description="paths of files that are no lock files")
+    ignored: list[str] = Field(description="paths of files that are not lock files")
     not_read: list[str] = Field(
         description="what a requirements.txt includes that is not among the files, a sentence each"
     )

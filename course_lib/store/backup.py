@@ -126,7 +126,7 @@ def restore(
     SchemaMismatchError
         If the backup's vectors are of another dimension or another model.
     InputError
-        If the file cannot be read, is no backup, or is not complete.
+        If the file cannot be read, is not a backup, or is not complete.
     """
     source = Path(path)
     try:
@@ -183,7 +183,7 @@ def _header(source: Path, line: bytes, model: str) -> _Header:
     if others:
         raise SchemaMismatchError(
             f"{source} holds vectors of the model {', '.join(others)}, the settings name {model}",
-            hint="Set RAG_EMBED_MODEL to the backup's model, or index the documents anew.",
+            hint="Set RAG_EMBED_MODEL to the backup's model, or index the documents again.",
         )
     return header
 
@@ -255,10 +255,10 @@ def _check_row(row: dict[str, Any], header: _Header) -> None:
     own = {"tenant": "tenant_id", "repo": "repo_slug", "branch": "branch"}
     Scope.model_validate({field: row.get(column) for field, column in own.items()})
     if not isinstance(row.get("document_name"), str):
-        raise ValueError("its document_name is no text")
+        raise ValueError("its document_name is not text")
     check_source_path(row["document_name"])
     if not isinstance(row.get("metadata"), dict):
-        raise ValueError("its metadata is no object")
+        raise ValueError("its metadata is not an object")
     if "model" in row and row["model"] not in header.models:
         raise ValueError(f"it is of the model {row['model']!r}, which the header does not name")
     index = row.get("chunk_index", 0)
@@ -267,9 +267,9 @@ def _check_row(row: dict[str, Any], header: _Header) -> None:
     if "embedding" in row:
         vector = row["embedding"]
         if not isinstance(vector, list) or len(vector) != header.dimension:
-            raise ValueError(f"its embedding is no list of {header.dimension} numbers")
+            raise ValueError(f"its embedding is not a list of {header.dimension} numbers")
         if not all(type(number) in (int, float) for number in vector) or not any(vector):
-            raise ValueError("its embedding holds only zeros, or what is no number")
+            raise ValueError("its embedding holds only zeros, or what is not a number")
     # PostgreSQL refuses these as well, and does not say in which row they are.
     text = json.dumps(row, ensure_ascii=False, allow_nan=False)
     if _NUL.search(text):

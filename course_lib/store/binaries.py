@@ -91,7 +91,7 @@ def find_binaries() -> Binaries:
 def copy_of_the_wheel(binaries: Binaries, folder: Path) -> Binaries:
     """Return a copy of the wheel's programs in a folder, for an account that cannot reach them.
 
-    Programs look for their libraries relative to themselves, so that what lies where in the copy is
+    Programs look for their libraries relative to themselves, so that what is where in the copy is
     as in the wheel. The copy is made whole or not at all, and once for each version.
     """
     site_packages = binaries.bin_dir.parents[2]

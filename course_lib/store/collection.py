@@ -1,4 +1,4 @@
-"""Collections: schemas of one database, so that indexes of several models stand side by side.
+"""Collections: schemas of one database, so that indexes of several models are side by side.
 
 RAG_COLLECTION names the schema; a connection carries the name in its URL. As long as the schema has
 no tables, its connections see no other's either: a search then says that there is no index, and

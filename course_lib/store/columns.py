@@ -1,8 +1,8 @@
 """Columns: the lists that tables, inserts and upserts are made from; a new column is one line here.
 
-A column of chunks that is no field of `Chunk` is filled from `customMeta`, by its name in camelCase
-(`commit_sha` from `commitSha`), and is NULL where that is absent (only `branch` is empty then). So
-a new column has to allow NULL. Tables that are there already get it from `create_schema`, which
+A column of chunks that is not a field of `Chunk` is filled from `customMeta`, by its name in
+camelCase (`commit_sha` from `commitSha`). Where that is absent it is NULL, and `branch` is empty.
+So a new column has to allow NULL. Tables that are there already get it from `create_schema`, which
 every ingest calls.
 """
 

@@ -83,7 +83,7 @@ def default_url() -> str:
     """Return the URL of the database that commands work in.
 
     That is DATABASE_URL, or `course` on the embedded server: server and database are made where
-    they are missing, and the database belongs to the role `course`, which is no superuser. Where
+    they are missing, and the database belongs to the role `course`, which is not a superuser. Where
     RAG_COLLECTION is set, the URL leads into that schema of the database.
 
     Raises

@@ -39,7 +39,7 @@ def open_connection(url: str, *, autocommit: bool = False) -> psycopg.Connection
     Raises
     ------
     DatabaseError
-        It is no URL, or the server cannot be reached or refuses the login.
+        It is not a URL, or the server cannot be reached or refuses the login.
     """
     begin = time.monotonic()
     revived = False
@@ -115,6 +115,6 @@ def _will_pass(error: Exception, waited: float) -> bool:
     if "the database system is" in said:
         return waited < RECOVERY_PATIENCE
     # After one of its processes was killed, a server ends the others and with them a login that is
-    # under way. Other programs behind a port hang up for ever, so this is borne for less long.
+    # under way. Other programs behind a port hang up forever, so this is borne for less long.
     dropped = ("server closed the connection", "reset by peer", "terminating connection because of")
     return any(phrase in said for phrase in dropped) and waited < DROPPED_PATIENCE

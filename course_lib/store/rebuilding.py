@@ -1,4 +1,4 @@
-"""A vector index out of the way: many rows of a partition change, and its index is built anew once.
+"""A vector index out of the way: many rows of a partition change, and its index is built once.
 
 To PostgreSQL an update is a new row, which every index has to learn, whatever changed. An HNSW
 index takes milliseconds to learn one row: many times what a row costs that is indexed with all the

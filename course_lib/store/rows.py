@@ -66,7 +66,7 @@ def check_place(partition: object, visibility: object) -> None:
     Raises
     ------
     InputError
-        If the partition is no text or an empty one, or the visibility is not one of the two.
+        If the partition is not text or is empty, or the visibility is not one of the two.
     """
     is_text = isinstance(partition, str) and partition.isprintable() and partition.strip()
     if not is_text:

@@ -3,10 +3,10 @@
 Takes the state folder (`.course` unless COURSE_STATE says otherwise) and gives a `Server` that is
 ready for connections. The server belongs to no process: it outlives whoever started it, and whoever
 asks next finds it by logging in. Where that fails, `_start` waits for it, or clears up after it and
-starts it anew, under a lock. `initdb` and `pg_ctl` do the work.
+starts it again, under a lock. `initdb` and `pg_ctl` do the work.
 
 PostgreSQL does not run as root. For root, an account without rights runs it, and what that account
-cannot reach in the checkout (the data, the programs) lies in a folder of /var/lib.
+cannot reach in the checkout (the data, the programs) is in a folder of /var/lib.
 """
 
 from __future__ import annotations
@@ -192,7 +192,7 @@ def stop_server(state: Path | None = None, mode: Mode = "fast") -> bool:
 
 
 def remove_server(state: Path | None = None) -> None:
-    """Stop the embedded server and delete its data, wherever it lies."""
+    """Stop the embedded server and delete its data, wherever it is."""
     state = _resolved(state)
     if not state.is_dir():
         return
@@ -390,13 +390,13 @@ def _ports(before: Server | None) -> list[int]:
     Raises
     ------
     ServerError
-        COURSE_DB_PORT is no port.
+        COURSE_DB_PORT is not a port.
     """
     given = os.environ.get("COURSE_DB_PORT", "").strip()
     if given:
         if not re.fullmatch("[0-9]{1,5}", given) or not 1 <= int(given) <= 65535:
             raise ServerError(
-                f"COURSE_DB_PORT is {given!r}, which is no port",
+                f"COURSE_DB_PORT is {given!r}, which is not a port",
                 hint="Use a number from 1024 to 65535, or unset it.",
             )
         return [int(given)]
@@ -538,7 +538,7 @@ def machine_memory() -> int:
 
 
 def _data_directory(state: Path) -> Path:
-    """Return where the data of a state folder lies, or will lie; links are resolved."""
+    """Return where the data of a state folder is or will be; links are resolved."""
     link = state / "pgdata"
     if link.is_symlink() and _is_of_another(link.resolve().parent, state):
         link.unlink()  # a copied checkout: the data stay its original's

@@ -14,7 +14,7 @@ import psycopg
 from psycopg import sql
 
 COMMON = 2_000
-"""A word that stands in so many chunks tells little: it counts 1, and no chunk is found by it.
+"""A word that is in so many chunks tells little: it counts 1, and no chunk is found by it.
 
 It bounds the work of a search. On the Kubeflow corpora (10,000 chunks) nothing is lost by it; a
 bound at a fiftieth of the chunks loses a tenth of what words bring to manifests.
@@ -151,7 +151,7 @@ def add_word_search(conn: psycopg.Connection) -> None:
         conn.execute("ALTER TABLE document_chunks DROP COLUMN IF EXISTS search_text")
         drop_word_search(conn)
         _create(conn, "search_words", definitions)
-        # A new column writes the table anew, with the vector index that it may have.
+        # A new column writes the table again, with the vector index that it may have.
         conn.execute("SET LOCAL maintenance_work_mem = '512MB'")
         conn.execute(_COLUMN)
         conn.execute(

@@ -23,7 +23,7 @@ LEFT_OUT = ("torch", "triton", "nvidia-", "cuda-")  # a trailing dash: the begin
 _HEADER = """\
 # Exact versions of everything but torch, for every platform and Python that the course runs on,
 # with the hashes of their files, which pip checks.
-# GENERATED from pyproject.toml: do not edit; `make lock` (or `course lock`) writes it anew.
+# GENERATED from pyproject.toml: do not edit; `make lock` (or `course lock`) writes it again.
 """
 
 

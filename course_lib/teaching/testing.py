@@ -89,7 +89,7 @@ def pytest_step(
 ) -> Step:
     """Return a run of pytest on all cores that ends with its slowest tests and what it skipped."""
     workers = str(worker_count(os.cpu_count() or 1))
-    # A worker that dies is not replaced: xdist would wait for its last test for ever.
+    # A worker that dies is not replaced: xdist would wait for its last test forever.
     spread = ("-n", workers, "--dist", "loadfile", "--max-worker-restart", "0")
     command = (sys.executable, "-m", "pytest", *spread)
     shown = ("--timeout", str(timeout), "--durations", "10", "-r", "fEs")

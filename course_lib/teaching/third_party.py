@@ -1,4 +1,4 @@
-"""`infra/THIRD_PARTY.md`: whose work the course stands on, and under which licences.
+"""`infra/THIRD_PARTY.md`: whose work the course is based on, and under which licences.
 
 Generated from `pyproject.toml` and from what the installed packages say of themselves; it names no
 versions, so that it changes when a dependency comes or goes and not with every update.

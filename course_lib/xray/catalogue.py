@@ -170,7 +170,7 @@ def store_descriptions(
 ) -> int:
     """Store descriptions of packages and return how many of the catalogue's changed.
 
-    A package whose description changed keeps its old vector until `embed_missing` makes it anew.
+    A package whose description changed keeps its old vector until `embed_missing` makes it again.
     A package that left the catalogue meanwhile is passed over.
     """
     columns = [
@@ -299,7 +299,7 @@ def backfill(
 ) -> FillReport:
     """Describe and embed everything in the catalogue that is without a description or a vector.
 
-    Vectors of another model are made anew. Run it as often as it takes: what is done is not done
+    Vectors of another model are made again. Run it as often as it takes: what is done is not done
     again.
 
     Parameters

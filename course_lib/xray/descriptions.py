@@ -129,7 +129,7 @@ def clean(text: object) -> str:
     line = " ".join(text.replace("\0", " ").split())
     if line in ("UNKNOWN", "null", "None"):
         return ""
-    # A lone surrogate, which JSON can hold, is no text for a database.
+    # A lone surrogate, which JSON can hold, is not text for a database.
     return line.encode("utf-8", "replace").decode("utf-8")[:LONGEST].rstrip()
 
 
@@ -150,7 +150,7 @@ def _read_table(path: Path) -> Mapping[tuple[str, str], str]:
         )
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(
-            f"{path} is no table of descriptions: {error!r}",
+            f"{path} is not a table of descriptions: {error!r}",
             hint='Each line looks like {"language": "python", "name": "rich", "description": "…"}.',
         ) from error
     return table

@@ -178,7 +178,7 @@ class EndpointDescriber:
         except _BusyError:
             raise
         except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise _BusyError("its answer is no JSON") from error
+            raise _BusyError("its answer is not JSON") from error
         except Exception as error:  # also the HTTP client's own, while an answer is read
             reason = type(error.__cause__ or error).__name__
             if reason not in NEVER:

@@ -47,7 +47,7 @@ class LockFormat:
 
 
 def lock_format(path: str) -> LockFormat | None:
-    """Return the format of the lock file at a path, by its name; None if it is no lock file.
+    """Return the format of the lock file at a path, by its name; None if it is not a lock file.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def parse_requirements(text: str) -> Versions:
         try:
             requirement = Requirement(line)
         except InvalidRequirement as error:
-            raise ValueError(f"entry {number} is no requirement: {line[:60]!r}") from error
+            raise ValueError(f"entry {number} is not a requirement: {line[:60]!r}") from error
         pins = [one.version for one in requirement.specifier if one.operator in ("==", "===")]
         pinned = pins[0] if len(pins) == 1 and "*" not in pins[0] else ""
         _add(found, [(canonicalize_name(requirement.name), pinned)])
@@ -243,7 +243,7 @@ def parse_go_sum(text: str) -> Versions:
     """Return the modules of a `go.sum`; of several versions of one, the newest.
 
     It also names versions that were looked at and not taken: read it only where no `go.mod` of
-    Go 1.17 or newer lies beside it, which names all that was taken.
+    Go 1.17 or newer is beside it, which names all that was taken.
     """
     found: Versions = {}
     for number, line in enumerate(text.split("\n"), 1):
@@ -251,7 +251,7 @@ def parse_go_sum(text: str) -> Versions:
         if not words:
             continue
         if len(words) != 3 or not re.fullmatch("h1:[A-Za-z0-9+/]+=", words[2]):
-            raise ValueError(f"line {number} is no checksum of a module: {line[:60]!r}")
+            raise ValueError(f"line {number} is not a checksum of a module: {line[:60]!r}")
         if not words[1].endswith("/go.mod"):
             _add(found, [(words[0], words[1])])
     return found
@@ -324,7 +324,7 @@ def _toml_packages(
     for place, table in enumerate(_tables(lock, key)):
         name, version = table.get("name"), table.get("version", "")
         if not name or not isinstance(name, str) or not isinstance(version, str):
-            raise ValueError(f"{key} {place} has no name, or a version that is no text")
+            raise ValueError(f"{key} {place} has no name, or a version that is not text")
         found.append((name, version, table))
     return found
 
@@ -332,26 +332,26 @@ def _toml_packages(
 def _tables(table: dict[str, Any], key: str) -> list[dict[str, Any]]:
     values = _list(table, key)
     if not all(isinstance(value, dict) for value in values):
-        raise ValueError(f"{key} is no list of tables")
+        raise ValueError(f"{key} is not a list of tables")
     return values
 
 
 def _list(table: dict[str, Any], key: str) -> list[Any]:
     value = table.get(key, [])
     if not isinstance(value, list):
-        raise ValueError(f"{key} is no list")
+        raise ValueError(f"{key} is not a list")
     return value
 
 
 def _table(table: dict[str, Any], key: str) -> dict[str, Any]:
     value = table.get(key, {})
     if not isinstance(value, dict):
-        raise ValueError(f"{key} is no table")
+        raise ValueError(f"{key} is not a table")
     return value
 
 
 def _installed(packages: dict[str, Any]) -> Iterator[tuple[tuple[int, str], str, str]]:
-    """Yield depth, name and version of what lies in `node_modules`; the rest is the project's."""
+    """Yield depth, name and version of what is in `node_modules`; the rest is the project's."""
     for path in packages:
         entry = _table(packages, path)
         folder, inside, name = path.rpartition("node_modules/")

@@ -56,7 +56,7 @@ def read_instructions(path: str | os.PathLike[str] | None = None) -> list[Instru
     Raises
     ------
     InputError
-        If the file cannot be read, or a line is no instruction.
+        If the file cannot be read, or a line is not an instruction.
     """
     file = Path(path) if path else project_root() / "data" / "questions" / "packages.jsonl"
     try:

@@ -49,7 +49,7 @@ def newest(versions: Iterable[str]) -> str:
     """Return the highest of some versions, whatever registry they come from.
 
     A pre-release comes before its release. That is enough to choose among the versions that one
-    project holds; it is no resolver.
+    project holds; it is not a resolver.
 
     Examples
     --------

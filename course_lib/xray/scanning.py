@@ -122,8 +122,8 @@ class LockFiles:
                     _check(name, version)
             except (ValueError, RecursionError) as error:
                 raise InputError(
-                    f"{path} is no {one.id} that can be read: {error}",
-                    hint="Make it anew with the tool that wrote it, and scan again.",
+                    f"{path} is not a {one.id} that can be read: {error}",
+                    hint="Make it again with the tool that wrote it, and scan again.",
                 ) from error
             for name, version in packages.items():
                 found[name] = newest([version, found[name]]) if name in found else version
@@ -189,4 +189,4 @@ def _check(name: str, version: str) -> None:
     if len(name) > LONGEST_NAME:
         raise ValueError(f"a name in it has {len(name)} characters: {name[:40]!r}…")
     if any(one == "\0" or "\ud800" <= one <= "\udfff" for one in name + version):
-        raise ValueError(f"{name[:40]!r} holds what is no character")
+        raise ValueError(f"{name[:40]!r} holds what is not a character")

@@ -1,6 +1,6 @@
 """What was measured before on hardware like this: one JSON file each, one entry a run.
 
-An entry is written anew after every part, so that whatever ends a run leaves what it had measured.
+An entry is written again after every part, so that whatever ends a run leaves what it had measured.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class History:
     Raises
     ------
     HistoryError
-        If there is a file that is no list of runs.
+        If there is a file that is not a list of runs.
     """
 
     def __init__(self, folder: Path | None, name: str) -> None:
@@ -129,13 +129,13 @@ def _read(path: Path | None) -> list[dict[str, Any]]:
                 _ = run["when"][:10], run["parts"][row["part"]]["load"]
         if isinstance(runs, list):
             return runs
-        reason = "it is no list of runs with rows"
+        reason = "it is not a list of runs with rows"
     except (ValueError, OSError) as error:
         reason = str(error)
     except (TypeError, KeyError, AttributeError) as error:
-        reason = f"it is no list of runs with rows ({type(error).__name__}: {error})"
+        reason = f"it is not a list of runs with rows ({type(error).__name__}: {error})"
     raise HistoryError(
-        f"{path.name} is no history of runs: {reason}",
+        f"{path.name} is not a history of runs: {reason}",
         hint=f"Mend or move {path}, or measure with --no-history.",
     )
 

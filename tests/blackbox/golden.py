@@ -1,7 +1,7 @@
 """Golden files: what the project gave when the file was written, one JSON record a line.
 
 A test fails where the project gives something else. Where the change is meant, write the files
-anew and look at the difference before it is committed:
+again and look at the difference before it is committed:
 
     COURSE_GOLDEN=write .venv/bin/python -m pytest tests/blackbox
     git diff tests/blackbox/golden
@@ -64,7 +64,7 @@ def hold_golden(name: str, records: Iterable[Mapping[str, Any]]) -> None:
     shown = "\n".join(line[:400] for line in changes[:MOST_LINES])
     rest = f"\n… {len(changes) - MOST_LINES} more lines" if len(changes) > MOST_LINES else ""
     pytest.fail(
-        f"golden/{name}.jsonl says something else. Where the change is meant, write it anew with "
+        f"golden/{name}.jsonl says something else. Where the change is meant, write it again with "
         f"COURSE_GOLDEN=write.\n{shown}{rest}",
         pytrace=False,
     )

@@ -22,7 +22,7 @@ class Cluster:
     runs
         The runs that it took.
     says
-        What it answers about a run, one after the other, the last for ever: a description, or an
+        What it answers about a run, one after the other, the last forever: a description, or an
         error's status. Where there is none, runs are not taken.
     asked
         Set as soon as somebody asks about a run.

@@ -108,7 +108,7 @@ def utf16() -> bytes:
 
 @nasty("docs/latin1.txt")
 def latin1() -> bytes:
-    """Latin-1: one letter is no UTF-8."""
+    """Latin-1: one letter is not UTF-8."""
     return "Grüße aus dem Süden\n".encode("latin-1")
 
 

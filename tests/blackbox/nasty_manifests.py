@@ -159,7 +159,7 @@ def wrong_indent() -> str:
 
 @nasty("yaml/scalars.yaml")
 def scalars() -> str:
-    """Kinds and names that are no strings, twice there, empty or missing."""
+    """Kinds and names that are not strings, twice there, empty or missing."""
     return (
         "kind: 12\nmetadata: {name: 0x1F}\n---\nkind: true\nmetadata: {name: ~}\n---\n"
         "kind: A\nkind: B\nmetadata: {name: a}\nmetadata: {name: b}\n---\nkind:\nmetadata:\n"
@@ -171,7 +171,7 @@ def scalars() -> str:
 
 @nasty("yaml/no-kind.yaml")
 def no_kind() -> str:
-    """Values of a chart: YAML that is no resource; a scalar; a sequence."""
+    """Values of a chart: YAML that is not a resource; a scalar; a sequence."""
     return "replicas: 3\nimage: {repository: a/b, tag: '1'}\n---\njust a text\n---\n- 1\n- 2\n"
 
 
@@ -286,7 +286,7 @@ def kustomization() -> str:
 
 @nasty("yaml/broken/kustomization.yml")
 def kustomization_broken() -> str:
-    """A kustomization that is no YAML."""
+    """A kustomization that is not YAML."""
     return "resources:\n- a.yaml\n ]: [\n"
 
 

@@ -75,7 +75,7 @@ def hold_ten_best(
     golden = read_golden(name)
     assert [(one["id"], one["question"]) for one in golden] == [
         (one["id"], one["question"]) for one in now
-    ], f"golden/{name}.jsonl is about other questions: write it anew"
+    ], f"golden/{name}.jsonl is about other questions: write it again"
     gold = [one.gold for one in asked]
     problems: list[str] = []
     for metric, value in {"recall@10": _recall, "MRR@10": _reciprocal}.items():

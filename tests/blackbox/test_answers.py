@@ -371,7 +371,7 @@ def test_an_answer_that_cannot_be_says_why(
         ((PURR, "--backend", "openai"), {}, "OPENAI_API_KEY is not set"),
         ((PURR,), keyed | {"OPENAI_API_KEY": "two words"}, "holds characters that no key has"),
         ((PURR,), keyed | {"OPENAI_BASE_URL": "http://a:b@c/v1"}, "OPENAI_BASE_URL holds a login"),
-        ((PURR, "--backend", "ollama"), {"OLLAMA_URL": "http://"}, "OLLAMA_URL is no address"),
+        ((PURR, "--backend", "ollama"), {"OLLAMA_URL": "http://"}, "OLLAMA_URL is not an address"),
         ((PURR, "--backend", "ollama"), {"OLLAMA_URL": away}, f"there is no Ollama at {away}"),
         ((PURR, "--backend", "ollama"),
          {"OLLAMA_URL": away, "RAG_SYS_PROMPT_FILE": "/no/such"}, "/no/such cannot be read"),

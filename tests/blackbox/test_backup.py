@@ -187,11 +187,11 @@ DAMAGE: dict[str, tuple[Callable[[list[str]], list[str]], str]] = {
     "records of a splitter": (lambda lines: ['{"schemaVersion": "1.0.0"}'], "record 1: it is no"),
     "another version": (
         lambda lines: [*lines[:-1], lines[-1].replace(VERSION, "backup-record-v2")],
-        "record {last}: it is no backup-record-v1 record",
+        "record {last}: it is not a backup-record-v1 record",
     ),
     "a header of another version": (
         lambda lines: [lines[0].replace(VERSION, "backup-record-v2"), *lines[1:]],
-        "record 1: it is no backup-record-v1 record",
+        "record 1: it is not a backup-record-v1 record",
     ),
     "not UTF-8": (
         lambda lines: [*lines[:-1], lines[-1].replace("row", "\udcff", 1)], "record {last}: "
@@ -214,7 +214,8 @@ DAMAGE: dict[str, tuple[Callable[[list[str]], list[str]], str]] = {
     ),
     "a vector longer than any": (
         lambda lines: [*lines[:-1], _edited(lines[-1], embedding=[0.1] * 20_000)],
-        "record {last} holds a row that does not fit the tables: its embedding is no list of 384",
+        "record {last} holds a row that does not fit the tables: "
+        "its embedding is not a list of 384",
     ),
     "a vector that is not finite": (
         lambda lines: [*lines[:-1], _edited(lines[-1], embedding=[float("nan")] * 384)],
@@ -245,7 +246,8 @@ DAMAGE: dict[str, tuple[Callable[[list[str]], list[str]], str]] = {
         lambda lines: [*lines[:-1], _edited(lines[-1], chunk_index=-1)], "its chunk_index is -1"
     ),
     "metadata that is a list": (
-        lambda lines: [*lines[:-1], _edited(lines[-1], metadata=[])], "its metadata is no object"
+        lambda lines: [*lines[:-1], _edited(lines[-1], metadata=[])],
+        "its metadata is not an object",
     ),
     "a NUL character": (
         lambda lines: [*lines[:-1], _edited(lines[-1], name="a\0b")], "it holds a NUL character"
@@ -284,7 +286,7 @@ def test_a_damaged_backup_changes_nothing(
     change, says = DAMAGE[damage]
     lines = saved.read_bytes().decode("utf-8").split("\n")[:-1]
     broken = tmp_path / "broken.jsonl"
-    # "\udcff" stands for the byte 0xff, which is no UTF-8.
+    # "\udcff" stands for the byte 0xff, which is not UTF-8.
     broken.write_bytes("\n".join(change(lines)).encode("utf-8", "surrogateescape"))
     before = tables(target)
     said = target.course("restore", broken).error()

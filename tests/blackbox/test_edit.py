@@ -253,7 +253,7 @@ def test_only_files_of_the_repository_are_edited(
         (repository / "folder", "folder is not a regular file"),
         (repository / "none.py", "none.py cannot be read: "),
         (repository / "bytes.md", "bytes.md is not utf-8: byte 0xe9 at offset 3"),
-        (repository / "nul.md", "nul.md holds NUL: it is no text"),
+        (repository / "nul.md", "nul.md holds NUL: it is not text"),
         (repository / "large.md", "large.md has 1,000,001 bytes"),
     ):
         for force in ([], ["--force"]):

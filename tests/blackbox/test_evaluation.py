@@ -157,7 +157,7 @@ def test_each_question_is_shown_with_what_it_found_and_missed(
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("{", "is no JSON: Expecting property name enclosed in double quotes in column "),
+        ("{", "is not JSON: Expecting property name enclosed in double quotes in column "),
         ("[1]", ", question: a JSON object is expected"),
         ('"q"', ", question: a JSON object is expected"),
         ('{"gold_paths": ["a.md"]}', ", question: it is missing"),
@@ -210,7 +210,7 @@ def test_a_measurement_that_cannot_be_says_why(
         (empty, *docs): "empty.jsonl holds no question",
         (strange, *docs): "strange, line 1 is not UTF-8",
         (unanswerable, *docs): "line 1, gold_paths: at least one path is needed",
-        (asked, "-c", "docs"): "'docs' is no corpus",
+        (asked, "-c", "docs"): "'docs' is not a corpus",
         (asked, "-c", "docs=/no/such"): "/no/such is not a directory",
         (asked, *docs, *docs): "two corpora have the same kind",
         (asked, "-c", f"code={pages}"): "no question is about code",

@@ -26,13 +26,13 @@ HOOK = ROOT / "course_lib/teaching/mine/path"
 SOLUTIONS = ROOT / "solutions"
 
 SKETCHES = {
-    "1.4": "a test of a splitter, which is no part of one",
+    "1.4": "a test of a splitter, which is not part of one",
     "4.3": "a parser of the learner's own",
     "10.2": "of the smallest pipeline; the library's steps hand on the rows of documents, too",
     "10.3": "of the smallest pipeline; the library's shards are stored each for itself",
     "10.4": "the smallest pipeline",
 }
-"""Exercises that are no function of the library, and why: at most a tenth of all."""
+"""Exercises that are not functions of the library, and why: at most a tenth of all."""
 
 QUESTION = "Who looks after the mill?"
 PAGE = "# Mill\n\n" + "The sail turns into the wind.\r\n\r\nThe miller looks after it.\n" * 20

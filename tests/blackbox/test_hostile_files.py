@@ -119,7 +119,7 @@ def test_a_backup_takes_the_place_of_no_pipe_and_of_no_link(filled: Any, tmp_pat
 
 
 def test_an_answer_without_an_end_is_broken_off(filled: Any) -> None:
-    """A model's server may send a line for ever; or one that unpacks to gigabytes."""
+    """A model's server may send a line forever; or one that unpacks to gigabytes."""
     for reply in (
         Reply([b"data: " + b"x" * 40_000_000], end="hangs"),
         Reply([b"\x1f\x8b"], headers={"Content-Encoding": "gzip"}),

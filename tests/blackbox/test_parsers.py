@@ -177,7 +177,7 @@ def test_which_parser_a_file_gets(mine: Path) -> None:
         ("{mine}:Nobody", "cannot be imported: module .* has no attribute 'Nobody'"),
         ("{mine}.py:Nobody", "cannot be imported: .*No such file or directory"),
         ("no-colon", "cannot be imported: "),
-        ("{mine}:NoVersion", "is no parser"),
+        ("{mine}:NoVersion", "is not a parser"),
         ("{mine}:OddVersion", "the parser breaks has the version 'one'"),
         ("{mine}:NoMethod", "the parser no-method has neither parse_file nor parse"),
     ],

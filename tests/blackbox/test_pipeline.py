@@ -122,7 +122,7 @@ def elsewhere(database_url: str) -> Iterator[Place]:
 
 
 def rows(place: Place, repo: str) -> list[dict[str, Any]]:
-    """Return all that is stored of a repository, but for what each run makes anew."""
+    """Return all that is stored of a repository, but for what each run makes again."""
     found = place.rows(
         "SELECT to_jsonb(d) - '{id,created_at,updated_at,embedding,words}'::text[] AS row, "
         "embedding::text FROM document_chunks AS d WHERE repo_slug = %s "

@@ -412,7 +412,7 @@ def test_a_search_that_cannot_be_says_why(place: Place, filled: Place, tmp_path:
     place.course("ingest", tmp_path).ok()
     place.rows("UPDATE documents SET model = 'another-model' RETURNING model")
     assert place.course("search", DRIFT).error() == OTHER_MODEL
-    # What another tenant's rows were made by is no hindrance.
+    # What another tenant's rows were made by is not a hindrance.
     assert place.course("search", DRIFT, "--json", RAG_TENANT="beta").json() == []
 
 
@@ -434,7 +434,7 @@ def test_how_many_come_is_set_once_or_for_each_question(filled: Place) -> None:
         ({"query_vector": [float("nan")] * 384}, "NaN or infinity"),
         ({"query_vector": [0.0] * 384}, "only zeros"),
         ({"query_vector": [[1.0] * 384]}, "has shape (1, 384)"),
-        ({"query_vector": "drift"}, "is no vector"),
+        ({"query_vector": "drift"}, "is not a vector"),
         ({"top_k": 0}, "top_k is 0"),
         ({"top_k": 10**12}, "top_k is 1000000000000"),
         ({"threshold": 1.5}, "threshold is 1.5"),

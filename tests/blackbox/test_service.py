@@ -75,7 +75,7 @@ def test_the_description_of_the_api_is_the_one_that_clients_were_made_for(served
             records.append({"path": path, "method": method, **_without(operation, GENERATED)})
     for kind, listed in described["components"].items():
         for name, schema in listed.items():
-            # A property may be called "title", and is no generated title then.
+            # A property may be called "title", and is not a generated title then.
             properties = {
                 key: _without(value, GENERATED)
                 for key, value in schema.get("properties", {}).items()

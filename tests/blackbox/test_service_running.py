@@ -186,7 +186,7 @@ def _refused(answer: httpx.Response, status: int) -> str:
 @pytest.mark.parametrize(
     ("words", "environment", "message"),
     [
-        (("--host", "nowhere"), {}, "'nowhere' is no address to listen on"),
+        (("--host", "nowhere"), {}, "'nowhere' is not an address to listen on"),
         ((), {"RAG_API_KEYS": "acme"}, "entry 1 of RAG_API_KEYS is not tenant:digest"),
         (
             (),

@@ -59,7 +59,7 @@ class Loaded:
             chunks.setdefault(chunk["sourcePath"], []).append(chunk)
         for document in self.documents:
             yield document, chunks.pop(document["name"], [])
-        assert not chunks, "chunks of files that are no documents"
+        assert not chunks, "chunks of files that are not documents"
 
 
 def load(folder: Path, target: Path, *options: str, **environment: str) -> Loaded:

@@ -250,7 +250,9 @@ def test_a_broken_lock_file_is_named_and_its_language_stays_as_it_is(
     (tmp_path / "Cargo.lock").write_text(CARGO, encoding="utf-8")
     done = course("xray", "scan", tmp_path, "-p", "app")
     assert done.code == 1 and "rust: 0 skipped, 1 added, 0 changed, 0 removed\n" in done.out
-    assert done.err.startswith("python: nothing changed: requirements.txt is no requirements.txt ")
+    assert done.err.startswith(
+        "python: nothing changed: requirements.txt is not a requirements.txt "
+    )
     assert used(indexed) == ["python rich 14.1.0", "rust serde 1.0.219"]
     empty = tmp_path / "empty"
     empty.mkdir()
@@ -264,7 +266,7 @@ Answer = Callable[[dict[str, Any]], tuple[int, dict[str, str], dict[str, Any]]]
 
 @contextmanager
 def describing(*answers: Answer) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Run a server that answers requests one after the other, the last answer for ever."""
+    """Run a server that answers requests one after the other, the last answer forever."""
     asked: list[dict[str, Any]] = []
     left = list(answers)
 

@@ -162,7 +162,7 @@ def _parsed(document: Document, size: int, overlap: int) -> str:
         return refusal(error)
     places = [(_offset(one, "charStart"), _offset(one, "charEnd")) for one in chunks]
     for chunk, (start, end) in zip(chunks, places, strict=True):
-        assert document.content[start:end] == chunk.content, "a chunk is no part of the text"
+        assert document.content[start:end] == chunk.content, "a chunk is not part of the text"
         chunk.to_json().encode("utf-8")
     check_cover(document.content, places, document.name)
     return "split" if chunks else "nothing in it"

@@ -66,7 +66,7 @@ class BadRequests:
             max_body_bytes=BODY_LIMIT,
         )
         warnings = logging.getLogger("uvicorn.error")
-        with patch.object(warnings, "disabled", True):  # it tells of every line that is no HTTP
+        with patch.object(warnings, "disabled", True):  # it tells of every line that is not HTTP
             with running(create_app(config, embedder=Hashed())) as service:
                 yield cls(service.url, key)
 
@@ -86,9 +86,9 @@ class BadRequests:
                 assert problem["title"] and problem["detail"], problem
             elif b"text/html" in head:  # the page of a person's search says what is wrong
                 assert status == 422 and b'role="alert"' in body, (status, body[-500:])
-            else:  # uvicorn's own answer to what is no HTTP
+            else:  # uvicorn's own answer to what is not HTTP
                 assert kind.startswith("HTTP") and status == 400 and len(body) < 100, body[:300]
-        return kind, f"{status}" if status else "hung up on what is no whole request"
+        return kind, f"{status}" if status else "hung up on what is not a whole request"
 
     def still_answers(self) -> None:
         """Check that the service is as it was."""
@@ -166,7 +166,7 @@ class BadRequests:
     def _send(self, request: bytes, *, is_whole: bool) -> tuple[int, bytes, bytes]:
         """Send bytes, and return status, head and body of the answer; status 0 is none at all.
 
-        What is no whole request may leave the service waiting for the rest: it is told at last
+        What is not a whole request may leave the service waiting for the rest: it is told at last
         that there is none, and hangs up.
         """
         parts: list[bytes] = []

@@ -296,7 +296,7 @@ def ask(service: str, path: str, body: Any, headers: dict[str, str]) -> Any:
     Raises
     ------
     ValueError
-        If it is no success.
+        If it is not a success.
     """
     connection = getattr(_kept, "connection", None)
     if connection is None:

@@ -82,7 +82,7 @@ def own_folder() -> Iterator[Path]:
 
 @contextlib.contextmanager
 def environment(values: dict[str, str | None]) -> Iterator[None]:
-    """Set variables for this process and its children, None unsets; settings are read anew."""
+    """Set variables for this process and its children, None unsets; settings are read again."""
     before = {name: os.environ.get(name) for name in values}
     set_environment(values)
     try:

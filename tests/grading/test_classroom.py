@@ -179,7 +179,7 @@ def test_a_late_submission_loses_what_the_plugin_of_the_class_says(fresh: Classr
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
-        (lambda whole: b"", "is no gradebook"),
+        (lambda whole: b"", "is not a gradebook"),
         (lambda whole: whole[: len(whole) // 2], "is damaged"),
         (lambda whole: whole[:100] + bytes(4000) + whole[4100:], "is damaged"),
         (lambda whole: b"PK not a database" * 100, "is damaged"),

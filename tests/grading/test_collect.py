@@ -239,8 +239,8 @@ def test_what_would_fill_memory_or_another_ones_folder_is_left_out(
     [
         ("name,email\nAda,a@b", "no column `login`"),
         ("login\nada\nada", "line 3: ada is there twice"),
-        ("login,name\n../ada,Ada", "line 2: '../ada' is no login"),
-        ("login,name\n,Ada", "line 2: '' is no login"),
+        ("login,name\n../ada,Ada", "line 2: '../ada' is not a login"),
+        ("login,name\n,Ada", "line 2: '' is not a login"),
         ("", "no column `login`"),
     ],
 )

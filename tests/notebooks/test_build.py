@@ -133,7 +133,7 @@ def check_hint(course, lab: str) -> str:
 def test_a_broken_notebook_is_stale_and_built_anew(built) -> None:
     for text in ("", "not json", "[]", '{"cells": 3}'):
         (built.root / "labs/01_doubling.ipynb").write_text(text, encoding="utf-8")
-        assert stale_of(built) == ["labs/01_doubling.ipynb is no notebook"]
+        assert stale_of(built) == ["labs/01_doubling.ipynb is not a notebook"]
     build_labs(["01"], project=built.project)
     assert stale_of(built) == []
 

@@ -1,4 +1,4 @@
-"""The labs' drawings: made anew where their module changed, and each with a description."""
+"""The labs' drawings: made again where their module changed, and each with a description."""
 
 from pathlib import Path
 

@@ -29,12 +29,16 @@ def test_a_pipeline_is_a_pipeline_spec_without_loose_ends_that_installs_nothing(
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [
-        ("name: comp-split-documents", "name: comp-chunk", "comp-chunk, which is no component"),
-        ("executorLabel: exec-report", "executorLabel: exec-rep", "exec-rep is no executor"),
-        ("- for-loop-2\n", "- for-loop-9\n", "for-loop-9, which is no task"),
-        ("producerTask: load-documents", "producerTask: load", "load, which is no task"),
+        ("name: comp-split-documents", "name: comp-chunk", "comp-chunk, which is not a component"),
+        ("executorLabel: exec-report", "executorLabel: exec-rep", "exec-rep is not an executor"),
+        ("- for-loop-2\n", "- for-loop-9\n", "for-loop-9, which is not a task"),
+        ("producerTask: load-documents", "producerTask: load", "load, which is not a task"),
         ("outputArtifactKey: rows", "outputArtifactKey: row", "no such output"),
-        ("producerSubtask: embed-and-store", "producerSubtask: store", "store, which is no task"),
+        (
+            "producerSubtask: embed-and-store",
+            "producerSubtask: store",
+            "store, which is not a task",
+        ),
         ("componentInputParameter: tenant", "componentInputParameter: who", "who, which its"),
         (
             "- componentInputParameter: pipelinechannel--documents_claim",

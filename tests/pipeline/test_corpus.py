@@ -30,7 +30,7 @@ def test_shards_are_of_like_size_and_the_same_in_every_process() -> None:
 
 @pytest.mark.parametrize("text", ["", "1", "2/2", "-1/2", "1/0", "a/b", "1.0/2", "0/1001", "١/٢"])
 def test_what_names_no_shard_is_refused(text: str) -> None:
-    with pytest.raises(InputError, match="is no shard"):
+    with pytest.raises(InputError, match="is not a shard"):
         Shard.parse(text)
 
 

@@ -40,7 +40,7 @@ def test_what_is_gone_leaves_the_index_and_what_cannot_be_read_stays(
 ) -> None:
     store_all(split(folder, tmp_path, 3), conn, embedder)
     (folder / "sail.md").unlink()
-    (folder / "brake.md").write_bytes(b"\xff\xfe is no text")
+    (folder / "brake.md").write_bytes(b"\xff\xfe is not text")
     total = store_all(split(folder, tmp_path, 3), conn, embedder)
     names = {row[3] for row in stored(conn)}
     assert "sail.md" not in names and "brake.md" in names and len(names) == 5

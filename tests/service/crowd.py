@@ -1,7 +1,7 @@
 """Many clients that ask at once, in a process of their own: `python -m tests.service.crowd URL …`.
 
 Questions come as JSON on standard input; each client asks one after the other over a connection
-that it keeps. What it found is printed as JSON: requests, answers that were no success, and the
+that it keeps. What it found is printed as JSON: requests, answers that were not success, and the
 seconds that each request took.
 """
 
@@ -23,7 +23,7 @@ from course_lib.settings import project_root
 
 @dataclass(frozen=True)
 class Crowd:
-    """What a crowd met: the seconds of each answer, and everything that was no good answer."""
+    """What a crowd met: the seconds of each answer, and everything that was not a good answer."""
 
     seconds: list[float]
     failures: list[str]

@@ -60,7 +60,7 @@ def test_a_python_is_refused_for_a_reason() -> None:
     ):
         assert unsuitable(answer).startswith(reason)
     assert unsuitable({"version": [3, 12, 0], "missing": []}) == ""
-    assert ask(str(ROOT / "README.md")) == {}, "a program that is no Python"
+    assert ask(str(ROOT / "README.md")) == {}, "a program that is not Python"
 
 
 def test_every_platform_is_told_what_to_install() -> None:

@@ -91,13 +91,13 @@ def check_address(address: str, variable: str) -> str:
         is_right = False
     if not is_right or not given.isprintable() or " " in given:
         raise GenerationError(
-            f"{variable} is no address", hint="It looks like http://localhost:11434."
+            f"{variable} is not an address", hint="It looks like http://localhost:11434."
         )
     return given.rstrip("/")
 
 
 def shown(address: str) -> str:
-    """Return an address without the name, password and query that may stand in it.
+    """Return an address without the name, password and query that may be in it.
 
     Examples
     --------

@@ -49,7 +49,7 @@ class Ollama:
     Raises
     ------
     GenerationError
-        If the URL is no address.
+        If the URL is not an address.
     """
 
     name = "ollama"
@@ -197,7 +197,7 @@ def models_at(url: str) -> list[str]:
     Raises
     ------
     GenerationError
-        If the URL is no address.
+        If the URL is not an address.
     """
     address, login = without_login(check_address(url, "OLLAMA_URL"))
     try:

@@ -51,7 +51,7 @@ class OpenAICompatible:
     Raises
     ------
     GenerationError
-        If there is no key, or one that cannot be a key, or the URL is no address.
+        If there is no key, or one that cannot be a key, or the URL is not an address.
     """
 
     name = "openai"
@@ -108,7 +108,7 @@ class OpenAICompatible:
             raise
         except Exception as error:
             # The package's HTTP client raises errors of its own while a stream is read, and the
-            # package's parser others over what is no event.
+            # package's parser others over what is not an event.
             self._broken_off(type(error).__name__)
         if reason is None:
             self._broken_off("no end")

@@ -25,7 +25,7 @@ JSON = "application/vnd.github+json"
 RAW = "application/vnd.github.raw+json"
 
 PATIENCE_SECONDS, SLOWEST_BYTES_A_SECOND = 60, 1_000
-"""A server that sends byte after byte would keep us for ever: no read takes long, but all do."""
+"""A server that sends byte after byte would keep us forever: no read takes long, but all do."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ def read_answer(
     if packed not in {"identity", "gzip"}:
         raise AnswerError(
             f"{shown(url)} answered in the encoding {packed[:40]!r}, which was not asked for",
-            hint="Check GITHUB_API_URL, and whether a proxy stands in between.",
+            hint="Check GITHUB_API_URL, and whether a proxy is in between.",
         )
     stream = Body(response.iter_raw(), most_bytes)
     if unpack and response.status_code == 200:

@@ -63,7 +63,7 @@ OnWait = Callable[[Wait, float], None]
 
 
 class GitHubSettings(BaseSettings):
-    """Which GitHub, and as whom. Read anew with each download, so that a notebook may change it.
+    """Which GitHub, and as whom. Read again with each download, so that a notebook may change it.
 
     Examples
     --------
@@ -174,7 +174,7 @@ class GitHubClient:
         Raises
         ------
         AnswerError
-            If a page is no list, or the pages go round in circles or do not end.
+            If a page is not a list, or the pages go round in circles or do not end.
         """
         visited: set[str] = set()
         size = 0
@@ -303,20 +303,20 @@ class GitHubClient:
                     url = next_hop(url, response.headers["location"])
             except (httpx.InvalidURL, UnicodeError):
                 raise AnswerError(
-                    f"{shown(address)} leads to what is no address",
-                    hint="Check GITHUB_API_URL, and whether a proxy stands in between.",
+                    f"{shown(address)} leads to what is not an address",
+                    hint="Check GITHUB_API_URL, and whether a proxy is in between.",
                 ) from None
             except httpx.TransportError as error:
                 if _is_certificate(error):
                     raise UnreachableError(
                         f"{shown(address)} has a certificate that does not match: {error}",
-                        hint="Somebody may stand between you and GitHub. Behind a company's proxy, "
-                        "set SSL_CERT_FILE to its certificate.",
+                        hint="Another machine may be between you and GitHub. Behind a company's "
+                        "proxy, set SSL_CERT_FILE to its certificate.",
                     ) from None
                 raise OSError(f"{type(error).__name__}: {error}") from None
         raise AnswerError(
             f"{shown(address)} leads from one address to the next and to no end",
-            hint="Check GITHUB_API_URL, and whether a proxy stands in between.",
+            hint="Check GITHUB_API_URL, and whether a proxy is in between.",
         )
 
 

@@ -44,7 +44,7 @@ class Download:
     files
         Path → hash of its content, for all files that were asked for and are there.
     skipped
-        What is no text of this repository: submodules, pointers to Git LFS, links to elsewhere.
+        What is not text of this repository: submodules, pointers to Git LFS, links to elsewhere.
     failed
         What could not be had; empty unless partial results were allowed.
     fetched, removed

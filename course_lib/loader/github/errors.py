@@ -52,7 +52,7 @@ class UnreachableError(GitHubError):
 
 
 class AnswerError(GitHubError):
-    """What came is no answer of GitHub's: a page in HTML, JSON of another form, a redirect loop."""
+    """What came is not GitHub's answer: a page in HTML, JSON of another form, a redirect loop."""
 
 
 class TooLongError(AnswerError):

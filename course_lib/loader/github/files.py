@@ -221,7 +221,7 @@ def fetch_all(
     done: SimpleQueue[tuple[TreeEntry, bytes | BaseException]] = SimpleQueue()
 
     def work() -> None:
-        # What it meets is passed on, whatever it is: otherwise the loop below would wait for ever.
+        # What it meets is passed on, whatever it is: otherwise the loop below would wait forever.
         while (entry := todo.get()) is not None:
             try:
                 done.put((entry, read(entry)))

@@ -203,7 +203,7 @@ class Destination:
         except ValueError as error:
             raise InputError(
                 f"{self.folder / NOTE} cannot be read: {error}",
-                hint=f"Remove {self.folder} and download anew.",
+                hint=f"Remove {self.folder} and download again.",
             ) from error
         if note.repo.lower() != self.repo.lower():
             raise InputError(

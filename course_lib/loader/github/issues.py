@@ -183,7 +183,7 @@ def iso_time(when: str | date | None) -> str | None:
     Raises
     ------
     InputError
-        If it is no time.
+        If it is not a time.
 
     Examples
     --------
@@ -197,7 +197,8 @@ def iso_time(when: str | date | None) -> str | None:
         moment = datetime.fromisoformat(text.strip())
     except ValueError as error:
         raise InputError(
-            f"{when!r} is no time", hint="Give a date such as 2026-03-01, or 2026-03-01T09:30:00Z."
+            f"{when!r} is not a time",
+            hint="Give a date such as 2026-03-01, or 2026-03-01T09:30:00Z.",
         ) from error
     moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     return f"{moment:%Y-%m-%dT%H:%M:%SZ}"
@@ -245,7 +246,7 @@ def _issue(value: Mapping[str, Any], comments: Iterable[Any]) -> Issue:
 def _mappings(values: Iterable[Any]) -> Iterator[Mapping[str, Any]]:
     for value in values:
         if not isinstance(value, Mapping):
-            raise AnswerError("an entry of a list is no object", hint="Check GITHUB_API_URL.")
+            raise AnswerError("an entry of a list is not an object", hint="Check GITHUB_API_URL.")
         yield value
 
 

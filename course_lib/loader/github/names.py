@@ -39,7 +39,7 @@ def check_repository(repo: str) -> str:
     """
     if not _REPOSITORY.fullmatch(repo):
         raise InputError(
-            f"{repo[:200]!r} is no repository", hint="Give OWNER/NAME, as in kubeflow/manifests."
+            f"{repo[:200]!r} is not a repository", hint="Give OWNER/NAME, as in kubeflow/manifests."
         )
     return repo
 
@@ -54,7 +54,7 @@ def check_ref(ref: str) -> str:
     """
     if not ref or len(ref) > 250 or _BAD_REF.search(ref):
         raise InputError(
-            f"{ref[:200]!r} is no ref",
+            f"{ref[:200]!r} is not a ref",
             hint="Give a branch, a tag or the hash of a commit; HEAD is the default branch.",
         )
     return ref
@@ -175,7 +175,7 @@ def tells_cases_apart(folder: Path) -> bool:
 
 
 def is_inside(folder: Path, path: Path) -> bool:
-    """Return whether a path lies below a folder, with all links on the way resolved."""
+    """Return whether a path is below a folder, with all links on the way resolved."""
     return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
 
 
@@ -223,19 +223,19 @@ def check_address(base: str, token: str = "") -> str:
     Raises
     ------
     InputError
-        If it is no address of the web, holds a password, or is not encrypted and would get a token
-        over the network.
+        If it is not an address of the web, holds a password, or is not encrypted and would get
+        a token over the network.
     """
     try:
         split = urlsplit(base)
         scheme, host, _ = origin(base)
     except ValueError:
         raise InputError(
-            "GITHUB_API_URL is no address", hint="It looks like https://api.github.com"
+            "GITHUB_API_URL is not an address", hint="It looks like https://api.github.com"
         ) from None
     if scheme not in {"http", "https"} or not host:
         raise InputError(
-            "GITHUB_API_URL is no address of the web",
+            "GITHUB_API_URL is not an address of the web",
             hint="It looks like https://api.github.com",
         )
     if split.username or split.password or split.query or split.fragment:
@@ -251,7 +251,7 @@ def check_address(base: str, token: str = "") -> str:
     if token and not (token.isascii() and token.isprintable() and " " not in token):
         raise InputError(
             "the token holds blanks or other characters that no token has",
-            hint="Copy it anew into GITHUB_TOKEN, without quotation marks.",
+            hint="Copy it again into GITHUB_TOKEN, without quotation marks.",
         )
     return base.rstrip("/")
 
@@ -262,7 +262,7 @@ def next_hop(url: str, location: str) -> str:
     Raises
     ------
     AnswerError
-        If that is no address of the web, or the way goes from https to http.
+        If that is not an address of the web, or the way goes from https to http.
 
     Examples
     --------
@@ -281,7 +281,7 @@ def next_hop(url: str, location: str) -> str:
     ):
         raise AnswerError(
             f"{shown(url)} leads to {shown(location)!r}, where we do not go",
-            hint="Check GITHUB_API_URL, and whether a proxy stands in between.",
+            hint="Check GITHUB_API_URL, and whether a proxy is in between.",
         )
     return target
 

@@ -284,7 +284,7 @@ class CodeRun:
 
     def _leave_out(self, path: str, sha: str) -> None:
         self._pointers[path] = sha
-        self._skipped[path] = "is a pointer to Git LFS, where the file itself lies"
+        self._skipped[path] = "is a pointer to Git LFS, where the file itself is"
 
     def _note(self, revision: Revision, wanted: Mapping[str, TreeEntry]) -> Note:
         left = self._skipped.keys() | self._failed.keys()

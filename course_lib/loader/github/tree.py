@@ -1,6 +1,6 @@
 """Trees: the hash of a tree goes in, all its files come out, and which of them are wanted.
 
-A tree is listed by its hash, which stands for one content for ever: between listing and download
+A tree is listed by its hash, which stands for one content forever: between listing and download
 nothing can change unnoticed.
 """
 
@@ -84,7 +84,7 @@ def list_tree(
     prefix
         What to put in front of the paths: nothing, or a folder with a slash at its end.
     within
-        Saves requests where folders have to be listed one by one: only those that lie at or below
+        Saves requests where folders have to be listed one by one: only those that are at or below
         one of these paths, or on the way to one, are. Other files may be among what is returned.
         Empty for everything.
 
@@ -124,7 +124,7 @@ def list_tree(
 
 
 def is_within(path: str, folder: str) -> bool:
-    """Return whether a path is a folder, or lies below it; all lie below the empty one.
+    """Return whether a path is a folder, or is below it; all are below the empty one.
 
     Examples
     --------
@@ -165,7 +165,7 @@ def is_wanted(path: str, extensions: Iterable[str], paths: Sequence[str] = ()) -
 
 
 def is_folder(path: str, ordered: Sequence[str]) -> bool:
-    """Return whether one of some paths, in order, lies below a path; the root is the empty one.
+    """Return whether one of some paths, in order, is below a path; the root is the empty one.
 
     A list of all folders could be far larger than the paths: one of 10,000 names has 10,000.
 

@@ -179,7 +179,7 @@ class Gate:
     def enter(self) -> None:
         """Return when the gate is open. One thread waits and says so, the others wait for it.
 
-        The thread that waits keeps the lock. So the others stand at the lock until it is done, and
+        The thread that waits keeps the lock. So the others are at the lock until it is done, and
         so does `close`, whose new pause then holds for the next thread that enters.
 
         Raises

@@ -19,7 +19,7 @@ find_cut`` shows that function: whole in the solution, signature and docstring i
 names may be imported at once. What it needs (imports, constants, helpers, records) is imported on
 top of the cell, unless an earlier exercise of the lab defines it: then the learner's own is used. A
 class needs the methods to be written: ``# %% exercise="4.2" methods=["encode"]``. Anything else
-that a learner writes is a function whose body stands between the markers::
+that a learner writes is a function whose body is between the markers::
 
     # %% exercise="5.1"
     def table() -> str:

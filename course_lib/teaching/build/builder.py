@@ -118,7 +118,7 @@ def stale_notebooks(
             if not path.is_file():
                 found.append(f"{name} is missing")
             elif _read(path) is None:
-                found.append(f"{name} is no notebook")
+                found.append(f"{name} is not a notebook")
             elif reason := _difference(_read(path), json.loads(nbformat.writes(wanted))):
                 found.append(f"{name} is stale: {reason}")
     if not labs:

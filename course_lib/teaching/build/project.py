@@ -1,4 +1,4 @@
-"""Where things lie: the labs' sources, the notebooks made from them, the modules they show.
+"""Where things are: the labs' sources, the notebooks made from them, the modules they show.
 
 Everything else in this package takes a `Project`, so that a test can build labs of its own in a
 temporary folder.
@@ -97,11 +97,11 @@ class Project:
         return self.root / "labs"
 
     def lab_notebook(self, source: LabSource) -> Path:
-        """Return where the learner's version of a lab lies."""
+        """Return where the learner's version of a lab is."""
         return self.labs / f"{source.stem}.ipynb"
 
     def solution_notebook(self, source: LabSource) -> Path:
-        """Return where the executed solution of a lab lies."""
+        """Return where the executed solution of a lab is."""
         return self.solutions / f"{source.stem}.ipynb"
 
     def relative(self, path: Path) -> str:

@@ -2,7 +2,7 @@
 
 Labs need the functions that their exercises ask for, so that they run to their end whatever a
 learner has done. The library of the copy has these functions as compressed text, which nobody reads
-by accident. That is no secret: who wants to can unpack them.
+by accident. That is not a secret: who wants to can unpack them.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def release_repository(target: Path, root: Path | None = None) -> Path:
     Raises
     ------
     InputError
-        The folder holds something, or the course is no checkout of git.
+        The folder holds something, or the course is not a checkout of git.
     """
     root = root or project_root()
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
@@ -127,7 +127,7 @@ def _tracked(root: Path) -> list[str]:
     done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
     if done.returncode:
         raise InputError(
-            f"{root} is no checkout of git, which says what belongs to the course",
+            f"{root} is not a checkout of git, which says what belongs to the course",
             hint="Clone the course, and release from there.",
         )
     return [name for name in done.stdout.split("\0") if name and (root / name).is_file()]

@@ -53,7 +53,7 @@ class LabMeta:
     builds: tuple[str, ...] = field(default=())
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as it stands in the notebooks' metadata, under ``course``."""
+        """Return it as it is in the notebooks' metadata, under ``course``."""
         return {
             "lab": self.lab,
             "title": self.title,
@@ -268,5 +268,5 @@ def _head_table(source: LabSource, blocks: Sequence[str]) -> dict[str, str]:
             return dict(zip([name.lower() for name in rows[0]], rows[2], strict=False))
     raise BuildError(
         f"{source.path.name}: no table `| You will be able to | Time | Needs |` at the head",
-        hint="It stands in the first text cell, with one row.",
+        hint="It is in the first text cell, with one row.",
     )

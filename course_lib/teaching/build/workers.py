@@ -39,7 +39,7 @@ _ENVIRONMENT = {
         "1",
     ),
     "TOKENIZERS_PARALLELISM": "false",
-    "TQDM_DISABLE": "1",  # a progress bar is no output to keep
+    "TQDM_DISABLE": "1",  # a progress bar is not an output to keep
     "PYDEVD_DISABLE_FILE_VALIDATION": "1",  # or the debugger warns on stderr of every kernel
     "PYTHONHASHSEED": "0",
     "PYTHONIOENCODING": "utf-8",

@@ -403,7 +403,7 @@ def parse_stamp(stamp: str) -> datetime | None:
     Raises
     ------
     InputError
-        It is no time.
+        It is not a time.
     """
     from nbgrader.utils import parse_utc
 

@@ -129,7 +129,7 @@ def find_class(folder: Path) -> Classroom:
 
 
 def _refuse_damaged(file: Path) -> None:
-    """Look at a gradebook's file without changing it: nbgrader would fill an empty one anew."""
+    """Look at a gradebook's file without changing it: nbgrader would fill an empty one again."""
     if not file.is_file():
         raise GradeError(
             f"there is no gradebook {file}",
@@ -150,4 +150,4 @@ def _refuse_damaged(file: Path) -> None:
     if told != "ok":
         raise GradeError(f"the gradebook {file} is damaged: {told}", hint=RESTORE)
     if "submitted_assignment" not in names:
-        raise GradeError(f"{file} is no gradebook: it has none of its tables", hint=RESTORE)
+        raise GradeError(f"{file} is not a gradebook: it has none of its tables", hint=RESTORE)

@@ -83,7 +83,7 @@ def read_roster(path: Path) -> list[Learner]:
             if learner is None:
                 continue
             if not is_login(learner.login):
-                raise InputError(f"{path}, line {rows.line_num}: {learner.login!r} is no login")
+                raise InputError(f"{path}, line {rows.line_num}: {learner.login!r} is not a login")
             if learner.login in found:
                 raise InputError(f"{path}, line {rows.line_num}: {learner.login} is there twice")
             found[learner.login] = learner

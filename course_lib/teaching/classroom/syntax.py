@@ -21,7 +21,7 @@ _END = re.compile(r"\r\n|\r|\n")
 
 
 def with_line(said: str, answers: Mapping[str, str]) -> str:
-    r"""Return what a check said; where an answer is no Python, with the answer's line.
+    r"""Return what a check said; where an answer is not Python, with the answer's line.
 
     Parameters
     ----------

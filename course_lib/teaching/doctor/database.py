@@ -34,7 +34,7 @@ def binaries_finding() -> Finding:
 
 
 def server_finding() -> Finding:
-    """Return whether the embedded server runs; a stopped one is no fault."""
+    """Return whether the embedded server runs; a stopped one is not an error."""
     from course_lib.store.server import server_status
 
     try:

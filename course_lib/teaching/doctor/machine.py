@@ -94,7 +94,7 @@ def encoding_finding(preferred: str, output: str) -> Finding:
 
 
 def tools_findings(which: Callable[[str], str | None]) -> list[Finding]:
-    """Return where the optional tools are; a missing one is no fault."""
+    """Return where the optional tools are; a missing one is not a fault."""
     findings = []
     for tool, purpose in OPTIONAL_TOOLS.items():
         found = which(tool)

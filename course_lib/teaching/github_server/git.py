@@ -20,7 +20,7 @@ _SHORT = re.compile(r"[0-9a-f]{7,40}")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What stands at a path: a file, the target of a link, or the commit of a submodule."""
+    """What is at a path: a file, the target of a link, or the commit of a submodule."""
 
     content: bytes
     mode: str = FILE
@@ -32,7 +32,7 @@ def link(target: str) -> Entry:
 
 
 def submodule(commit: str) -> Entry:
-    """Return a submodule that stands at a commit of another repository."""
+    """Return a submodule that is at a commit of another repository."""
     return Entry(commit.encode("ascii"), SUBMODULE)
 
 
@@ -177,7 +177,7 @@ class Repository:
         return self.commits[sha].tree if sha else None
 
     def find(self, tree: str, path: str) -> Node | None:
-        """Return what stands at a path below a tree; the tree itself for an empty path."""
+        """Return what is at a path below a tree; the tree itself for an empty path."""
         node = Node("", TREE, tree)
         for part in path.split("/") if path else ():
             if node.mode != TREE:

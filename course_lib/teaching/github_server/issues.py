@@ -1,7 +1,7 @@
 """Issues, pull requests and comments: a JSON Lines file goes in, GitHub's lists come out, paged.
 
 As on GitHub, the list of issues holds the pull requests too, a page has 30 entries and at most 100,
-and where the next one is stands in the header `Link` and nowhere else.
+and the address of the next one is in the header `Link` and nowhere else.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ def sample_repository(data: Path | None = None) -> Repository:
     Raises
     ------
     InputError
-        If the history speaks of a text that does not stand in its file any more.
+        If the history speaks of a text that is not in its file any more.
 
     Examples
     --------

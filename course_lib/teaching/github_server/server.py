@@ -161,7 +161,7 @@ class GitHubServer:
         self._by_name[repository.name.lower()] = repository
 
     def set_limit(self, limit: int, *, window: float = 3600.0, status: int = 403) -> None:
-        """Begin the primary limit anew: so many requests from now on in `window` seconds."""
+        """Begin the primary limit again: so many requests from now on in `window` seconds."""
         self.primary = PrimaryLimit(limit, window, status)
 
     def refuse(

@@ -1,4 +1,4 @@
-"""Audits of a run: arguments drawn anew, the learner's values compared outside of the fence.
+"""Audits of a run: arguments drawn again, the learner's values compared outside of the fence.
 
 The learner's functions are called by `inside`, and their values come as JSON. What they should be
 is worked out here, by the course's own functions, once a run.

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from course_lib.store.databases import FreshDatabase
 
 WITHIN = "/postgres"
-"""Where the socket's folder lies within the fence."""
+"""Where the socket's folder is within the fence."""
 
 LARGEST = 256 << 20
 """Bytes of a submission's database, temporary files apart."""

@@ -23,7 +23,7 @@ def parse_notebook(text: str) -> NotebookNode:
     Raises
     ------
     Exception
-        nbformat's or json's, where it is no notebook.
+        nbformat's or json's, where it is not a notebook.
 
     Examples
     --------
@@ -48,4 +48,4 @@ def read_notebook(path: Path) -> NotebookNode:
         raise GradeError(f"{path} is not there") from None
     except Exception as error:  # nbformat's and json's
         told = (str(error).splitlines() or [type(error).__name__])[0]
-        raise GradeError(f"{path} is no notebook: {told}") from error
+        raise GradeError(f"{path} is not a notebook: {told}") from error

@@ -32,7 +32,7 @@ class Report:
     name, title
         Of the master, and what the page calls it.
     fence
-        What stood between the submissions and the machine.
+        What was between the submissions and the machine.
     seed
         What the audits' arguments were drawn with.
     grades

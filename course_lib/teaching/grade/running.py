@@ -118,7 +118,7 @@ class Conversation:
         outcome = Outcome([CellRun(step) for step in plan.steps])
         self._send({"notebook": notebook, "database": database})
         self._listen(plan, outcome, bad)
-        if self.begun < 0:  # it is no fault of the learner's
+        if self.begun < 0:  # it is not a fault of the learner's
             raise RuntimeError(f"the notebook did not begin: {SAYS.get(self.ended, 'no cells')}")
         for place, state in bad.items():
             _end(outcome.runs[place], state, self.limits)

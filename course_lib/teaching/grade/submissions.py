@@ -46,7 +46,7 @@ class Submission:
     Attributes
     ----------
     learner
-        The name of the file or folder, as it stands there and as `shown` writes it.
+        The name of the file or folder, as it is there and as `shown` writes it.
     slug
         The name of files about this learner: letters, digits, ``-``, ``_`` and ``.`` only.
     path
@@ -106,7 +106,7 @@ def read_cells(path: Path) -> list[SentCell]:
         It is too large, no notebook, or damaged; the message says which, in half a sentence.
     """
     if not is_plain_file(path):
-        raise ValueError("it is no ordinary file")
+        raise ValueError("it is not an ordinary file")
     if (size := path.stat().st_size) > LARGEST:
         raise ValueError(f"it has {size:,} bytes, more than {LARGEST:,}")
     try:
@@ -114,7 +114,7 @@ def read_cells(path: Path) -> list[SentCell]:
     except (ValueError, RecursionError, OSError) as error:
         raise ValueError(f"it cannot be read: {_short(error)}") from None
     if not isinstance(raw, dict) or type(raw.get("nbformat")) is not int:
-        raise ValueError("it is no notebook")
+        raise ValueError("it is not a notebook")
     if raw["nbformat"] < 4:
         raw = _upgraded(raw)
     elif raw["nbformat"] > 4:
@@ -166,7 +166,7 @@ def _cell(cell: Any) -> SentCell:
     if isinstance(source, list):
         source = "".join(line for line in source if isinstance(line, str))
     if not isinstance(source, str):
-        raise ValueError("the source of one of its cells is no text")
+        raise ValueError("the source of one of its cells is not text")
     # Lone surrogates are JSON and no text that can be written down again.
     source = source.encode("utf-8", "replace").decode("utf-8")
     metadata = cell.get("metadata")

@@ -39,7 +39,7 @@ class Piece(Protocol):
 
     @property
     def text(self) -> str:
-        """What lies between."""
+        """What is between."""
         ...
 
 
@@ -52,7 +52,7 @@ class Definition(NamedTuple):
     name: str
     span: Span
     outer: bool
-    """Whether it stands at the left margin."""
+    """Whether it is at the left margin."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def definitions(text: str) -> list[Definition]:
 def real_sources(every: int = 5) -> list[str]:
     """Return Python that everybody has: every so-many-th file of the standard library and of kfp.
 
-    Of the standard library these are the modules that lie in no folder.
+    Of the standard library these are the modules that are in no folder.
     """
     package = find_spec("kfp")
     assert package is not None and package.origin is not None
@@ -106,7 +106,7 @@ def real_sources(every: int = 5) -> list[str]:
 
 
 def kept_whole(split: Splitter, sources: Sequence[str], size: int = 512) -> tuple[float, float]:
-    """Return how many of the definitions that could lie in one piece do, in per cent.
+    """Return how many of the definitions that could be in one piece are, in per cent.
 
     Parameters
     ----------

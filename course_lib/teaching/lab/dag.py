@@ -25,7 +25,7 @@ Input = tuple[str, Source, bool]
 
 @dataclass
 class Task:
-    """One task: its name, notes about it, and how many lie before it on the longest way."""
+    """One task: its name, notes about it, and how many are before it on the longest way."""
 
     name: str
     notes: tuple[str, ...] = ()
@@ -71,11 +71,11 @@ def read_dag(spec: Mapping[str, Any]) -> Dag:
     Raises
     ------
     InputError
-        If it is no compiled pipeline, or names a component that it does not define.
+        If it is not a compiled pipeline, or names a component that it does not define.
     """
     if "dag" not in spec.get("root", {}):
         raise InputError(
-            "This is no compiled pipeline: it has no root with a dag",
+            "This is not a compiled pipeline: it has no root with a dag",
             hint="Pass yaml.safe_load of the file that kfp.compiler.Compiler().compile wrote.",
         )
     dag = Dag(str(spec.get("pipelineInfo", {}).get("name", "pipeline")))

@@ -57,7 +57,7 @@ class Hint:
     def _way_out(self) -> str:
         lab = self.exercise.id.split(".")[0].zfill(2)
         return (
-            "That was the last hint. The solution stands in "
+            "That was the last hint. The solution is in "
             f"`solutions/{lab}_….ipynb`; the lab goes on with it until your own version passes."
         )
 
@@ -87,7 +87,7 @@ def _filled(text: str) -> str:
 
 
 def _prose(text: str) -> str:
-    """Escape a hint for HTML; what stands between backticks becomes code, line breaks stay."""
+    """Escape a hint for HTML; what is between backticks becomes code, line breaks stay."""
     pieces = escape(text).split("`")
     marked = "".join(f"<code>{p}</code>" if i % 2 else p for i, p in enumerate(pieces))
     return marked.replace("\n", "<br>")

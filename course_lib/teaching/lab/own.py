@@ -98,7 +98,7 @@ class _Watch:
                 self._objects[name], self._cells[name] = now, cell
                 self._stale.discard(name)
             elif cell is not None and cell == self._cells.get(name):
-                # An import that is run again gives the same object, and is no fault.
+                # An import that is run again gives the same object, and is not a fault.
                 if not (result.success and self._defines(result.info.raw_cell, name)):
                     self._stale.add(name)
 

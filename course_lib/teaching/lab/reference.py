@@ -1,6 +1,6 @@
 """The final version of what an exercise asks for: out of the library, or out of the lab's solution.
 
-An exercise whose answer is no library function stands in `solutions/NN_name.py` alone; its cell is
+An exercise whose answer is not a library function is in `solutions/NN_name.py` alone; its cell is
 compiled from there, so that the reference exists once.
 """
 
@@ -52,7 +52,7 @@ def reference(lab_id: str, exercise: Exercise) -> Any:
 
 
 def solution_path(lab_id: str) -> Path:
-    """Return where a lab's solution (the source of its notebooks) lies.
+    """Return where a lab's solution (the source of its notebooks) is.
 
     Raises
     ------

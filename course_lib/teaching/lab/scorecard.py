@@ -1,7 +1,7 @@
 """The running scorecard: one line a lab, kept in `.course/scorecard/`, shown with earlier ones.
 
 Each lab writes a file of its own, so that labs which run at the same time do not write over each
-other. Times are no part of it: one run of one machine says little about them.
+other. Times are not part of it: one run of one machine says little about them.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def update(row: Row, folder: Path | None = None) -> Scorecard:
 
 
 def _read(path: Path) -> Row | None:
-    """Return a row, or None where a file of another version of the course lies."""
+    """Return a row, or None where a file of another version of the course is."""
     try:
         return Row(**json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):

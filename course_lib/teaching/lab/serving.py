@@ -199,7 +199,7 @@ def crowd(
     Raises
     ------
     CourseError
-        If an answer is no success.
+        If an answer is not a success.
     """
 
     def ask(client: httpx.Client, share: Sequence[dict[str, Any]]) -> list[float]:

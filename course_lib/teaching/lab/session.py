@@ -248,7 +248,7 @@ class Lab:
         return documents[name]
 
     def questions(self) -> list[Question]:
-        """Return the questions about the lab's documents, with where their answers stand."""
+        """Return the questions about the lab's documents, with where their answers are."""
         from course_lib.teaching.lab.retrieval import questions_for
 
         return questions_for(self.data_dir)

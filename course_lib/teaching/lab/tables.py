@@ -1,4 +1,4 @@
-"""What labs about tables need around their SQL: tables made anew, notices, plans, a stopwatch.
+"""What labs about tables need around their SQL: tables made again, notices, plans, a stopwatch.
 
 They take a connection and give plain Python values, so that a lab's own cells hold the statements
 that it is about.
@@ -28,7 +28,7 @@ def new_table(conn: psycopg.Connection[Any], name: str, columns: str) -> None:
     name
         The table's name.
     columns
-        What stands between the brackets, as in ``"id int, embedding vector(3)"``.
+        What is between the brackets, as in ``"id int, embedding vector(3)"``.
     """
     table = sql.Identifier(name)
     with conn.transaction():

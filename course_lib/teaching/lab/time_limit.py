@@ -88,7 +88,7 @@ class _Watch:
 
 
 def _with_alarm(watch: _Watch, work: Callable[[], T]) -> T:
-    # The alarm is set anew each time that it rang, sooner once the time is over: code may swallow
+    # The alarm is set again each time that it rang, sooner once the time is over: code may swallow
     # the exception with a bare `except:`. It never repeats by itself, and raises neither in this
     # frame, nor in the handler, nor after the work: a second alarm that rang on the way out of here
     # would leave the timer running, and end the whole process.

@@ -20,8 +20,8 @@ FOLDER = "system"
 
 HEADING = '''"""What you wrote for the stage `{room}`, kept when its check passed.
 
-Each section stands by itself: `course mine` runs it in the place of the library's function. When
-its check passes again, it is written anew.
+Each section can be used alone: `course mine` runs it in the place of the library's function. When
+its check passes again, it is written again.
 """
 '''
 

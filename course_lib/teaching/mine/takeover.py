@@ -176,7 +176,7 @@ class Finder(importlib.abc.MetaPathFinder):
         return spec
 
     def _mark_settings(self, module: types.ModuleType) -> None:
-        """Have what is indexed with the learner's functions indexed anew when they change."""
+        """Have what is indexed with the learner's functions indexed again when they change."""
         if mark := fingerprint(self.sections, INDEXED_WITH):
             before = module.Registered.settings
             module.Registered.settings = lambda one, *sizes: (

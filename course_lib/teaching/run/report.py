@@ -48,7 +48,7 @@ def index_page(runs: Sequence[LabRun], database: str) -> str:
     Parameters
     ----------
     runs
-        The labs; their pages lie beside this one.
+        The labs; their pages are beside this one.
     database
         Which one they used, in words.
     """

@@ -160,7 +160,7 @@ def _checked(parameters: Mapping[str, str], project: Project) -> dict[str, str]:
     if folder := given.get("data_dir"):
         found = [base / folder for base in (Path.cwd(), project.root) if (base / folder).is_dir()]
         if not found:
-            raise InputError(f"data_dir: {folder} is no folder", hint="Check the path.")
+            raise InputError(f"data_dir: {folder} is not a folder", hint="Check the path.")
         given["data_dir"] = str(found[0].resolve())
     return given
 
@@ -219,7 +219,7 @@ def _declared(cells: Sequence[Mapping[str, Any]]) -> set[str]:
 
 
 def _secrets(url: str | None) -> list[tuple[str, str]]:
-    """Return what must not be written, with what stands in its place: the URL with its password."""
+    """Return what must not be written, with what is in its place: the URL with its password."""
     parts = urlsplit(url or "")
     if not url or not parts.password:
         return []

@@ -97,7 +97,7 @@ def _parser() -> argparse.ArgumentParser:
         "--no-results", action="store_true", help="print the figures, and write none"
     )
     parser.add_argument(
-        "--page", action="store_true", help="measure nothing, write the page's tables anew"
+        "--page", action="store_true", help="measure nothing, write the page's tables again"
     )
     return parser
 
@@ -107,7 +107,7 @@ def _count(text: str) -> int:
     try:
         number = int(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of rows") from None
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of rows") from None
     if number < 1_000:
         raise argparse.ArgumentTypeError("a size has 1000 rows or more")
     return number

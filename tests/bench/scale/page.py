@@ -1,4 +1,4 @@
-"""The page: figures go in, `tests/bench/README.md` comes out with its tables made anew.
+"""The page: figures go in, `tests/bench/README.md` comes out with its tables made again.
 
 A table stands between `<!-- made: NAME -->` and `<!-- end -->`; what is around it is written by
 hand, and a test compares the page with the figures.

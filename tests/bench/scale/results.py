@@ -1,6 +1,6 @@
 """Figures on disk: those of an unfinished run in its state folder, those of finished ones kept.
 
-The kept file is named by the hardware; a run replaces the figures that it measured anew, and each
+The kept file is named by the hardware; a run replaces the figures that it measured again, and each
 part says when that was.
 """
 

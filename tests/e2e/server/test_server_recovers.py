@@ -168,7 +168,7 @@ def test_a_pinned_port_that_is_taken_or_none_is_named(
 ) -> None:
     for given in ("port", "0", "65536", "-1", "²", "٥٤٣٢", "9" * 5_000):
         monkeypatch.setenv("COURSE_DB_PORT", given)
-        with pytest.raises(ServerError, match="which is no port"):
+        with pytest.raises(ServerError, match="which is not a port"):
             ensure_server(state)
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]

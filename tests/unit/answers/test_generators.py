@@ -161,7 +161,7 @@ def test_a_key_is_in_no_log_and_no_repr(caplog: pytest.LogCaptureFixture) -> Non
 
 def test_what_is_no_address_is_refused() -> None:
     for address in ("", "ftp://x", "http://", "http://a b", "http://x:port", "::"):
-        with pytest.raises(GenerationError, match="OLLAMA_URL is no address"):
+        with pytest.raises(GenerationError, match="OLLAMA_URL is not an address"):
             Ollama(address)
 
 

@@ -36,9 +36,10 @@ def test_a_field_that_no_question_has_is_told_once(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="line 3, gold_paths: it is missing"):
         read_questions(path, say=told.append)
     assert told == [
-        "asked.jsonl, line 1: 'author' is no field of a question and has no effect",
-        "asked.jsonl, line 1: 'Split' is no field of a question and has no effect; is split meant?",
-        "asked.jsonl, line 3: 'gold_path' is no field of a question and has no effect; "
+        "asked.jsonl, line 1: 'author' is not a field of a question and has no effect",
+        "asked.jsonl, line 1: 'Split' is not a field of a question and has no effect; "
+        "is split meant?",
+        "asked.jsonl, line 3: 'gold_path' is not a field of a question and has no effect; "
         "is gold_paths meant?",
     ]
 

@@ -62,5 +62,5 @@ def test_a_label_that_was_mended_is_no_change_of_the_search() -> None:
     ))  # fmt: skip
     told = comparison(before, after)
     assert "better: 0, worse: 0" in told
-    assert "judged anew: 4 of the questions have other right answers" in told
-    assert "judged anew" not in comparison(before, before)
+    assert "judged again: 4 of the questions have other right answers" in told
+    assert "judged again" not in comparison(before, before)

@@ -104,7 +104,7 @@ def test_unchanged_records_cost_no_encoding(conn: Any, client: Any) -> None:
     changed = send(records, conn, client)
     assert client.texts[4:] == ["changed"]
     assert (changed.report.updated, changed.report.unchanged) == (1, 3)
-    # What no hash is made of is stored anew, and not encoded.
+    # What no hash is made of is stored again, and not encoded.
     moved = [one | {"line_start": 9} for one in records]
     assert send(moved, conn, client).report.updated == 4
     assert len(client.texts) == 5

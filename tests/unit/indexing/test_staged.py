@@ -25,7 +25,7 @@ def loaded(tmp_path: Path) -> Path:
         ("documents.jsonl", '"name": "b.md", ', "", "documents.jsonl, line 2 .* name: "),
         ("documents.jsonl", '"tenant": "local", ', "", "documents.jsonl, line 1 .* tenant: "),
         ("documents.jsonl", '"content": "# B', '"content": 7, "x": "# B', "line 2 .* content: "),
-        ("documents.jsonl", '{"name": "b.md"', '[{"name": "b.md"', "line 2 is no document"),
+        ("documents.jsonl", '{"name": "b.md"', '[{"name": "b.md"', "line 2 is not a document"),
         ("documents.jsonl", '"name": "b.md"', '"name": "c.md"', "a chunk of b.md"),
         ("documents.jsonl", '"name": "b.md"', '"name": "a.md"', "line 2 .* a.md is there already"),
         ("documents.jsonl", '"tenant": "local"', '"tenant": "A; B"', "line 1 .* tenant: "),

@@ -75,7 +75,7 @@ def test_a_note_that_cannot_be_read_is_an_error_that_says_what_to_do(
     (checkout.dest / ".github-download.json").write_text(note, encoding="utf-8")
     with pytest.raises(InputError, match="cannot be read") as caught:
         checkout.download()
-    assert "download anew" in caught.value.hint
+    assert "download again" in caught.value.hint
 
 
 def test_a_note_cannot_make_us_delete_what_is_not_ours(

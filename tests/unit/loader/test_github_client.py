@@ -435,7 +435,7 @@ def test_an_answer_that_comes_byte_by_byte_ends(
         ("HTTPS_PROXY", "http://ada:hunter2/x", "the address of a proxy cannot be used"),
         ("ALL_PROXY", "ftp://ada:hunter2@proxy", "the address of a proxy cannot be used"),
         ("SSL_CERT_FILE", "/nowhere/hunter2.pem", "the certificates cannot be read"),
-        ("GITHUB_API_URL", "https://ada:hunter2/api", "GITHUB_API_URL is no address"),
+        ("GITHUB_API_URL", "https://ada:hunter2/api", "GITHUB_API_URL is not an address"),
     ],
 )
 def test_what_the_environment_says_wrongly_is_told_without_passwords(

@@ -154,7 +154,7 @@ def test_a_time_is_said_as_github_takes_it(when: Any, said: str | None) -> None:
 
 
 def test_what_is_no_time_is_refused() -> None:
-    with pytest.raises(InputError, match="'last week' is no time"):
+    with pytest.raises(InputError, match="'last week' is not a time"):
         iso_time("last week")
 
 

@@ -27,7 +27,7 @@ from course_lib.loader.github.names import (
     "repo", ["", "heron", "heron/", "/platform", "a/b/c", "a/..", "a/.", "a b/c", "-a/b", "a/b?x"]
 )
 def test_what_is_no_repository_is_refused_before_anything_is_asked(repo: str) -> None:
-    with pytest.raises(InputError, match="is no repository"):
+    with pytest.raises(InputError, match="is not a repository"):
         check_repository(repo)
 
 
@@ -41,7 +41,7 @@ def test_names_that_git_takes_are_refs(ref: str) -> None:
     ["", "a..b", "a b", "/a", "a/", "a//b", "-x", "a^", "a:b", "a?b", "a\n", "x.lock", "@{1}"],
 )
 def test_names_that_git_does_not_take_are_refused(ref: str) -> None:
-    with pytest.raises(InputError, match="is no ref"):
+    with pytest.raises(InputError, match="is not a ref"):
         check_ref(ref)
 
 
@@ -150,7 +150,7 @@ def test_an_origin_is_scheme_host_and_port() -> None:
         ("api.github.com", "", "no address of the web"),
         ("ftp://api.github.com", "", "no address of the web"),
         ("https://", "", "no address of the web"),
-        ("https://[", "", "is no address"),
+        ("https://[", "", "is not an address"),
         ("https://ada:secret@api.github.com", "", "more than a host and a path"),
         ("https://api.github.com?access_token=secret", "", "more than a host and a path"),
         ("http://api.github.com", "secret", "unencrypted"),

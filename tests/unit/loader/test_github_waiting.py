@@ -144,7 +144,7 @@ def test_waits_add_up_and_the_same_wait_is_counted_once(clock: Any) -> None:
     with pytest.raises(RateLimitError):
         gate.enter()
     gate = Gate(0, silent)
-    gate.close(Wait(60, "a fault is no limit", is_limit=False))
+    gate.close(Wait(60, "a fault is not a limit", is_limit=False))
     gate.enter()
     assert clock.now == 120
 

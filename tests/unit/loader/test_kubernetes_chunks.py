@@ -148,7 +148,7 @@ def test_pieces_are_slices_that_fit_and_lose_nothing(text: str, size: int) -> No
         assert covered <= piece.start < piece.end and len(piece.text) <= size
         covered = piece.end
     spans = "".join(text[span.start : span.end] for span in split_resources(text))
-    # A piece of white space alone is no piece, so a line end between two may be in none.
+    # A piece of white space alone is not a piece, so a line end between two may be in none.
     assert "".join(kept.split()) == "".join(spans.split())
 
 

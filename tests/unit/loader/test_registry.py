@@ -189,7 +189,7 @@ def test_sources_are_registered_and_read(tmp_path: Path) -> None:
     assert [one.name for one in found] == ["a.md"]
     with pytest.raises(InputError, match="'nowhere' is not registered"):
         registry.source("nowhere")
-    with pytest.raises(InputError, match="is no source"):
+    with pytest.raises(InputError, match="is not a source"):
         registry.register_source(object())  # type: ignore[arg-type]
 
 

@@ -186,7 +186,7 @@ WRITES: dict[str, Callable[[psycopg.Connection], Any]] = {
         conn, [chunk("theirs", "evil")], VECTORS[:1], partition="my own"
     ),
     "write_documents": lambda conn: write_documents(conn, THEIRS, [row()]),
-    "write_documents anew": lambda conn: write_documents(conn, THEIRS, [row("b.md")]),
+    "write_documents again": lambda conn: write_documents(conn, THEIRS, [row("b.md")]),
     "delete_chunks": lambda conn: delete_chunks(conn, THEIRS, ["a.md"]),
     "delete_documents": lambda conn: delete_documents(conn, THEIRS, ["a.md"]),
     "set_visibility": lambda conn: set_visibility(conn, "theirs", "repo", "public"),

@@ -3,7 +3,7 @@
 A lab joins by `course_lib/teaching/checks/labNN.py` and a file `mutants_labNN.py` beside this one,
 which holds `MUTANTS`: exercise id → {wrong version: a piece of the message that names the case
 which broke it}. A lab whose checks need a database may define `STUBS` (exercise id → object) where
-the stub is no plain function.
+the stub is not a plain function.
 """
 
 import importlib.util

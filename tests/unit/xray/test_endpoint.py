@@ -199,7 +199,7 @@ def test_an_answer_that_is_none_costs_no_more_than_its_batch(
     server.script = [status(200, body), status(200, body), describing]
     run = Run(server.url, batch_size=1, attempts=2).describe(PACKAGES[:3])
     assert set(run.names) <= {"p1", "p2"}
-    assert run.names or "its answer is no JSON" in run.stopped
+    assert run.names or "its answer is not JSON" in run.stopped
 
 
 def test_a_run_keeps_within_its_budget_and_the_next_one_resumes(

@@ -286,7 +286,7 @@ def test_go_sum_counts_where_go_mod_does_not_name_everything() -> None:
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("requirements.txt", "this is no requirement\n"),
+        ("requirements.txt", "this is not a requirement\n"),
         ("requirements.txt", "a==1\nb==2 \\\n"),
         ("uv.lock", "version = 1\n[[package]\n"),
         ("uv.lock", "[[package]]\nversion = '1'\n"),

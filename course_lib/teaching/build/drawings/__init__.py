@@ -3,7 +3,7 @@
 A drawing is a module here with a function `draw() -> matplotlib.figure.Figure`; its name is the
 picture's: `ivf_cells.py` becomes `labs/figures/ivf_cells.svg`. A lab shows it as
 ``![what is to be seen](../labs/figures/ivf_cells.svg)``, a path that holds in `labs/`, in
-`solutions/` and in `my/`. Figures of data are no drawings: they are the outputs of cells.
+`solutions/` and in `my/`. Figures of data are not drawings: they are the outputs of cells.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Messages between the grader and what it grades: JSON, each with its length before it.
 
-The grader's end takes nothing on trust: a message that is too long, or is no JSON, raises `Garbled`
-and ends the conversation.
+The grader's end trusts nothing: a message that is too long, or is not JSON, raises `Garbled` and
+ends the conversation.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LONGEST = 4_000_000
 
 
 class Garbled(Exception):
-    """What came over the channel is no message."""
+    """What came over the channel is not a message."""
 
 
 class Closed(Exception):
@@ -60,7 +60,7 @@ class Channel:
         Parameters
         ----------
         deadline
-            On `time.monotonic`; None waits for ever.
+            On `time.monotonic`; None waits forever.
 
         Raises
         ------

@@ -40,7 +40,7 @@ def _lives(entry: Path) -> bool:
 
 
 def present(folders: tuple[Path, ...]) -> frozenset[Path]:
-    """Return everything in folders, mounted ones closed: the library may lie in one of them."""
+    """Return everything in folders, mounted ones closed: the library may be in one of them."""
     found: set[Path] = set()
     waiting = [folder for folder in folders if folder.is_dir()]
     while waiting:

@@ -162,7 +162,7 @@ class _Kernel:
         self.channel.send({"begin": self.place})
         sources = self.channel.receive()["sources"]
         outputs, error, value = _ran(self.shell, sources)
-        self.names[self.place] = dict(self.shell.user_ns)  # later cells bind them anew
+        self.names[self.place] = dict(self.shell.user_ns)  # later cells bind them again
         texts = [_text(one) for one in outputs]
         self.told = {"text": "".join(texts)[:TOLD], "value": value[:80]}
         if error is not None:
@@ -197,7 +197,7 @@ def told(error: BaseException) -> str:
         text = str(error)
     except BaseException as other:  # the learner's own class
         return f"<its message raises {type(other).__name__}>"
-    return _clean(text[:TOLD]) if type(text) is str else "<its message is no text>"
+    return _clean(text[:TOLD]) if type(text) is str else "<its message is not text>"
 
 
 class _Limited(io.StringIO):

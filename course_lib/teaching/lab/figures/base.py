@@ -100,7 +100,7 @@ def picture(figure: Chart, alt: str, *, dpi: int = 140) -> Figure:
 
 
 def colour(index: int) -> str:
-    """Return a colour of the palette, which begins anew at its end."""
+    """Return a colour of the palette, which begins again at its end."""
     return PALETTE[index % len(PALETTE)]
 
 

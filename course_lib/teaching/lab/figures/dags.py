@@ -160,7 +160,7 @@ def _draw_groups(axes: Axes, read: Dag, places: Places) -> None:
 
 
 def _levels(group: Group, read: Dag) -> int:
-    """Return how many groups lie within a group, one inside the other."""
+    """Return how many groups are within a group, one inside the other."""
     inner = [one for one in read.groups if set(one.members) < set(group.members)]
     return max([_levels(one, read) + 1 for one in inner], default=0)
 

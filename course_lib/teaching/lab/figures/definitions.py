@@ -26,7 +26,7 @@ def torn(
     Parameters
     ----------
     definitions
-        Name and place of each, side by side. One is whole if it lies in a single piece.
+        Name and place of each, side by side. One is whole if it is in a single piece.
     splits
         Splitter → its pieces: anything with `start` and `end`, in characters.
     title

@@ -42,7 +42,7 @@ def pieces(
     spans
         Its pieces.
     labels
-        What stands above each.
+        What is above each.
     groups
         What each belongs to, such as its resource: each has a colour of its own. The labels without
         it.
@@ -83,7 +83,7 @@ def outline(text: str, lines: Sequence[Line], cuts: Collection[int] = ()) -> Fig
     text
         The whole text.
     lines
-        Its lines in order, the last one being the end; ``↳`` stands before the first line inside a
+        Its lines in order, the last one being the end; ``↳`` is before the first line inside a
         block.
     cuts
         Offsets at which pieces begin.

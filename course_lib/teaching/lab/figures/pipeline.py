@@ -24,7 +24,7 @@ def pipeline(here: str = "") -> Figure:
         One of documents, chunks, vectors, table, search, API, pipeline, answers; none if empty.
     """
     if here and here not in STAGES:
-        raise InputError(f"{here!r} is no stage", hint=f"There are: {', '.join(STAGES)}.")
+        raise InputError(f"{here!r} is not a stage", hint=f"There are: {', '.join(STAGES)}.")
     boxes = [
         f'<span style="{HERE}">▶ {escape(stage)}: you are here</span>'
         if stage == here

@@ -105,7 +105,7 @@ def read_plan(explained: Any) -> list[Node]:
         nodes = _from_text(str(value))
     if not nodes:
         raise InputError(
-            "This is no plan that can be read",
+            "This is not a plan that can be read",
             hint="Pass what EXPLAIN returned: cursor.fetchall().",
         )
     return nodes
@@ -160,7 +160,7 @@ def _times(value: Any, loops: int) -> float | None:
 def _cut_short(nodes: Sequence[Node]) -> list[bool]:
     """Tell of each node whether a Limit above it may have stopped it before its last row."""
     found: list[bool] = []
-    above: list[bool] = []  # by depth: whether what lies below it may be stopped
+    above: list[bool] = []  # by depth: whether what is below it may be stopped
     for node in nodes:
         stopped = node.depth > 0 and above[node.depth - 1]
         found.append(stopped)

@@ -71,7 +71,7 @@ def spans(text: str, spans: Sequence[Span], *, most: int = MOST) -> Figure:
     text
         The whole text.
     spans
-        Its chunks. What lies in two of them is violet with a dotted line below.
+        Its chunks. What is in two of them is violet with a dotted line below.
     most
         Characters to show.
     """
@@ -125,7 +125,7 @@ def located(text: str, chunks: Sequence[str] | Sequence[Span]) -> list[Span]:
         at = end if text.startswith(chunk, end) else text.find(chunk, start)
         if at < 0:
             raise InputError(
-                f"The chunk {chunk[:40]!r} does not stand in the text",
+                f"The chunk {chunk[:40]!r} is not in the text",
                 hint="Something in it was changed, perhaps white space at its ends.",
             )
         found.append(Span(at, at + len(chunk), chunk))

@@ -24,7 +24,7 @@ def heat_map(
     *,
     title: str = "",
 ) -> Figure:
-    """Draw a matrix of similarities; light is near 0, dark is near 1, and the numbers stand in it.
+    """Draw a matrix of similarities; light is near 0, dark is near 1, and the numbers are in it.
 
     Parameters
     ----------
