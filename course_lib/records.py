@@ -110,7 +110,7 @@ class Query:
     Attributes
     ----------
     question
-        In anybody's words; a hybrid search looks them up in the index of words.
+        In any words; a hybrid search looks them up in the index of words.
     top_k
         How many results, at most; this many come back wherever that many qualify.
     threshold
@@ -131,7 +131,7 @@ class Query:
         and what they found is merged; see `course_lib.retriever.rerank.merge_maxsim`. True searches
         all of them as one list.
     ef_search
-        Candidates that the walk through the HNSW graph keeps at hand (1 … 1000): more find more
+        Candidates that the walk through the HNSW graph keeps (1 … 1000): more find more
         and take longer. None is 100, or the square root of the rows where a partition has more
         than 10,000. Among up to 86,000 real pieces that finds 0.97 of the ten nearest and more
         (`tests/bench/README.md`); what it finds among many more was not measured.

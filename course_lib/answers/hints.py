@@ -33,7 +33,7 @@ def extract_file_hints(question: str, extensions: Collection[str] | None = None)
     Parameters
     ----------
     question
-        In anybody's words.
+        In any words.
     extensions
         Ends of names, with the dot, that make a word a file; None takes `EXTENSIONS`. Upper and
         lower case are the same.

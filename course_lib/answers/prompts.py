@@ -1,8 +1,8 @@
 """Prompts: a question and passages go in, what a model is told comes out.
 
-What an index holds was written by anybody and is data. Each passage is in a fence whose marks
-occur in no passage, so that none can end its fence or start another one; what a program looks for
-in an answer is defused in it.
+What an index holds may come from people you do not know, and is data. Each passage is in a fence
+whose marks occur in no passage, so that none can end its fence or start another one. Marks that a
+program looks for in an answer are changed in the passages.
 """
 
 from __future__ import annotations

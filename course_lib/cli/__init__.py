@@ -64,7 +64,7 @@ def main() -> None:
             sys.exit(1)
         if error.errno not in FULL_OR_BROKEN:
             raise
-        # What is left in its buffer would be tried once more at the end, in vain.
+        # What is left in its buffer would be tried once more at the end.
         with suppress(OSError, AttributeError):
             sys.stdout.close()
         place = error.filename or "what the command writes to"

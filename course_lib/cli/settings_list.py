@@ -34,7 +34,7 @@ class Row:
     name
         What it is called in the environment.
     default
-        What it is where nobody sets it, as it is written in `.env`; empty for unset.
+        What it is if it is not set, as it is written in `.env`; empty for unset.
     value
         What it is now; secrets are hidden.
     origin

@@ -113,7 +113,7 @@ def suggest(
 @app.command()
 def prompt(
     file: Annotated[Path, typer.Argument(help="A source file.")],
-    line: Annotated[int, typer.Argument(min=1, help="Where the code is to stand.")],
+    line: Annotated[int, typer.Argument(min=1, help="Where the code is to be.")],
     project: Project,
     top_k: Count = 5,
     backend: Annotated[

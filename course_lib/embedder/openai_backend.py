@@ -31,7 +31,7 @@ TIMEOUT = 60.0
 
 
 class OpenAIBackend:
-    """A model behind an API. Nothing is sent before a text has to be encoded.
+    """A model that an API serves. Nothing is sent before a text has to be encoded.
 
     Parameters
     ----------

@@ -149,8 +149,8 @@ def read_questions(
     path
         A file of JSON Lines; its fields are described in `data/README.md`.
     kinds
-        The corpora at hand. A question that names no kind is about the only one; where there are
-        several, that is a mistake.
+        The corpora that there are. A question that names no kind is about the only one; if there
+        are several, that is a mistake.
     say
         Told which fields have no effect, since no field is called so, and how many questions name
         no kind.

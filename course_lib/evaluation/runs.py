@@ -124,7 +124,7 @@ class Run:
         ]
 
     def interval(self, metric: str = "mrr@10", by: Unit = "file") -> Interval:
-        """Return a metric's mean and where it would lie for other questions of this sort."""
+        """Return a metric's mean and where it would be for other questions of this sort."""
         return bootstrap_interval(self.values(metric, by))
 
     def means(self, by: Unit = "file") -> dict[str, float]:

@@ -1,7 +1,7 @@
 """How sure a mean is: one number a question goes in, an interval comes out.
 
 Other questions would have given another mean. The bootstrap asks how much other: it draws sets of
-questions out of those at hand, with replacement, and looks at how their means spread.
+questions out of those asked, with replacement, and looks at how their means spread.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 RESAMPLES = 2_000
-"""Sets that are drawn; the ends of an interval then stand to about two decimals."""
+"""Sets that are drawn; the ends of an interval are then right to about two decimals."""
 
 
 FEWEST = 4
@@ -20,7 +20,7 @@ FEWEST = 4
 
 
 class Interval(NamedTuple):
-    """A mean, and where it would lie for nearly all sets of questions of this sort."""
+    """A mean, and where it would be for nearly all sets of questions of this sort."""
 
     mean: float
     low: float
@@ -122,7 +122,7 @@ def paired_interval(
 def why_no_interval(values: Sequence[float]) -> str:
     """Return why an interval around the mean of values would say nothing; empty where it does.
 
-    The bootstrap knows the values at hand alone: three of them make at most ten different sets,
+    The bootstrap knows only the measured values: three of them make at most ten different sets,
     and equal ones make one, whose interval has no width however unsure the mean is.
 
     Examples

@@ -1,7 +1,7 @@
 """Reading documents: a directory goes in, `Document` records come out, in the order of their names.
 
 What cannot be read as text is left out with its reason, one file at a time: a stray image among a
-thousand pages is no reason to stop, and no reason to be silent either.
+thousand pages should neither stop a run nor go unsaid.
 """
 
 from __future__ import annotations

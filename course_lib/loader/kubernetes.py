@@ -79,8 +79,8 @@ def split_stream(text: str) -> list[Span]:
 def usual_breaks(text: str) -> str:
     r"""Return a text of the same length whose lines and documents end in the usual way.
 
-    YAML also ends lines with a carriage return alone and with three characters that hardly anybody
-    uses (U+0085, U+2028, U+2029), and documents with ``...``. It has directives, too (``%YAML``,
+    YAML also ends lines with a carriage return alone and with three characters that are hardly
+    used (U+0085, U+2028, U+2029), and documents with ``...``. It has directives, too (``%YAML``,
     ``%TAG``). Line feeds, ``---`` and comments take their place, so that offsets stay true.
 
     Examples

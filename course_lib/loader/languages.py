@@ -44,7 +44,7 @@ class Language:
         A module with a tree-sitter grammar; empty where there is none.
     definitions
         The types of nodes that are definitions, and the `kind` of a chunk that holds one. A
-        ``decorated`` node gets the kind of what the decorators stand above.
+        ``decorated`` node gets the kind of what comes after the decorators.
     preamble
         The types of nodes that begin a file: imports and the like. `split_code` keeps them
         together.

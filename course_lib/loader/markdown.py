@@ -21,7 +21,7 @@ PARSER_ID = "markdown"
 PARSER_VERSION = "2.0.0"
 
 BETWEEN = " > "
-"""Stands between the headings above a piece."""
+"""Is between the headings above a piece."""
 
 # A backtick after three of them on the same line makes them inline code.
 _HEADING_OR_FENCE = re.compile(

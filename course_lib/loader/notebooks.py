@@ -89,7 +89,7 @@ def _read(text: str) -> tuple[str, list[tuple[int, int]]] | None:
                 return None
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
-    left = max(20 * len(text), 10_000_000)  # characters that are looked through in vain, at most
+    left = max(20 * len(text), 10_000_000)  # characters that are searched without a match, at most
 
     def find(written: str, start: int) -> int:
         nonlocal left

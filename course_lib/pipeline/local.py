@@ -249,7 +249,7 @@ def _opened(log: Path) -> IO[str]:
 def _parsers() -> str:
     """Return a hash of the parsers and of the sizes that they use.
 
-    With others, earlier results are no results of these.
+    With others, earlier results are not used.
 
     On a cluster, the tag of the image says as much.
     """

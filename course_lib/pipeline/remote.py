@@ -109,7 +109,7 @@ def submit(
     InputError
         If there is no such pipeline.
     PipelineError
-        If nobody answers at that address, or the pipeline is refused.
+        If no server answers at that address, or the pipeline is refused.
     """
     text = compile_pipeline(name, registry=registry, caching=caching)
     _check_host(host, timeout)

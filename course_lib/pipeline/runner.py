@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kfp.local import SubprocessRunner
 
 EXECUTOR = "kfp.dsl.executor_main"
-"""Stands in the command of every step."""
+"""Is in the command of every step."""
 
 _stopping = threading.Event()
 

@@ -91,7 +91,7 @@ def report(tenant: str, repo: str, second_repo: str = "") -> Task:
 
 
 def with_database(task: Task) -> Task:
-    """Give a step the database. What it did to it once is no reason not to look again."""
+    """Give a step the database. What it wrote once may have changed since, so it looks again."""
     task.set_caching_options(enable_caching=False)
     kubernetes.use_secret_as_env(task, DATABASE_SECRET, {"DATABASE_URL": "DATABASE_URL"})
     # Long enough for a database that moves to another node; what was stored stays stored.

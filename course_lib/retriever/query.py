@@ -57,9 +57,9 @@ def nearest_sql(
     Parameters
     ----------
     condition
-        Stands after WHERE.
+        Follows WHERE.
     distance
-        Stands first after ORDER BY. The similarity is computed in the same way whatever it is.
+        Is first after ORDER BY. The similarity is computed in the same way whatever it is.
 
     Examples
     --------

@@ -37,7 +37,7 @@ FROM (
     WHERE inhparent = 'document_chunks'::regclass
 ) AS largest_partition
 """
-"""Sets how many candidates a walk keeps at hand, until the transaction ends: 100 to 1,000."""
+"""Sets how many candidates a walk keeps, until the transaction ends: 100 to 1,000."""
 
 WITH_WORDS = sql.SQL("""
     SELECT chunk.*

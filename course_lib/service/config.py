@@ -121,7 +121,7 @@ def new_key(tenant: str) -> str:
     """
     if not re.fullmatch(KEBAB, tenant):
         raise InputError(
-            f"{tenant!r} is no tenant's name", hint="Lowercase letters, digits and single dashes."
+            f"{tenant!r} cannot name a tenant", hint="Lowercase letters, digits and single dashes."
         )
     return f"course_{tenant}_{secrets.token_urlsafe(32)}"
 

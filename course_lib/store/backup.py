@@ -192,7 +192,7 @@ def _record(source: Path, number: int, line: bytes) -> dict[str, Any]:
     try:
         record = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
         if not isinstance(record, dict) or record.get("schemaVersion") != VERSION:
-            raise ValueError(f"it is no {VERSION} record")
+            raise ValueError(f"it is not a {VERSION} record")
     except (ValueError, RecursionError) as error:
         raise InputError(
             f"{source}, record {number}: {error}", hint="Nothing was restored."

@@ -46,7 +46,7 @@ def service_url(role: ServiceRole, *, url: str | None = None) -> str:
     Raises
     ------
     DatabaseError
-        If the roles are missing and cannot be made with the rights at hand.
+        If the roles are missing and cannot be made with the rights that it has.
     """
     url = url or default_url()
     database = str(conninfo_to_dict(url).get("dbname") or conninfo_to_dict(url).get("user"))

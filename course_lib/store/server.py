@@ -433,7 +433,7 @@ def _holds_data(pgdata: Path, binaries: Binaries) -> bool:
 
 
 def _make_data(pgdata: Path, binaries: Binaries, account: Account | None, password: str) -> None:
-    """Make a data directory with `initdb`: UTF-8, ordering by code point, passwords for everybody.
+    """Make a data directory with `initdb`: UTF-8, ordering by code point, passwords for all users.
 
     It is made beside its place and then renamed, so that an interrupted `initdb` leaves none.
     """

@@ -1,7 +1,7 @@
 """The vector indexes: rows go in, an HNSW graph over each partition comes out that fits its size.
 
 The more rows a graph has, the more of their true neighbours a walk through it misses: a graph of
-more links, and a walk that keeps more candidates at hand, make up for that. Both are chosen here by
+more links, and a walk that keeps more candidates, make up for that. Both are chosen here by
 the number of rows.
 """
 
@@ -46,7 +46,7 @@ figures.
 """
 
 PATIENCE = "200ms"
-"""How long an outgrown index waits for those who use it, and they wait behind it: it may stay."""
+"""How long an outgrown index waits for those who use it, and they wait for it: it may stay."""
 
 _STATE: LiteralString = """
 SELECT nspname, index.oid IS NOT NULL, index.reloptions

@@ -52,7 +52,7 @@ class TableDescriber:
     Raises
     ------
     InputError
-        If the file cannot be read or a line of it is no such record.
+        If the file cannot be read or a line of it is not such a record.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Lock files: the text of one goes in, name → version comes out.
 
 What is not from a registry — the project itself, the members of its workspace, local folders — is
-left out, because nobody else's project can share it. A text that is no such lock file is a
+left out, because no other project can share it. A text that is not such a lock file is a
 `ValueError`, and so is one whose end is missing, where its format lets that be seen: packages that
 are not in it would count as removed.
 """

@@ -16,7 +16,7 @@ from course_lib.settings import project_root
 class Instruction:
     """What has to be programmed, and the packages of the project that serve it.
 
-    Each of `gold_packages` is wanted; those of `also_acceptable_packages` are no mistake, and no
+    Each of `gold_packages` is wanted; those of `also_acceptable_packages` are not a mistake, and no
     merit either.
     """
 

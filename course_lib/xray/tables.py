@@ -17,7 +17,7 @@ from psycopg.pq import TransactionStatus
 from course_lib.errors import DatabaseError
 from course_lib.store.collection import open_collection, see_own_tables_only
 
-# A vector of any dimension: the tables are made before a model is at hand. Names of one project
+# A vector of any dimension: the tables are made before a model is loaded. Names of one project
 # are few, so that they are compared one by one, and an index (it needs a dimension) gains nothing.
 TABLES: LiteralString = """
 CREATE TABLE xray_packages (

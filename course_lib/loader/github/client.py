@@ -110,7 +110,7 @@ class GitHubClient:
     base
         The server's address, such as ``https://api.github.com``.
     token
-        What it knows us by; nothing for nobody.
+        What it knows us by; empty without an account.
     raw
         Address of a host that gives files as they are, without a token; nothing to do without it.
     max_wait
@@ -234,7 +234,7 @@ class GitHubClient:
         AccessError, NotFoundError, EmptyRepositoryError, BlockedError, GoneError
             For 401 and 403, 404 and 422, 409, 451, 410.
         UnreachableError
-            If nobody answers, or only with 5xx, after all attempts.
+            If no server answers, or only with 5xx, after all attempts.
         AnswerError
             If what came is not GitHub's.
         """

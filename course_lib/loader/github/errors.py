@@ -48,7 +48,7 @@ class GoneError(GitHubError):
 
 
 class UnreachableError(GitHubError):
-    """Nobody answers, or only with faults of the server, after several attempts."""
+    """No server answers, or only with faults of the server, after several attempts."""
 
 
 class AnswerError(GitHubError):

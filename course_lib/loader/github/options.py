@@ -40,7 +40,7 @@ class DownloadOptions:
     Attributes
     ----------
     token
-        Who asks; None takes `GITHUB_TOKEN`, and an empty one is nobody. It goes to the API and
+        Who asks; None takes `GITHUB_TOKEN`, and an empty one means none. It goes to the API and
         nowhere else.
     dest
         The folder for files; by default one for each repository and ref, below the course's own.

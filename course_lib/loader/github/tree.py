@@ -188,7 +188,7 @@ def follow_link(
 ) -> TreeEntry:
     """Return the file that a symbolic link leads to, over other links if need be.
 
-    Goes from name to name: `behind` is the path so far, `ahead` are the names still to come. The
+    Goes from name to name: `past` is the path so far, `ahead` are the names still to come. The
     name of a link is taken back, and the names in its text come next: they start from its folder.
 
     Parameters
@@ -215,18 +215,18 @@ def follow_link(
     >>> follow_link("docs/now.md", entries, sorted(entries), lambda link: "../v2/a.md").path
     'v2/a.md'
     """
-    ahead, behind, links = deque(path.split("/")), list[str](), 0
+    ahead, past, links = deque(path.split("/")), list[str](), 0
     while ahead:
         part = ahead.popleft()
         if part in {"", "."}:
             continue
         if part == "..":
-            if not behind:
+            if not past:
                 raise ValueError("is a link that leads out of the repository")
-            behind.pop()
+            past.pop()
             continue
-        behind.append(part)
-        entry = entries.get("/".join(behind))
+        past.append(part)
+        entry = entries.get("/".join(past))
         if entry is None or entry.mode != LINK:
             continue  # a folder, a file, or nothing: which, is seen at the end
         links += 1
@@ -238,9 +238,9 @@ def follow_link(
             raise ValueError(f"is a link of no or of more than {LONGEST_LINK:,} characters")
         if text.startswith("/"):
             raise ValueError("is a link that leads out of the repository")
-        behind.pop()
+        past.pop()
         ahead.extendleft(reversed(text.split("/")))
-    target = "/".join(behind)
+    target = "/".join(past)
     found = entries.get(target)
     if found is None and is_folder(target, ordered):
         raise ValueError(f"is a link to the folder {target or '/'}, whose files are listed there")

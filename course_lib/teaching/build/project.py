@@ -78,7 +78,7 @@ class Project:
     claims
         Gives what the prose of a lab says about its outputs; the course's own by default.
     checks_file
-        Where the checks of a lab lie, relative to the root; ``{lab}`` is replaced.
+        Where the checks of a lab are, relative to the root; ``{lab}`` is replaced.
     """
 
     root: Path = field(default_factory=project_root)

@@ -37,7 +37,7 @@ class Cell:
 
 
 MINUTES = "{minutes}"
-"""Stands in the head of a source for the lab's estimated time."""
+"""Is in the head of a source for the lab's estimated time."""
 
 
 @dataclass(frozen=True, slots=True)

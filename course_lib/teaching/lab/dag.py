@@ -94,7 +94,7 @@ class _Reader:
         """Add the tasks of one dag; return what each of its outputs comes from.
 
         `scope` holds the dag's own inputs that tasks outside of it make, `floor` is the first layer
-        in which its tasks may stand.
+        in which its tasks may be.
         """
         made: dict[tuple[str, str], Source] = {}
         members: dict[str, list[str]] = {}

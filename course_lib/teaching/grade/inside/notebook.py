@@ -124,7 +124,7 @@ class _Nobody:
     """Takes the place of the grader's channel."""
 
     def send(self, message: dict[str, Any]) -> None:
-        """Take it to nobody."""
+        """Take it and send it nowhere."""
 
     def receive(self) -> dict[str, Any]:
         """Return the source of an empty cell."""

@@ -29,7 +29,7 @@ def bars(
     Parameters
     ----------
     values
-        Name → number, or group → name → number: then the bars of a group stand together, and those
+        Name → number, or group → name → number: then the bars of a group are together, and those
         of the same name look the same.
     title
         Above the chart.
@@ -100,7 +100,7 @@ def histogram(
     told = f"{len(values)} values from {number(min(values))} to {number(max(values))} {unit}"
     told = told.strip()
     if limit is not None:
-        told += f"; {sum(value > limit for value in values)} lie beyond {number(limit)}"
+        told += f"; {sum(value > limit for value in values)} are beyond {number(limit)}"
         axes.axvline(limit, color="black", linestyle="--", linewidth=2, label=number(limit))
         axes.legend(frameon=False)
     axes.set_title(title, loc="left")
