@@ -103,7 +103,8 @@ def answer(
     on_ready
         Called when all is known but the answer.
     on_text
-        Called with each piece of the answer, as it comes. Without any passage, no generator is asked.
+        Called with each piece of the answer, as it comes. Without any passage, no generator is
+        asked.
 
     Raises
     ------
