@@ -166,7 +166,7 @@ NOT_IN_THE_SCHEMA = {
     "NUL": "a NUL in a string",
     "surrogate": "half of a surrogate pair",
     "bytes; the limit": "sizes in bytes",
-    "lies before line_start": "the order of lines",
+    "is before line_start": "the order of lines",
 }
 """What a reason holds → what a JSON Schema cannot say, or this one does not."""
 

@@ -132,7 +132,7 @@ def test_what_a_notebook_says_cannot_break_the_index() -> None:
 def test_a_parameter_that_cannot_be_used_is_refused_before_anything_runs(built) -> None:
     for parameters, message in (
         ({"colour": "red"}, "no parameter 'colour'"),
-        ({"data_dir": "nowhere"}, "nowhere is no folder"),
+        ({"data_dir": "nowhere"}, "nowhere is not a folder"),
     ):
         with pytest.raises(InputError, match=message):
             run_labs(parameters=parameters, project=built.project)

@@ -57,5 +57,5 @@ def test_a_reference_that_leads_nowhere_is_found(old: str, new: str, problem: st
 
 @pytest.mark.parametrize("text", ["", "a: [", "root: 3", "- 1", "nothing: {}"])
 def test_what_is_no_pipeline_is_refused(text: str) -> None:
-    with pytest.raises(PipelineError, match="no compiled pipeline"):
+    with pytest.raises(PipelineError, match="not a compiled pipeline"):
         find_problems(text)

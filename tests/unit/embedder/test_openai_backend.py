@@ -179,11 +179,11 @@ def test_what_is_no_vector_of_that_length_is_refused(
     client: EmbeddingClient, server: Server
 ) -> None:
     changes: list[tuple[Callable[[list[dict[str, Any]]], object], str]] = [
-        (lambda rows: rows.pop(), "no list of vectors"),
+        (lambda rows: rows.pop(), "not a list of vectors"),
         (lambda rows: rows.append(rows[0]), "gave 2 vectors for 1 texts"),
         (lambda rows: rows[0].update(embedding=[0.5] * 768), "768 dimensions, 1024 were asked"),
-        (lambda rows: rows[0].update(embedding=[0.0] * 1024), "no direction"),
-        (lambda rows: rows[0].update(embedding=["x"] * 1024), "no list of vectors"),
+        (lambda rows: rows[0].update(embedding=[0.0] * 1024), "not a direction"),
+        (lambda rows: rows[0].update(embedding=["x"] * 1024), "not a list of vectors"),
     ]
     for change, what in changes:
         server.change = change

@@ -147,9 +147,9 @@ def test_an_origin_is_scheme_host_and_port() -> None:
 @pytest.mark.parametrize(
     ("base", "token", "says"),
     [
-        ("api.github.com", "", "no address of the web"),
-        ("ftp://api.github.com", "", "no address of the web"),
-        ("https://", "", "no address of the web"),
+        ("api.github.com", "", "not an address of the web"),
+        ("ftp://api.github.com", "", "not an address of the web"),
+        ("https://", "", "not an address of the web"),
         ("https://[", "", "is not an address"),
         ("https://ada:secret@api.github.com", "", "more than a host and a path"),
         ("https://api.github.com?access_token=secret", "", "more than a host and a path"),

@@ -86,7 +86,7 @@ def test_loops_retries_and_the_exit_handler_are_told():
 
 
 def test_what_is_no_pipeline_is_refused():
-    with pytest.raises(InputError, match="no compiled pipeline"):
+    with pytest.raises(InputError, match="not a compiled pipeline"):
         read_dag({"components": {}})
 
 

@@ -147,7 +147,7 @@ def test_a_score_counts_found_packages_and_what_they_cost() -> None:
     score = score_suggestions(lambda one: answers[one.id], wanted)
     assert (score.recall, score.suggested, score.instructions) == (0.75, 2.0, 2)
     assert score.missed == (wanted[0],)
-    with pytest.raises(InputError, match="no instruction"):
+    with pytest.raises(InputError, match="not an instruction"):
         score_suggestions(lambda one: [], [])
 
 
@@ -161,5 +161,5 @@ def test_files_that_are_no_instructions_or_no_table_are_refused(tmp_path: Path) 
         file.write_text(text, encoding="utf-8")
         with pytest.raises(InputError, match="labelled instructions"):
             read_instructions(file)
-        with pytest.raises(InputError, match="no table of descriptions"):
+        with pytest.raises(InputError, match="not a table of descriptions"):
             TableDescriber(file)
