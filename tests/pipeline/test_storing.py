@@ -57,7 +57,7 @@ def test_the_index_is_built_once_after_the_shards(
     assert conn.execute(query).fetchone() == (0,)
     build_index(conn, counts)
     assert conn.execute(query).fetchone() == (1,)
-    with pytest.raises(InputError, match="not a shard"):
+    with pytest.raises(InputError, match="no shard"):
         build_index(conn, [])
 
 
