@@ -377,12 +377,12 @@ class Chunk(BaseModel):
 
 
 def content_hash(chunk: Chunk) -> str:
-    """Return the SHA-256 of what a record's `hash_inputs` name, in hexadecimal.
+    """Return the SHA-256 of the fields that a record's `hash_inputs` name, in hexadecimal.
 
-    The values are those of ``tenantId``, ``repoSlug`` and the named fields, in this order; the
-    names are those in JSON, as in `chunk.to_json()`. A value that is not a string counts as its
-    `canonical` JSON. A field that is unset, and so not in the JSON, counts as an empty text. Each
-    value is hashed as `length_prefixed` gives it.
+    The values are ``tenantId``, ``repoSlug`` and then each field in `hash_inputs`, in this order.
+    The names of fields are those in JSON, as in `chunk.to_json()`. For a value that is no string,
+    take its `canonical` JSON. For a field that is not set, and so not in the JSON, take an empty
+    text. Hash the bytes that `length_prefixed` returns for each value, one after the other.
 
     Parameters
     ----------

@@ -1,11 +1,11 @@
 # %% [markdown]
 # # 03 · Code splitters
 #
-# You will cut source code where its authors would cut it: at its functions and classes.
+# You will split source code where its authors would split it: at its functions and classes.
 #
 # | You will be able to | Time | Needs |
 # |---|---|---|
-# | split Python, Go and shell at the lines that begin a definition · find the definitions in a syntax tree · tell each part of a large definition where it is from | about {minutes} min | lab 01 for spans; regular expressions |
+# | split Python, Go and shell at the lines that begin a definition · find the definitions in a syntax tree · put a header above each part of a large definition | about {minutes} min | lab 01 for spans; regular expressions |
 
 # %% tags=["parameters"]
 data_dir = "data/code"
@@ -21,8 +21,9 @@ lab.show.pipeline("chunks")
 # %% [markdown]
 # ## A function in two pieces
 #
-# `files` holds the sources of Heron, a small platform that forecasts hired bicycles: Python, Go and shell. The shortest splitter
-# cuts them every 512 characters. Here are both sides of each cut through `heron/drift.py`.
+# `files` holds the source code of Heron, a small platform that forecasts how many bicycles will be hired. It is written in Python,
+# Go and shell. The simplest splitter cuts every 512 characters. The next cell prints the text on both sides of each cut in
+# `heron/drift.py`.
 
 # %% tags=["nbval-check-output"]
 from itertools import pairwise
@@ -40,11 +41,11 @@ for left, right in pairwise(fixed_cuts(drift, "python")):
     print(repr(left.text[-32:]), "✂", repr(right.text[:32]))
 
 # %% [markdown]
-# A decorator is cut in the middle, a name in two, and an alarm is *swit* and *ched off*. The question below is answered by this
-# last sentence. The search compares [embeddings](../labs/GLOSSARY.md#embedding). As in lab 01 they only measure here; lab 05
-# shows what they are.
+# One cut goes through a decorator, one through a name, and one through the word *switched*. The sentence with *switched off* is the
+# answer to the question below. The search compares [embeddings](../labs/GLOSSARY.md#embedding). As in lab 01, we only use them to
+# measure; lab 05 explains them.
 #
-# > **Predict.** Will one of the two halves be among the first five?
+# > **Predict.** Will one of the two halves of this sentence be among the first five results?
 
 # %%
 question = "Why does a column with few values today raise no alarm?"
@@ -54,11 +55,11 @@ print("holds the whole answer:", [answer in found.content for found in search(qu
 lab.show.ranking(search(question), question, most=230, mark="cries wolf")
 
 # %% [markdown]
-# Whatever the list says, the answer cannot be quoted: no piece holds all of it.
+# The search cannot quote the answer, whatever its order is: no piece holds the whole answer.
 #
-# Which definitions does a cut tear? Python's own parser knows where they are. It is our judge here; why it is not our splitter you
-# will see below. Beside the fixed cuts is lab 01's [recursive splitter](../labs/GLOSSARY.md#recursive-splitter), which knows
-# no Python at all.
+# Which definitions are torn, so that no piece holds them whole? Python's own parser tells us where each definition is. We use it
+# only to check the splitters; below you will see why it is not a good splitter itself. The figure compares the fixed cuts with lab
+# 01's [recursive splitter](../labs/GLOSSARY.md#recursive-splitter), which has no rule for Python.
 
 # %%
 from course_lib.loader import split_text
@@ -74,8 +75,8 @@ splits = {"every 512": fixed_cuts(drift, "python"), "recursive": recursive(drift
 lab.show.torn(outer, splits, "heron/drift.py")
 
 # %% [markdown]
-# There are blank lines between functions, so a splitter that likes blank lines does well by accident. The rest of the lab is about
-# doing it on purpose.
+# The recursive splitter prefers blank lines, and there are blank lines between functions. So it keeps most definitions whole, but
+# only by accident. In the rest of the lab, you write a splitter that looks for definitions.
 #
 # ## By hand, once
 #
@@ -88,7 +89,9 @@ lab.show.torn(outer, splits, "heron/drift.py")
 #  6  """
 # ```
 #
-# > **Predict.** A definition begins with `def` or `class` at the left margin. Where would *you* cut, and where would that rule?
+# Take this rule: a line that begins with `def` or `class` at the left margin begins a definition.
+#
+# > **Predict.** Where would *you* cut this file? Where does the rule cut it?
 
 # %% tags=["nbval-check-output"]
 from re import MULTILINE, findall
@@ -99,22 +102,22 @@ print("by the rule:", findall(rule, tiny, MULTILINE))
 
 scaffold = files["heron/scaffold.py"]
 print("by the rule:", findall(rule, scaffold, MULTILINE))
-print("in truth:   ", [one.name for one in definitions(scaffold) if one.outer])
+print("by ast:     ", [one.name for one in definitions(scaffold) if one.outer])
 
 # %% [markdown]
-# You cut above line 8: what is in quotes is text, and a comment or decorator belongs to what is below it. The rule falls for line
-# 4, and in Heron's real file most of what it finds is text.
+# The best cut is above line 8: the quotes hold text, and a comment or decorator belongs to the definition below it. The rule takes
+# line 4 for a definition, too. In Heron's real file, most lines that it finds are text.
 #
 # ## Lines that look like definitions
 #
-# The rule is wrong now and then, and needs nothing but a [regular expression](https://docs.python.org/3/library/re.html) for each
-# language. So it comes first: it is what a splitter can fall back on. The course keeps a table, `LANGUAGES`, with a row for each
-# language; `LANGUAGES["python"].starts` is the rule from above, in which the name is a group called `name`.
+# The rule is sometimes wrong, but it needs only one [regular expression](https://docs.python.org/3/library/re.html) for each
+# language. We build it first, because a splitter can use it where there is no parser. The course has a table, `LANGUAGES`, with a
+# row for each language. `LANGUAGES["python"].starts` is the rule from above; its group `name` matches the name of the definition.
 #
 # ## Exercise 3.1 · split at definitions
 #
-# Find the lines that begin a definition, then move up: a line directly above that begins with a comment or a decorator (`ABOVE`)
-# belongs to it, and so does the line above that.
+# First find the lines that begin a definition. Then go up from each: if the line directly above begins with one of `ABOVE` (a comment
+# or a decorator), it belongs to the definition. Go on with the line above that one, until a line does not belong.
 #
 # ```
 # split_definitions("import os\n\n# Says yes.\n@cached\ndef yes():\n    pass\n", LANGUAGES["python"].starts)
@@ -122,8 +125,8 @@ print("in truth:   ", [one.name for one in definitions(scaffold) if one.outer])
 #       ("yes", Span(11, 51, "# Says yes.\n@cached\ndef yes():\n    pass\n"))]
 # ```
 #
-# Two methods save you loops: `text.rfind("\n", 0, at)` looks backwards, and `text.startswith(ABOVE, at)` tests all three at an
-# offset.
+# Two methods are useful: `text.rfind("\n", 0, at)` searches backwards, and `text.startswith(ABOVE, at)` tests whether the text at an
+# offset begins with one of `ABOVE`.
 
 # %% exercise="3.1"
 from course_lib.loader.languages import split_definitions
@@ -135,8 +138,8 @@ lab.check("3.1", split_definitions)
 lab.hint("3.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# A dict from start to name keeps the order, and a definition at offset 0 simply takes the place of the empty name. Each piece ends
-# where the next one begins, so nothing can get lost.
+# The dict maps the start of each piece to its name, in order. A definition at offset 0 replaces the empty name. Each piece ends where
+# the next one begins, so no text is lost.
 
 # %%
 from course_lib.loader.languages import LANGUAGES, parse_source
@@ -150,16 +153,16 @@ pieces = split_definitions(drift, LANGUAGES["python"].starts)
 lab.show.pieces(drift, [span for _, span in pieces], [name or "before" for name, _ in pieces], mark="cries wolf")
 
 # %% [markdown]
-# `drift.py` is cut well. But `fake`, `Fake` and `pretend` do not exist: two are in a string of Go, and one is in a *heredoc*, the
-# shell's way to write a text over several lines. To know that, one has to know the language.
+# `drift.py` is split well. But the definitions `fake`, `Fake` and `pretend` do not exist: two are in a string of the Go file, and one
+# is in a *heredoc*, a text over several lines in the shell script. Only a parser for the language can tell this.
 #
 # ## Ask a parser
 #
-# Python's `ast` knows Python, and nothing but valid files in this Python's syntax. [tree-sitter](https://tree-sitter.github.io) has a
-# grammar for nearly every language, and always gives a [syntax tree](../labs/GLOSSARY.md#syntax-tree): what breaks the grammar
-# becomes a node called `ERROR`, and the rest stays what it is.
+# Python's `ast` reads only Python, and only files that are valid for the installed Python version. [tree-sitter](https://tree-sitter.github.io)
+# has a grammar for nearly every language. It returns a [syntax tree](../labs/GLOSSARY.md#syntax-tree) for any text: the part that
+# breaks the grammar becomes a node called `ERROR`, and the other parts become normal nodes.
 #
-# > **Predict.** What are the nodes at the left margin of `tiny`? And of a file in which a bracket is never closed?
+# > **Predict.** Which nodes does `tiny` have at its left margin? Which does a file have in which a bracket is never closed?
 
 # %% tags=["nbval-check-output"]
 for source in (tiny, "def a():\n    return (\n\ndef b():\n    pass\n"):
@@ -169,17 +172,19 @@ for source in (tiny, "def a():\n    return (\n\ndef b():\n    pass\n"):
     print("broken" if root.has_error else "valid")
 
 # %% [markdown]
-# The string is one node, and the decorator is in one node with its function. In the broken file `b` is found all the same.
+# The string is one node. The decorator and its function are together in one node. In the broken file, `b` is still found.
 #
 # ## Exercise 3.2 · find the definitions
 #
-# A definition may be further in: below an `if`, a `try`, a loop. `types` says which nodes are definitions;
-# `LANGUAGES["python"].definitions` has them for Python. `node.named_children` are the nodes directly below a node, in order.
+# A definition can also be inside an `if`, a `try` or a loop. A node is a definition if its `type` is one of `types`;
+# `LANGUAGES["python"].definitions` has the types for Python. `node.named_children` are the nodes directly below a node, in order.
+# Return the outermost definitions only, so do not search inside a definition. A tree can have thousands of levels, more than Python
+# allows a function to call itself: use a loop, not recursion.
 #
 # ```
 # root = parse_source("if x:\n    def turn(): pass\nclass Mill:\n    def grind(self): pass\n", "python")
 # find_definitions(root, LANGUAGES["python"].definitions)
-#   →  [the function_definition of turn, the class_definition of Mill]    grind is in Mill
+#   →  [the function_definition of turn, the class_definition of Mill]    without grind, which is inside Mill
 # ```
 
 # %% exercise="3.2"
@@ -192,8 +197,8 @@ lab.check("3.2", find_definitions)
 lab.hint("3.2")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# A list does the work of a function that calls itself, and Python's limit of calls in calls does not bind it. What is put on it in
-# reverse comes off in order.
+# The list of waiting nodes replaces recursion, so Python's recursion limit does not matter. The children are added in reverse order, so
+# that `pop()` returns them in the order of the text.
 
 # %% tags=["nbval-check-output"]
 find_definitions = lab.use("find_definitions")
@@ -202,11 +207,11 @@ for path, language in {"operator/explain.go": "go", "scripts/backup.sh": "shell"
     print(path, [node.text.decode().splitlines()[0] for node in found])
 
 # %% [markdown]
-# What is in strings and heredocs is text now.
+# No definition is found inside a string or a heredoc any more.
 #
-# ## Too large, and out of context
+# ## Too large, and without context
 #
-# Definitions are as large as their authors liked, but MiniLM reads 256 [word pieces](../labs/GLOSSARY.md#word-piece) and
+# A definition can have any length, but MiniLM reads only 256 [word pieces](../labs/GLOSSARY.md#word-piece) and
 # [ignores the rest](../labs/GLOSSARY.md#truncation). Our limit is 512 characters.
 #
 # > **Predict.** What share of your pieces is larger than 512 characters?
@@ -219,18 +224,18 @@ sizes = [len(span.text) for _, pieces in every for _, span in pieces]
 print(f"{sum(size > 512 for size in sizes)} of {len(sizes)} are larger, the largest has {max(sizes):,}")
 
 # %% [markdown]
-# So a large class has to be cut after all: at its methods, and a large method at its blank lines. Then a line such as
-# `return [forecast for part in parts …]` is alone in its part. Of which method is it, and of which class? A reader cannot know that,
-# and neither can the model.
+# So we must also cut a large class at its methods, and a large method at its blank lines. Then a part can begin with a line such as
+# `return [forecast for part in parts …]`. Which method is it from, and which class? The part does not say, so neither a reader nor the
+# model can know.
 #
-# The remedy is a *header*: the lines that introduce what the part was cut out of, called its *signatures*. The header is embedded
-# together with the part, so it needs room within the same 512 characters.
+# The solution is a *header* above the part. It holds *signatures*: the lines that introduce the class and the method from which the
+# part was cut. The header is embedded together with the part, so both together must fit into 512 characters.
 #
 # ## Exercise 3.3 · choose the header
 #
-# `signatures` has the signature of the class, then the signature of the method in it; the outermost comes first. A signature may have
-# several lines. Where there is little room, decide what to leave out: the innermost signature says most about a part, and of this
-# signature the first line, which has the name.
+# `signatures` lists the signature of the class, then the signature of the method in it: the outermost comes first. A signature may have
+# several lines. If there is little room, leave something out: the innermost signature says most about a part. If that one is too long,
+# take only its first line, which has the name. Never cut inside a line; line ends count as characters.
 #
 # ```
 # signatures = ["class Mill:\n", "    def grind(\n        self, corn\n    ):\n"]
@@ -250,8 +255,8 @@ lab.check("3.3", choose_header)
 lab.hint("3.3")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The candidates are in a tuple, from the longest to the shortest, and the first one that fits is taken. A header has whole lines or is
-# not there at all: half a line would name something that does not exist.
+# The tuple holds the candidates from the longest to the shortest, and the function returns the first one that fits. A header has whole
+# lines or is empty, because half a line could show a name that does not exist.
 
 # %% tags=["nbval-check-output"]
 choose_header = lab.use("choose_header")
@@ -260,13 +265,13 @@ for room in (256, 90, 60):
     print(f"{room:3} characters:", repr(choose_header(in_scorer, room)))
 
 # %% [markdown]
-# The course's `split_code` puts your three functions together. What fits into the limit stays whole. Where something does not fit,
-# `find_definitions` is called again: a class is cut at its methods. What has no definitions in it is cut as in lab 01, at blank lines,
-# else at line ends or words, with overlap. Each part gets the header that `choose_header` gives. And where a file breaks the grammar,
-# or its language has no grammar, `split_code` calls `split_definitions` and reads each piece alone, so that one mistake harms one
-# definition only.
+# The course's `split_code` uses your three functions. A definition that fits into the limit stays whole. Inside a definition that does
+# not fit, `split_code` calls `find_definitions` again: so a class is cut at its methods. A definition without other definitions in it is
+# cut as in lab 01, with overlap: at blank lines, otherwise at line ends or words. Each part gets the header that `choose_header` returns.
+# If a file breaks the grammar, or its language has no grammar, `split_code` first calls `split_definitions` and then splits each piece
+# separately, so that one mistake affects only one definition.
 #
-# > **Predict.** In Heron's `scoring.py` the method `_score_batch` is cut into several parts. What is above its second part?
+# > **Predict.** In Heron's `scoring.py` the method `_score_batch` is cut into several parts. Which header does the second part have?
 
 # %% tags=["nbval-check-output"]
 from course_lib.loader import split_code
@@ -276,13 +281,13 @@ for span in split_code(files["heron/scoring.py"], "python"):
     print(f"{span.line_start:2}-{span.line_end:2}  {span.kind:8} {span.name:12} {header:.64}")
 
 # %% [markdown]
-# Above the second part are two signatures: the class, and the method itself.
+# The header of the second part has two signatures: the one of the class and the one of the method itself.
 #
-# Does it matter on code that was not written for this course? You have Python's standard library and the `kfp` package: take
-# every fifth file, and all definitions of at most 512 characters, methods and inner functions included. `by lines` cuts with
-# `split_definitions`, and what is still too large with lab 01's splitter.
+# How do the splitters compare on code that was not written for this course? Python's standard library and the `kfp` package are
+# installed on your machine. We take every fifth file, and in it all definitions of at most 512 characters, also methods and inner
+# functions. The splitter `by lines` calls `split_definitions`, and lab 01's splitter for each piece that is still too large.
 #
-# > **Predict.** Four splitters, one limit. What share of the definitions does each keep whole?
+# > **Predict.** All four splitters have the same limit. What share of the definitions does each keep whole?
 
 # %%
 from course_lib.teaching.lab.code_files import kept_whole, real_sources
@@ -302,17 +307,17 @@ for name, (whole, at_margin) in shares.items():
 lab.show.bars({name: whole for name, (whole, _) in shares.items()}, "Definitions kept whole", "%")
 
 # %% [markdown]
-# A regular expression keeps nearly every definition at the margin whole; what it still loses is inside of large classes and
-# functions, and the parser keeps those, too. And blank lines alone, which know nothing of Python, come a long way.
+# A regular expression keeps nearly every definition at the left margin whole. Most definitions that it tears are inside large classes and
+# functions; with the parser, those stay whole, too. The recursive splitter, which has no rule for Python, is also much better than fixed cuts.
 
 # %% [markdown]
 # ## In the field
 #
 # [LangChain's text splitters](https://docs.langchain.com/oss/python/integrations/splitters) have a list of separators for each of
-# some twenty languages: for Python `"\nclass "`, `"\ndef "`, `"\n\tdef "`, and then blank lines. It is lab 01's algorithm with other
-# separators, so it is quick and needs no grammar.
+# about twenty languages: for Python `"\nclass "`, `"\ndef "`, `"\n\tdef "`, and then blank lines. The algorithm is that of lab 01 with
+# other separators, so it is fast and needs no grammar.
 #
-# > **Predict.** Which of the four splitters above is it nearest to?
+# > **Predict.** Which of the four splitters above will give the most similar result?
 
 # %%
 try:
@@ -334,11 +339,11 @@ else:
     print([span.text.splitlines()[-1] for span in by_langchain(drift, "python") if span.text.splitlines()[-1][0] in "@#"])
 
 # %% [markdown]
-# It comes close to the split by lines, with one line of code. Take it when you index many languages and want no parser. What it does
-# not give you: the names, kinds and headers of its pieces. Two of its pieces of `drift.py` end with a decorator that belongs to the
-# next piece, because it cuts right before `class`.
+# Its result is close to that of `by lines`, with one line of code. Use it if you index many languages and do not want a parser. Its pieces
+# have no names, kinds or headers. Two of its pieces of `drift.py` end with a decorator that belongs to the next piece, because it cuts
+# directly before `class`.
 #
-# [Chonkie](https://docs.chonkie.ai)'s `CodeChunker` goes by a syntax tree, as you did in 3.2. It joins neighbouring nodes until a chunk
+# [Chonkie](https://docs.chonkie.ai)'s `CodeChunker` uses a syntax tree, as you did in 3.2. It joins neighbouring nodes until a chunk
 # is full, and its chunks have no headers. On its first call it downloads a grammar, so it is **not run here**:
 #
 # ```python
@@ -352,9 +357,9 @@ else:
 # %% [markdown]
 # ## Break it
 #
-# Here is a decorator over several lines, in a file that is not finished.
+# This file has a decorator of three lines, and its last function is not finished.
 #
-# > **Predict.** Where does your `split_definitions` put the decorator? What does Python's own parser say about the file?
+# > **Predict.** In which piece does your `split_definitions` put the decorator? What does Python's own parser say about the file?
 
 # %% tags=["nbval-check-output"]
 draft = "@task(\n    retries=3,\n)\ndef train(rows):\n    return rows\n\n\ndef evaluate(\n"
@@ -367,21 +372,22 @@ except SyntaxError as error:
     print("ast        ", error.msg)
 
 # %% [markdown]
-# Above `def train` is `)`, which is no decorator, so a split by lines leaves the decorator to the piece before. `split_code` does the
-# same here: the last line breaks the grammar, so it goes by lines as well. `ast` cannot read a file that is not finished at all.
+# The line above `def train` is `)`, which does not begin with one of `ABOVE`. So `split_definitions` leaves the decorator in the piece
+# before. `split_code` does the same here: the last line breaks the grammar, so `split_code` calls `split_definitions`. `ast` cannot read
+# an unfinished file at all.
 
 # %% [markdown]
 # ## Measure
 #
-# Back to the question of the beginning, and to all the labelled ones about Heron. The same search and the same limit of 512
-# characters; only the cuts differ. [Recall@5](../labs/GLOSSARY.md#recallk) and [MRR](../labs/GLOSSARY.md#mrr) are those of lab 01.
+# Now we ask the first question again, and all labelled questions about Heron. The search and the limit of 512 characters are always the
+# same; only the splitter differs. [Recall@5](../labs/GLOSSARY.md#recallk) and [MRR](../labs/GLOSSARY.md#mrr) are measured as in lab 01.
 #
-# > **Predict.** By how much does the best beat cuts every 512 characters? By how much do the other three differ?
+# > **Predict.** How much better is the best splitter than cuts every 512 characters? How much do the other three differ?
 
 # %%
 from IPython.display import display
 
-print(f"{len(lab.questions())} questions: one of them counts {1 / len(lab.questions()):.3f}\n")
+print(f"{len(lab.questions())} questions: each adds at most {1 / len(lab.questions()):.3f} to the recall\n")
 print("cuts        recall@5   MRR")
 for name, split in splitters.items():
     search = search_over(files, split, lab.encode)
@@ -389,45 +395,45 @@ for name, split in splitters.items():
     print(f"{name:10}  {measured.recall:8.2f}  {measured.mrr:4.2f}")
 
 print("\nholds the whole answer:", [answer in found.content for found in search(question)])
-display(lab.show.ranking(search(question), question, most=230, mark="cries wolf"))  # split_code's
-lab.score(recall_at_5=measured.recall, mrr=measured.mrr, note="code: cut at definitions, parts under their signatures")
+display(lab.show.ranking(search(question), question, most=230, mark="cries wolf"))  # the pieces of split_code
+lab.score(recall_at_5=measured.recall, mrr=measured.mrr, note="code: split at definitions, parts under their signatures")
 
 # %% [markdown]
-# The question of the beginning has its answer, on top. Whole pieces find more than fixed ones. The other three differ by a few
-# questions: too few to build on, and blank lines serve a search well in code that was written with care. The library's pieces
-# have something besides: names, lines and kinds, to show, to filter by and to cite. (Earlier rows of the scorecard are about
-# other documents; compare within a lab.)
+# The first question now has its answer, in the first result. All three other splitters find more than the fixed cuts. Among themselves,
+# they differ by only a few questions, which is too little to choose one of them. In code with a blank line between its parts, blank lines
+# are good places to cut. But the pieces of `split_code` also have names, lines and kinds, which you can show, filter by and cite.
+# (Earlier rows of the scorecard use other documents, so do not compare them with this one.)
 
 # %% [markdown]
 # ## Recap
 #
-# - A line that looks like a definition is a good guess; a syntax tree knows. Use the guess where there is no tree.
-# - A piece takes its decorators along, and the comments above it if both fit.
-# - A part of a large definition takes the signatures it was cut out of, as many as there is room for.
+# - A regular expression finds lines that look like definitions; a syntax tree finds the real ones. Use the regular expression where there is no tree.
+# - A piece includes the decorators of its definition, and the comments above it if they fit.
+# - A part of a large definition gets a header: the signatures of its class and method, as many as fit.
 #
 # ## Three questions to test yourself
 #
-# 1. A file of a language without a grammar comes in, with its row in the table. What does `split_code` do, and what may it get wrong?
-# 2. Why does `find_definitions` not look into a definition that it has found?
+# 1. A language has a row in `LANGUAGES`, but no grammar. What does `split_code` do with a file in this language, and what can go wrong?
+# 2. Why does `find_definitions` not search inside a definition that it has found?
 # 3. What would happen if the header did not count towards the limit of 512 characters?
 #
 # <details><summary>Answers</summary>
 #
-# 1. It cuts at the lines that look like definitions, and what is too large at blank lines. A line in a string that looks like one
-#    becomes a boundary; nothing is lost, but one piece more begins in the middle of a text. Without a tree there are no kinds and
-#    no names of definitions either: each piece is a `block`, named after its first line.
-# 2. A method would then be in two pieces: in its own, and in that of its class. `split_code` asks for the definitions inside only
-#    where a definition does not fit, and then cuts it there.
-# 3. Header and part together could be longer than what the model reads. It ignores the rest without an error, so the end of the part
-#    could not be found.
+# 1. It cuts at the lines that look like definitions, and cuts pieces that are too large at blank lines. If a line in a string looks like
+#    a definition, `split_code` cuts there, too. No text is lost, but one piece begins in the middle of the string. Without a tree,
+#    the pieces also lack the kind and name of their definition: each is a `block`, named after its first line.
+# 2. Otherwise a method would be in two pieces: in its own piece and in the piece of its class. `split_code` searches inside a
+#    definition only if the definition does not fit, and then cuts it there.
+# 3. Header and part together could be longer than the text that the model reads. The model ignores the rest without an error, so a search
+#    could not find the end of the part.
 #
 # </details>
 
 # %% [markdown]
 # ## Stretch, and what comes next
 #
-# A popular trick puts kind and name in front of every piece before it is embedded. Write a splitter that does it with
-# `split_code`'s spans; `dataclasses.replace(span, header=…)` makes the new ones, and `search_over` embeds the header. Measure. On
-# how many questions does your verdict rest?
+# A popular method is to put kind and name above every piece before it is embedded. Write a splitter that does this with the spans of
+# `split_code`: `dataclasses.replace(span, header=…)` makes the new spans, and `search_over` embeds the header. Measure it. By how many
+# questions do the results differ?
 #
-# Next is [lab 04](../labs/04_chunk_contract.ipynb): in which form these pieces are handed on, and how to tell what has changed.
+# Next is [lab 04](../labs/04_chunk_contract.ipynb). It shows the record format of these pieces, and how to find out which pieces have changed.

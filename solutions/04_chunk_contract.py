@@ -1,12 +1,12 @@
 # %% [markdown]
 # # 04 · The chunk contract
 #
-# A piece of text leaves its parser as a record. You will refuse records that break the contract, one by one, tell by a hash what has
-# changed, and write a parser for a format of your own.
+# A parser returns each piece of text as a record. You will check each record against a contract, use a hash to find out what has changed,
+# and write a parser for a new file format.
 #
 # | You will be able to | Time | Needs |
 # |---|---|---|
-# | take records from strangers, each judged alone · tell by a hash what has to be encoded again · write and register a parser | about {minutes} min | labs 01 and 03 |
+# | check records from unknown senders one by one · find out by a hash what has to be encoded again · write and register a parser | about {minutes} min | labs 01 and 03 |
 
 # %% tags=["parameters"]
 data_dir = "data/code"
@@ -19,12 +19,12 @@ files = lab.documents()
 lab.show.pipeline("chunks")
 
 # %% [markdown]
-# ## The record that each stage hands on
+# ## One record format for all stages
 #
-# A piece leaves its splitter as a record, in this course always the same: parsed-chunk-v1, the [chunk
-# contract](../labs/GLOSSARY.md#chunk-contract). It says whose it is (`tenantId`, `repoSlug`), where it is from, what it is, which
-# parser made it, and in `customMeta` whatever else its parser knows. A *tenant* is a customer, whose data no other customer may
-# see.
+# In this course, every splitter returns its pieces as records of the same form: parsed-chunk-v1, the [chunk
+# contract](../labs/GLOSSARY.md#chunk-contract). A record holds its owner (`tenantId`, `repoSlug`), its source file, its text, its kind and
+# name, and the parser that made it. Anything else that the parser knows is in `customMeta`. A *tenant* is a customer; no customer may see
+# the data of another.
 
 # %% tags=["nbval-check-output"]
 import json
@@ -39,34 +39,35 @@ for field, value in record.items():
     print(f"{field:14} {value!r:.96}")
 
 # %% [markdown]
-# A colleague sends six such records as [JSON Lines](../labs/GLOSSARY.md#json-lines). The first and the last are flawless. The
-# second gives a line number as a string, the third misspells a field, the fourth brings a vector along, the fifth has a path that
-# leads upwards. The plainest reader is a loop.
+# A colleague sends six such records as [JSON Lines](../labs/GLOSSARY.md#json-lines). The first and the last are correct. In the second, a
+# line number is a string. In the third, the name of a field is wrong. The fourth contains a vector. The path in the fifth goes up to
+# parent folders. The simplest way to read them is a loop.
 #
-# > **Predict.** How many of the six does it take, and which?
+# > **Predict.** Which of the six records does the loop accept?
 
 # %% tags=["nbval-check-output"]
 from pydantic import ValidationError
 
 changes = [{}, {"line_start": "52"}, {"line_strat": 52}, {"embedding": [0.6, 0.8]}, {"sourcePath": "../../etc/passwd"}, {}]
 sent = [json.dumps(record | change) for change in changes]
-taken = []
+accepted = []
 try:
     for line in sent:
-        taken.append(Chunk.model_validate_json(line))
+        accepted.append(Chunk.model_validate_json(line))
 except ValidationError as error:
     print("stopped:", error.errors()[0]["loc"], error.errors()[0]["msg"])
-print(len(taken), "taken; the line numbers begin at", [chunk.line_start for chunk in taken])
+print(len(accepted), "accepted, with line_start", [chunk.line_start for chunk in accepted])
 
 # %% [markdown]
-# Two failures. The flawless sixth record is lost because a stranger's third one is broken. And the second was taken: unless told
-# otherwise, pydantic makes a number of `"52"`, and of `true` as well.
+# There are two failures. The sixth record is correct, but it is lost because the third one is wrong. And the second record was accepted:
+# by default, pydantic converts `"52"` to a number, and `true`, too.
 #
-# ## Exercise 4.1 · judge each record alone
+# ## Exercise 4.1 · check each record separately
 #
-# A program at the other end cannot read prose, so a `Rejection` carries a *code* that never changes. (What its messages say may.)
-# `Problem` is a field and what is wrong with it. Four helpers are imported for you; `help(problems_of)` shows what one gives.
-# `Chunk.model_validate(values, strict=True, by_alias=True, by_name=False)` takes types and names as they are.
+# The program that sent a record cannot understand a sentence, so a `Rejection` has a *code* that never changes. (Its messages may change.)
+# A `Problem` is a field and what is wrong with it. Five helpers are imported for you: `read_object`, `missing_version`, `problems_of`,
+# `unstorable` and `reason_of`; `help(problems_of)` shows what one does.
+# `Chunk.model_validate(values, strict=True, by_alias=True, by_name=False)` does not convert types and accepts only the names in JSON.
 #
 # ```
 # check_record('{"embedding": [1]}', "line 2")
@@ -85,29 +86,29 @@ lab.check("4.1", check_record)
 lab.hint("4.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# Whatever goes wrong comes back as a value, so a loop over records needs no `try` of its own. The order of the two `except`
-# matters: pydantic's `ValidationError` is a `ValueError`, too.
+# Every error becomes a return value, so a loop over records needs no `try`. The order of the two `except` clauses is important, because
+# pydantic's `ValidationError` is a subclass of `ValueError`.
 
 # %% tags=["nbval-check-output"]
 check_record = lab.use("check_record")
 
 
-def judge(lines):
-    judged = [check_record(line, f"line {number}") for number, line in enumerate(lines, start=1)]
-    return [one for one in judged if isinstance(one, Chunk)], [one for one in judged if not isinstance(one, Chunk)]
+def check_all(lines):
+    checked = [check_record(line, f"line {number}") for number, line in enumerate(lines, start=1)]
+    return [one for one in checked if isinstance(one, Chunk)], [one for one in checked if not isinstance(one, Chunk)]
 
 
-chunks, reports = judge(sent)
-print(len(chunks), "taken, and", len(reports), "refused:")
+chunks, reports = check_all(sent)
+print(len(chunks), "accepted,", len(reports), "rejected:")
 for report in reports:
     print(report.record, report.code, report.field)
 
 # %% [markdown]
 # ## What has changed?
 #
-# Tomorrow the repository is indexed again. Encoding is the dear part, so whatever is the same as yesterday should keep its
-# vector, and a [content hash](../labs/GLOSSARY.md#content-hash) is to tell. Two ideas that suggest themselves: Python's `hash`,
-# and SHA-256 of the fields written one after the other.
+# Suppose that the repository is indexed again tomorrow. Encoding is the most expensive part, so a record that has not changed should keep
+# its vector. A [content hash](../labs/GLOSSARY.md#content-hash) shows whether it has changed. Two simple ideas are Python's `hash`, and the
+# SHA-256 of all fields joined without separators.
 #
 # > **Predict.** Will `hash` give the same number tomorrow? When do two different records get the same SHA-256?
 
@@ -119,29 +120,31 @@ from hashlib import sha256
 
 
 def in_a_new_process(code):
-    environment = os.environ | {"PYTHONHASHSEED": "random"}  # which is what Python does by default
+    environment = os.environ | {"PYTHONHASHSEED": "random"}  # this is Python's default
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=True)
     return done.stdout
 
 
 same = in_a_new_process("print(hash('def f():'))") == in_a_new_process("print(hash('def f():'))")
 print("hash, in two processes, is the same:", same)
-fused = [sha256("".join(values).encode()).hexdigest()[:8] for values in (("acme", "platform"), ("acmep", "latform"))]
-print("SHA-256 of two tenants:", *fused)
+joined = [sha256("".join(values).encode()).hexdigest()[:8] for values in (("acme", "platform"), ("acmep", "latform"))]
+print("SHA-256 of two tenants:", *joined)
 
 # %% [markdown]
-# The `hash` of a text is salted anew in every process. And without separators different records can share a SHA-256: one
-# customer's text would pass for another's.
+# Python starts every process with another random seed for `hash`, so the numbers differ. And without separators, different records can
+# have the same SHA-256: the system would take the text of one customer for the text of another.
 #
 # ## Exercise 4.2 · the content hash
 #
-# Two helpers do the bytes. `length_prefixed(text)` puts the number of its bytes and a colon before a text, so that no two lists of
-# texts look alike. `canonical(value)` writes what is not a text as JSON, and equal values always in the same way: keys in order, no
-# blanks, no escapes. You decide what is hashed, and in which order:
+# Two helpers make the bytes. `length_prefixed(text)` puts the number of bytes and a colon before a text, so that two different lists of
+# texts never give the same bytes. `canonical(value)` writes a value that is not a text as JSON. Equal values always give the same JSON: the
+# keys are sorted, and there are no blanks and no escapes. You choose the fields and their order:
 #
-# - the tenant and the repository come first, whatever the record says;
-# - then the fields that the record names in `hashInputs`, by their names in JSON, in the order of `hashInputs`;
-# - a field that is unset counts as an empty text.
+# - always the tenant and the repository first, even if `hashInputs` names them again later;
+# - then each field that the record names in `hashInputs`, by its name in JSON, in the order of `hashInputs`;
+# - a field that is not set counts as an empty text.
+#
+# A text is hashed exactly as it is, with its white space and line ends.
 #
 # By hand, for tenant `acme`, repository `docs` and `hashInputs` of `["content"]`:
 #
@@ -160,8 +163,8 @@ lab.check("4.2", content_hash)
 lab.hint("4.2")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# Without the tenant in front, somebody who knows a text could send it and see whether it has to be encoded. If not, another customer
-# has indexed it: the work that was not done would give away what others have.
+# The tenant also protects what other customers have indexed. Without it, a customer could send a text and see whether it is encoded. If it is
+# not, another customer has already indexed the same text.
 
 # %% tags=["nbval-check-output"]
 content_hash = lab.use("content_hash")
@@ -176,10 +179,10 @@ for one in (first, first.model_copy(update={"line_start": 99}), second):
 #
 # ## Files in unknown formats
 #
-# A *registry* gives each file its [parser](../labs/GLOSSARY.md#parser): by name, by extension, or by the id that the sender asks
-# for. `data/parsers/forecast.proto` describes Heron's API, and no parser of ours knows that format.
+# A *registry* chooses the [parser](../labs/GLOSSARY.md#parser) of each file: by the file's name, by its extension, or by the parser id that
+# the sender asks for. `data/parsers/forecast.proto` describes Heron's API. The course has no parser for this format.
 #
-# > **Predict.** What becomes of it? And what if its sender asks for a parser `proto`?
+# > **Predict.** What does the registry do with this file? What if its sender asks for the parser `proto`?
 
 # %% tags=["nbval-check-output"]
 from course_lib.loader import Registry, read_documents
@@ -198,14 +201,14 @@ except FileRejectedError as error:
     print(error.code, "·", error.reason)
 
 # %% [markdown]
-# Without a parser it is raw text: pieces that have the file's name, of which one begins within a definition and holds two others.
-# With a parser id that is not registered, the file is refused with a code of its own; its siblings are not.
+# Without a parser, the file is split as raw text. All pieces have the name of the file, and one of them begins inside a definition and
+# holds two others. If the parser id is not registered, the file is rejected with its own code; other files are not affected.
 #
-# A parser of one's own can run in two places. `data/parsers/toml_sections.py` is one for `.toml`; read it, it is short.
-# Registered, the server runs it on raw files. Run by the *sender*, it prints records. What a tenant has written never runs on the
-# server, so tenants have only the second way.
+# A parser can run in two places. `data/parsers/toml_sections.py` is a short parser for `.toml` files; read it. If it is registered, the
+# *server* runs it on raw files. If the *sender* runs it, it prints records, and the sender sends these. The server never runs code that a
+# tenant has written, so tenants must use the second way.
 #
-# > **Predict.** The sender claims to be somebody else. Are the chunks the same either way?
+# > **Predict.** The sender writes a wrong tenant into its records. Are the chunks still the same both ways?
 
 # %% tags=["nbval-check-output"]
 from course_lib.loader.registry import stamp
@@ -214,19 +217,19 @@ program = project_root() / "data/parsers/toml_sections.py"
 (example,) = read_documents(program.parent, (".toml",))
 registered = Registry(custom_parsers=["data/parsers/toml_sections.py:TomlParser"]).parse(example, heron)
 
-command = [sys.executable, program, program.parent, "--tenant", "somebody-else", "--repo", "theirs"]
+command = [sys.executable, program, program.parent, "--tenant", "wrong-tenant", "--repo", "theirs"]
 printed = subprocess.run(command, capture_output=True, check=True, encoding="utf-8").stdout
-received, reports = judge(printed.splitlines())
+received, reports = check_all(printed.splitlines())
 print([chunk.name for chunk in registered])
 print(received[0].tenant_id, "became", stamp(received[0], heron).tenant_id)
-print("the same either way:", [stamp(chunk, heron) for chunk in received] == registered, reports)
+print("the same both ways:", [stamp(chunk, heron) for chunk in received] == registered, reports)
 
 # %% [markdown]
-# The server overwrites the claim: `stamp` puts in the tenant that it has authenticated. Everything else is the same.
+# The server replaces the tenant of each record: `stamp` writes the tenant that the server has authenticated. Everything else is the same.
 #
 # ## Exercise 4.3 · a parser of your own
 #
-# Write `parse_proto`, on top of lab 03's `split_definitions`. `PROTO` says how a definition of this language begins.
+# Write `parse_proto` with lab 03's `split_definitions`. The regular expression `PROTO` matches the beginning of a definition.
 #
 # ```
 # api/ask.proto holds 'syntax = "proto3";\n\nmessage Ask {\n}\n'
@@ -240,29 +243,32 @@ PROTO = r"^(?:message|enum|service) (?P<name>\w+)"
 
 
 def parse_proto(file, scope):
-    """Return a record for each definition of a .proto file, and one for what comes before them.
+    """Return a record for each definition of a .proto file, and one for the text before them.
 
-    A piece of nothing but white space gives none.
+    A piece that holds only white space gives no record.
 
     Parameters
     ----------
     file
-        A Document, with `name` (its path) and `content`.
+        A Document: `name` is its path, such as "api/ask.proto", and `content` is its text.
     scope
         With `tenant` and `repo`.
 
     Returns
     -------
     list of Chunk
-        Of `scope`, with the path of the file and the exact text of the piece.
+        In the order of the file, with these fields and no others:
 
+        - tenant_id and repo_slug: from `scope`
         - root_kind "external-source", kind "definition"
+        - source_path: the `name` of the file; content: the exact text of the piece
         - parser_id "proto", parser_version "1.0.0"
         - hash_inputs ["content", "name", "sourcePath", "parserId", "parserVersion"]
-        - name: the definition's; for what comes before them the file's, without its folders
-        - line_start, line_end: the lines, from 1, with which the piece begins and with which it
-          ends, blank lines at its end left out
-        - custom_meta: {"chunkIndex": …}, counted from 0 through the file's records
+        - name: the name of the definition; for the text before the definitions, the name of the
+          file without its folders
+        - line_start, line_end: the first and the last line of the piece, counted from 1 in the
+          file; blank lines at the end of the piece do not count, those at its beginning do
+        - custom_meta: {"chunkIndex": …}, the number of the record in the file, from 0 without gaps
     """
     ### BEGIN SOLUTION
     chunks = []
@@ -298,9 +304,8 @@ lab.check("4.3", parse_proto)
 lab.hint("4.3")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# Most of a parser is bookkeeping: whose, where, which version. The version is there for a reason: raise it when the parser cuts
-# otherwise than before, and its files are indexed anew. The chunk index has no gaps, because two records of one document must
-# never share one.
+# Most of a parser fills fields: the owner, the place and the version. Increase the version when the parser splits in another way than
+# before; then its files are indexed again. The chunk index identifies a record in its document, so no two records may have the same one.
 
 # %%
 parse_proto = lab.use("parse_proto")
@@ -315,11 +320,11 @@ class ProtoParser:
 
 registry.register_parser(ProtoParser)
 ours = registry.parse(api, heron)
-received, reports = judge([chunk.to_json() for chunk in parse_proto(api, Scope(tenant="me", repo="x"))])
-print("the same either way:", [stamp(chunk, heron) for chunk in received] == ours, reports)
+received, reports = check_all([chunk.to_json() for chunk in parse_proto(api, Scope(tenant="me", repo="x"))])
+print("the same both ways:", [stamp(chunk, heron) for chunk in received] == ours, reports)
 
 # %% [markdown]
-# Your parser runs on the server and at the sender's, and the records are the same. This is how it cuts the file:
+# Your parser runs on the server and on the sender's machine, and the records are the same. These are its pieces of the file:
 
 # %%
 spans = [span for _, span in split_definitions(api.content, PROTO)]
@@ -329,42 +334,42 @@ lab.show.pieces(api.content, spans, labels, mark="message Window")
 # %% [markdown]
 # ## Break it
 #
-# A sender sends a line of 100,000 brackets. And two parsers are registered that should not be: one puts its records under
-# another file's path, one divides by zero.
+# First, a sender sends a line of 100,000 brackets. Then two wrong parsers are registered: one writes the path of another file into its
+# records, the other divides by zero. The third parser below is yours.
 #
-# > **Predict.** What becomes of the brackets? Of the three files, which get through?
+# > **Predict.** What happens to the line of brackets? Which of the three files are parsed?
 
 # %% tags=["nbval-check-output"]
 deep = check_record("[" * 100_000, "line 1")
 print(deep.code, [problem.field for problem in deep.problems])
 
 # %% [markdown]
-# Brackets that are nested too deeply for Python's reader are a broken record like any other. Now the two parsers:
+# The brackets are nested too deeply for Python's JSON reader. The line is rejected like any other wrong record. Now the two parsers:
 
 # %% tags=["nbval-check-output"]
-thief = ProtoParser()
-thief.parse_file = lambda file, tenant: [one.model_copy(update={"source_path": "x"}) for one in parse_proto(file, tenant)]
-careless = ProtoParser()
-careless.parse_file = lambda file, tenant: 1 / 0
-registry.register_parser(thief, parser_id="thief", extensions=(".thief",))
-registry.register_parser(careless, parser_id="careless", extensions=(".careless",))
-for name in ("a.thief", "b.careless", "c.proto"):
+misplaced = ProtoParser()
+misplaced.parse_file = lambda file, scope: [one.model_copy(update={"source_path": "x"}) for one in parse_proto(file, scope)]
+crashing = ProtoParser()
+crashing.parse_file = lambda file, scope: 1 / 0
+registry.register_parser(misplaced, parser_id="misplaced", extensions=(".misplaced",))
+registry.register_parser(crashing, parser_id="crashing", extensions=(".crashing",))
+for name in ("a.misplaced", "b.crashing", "c.proto"):
     try:
         print(name, len(registry.parse(Document(Path(name), name, api.content), heron)), "chunks")
     except FileRejectedError as error:
         print(name, error.code)
 
 # %% [markdown]
-# A broken parser costs its own file, never the others.
+# A wrong parser affects only its own files, never the others.
 
 # %% [markdown]
 # ## In the field
 #
-# A contract that senders in other languages can read is written in [JSON Schema](https://json-schema.org). The course's schema is made
-# from the class `Chunk`, and every language has a validator for it. Here is Python's, on the six records from the beginning and on one
-# more, whose last line is before its first.
+# A contract for senders in any programming language is usually written in [JSON Schema](https://json-schema.org). The course makes its
+# schema from the class `Chunk`, and most languages have a library that checks records against a schema. Here we use the one for Python, on
+# the six records from the beginning and on a seventh, in which `line_end` is less than `line_start`.
 #
-# > **Predict.** Will the schema refuse the same records as your `check_record`?
+# > **Predict.** Will the schema reject the same records as your `check_record`?
 
 # %%
 import jsonschema
@@ -376,32 +381,33 @@ validator = jsonschema.Draft202012Validator(json.loads(SCHEMA_PATH.read_text(enc
 # %% tags=["nbval-check-output"]
 backwards = json.dumps(record | {"line_start": 9, "line_end": 3})
 for number, line in enumerate([*sent, backwards], start=1):
-    by_schema = "taken" if validator.is_valid(json.loads(line)) else "refused"
-    by_you = "taken" if isinstance(check_record(line, ""), Chunk) else "refused"
-    print(f"record {number}: the schema says {by_schema}, check_record says {by_you}")
+    by_schema = "accepted" if validator.is_valid(json.loads(line)) else "rejected"
+    by_you = "accepted" if isinstance(check_record(line, ""), Chunk) else "rejected"
+    print(f"record {number}: {by_schema} by the schema, {by_you} by check_record")
 
 # %% [markdown]
-# A schema describes fields one at a time. That one number must not be less than another is beyond it, so the receiver still has to
-# judge. Publish a schema when others write senders: they find most mistakes before they send.
+# This schema describes each field separately. It cannot say that one number must not be less than another, so the receiver still has to
+# check each record. Publish a schema if other people write senders: then they find most mistakes before they send.
 
 # %% [markdown]
 # ## Measure
 #
-# An ordinary working day: a colleague adds an import to `drift.py` and mends one line of `shares`. Every piece with a new hash has to
-# be encoded again.
+# On a normal working day, a colleague adds an import to `drift.py` and corrects one line of the function `shares`. Every piece with a new
+# hash has to be encoded again.
 #
-# > **Predict.** Of how many pieces does the hash change: with cuts every 512 characters, and with definitions? The last line
-# > takes the fields that the library's splitter names; they include `customMeta`.
+# > **Predict.** What share of the pieces gets a new hash with cuts every 512 characters? And with definitions? For the last bar of the
+# > figure, `hashInputs` has the fields that the library's splitter names, with `customMeta` among them.
 
 # %%
 drift = files["heron/drift.py"]
 edited = drift.replace("import math\n", "import logging\nimport math\n").replace("/ len(values)", "/ max(1, len(values))")
 
 # %% [markdown]
-# `lean` names only what a reader sees and which parser made it. The sets hold the hashes of all pieces, before and after the edit.
+# `without_meta` names only the fields that a reader sees, and the parser. In `changed`, the sets `before` and `after` hold the hashes of all
+# pieces before and after the edit.
 
 # %%
-lean = {"hash_inputs": ["content", "kind", "name", "sourcePath", "parserId", "parserVersion"]}
+without_meta = {"hash_inputs": ["content", "kind", "name", "sourcePath", "parserId", "parserVersion"]}
 
 
 def changed(split):
@@ -416,45 +422,47 @@ def records(text, **update):
 
 new = {
     "cuts every 512 characters": changed(lambda text: [text[at : at + 512] for at in range(0, len(text), 512)]),
-    "definitions, lean": changed(lambda text: records(text, **lean)),
-    "definitions, customMeta": changed(records),
+    "definitions, without customMeta": changed(lambda text: records(text, **without_meta)),
+    "definitions, with customMeta": changed(records),
 }
 lab.show.bars(new, "Pieces of drift.py with a new hash", "%")
 
 # %% [markdown]
-# Fixed cuts all move with the first new line. Definitions stay what they are, if the hash says so. The library's records keep
-# their header in `customMeta`; it is embedded, so a new one must count. Their offsets are there too, so what merely moved gets a
-# new hash as well. What you name in `hashInputs` decides what tomorrow costs.
+# The new line at the top moves all fixed cuts, so every piece changes. With definitions, only the edited pieces get a new hash, as long as
+# `customMeta` is not hashed. The library does hash it: `customMeta` holds the header, which is embedded, so a new header must give a new
+# hash. But it also holds the offsets, so a piece that only moved gets a new hash, too. The fields in `hashInputs` decide how much has to be
+# encoded again.
 
 # %% [markdown]
 # ## Recap
 #
-# - Judge records one by one, strictly, with codes that programs can act on.
-# - A hash covers what you name, lengths first, tenant first. What you leave out cannot cost you an encoding.
-# - A parser runs here if an operator registered it. All others send records.
+# - Check records one by one, convert no types, and return codes that programs can understand.
+# - A content hash covers the tenant, the repository and the fields that you name, each after its length. A change in any other field causes
+#   no new encoding.
+# - The server runs a parser only if an operator registered it. Everybody else sends records.
 #
 # ## Three questions to test yourself
 #
-# 1. Why does a `Rejection` carry a code and the names of fields, and not just a sentence?
-# 2. A record has a valid vector, made with the same model as ours. Why refuse it?
-# 3. You raise `parser_version` without changing anything else. What happens to the hashes of 4.3's records, and is that right?
+# 1. Why does a `Rejection` have a code and the names of fields, and not only a sentence?
+# 2. A record has a valid vector, made with the same model as ours. Why is it rejected?
+# 3. You increase `parser_version` and change nothing else. What happens to the hashes of the records of exercise 4.3? Is this right?
 #
 # <details><summary>Answers</summary>
 #
-# 1. A program acts on it: it repairs a field, or sends the record again. A sentence may be worded anew or translated tomorrow; a code
-#    stays the same.
-# 2. You cannot tell what it was made from: another header, another version, another text. Then the search would
-#    find by one text and show another. A vector can be computed again at any time.
-# 3. All change, since `hashInputs` names it. It is right if the parser cuts differently: the hash stands for "made in this way from
-#    this text", and then every record has to be looked at again.
+# 1. A program reads it and corrects a field, or sends the record again. The sentence may be changed or translated tomorrow; the code stays
+#    the same.
+# 2. You do not know from which text the vector was made. It could be another text, another version, or the text under another header. Then
+#    the search would use one text and show another. And a vector can be computed again at any time.
+# 3. All hashes change, because `hashInputs` names `parserVersion`. This is right if the parser now splits in another way.
+#    If it does not, all records are encoded again without need.
 #
 # </details>
 
 # %% [markdown]
 # ## Stretch, and what comes next
 #
-# The hash of `customMeta` covers offsets, so what merely moved is encoded again. Which keys of `customMeta` have to count, and which
-# need not? Write a `content_hash` that leaves those out, and measure the working day again. Then break it: find a change that must
-# give a new hash, and does not.
+# The library hashes `customMeta` with its offsets, so a piece that only moved is encoded again. Which keys of `customMeta` must be hashed,
+# and which can be left out? Write a `content_hash` that leaves them out, and measure the working day again. Then break it: find a change
+# that should give a new hash but does not.
 #
-# Next is [lab 05](../labs/05_embeddings.ipynb): how a text becomes a vector, which is the work that a hash saves.
+# Next is [lab 05](../labs/05_embeddings.ipynb): how a text becomes a vector. A hash saves this work.

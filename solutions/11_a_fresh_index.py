@@ -1,12 +1,12 @@
 # %% [markdown]
 # # 11 · A fresh index
 #
-# You will keep a catalogue up to date that two projects share: what is new comes in, what is gone goes, what others still use stays.
-# And code generation gets the packages that matter, in place of the first fifty.
+# Two projects share a catalogue of packages, and you will keep it up to date: new packages are added, and packages that no project uses are
+# deleted. Then you will choose the packages for a code-generation prompt by meaning, instead of the first fifty.
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
-# | plan a sync, so that only what changed costs anything · delete what no project uses any more, with two syncs at once · search a shared catalogue by meaning and for one project only | `indexing/plan.py` · `xray/` | about {minutes} min | SQL; lab 05 for embeddings, lab 06 for transactions |
+# | plan a sync that encodes only what changed · delete what no project uses any more, also when two syncs run at once · search a shared catalogue by meaning for one project only | `indexing/plan.py` · `xray/` | about {minutes} min | SQL; lab 05 for embeddings, lab 06 for transactions |
 
 # %% tags=["parameters"]
 data_dir = "data/documents"
@@ -23,9 +23,9 @@ lab.show.pipeline("table")
 # %% [markdown]
 # ## The first fifty
 #
-# A comment in a Python file says `# fetch top charts from Spotify`, and a model has to write the code below it. It can use the
-# project's packages if its [prompt](../labs/GLOSSARY.md#prompt) names them. They are listed in the project's
-# [lock file](../labs/GLOSSARY.md#lock-file).
+# A comment in a Python file says `# fetch top charts from Spotify`, and a language model has to write the code below it. The model can use
+# the project's packages only if its [prompt](../labs/GLOSSARY.md#prompt) names them. The project's
+# [lock file](../labs/GLOSSARY.md#lock-file) lists them.
 
 # %% tags=["nbval-check-output"]
 from course_lib.settings import project_root
@@ -41,11 +41,11 @@ fifty = sorted(rider)[:50]
 print("the first fifty go from", fifty[0], "to", fifty[-1])
 
 # %% [markdown]
-# All of them are too many for a prompt, so many programs take the first fifty. The client for Spotify is called spotipy, which comes
-# after the fiftieth. Bad luck? The course has labelled instructions, each with the packages that serve it (its
-# [gold](../labs/GLOSSARY.md#gold)), for two projects and five languages.
+# A prompt has no room for all of them, so many programs take the first fifty by name. The client for Spotify is called spotipy, and comes
+# after these fifty. Is this an exception? The course has labelled instructions for two projects and five languages. The label of an
+# instruction is the packages that it needs (its [gold](../labs/GLOSSARY.md#gold)).
 #
-# > **Predict.** What share of the wanted packages is among the first fifty of its project and language?
+# > **Predict.** What share of the needed packages is among the first fifty of its project and language?
 
 # %%
 from course_lib.xray.measure import read_instructions, score_suggestions
@@ -67,21 +67,21 @@ found = {
     for kind in kinds
 }
 print({" ".join(kind): len(lock_files[kind[0]].packages(kind[1])) for kind in kinds})
-lab.show.bars(found, "Share of the wanted packages among the first fifty")
+lab.show.bars({kind: round(100 * share) for kind, share in found.items()}, "Needed packages among the first fifty", "%")
 
 # %% [markdown]
-# Where a project has fewer than fifty packages, all are found; elsewhere the alphabet decides. We want a catalogue that
+# If a project has fewer than fifty packages in a language, all are found. Otherwise the alphabet decides. We want a catalogue that
 #
-# 1. is brought up to date by doing only what has to be done,
-# 2. is shared, so that a package is described and embedded once, however many projects use it,
-# 3. loses packages that no project uses, and never one that a project uses,
-# 4. is searched by meaning, but only among the names of one project.
+# 1. is updated with as little work as possible,
+# 2. is shared by all projects, so that each package is described and embedded only once,
+# 3. loses the packages that no project uses, but never a package that a project uses,
+# 4. is searched by meaning, but only among the packages of one project.
 
 # %% [markdown]
 # ## By hand: one night
 #
-# Two projects, before and after a night in which *rider-app* changed its lock file. Decide for each row what happens to the
-# project's list, and then what happens to the shared catalogue.
+# Each night, a sync updates the catalogue. The table shows two projects; *rider-app* has a new lock file today. Decide for each row what
+# happens to the list of *rider-app*, and then what happens to the shared catalogue.
 #
 # | package | rider-app yesterday | rider-app today | forecasting |
 # |---|---|---|---|
@@ -93,17 +93,18 @@ lab.show.bars(found, "Share of the wanted packages among the first fifty")
 #
 # <details><summary>The answer</summary>
 #
-# The list: httpx is *skipped*, spotipy *changed*, polars *added*, pillow and bleach *removed*. The catalogue: polars is there
-# already. Pillow stays, because forecasting uses it. No project uses bleach any more: it is an [orphan](../labs/GLOSSARY.md#orphan), and goes.
+# The list: httpx is *skipped*, spotipy is *changed*, polars is *added*, pillow and bleach are *removed*. The catalogue: polars is already in
+# it. Pillow stays, because forecasting uses it. No project uses bleach any more: it is an [orphan](../labs/GLOSSARY.md#orphan) and is deleted.
 #
 # </details>
 
 # %% [markdown]
 # ## Exercise 11.1: the plan
 #
-# First the list. Compare what is there with what was stored, and write down what to do; doing it comes later. The plan knows no
-# packages, only keys and states that are equal or not. A state may be anything, also an empty text or None. `Plan()` is a record of
-# four empty lists: `skip`, `add`, `change`, `remove`. You append to them; the record itself is frozen.
+# We begin with the list. Compare the current packages with the stored ones, and return what has to be done; the work itself comes later.
+# The function does not know about packages. It gets keys with states, and compares two states with `==`. A state may be any value, also an
+# empty text, None or a list. `Plan()` is a record of four empty lists: `skip`, `add`, `change` and `remove`. You append keys to these
+# lists, but you cannot assign new lists, because the record is frozen.
 #
 # ```
 # make_plan({"a": 1, "b": 2, "c": 3}, {"a": 1, "b": 0, "d": 4})
@@ -120,8 +121,8 @@ lab.check("11.1", make_plan)
 lab.hint("11.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# Nothing in it touches a database, so it can be tried without one, and the same function serves packages, documents and whole
-# repositories. Only the state differs: a version here, a hash of the content there.
+# The function does not use a database, so you can test it without one. The same function plans packages, documents and whole
+# repositories. Only the state is different: the version of a package, or the content hash of a document.
 
 # %% tags=["nbval-check-output"]
 make_plan = lab.use("make_plan")
@@ -133,12 +134,12 @@ print(len(plan.skip), "skipped; add", plan.add, "change", plan.change, "remove",
 # %% [markdown]
 # ## Two tables
 #
-# What each project uses is in one table, what a package is in another, which all projects share. A
-# [foreign key](../labs/GLOSSARY.md#foreign-key) leads from the first to the second:
-# the database refuses a use of a package that the catalogue does not have.
+# The table `xray_report_packages` is the list: it has a row for each package of each project. The table `xray_packages` is the catalogue,
+# which all projects share. A [foreign key](../labs/GLOSSARY.md#foreign-key) leads from the list to the catalogue: the database rejects a
+# row of the list if its package is not in the catalogue.
 #
-# `xray_used` is a view of the first table: that a package is used, not by whom. All of ours belong to one
-# [tenant](../labs/GLOSSARY.md#tenant), "local". `carry_out` does what a plan says, on a project's list.
+# `xray_used` is a view of the list that shows which packages are used, but not by which project. All our projects belong to one
+# [tenant](../labs/GLOSSARY.md#tenant), "local". `carry_out` below applies a plan to the list of a project.
 
 # %% tags=["nbval-check-output"]
 from course_lib.xray import create_tables, drop_tables
@@ -149,21 +150,21 @@ for table in ("xray_report_packages", "xray_packages", "xray_used"):
     print(f"{table}:", *[column.name for column in conn.execute(f"SELECT * FROM {table}").description])
 
 # %% tags=["nbval-check-output"]
-CATALOGUED = """
+ADD_TO_CATALOGUE = """
     INSERT INTO xray_packages (language, name)
     SELECT 'python', unnest(%s::text[]) ON CONFLICT DO NOTHING"""
-LISTED = """
+ADD_TO_LIST = """
     INSERT INTO xray_report_packages (tenant_id, project, language, name, version)
     SELECT 'local', %s, 'python', unnest(%s::text[]), unnest(%s::text[])
     ON CONFLICT (tenant_id, project, language, name) DO UPDATE SET version = excluded.version"""
-UNLISTED = "DELETE FROM xray_report_packages WHERE project = %s AND name = ANY(%s)"
+REMOVE_FROM_LIST = "DELETE FROM xray_report_packages WHERE project = %s AND name = ANY(%s)"
 
 
 def carry_out(conn, project, plan, packages):
     written = [*plan.add, *plan.change]
-    conn.execute(CATALOGUED, [plan.add])
-    conn.execute(LISTED, [project, written, [packages[name] for name in written]])
-    conn.execute(UNLISTED, [project, plan.remove])
+    conn.execute(ADD_TO_CATALOGUE, [plan.add])
+    conn.execute(ADD_TO_LIST, [project, written, [packages[name] for name in written]])
+    conn.execute(REMOVE_FROM_LIST, [project, plan.remove])
 
 
 def stored(conn, project):
@@ -177,13 +178,13 @@ in_catalogue = conn.execute("SELECT count(*) FROM xray_packages WHERE language =
 print(len(rider), "and", len(forecasting), "packages in the lock files,", in_catalogue, "in the catalogue")
 
 # %% [markdown]
-# That is fewer than in both lock files together: what they have in common is there once.
+# The catalogue has fewer packages than both lock files together, because it holds each shared package once.
 #
 # ## Exercise 11.2: what has to be embedded
 #
-# A package is found by the [embedding](../labs/GLOSSARY.md#embedding) of its name and description, and encoding is what costs most. A
-# vector stays good as long as it was made of the same text by the same model; the version does not matter. The table keeps text and
-# model beside each vector.
+# The search finds a package by the [embedding](../labs/GLOSSARY.md#embedding) of its name and description. Encoding is the most expensive
+# step. A vector can be kept if exactly the same text and the same model made it; the version of the package does not matter. The catalogue
+# stores the text and the model beside each vector.
 
 # %% exercise="11.2"
 from course_lib.xray.catalogue import names_to_embed
@@ -195,17 +196,17 @@ lab.check("11.2", names_to_embed)
 lab.hint("11.2")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# This is a plan once more, with the pair (text, model) for a state: what has to be made is `add` and `change` together. The model
-# belongs to the state, because vectors of two models cannot be compared.
+# This is a plan, too, in which the state is the pair (text, model): the answer is `add` and `change` together. The model belongs to the
+# state, because vectors of two models cannot be compared.
 
 # %% [markdown]
-# Descriptions come from a table here; they might come from a language model and cost money. `embed` makes the vectors that are
-# missing and returns how many.
+# Here, a table has the descriptions. A language model could write them, but this costs money. `embed` encodes the texts whose vectors are
+# missing and returns their number.
 #
-# Then three nights: in the first everything is new, in the second nothing happens, in the third *rider-app* has today's lock file,
-# and one description was improved. A naive job encodes both lock files every night.
+# We run it for three nights. In the first night, everything is new. In the second, nothing changes. In the third, *rider-app* has today's
+# lock file, and one description is better than before. A naive job encodes both lock files every night.
 #
-# > **Predict.** How many texts does each night encode?
+# > **Predict.** How many texts does `embed` encode in each night?
 
 # %%
 from course_lib.xray import Package, TableDescriber
@@ -214,7 +215,7 @@ names_to_embed = lab.use("names_to_embed")
 model = lab.embedder.model_name
 [described] = TableDescriber().describe([Package("python", name) for name in {**rider, **forecasting}])
 texts = {package.name: f"{package.name}: {text}" for package, text in described.items()}
-FILLED = """
+STORE_VECTOR = """
     UPDATE xray_packages SET embedded_text = %s, model = %s, embedding = %s
     WHERE language = 'python' AND name = %s"""
 
@@ -223,12 +224,12 @@ def embed(texts):
     rows = conn.execute("SELECT name, embedded_text, model FROM xray_packages WHERE language = 'python' AND model IS NOT NULL")
     names = names_to_embed(texts, {name: (text, by) for name, text, by in rows}, model)
     for name, vector in zip(names, lab.encode([texts[name] for name in names]), strict=True):
-        conn.execute(FILLED, [texts[name], model, vector, name])
+        conn.execute(STORE_VECTOR, [texts[name], model, vector, name])
     return len(names)
 
 
 # %%
-# As before the first night, also where this cell is run again.
+# Go back to the state before the first night, so that you can run this cell again.
 carry_out(conn, "rider-app", make_plan(rider, stored(conn, "rider-app")), rider)
 conn.execute("UPDATE xray_packages SET model = NULL, embedding = NULL WHERE language = 'python'")
 
@@ -238,17 +239,18 @@ carry_out(conn, "rider-app", make_plan(today, stored(conn, "rider-app")), today)
 nights.append(embed(better))
 print("encoded in each night:", nights)
 every_night = 2 * (len(rider) + len(forecasting)) + len(today) + len(forecasting)
-spent = {"everything, every night": every_night, "what changed": sum(nights)}
+spent = {"everything, every night": every_night, "only what changed": sum(nights)}
 lab.show.bars(spent, "Texts encoded in three nights")
 
 # %% [markdown]
-# Polars cost nothing, because *forecasting* had brought it in. Neither did spotipy: another version, but the same description.
+# In the third night, polars needed no encoding, because *forecasting* already uses it. Spotipy needed none either: its version is new, but
+# its description is the same.
 #
-# ## What others still use
+# ## Packages that other projects use
 #
-# *rider-app* has dropped pillow and bleach. Both are still in the catalogue. The naive job deletes there what it has removed.
+# *rider-app* no longer uses pillow and bleach. Both are still in the catalogue. The naive job deletes both from it.
 #
-# > **Predict.** *forecasting* uses pillow. What does the database say?
+# > **Predict.** *forecasting* uses pillow. What does the database do?
 
 # %% tags=["nbval-check-output"]
 import psycopg
@@ -262,13 +264,13 @@ still = conn.execute("SELECT name FROM xray_packages WHERE name = ANY(%s) ORDER 
 print("in the catalogue:", [name for (name,) in still])
 
 # %% [markdown]
-# The foreign key has prevented the loss, and bleach is still there. Deleting nothing at all would be safe as well, but a catalogue that
-# only grows fills up with what no project has.
+# The foreign key has prevented the loss of pillow. But bleach was not deleted either. It would be safe to delete nothing at all, but then
+# the catalogue would fill up with packages that no project uses.
 #
 # ## Exercise 11.3: orphans
 #
-# Write the deletion that looks first. Its `names` are those that one project has just let go. A package is a language *and* a name:
-# `redis` is one thing in Python and another in Ruby.
+# Write a deletion that first checks whether a package is used. `names` are the packages that one project has just removed from its list. A
+# package is identified by its language *and* its name: `redis` in Python and `redis` in Ruby are two packages.
 
 # %% exercise="11.3"
 from course_lib.xray.catalogue import delete_orphans
@@ -280,21 +282,21 @@ lab.check("11.3", delete_orphans)
 lab.hint("11.3")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# Looking and deleting is one statement. Between two statements, another sync may begin to use the package. `names` keeps it cheap: what
-# else is in the catalogue was not let go by this sync and need not be looked at.
+# One statement checks and deletes. Between two statements, another sync could begin to use the package. Because of `names`, the statement
+# is fast: it checks only the packages that this sync has removed, not the whole catalogue.
 
 # %% tags=["nbval-check-output"]
 delete_orphans = lab.use("delete_orphans")
-conn.execute(CATALOGUED, [plan.remove])  # both are there, also where this cell is run again
-print("let go:", plan.remove, "deleted:", delete_orphans(conn, "python", plan.remove))
+conn.execute(ADD_TO_CATALOGUE, [plan.remove])  # so that you can run this cell again
+print("removed from the list:", plan.remove, "deleted:", delete_orphans(conn, "python", plan.remove))
 left = conn.execute("SELECT name FROM xray_packages WHERE name IN ('bleach', 'pillow')").fetchall()
 print("in the catalogue:", left)
 
 # %% [markdown]
 # ## Break it: two at once
 #
-# Here is a whole sync, in one [transaction](../labs/GLOSSARY.md#transaction). It is right, as long as no other sync runs. `meet` does
-# nothing yet: it is where another sync may come in between.
+# Here is a complete sync in one [transaction](../labs/GLOSSARY.md#transaction). It is correct as long as no other sync runs at the same time.
+# `meet` does nothing yet. It marks the two places where another sync can run in between.
 
 # %%
 def naive_sync(conn, project, packages, meet):
@@ -314,13 +316,13 @@ def begin(**projects):
 
 
 # %% [markdown]
-# Waiting for bad luck takes weeks, so we arrange it. `at_once` runs two syncs in two threads, each with a
-# [connection](../labs/GLOSSARY.md#database-connection) of its own; at `meet()` each waits until the other is there as well.
+# Two syncs rarely meet by chance, so we make them meet. `at_once` runs two syncs in two threads, each with its own
+# [connection](../labs/GLOSSARY.md#database-connection). At `meet()`, each sync waits for the other.
 #
-# Project *one* drops `shared` and has `mine` instead; at the same moment, project *two* begins to use `shared`. We remove the foreign
-# key for this once: many schemas have none.
+# Project *one* replaces `shared` by `mine`. At the same moment, project *two* begins to use `shared`. For this test, we remove the foreign
+# key, because many schemas do not have one.
 #
-# > **Predict.** Neither sees what the other has not committed yet. What is in the catalogue at the end?
+# > **Predict.** A transaction does not see changes that the other has not committed yet. What is in the catalogue at the end?
 
 # %% tags=["nbval-check-output"]
 from course_lib.teaching.lab.meeting import at_once
@@ -330,8 +332,8 @@ def look(met):
     used = {name for (name,) in conn.execute("SELECT name FROM xray_used")}
     there = {name for (name,) in conn.execute("SELECT name FROM xray_packages")}
     print("they met:", met)
-    print("used, and not in the catalogue:", sorted(used - there))
-    print("in the catalogue, and not used:", sorted(there - used))
+    print("used, but not in the catalogue:", sorted(used - there))
+    print("in the catalogue, but not used:", sorted(there - used))
 
 
 begin(one={"shared": "1"})
@@ -339,19 +341,20 @@ conn.execute("ALTER TABLE xray_report_packages DROP CONSTRAINT xray_report_packa
 look(at_once(lab.connect, naive_sync, ("one", {"mine": "1"}), ("two", {"shared": "1"})))
 
 # %% [markdown]
-# A package in use was lost. *Two* found it in the catalogue and had nothing to add; *one* saw no use of it and deleted it. With the
-# foreign key one of them would have failed instead, which is better, and still a sync that fails now and then.
+# A package in use was lost. *Two* found it in the catalogue and had nothing to add. *One* saw no use of it and deleted it. With the foreign
+# key, one of the two syncs would have failed instead. That is better, but then a sync fails from time to time.
 #
-# Now with the foreign key, and another night: both have `shared`, and both drop it.
+# The next cell has the foreign key again, and another case: both projects use `shared`, and both remove it.
 #
-# > **Predict.** Which of them deletes it from the catalogue?
+# > **Predict.** Which of the two syncs deletes it from the catalogue?
 
 # %% tags=["nbval-check-output"]
 begin(one={"shared": "1", "mine": "1"}, two={"shared": "1", "yours": "1"})
 look(at_once(lab.connect, naive_sync, ("one", {"mine": "1"}), ("two", {"yours": "1"})))
 
 # %% [markdown]
-# Neither: each sees that the other still uses it, and leaves it to the other. The orphan stays, since no later sync lets go of it.
+# Neither deletes it, because each sees that the other still uses it. The orphan stays for ever, because no later sync removes `shared` from
+# a list.
 #
 # | | one | two |
 # |---|---|---|
@@ -359,10 +362,11 @@ look(at_once(lab.connect, naive_sync, ("one", {"mine": "1"}), ("two", {"yours": 
 # | 2 | does any project use it? *Two does* | does any project use it? *One does* |
 # | 3 | commits | commits |
 #
-# A constraint cannot help, because each row is right. What helps is taking turns.
+# A constraint cannot prevent this, because each row is valid. The two syncs must run one after the other.
 #
-# An [advisory lock](../labs/GLOSSARY.md#advisory-lock) is a lock on a number of our own, and PostgreSQL gives it to one transaction
-# at a time: `SELECT pg_advisory_xact_lock(…)`. The library's `alone_in` takes one for a language, so that Go does not wait for Python.
+# An [advisory lock](../labs/GLOSSARY.md#advisory-lock) is a lock on a number that the program chooses. PostgreSQL gives it to one transaction
+# at a time: `SELECT pg_advisory_xact_lock(…)`. The library's `alone_in` takes a lock for each language, so that a sync of Go packages does
+# not wait for one of Python packages.
 
 # %% tags=["nbval-check-output"]
 from course_lib.xray.tables import alone_in
@@ -379,13 +383,15 @@ begin(one={"shared": "1"})
 look(at_once(lab.connect, careful_sync, ("one", {"mine": "1"}), ("two", {"shared": "1"}), patience=1))
 
 # %% [markdown]
-# They cannot meet any more. The second one waits, and then reads what the first one has committed. Plan, list and orphans are done
-# under the lock; describing and embedding are not, since a language model may take minutes, and no other sync should wait for that.
+# The two syncs cannot meet any more. The second one waits, and then reads what the first one has committed. The sync holds the lock while it
+# plans, updates the list and deletes orphans. It describes and embeds packages without the lock: a language model may need minutes, and
+# no other sync should wait for it.
 #
-# ## Near, and ours
+# ## The nearest packages of one project
 #
-# The library's `sync_project` calls `make_plan`, `delete_orphans` and `names_to_embed`. It takes all languages of a project, skips a
-# language whose lock file's checksum is the same as last time, takes the lock, and encodes what the catalogue has no vector for.
+# The library's `sync_project` calls `make_plan`, `delete_orphans` and `names_to_embed` for all languages of a project. It skips a language if
+# the checksum of its lock file is the same as last time. Otherwise it takes the lock and syncs the list. Then it encodes the packages that
+# have no vector yet.
 
 # %% tags=["nbval-check-output"]
 from course_lib.xray import sync_project
@@ -399,12 +405,13 @@ done = sync_project(conn, "rider-app", lock_files["rider-app"], embedder=lab.emb
 print("again: unchanged", [each.language for each in done.languages if each.unchanged])
 
 # %% [markdown]
-# *rider-app* brings 453 packages. Two of them are forks that our table of descriptions leaves out: their names alone are encoded. Of
-# the 498 packages of *forecasting*, 170 are in *rider-app* as well and cost nothing; 328 are left.
+# *rider-app* adds 453 packages. Two of them are forks without a description in our table, so only their names are encoded. Of the 498 packages
+# of *forecasting*, 170 are also in *rider-app* and are not encoded again. So 328 are encoded.
 #
-# So: five packages for *fetch top charts from Spotify*, in Python, for *rider-app*. Take the five nearest and keep what is ours.
+# Now we search five Python packages of *rider-app* for *fetch top charts from Spotify*. The naive way takes the five nearest packages of the
+# catalogue, and then keeps those of the project.
 #
-# > **Predict.** How many of the five are left?
+# > **Predict.** How many of the five remain?
 
 # %% tags=["nbval-check-output"]
 instruction = "fetch top charts from Spotify"
@@ -413,18 +420,20 @@ nearest = conn.execute(
     [lab.encode(instruction)],
 ).fetchall()
 print(nearest)
-print("ours:", [name for language, name in nearest if language == "python" and name in rider])
+print("of the project:", [name for language, name in nearest if language == "python" and name in rider])
 
 # %% [markdown]
-# Five clients for Spotify, in five languages, and one of them is ours. In a catalogue of a thousand projects there might be none.
-# Filtered after the choice, five suggestions become one; the filter has to come before it.
+# These are five clients for Spotify in five languages, and one of them is a Python package of the project. With a thousand projects in the
+# catalogue, there might be none. If the filter comes after the choice, five suggestions become one. So it has to come before the choice.
 #
-# ## Exercise 11.4: the nearest of this project
+# ## Exercise 11.4: the nearest packages of a project
 #
-# Write the query that chooses among the project's names only, and return it with the values of its placeholders: `conn.execute` takes
-# both. `<=>` is pgvector's [cosine distance](../labs/GLOSSARY.md#cosine-distance), and `COLUMNS` lists what is told of a package.
+# Write a query that chooses only among the packages of the project. Return the query and the values of its placeholders, as `conn.execute`
+# takes them. `<=>` is pgvector's [cosine distance](../labs/GLOSSARY.md#cosine-distance). `COLUMNS` is a text with the columns of the result
+# before `similarity`: name, version and description.
 #
-# Vectors of two models cannot be compared, so the model is a filter as well. A package without a vector has no model either.
+# Vectors of two models cannot be compared, so filter by the model, too. A package without a vector has no model. There is no smallest
+# similarity: the nearest packages count even if they are far away.
 
 # %% exercise="11.4"
 from course_lib.xray.suggestions import nearest_packages_query
@@ -436,8 +445,8 @@ lab.check("11.4", nearest_packages_query)
 lab.hint("11.4")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# There is no vector index, and none is needed: a project has hundreds of names at most, and PostgreSQL compares each of them, exactly.
-# With an HNSW index over the whole catalogue, the filter could leave too few of them, as in lab 07.
+# The table has no vector index, and needs none: a project has only hundreds of packages, so PostgreSQL compares all of them, exactly. With
+# an HNSW index over the whole catalogue, the filter could leave too few results, as in lab 07.
 
 # %% tags=["nbval-check-output"]
 nearest_packages_query = lab.use("nearest_packages_query")
@@ -461,14 +470,15 @@ for each, row in zip(asked, likeness, strict=True):
 lab.show.heat_map(likeness, asked, names, title="Cosine similarity")
 
 # %% [markdown]
-# Each instruction is most like the package that serves it, although it does not hold the package's name: the descriptions make the
-# difference.
+# Each instruction is most similar to the package that it needs, although no instruction contains the name of its package. The descriptions
+# make this possible.
 #
 # ## Measure
 #
-# All labelled instructions. Three ways to choose: your search, the same with vectors of the bare names, and the alphabet.
+# On all labelled instructions, we compare three ways to choose packages: your search, a search with vectors of the names alone, and the
+# first packages by name.
 #
-# > **Predict.** How many suggestions does your search need for what the first fifty find?
+# > **Predict.** How many suggestions does your search need to find as much as the first fifty by name?
 
 # %%
 from IPython.display import display
@@ -493,26 +503,26 @@ counts = (1, 3, 5, 10, 20, 50)
 ways = {"name and description": near, "name alone": bare, "first by name": first_names}
 names = {way: {each: choose(each) for each in instructions} for way, choose in ways.items()}
 curves = {way: [(count, recall(names[way], count)) for count in counts] for way in ways}
-display(lab.show.lines(curves, "Wanted packages that were suggested", across="suggestions", up="share found"))
+display(lab.show.lines(curves, "Needed packages that were suggested", across="suggestions", up="share found"))
 best = score_suggestions(lambda asked: near(asked)[:5], instructions)
 for name, score in {"first 50 by name": first_fifty, "nearest 5": best}.items():
     print(f"{name:16} {score.recall:.0%} found, {score.suggested:.0f} packages in the prompt")
 for each in best.missed[:3]:
-    print(f"not all found: {each.instruction!r} wants {each.gold_packages}")
+    print(f"not all found: {each.instruction!r} needs {each.gold_packages}")
 print("geoalchemy2 is described as:", texts["geoalchemy2"])
 ranks = [[name in each.gold_packages for name in near(each)] for each in instructions]
 mrr = np.mean([1 / (1 + hits.index(True)) if True in hits else 0 for hits in ranks])
 lab.score(recall_at_5=best.recall, mrr=mrr, note="packages for instructions, not documents")
 
 # %% [markdown]
-# Far more is found, with a tenth of the packages in the prompt. Look also at what is missed: the description of geoalchemy2 names
-# PostGIS, and the question about stations within 500 metres does not. A better description costs one vector.
+# Your search finds far more, with a tenth of the packages in the prompt. Look also at what it misses: the description of geoalchemy2 has the
+# word PostGIS, but the instruction about stations within 500 metres does not. A better description needs only one new vector.
 
 # %% [markdown]
 # ## Into the prompt
 #
-# The library's `suggest` runs your query and adds one thing: without a model the first fifty come after all, marked as a fallback.
-# `generation_prompt` finds the comment above the cursor.
+# The library's `suggest` runs the query of exercise 11.4. If there is no model, it returns the first fifty by name, and says that they are a
+# fallback. `generation_prompt` finds the comment above the cursor and writes the prompt.
 
 # %% tags=["nbval-check-output"]
 from pathlib import Path
@@ -530,12 +540,12 @@ print(prompt.text)
 print("without a model:", len(without.suggestions.packages), "packages,", without.suggestions.fallback)
 
 # %% [markdown]
-# ## One planner for all
+# ## The same planner for documents
 #
-# Documents get out of date, too. `ingest` plans with the same `make_plan`; a page's state is a hash of its text, its parser, its
-# settings and the model. One page is edited, another deleted.
+# Documents change, too. `ingest` also plans with `make_plan`; the state of a page is a hash of its text, its parser, its settings and the
+# model. In the third night below, one page has been edited and another deleted.
 #
-# > **Predict.** A page has about 24 chunks. How many of them are new or changed after one line was added?
+# > **Predict.** A page has about 24 chunks. How many of them are new or changed after one line is added at the end of the page?
 
 # %% tags=["nbval-check-output"]
 import shutil
@@ -555,16 +565,16 @@ with TemporaryDirectory() as folder:
             deleted.unlink()
         done = ingest(pages, Scope(repo="pages"), conn=conn, embedder=lab.embedder)
         print(f"{night}: {done.inserted} new, {done.updated} changed", end=", ")
-        print(f"{done.unchanged} as before, {done.deleted} deleted")
+        print(f"{done.unchanged} unchanged, {done.deleted} deleted")
 
 # %% [markdown]
-# One. The other chunks of the edited page stay as they are.
+# Only one chunk changed. The other chunks of the edited page are unchanged.
 #
 # ## In the field
 #
-# LangChain's `index` keeps a vector store fresh by a hash of each document, too. A *record manager* remembers the hashes.
+# LangChain's `index` also keeps a vector store up to date by a hash of each document. A *record manager* stores the hashes.
 #
-# > **Predict.** A package gets another version, and then all are to be encoded by another model. What does `index` do each time?
+# > **Predict.** First, the packages get a new version. Then another model replaces the first one. What does `index` do each time?
 
 # %%
 try:
@@ -581,36 +591,38 @@ else:
         print(f"{night:8}", done)
 
 # %% [markdown]
-# The hash holds text and metadata, so another version costs a vector for the same text. It does not hold the model, so `index` skips
-# everything, and the other model's store stays empty. Take it where texts change and models do not, or give each model a record
-# manager with a name of its own.
+# The hash is made of text and metadata, so a new version needs a new vector for the same text. The hash does not depend on the model, so
+# `index` skips everything, and the store of the other model stays empty. Use it where texts change but the model does not. Or give each
+# model its own record manager, with another name.
 #
 # ## Recap
 #
-# - A plan compares states and does nothing: skip, add, change, remove. Only what changed costs anything.
-# - A vector is made again where its text or its model is another, never for a version alone.
-# - What one project drops leaves the shared catalogue only if no other project uses it.
-# - Two syncs that are right alone are wrong together. A foreign key prevents the loss, a lock the orphan as well.
-# - A filter comes before the choice. Five by meaning beat fifty by name.
+# - A plan only compares states: skip, add, change, remove. So the sync works only on what has changed.
+# - A vector is made again if its text or its model has changed, but not for a new version alone.
+# - A package that one project removes is deleted from the shared catalogue only if no other project uses it.
+# - Two syncs can each be correct alone and still fail at the same time. A foreign key prevents the loss of a package in use. A lock also
+#   prevents the orphan.
+# - Filter before you choose. Five packages by meaning are better than fifty by name.
 #
 # ## Three questions to test yourself
 #
-# 1. Why is the removal of a use and the search for orphans one transaction, and the embedding not a part of it?
-# 2. `SERIALIZABLE` would also notice the two syncs. What would the program have to do then that it does not have to do with a lock?
-# 3. A project is renamed. What does the next sync do, and what does it cost?
+# 1. Why does a sync update the list and delete orphans in one transaction? And why does it embed outside of this transaction?
+# 2. The isolation level `SERIALIZABLE` would also detect that the two syncs conflict. What would the program have to do then?
+# 3. A project is renamed. What does the next sync do, and how much does it encode?
 #
 # <details><summary>Answers</summary>
 #
-# 1. Between the two, the catalogue would hold what no project uses, for ever if the program is killed there. A missing vector does no
-#    such harm: the package is stored, and `course xray backfill` embeds it later. And all other syncs would wait for the model.
-# 2. One of the two transactions ends with an error, and has to be tried again from the beginning.
-# 3. It adds every package under the new name, and encodes nothing: the catalogue has them. `course xray forget` removes the old name.
+# 1. If the program were killed between two transactions, an orphan would stay in the catalogue for ever. A missing vector is less harmful:
+#    the package is stored, and `course xray backfill` embeds it later. And with the embedding inside, all other syncs would wait for the model.
+# 2. One of the two transactions would end with an error, and the program would have to run it again from the beginning.
+# 3. It adds all packages under the new project name. It encodes nothing, because they are already in the catalogue. `course xray forget`
+#    removes the old project name.
 #
 # </details>
 #
 # ## Stretch, and what comes next
 #
-# `course xray scan DIR --project P` does it with a project of yours, and `course xray suggest` asks it. Write three instructions of your
-# own: which of its packages would you describe differently?
+# `course xray scan DIR --project P` reads the lock files of your own project, and `course xray suggest` suggests its packages for an
+# instruction. Write three instructions of your own. Which packages need a better description?
 #
-# Next is [lab 12](../labs/12_grounded_answers.ipynb), where passages and packages become a prompt, and the prompt an answer with its sources.
+# Next is [lab 12](../labs/12_grounded_answers.ipynb). It makes a prompt of passages and packages, and an answer with its sources.

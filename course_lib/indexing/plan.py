@@ -16,7 +16,7 @@ State = TypeVar("State")
 
 @dataclass(frozen=True, slots=True)
 class Plan(Generic[Key]):
-    """What to do with each key; every key is in one list exactly, in the order it was given."""
+    """What to do with each key; every key is in exactly one list, in the order it was given."""
 
     skip: list[Key] = field(default_factory=list)
     add: list[Key] = field(default_factory=list)
@@ -30,15 +30,16 @@ def make_plan(current: Mapping[Key, State], stored: Mapping[Key, State]) -> Plan
     Parameters
     ----------
     current
-        Key → state of what the source holds now. A state is anything, also None, that compares
-        equal exactly when nothing has to be done, such as a hash.
+        Key → state of what the source holds now. A state is any value, also None or a list. Two
+        states are equal (``==``) exactly if nothing has to be done: take a version, or a hash.
     stored
-        Key → state as it was written last time.
+        Key → state as it was stored last time.
 
     Returns
     -------
     Plan
-        `skip` (same state), `add` (not stored), `change` (another state) and `remove` (gone).
+        Each key is in exactly one list: `skip` (in both, with equal states), `add` (only in
+        `current`), `change` (in both, with different states) or `remove` (only in `stored`).
 
     Examples
     --------

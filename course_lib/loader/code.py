@@ -145,21 +145,21 @@ def split_code(
 
 
 def choose_header(signatures: Sequence[str], room: int) -> str:
-    r"""Return what is put above a part of a definition, so that it says where it is from.
+    r"""Return the header for a part of a definition: it says where the part is from.
 
     Parameters
     ----------
     signatures
-        The lines that introduce what the part was cut out of, each with its line end; the
-        outermost first. There may be none.
+        The lines that introduce the class and the method from which the part was cut, each line
+        with its line end; the outermost signature first. The list may be empty.
     room
-        The most characters that the header may have.
+        The largest number of characters in the header, line ends included.
 
     Returns
     -------
     str
         All signatures if they fit; otherwise the innermost one; otherwise the first line of that
-        one; otherwise "".
+        one with its line end; otherwise "".
 
     Examples
     --------

@@ -127,27 +127,28 @@ class FileRejectedError(InputError):
 def check_record(
     record: str | bytes | Mapping[str, Any], where: str = "record"
 ) -> Chunk | Rejection:
-    """Judge one record: return it as a `Chunk`, or say what is wrong with it.
+    """Check one record: return it as a `Chunk`, or a `Rejection` that says what is wrong.
 
-    Nothing is raised, so that one bad record does not cost its siblings.
+    No error is raised, so that one wrong record does not stop the others.
 
     Parameters
     ----------
     record
-        A JSON object, as text or as its values.
+        A JSON object, as text, as bytes or as its values. `read_object` reads all three.
     where
-        What to call it in a report, such as ``"line 7"``.
+        The name of the record in the rejection, such as ``"line 7"``.
 
     Returns
     -------
     Chunk or Rejection
-        A record that has an `embedding` is rejected with the code `EMBEDDING_REJECTED` and the
-        problem `NO_VECTORS`, whatever else is wrong with it. All others are rejected with `INVALID`
-        and all problems that were found, in this order: what `missing_version` says of the values,
-        what `problems_of` says of pydantic's `ValidationError`, and, where there was none, what
-        `unstorable` says of the chunk. Any other error is one problem of the field ``"record"``,
-        with the reason that `reason_of` gives. Types are taken as they are (``strict=True``):
-        ``"3"`` is not a line number, and ``true`` neither; names are those in JSON.
+        A record that has a field `embedding`, with any value, is rejected with the code
+        `EMBEDDING_REJECTED` and the one problem `NO_VECTORS`, whatever else is wrong with it. Any
+        other wrong record is rejected with `INVALID` and all its problems, in this order: those of
+        `missing_version` for the values; those of `problems_of` for pydantic's `ValidationError`;
+        and, without such an error, those of `unstorable` for the chunk. Another `ValueError`, or a
+        `RecursionError`, is one problem: the field ``"record"`` with the message from `reason_of`.
+        Types are not converted (``strict=True``): neither ``"3"`` nor ``true`` is a line number.
+        The names of fields are those in JSON.
 
     Examples
     --------

@@ -152,22 +152,23 @@ def _parser(grammar: str) -> tree_sitter.Parser | None:
 
 
 def split_definitions(text: str, starts: str) -> list[tuple[str, Span]]:
-    r"""Return the pieces of a source file: what comes before the first definition, then one each.
+    r"""Split a source file into one piece for each definition, and one for the text before them.
 
     Parameters
     ----------
     text
         A source file.
     starts
-        A regular expression for the beginning of a line that begins a definition. Its group
-        ``name`` is what is defined.
+        A regular expression that matches the beginning of a line which begins a definition (use
+        `re.MULTILINE`). Its group ``name`` is the name of the definition, and may be empty.
 
     Returns
     -------
     list of (str, Span)
-        Name and place of each piece, in order and side by side. A piece begins with its definition
-        or with the lines directly above that begin with one of `ABOVE`; it ends where the next one
-        begins. The piece before the first definition has the name ""; an empty piece is left out.
+        Name and place of each piece, in order. A piece begins with its definition, or with the
+        lines directly above it that begin with one of `ABOVE` at the left margin. It ends where the
+        next piece begins; the last one ends with the text. The text before the first definition (or
+        all of it, if there is none) has the name "". An empty piece is left out.
 
     Examples
     --------
@@ -195,9 +196,10 @@ def find_definitions(node: tree_sitter.Node, types: Mapping[str, str]) -> list[t
     Parameters
     ----------
     node
-        A node of a syntax tree. It is not among the results, even where it is a definition.
+        A node of a syntax tree. It is never in the result, even if it is a definition itself. Its
+        tree may be deeper than Python's recursion limit.
     types
-        The types of nodes that are definitions (its keys).
+        Its keys are the types of nodes that are definitions.
 
     Examples
     --------

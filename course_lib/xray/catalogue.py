@@ -28,23 +28,24 @@ BATCH = 256
 def delete_orphans(
     conn: psycopg.Connection[Any], language: str, names: Collection[str]
 ) -> list[str]:
-    """Delete from the catalogue those of some packages that no project uses; return their names.
+    """Delete the given packages from the catalogue if no project uses them; return their names.
 
-    The catalogue is `xray_packages`. What is used is in `xray_used`: a row (language, name)
-    for each use of a package in any project.
+    The catalogue is the table `xray_packages`, with the columns `language` and `name`. The view
+    `xray_used` has the same columns, and a row for each use of a package in any project.
 
     Parameters
     ----------
     conn
-        A connection in the transaction that removed the packages from a project's report, alone
-        among the writers of this language (`alone_in`). The caller commits.
+        A connection, in the transaction that removed the packages from a project's list. The caller
+        holds the lock of this language (`alone_in`), and commits; this function does not.
     language, names
-        What that project does not use any more. Other packages stay, used or not.
+        Only packages of this language with one of these names are deleted. The names are a list or
+        a set of any texts, and may be empty.
 
     Returns
     -------
     list of str
-        What was deleted, sorted.
+        The names that were deleted, sorted (as `sorted` does).
 
     Examples
     --------
@@ -68,23 +69,24 @@ def delete_orphans(
 def names_to_embed(
     texts: Mapping[str, str], made_of: Mapping[str, tuple[str, str]], model: str
 ) -> list[str]:
-    """Return the names whose vectors have to be made.
+    """Return the names for which a vector has to be made.
 
-    A vector is good as long as it was made of the same text by the same model.
+    A name keeps its vector if exactly the same text and the same model made it.
 
     Parameters
     ----------
     texts
-        What is to be encoded: name → text.
+        Name → the text that has to be encoded.
     made_of
-        What each vector that there is was made of: name → (text, model).
+        Name → (text, model) for each vector that is stored: what it was made of. Other names have
+        no vector.
     model
         The model that is in use now.
 
     Returns
     -------
     list of str
-        In the order of `texts`.
+        Names of `texts`, in its order, each once.
 
     Examples
     --------

@@ -28,7 +28,7 @@ NO_MODEL = "there is no model"
 COLUMNS: LiteralString = (
     "mine.name, mine.version, coalesce(mine.description, package.description) AS description"
 )
-"""What is told of a package: `mine` is a project's row of it, `package` the catalogue's."""
+"""What is shown of a package: `mine` is its row in the list, `package` the one in the catalogue."""
 
 FIRST: LiteralString = f"""
 SELECT {COLUMNS}
@@ -176,21 +176,21 @@ def nearest_packages_query(
 ) -> tuple[str, dict[str, object]]:
     """Return the query for the packages of a project that are nearest to a vector, and its values.
 
-    What the project uses is in `xray_report_packages`, called `mine` in the query; the vectors are
-    in `xray_packages`, called `package`, which all projects share. The columns are `COLUMNS` and
-    `similarity`, the cosine similarity.
+    `xray_report_packages` has the packages of each project (`tenant_id`, `project`, `language`,
+    `name`, `version`); call it `mine` in the query. `xray_packages` has the vectors (`language`,
+    `name`, `model`, `embedding`, …), for all projects; call it `package`. The columns of the result
+    are `COLUMNS` and `similarity`: the cosine similarity, 1 minus the cosine distance.
 
     Parameters
     ----------
     vector
-        What is looked for.
+        The vector of the question.
     project, language, tenant
-        Only what this project of this tenant uses in this language, although the catalogue holds
-        far more.
+        Only packages that this project of this tenant uses in this language.
     model
-        Only vectors that this model made: those of another one mean something else.
+        Only packages whose vectors this model made.
     k
-        How many, at most: the nearest first, equals by name.
+        The largest number of rows: the nearest first; if equally near, in the order of `mine.name`.
 
     Returns
     -------

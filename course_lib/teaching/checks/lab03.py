@@ -18,52 +18,59 @@ from course_lib.teaching.checks.values import shown
     points=4,
     time_limit=3,
     hints=(
-        "`re.finditer(starts, text, re.MULTILINE)` gives the definitions: `match.start()` is where "
-        'the line begins, `match["name"]` what is defined.',
-        "Moving up: the line above the one at `start` begins at "
-        '`text.rfind("\\n", 0, start - 1) + 1`. Go on while `start > 0` and '
-        "`text.startswith(ABOVE, above)`, with `start = above`.",
-        'Collect start → name in a dict that begins as `{0: ""}`; a definition that starts at 0 '
-        "then takes the place of the empty name.",
-        "Each piece ends where the next one starts, and the last at `len(text)`. Leave out a piece "
-        "whose start is its end.",
+        "`re.finditer(starts, text, re.MULTILINE)` finds the definitions: `match.start()` is the "
+        'offset of the line, and `match["name"]` is the name of the definition.',
+        "To go up: the line above the one at `start` begins at "
+        '`above = text.rfind("\\n", 0, start - 1) + 1`. While `start > 0` and '
+        "`text.startswith(ABOVE, above)`, set `start = above`.",
+        'Collect start → name in a dict that begins as `{0: ""}`. A definition that starts at 0 '
+        "then replaces the empty name.",
+        "Each piece ends where the next one starts, and the last one at `len(text)`. Leave out a "
+        "piece whose start is equal to its end.",
     ),
 )
 def check_split_definitions(call: Probe) -> None:
-    """Begin with bare definitions, go on with what belongs to them, end with the offsets."""
+    """Test definitions alone, then lines that belong to them, then the offsets."""
     yes, no = ("yes", "def yes():\n    return 1\n"), ("no", "async def no():\n    pass\n")
     head = ("", "import os\n")
     _split(call, "python", [head, yes],
            "a definition begins in line 2; the piece before it, named '', ends there")  # fmt: skip
     _split(call, "python", [yes, no],
-           "no text is before the definition: an empty piece is left out")  # fmt: skip
-    _split(call, "python", [head], "without a definition it is one piece without a name")
+           "there is no text before the definition: an empty piece is left out")  # fmt: skip
+    _split(
+        call,
+        "python",
+        [head],
+        "without a definition, all of the text is one piece with the name ''",
+    )
     _split(call, "python", [], "an empty text has no pieces")
     _split(call, "python", [("a", "def a():\n    pass\n\n\n"), yes],
            "a piece ends where the next one begins, after the blank lines")  # fmt: skip
     _split(call, "python", [("a", "def a():\n    pass")],
-           "the last piece ends with the text, which has no line end here")  # fmt: skip
+           "the last piece ends where the text ends, and this text has no line end")  # fmt: skip
     _split(call, "python", [("a", "def a():\n    pass\n"), ("a", "def a():\n    pass\n")],
            "two definitions may have the same name, and the same text")  # fmt: skip
     _split(call, "python", [("A", "class A:\n    def say(self):\n        pass\n")],
-           "an indented definition is part of what it stands in")  # fmt: skip
+           "an indented definition belongs to the piece around it")  # fmt: skip
     _split(call, "python", [head, ("yes", "# Says yes.\ndef yes():\n    return 1\n")],
            "a comment directly above belongs to the definition")  # fmt: skip
     _split(call, "python", [head, ("yes", "# Says yes.\n@cached\ndef yes():\n    return 1\n")],
-           "so does the line above that, if it begins with one of ABOVE as well")  # fmt: skip
+           "so does the line above that one, if it also begins with one of ABOVE")  # fmt: skip
     _split(call, "python", [("", "# About the file.\n\n"), no],
-           "a blank line stands between: that comment is not directly above")  # fmt: skip
+           "a blank line is between them, so the comment is not directly above")  # fmt: skip
     _split(call, "python", [("a", "def a():\n    pass\n    # The end of a.\n"), yes],
-           "the line above begins with blanks, and so with none of ABOVE")  # fmt: skip
+           "the line above begins with blanks, so it does not begin with one of ABOVE")  # fmt: skip
     method = ("B", "// B does.\nfunc (c *C) B() {\n}\n\n")
-    _split(call, "go", [("", "package a\n\n"), method], "in Go comments begin with //")
+    _split(call, "go", [("", "package a\n\n"), method], "in Go, comments begin with //")
     _split(call, "go", [("a", "var a = 1\n"), ("", "const (\n\tb = 2\n)\n")],
-           "a definition without a name is one, too: its group `name` is ''")  # fmt: skip
+           "a definition without a name begins a piece, too: its group `name` is ''")  # fmt: skip
     _split(call, "shell", [("", "set -e\n"), ("a", "a() {\n  b\n}\n\na\n")],
-           "a piece goes on until the next one begins")  # fmt: skip
-    _split(call, "python", [("", "x = 'é'\n"), yes], "offsets count characters, and é is one")
+           "a piece ends only where the next one begins")  # fmt: skip
+    _split(
+        call, "python", [("", "x = 'é'\n"), yes], "offsets count characters, and é is one character"
+    )
     _split(call, "python", [("", "import os\r\n"), ("a", "# Says.\r\ndef a():\r\n    pass\r\n")],
-           "the offsets are those of the text, where each line ends in two characters")  # fmt: skip
+           "the offsets count all characters of the text: each line end has two here")  # fmt: skip
 
 
 @exercise(
@@ -73,34 +80,42 @@ def check_split_definitions(call: Probe) -> None:
     points=3,
     time_limit=3,
     hints=(
-        "`node.named_children` is the list of the nodes directly below. One whose `type` is in "
-        "`types` is a definition: take it, and do not look into it.",
-        "What is no definition may have one further below: look at its `named_children` as well. "
-        "Do not call the function itself for that: 10,000 brackets in each other are too deep.",
-        "Keep the nodes still to be looked at in a list, the next one last: it begins as "
-        "`node.named_children[::-1]`. `pop()` the last; what is below it comes on top, reversed.",
+        "`node.named_children` is the list of the nodes directly below. A node whose `type` is in "
+        "`types` is a definition: take it, and do not search inside it.",
+        "A node that is not a definition may have definitions below it, so search its "
+        "`named_children`, too. Do not use recursion: 10,000 nested brackets are too deep for it.",
+        "Keep a list of the nodes that are still to be searched, with the next one at the end. It "
+        "begins as `node.named_children[::-1]`. Take the last one with `pop()`; if it is not a "
+        "definition, append its children in reverse order.",
     ),
 )
 def check_find_definitions(call: Probe) -> None:
-    """Begin with the left margin, go on with what is further in, end with order and depth."""
+    """Test the left margin, then definitions further in, then a very deep tree."""
     python = LANGUAGES["python"].definitions
-    _find(call, "python", "", python, [], "an empty file has none")
-    _find(call, "python", "x = 1\n", python, [], "there is no definition in it")
+    _find(call, "python", "", python, [], "an empty file has no definitions")
+    _find(call, "python", "x = 1\n", python, [], "there is no definition in this file")
     _find(call, "python", "def a(): pass\n", python, ["def a()"], "a function is a definition")
     _find(call, "python", "def a(): pass\nclass B: pass\ndef c(): pass\n", python,
-          ["def a()", "class B", "def c()"], "all three are, in the order of the text")  # fmt: skip
+          ["def a()", "class B", "def c()"], "all three, in the order of the text")  # fmt: skip
     _find(call, "python", "class A:\n    def b(self): pass\n", python,
-          ["class A"], "b is in A: only the outermost ones are asked for")  # fmt: skip
+          ["class A"], "b is inside A: only the outermost definitions are wanted")  # fmt: skip
     _find(call, "python", "def a():\n    def b(): pass\n    return b\n", python,
-          ["def a()"], "b is in a: only the outermost ones are asked for")  # fmt: skip
+          ["def a()"], "b is inside a: only the outermost definitions are wanted")  # fmt: skip
     _find(call, "python", "if x:\n    def a(): pass\nelse:\n    def b(): pass\ndef c(): pass\n",
           python, ["def a()", "def b()", "def c()"],
-          "a and b are further in, and in no other definition")  # fmt: skip
+          "a and b are inside an if, but not inside another definition")  # fmt: skip
     _find(call, "python", "@cached\ndef a(): pass\n", python,
-          ["@cached"], "what holds the decorator and its function is the definition")  # fmt: skip
-    _find(call, "python", 'x = """\ndef a(): pass\n"""\n', python, [], "what is in quotes is text")
+          ["@cached"], "the node with decorator and function is the definition")  # fmt: skip
+    _find(
+        call,
+        "python",
+        'x = """\ndef a(): pass\n"""\n',
+        python,
+        [],
+        "the quotes hold text, not a definition",
+    )
     _find(call, "python", "def a(): pass\nclass B: pass\n", {"class_definition": "class"},
-          ["class B"], "types asks for classes alone")  # fmt: skip
+          ["class B"], "types has only the type of classes")  # fmt: skip
     _find(call, "go", "package a\n\ntype T struct{}\n\nfunc (t T) B() {}\n",
           LANGUAGES["go"].definitions, ["type T", "func (t"], "Go has other types")  # fmt: skip
     deep = "x = " + "(" * 10_000 + "1" + ")" * 10_000 + "\ndef a(): pass\n"
@@ -109,12 +124,12 @@ def check_find_definitions(call: Probe) -> None:
     found = [node.start_point.row for node in case.returns(list[Any])]
     if found != [1]:
         call.fail(case.label, got=f"definitions in the lines {found}", expected="one in line 1",
-                  because="the tree is very deep")  # fmt: skip
+                  because="the tree is very deep, and its definition is the last node")  # fmt: skip
     inner = parse_source("class A:\n    def b(self): pass\n", "python")
     assert inner is not None
     case = call(inner.named_children[0], python)
     case.label = 'find_definitions(node of "class A:\\n    def b(self): pass\\n", types)'
-    _same_nodes(call, case, ["def b("], "the node itself is not among the results")
+    _same_nodes(call, case, ["def b("], "the node itself is not in the result")
 
 
 @exercise(
@@ -126,46 +141,56 @@ def check_find_definitions(call: Probe) -> None:
     hints=(
         "There are three candidates: all signatures joined, the innermost one "
         "(`signatures[-1]`), and its first line. Put them in a tuple in this order, and "
-        "return the first with `len(header) <= room`.",
-        'Without signatures there is no innermost one: return "" before you ask for it.',
-        '`line, end, _ = innermost.partition("\\n")` cuts off the first line; `line + end` has its '
-        "line end again.",
+        "return the first one with `len(header) <= room`.",
+        'If `signatures` is empty, there is no innermost one: return "" first.',
+        '`line, end, _ = innermost.partition("\\n")` gives the first line and its line end; '
+        "`line + end` is the first line with its line end.",
     ),
 )
 def check_choose_header(call: Probe) -> None:
-    """Begin with room for everything, go on with less and less, end with the odd cases."""
+    """Test room for all signatures, then less and less room, then empty arguments."""
     mill, grind = "class Mill:\n", "    def grind(\n        self, corn\n    ):\n"
     both = [mill, grind]
-    _choose(call, both, 80, mill + grind, "all signatures fit")
-    _choose(call, [mill], 80, mill, "the only signature fits")
+    _choose(call, both, 80, mill + grind, "all signatures fit, so the header has all of them")
+    _choose(call, [mill], 80, mill, "there is one signature, and it fits")
     _choose(call, [mill, mill, grind], 80, mill + mill + grind, "all three signatures fit")
-    _choose(call, both, len(mill + grind), mill + grind, "they have exactly as many characters")
-    _choose(call, both, 50, grind, "both do not fit; the innermost one does, whole")
+    _choose(
+        call,
+        both,
+        len(mill + grind),
+        mill + grind,
+        "both together have exactly `room` characters, so they fit",
+    )
+    _choose(call, both, 50, grind, "both together do not fit; the whole innermost one fits")
     _choose(
         call,
         [mill, mill, grind],
         60,
         grind,
-        "three do not fit, and then only the innermost one counts",
+        "all three together do not fit, so only the innermost one is taken",
     )
-    _choose(call, both, len(grind), grind, "it has exactly as many characters")
+    _choose(call, both, len(grind), grind, "the innermost one has exactly `room` characters")
     _choose(call, both, 20, "    def grind(\n", "only the first line of the innermost one fits")
     _choose(
         call,
         both,
         len("    def grind(\n"),
         "    def grind(\n",
-        "the line end counts, and there is room for it",
+        "the line end counts as a character, and there is room for it",
     )
     _choose(
-        call, both, len("    def grind("), "", "the line end counts, and there is no room for it"
+        call,
+        both,
+        len("    def grind("),
+        "",
+        "the line end counts as a character, and there is no room for it",
     )
     _choose(
         call,
         ["class A:\n", "    def long_name(self):\n"],
         12,
         "",
-        "the innermost one does not fit; the outermost alone would name the wrong thing",
+        "the first line of the innermost one does not fit; never take the outermost one alone",
     )
     _choose(call, both, 0, "", "there is no room")
     _choose(call, [], 80, "", "there are no signatures")

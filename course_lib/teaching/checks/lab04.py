@@ -40,72 +40,74 @@ RECORD: dict[str, Any] = {
     points=4,
     time_limit=2,
     hints=(
-        "One `try` around all of it: whatever goes wrong becomes a `Rejection`, and nothing is "
+        "Put one `try` around everything: every error becomes a `Rejection`, and no error is "
         "raised. Collect the problems in a list.",
-        "`values = read_object(record)` first. Then the vector, before anything else is judged: "
-        '`if "embedding" in values: return Rejection(EMBEDDING_REJECTED, where, (NO_VECTORS,))`.',
-        "`chunk = Chunk.model_validate(values, strict=True, by_alias=True, by_name=False)`. After "
-        "it, `unstorable(chunk)` gives further problems.",
-        "`ValidationError` is a `ValueError`, so catch it first, with `problems_of(error)`. For "
-        '`(ValueError, RecursionError)` the problem is `Problem("record", reason_of(error))`.',
+        "Begin with `values = read_object(record)`. Then test for a vector, before all other "
+        'problems: `if "embedding" in values: return Rejection(EMBEDDING_REJECTED, where, '
+        "(NO_VECTORS,))`.",
+        "Next comes `missing_version(values)`, then `chunk = Chunk.model_validate(values, "
+        "strict=True, by_alias=True, by_name=False)`, and then `unstorable(chunk)`.",
+        "`ValidationError` is a subclass of `ValueError`, so catch it first, with "
+        "`problems_of(error)`. For `(ValueError, RecursionError)` the problem is "
+        '`Problem("record", reason_of(error))`.',
     ),
 )
 def check_check_record(call: Probe) -> None:
     """Break a record in each way."""
-    _judge(call, {}, "it keeps the contract, and becomes a Chunk")
-    _judge(call, {"name": "b"}, "it keeps the contract, and becomes a Chunk")
-    _judge(call, "oops", "it is no JSON", INVALID, ["record"])
-    _judge(call, "", "an empty line is a line, and it is no JSON", INVALID, ["record"])
+    _judge(call, {}, "it keeps the contract, so it becomes a Chunk")
+    _judge(call, {"name": "b"}, "it keeps the contract, so it becomes a Chunk")
+    _judge(call, "oops", "it is not JSON", INVALID, ["record"])
+    _judge(call, "", "an empty line is a record, too, and it is not JSON", INVALID, ["record"])
     for line in ("[]", "3", "null", '"an embedding"'):
-        _judge(call, line, "it is JSON, and no object", INVALID, ["record"])
+        _judge(call, line, "it is JSON, but not an object", INVALID, ["record"])
     for change, fields, because in (
         ({"name": None}, ["name"], "name must be a string"),
-        ({"line_strat": 3}, ["line_strat"], "an unknown field is a misspelt one"),
-        ({"sourcePath": "../a.py"}, ["sourcePath"], "a path must not lead upwards"),
-        ({"hashInputs": ["name"]}, ["hashInputs"], "the content has to be part of the hash"),
-        ({"line_start": "3"}, ["line_start"], "types are taken as they are: '3' is no number"),
-        ({"line_start": True}, ["line_start"], "types are taken as they are: true is no number"),
+        ({"line_strat": 3}, ["line_strat"], "there is no field with this name"),
+        ({"sourcePath": "../a.py"}, ["sourcePath"], "a path must not go up to parent folders"),
+        ({"hashInputs": ["name"]}, ["hashInputs"], "hashInputs must name the content"),
+        ({"line_start": "3"}, ["line_start"], "types are not converted: '3' is not a number"),
+        ({"line_start": True}, ["line_start"], "types are not converted: true is not a number"),
         ({"line_start": 9, "line_end": 3}, ["line_end"], "the last line is before the first"),
         ({"kind": ...}, ["kind"], "kind is missing"),
         (
             {"name": None, "kind": None},
             ["kind", "name"],
-            "two fields are wrong, and both are named",
+            "two fields are wrong, so there are two problems",
         ),
         (
             {"schemaVersion": ..., "kind": ...},
             ["schemaVersion", "kind"],
-            "it does not say which version it keeps, and that comes first",
+            "schemaVersion is missing, and that problem comes first",
         ),
         (
             {"sourcePath": ..., "source_path": "a.py"},
             ["sourcePath", "source_path"],
-            "in JSON the field is called sourcePath",
+            "in JSON, the name of the field is sourcePath",
         ),
         ({"content": "a\0b"}, ["content"], "PostgreSQL cannot store a NUL character"),
-        ({"hashInputs": ["content", "nmae"]}, ["hashInputs.1"], "no field is called nmae"),
+        ({"hashInputs": ["content", "nmae"]}, ["hashInputs.1"], "there is no field nmae"),
     ):
         _judge(call, change, because, INVALID, fields)
     vector = {"embedding": [0.1]}
-    _judge(call, vector, "a record must not bring its own vector", REJECTED, ["embedding"])
+    _judge(call, vector, "a record must not have a vector", REJECTED, ["embedding"])
     _judge(
         call,
         {"embedding": None},
-        "the record has an `embedding`, whatever its value is",
+        "the record has a field `embedding`, and its value does not matter",
         REJECTED,
         ["embedding"],
     )
     _judge(
         call,
         vector | {"kind": ...},
-        "kind is missing as well, but the code is about the embedding whatever else is wrong",
+        "kind is missing, too, but the embedding is reported whatever else is wrong",
         REJECTED,
         ["embedding"],
     )
     _judge(
         call,
         {"content": "embedding", "customMeta": {"embedding": "old"}},
-        "the word stands in the content and in customMeta; the record has no field of that name",
+        "the word is in the content and in customMeta, but the record has no such field",
     )
 
 
@@ -117,48 +119,50 @@ def check_check_record(call: Probe) -> None:
     time_limit=2,
     hints=(
         "`record = json.loads(chunk.to_json())` has the fields by their names in JSON. The names "
-        'to go through are `["tenantId", "repoSlug", *chunk.hash_inputs]`, in this order.',
-        '`record.get(name, "")` gives nothing for a field that is unset. What is no string goes '
-        "through `canonical`.",
-        "`digest = hashlib.sha256()`, then for each name "
+        'to hash are `["tenantId", "repoSlug", *chunk.hash_inputs]`, in this order.',
+        '`record.get(name, "")` gives an empty text for a field that is not set. Call `canonical` '
+        "for a value that is not a string.",
+        "Begin with `digest = hashlib.sha256()`; then for each name "
         "`digest.update(length_prefixed(value if isinstance(value, str) else canonical(value)))`.",
     ),
 )
 def check_content_hash(call: Probe) -> None:
     """Compare with the SHA-256 of bytes written by hand, from one string to nested values."""
     hello = b"4:acme4:docs6:Hello."
-    _hash(call, {}, hello, "tenant, repository and content, each after its length")
-    _hash(call, {"content": "ü"}, b"4:acme4:docs2:\xc3\xbc", "ü is one character and two bytes")
+    _hash(call, {}, hello, "they are tenant, repository and content, each after its length")
+    _hash(call, {"content": "ü"}, b"4:acme4:docs2:\xc3\xbc", "ü is one character, but two bytes")
     for content, because in {
-        " a  b\n": "white space is content like any other",
-        "a\r\n": "line ends are content, and these are two characters",
-        "u\u0308": "the accent is a character of its own here, and stays one",
+        " a  b\n": "white space is part of the content",
+        "a\r\n": "line ends are part of the content, and this one has two characters",
+        "u\u0308": "the accent is a separate character here, and remains one",
     }.items():
         raw = content.encode()
         _hash(call, {"content": content}, b"4:acme4:docs%d:%b" % (len(raw), raw), because)
     _hash(call, {"tenantId": "other"}, b"5:other4:docs6:Hello.", "the tenant comes first")
     _hash(call, {"repoSlug": "code"}, b"4:acme4:code6:Hello.", "the repository comes second")
-    _hash(call, {"kind": "class", "line_start": 3}, hello, "hashInputs names neither field")
+    _hash(
+        call, {"kind": "class", "line_start": 3}, hello, "hashInputs does not name these two fields"
+    )
     named = {"hashInputs": ["name", "content"]}
-    _hash(call, named, b"4:acme4:docs5:hello6:Hello.", "fields come in the order of hashInputs")
+    _hash(call, named, b"4:acme4:docs5:hello6:Hello.", "the fields are in the order of hashInputs")
     named = {"hashInputs": ["content", "name"]}
-    _hash(call, named, b"4:acme4:docs6:Hello.5:hello", "fields come in the order of hashInputs")
+    _hash(call, named, b"4:acme4:docs6:Hello.5:hello", "the fields are in the order of hashInputs")
     named = {"hashInputs": ["content", "sourcePath"]}
     _hash(call, named, hello + b"4:a.py", "hashInputs has the names in JSON: sourcePath")
     named = {"hashInputs": ["content", "tenantId"]}
-    _hash(call, named, hello + b"4:acme", "hashInputs names the tenant, so it comes once more")
+    _hash(call, named, hello + b"4:acme", "hashInputs names the tenant, so it is hashed again")
     named = {"hashInputs": ["content", "className", "name"]}
-    _hash(call, named, hello + b"0:5:hello", "className is unset: an empty text of 0 bytes")
+    _hash(call, named, hello + b"0:5:hello", "className is not set: an empty text of 0 bytes")
     line = {"hashInputs": ["content", "line_start"], "line_start": 12}
-    _hash(call, line, hello + b"2:12", "12 is no string: its canonical JSON has 2 bytes")
+    _hash(call, line, hello + b"2:12", "12 is not a string: its canonical JSON has 2 bytes")
     meta: dict[str, Any] = {"hashInputs": ["content", "customMeta"], "customMeta": {}}
-    _hash(call, meta, hello + b"2:{}", "customMeta is set, to an object without keys")
+    _hash(call, meta, hello + b"2:{}", "customMeta is set: it is an object without keys")
     meta["customMeta"] = {"b": {"d": 1, "c": None}, "a": "ü"}
     _hash(
         call,
         meta,
         hello + b'31:{"a":"\xc3\xbc","b":{"c":null,"d":1}}',
-        "canonical JSON has its keys in order (inner ones too), no blanks and no escapes",
+        "canonical JSON has sorted keys (at every level), no blanks and no escapes",
     )
 
 
@@ -168,60 +172,61 @@ def check_content_hash(call: Probe) -> None:
     points=3,
     time_limit=3,
     hints=(
-        "`split_definitions(file.content, PROTO)` gives name and span of each piece. Skip those "
-        "without a letter (`not span.text.strip()`), and number the rest by `len(chunks)`.",
-        "The line on which an offset lies is the number of line ends before it, plus 1: "
+        "`split_definitions(file.content, PROTO)` gives name and span of each piece. Skip the "
+        "pieces that are only white space (`not span.text.strip()`), and number the others by "
+        "`len(chunks)`.",
+        "The line of an offset is the number of line ends before it, plus 1: "
         '`file.content.count("\\n", 0, span.start) + 1`.',
-        "A piece ends with its last line that is not blank: `line_start` plus the number of line "
-        "ends in `span.text.rstrip()`.",
-        '`name or file.name.rsplit("/", 1)[-1]` names the piece that has no name of its own.',
+        "`line_end` is the last line that is not blank: `line_start` plus the number of line ends "
+        "in `span.text.rstrip()`.",
+        '`name or file.name.rsplit("/", 1)[-1]` is the name, also for the piece without a name.',
     ),
 )
 def check_parse_proto(call: Probe) -> None:
-    """Compare whole records: one definition, then two, then what stands around them."""
+    """Compare whole records: one definition, then two, then the text around them."""
     ask, level = "message Ask {\n}\n", "enum Level {\n}\n"
     _parse(
         call,
         [("Ask", ask, (1, 2))],
-        "the message is the whole file: lines 1 and 2, with the line end of the second",
+        "the message is the whole file: lines 1 and 2, with the line end of line 2",
     )
     _parse(
         call,
         [("Ask", ask, (1, 2))],
-        "tenant and repository are those of scope, the path is the file's name",
+        "tenant and repository come from scope, and source_path is file.name",
         path="level.proto",
         tenant="umbrella",
     )
     _parse(
         call,
         [("Ask", ask, (1, 2)), ("Level", level, (3, 4))],
-        "records are numbered from 0, and lines are counted through the whole file",
+        "records are numbered from 0, and lines are counted in the whole file",
     )
     _parse(
         call,
         [("ask.proto", 'syntax = "proto3";\n', (1, 1)), ("Ask", ask, (2, 3))],
-        "what stands before the definitions has the name of the file, without its folders",
+        "the text before the definitions has the name of the file, without its folders",
         path="api/v1/ask.proto",
     )
     _parse(
         call,
         [("Ask", ask + "\n\n", (1, 2)), ("Level", level, (5, 6))],
-        "blank lines at the end are part of the text, but not of its lines",
+        "blank lines at the end belong to the content, but line_end does not count them",
     )
     _parse(
         call,
         [("ask.proto", "\n\n// Hi.\n\n", (1, 3)), ("Ask", ask, (5, 6))],
-        "a piece begins with its blank lines; only those at its end are left out of the lines",
+        "blank lines at the beginning count; only those at the end do not",
     )
     _parse(
         call,
         [("", "\n\n", (0, 0)), ("Level", level, (3, 4))],
-        "a piece of white space gives no record, and the numbers begin at 0 all the same",
+        "a piece of white space gives no record and no number: the first record is 0",
     )
     _parse(
         call,
         [("Ask", "message Ask {\n}", (1, 2))],
-        "the content is the exact text, which has no line end",
+        "the content is the exact text, which has no line end here",
     )
     _parse(
         call,

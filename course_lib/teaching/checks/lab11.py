@@ -32,50 +32,50 @@ CATALOGUE = "SELECT language, name FROM xray_packages ORDER BY 1, 2"
     library="course_lib.indexing.plan:make_plan",
     points=2,
     hints=(
-        "Begin with `plan = Plan()`, whose four lists are empty, and append to them. Two loops "
-        "will do: one over what is there now, one over what was stored.",
-        "`key in stored` asks whether a key was stored at all. Do not ask whether its state is "
-        "true: a version may be an empty text.",
+        "Begin with `plan = Plan()`, which has four empty lists, and append to them. You need two "
+        "loops: one over `current`, one over `stored`.",
+        "`key in stored` tests whether a key was stored. Do not test whether its state is true: a "
+        "version may be an empty text.",
         "In the first loop: not in `stored` → `plan.add`; `stored[key] == state` → `plan.skip`; "
-        "otherwise `plan.change`. In the second: not in `current` → `plan.remove`.",
+        "otherwise `plan.change`. In the second loop: not in `current` → `plan.remove`.",
     ),
 )
 def check_make_plan(call: Probe) -> None:
-    """Take one key of each kind, other orders, nothing, and states of all kinds."""
+    """Test one key for each list, other orders, no keys, and many kinds of states."""
     _plans(call, {"a": 1}, {"a": 1}, Plan(skip=["a"]), "nothing has changed")
-    _plans(call, {"a": 2}, {"a": 1}, Plan(change=["a"]), "the same key, and another state")
+    _plans(call, {"a": 2}, {"a": 1}, Plan(change=["a"]), "the same key has another state")
     _plans(call, {"a": 1}, {"a": 2}, Plan(change=["a"]),
            "a smaller state is another state, too")  # fmt: skip
     _plans(call, {"a": 1}, {}, Plan(add=["a"]), "it was not stored")
-    _plans(call, {}, {"a": 1}, Plan(remove=["a"]), "it is gone")
-    _plans(call, {}, {}, Plan(), "nothing was stored, and nothing is there")
+    _plans(call, {}, {"a": 1}, Plan(remove=["a"]), "it is not there any more")
+    _plans(call, {}, {}, Plan(), "nothing was stored, and nothing is there now")
     _plans(call, {"a": 1, "b": 2, "c": 3}, {"a": 1, "b": 0, "d": 4},
-           Plan(["a"], ["c"], ["b"], ["d"]), "it is the statement's example")  # fmt: skip
+           Plan(["a"], ["c"], ["b"], ["d"]), "this is the example of the exercise")  # fmt: skip
     _plans(call, {"a": 1, "b": 2}, {"b": 2, "a": 1}, Plan(skip=["a", "b"]),
-           "both are as they were stored, in another order")  # fmt: skip
+           "both have their stored states; only the order is different")  # fmt: skip
     _plans(call, {"a": 1}, {"b": 1}, Plan(add=["a"], remove=["b"]),
            "a and b are two keys, although their states are equal")  # fmt: skip
     _plans(call, {"a": "5f2c"}, {"a": "".join(("5f", "2c"))}, Plan(skip=["a"]),
-           "the states are equal, if not the same object")  # fmt: skip
+           "the states are equal, although they are two objects")  # fmt: skip
     _plans(call, {"a": 1}, {"a": "1"}, Plan(change=["a"]), "1 and '1' are not equal")
     _plans(call, {"a": "A"}, {"a": "a"}, Plan(change=["a"]), "'A' and 'a' are not equal")
     _plans(call, {"a": [1]}, {"a": [1]}, Plan(skip=["a"]),
-           "a state only has to be comparable; a list cannot be in a set")  # fmt: skip
+           "a state may be a list, which cannot be in a set")  # fmt: skip
     _plans(call, {"a": {"x": 1, "y": 2}}, {"a": {"y": 2, "x": 1}}, Plan(skip=["a"]),
-           "dictionaries are equal in any order of their keys")  # fmt: skip
+           "two dictionaries are equal in any order of their keys")  # fmt: skip
     _plans(call, {"a": 1}, {"a": 1.0}, Plan(skip=["a"]),
            "1 and 1.0 are equal, although their types differ")  # fmt: skip
     _plans(call, {"rich": ""}, {"rich": ""}, Plan(skip=["rich"]),
-           "a lock file may give no version: an empty text is a state like any other")  # fmt: skip
+           "an empty text is a state, too: a lock file may have no version")  # fmt: skip
     _plans(call, {"rich": "14.1.0"}, {"rich": ""}, Plan(change=["rich"]),
-           "it was stored, with an empty text for its state")  # fmt: skip
+           "it was stored, and its state was an empty text")  # fmt: skip
     _plans(call, {"rich": None}, {}, Plan(add=["rich"]),
-           "it was not stored; its state now is None")  # fmt: skip
+           "it was not stored, and its state is None now")  # fmt: skip
     _plans(call, {"rich": None}, {"rich": None}, Plan(skip=["rich"]),
-           "it was stored, with None for its state")  # fmt: skip
+           "it was stored, and its state was None")  # fmt: skip
     _plans(call, {("docs", "a.md"): "5f2c"}, {("docs", "b.md"): "5f2c"},
            Plan(add=[("docs", "a.md")], remove=[("docs", "b.md")]),
-           "a key may be a pair: all of it counts")  # fmt: skip
+           "a key may be a pair, and both parts count")  # fmt: skip
 
 
 def _plans(
@@ -98,41 +98,41 @@ def _plans(
     library="course_lib.xray.catalogue:names_to_embed",
     points=2,
     hints=(
-        "Go through `texts` and keep a name if its text and `model` are not what its vector was "
-        "made of. A list comprehension is enough.",
-        "`made_of.get(name)` is the pair (text, model) of a name's vector, or None where it has "
-        "no vector.",
-        "`made_of.get(name) != (text, model)` covers all three cases: no vector, another text, "
+        "Go through `texts`. Take a name if its vector was not made of its text by `model`. A list "
+        "comprehension is enough.",
+        "`made_of.get(name)` is the pair (text, model) of the name's vector, or None if it has no "
+        "vector.",
+        "`made_of.get(name) != (text, model)` is true in all three cases: no vector, another text, "
         "another model.",
     ),
 )
 def check_names_to_embed(call: Probe) -> None:
-    """Take each reason for a new vector alone, both at once, and what needs none."""
+    """Test each reason for a new vector, both together, and names that need none."""
     texts, one = {"rich": "Colours"}, ("Colours", "mini")
-    call(texts, {"rich": one}, "mini").gives([], because="the vector is of this text and model")
+    call(texts, {"rich": one}, "mini").gives([], because="this text and this model made the vector")
     call(texts, {}, "mini").gives(["rich"], because="it has no vector yet")
     call(texts, {"typer": one}, "mini").gives(
-        ["rich"], because="typer's vector is of the same text, but a vector belongs to a name"
+        ["rich"], because="typer has a vector of the same text, but rich has none"
     )
     call(texts, {"rich": ("Pictures", "mini")}, "mini").gives(
-        ["rich"], because="the vector was made of another text"
+        ["rich"], because="another text made the vector"
     )
     call(texts, {"rich": ("colours ", "mini")}, "mini").gives(
-        ["rich"], because="a text with another capital or blank is another text"
+        ["rich"], because="a text with another capital letter or blank is another text"
     )
     call(texts, {"rich": ("Colours", "mini-2")}, "mini").gives(
-        ["rich"], because="the vector was made by another model, mini-2"
+        ["rich"], because="another model, mini-2, made the vector"
     )
     call(texts, {"rich": ("Pictures", "mini-2")}, "mini").gives(
-        ["rich"], because="text and model are others; it is one name, and named once"
+        ["rich"], because="text and model are both different, but each name is returned once"
     )
-    call({}, {"rich": one}, "mini").gives([], because="`texts` does not ask for rich")
+    call({}, {"rich": one}, "mini").gives([], because="rich is not in `texts`")
     call({"typer": "Commands", **texts}, {}, "mini").gives(
-        ["typer", "rich"], because="the order is that of `texts`"
+        ["typer", "rich"], because="the names are in the order of `texts`"
     )
     call(
         {**texts, "typer": "Commands"}, {"typer": ("Commands", "mini"), "rich": one}, "mini"
-    ).gives([], because="both vectors are good, whatever their order")
+    ).gives([], because="both vectors can be kept; the order of `made_of` does not matter")
 
 
 @exercise(
@@ -142,18 +142,18 @@ def check_names_to_embed(call: Probe) -> None:
     points=3,
     time_limit=TIME_LIMIT,
     hints=(
-        "One DELETE is enough, and `RETURNING name` after it gives what it deleted. Of the "
-        "catalogue it may touch only rows with this language whose name is one of `names`: "
-        "`name = ANY(%s)` takes a Python list.",
-        "What is in use is kept by `NOT EXISTS (SELECT FROM xray_used AS used WHERE …)`, which "
-        "looks for a use of the row that is about to go.",
-        "In the brackets of NOT EXISTS both have to agree: `used.language = package.language AND "
-        "used.name = package.name`, where `DELETE FROM xray_packages AS package` gives the row "
-        "its name. `sorted(name for (name,) in rows)` is the answer.",
+        "One DELETE is enough, with `RETURNING name` at its end for the deleted names. It may "
+        "delete only rows of this language whose name is in `names`: `name = ANY(%s)` takes a "
+        "Python list.",
+        "`NOT EXISTS (SELECT FROM xray_used AS used WHERE …)` keeps a row that is in use. Inside, "
+        "look for a use of this row.",
+        "Inside NOT EXISTS, compare both: `used.language = package.language AND used.name = "
+        "package.name`. The name `package` comes from `DELETE FROM xray_packages AS package`. "
+        "Return `sorted(name for (name,) in rows)`.",
     ),
 )
 def check_delete_orphans(call: Probe) -> None:
-    """Drop packages that others use, that no project uses, and that another language uses."""
+    """Test packages that others use, that no project uses, and that another language has."""
     used = [Use("forecasting", "python", "pillow")]
     go = ("go", "rich")
     with call.scratch() as db:
@@ -161,24 +161,24 @@ def check_delete_orphans(call: Probe) -> None:
         _deletes(call, db, Stored(_python("bleach", "pillow"), used), ["bleach", "pillow"],
                  ["bleach"], "no project uses bleach, and another project uses pillow")  # fmt: skip
         _deletes(call, db, Stored(_python("bleach", "lonely")), ["bleach"], ["bleach"],
-                 "lonely is an orphan too, but was not asked about")  # fmt: skip
+                 "lonely is an orphan, too, but it is not in `names`")  # fmt: skip
         both = {go: None, **_python("rich")}
         _deletes(call, db, Stored(both), ["rich"], ["rich"],
-                 "Python's rich was let go, and not Go's")  # fmt: skip
+                 "only Python's rich was removed, not Go's")  # fmt: skip
         _deletes(call, db, Stored(both, [Use("forecasting", *go)]), ["rich"], ["rich"],
                  "only Go's package of this name is in use")  # fmt: skip
-        _deletes(call, db, Stored(_python("rich")), [], [], "no name was let go")
+        _deletes(call, db, Stored(_python("rich")), [], [], "`names` is empty")
         _deletes(call, db, Stored(_python("rich")), ["never seen"], [],
                  "the catalogue has no such package")  # fmt: skip
         _deletes(call, db, Stored(_python("it's")), ["it's"], ["it's"],
-                 "names are passed as parameters, whatever is in them")  # fmt: skip
+                 "pass names as parameters, because they may hold any characters")  # fmt: skip
         _deletes(call, db, Stored(_python("a_b", "A_B", "axb")), ["a_b"], ["a_b"],
-                 "A_B and axb are other names than a_b")  # fmt: skip
+                 "A_B and axb are not a_b")  # fmt: skip
         _deletes(call, db, Stored(_python("bleach")), {"bleach"}, ["bleach"],
-                 "names may come as a set")  # fmt: skip
+                 "`names` may be a set")  # fmt: skip
         db.execute(AS_STORED)
         _deletes(call, db, Stored(_python("c", "a", "b"), setting=AS_STORED), ["b", "c", "a"],
-                 ["a", "b", "c"], "the names come back sorted; rows have no order")  # fmt: skip
+                 ["a", "b", "c"], "the names are returned sorted; rows have no order")  # fmt: skip
         _leaves_the_transaction_open(call, db)
 
 
@@ -284,8 +284,8 @@ def _leaves_the_transaction_open(call: Probe, db: Scratch) -> None:
     Case(call, label, value=left).holds(
         left == [("python", "a")],
         "after the caller's rollback, a is still in the catalogue",
-        got="it is gone for good",
-        because="the caller commits or rolls back, and not delete_orphans",
+        got="it is still deleted",
+        because="only the caller commits or rolls back, not delete_orphans",
     )
 
 
@@ -297,55 +297,55 @@ def _leaves_the_transaction_open(call: Probe, db: Scratch) -> None:
     time_limit=TIME_LIMIT,
     hints=(
         "Begin with `SELECT {COLUMNS}, … AS similarity FROM xray_report_packages AS mine JOIN "
-        "xray_packages AS package USING (language, name)`, in an f-string: the join gives each "
-        "package of a project its vector. WHERE then keeps one tenant, project and language.",
-        "`package.embedding <=> %(vector)s` is the cosine distance, and `1 - ` it the similarity. "
-        "Sort by the distance, then by `mine.name`, and LIMIT what is left: the filter comes "
+        "xray_packages AS package USING (language, name)`, in an f-string: the join adds the "
+        "vector to each package of a project. WHERE then selects one tenant, project and language.",
+        "`package.embedding <=> %(vector)s` is the cosine distance, and 1 minus it is the "
+        "similarity. Sort by the distance, then by `mine.name`, then LIMIT: SQL applies WHERE "
         "first.",
-        "`AND package.model = %(model)s` keeps vectors of this model, and leaves out packages "
-        "without one. The values are a dictionary with a key for each placeholder, such as "
+        "`AND package.model = %(model)s` selects vectors of this model, and leaves out packages "
+        "without a vector. The values are a dictionary with a key for each placeholder, such as "
         '`{"vector": vector, "k": k, …}`; return query and values.',
     ),
 )
 def check_nearest_packages(call: Probe) -> None:
-    """Take a package or two at a time, and what is near but not the project's."""
+    """Test one or two packages, and near packages that are not the project's."""
     plain: Vectors = {("python", "plotly"): [1, 1, 0], ("python", "spotipy"): [1, 0, 0]}
     half = 0.5**0.5
     both = {"spotipy": 1.0, "plotly": half}
     with call.scratch() as db:
         db.execute(TABLES)
         _finds(call, db, _used({("python", "spotipy"): [3, 0, 0]}), {"spotipy": 1.0},
-               "both vectors point the same way, so the cosine is 1")  # fmt: skip
+               "both vectors have the same direction, so the cosine is 1")  # fmt: skip
         _finds(call, db, _used(plain), both, "the nearest comes first")
-        _finds(call, db, _used(plain), {"spotipy": 1.0}, "one was asked for", k=1)
+        _finds(call, db, _used(plain), {"spotipy": 1.0}, "k is 1", k=1)
         _finds(call, db, _used({("python", "b"): [1, 0, 0], ("python", "a"): [2, 0, 0]}),
-               {"a": 1.0, "b": 1.0}, "of equal similarity, by name")  # fmt: skip
+               {"a": 1.0, "b": 1.0}, "equally similar, so sorted by name")  # fmt: skip
         _finds(call, db, _used({("python", name): [1, 0, 0] for name in "abcdef"}),
-               dict.fromkeys("abcde", 1.0), "without k it is 5")  # fmt: skip
+               dict.fromkeys("abcde", 1.0), "the default of k is 5")  # fmt: skip
         _finds(call, db, _used(plain, spotipy="others"), {"plotly": half},
-               "spotipy is nearer, but another project's: the filter comes before the choice",
+               "spotipy is nearer, but of another project: filter before you choose",
                k=1)  # fmt: skip
         _finds(call, db, _used({("ruby", "rspotify"): [1, 0, 0], ("python", "plotly"): [1, 1, 0]}),
-               {"plotly": half}, "rspotify is a package of Ruby", k=1)  # fmt: skip
+               {"plotly": half}, "rspotify is a Ruby package", k=1)  # fmt: skip
         _finds(call, db, _used({("python", "spotipy"): [1, 1, 0], ("ruby", "spotipy"): [1, 0, 0]}),
-               {"spotipy": half}, "Ruby's spotipy is another, with another vector")  # fmt: skip
+               {"spotipy": half}, "Ruby's spotipy is another package")  # fmt: skip
         _finds(call, db, _used({("python", "spotipy"): [1, 0, 0], ("python", "unknown"): None}),
                {"spotipy": 1.0}, "unknown has no vector")  # fmt: skip
         _finds(call, db, Stored(plain, _used(plain).uses, others=["spotipy"]), {"plotly": half},
-               "spotipy's vector was made by another model, mini-2")  # fmt: skip
+               "spotipy's vector is from another model, mini-2")  # fmt: skip
         _finds(call, db, _used({("python", "b"): [1, 0, 0], ("python", "a"): [1, 0.05, 0]}),
-               {"b": 1.0, "a": 0.998752}, "b is nearer; only rounded, they are equal")  # fmt: skip
+               {"b": 1.0, "a": 0.998752}, "b is nearer; only rounded are they equal")  # fmt: skip
         _finds(call, db, _used({("python", "opposite"): [-1, 0, 0]}), {"opposite": -1.0},
-               "it is far away, and still the nearest that the project has")  # fmt: skip
+               "it is far away, but still the nearest package of the project")  # fmt: skip
         _finds(call, db, _used(plain), {}, "no project has this name", project="nobody's")
         _finds(call, db, _used(plain), {}, "Rider-App is another project than rider-app",
                project="Rider-App")  # fmt: skip
         theirs = Stored(plain, [Use("rider-app", "python", "plotly"),
                                 Use("rider-app", "python", "spotipy", "acme")])  # fmt: skip
         _finds(call, db, theirs, {"plotly": half},
-               "acme's project has the same name, and tenant is 'local' where none is "
-               "named")  # fmt: skip
-        _finds(call, db, theirs, {"spotipy": 1.0}, "of this project, acme's list is asked for",
+               "acme has a project of the same name, but the default of tenant is "
+               "'local'")  # fmt: skip
+        _finds(call, db, theirs, {"spotipy": 1.0}, "tenant is acme: take acme's project",
                tenant="acme")  # fmt: skip
 
 

@@ -72,7 +72,7 @@ def _near_the_split_by_lines(field: str, shares: str) -> bool:
 
 CLAIMS = (
     Claim(
-        "A decorator is cut in the middle, a name in two, and an alarm is swit and ched off",
+        "One cut goes through a decorator, one through a name, and one through the word switched",
         "left.text[-32:]",
         holds=lambda shown: all(
             torn in shown
@@ -80,31 +80,35 @@ CLAIMS = (
         ),
     ),
     Claim(
-        "no piece holds all of it",
+        "no piece holds the whole answer",
         "search = search_over(files, fixed_cuts",
         holds=lambda shown: _lists(shown)[0] == [False] * 5,
     ),
     Claim(
-        "a splitter that likes blank lines does well by accident",
+        "So it keeps most definitions whole, but only by accident",
         "lab.show.torn(",
         holds=lambda shown: (
             numbers(shown, after="every 512 tears")[0] > 2 * numbers(shown, "recursive tears")[0]
         ),
     ),
     Claim(
-        "The rule falls for line 4",
+        "The rule takes line 4 for a definition, too",
         "tiny = 'import os",
         holds=lambda shown: _lists(shown)[0] == ["no", "yes"],
     ),
     Claim(
-        "in Heron's real file most of what it finds is text",
+        "In Heron's real file, most lines that it finds are text",
         "tiny = 'import os",
         holds=_mostly_text,
     ),
-    Claim("do not exist", 'lab.use("split_definitions")', holds=_inventions),
-    Claim("two are in a string of Go", 'lab.use("split_definitions")', holds=_inventions),
     Claim(
-        "The string is one node, and the decorator is in one node with its function",
+        "the definitions fake, Fake and pretend do not exist",
+        'lab.use("split_definitions")',
+        holds=_inventions,
+    ),
+    Claim("two are in a string of the Go file", 'lab.use("split_definitions")', holds=_inventions),
+    Claim(
+        "The string is one node. The decorator and its function are together in one node",
         "for source in (tiny,",
         holds=lambda shown: (
             shown.split("valid")[0].count("expression_statement") == 1
@@ -112,37 +116,37 @@ CLAIMS = (
         ),
     ),
     Claim(
-        "In the broken file b is found all the same",
+        "In the broken file, b is still found",
         "for source in (tiny,",
         holds=lambda shown: "4-5  function_definition" in shown.split("valid")[1],
     ),
     Claim(
-        "What is in strings and heredocs is text now",
+        "No definition is found inside a string or a heredoc any more",
         'lab.use("find_definitions")',
         holds=_no_inventions,
     ),
     Claim(
-        "A regular expression keeps nearly every definition at the margin whole",
+        "A regular expression keeps nearly every definition at the left margin whole",
         "shares = {name: kept_whole",
         holds=lambda shown: _kept(shown, "by lines")[1] > 98,
     ),
     Claim(
-        "what it still loses is inside of large classes and functions, and the parser keeps those",
+        "Most definitions that it tears are inside large classes and functions; with the parser",
         "shares = {name: kept_whole",
         holds=_loses_inner_ones,
     ),
     Claim(
-        "blank lines alone, which know nothing of Python, come a long way",
+        "which has no rule for Python, is also much better than fixed cuts",
         "shares = {name: kept_whole",
         holds=_blank_lines_go_far,
     ),
     Claim(
-        "Above the second part are two signatures",
+        "The header of the second part has two signatures",
         "from course_lib.loader import split_code",
         holds=_under_headers,
     ),
     Claim(
-        "It comes close to the split by lines",
+        "Its result is close to that of by lines",
         "def by_langchain(",
         "shares = {name: kept_whole",
         holds=_near_the_split_by_lines,
@@ -153,25 +157,27 @@ CLAIMS = (
         holds=lambda shown: "LangChain" not in shown or shown.count("'@dataclass") == 2,
     ),
     Claim(
-        "so a split by lines leaves the decorator to the piece before. split_code does the same",
+        "So split_definitions leaves the decorator in the piece before. split_code does the same",
         "draft = ",
         holds=lambda shown: shown.count("'@task('), ('train', 'def train(rows):')") == 2,
     ),
     Claim(
-        "cannot read a file that is not finished at all", "draft = ", holds=lambda s: "closed" in s
+        "ast cannot read an unfinished file at all",
+        "draft = ",
+        holds=lambda shown: "closed" in shown,
     ),
     Claim(
-        "The question of the beginning has its answer, on top",
+        "The first question now has its answer, in the first result",
         "measured = lab.measure_retrieval(search)",
         holds=lambda shown: _lists(shown)[0][0] is True,
     ),
     Claim(
-        "Whole pieces find more than fixed ones",
+        "All three other splitters find more than the fixed cuts",
         "measured = lab.measure_retrieval(search)",
         holds=lambda shown: _recall(shown)[0] < min(_recall(shown)[1:]),
     ),
     Claim(
-        "The other three differ by a few questions: too few to build on",
+        "they differ by only a few questions, which is too little to choose one of them",
         "measured = lab.measure_retrieval(search)",
         holds=lambda shown: max(_recall(shown)[1:]) - min(_recall(shown)[1:]) < 6 / 54,
     ),

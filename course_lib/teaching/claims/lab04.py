@@ -37,32 +37,32 @@ def _refused_with_its_own_code(parsed: str, judged: str) -> bool:
 
 def _costs_its_own_file(shown: str) -> bool:
     refused = re.findall(r"^([\w.]+) KB_", shown, re.MULTILINE)
-    return refused == ["a.thief", "b.careless"] and numbers(shown, after="c.proto") > [0]
+    return refused == ["a.misplaced", "b.crashing"] and numbers(shown, after="c.proto") > [0]
 
 
 CLAIMS = (
     Claim(
-        "The flawless sixth record is lost because a stranger's third one is broken",
-        "taken = []",
-        holds=lambda shown: "stopped: ('line_strat',)" in shown and "2 taken" in shown,
+        "The sixth record is correct, but it is lost because the third one is wrong",
+        "accepted = []",
+        holds=lambda shown: "stopped: ('line_strat',)" in shown and "2 accepted" in shown,
     ),
     Claim(
-        "pydantic makes a number of",
-        "taken = []",
+        "by default, pydantic converts",
+        "accepted = []",
         holds=lambda shown: _lists(shown)[-1] == [52, 52],
     ),
     Claim(
-        "Whatever goes wrong comes back as a value",
+        "Every error becomes a return value",
         'check_record = lab.use("check_record")',
-        holds=lambda shown: "2 taken, and 4 refused" in shown,
+        holds=lambda shown: "2 accepted, 4 rejected" in shown,
     ),
     Claim(
-        "is salted anew in every process",
+        "Python starts every process with another random seed for hash, so the numbers differ",
         "def in_a_new_process",
         holds=lambda shown: "is the same: False" in shown,
     ),
     Claim(
-        "different records can share a SHA-256",
+        "different records can have the same SHA-256",
         "def in_a_new_process",
         holds=lambda shown: len({*shown.split("two tenants: ")[1].split()}) == 1,
     ),
@@ -77,58 +77,58 @@ CLAIMS = (
         holds=lambda shown: _hashes(shown)[0] == _hashes(shown)[1],
     ),
     Claim(
-        "are a broken record like any other",
+        "The line is rejected like any other wrong record",
         'deep = check_record("[" * 100_000',
         holds=lambda shown: "KB_PARSED_CHUNK_INVALID ['record']" in shown,
     ),
     Claim(
-        "That one number must not be less than another is beyond it",
+        "It cannot say that one number must not be less than another",
         "backwards = json.dumps",
         holds=lambda shown: (
-            "record 7: the schema says taken, check_record says refused" in shown
-            and len(re.findall("says (taken|refused), check_record says \\1", shown)) == 6
+            "record 7: accepted by the schema, rejected by check_record" in shown
+            and len(re.findall(r": (accepted|rejected) by the schema, \1 by", shown)) == 6
         ),
     ),
     Claim(
-        "Fixed cuts all move with the first new line",
+        "The new line at the top moves all fixed cuts, so every piece changes",
         "def changed(split)",
         holds=lambda shown: numbers(shown, after="cuts every 512 characters")[0] == 100,
     ),
     Claim(
-        "Definitions stay what they are, if the hash says so",
+        "With definitions, only the edited pieces get a new hash",
         "def changed(split)",
-        holds=lambda shown: numbers(shown, after="definitions, lean")[0] < 25,
+        holds=lambda shown: numbers(shown, after="definitions, without customMeta")[0] < 25,
     ),
     Claim(
-        "what merely moved gets a new hash as well",
+        "so a piece that only moved gets a new hash, too",
         "def changed(split)",
-        holds=lambda shown: numbers(shown, after="definitions, customMeta")[0] == 100,
+        holds=lambda shown: numbers(shown, after="definitions, with customMeta")[0] == 100,
     ),
     Claim(
-        "of which one begins within a definition and holds two others",
+        "one of them begins inside a definition and holds two others",
         "registry, heron = Registry()",
         "labels = [f",
         holds=_one_holds_two,
     ),
     Claim(
-        "the file is refused with a code of its own",
+        "the file is rejected with its own code",
         "registry, heron = Registry()",
         'check_record = lab.use("check_record")',
         holds=_refused_with_its_own_code,
     ),
     Claim(
-        "The server overwrites the claim",
+        "The server replaces the tenant of each record",
         "from course_lib.loader.registry import stamp",
-        holds=lambda shown: "somebody-else became acme" in shown,
+        holds=lambda shown: "wrong-tenant became acme" in shown,
     ),
     Claim(
         "Everything else is the same",
         "from course_lib.loader.registry import stamp",
-        holds=lambda shown: "the same either way: True []" in shown,
+        holds=lambda shown: "the same both ways: True []" in shown,
     ),
     Claim(
-        "A broken parser costs its own file, never the others",
-        "thief = ProtoParser()",
+        "A wrong parser affects only its own files, never the others",
+        "misplaced = ProtoParser()",
         holds=_costs_its_own_file,
     ),
 )

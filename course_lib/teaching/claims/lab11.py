@@ -29,7 +29,7 @@ def _few_do_well(shown: str) -> bool:
     found = _sizes_and_shares(shown)
     few = [share for size, share in found if size <= 50]
     many = [share for size, share in found if size > 50]
-    return bool(few) and min(few) == 1 and len(many) > 5 and max(many) < 0.6
+    return bool(few) and min(few) == 100 and len(many) > 5 and max(many) < 60
 
 
 def _plan(shown: str) -> list[list[str]]:
@@ -43,7 +43,7 @@ def _nights(shown: str) -> list[float]:
 
 def _spent(shown: str) -> tuple[float, float]:
     """Return how many texts are encoded: by everything every night, and by what changed."""
-    return numbers(shown, after="every night")[0], numbers(shown, after="what changed")[0]
+    return numbers(shown, after="every night")[0], numbers(shown, after="only what changed")[0]
 
 
 def _first(shown: str, way: str) -> tuple[float, float]:
@@ -88,7 +88,7 @@ def _five_clients(shown: str) -> bool:
     return (
         len({language for language, _ in pairs}) == len(pairs) == 5
         and all(re.search("spotify|spotipy", name) for _, name in pairs)
-        and _quoted(_after(shown, "ours:")) == ["spotipy"]
+        and _quoted(_after(shown, "of the project:")) == ["spotipy"]
     )
 
 
@@ -104,38 +104,38 @@ def _night(shown: str, which: str) -> list[float]:
 
 CLAIMS = (
     Claim(
-        "All of them are too many for a prompt",
+        "A prompt has no room for all of them",
         '("rider-app", "forecasting")',
         holds=lambda shown: min(numbers(shown)[:2]) > 100,
     ),
     Claim(
-        "The client for Spotify is called spotipy, which comes after the fiftieth",
+        "The client for Spotify is called spotipy, and comes after these fifty",
         '("rider-app", "forecasting")',
         holds=lambda shown: _after(shown, " to ") < "spotipy",
     ),
     Claim(
-        "Where a project has fewer than fifty packages, all are found; elsewhere the alphabet",
+        "If a project has fewer than fifty packages in a language, all are found. Otherwise the",
         "first_fifty = score_suggestions(",
         holds=_few_do_well,
     ),
     Claim(
-        "httpx is skipped, spotipy changed, polars added, pillow and bleach removed",
+        "httpx is skipped, spotipy is changed, polars is added, pillow and bleach are removed",
         "plan = make_plan(today, rider)",
         holds=lambda shown: _plan(shown) == [["polars"], ["spotipy"], ["bleach", "pillow"]],
     ),
     Claim(
-        "That is fewer than in both lock files together",
-        "LISTED = ",
+        "The catalogue has fewer packages than both lock files together",
+        "ADD_TO_LIST = ",
         holds=lambda shown: numbers(shown)[2] < numbers(shown)[0] + numbers(shown)[1],
     ),
     Claim(
-        "in the first everything is new, in the second nothing happens",
+        "In the first night, everything is new. In the second, nothing changes",
         "nights = [embed(texts), embed(texts)]",
-        "LISTED = ",
+        "ADD_TO_LIST = ",
         holds=lambda shown, before: _nights(shown)[:2] == [numbers(before)[2], 0],
     ),
     Claim(
-        "Polars cost nothing, because forecasting had brought it in. Neither did spotipy",
+        "polars needed no encoding, because forecasting already uses it. Spotipy needed none",
         "nights = [embed(texts), embed(texts)]",
         holds=lambda shown: _nights(shown)[2] == 1,
     ),
@@ -147,7 +147,7 @@ CLAIMS = (
         ),
     ),
     Claim(
-        "The foreign key has prevented the loss, and bleach is still there",
+        "The foreign key has prevented the loss of pillow. But bleach was not deleted either",
         "ForeignKeyViolation",
         holds=lambda shown: (
             "violates foreign key constraint" in shown
@@ -156,7 +156,7 @@ CLAIMS = (
     ),
     Claim(
         "Pillow stays, because forecasting uses it",
-        'print("let go:"',
+        'print("removed from the list:"',
         holds=lambda shown: (
             _quoted(_after(shown, "deleted:")) == ["bleach"]
             and _quoted(_after(shown, "in the catalogue:")) == ["pillow"]
@@ -168,42 +168,42 @@ CLAIMS = (
         holds=lambda shown: _three_meetings(shown) == [("True", "['shared']", "[]")],
     ),
     Claim(
-        "Neither: each sees that the other still uses it",
+        "Neither deletes it, because each sees that the other still uses it",
         'look(at_once(lab.connect, naive_sync, ("one", {"mine": "1"}), ("two", {"yours": "1"})))',
         holds=lambda shown: _three_meetings(shown) == [("True", "[]", "['shared']")],
     ),
     Claim(
-        "They cannot meet any more",
+        "The two syncs cannot meet any more",
         "def careful_sync",
         holds=lambda shown: _three_meetings(shown) == [("False", "[]", "[]")] * 2,
     ),
-    Claim("rider-app brings 453 packages", "sync_project(conn, project, files", holds=_brought),
+    Claim("rider-app adds 453 packages", "sync_project(conn, project, files", holds=_brought),
     Claim(
-        "Of the 498 packages of forecasting, 170 are in rider-app as well",
+        "Of the 498 packages of forecasting, 170 are also in rider-app",
         "sync_project(conn, project, files",
         holds=_shared,
     ),
     Claim(
-        "skips a language whose lock file's checksum is the same",
+        "It skips a language if the checksum of its lock file is the same as last time",
         "sync_project(conn, project, files",
         holds=lambda shown: (
             _quoted(_after(shown, "again: unchanged")) == ["go", "javascript", "python", "ruby"]
         ),
     ),
     Claim(
-        "Five clients for Spotify, in five languages",
+        "These are five clients for Spotify in five languages",
         "nearest = conn.execute(",
         holds=_five_clients,
     ),  # fmt: skip
     Claim(
-        "Each instruction is most like the package that serves it",
+        "Each instruction is most similar to the package that it needs",
         "lab.show.heat_map(likeness",
         holds=lambda shown: (
             [name for _, name in _serving(shown)] == ["spotipy", "stripe", "pillow", "tenacity"]
         ),
     ),
     Claim(
-        "although it does not hold the package's name",
+        "although no instruction contains the name of its package",
         "lab.show.heat_map(likeness",
         holds=lambda shown: (
             len(_serving(shown)) == 4
@@ -211,21 +211,21 @@ CLAIMS = (
         ),
     ),
     Claim(
-        "the descriptions make the difference",
+        "The descriptions make this possible",
         "curves = {way:",
         holds=lambda shown: (
             _first(shown, "name and description")[0] > 2 * _first(shown, "name alone")[0]
         ),
     ),
     Claim(
-        "How many suggestions does your search need for what the first fifty find",
+        "How many suggestions does your search need to find as much as the first fifty",
         "curves = {way:",
         holds=lambda shown: (
             _first(shown, "name and description")[0] > _first(shown, "first by name")[1]
         ),
     ),
     Claim(
-        "Far more is found, with a tenth of the packages in the prompt",
+        "Your search finds far more, with a tenth of the packages in the prompt",
         "best = score_suggestions(",
         holds=lambda shown: (
             _score(shown, "nearest 5")[0] > 1.8 * _score(shown, "first 50 by name")[0]
@@ -233,16 +233,16 @@ CLAIMS = (
         ),
     ),
     Claim(
-        "the description of geoalchemy2 names PostGIS",
+        "the description of geoalchemy2 has the word PostGIS",
         "best = score_suggestions(",
         holds=lambda shown: (
             "PostGIS" in _after(shown, "is described as:")
-            and re.search(r"stations within 500 metres[^\n]*wants \('geoalchemy2',\)", shown)
+            and re.search(r"stations within 500 metres[^\n]*needs \('geoalchemy2',\)", shown)
             and "metres" not in _after(shown, "is described as:")
         ),
     ),
     Claim(
-        "without a model the first fifty come after all, marked as a fallback",
+        "If there is no model, it returns the first fifty by name, and says that they are a",
         "prompt = generation_prompt(",
         holds=lambda shown: (
             numbers(shown, after="without a model:") == [50] and "there is no model" in shown
@@ -259,7 +259,7 @@ CLAIMS = (
         holds=lambda shown: abs(_night(shown, "first")[0] / 5 - 24) < 1,
     ),
     Claim(
-        "One. The other chunks of the edited page stay as they are",
+        "Only one chunk changed. The other chunks of the edited page are unchanged",
         "done = ingest(pages",
         holds=lambda shown: (
             _night(shown, "nothing changed")[:2] == [0, 0]
@@ -268,7 +268,7 @@ CLAIMS = (
         ),
     ),
     Claim(
-        "another version costs a vector for the same text",
+        "so a new version needs a new vector for the same text",
         "InMemoryRecordManager(",
         holds=lambda shown: (
             "not installed" in shown or re.search(r"^version .*'num_added': 2", shown, re.M)

@@ -21,12 +21,12 @@ def torn(
     *,
     size: int = 512,
 ) -> Figure:
-    """Draw a file's definitions as bars, a strip a splitter; at black lines a piece begins.
+    """Draw a file's definitions as bars, a strip for each splitter, with its cuts through them.
 
     Parameters
     ----------
     definitions
-        Name and place of each, side by side. One is whole if it is in a single piece.
+        Name and place of each, side by side. One is whole if a single piece holds all of it.
     splits
         Splitter → its pieces: anything with `start` and `end`, in characters.
     title
@@ -43,13 +43,10 @@ def torn(
             Strip(row, span.start, span.end - span.start, verdicts[name])
             for name, span in definitions
         ]
-        whole = [span for name, span in definitions if verdicts[name] == WHOLE]
-        # Where pieces overlap, one may begin within what another holds whole: that cuts nothing.
-        cuts += [
-            (row, piece.start)
-            for piece in pieces
-            if piece.start and not any(span.start < piece.start < span.end for span in whole)
-        ]
+        # Pieces may overlap: one that ends inside a definition which another holds cuts nothing.
+        cut = [span for name, span in definitions if verdicts[name] != WHOLE]
+        ends = [piece.end for piece in pieces]
+        cuts += [(row, at) for at in ends if any(span.start < at < span.end for span in cut)]
         broken = [name for name, verdict in verdicts.items() if verdict == TORN]
         large = [name for name, verdict in verdicts.items() if verdict == LARGE]
         told.append(
@@ -61,9 +58,11 @@ def torn(
     for row, at in cuts:
         axes.vlines(at, row - 0.4, row + 0.4, color=INK, linewidth=1.6)
     for name, span in definitions:
-        axes.text((span.start + span.end) / 2, -0.62, name, rotation=28, fontsize=8, color=INK)
+        axes.text((span.start + span.end) / 2, -0.62, name, rotation=28, fontsize=9, color=INK)
     axes.set_xlim(0, max(span.end for _, span in definitions))
-    axes.set_xlabel("characters from the start of the file; at black lines a piece begins")
+    axes.set_xlabel(
+        "characters from the start of the file; a black line is a cut through a definition"
+    )
     axes.set_title(title, loc="left", pad=46)
     return picture(figure, f"Strips{about(title)}: {'. '.join(told)}.")
 

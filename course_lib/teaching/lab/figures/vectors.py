@@ -55,7 +55,7 @@ def heat_map(
         middle = (1 + low) / 2
         for row, column in np.ndindex(*values.shape):
             ink = "white" if values[row, column] > middle else "black"
-            text = f"{values[row, column]:.2f}"
+            text = f"{round(float(values[row, column]), 2) + 0.0:.2f}"  # 0.00, not -0.00
             axes.text(column, row, text, ha="center", va="center", color=ink, fontsize=9)
     figure.colorbar(image, ax=axes, shrink=0.8)
     axes.set_title(title, loc="left")
@@ -213,5 +213,5 @@ def _nearest(values: Any, labels: Sequence[str], columns: Sequence[str]) -> str:
     return f"Most alike: {near} ({most:.2f}). Least: {far} ({least:.2f})."
 
 
-def _short(label: str, most: int = 28) -> str:
+def _short(label: str, most: int = 32) -> str:
     return label if len(label) <= most else f"{label[: most - 1]}…"
