@@ -1,12 +1,12 @@
 # %% [markdown]
 # # 08 · The retrieval API
 #
-# You will give the search an address: an API that checks what it is asked, answers many clients at once, says when it cannot,
-# and comes back by itself when its database does.
+# You will make the search available over HTTP. Your API checks each request, answers many clients at once, says when it cannot
+# answer, and works again without a restart when its database is back.
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
-# | tell waiting from working, and keep an event loop free · refuse a bad request politely and leak nothing · write a readiness check that tells the truth in time | `service/` | about {minutes} min | Python functions; lab 07 for the search |
+# | distinguish waiting from computing, and keep an event loop free · refuse a bad request with a reason, and leak nothing · write a readiness check that always answers in time | `service/` | about {minutes} min | Python functions; lab 07 for the search |
 
 # %% tags=["parameters"]
 data_dir = "data/documents"
@@ -22,8 +22,8 @@ lab.show.pipeline("API")
 # %% [markdown]
 # ## An API in ten lines
 #
-# So far the search lives in a notebook. Other programs, and people, need an address to ask: a
-# [REST API](../labs/GLOSSARY.md#rest-api). First the [index](../labs/GLOSSARY.md#index) that it will answer from.
+# So far, the search runs only in a notebook. Other programs and people need an address to which they can send questions: a
+# [REST API](../labs/GLOSSARY.md#rest-api). First we fill the [index](../labs/GLOSSARY.md#index) that the API will search.
 
 # %% tags=["nbval-check-output"]
 from course_lib.indexing import ingest
@@ -33,11 +33,12 @@ with lab.connect(autocommit=True) as conn:
 print(report.documents, "documents,", report.chunks, "chunks")
 
 # %% [markdown]
-# FastAPI turns a function into an address. `async def` is how most examples write it, so this one does, too: encode, connect,
-# search, return. The model has no [cache](../labs/GLOSSARY.md#cache) here; strangers' questions come without one.
+# FastAPI makes a function available at an address. Most examples use `async def`, and so does this one. The function encodes the
+# question, connects to the database, searches and returns the results. The model has no
+# [cache](../labs/GLOSSARY.md#cache) here, because the questions of real users are usually new.
 #
-# `lab.serve` runs a real web server (uvicorn) for it, on a free port of this machine, and gives an HTTP client that knows the
-# address. What you send travels over a socket.
+# `lab.serve` starts a real web server (uvicorn) for it on a free port of this machine, and returns an HTTP client for this server.
+# Each request goes through a network connection, as it would between two machines.
 
 # %% tags=["nbval-check-output"]
 from fastapi import FastAPI
@@ -63,10 +64,10 @@ for found in answer.json():
     print(found["document_name"], found["name"])
 
 # %% [markdown]
-# It works, and many services stop here. Now four callers who make mistakes.
+# It works, and many services are no better than this. Now four clients make mistakes.
 #
-# > **Predict.** A query that is a number, no query at all, −1 results, and a typo in `top_k`. Which
-# > status does each of them get? 4xx says *you* were wrong, 5xx says *we* were.
+# > **Predict.** The query is a number; there is no query; `top_k` is −1; `top_k` is misspelled. Which status does each request
+# > get? 4xx means that the client made a mistake, 5xx means that the server did.
 
 # %% tags=["nbval-check-output"]
 mistakes = [{"query": 7}, {"top_k": 3}, {"query": "drift", "top_k": -1}, {"query": "drift", "topk": 1}]
@@ -76,10 +77,10 @@ for body in mistakes:
     print(answer.status_code, said, "to", body)
 
 # %% [markdown]
-# Three times the service takes the blame and explains nothing. The typo is worse: one result was wanted, five came, and no error
-# says so. A common cure catches every exception and returns its text.
+# For three of the mistakes, the service reports an error of its own and gives no reason. The typo is worse: the client wanted one
+# result, got five, and there was no error. A common repair is to catch every exception and return its text.
 #
-# > **Predict.** The database is away. Which status comes, and what does a stranger learn?
+# > **Predict.** The database is not running. Which status does the client get, and what does the answer tell a stranger?
 
 # %%
 import psycopg
@@ -100,27 +101,28 @@ with lab.serve(cured) as other:
 print(answer.status_code, answer.json()["error"])
 
 # %% [markdown]
-# The address of the database, and a 200, which programs read as success. So we want an API that
+# The answer contains the address of the database. Its status is 200, which programs understand as success. We want an API that
 #
 # 1. serves many clients at once,
-# 2. refuses what makes no sense and says why,
-# 3. keeps its insides to itself,
-# 4. knows whether it can work at all.
+# 2. refuses invalid requests and says why,
+# 3. tells nothing about its own internals,
+# 4. knows whether it can answer requests at all.
 #
 # ## By hand: four requests
 #
-# Each request waits 0.2 s for the database and does nothing else. Four arrive together.
+# Each request waits 0.2 s for the database and does nothing else. Four requests arrive at the same time.
 #
-# | the service … | and so the last answer comes after |
+# | the service … | the last answer comes after |
 # |---|---|
-# | handles one after the other | 4 · 0.2 = 0.8 s |
-# | gives each a waiter of its own | 0.2 s |
-# | shares two [connections](../labs/GLOSSARY.md#database-connection) | two rounds, 0.4 s |
+# | handles one request after the other | 4 · 0.2 = 0.8 s |
+# | uses one thread for each request | 0.2 s |
+# | has two [connections](../labs/GLOSSARY.md#database-connection) for all requests | two rounds, 0.4 s |
 #
-# A *pool* keeps a few connections open and lends them. It is opened by the app's *lifespan*, the function around all that the app
-# does.
+# A *pool* keeps a few connections open and lends them to requests. The app's *lifespan* opens the pool: a function whose first part
+# runs when the app starts, and whose last part runs when it stops.
 #
-# > **Predict.** Below are three routes. Which line of the table is each of them, and how many naps are taken at a time?
+# > **Predict.** Below are three routes. Which line of the table describes each of them? How many requests wait in the database at
+# > the same time?
 
 # %%
 from contextlib import asynccontextmanager
@@ -128,11 +130,11 @@ from contextlib import asynccontextmanager
 from pgvector.psycopg import register_vector_async
 from psycopg_pool import AsyncConnectionPool
 
-NAP = "SELECT statement_timestamp(), clock_timestamp() FROM pg_sleep(0.2)"  # its begin, its end
+NAP = "SELECT statement_timestamp(), clock_timestamp() FROM pg_sleep(0.2)"  # returns when it began and ended
 
 
 def pool_of(url, most=4):
-    check = AsyncConnectionPool.check_connection  # a dead connection is replaced, not handed out
+    check = AsyncConnectionPool.check_connection  # a broken connection is replaced before it is lent
     ours = {"autocommit": True, "connect_timeout": 5}
     return AsyncConnectionPool(
         url, min_size=1, max_size=most, timeout=1, reconnect_timeout=5,
@@ -143,7 +145,7 @@ def pool_of(url, most=4):
 @asynccontextmanager
 async def two_connections(app):
     async with pool_of(lab.database_url, most=2) as app.state.pool:
-        yield  # the app serves while we wait here
+        yield  # the app serves requests until this line continues
 
 
 # %%
@@ -183,34 +185,34 @@ def four_at_once(path):
 
 
 with lab.serve(napping) as other:
-    [other.get(path) for path in ("/def", "/pool")]  # opens what is opened once
+    [other.get(path) for path in ("/def", "/pool")]  # the first request opens threads and connections
     seconds = {path: four_at_once(path) for path in ("/async-def", "/def", "/pool")}
 lab.show.bars(seconds, "Four requests at once, until the last answer", "s")
 
 # %% [markdown]
-# The *event loop* is one thread that serves all requests in turn, and it turns to the next one only at an `await`. `async def` with
-# a blocking call inside never reaches one: one nap at a time, in spite of the modern spelling.
+# The *event loop* is one thread that serves all requests. It switches to another request only at an `await`. An `async def` with a
+# blocking call has no `await` there, so only one request at a time waits in the database, although the function is `async`.
 #
 # ![Two time lines with three requests. Above, the first request encodes on the event loop, and the two others wait until it is done. Below, it encodes in a thread, and the event loop answers the two others at once.](../labs/figures/event_loop.svg)
 #
-# A plain `def` runs in a thread, 40 at most, each with a connection of its own. With a pool no request logs in, and there are never
-# more connections than you allow: two naps at a time here. We take the pool. What a bar has above the table's number is work, such
-# as logging in.
+# FastAPI runs a plain `def` in a thread, with at most 40 threads. Each request opens a connection of its own. With a pool, a
+# request finds a connection already open, and there are never more connections than you allow: at most two at a time here. We use
+# the pool. Each bar is longer than the table says, because the table leaves out the work, such as opening a connection.
 
 # %% [markdown]
 # ## Exercise 8.1: what may be asked
 #
-# A request is checked before anything is done with it. [pydantic](https://docs.pydantic.dev) does the checking, and you write down
-# what is allowed. On another subject:
+# The service checks each request before it uses it. [pydantic](https://docs.pydantic.dev) does the checking, and you write down
+# what is allowed. Here is an example about another subject:
 #
 # ```python
 # class Order(BaseModel):
-#     model_config = ConfigDict(extra="forbid", strict=True)   # no unknown names; "2" is not a number
-#     pizza: str = Field(min_length=1)                         # has to be there
-#     pieces: int = Field(default=8, gt=0, lt=13)              # gt, ge, lt, le: >, >=, <, <=
+#     model_config = ConfigDict(extra="forbid", strict=True)   # no unknown fields; "2" is not a number
+#     pizza: str = Field(min_length=1)                         # must be present
+#     pieces: int = Field(default=8, gt=0, lt=13)              # gt, ge, lt, le mean >, >=, <, <=
 #     extras: list[str] | None = None                          # may be missing
 #
-#     @field_validator("pizza")                                # what a limit cannot say
+#     @field_validator("pizza")                                # a rule that is not a limit
 #     @classmethod
 #     def is_on_the_menu(cls, pizza):
 #         if pizza not in MENU:
@@ -218,8 +220,8 @@ lab.show.bars(seconds, "Four requests at once, until the last answer", "s")
 #         return pizza
 # ```
 #
-# `not_blank(text)` is there already: it raises a `ValueError` for white space alone, and returns any other text. So is `Filter`,
-# the type of a name.
+# Two things are given. `not_blank(text)` raises a `ValueError` if the text is only white space, and returns any other text.
+# `Filter` is the type of a name.
 
 # %% exercise="8.1"
 from course_lib.service.models import request_model
@@ -231,9 +233,9 @@ lab.check("8.1", request_model)
 lab.hint("8.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The upper limits matter most. Without `le=50` one caller may ask for the whole index, and without `max_length` send megabytes, of
-# which the model reads 256 word pieces. An empty list of partitions is refused, because it may mean "all" as well as "none". A
-# `description` changes nothing in the checking: FastAPI writes it into the API's own description, for those who will use it.
+# The upper limits matter most. Without `le=50`, a client may ask for the whole index. Without `max_length`, it may send megabytes,
+# although the model reads only 256 word pieces. An empty list of partitions is refused, because it could mean "all" or "none". A
+# `description` does not change the checks. FastAPI copies it into the description of the API, for the people who use it.
 
 # %% tags=["nbval-check-output"]
 from pydantic import ValidationError
@@ -248,8 +250,9 @@ for body in mistakes:
 # %% [markdown]
 # ## Exercise 8.2: what is answered
 #
-# Lab 07's `search` returns records (`SearchResult`), whose fields are named as our tables need it. What goes out is a promise:
-# programs will rely on each field. So the answer is written out, name by name.
+# Lab 07's `search` returns records (`SearchResult`) with the fields of our tables. The answer of an API is a promise, because other
+# programs will rely on each field. So we list the fields of the answer one by one. Some of their values were written by whoever sent
+# the chunk, and you decide which of them you believe.
 
 # %% exercise="8.2"
 from course_lib.service.models import search_response
@@ -261,15 +264,17 @@ lab.check("8.2", search_response)
 lab.hint("8.2")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# Handing on `asdict(one)` is shorter, and leaks: a column that is added next year, a tenant or an internal note, goes out on the
-# day it is added. Where names are written out, it stays inside until its name is added here. And the order matters: with
-# `**one.metadata` at the end, a stranger's public chunk could call itself part of a repository of yours.
+# `asdict(one)` would be shorter, but it leaks. If somebody adds a column next year, such as a tenant or an internal note, its values
+# are sent to all clients from that day on. With a list of names, a new column is sent only after its name is added here. The order
+# matters, too: with `**one.metadata` at the end, a stranger's public chunk could say that it is part of your repository. And the
+# two allowed beginnings are a list of what is good. A list of bad ones, such as `javascript:`, is never complete.
 
 # %% [markdown]
 # ## The endpoint
 #
-# Encoding is work, not waiting: no `await` makes it shorter. It goes to one thread that owns the model, so the loop stays free.
-# Only then is a connection borrowed, for as long as the search takes. `new_app` puts an app with a pool around it.
+# Encoding is computing, not waiting, so an `await` alone does not help. One separate thread runs the model, and the loop stays
+# free. After the encoding, the function borrows a connection, and keeps it only while it searches. `new_app` makes an app with a
+# pool.
 
 # %%
 import asyncio
@@ -325,13 +330,15 @@ print(refused.status_code, refused.json())
 lab.show.ranking(shown(answer["results"]), answer["query"])
 
 # %% [markdown]
-# A good answer, and a 422: your model refuses the unknown name. But look closely at the refusal, which is FastAPI's own. It
-# repeats what was sent, and answers end up in logs, tickets and screenshots.
+# The search gives a good answer, and the bad request gets a 422: your model refuses the unknown field. But look at the text of
+# this refusal, which FastAPI wrote. It repeats what the client sent, here a password. Answers are often copied to logs, tickets and
+# screenshots.
 #
-# ## Exercise 8.3: a polite refusal
+# ## Exercise 8.3: a refusal that helps
 #
-# There is a standard form for errors, the *problem document* of [RFC 9457](https://www.rfc-editor.org/rfc/rfc9457), with `type`,
-# `title`, `status`, `detail`, and whatever else helps. Make one of pydantic's errors.
+# There is a standard form for errors: the *problem document* of [RFC 9457](https://www.rfc-editor.org/rfc/rfc9457). It has `type`,
+# `title`, `status`, `detail`, and any further fields that help. Make one from pydantic's errors. Pydantic may report a single mistake
+# many times. You decide which error of each field the client gets.
 
 # %% exercise="8.3"
 from course_lib.service.problems import validation_problem
@@ -343,12 +350,15 @@ lab.check("8.3", validation_problem)
 lab.hint("8.3")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# `input`, `ctx` and `url` stay inside. A person reads `detail`; a program, say a form that marks its fields, reads `errors`. The
-# title differs by a word between Python's versions: programs should compare the status.
+# `input`, `ctx` and `url` are not sent. A person reads `detail`. A program reads `errors`, for example to mark the wrong fields of a
+# form. If a value may be a text or a list, and a client sends a list with a number in it, pydantic reports both "not a text" and
+# "item 1 is not a text". The second is about the client's mistake, and it has the longer `loc`. A list of 256 wrong items would give
+# 256 errors with the same cause; now it gives one. The title depends on the version of Python, so programs should compare the
+# status.
 
 # %% [markdown]
-# Where the database is away, the answer is 503 with `Retry-After`: not now, come back. Everything unforeseen is a 500 without a
-# reason; the reason belongs in the log.
+# If the database is not available, the answer is 503 with `Retry-After`: the client should try again later. Any other error is a
+# 500 without a reason. Its reason belongs in the log.
 
 # %%
 from fastapi.exceptions import RequestValidationError
@@ -357,7 +367,7 @@ from fastapi.responses import JSONResponse
 from course_lib.errors import DatabaseError
 
 validation_problem = lab.use("validation_problem")
-PROBLEM, AWAY = "application/problem+json", "the database is away; try again soon"
+PROBLEM, AWAY = "application/problem+json", "the database is not available; try again soon"
 
 
 def unavailable(request, error):
@@ -370,7 +380,7 @@ def add_problems(app):
     def invalid(request, error):
         return JSONResponse(validation_problem(error.errors()), 422, None, PROBLEM)
 
-    for kind in (psycopg.OperationalError, DatabaseError):  # a pool's timeout is the first, too
+    for kind in (psycopg.OperationalError, DatabaseError):  # a timeout of the pool is an OperationalError, too
         app.add_exception_handler(kind, unavailable)
     return app
 
@@ -382,31 +392,31 @@ with lab.serve(add_problems(new_app(lab.database_url))) as other:
         print(refused.status_code, refused.json()["detail"])
 
 # %% [markdown]
-# Every mistake now has a field and a reason, and the password is gone.
+# Every refusal now names a field and a reason, and none of them repeats the password.
 #
 # ## Is it ready?
 #
-# A cluster asks a service two questions. *Are you alive?* No answer: it is restarted. *Are you
-# [ready](../labs/GLOSSARY.md#readiness)?* No: it gets no requests for a while.
+# A cluster asks a service two questions. *Are you alive?* If there is no answer, the cluster restarts the service. *Are you
+# [ready](../labs/GLOSSARY.md#readiness)?* If the answer is no, the cluster sends it no requests for a while.
 #
-# > **Predict.** Suppose that "alive" looks at the database. What happens to all copies of the service when the database is away
-# > for a minute?
+# > **Predict.** Suppose that the check for "alive" asks the database. The database is not available for a minute. What happens to
+# > all copies of the service?
 #
 # <details><summary>What happens</summary>
 #
-# All of them are restarted, again and again, and load their models anew, which mends nothing.
+# The cluster restarts all of them, again and again. Each of them loads its model again, and the database is still not available.
 #
 # </details>
 #
-# So `/health` looks at nothing but itself, and `/ready` at what a request needs.
+# So `/health` checks only whether the process answers. `/ready` checks everything that a request needs.
 
 # %% [markdown]
-# ## Exercise 8.4: tell what is missing
+# ## Exercise 8.4: say what is missing
 #
-# The trap is a part that neither works nor fails but hangs. A readiness check that waits for it has no answer either.
-# `asyncio.wait_for(something, seconds)` gives up with a `TimeoutError`. Here are parts to try `readiness` with:
-# `works` returns `"ready"`, `loads` returns another text, `raises` raises an exception that knows a password, and `hangs` sleeps for
-# a minute.
+# The difficult case is a part that does not answer at all. A readiness check that waits for it does not answer either.
+# `asyncio.wait_for(something, seconds)` stops waiting after this time and raises a `TimeoutError`. Here are four functions to try
+# `readiness` with: `works` returns `"ready"`, `loads` returns another text, `raises` raises an exception with a password in its
+# text, and `hangs` sleeps for a minute.
 
 # %%
 from course_lib.teaching.lab.parts import hangs, loads, meeting, raises, works  # noqa: F401
@@ -421,9 +431,9 @@ lab.check("8.4", readiness)
 lab.hint("8.4")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# `wait_for` cancels what it gives up on, so nothing is left at work. One after the other would be easier to write, and three parts
-# that hang would take three times the timeout: longer, perhaps, than the cluster's own. What a check *returns* was written for those
-# who ask; an exception's text was not.
+# When the time is over, `wait_for` cancels the function, so nothing is left running. It would be easier to ask one part after the
+# other. But then three parts that hang would take three timeouts, perhaps longer than the cluster waits. The text that a check
+# *returns* was written for the people who ask. The text of an exception was not.
 
 # %%
 readiness = lab.use("readiness")
@@ -454,7 +464,7 @@ def add_probes(app):
 # %% [markdown]
 # ## Pull the plug
 #
-# To stop a database in earnest you need one of your own. Here is a second PostgreSQL in a temporary folder, with the same documents.
+# To stop a database, you need one that nobody else uses. Here is a second PostgreSQL in a temporary folder, with the same documents.
 
 # %% tags=["nbval-check-output"]
 from course_lib.store import connect
@@ -467,10 +477,10 @@ with connect(database.url, autocommit=True) as conn:
 print(report.inserted, "chunks in a database that we may stop")
 
 # %% [markdown]
-# Three requests are sent over and over, while the database is stopped, left alone for a while and started again. The service is
-# not touched.
+# Three requests are sent again and again, while the database is stopped, and started again after two seconds. The service itself is
+# not restarted.
 #
-# > **Predict.** Draw three strips: `/health`, `/ready`, `/search`. Where does each change its colour?
+# > **Predict.** The figure will have three rows: `/health`, `/ready` and `/search`. Where does the colour of each row change?
 
 # %%
 with lab.serve(add_probes(add_problems(new_app(database.url)))) as other:
@@ -488,27 +498,29 @@ with lab.serve(add_probes(add_problems(new_app(database.url)))) as other:
 database.remove()
 for answer in away:
     print(answer.status_code, answer.json(), "Retry-After:", answer.headers.get("retry-after"))
-lab.show.timeline(watch.seen, watch.marks, "A database goes away and comes back")
+lab.show.timeline(watch.seen, watch.marks, "A database is stopped and started again")
 
 # %% [markdown]
-# `/health` answers 200 throughout. `/ready` says 503 while the database is away, and a refused search says when to come back. Then
-# the pool finds the database by itself, and all three answer 200 again without a restart: it tries to connect with growing pauses
-# (a [retry](../labs/GLOSSARY.md#retry)), and after `reconnect_timeout` seconds in vain the next request makes it begin anew.
+# `/health` answers 200 all the time. `/ready` says 503 while the database is stopped, and a refused search says when to try again.
+# Then the pool connects again, and all three answer 200 without a restart of the service. The pool tries to connect with growing
+# pauses (a [retry](../labs/GLOSSARY.md#retry)). After `reconnect_timeout` seconds without success it stops, and the next request
+# makes it try again.
 
 # %% [markdown]
-# ## Break it: a database that says nothing
+# ## Break it: a database that does not answer
 #
-# A stopped server refuses at once. With a cable that was pulled, or a firewall, no answer ever comes. Below is such an address: it
-# takes the call and says nothing. `/plain` asks it without a limit, `/ready` through your function.
+# If the server is stopped, a connection is refused immediately. If a cable is unplugged, or a firewall drops the packets, no answer
+# comes at all. Below is such an address: it accepts a connection and never answers. `/plain` connects without a time limit, `/ready`
+# uses your function.
 #
-# > **Predict.** The caller hangs up after two seconds. What does each of the two get?
+# > **Predict.** The client waits at most two seconds. What does it get from each of the two routes?
 
 # %% tags=["nbval-check-output"]
 import socket
 
 import httpx
 
-silent = socket.create_server(("127.0.0.1", 0))  # takes calls and says nothing
+silent = socket.create_server(("127.0.0.1", 0))  # accepts connections and never answers
 mute = FastAPI()
 
 
@@ -538,19 +550,19 @@ with lab.serve(mute) as other:
     silent.close()
 
 # %% [markdown]
-# To a cluster, no answer and "not ready" may come to the same. To the engineer who is called at night they do not: one of them names
-# the database.
+# A cluster may handle "no answer" and "not ready" in the same way. For the engineer who has to repair the service they are different:
+# "not ready" names the database.
 #
-# ## Measure: a crowd
+# ## Measure: many clients
 #
-# An average hides the slow answers, so one looks at [p50 and p95](../labs/GLOSSARY.md#p50-and-p95): half of the answers are faster
-# than p50, and 19 of 20 faster than p95. Sixteen clients, each with its next question as soon as the last is answered, ask three
-# services: the ten lines, yours, and the library's.
+# An average hides the slow answers. So we look at [p50 and p95](../labs/GLOSSARY.md#p50-and-p95): half of the answers are faster
+# than p50, and 19 of 20 are faster than p95. Sixteen clients ask three services: the ten lines from above, your service, and the
+# library's. Each client sends its next question as soon as it has the last answer.
 #
-# The library's has as many connections as yours and differs in one thing that matters here: questions that wait are encoded
-# together, as one [batch](../labs/GLOSSARY.md#batch).
+# The library's service has as many connections as yours. One difference matters here: it encodes all waiting questions together, as
+# one [batch](../labs/GLOSSARY.md#batch).
 #
-# > **Predict.** Which gains more on the ten lines: the pool and a free loop, or the batches on top of them?
+# > **Predict.** Compared with the ten lines, what saves more time: the pool and the free event loop, or the batches in addition?
 
 # %%
 from course_lib.service import ServiceConfig, create_app
@@ -562,7 +574,7 @@ library = lab.serve(whole)
 until_ready(library)
 
 bodies = [{"query": each.question} for each in lab.questions()] * 2
-services = {"ten lines": api, "pool, one at a time": yours, "pool, batches": library}
+services = {"ten lines": api, "yours: pool": yours, "library's: pool and batches": library}
 times = {name: crowd(service, bodies) for name, service in services.items()}
 lab.show.latencies(times, f"{len(bodies)} questions from 16 clients")
 
@@ -576,25 +588,27 @@ names = {"encode": "embedding_time_ms", "search": "search_time_ms"}
 parts = {part: np.median([one.json()[name] for one in answers]) for part, name in names.items()}
 whole_time = np.median([one.elapsed.total_seconds() * 1000 for one in answers])
 parts["HTTP and the rest"] = max(0, whole_time - sum(parts.values()))
-lab.show.bars(parts, "Where one request's time goes, with no other client", "ms")
+lab.show.bars(parts, "The time of one request, with no other client", "ms")
 
 # %% [markdown]
-# The ten lines do one thing after the other. Yours overlaps: while the model encodes one question, PostgreSQL searches for others,
-# and no request logs in. In the library's service no question waits for company, but those that came while the model was busy go
-# through it together: fewer batches than texts. Which step was the larger one on your machine? Compare the medians.
+# The ten lines do one thing after the other. In your service, PostgreSQL searches for some questions while the model encodes another
+# one, and no request has to open a connection. The library's service does not wait until a batch is full: it encodes together the
+# questions that arrived while the model was busy. So there are fewer batches than texts. Which step saved more on your machine?
+# Compare the medians.
 #
-# What is left is work, on as many cores as you have. `await` helps with waiting, never with work.
+# The rest of the time is computing, on the cores that you have. `await` makes waiting cheaper, but not computing.
 
 # %% [markdown]
 # ## The whole service
 #
-# `create_app()` is what you have built, with the parts that every service needs: keys and tenants, a
+# `create_app()` makes the service that you have built, with further parts that a service needs: keys and tenants, a
 # [rate limit](../labs/GLOSSARY.md#rate-limit), metrics, a log, and a [role](../labs/GLOSSARY.md#role) that can only read. Its
-# `/search`, its refusals and its `/ready` call the four functions of this lab. Read `course_lib/service/routes.py`: you will know
-# your way around.
+# `/search`, its refusals and its `/ready` call the four functions of this lab. Read `course_lib/service/routes.py`: you know most
+# of it already.
 #
-# For people there is a page: `course serve` starts the service on your machine, and the page is at `http://127.0.0.1:8000/`. Below
-# are its headings for a question, after the list of addresses. Then three requests at the limits that the service itself describes.
+# There is also a page for people. `course serve` starts the service on your machine, and the page is at `http://127.0.0.1:8000/`.
+# The cell prints the list of addresses, and the headings of this page for a question. Then it sends three requests at the limits
+# that the service describes.
 
 # %% tags=["nbval-check-output"]
 import re
@@ -614,15 +628,17 @@ for top_k in (least - 1, most, "five"):
 # %% [markdown]
 # ## In the field: the description
 #
-# The limits of `top_k` come from `/openapi.json`, which FastAPI wrote from the request model; the service keeps to them.
-# [OpenAPI](https://www.openapis.org) is the format that other tools read: they write clients in any language, and
-# [Schemathesis](https://schemathesis.io) asks thousands of questions like the last three (`schemathesis run URL/openapi.json`). It
-# finds answers of 500, and answers that are not as described. It does not find what no description says: that a refusal repeats a
-# password, or that `/ready` says yes too early.
+# The limits of `top_k` come from `/openapi.json`. FastAPI made this description from the request model, and the service refuses what
+# the description does not allow. Other tools read this format, [OpenAPI](https://www.openapis.org). Some of them write clients in
+# many languages. [Schemathesis](https://schemathesis.io) sends thousands of requests like the last three
+# (`schemathesis run URL/openapi.json`). It finds requests that are answered with 500, and answers that do not match the description.
+# It cannot find mistakes that the description does not mention: a refusal that repeats a password, or a `/ready` that says yes too
+# early.
 #
 # ## Measure: the scorecard
 #
-# All questions by meaning and by words ([hybrid](../labs/GLOSSARY.md#hybrid-retrieval)), without the API and with it.
+# The lab's questions are searched by meaning and by words ([hybrid](../labs/GLOSSARY.md#hybrid-retrieval)), first without the API
+# and then over HTTP.
 
 # %%
 with lab.connect() as conn:
@@ -632,36 +648,41 @@ print(f"recall@5 {direct.recall:.2f} and MRR {direct.mrr:.2f}; over HTTP {found.
 lab.score(recall_at_5=found.recall, mrr=found.mrr, note="hybrid, over HTTP")
 
 # %% [markdown]
-# The quality is the search's own: an API adds none and must take none away.
+# The two results agree: an API must not change what the search finds.
 #
 # ## Recap
 #
-# - An event loop serves all requests as long as none blocks it. Waiting is awaited; work goes to a thread, and in batches.
-# - A pool lends few connections to many requests, and finds its database again.
-# - A request is checked first: limits, types, names. A refusal says field and reason, in a standard form, and repeats nothing.
-# - Alive and ready are two questions. Readiness asks all parts at once, names what is missing, and never hangs.
-# - Look at p50 and p95 under a crowd. One client shows neither queues nor batches.
+# - An event loop serves all requests as long as none of them blocks it. Use `await` for waiting. Do computing in a thread, in batches.
+# - A pool shares a few connections among many requests, and connects again when the database is back.
+# - Check each request first: its limits, types and fields. A refusal gives a field and a reason in a standard form. It repeats
+#   nothing that the client sent.
+# - A chunk's sender is not trusted: metadata must not replace your own fields, and only web addresses become links.
+# - "Alive" and "ready" are two questions. A readiness check asks all parts at once, names what is missing, and always answers in time.
+# - Look at p50 and p95 with many clients. With one client, you see neither queues nor batches.
 
 # %% [markdown]
 # ## Three questions to test yourself
 #
 # 1. A colleague makes `search_response` an `async def`, "so that it is faster". What changes?
 # 2. Why does `/search` borrow its connection after the encoding and not before?
-# 3. The database is away for ten minutes. What should `/health` say, what `/ready`, and what does the cluster do?
+# 3. The database is not available for ten minutes. What should `/health` answer? What should `/ready` answer? What does the cluster
+#    do?
 #
 # <details><summary>Answers</summary>
 #
-# 1. Every caller has to write `await` now, and nothing is gained: it neither waits nor takes long, and without an `await` inside
-#    the loop serves no other request in between.
-# 2. A connection that waits for the model does not search; the four of the pool would be held by four questions that are encoded
-#    one after the other.
-# 3. `/health` 200 and `/ready` 503 throughout. The cluster restarts nothing and sends no requests, until `/ready` is 200 again.
+# 1. Every caller now has to write `await`, and nothing becomes faster. The function does not wait for anything and takes little
+#    time. Without an `await` inside it, the loop cannot serve other requests meanwhile.
+# 2. Otherwise a connection would be borrowed while the model encodes. Four questions that are encoded one after the other would keep
+#    all four connections of the pool, and no question could search.
+# 3. `/health` answers 200 and `/ready` answers 503 during the ten minutes. The cluster does not restart the service. It sends no
+#    requests until `/ready` answers 200 again.
 #
 # </details>
 #
 # ## Stretch, and what comes next
 #
-# Let a client hang up in the middle of a search (`timeout=0.01`). Does your service notice? Should the query go on? Look at what
-# `course_lib/service/encoding.py` does with texts that no request waits for any more.
+# Let a client close its connection in the middle of a search (`timeout=0.01`). Does your service notice it? Should the query
+# continue? Find out what `course_lib/service/encoding.py` does with texts when no request waits for them any more.
 #
-# Next is [lab 09](../labs/09_code_from_github.ipynb), where the documents come from GitHub: rate limits again, from the other side.
+# Next is [lab 09](../labs/09_code_from_github.ipynb), where the documents come from GitHub. There you are the client, and the server
+# limits your requests.

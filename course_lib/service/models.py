@@ -84,16 +84,16 @@ class StrictModel(BaseModel):
 
 
 def request_model() -> type[BaseModel]:
-    """Return the model `SearchRequest`, which says what `POST /search` takes.
+    """Return the model `SearchRequest`, which says what `POST /search` accepts.
 
-    - `query`: text of 1 to 1,000 characters, not of white space alone;
-    - `top_k`: a whole number from 1 to 50; 5 where it is missing;
-    - `similarity_threshold`: a number from 0 to 1, both included; 0.0 where it is missing;
-    - `partitions`: a list of 1 to 20 names, or None, which it is where it is missing. A name is a
-      `Filter`, a text of 1 to 500 characters.
+    - `query`: a text of 1 to 1,000 characters, with at least one that is not white space;
+    - `top_k`: a whole number from 1 to 50; 5 if it is missing;
+    - `similarity_threshold`: a number from 0 to 1, both included; 0.0 if it is missing;
+    - `partitions`: a list of 1 to 20 names, or None; None if it is missing. A name is a `Filter`, a
+      text of 1 to 500 characters.
 
-    An unknown name is refused, and so is a value of another type, such as `"5"` for 5. The error
-    names the field.
+    An unknown field is refused. A value of another type is refused too, such as `"5"` instead of 5.
+    The error names the field.
 
     Examples
     --------
@@ -156,14 +156,20 @@ class SearchRequest(request_model()):  # type: ignore[misc]
 def search_response(
     query: str, results: list[SearchResult], embedding_seconds: float, search_seconds: float
 ) -> dict[str, object]:
-    """Return the answer of `POST /search`, made of what JSON knows.
+    """Return the answer of `POST /search`: text, numbers, lists, dictionaries and None.
 
-    Of each result go out `chunk_id`, `document_name`, `content`, `similarity_score`, `citation_url`
-    (text or None) and `metadata`: all that the result's own `metadata` (a dictionary) holds, and
-    over it the result's `partition`, `repo` (its `repo_slug`), `branch`, `kind`, `name`,
-    `namespace`, `chunk_index` and `score`. Whoever sent a chunk wrote its metadata, and must not
-    be able to say that it came from elsewhere. Both scores may be numbers of NumPy's. Times are
+    The answer holds six fields of each result: `chunk_id`, `document_name`, `content`,
+    `similarity_score`, `citation_url` and `metadata`. Both scores may be NumPy numbers. Times are
     milliseconds, rounded to two decimals.
+
+    The sender of a chunk wrote its metadata and its address, and is not trusted:
+
+    - `metadata` holds the entries of the result's own `metadata` (a dictionary), and the result's
+      `partition`, `repo` (its `repo_slug`), `branch`, `kind`, `name`, `namespace`, `chunk_index`
+      and `score`. If both have an entry of the same name, the result's is used.
+    - `citation_url` is the result's if it begins with `https://` or `http://`, in capital or small
+      letters. Every other address is replaced by None, because a page makes a link of it, and a
+      browser runs `javascript:…`.
 
     Examples
     --------
@@ -179,6 +185,10 @@ def search_response(
                   'citation_url': None}],
      'total_results': 1, 'embedding_time_ms': 12.35, 'search_time_ms': 2.1}
     """
+
+    def is_link(url: str | None) -> bool:
+        return (url or "").lower().startswith(("https://", "http://"))
+
     found = [
         {
             "chunk_id": one.chunk_id,
@@ -196,7 +206,7 @@ def search_response(
                 "chunk_index": one.chunk_index,
                 "score": float(one.score),
             },
-            "citation_url": one.citation_url,
+            "citation_url": one.citation_url if is_link(one.citation_url) else None,
         }
         for one in results
     ]

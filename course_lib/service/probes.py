@@ -36,13 +36,14 @@ class Readiness(BaseModel):
 
 
 async def readiness(checks: Checks, timeout: float = 0.5) -> tuple[int, dict[str, str]]:
-    """Ask every part how it is; return the HTTP status and the body of `/ready`.
+    """Ask every part for its state; return the HTTP status and the body of `/ready`.
 
-    `checks` holds an async function for each part's name. It returns `ready`, or what is the matter
-    in words that may go out. If it raises an exception of any kind or takes longer than `timeout`
-    seconds, the part is `missing`, and what takes too long is cancelled. All are asked at once,
-    whatever comes of the others. The status is 200 if all are ready, otherwise 503. No exception's
-    text goes out.
+    `checks` has an async function for the name of each part. The function returns `ready`, or a
+    text that says what is wrong; this text may be shown to strangers. If the function raises an
+    exception of any kind, or takes longer than `timeout` seconds, the state is `missing`. A
+    function that takes too long is cancelled. All functions run at the same time, and each is asked
+    even if others fail. The status is 200 if all are ready, otherwise 503. The text of an exception
+    is never part of the answer.
 
     Examples
     --------

@@ -88,24 +88,40 @@ def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
 def validation_problem(errors: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the problem document for a request that does not validate.
 
-    Of pydantic's `errors` only `loc` and `msg` go out: each gives a `field` and a `message`. The
-    field is what `loc` names after its first place, joined by dots; the first place itself, where
-    nothing comes after it. A message loses the beginning `Value error, `, if it has it.
+    Each of pydantic's `errors` has a place, `loc`, and a message, `msg`. The document contains
+    nothing else of them. `loc` begins with the part of the request and the name of the field, as in
+    `("body", "top_k")`. Errors are about the same field if the first two parts of `loc` are equal.
+
+    One field can have many errors: one for each type that its value may have, or one for each item
+    of a list. The document contains only one error for each field: the error with the longest
+    `loc`, because this check got furthest. If several are equally long, it is the first of them.
+    The fields are in the order of their first errors.
+
+    Each of these errors becomes a `field` and a `message`. The field is `loc` without its first
+    part, joined by dots. If `loc` has only one part, the field is that part. The message is `msg`
+    without `Value error, ` at its beginning.
 
     `type` is `about:blank`, `title` the status's phrase, `HTTPStatus(422).phrase` ("Unprocessable
-    Content"; up to Python 3.12 "Unprocessable Entity"), and `detail` the first three errors as
-    `field: message`, joined by `; `.
+    Content"; up to Python 3.12 "Unprocessable Entity"), and `detail` the first three of
+    these errors as `field: message`, joined by `; `.
 
     Examples
     --------
-    >>> validation_problem([{"type": "string_type", "loc": ("body", "partitions", 1),
-    ...                      "msg": "Input should be a valid string", "input": 7}])
+    >>> validation_problem([
+    ...     {"loc": ("body", "repo", "str"), "msg": "Not a text", "input": ["a", 7]},
+    ...     {"loc": ("body", "repo", "list", 1), "msg": "Not a name", "input": 7},
+    ... ])
     {'type': 'about:blank', 'title': HTTPStatus(422).phrase, 'status': 422,
-     'detail': 'partitions.1: Input should be a valid string',
-     'errors': [{'field': 'partitions.1', 'message': 'Input should be a valid string'}]}
+     'detail': 'repo.list.1: Not a name',
+     'errors': [{'field': 'repo.list.1', 'message': 'Not a name'}]}
     """
-    fields = []
+    furthest: dict[tuple[str | int, ...], dict[str, Any]] = {}
     for error in errors:
+        known = furthest.setdefault(error["loc"][:2], error)
+        if len(error["loc"]) > len(known["loc"]):
+            furthest[error["loc"][:2]] = error
+    fields = []
+    for error in furthest.values():
         place = error["loc"][1:] or error["loc"][:1]
         field = ".".join(str(part) for part in place)
         fields.append({"field": field, "message": error["msg"].removeprefix("Value error, ")})

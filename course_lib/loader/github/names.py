@@ -308,20 +308,34 @@ def citation_url(
     web
         The repository's page, such as ``https://github.com/kubeflow/manifests``.
     commit
-        The hash of the commit: a branch would show other lines tomorrow.
+        The whole hash of the commit: 40 hexadecimal digits, in small letters.
     path
-        The file. What ends in one of `RENDERED`, in small or capital letters, needs ``?plain=1``
-        where lines are cited.
+        The file. If its name ends in one of `RENDERED`, in small or capital letters, and lines are
+        cited, the address needs ``?plain=1``.
     line_start, line_end
         From 1. Without the first, the whole file is cited; without the last, one line.
 
+    Raises
+    ------
+    InputError
+        If `commit` is anything else: a branch or a tag can move to other lines, and the beginning
+        of a hash can become the beginning of two.
+
     Examples
     --------
-    >>> citation_url("https://github.com/a/b", "53af14b", "x y.py", 10, 20)
-    'https://github.com/a/b/blob/53af14b/x%20y.py#L10-L20'
-    >>> citation_url("https://github.com/a/b", "53af14b", "README.md", 3, 3)
-    'https://github.com/a/b/blob/53af14b/README.md?plain=1#L3'
+    >>> sha = "53af14bd662f01044ef464113849020f704fc278"
+    >>> citation_url("https://github.com/a/b", sha, "x y.py", 10, 20)
+    'https://github.com/a/b/blob/53af14bd662f01044ef464113849020f704fc278/x%20y.py#L10-L20'
+    >>> citation_url("https://github.com/a/b", sha, "README.md", 3, 3)
+    'https://github.com/a/b/blob/53af14bd662f01044ef464113849020f704fc278/README.md?plain=1#L3'
+    >>> citation_url("https://github.com/a/b", "main", "README.md", 3, 3)  # doctest: +SKIP
+    InputError: 'main' is not the whole hash of a commit
     """
+    if not is_sha(commit):
+        raise InputError(
+            f"{commit[:200]!r} is not the whole hash of a commit",
+            hint="Look up the commit of a branch or tag first, and cite that.",
+        )
     url = f"{web}/blob/{commit}/{quote(path)}"
     if line_start is None:
         return url

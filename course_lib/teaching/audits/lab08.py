@@ -64,7 +64,13 @@ def _answered(function: Callable[..., Any], query: str, results: Any, *times: An
     return answer
 
 
-@audit("8.2", count=40, apply=_answered)
+ADDRESSES = (
+    (None, "", "https://a.example/b", "HTTPS://a.example", "http://a.example", "httpx:b", "web")
+    + ("javascript:alert('http://')", " https://a.example", "https:b", "data:text/html,b")
+)  # fmt: skip
+
+
+@audit("8.2", count=60, apply=_answered)
 def search_response(random: Draws) -> Call:
     """Draw results, some with metadata that bears the names of a result's own fields."""
     from course_lib.records import SearchResult
@@ -85,7 +91,8 @@ def search_response(random: Draws) -> Call:
                 "name",
             )
         }
-        fields |= {name: random.choice((None, "web")) for name in ("namespace", "citation_url")}
+        fields["namespace"] = random.choice((None, "web"))
+        fields["citation_url"] = random.choice(ADDRESSES)
         fields |= {name: random.uniform(-1, 1) for name in ("score", "similarity_score")}
         fields["name"] = text(random, 1)
         fields["metadata"] = {**metadata, "lineStart": random.randrange(99)}
@@ -95,11 +102,12 @@ def search_response(random: Draws) -> Call:
 
 @audit("8.3", count=60)
 def validation_problem(random: Draws) -> Call:
-    """Draw up to five errors, with places of all lengths."""
+    """Draw up to six errors of few fields, with places of all lengths."""
     messages = ("Too much", "Value error, a blank, alone", "It should be 1, 2 or 3", "x: y; z")
     errors = []
-    for _ in range(random.randint(1, 5)):
-        inside = random.choice(((), ("top_k",), ("partitions", random.randrange(9)), ("a", "b", 1)))
+    for _ in range(random.randint(1, 6)):
+        lists = ("repo", "list", random.randrange(9)), ("partitions", random.randrange(9))
+        inside = random.choice(((), ("top_k",), ("repo", "str"), *lists, ("a", "b", 1)))
         error = {"loc": (random.choice(("body", "query")), *inside), "msg": random.choice(messages)}
         errors.append(error | random.choice(({}, {"type": "le", "input": 99})))
     return call(errors)

@@ -76,4 +76,6 @@ def citation_url(random: Draws) -> Call:
     first = random.choice((None, random.randint(1, 99)))
     last = random.choice((None, (first or 1) + random.choice((0, 0, 7))))
     commit = "".join(random.choices("0123456789abcdef", k=40))
+    if chance(random, 0.2):
+        commit = random.choice(("main", commit[:12], commit + "0", commit[:-1] + "g"))
     return call(web, commit, stem + ending, *random.choice(((), (first,), (first, last))))

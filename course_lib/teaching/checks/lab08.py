@@ -23,37 +23,37 @@ Body = dict[str, Any]
 DRIFT: Body = {"query": "drift"}
 
 ALLOWED: list[tuple[Body, str]] = [
-    (DRIFT, "only the query has to be there"),
+    (DRIFT, "only the query must be present"),
     ({"query": "x" * 1000}, "1,000 characters are allowed"),
-    ({"query": " a "}, "it is not white space alone"),
+    ({"query": " a "}, "it has a character that is not white space"),
     ({"query": "Как?"}, "letters of any alphabet are text"),
-    ({"query": "→"}, "text without a letter is text, too"),
-    ({"query": "a\nb"}, "text of two lines is text, too"),
+    ({"query": "→"}, "a text without a letter is a text, too"),
+    ({"query": "a\nb"}, "a text of two lines is a text, too"),
     ({**DRIFT, "top_k": 1}, "1 is allowed"),
     ({**DRIFT, "top_k": 50}, "50 is allowed"),
     ({**DRIFT, "similarity_threshold": 0}, "0 is allowed"),
     ({**DRIFT, "similarity_threshold": 1}, "1 is allowed, and a whole number is a number"),
     ({**DRIFT, "similarity_threshold": 0.25}, "0.25 is between 0 and 1"),
-    ({**DRIFT, "partitions": ["issues"]}, "a list of one name is what it takes"),
+    ({**DRIFT, "partitions": ["issues"]}, "a list of one name is allowed"),
     ({**DRIFT, "partitions": ["issues"] * 20}, "20 names are allowed"),
-    ({**DRIFT, "partitions": None}, "None means all of them"),
+    ({**DRIFT, "partitions": None}, "None means all partitions"),
 ]
 REFUSED: list[tuple[Body, str, str]] = [
-    ({}, "query", "without a question there is nothing to search"),
-    ({"query": ""}, "query", "it has no character"),
-    ({"query": "x" * 1001}, "query", "1,000 characters are the most"),
-    ({"query": " \n\t"}, "query", "it is white space alone"),
-    ({"query": "\u00a0"}, "query", "it is white space alone: a no-break space"),
+    ({}, "query", "without a query there is nothing to search for"),
+    ({"query": ""}, "query", "it is empty"),
+    ({"query": "x" * 1001}, "query", "1,000 characters are the maximum"),
+    ({"query": " \n\t"}, "query", "it is only white space"),
+    ({"query": "\u00a0"}, "query", "it is only white space: a no-break space"),
     ({"query": 7}, "query", "a number is not a text"),
     ({"query": None}, "query", "None is not a text"),
-    ({**DRIFT, "top_k": 0}, "top_k", "1 is the least"),
-    ({**DRIFT, "top_k": 51}, "top_k", "50 is the most"),
+    ({**DRIFT, "top_k": 0}, "top_k", "1 is the minimum"),
+    ({**DRIFT, "top_k": 51}, "top_k", "50 is the maximum"),
     ({**DRIFT, "top_k": 2.5}, "top_k", "2.5 is not a whole number"),
     ({**DRIFT, "top_k": "5"}, "top_k", "a number in quotes is not a number: strict"),
     ({**DRIFT, "top_k": True}, "top_k", "True is not a number: strict"),
-    ({**DRIFT, "top_k": None}, "top_k", "None is not a number: it may be missing, and no more"),
-    ({**DRIFT, "similarity_threshold": -0.1}, "similarity_threshold", "0 is the least"),
-    ({**DRIFT, "similarity_threshold": 1.1}, "similarity_threshold", "1 is the most"),
+    ({**DRIFT, "top_k": None}, "top_k", "None is not a number, although the field may be missing"),
+    ({**DRIFT, "similarity_threshold": -0.1}, "similarity_threshold", "0 is the minimum"),
+    ({**DRIFT, "similarity_threshold": 1.1}, "similarity_threshold", "1 is the maximum"),
     (
         {**DRIFT, "similarity_threshold": "0.5"},
         "similarity_threshold",
@@ -62,14 +62,14 @@ REFUSED: list[tuple[Body, str, str]] = [
     (
         {**DRIFT, "similarity_threshold": None},
         "similarity_threshold",
-        "None is not a number: it may be missing, and no more",
+        "None is not a number, although the field may be missing",
     ),
     ({**DRIFT, "partitions": "issues"}, "partitions", "a text is not a list"),
     ({**DRIFT, "partitions": ["issues", 7]}, "partitions", "7 is not a text"),
     ({**DRIFT, "partitions": [""]}, "partitions", "a name has at least one character: `Filter`"),
     ({**DRIFT, "partitions": []}, "partitions", "an empty list holds no name"),
-    ({**DRIFT, "partitions": ["issues"] * 21}, "partitions", "20 names are the most"),
-    ({**DRIFT, "topk": 3}, "topk", "an unknown name is a mistake, not nothing"),
+    ({**DRIFT, "partitions": ["issues"] * 21}, "partitions", "20 names are the maximum"),
+    ({**DRIFT, "topk": 3}, "topk", "an unknown field is a mistake and must not be ignored"),
 ]
 
 
@@ -79,14 +79,15 @@ REFUSED: list[tuple[Body, str, str]] = [
     library="course_lib.service.models:request_model",
     points=3,
     hints=(
-        "Inside the function: `class SearchRequest(BaseModel):`, one line a field, then `return "
-        "SearchRequest`. `top_k: int = Field(default=5, ge=1, le=50)` is a whole line.",
-        '`model_config = ConfigDict(extra="forbid", strict=True)` refuses unknown names, and '
-        "numbers in quotes. Text has `min_length` and `max_length`; so has a list.",
+        "Inside the function, write `class SearchRequest(BaseModel):` with one line for each "
+        "field, then `return SearchRequest`. One of these lines is `top_k: int = Field(default=5, "
+        "ge=1, le=50)`.",
+        '`model_config = ConfigDict(extra="forbid", strict=True)` refuses unknown fields and '
+        "numbers in quotes. A text has `min_length` and `max_length`, and so has a list.",
         "A field that may be missing has a default: `list[Filter] | None = Field(default=None, "
-        "min_length=1, max_length=20)`. Against a query of white space alone, write a method under "
-        '`@field_validator("query")` and `@classmethod`, with `cls` and `query`; it returns '
-        "`not_blank(query)`.",
+        "min_length=1, max_length=20)`. To refuse a query of white space, write a method with the "
+        'arguments `cls` and `query` below `@field_validator("query")` and `@classmethod`. It '
+        "returns `not_blank(query)`.",
     ),
 )
 def check_request_model(call: Probe) -> None:
@@ -100,10 +101,10 @@ def check_request_model(call: Probe) -> None:
         _refuses(call, model, body, field, because)
     missing = {"top_k": 5, "similarity_threshold": 0.0, "partitions": None}
     for body, because in (
-        (DRIFT, "these are the fields, and what they are where nothing is said"),
+        (DRIFT, "these are the fields, and their values if they are missing"),
         (
             {**DRIFT, "top_k": 3, "similarity_threshold": 0.5, "partitions": ["issues"]},
-            "what was sent is what the search has to get",
+            "the search has to get the values that were sent",
         ),
     ):
         label = f"{_validated(body)}.model_dump()"
@@ -176,30 +177,42 @@ RESULT = {
 }
 
 
+ADDRESSES = [
+    ("HTTP://example.org/b", "an address may have capital letters, and http is allowed, too"),
+    ("javascript:alert(1)", "a page makes a link of it, and a browser runs this address"),
+    ("javascript:alert('https://')", "https:// is in this address, but not at its beginning"),
+    ("httpx:alert(1)", "the address has to begin with all of https:// or http://"),
+    ("", "an empty text is no web address"),
+]
+"""Addresses that go out, which have capital letters here, and others, which do not."""
+
+
 @exercise(
     "8.2",
     function="search_response",
     library="course_lib.service.models:search_response",
     points=2,
     hints=(
-        "Make one dictionary for each result, with its six names written out: a comprehension, or "
-        "a loop that appends.",
-        "`float(result.similarity_score)` and `float(result.score)`, because JSON does not know "
-        "NumPy's numbers. `{**one}` puts all entries of a dictionary into another, and what is "
-        "written after it replaces an entry of the same name.",
-        "A second has 1000 milliseconds: `round(seconds * 1000, 2)`.",
+        "Make one dictionary for each result, with its six names written out: use a comprehension, "
+        "or a loop that appends.",
+        "`{**one}` copies all entries of a dictionary into another one. An entry that is written "
+        "after it replaces a copied entry of the same name. Use `float(result.similarity_score)` "
+        "and `float(result.score)`, because JSON cannot hold NumPy numbers.",
+        '`url.lower().startswith(("https://", "http://"))` is true for a web address; `url` may be '
+        "None. A second has 1000 milliseconds: `round(seconds * 1000, 2)`.",
     ),
 )
 def check_search_response(call: Probe) -> None:
-    """Begin with the statement's result, go on to what JSON cannot write."""
+    """Begin with the statement's result, then what JSON cannot hold and what was forged."""
     call("How?", [], 0.0123456, 0.0654321).gives(
         _response("How?", [], 12.35, 65.43),
-        because="nothing found is an answer, too; a second has 1,000 milliseconds, of which two "
-        "decimals go out",
+        because="an empty list is an answer, too; times are in milliseconds, of which a second "
+        "has 1,000, rounded to two decimals",
     )
     call("How?", [FOUND], 0.0123456, 0.0021).gives(
         _response("How?", [RESULT], 12.35, 2.1),
-        because="six names go out of each result, with its own values, None as well, and no others",
+        because="the answer has these six fields of each result, even if one is None, and no "
+        "others",
     )
     url = "https://example.org/b#L4"
     as_numpy: Any = np.float32(0.7265625)
@@ -228,19 +241,24 @@ def check_search_response(call: Probe) -> None:
         call.fail(
             case.label,
             got=f"something that JSON cannot hold: {error}",
-            expected="text, numbers, lists, dictionaries and None of Python's own",
-            because="an answer travels as JSON, and a score may be one of NumPy's numbers",
+            expected="Python's own texts, numbers, lists, dictionaries and None",
+            because="an answer is sent as JSON, and a score may be a NumPy number",
+        )
+    for given, because in ADDRESSES:
+        sent = given if "HTTP" in given else None
+        call("Why?", [replace(FOUND, citation_url=given)], 1.0, 0.0).gives(
+            _response("Why?", [{**RESULT, "citation_url": sent}], 1000.0, 0.0), because=because
         )
     forged: Body = {"repo": "elsewhere", "score": 1.0, "lineStart": 4}
     call("Why?", [replace(FOUND, metadata=forged)], 1.0, 0.0).gives(
         _response("Why?", [RESULT], 1000.0, 0.0),
-        because="whoever sent a chunk wrote its metadata: it must not replace the result's own "
-        "repo and score",
+        because="the sender of a chunk wrote its metadata, which must not replace the result's "
+        "own repo and score",
     )
     better: Body = {"chunk_id": "c8", "content": "Go.", "similarity_score": 0.75}
     call("Why?", [FOUND, replace(FOUND, **better)], 1.0, 0.0).gives(
         _response("Why?", [RESULT, {**RESULT, **better}], 1000.0, 0.0),
-        because="the order is the search's",
+        because="the results stay in the order of the search",
     )
 
 
@@ -255,7 +273,7 @@ def _response(query: str, results: list[Any], encoding: float, searching: float)
 
 
 PHRASES = ("Unprocessable Content", "Unprocessable Entity")
-"""What 422 is called; up to Python 3.12 it is the second."""
+"""The phrase of status 422; up to Python 3.12 it is the second."""
 
 
 def _error(*place_and_message: str | int) -> dict[str, Any]:
@@ -267,42 +285,37 @@ PROBLEMS: list[tuple[list[dict[str, Any]], list[tuple[str, str]], str]] = [
     (
         [_error("top_k", "Too much")],
         [("top_k", "Too much")],
-        "the field is what comes after the first place of `loc`, the message is `msg`",
+        "the field is `loc` without its first part, the message is `msg`",
     ),
     (
         [{"type": "le", "loc": ("body", "top_k"), "msg": "Too much", "input": 99}],
         [("top_k", "Too much")],
-        "only `loc` and `msg` go out, and nothing of what was sent",
+        "only `loc` and `msg` are used, and nothing that the client sent",
     ),
     (
         [_error("query", "Too long"), _error("top_k", "Too much")],
         [("query", "Too long"), ("top_k", "Too much")],
-        "each error is told, in order",
-    ),
-    (
-        [_error("top_k", "Too much"), _error("top_k", "Too odd")],
-        [("top_k", "Too much"), ("top_k", "Too odd")],
-        "each error is told, also where two have the same field",
+        "two fields have one error each: both are in the document, in this order",
     ),
     (
         [_error("partitions", 0, "No text")],
         [("partitions.0", "No text")],
-        "all that comes after the first place is joined; the first item of a list has place 0",
+        "all parts after the first are joined; the first item of a list has the number 0",
     ),
     (
         [{"loc": ("body",), "msg": "Field required"}],
         [("body", "Field required")],
-        "where nothing comes after the first place, that is the field",
+        "if `loc` has only one part, this part is the field",
     ),
     (
         [{"loc": ("query", "q"), "msg": "Too long"}],
         [("q", "Too long")],
-        "the first place is left out, whatever it is",
+        "the first part is left out, whatever it is",
     ),
     (
         [_error("q", "Value error, a blank, alone")],
         [("q", "a blank, alone")],
-        "the beginning 'Value error, ' is pydantic's; what follows stays as it is",
+        "pydantic added 'Value error, ' at the beginning; the rest of the message stays as it is",
     ),
     (
         [_error("q", "Input should be 1, 2 or 3")],
@@ -310,9 +323,44 @@ PROBLEMS: list[tuple[list[dict[str, Any]], list[tuple[str, str]], str]] = [
         "a message without that beginning stays as it is",
     ),
     (
+        [_error("top_k", "Too much"), _error("top_k", "Too odd")],
+        [("top_k", "Too much")],
+        "two errors of one field with equally long `loc`: the first is used",
+    ),
+    (
+        [_error("repo", "str", "No text"), _error("repo", "list", 1, "No text")],
+        [("repo.list.1", "No text")],
+        "`repo` may be a text or a list: the error with the longest `loc` got furthest",
+    ),
+    (
+        [_error("repo", "list", 1, "No text"), _error("repo", "str", "Too odd")],
+        [("repo.list.1", "No text")],
+        "the error with the longest `loc` is used, also if it comes first",
+    ),
+    (
+        [_error("texts", place, "No text") for place in (3, 4, 5)],
+        [("texts.3", "No text")],
+        "three items of one list are wrong: only the first is used",
+    ),
+    (
+        [_error("b", "Odd"), _error("a", "str", "No text"), _error("b", "str", "No text")],
+        [("b.str", "No text"), ("a.str", "No text")],
+        "the fields keep the order of their first errors",
+    ),
+    (
+        [_error("a", "x", "Missing"), _error("b", "x", "Missing")],
+        [("a.x", "Missing"), ("b.x", "Missing")],
+        "two fields, although their last parts are equal: each has an error",
+    ),
+    (
+        [{"loc": ("query", "q"), "msg": "Odd"}, {"loc": ("body", "q"), "msg": "Too odd"}],
+        [("q", "Odd"), ("q", "Too odd")],
+        "one `q` is in the query and one in the body: the first two parts of `loc` differ",
+    ),
+    (
         [_error(name, "Missing") for name in "abcd"],
         [(name, "Missing") for name in "abcd"],
-        "the detail names three, the list has all",
+        "the detail has three of the errors, the list has all of them",
     ),
 ]
 
@@ -323,16 +371,17 @@ PROBLEMS: list[tuple[list[dict[str, Any]], list[tuple[str, str]], str]] = [
     library="course_lib.service.problems:validation_problem",
     points=2,
     hints=(
-        "First the list `errors`: for each of pydantic's errors a dictionary with `field` and "
-        "`message`. Everything else of it stays here.",
-        '`loc[1:]` leaves out the first place; its parts may be numbers: `".".join(str(part) for '
-        "part in loc[1:])`. Where nothing is left, take `loc[0]`.",
-        '`"Value error, too long".removeprefix("Value error, ")` is `"too long"`. `detail` joins '
-        '`f"{field}: {message}"` of the first three with `"; "`.',
+        'First choose the errors. A dictionary with `error["loc"][:2]` as its key holds one error '
+        "for each field and keeps the order in which the fields came.",
+        "An error replaces the one that the dictionary has if its `loc` is longer: `>`, and not "
+        "`>=`. Then make a dictionary with `field` and `message` of each error that is left.",
+        '`loc[1:]` leaves out the first part; its parts may be numbers: `".".join(str(part) for '
+        'part in loc[1:])`. If nothing is left, take `loc[0]`. `"Value error, too long"'
+        '.removeprefix("Value error, ")` is `"too long"`.',
     ),
 )
 def check_validation_problem(call: Probe) -> None:
-    """Take one error, then each shape of a location and of a message, then more than three."""
+    """Take one error, several of one field, each shape of a location, and more than three."""
     for errors, fields, because in PROBLEMS:
         case = call(errors)
         told = case.value if isinstance(case.value, dict) else {}
@@ -360,8 +409,8 @@ PARTS: list[tuple[str, float, tuple[Any, ...], str]] = [
         '{"database": raises, "model": works}',
         1,
         (503, "not ready", "missing", "ready"),
-        "a part whose function raises is missing, whatever the exception; the others are asked "
-        "and named, and the status is 503",
+        "a part is missing if its function raises any exception; the others are asked and named, "
+        "and the status is 503",
     ),
     (
         '{"database": works, "model": raises}',
@@ -373,19 +422,20 @@ PARTS: list[tuple[str, float, tuple[Any, ...], str]] = [
         '{"database": raises, "model": raises}',
         1,
         (503, "not ready", "missing", "missing"),
-        "both functions raised; the text of an exception stays inside",
+        "both functions raised; the text of an exception is not part of the answer",
     ),
     (
         '{"database": works, "model": loads}',
         1,
         (503, "not ready", "ready", "the model is being loaded"),
-        "what a function returns goes out as it is; without `ready` from all, the status is 503",
+        "the text that a function returns is in the answer, unchanged; unless all return `ready`, "
+        "the status is 503",
     ),
     (
         '{"database": hangs, "model": works}',
         0.1,
         (503, "not ready", "missing", "ready"),
-        "what does not answer within `timeout` seconds is missing",
+        "a part that does not answer within `timeout` seconds is missing",
     ),
     (
         '{"database": lambda: asyncio.sleep(0.1, "ready")}',
@@ -397,14 +447,14 @@ PARTS: list[tuple[str, float, tuple[Any, ...], str]] = [
         '{"database": raises, "model": lambda: asyncio.sleep(0.1, "ready")}',
         1,
         (503, "not ready", "missing", "ready"),
-        "all are asked, whatever comes of the others: the model answers in time",
+        "each part is asked even if another fails: the model answers in time",
     ),
-    ("{}", 1, (200, "ready"), "where nothing is needed, nothing is missing"),
+    ("{}", 1, (200, "ready"), "if no part is needed, no part is missing"),
     (
         'dict(zip(["database", "model"], meeting()))',
         1,
         (200, "ready", "ready", "ready"),
-        "each function here waits until the other was called: all are asked at once",
+        "each function here waits until the other was called: ask all at the same time",
     ),
 ]
 
@@ -416,12 +466,13 @@ PARTS: list[tuple[str, float, tuple[Any, ...], str]] = [
     points=3,
     time_limit=5,
     hints=(
-        "Write an inner `async def state(check)` first. Inside `try` it returns what `await "
-        'asyncio.wait_for(check(), timeout)` gives; after `except Exception` it returns "missing". '
-        "A check that takes too long raises as well.",
-        "`await asyncio.gather(state(one), state(other))` runs both at once and gives a list of "
-        "results. With a star it takes any number: `gather(*(state(check) for check in …))`.",
-        "`dict(zip(checks, states))` puts names and results together again. All are ready where "
+        "Write an inner `async def state(check)` first. Inside `try`, it returns `await "
+        'asyncio.wait_for(check(), timeout)`. After `except Exception`, it returns "missing". '
+        "If a check takes too long, `wait_for` raises an exception, too.",
+        "`await asyncio.gather(state(one), state(other))` runs both at the same time and returns a "
+        "list of results. With a star, it takes any number: `gather(*(state(check) for check in "
+        "…))`.",
+        "`dict(zip(checks, states))` joins the names and the results. All parts are ready if "
         '`set(states) <= {"ready"}`.',
     ),
 )
@@ -468,7 +519,7 @@ def _answers(
     if left:
         call.fail(
             label,
-            got=f"{len(left)} of the functions still at work",
-            expected="none of them after the answer",
-            because="one that takes too long is cancelled: it would go on, and hold what it has",
+            got=f"{len(left)} of the functions are still running",
+            expected="none of them is running after the answer",
+            because="a function that takes too long has to be cancelled, or it goes on running",
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from course_lib.errors import InputError
 from course_lib.loader.github.errors import AnswerError
 from course_lib.loader.github.tree import LINK, SUBMODULE, TREE, TreeEntry
 from course_lib.teaching.checks.probe import Case, Probe, exercise
@@ -264,20 +265,32 @@ WEB = "https://github.com/a/b"
 SHA = "53af14bd662f01044ef464113849020f704fc278"
 
 
+NO_COMMITS = [
+    ("main", "it is a branch, and a branch moves: tomorrow these lines hold another text"),
+    ("v1.0.0", "it is a tag, and a tag can be set to another commit"),
+    (SHA[:7], "it is only the beginning of a hash, which may fit two commits one day"),
+    (f"release-{SHA[8:]}", "a name of 40 characters is not a hash: a hash has only 0-9 and a-f"),
+    (SHA + "0", "it has one digit too many: a hash has exactly 40"),
+    ("", "an empty text is no commit"),
+]
+
+
 @exercise(
     "9.4",
     function="citation_url",
     library="course_lib.loader.github.names:citation_url",
     points=2,
     hints=(
-        'The page of a file is `f"{web}/blob/{commit}/{quote(path)}"`. Where no line is given, '
-        "that is all.",
-        "After it comes `#L10`, or `#L10-L20` where the last line is another one than the first.",
-        "`path.lower().endswith(RENDERED)` says whether `?plain=1` has to stand between the two.",
+        "First decide: `if not is_sha(commit): raise InputError(…)`. A message says what came and "
+        "what is wanted.",
+        'The page of a file is `f"{web}/blob/{commit}/{quote(path)}"`. Without a first line, that '
+        "is the whole address.",
+        "With lines, `#L10` follows, or `#L10-L20` if the last line is not the first. `?plain=1` "
+        "comes before the `#` if `path.lower().endswith(RENDERED)`.",
     ),
 )
 def check_citation_url(call: Probe) -> None:
-    """Cite a file, one line, several, and what is shown rendered."""
+    """Cite a file, one line, several, what is shown rendered, and what is no commit."""
     page = f"{WEB}/blob/{SHA}"
     call(WEB, SHA, "apps/a.yaml").gives(
         f"{page}/apps/a.yaml", because="without lines, the whole file"
@@ -312,3 +325,8 @@ def check_citation_url(call: Probe) -> None:
         f"{page}/README.md", because="without lines the formatted page is the better one"
     )
     call(WEB, SHA, "a.mdx.py", 1, 2).gives(f"{page}/a.mdx.py#L1-L2", because="its ending is .py")
+    for ref, because in NO_COMMITS:
+        call(WEB, ref, "apps/a.yaml", 10, 20).raises(InputError, because=because)
+    call(WEB, "main", "apps/a.yaml").raises(
+        InputError, because="a whole file of a branch changes, too"
+    )

@@ -17,49 +17,49 @@ def statuses(shown: str, request: str) -> list[str]:
 CLAIMS = (
     Claim("It works", "first = FastAPI()", holds=lambda shown: shown.startswith("200 ")),
     Claim(
-        "Three times the service takes the blame and explains nothing",
+        "For three of the mistakes, the service reports an error of its own and gives no reason",
         "mistakes = [",
         holds=lambda shown: shown.count("500 Internal Server Error to") == 3,
     ),
     Claim(
-        "one result was wanted, five came, and no error says so",
+        "the client wanted one result, got five, and there was no error",
         "mistakes = [",
         holds=lambda shown: "200 5 results to {'query': 'drift', 'topk': 1}" in shown,
     ),
     Claim(
-        "The address of the database, and a 200",
+        "The answer contains the address of the database. Its status is 200",
         "/payroll",
         holds=lambda shown: shown.startswith("200 ") and "127.0.0.1" in shown,
     ),
     Claim(
-        "one nap at a time, in spite of the modern spelling",
+        "only one request at a time waits in the database",
         "def four_at_once(path)",
         holds=lambda shown: numbers(shown, "/async-def") == [1],
     ),
     Claim(
-        "A plain def runs in a thread",
+        "FastAPI runs a plain def in a thread",
         "def four_at_once(path)",
         holds=lambda shown: numbers(shown, "/def") > [1],
     ),
     Claim(
-        "never more connections than you allow: two naps at a time here",
+        "there are never more connections than you allow: at most two at a time here",
         "def four_at_once(path)",
         holds=lambda shown: numbers(shown, "/pool") == [2],
     ),
     Claim(
-        "A good answer, and a 422: your model refuses the unknown name",
+        "the bad request gets a 422: your model refuses the unknown field",
         "print(refused.status_code, refused.json())",
         holds=lambda shown: (
             shown.startswith("422 ") and "password" in shown and "3 results" in shown
         ),
     ),
     Claim(
-        "It repeats what was sent",
+        "It repeats what the client sent, here a password",
         "print(refused.status_code, refused.json())",
         holds=lambda shown: "tulip-42" in shown,
     ),
     Claim(
-        "Every mistake now has a field and a reason, and the password is gone",
+        "Every refusal now names a field and a reason, and none of them repeats the password",
         "for body in [*mistakes",
         holds=lambda shown: (
             all(re.fullmatch(r"422 \w+: .+", line) for line in shown.splitlines())
@@ -68,19 +68,19 @@ CLAIMS = (
         ),
     ),
     Claim(
-        "/health answers 200 throughout",
+        "/health answers 200 all the time",
         PLUG,
         holds=lambda shown: statuses(shown, "GET /health") == ["200"],
     ),
     Claim(
-        "/ready says 503 while the database is away",
+        "/ready says 503 while the database is stopped",
         PLUG,
         holds=lambda shown: (
             "503" in statuses(shown, "GET /ready") and "'database': 'missing'" in shown
         ),
     ),
     Claim(
-        "a refused search says when to come back",
+        "a refused search says when to try again",
         PLUG,
         holds=lambda shown: (
             "503" in statuses(shown, "POST /search")
@@ -88,7 +88,7 @@ CLAIMS = (
         ),
     ),
     Claim(
-        "all three answer 200 again without a restart",
+        "all three answer 200 without a restart",
         PLUG,
         holds=lambda shown: (
             {statuses(shown, one)[-1] for one in ("GET /health", "GET /ready", "POST /search")}
@@ -96,24 +96,24 @@ CLAIMS = (
         ),
     ),
     Claim(
-        "one of them names the database",
+        '"not ready" names the database',
         "silent_database})",
         holds=lambda shown: "/plain no answer" in shown and "'database': 'missing'" in shown,
     ),
     Claim(
-        "fewer batches than texts",
+        "So there are fewer batches than texts",
         "encoder.batches",
         holds=lambda shown: (
             numbers(shown, "in ", " batches")[0] < numbers(shown, "", " texts")[0] == 126
         ),
     ),
     Claim(
-        "its headings for a question, after the list of addresses",
+        "The cell prints the list of addresses, and the headings of this page for a question",
         "/openapi.json",
         holds=lambda shown: 0 < shown.find("POST /search") < shown.find("on the page: 1. "),
     ),
     Claim(
-        "an API adds none and must take none away",
+        "The two results agree: an API must not change what the search finds",
         "direct = lab.measure_retrieval",
         holds=lambda shown: all(
             abs(there - here) < 0.025

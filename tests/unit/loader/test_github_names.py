@@ -109,6 +109,7 @@ def test_a_link_on_the_way_is_seen(tmp_path: Path) -> None:
 
 
 WEB = "https://github.com/kubeflow/manifests"
+SHA = "53af14bd662f01044ef464113849020f704fc278"
 
 
 @pytest.mark.parametrize(
@@ -126,7 +127,7 @@ WEB = "https://github.com/kubeflow/manifests"
 def test_a_citation_leads_to_the_lines_of_one_commit(
     path: str, first: int | None, last: int | None, expected: str
 ) -> None:
-    assert citation_url(WEB, "53af14b", path, first, last) == f"{WEB}/blob/53af14b/{expected}"
+    assert citation_url(WEB, SHA, path, first, last) == f"{WEB}/blob/{SHA}/{expected}"
 
 
 def test_the_next_page_is_where_the_header_says() -> None:

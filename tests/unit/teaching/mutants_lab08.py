@@ -140,8 +140,12 @@ def _result(one):
             "chunk_index": one.chunk_index,
             "score": float(one.score),
         },
-        "citation_url": one.citation_url,
+        "citation_url": one.citation_url if _is_link(one.citation_url) else None,
     }
+
+
+def _is_link(url):
+    return (url or "").lower().startswith(("https://", "http://"))
 
 
 def _response(query, results, embedding_seconds, search_seconds):
@@ -208,6 +212,46 @@ def rounds_the_similarity(query, results, embedding_seconds, search_seconds):
     return _response(query, found, embedding_seconds, search_seconds)
 
 
+def _linked(query, results, embedding_seconds, search_seconds, is_link):
+    found = [_result(one) for one in results]
+    for one, result in zip(found, results, strict=True):
+        one["citation_url"] = result.citation_url if is_link(result.citation_url or "") else None
+    return _response(query, found, embedding_seconds, search_seconds)
+
+
+def hands_on_every_address(*given):
+    return _linked(*given, is_link=lambda url: True)
+
+
+def minds_the_case_of_an_address(*given):
+    return _linked(*given, is_link=lambda url: url.startswith(("https://", "http://")))
+
+
+def finds_the_scheme_anywhere(*given):
+    return _linked(*given, is_link=lambda url: "://" in url and "http" in url.lower())
+
+
+def looks_at_four_letters(*given):
+    return _linked(*given, is_link=lambda url: url.lower().startswith("http"))
+
+
+def knows_https_alone(*given):
+    return _linked(*given, is_link=lambda url: url.lower().startswith("https://"))
+
+
+def keeps_an_empty_address(*given):
+    return _linked(*given, is_link=lambda url: not url or _is_link(url))
+
+
+def refuses_one_scheme(*given):
+    return _linked(*given, is_link=lambda url: not url.lower().startswith("javascript:"))
+
+
+def leaves_out_the_whole_result(query, results, embedding_seconds, search_seconds):
+    known = [one for one in results if one.citation_url is None or _is_link(one.citation_url)]
+    return _response(query, [*map(_result, known)], embedding_seconds, search_seconds)
+
+
 # --- 8.3 validation_problem ---
 
 
@@ -219,8 +263,17 @@ def _message(error):
     return error["msg"].removeprefix("Value error, ")
 
 
+def _chosen(errors, key=lambda loc: loc[:2], better=lambda one, known: len(one) > len(known)):
+    found = {}
+    for error in errors:
+        known = found.setdefault(key(error["loc"]), error)
+        if better(error["loc"], known["loc"]):
+            found[key(error["loc"])] = error
+    return list(found.values())
+
+
 def _problem(errors, fields=None):
-    fields = fields or [{"field": _field(one), "message": _message(one)} for one in errors]
+    fields = fields or [{"field": _field(e), "message": _message(e)} for e in _chosen(errors)]
     return {
         "type": "about:blank",
         "title": HTTPStatus(422).phrase,
@@ -235,35 +288,37 @@ def repeats_what_was_sent(errors):
         {"field": _field(e), "message": f"{_message(e)} ({e['input']})"}
         if "input" in e
         else {"field": _field(e), "message": _message(e)}
-        for e in errors
+        for e in _chosen(errors)
     ]
     return _problem(errors, fields)
 
 
 def names_the_body(errors):
+    errors = _chosen(errors)
     fields = [{"field": ".".join(map(str, e["loc"])), "message": _message(e)} for e in errors]
     return _problem(errors, fields)
 
 
 def takes_the_last_part(errors):
+    errors = _chosen(errors)
     return _problem(errors, [{"field": str(e["loc"][-1]), "message": _message(e)} for e in errors])
 
 
 def takes_numbers_for_text(errors):
-    fields = [{"field": ".".join(e["loc"][1:]), "message": _message(e)} for e in errors]
+    fields = [{"field": ".".join(e["loc"][1:]), "message": _message(e)} for e in _chosen(errors)]
     return _problem(errors, fields)
 
 
 def forgets_a_bare_location(errors):
     fields = [
         {"field": ".".join(str(part) for part in e["loc"][1:]), "message": _message(e)}
-        for e in errors
+        for e in _chosen(errors)
     ]
     return _problem(errors, fields)
 
 
 def keeps_pydantics_prefix(errors):
-    return _problem(errors, [{"field": _field(e), "message": e["msg"]} for e in errors])
+    return _problem(errors, [{"field": _field(e), "message": e["msg"]} for e in _chosen(errors)])
 
 
 def tells_the_first_only(errors):
@@ -277,17 +332,17 @@ def tells_all_in_the_detail(errors):
 
 
 def lists_three(errors):
-    return _problem(errors[:3])
+    return _problem(_chosen(errors)[:3])
 
 
 def strips_characters(errors):
     prefix = "Value error, "
-    fields = [{"field": _field(e), "message": e["msg"].lstrip(prefix)} for e in errors]
+    fields = [{"field": _field(e), "message": e["msg"].lstrip(prefix)} for e in _chosen(errors)]
     return _problem(errors, fields)
 
 
 def takes_what_follows_a_comma(errors):
-    fields = [{"field": _field(e), "message": e["msg"].split(", ", 1)[-1]} for e in errors]
+    fields = [{"field": _field(e), "message": e["msg"].split(", ", 1)[-1]} for e in _chosen(errors)]
     return _problem(errors, fields)
 
 
@@ -297,7 +352,7 @@ def forgets_place_zero(errors):
             "field": ".".join(str(p) for p in e["loc"][1:] if p) or e["loc"][0],
             "message": _message(e),
         }
-        for e in errors
+        for e in _chosen(errors)
     ]
     return _problem(errors, fields)
 
@@ -308,14 +363,49 @@ def knows_one_first_place(errors):
             "field": ".".join(str(p) for p in e["loc"] if p != "body") or "body",
             "message": _message(e),
         }
-        for e in errors
+        for e in _chosen(errors)
     ]
     return _problem(errors, fields)
 
 
-def keeps_one_error_of_a_field(errors):
-    told = {_field(one): _message(one) for one in errors}
-    return _problem(errors, [{"field": f, "message": m} for f, m in told.items()])
+def _told(errors):
+    return _problem(errors, [{"field": _field(e), "message": _message(e)} for e in errors])
+
+
+def tells_every_error(errors):
+    return _told(errors)
+
+
+def keeps_the_first_of_a_field(errors):
+    return _told(_chosen(errors, better=lambda one, known: False))
+
+
+def keeps_the_last_of_a_field(errors):
+    return _told(_chosen(errors, better=lambda one, known: True))
+
+
+def keeps_the_last_of_the_longest(errors):
+    return _told(_chosen(errors, better=lambda one, known: len(one) >= len(known)))
+
+
+def keeps_the_shortest(errors):
+    return _told(_chosen(errors, better=lambda one, known: len(one) < len(known)))
+
+
+def merges_only_equal_places(errors):
+    return _told(_chosen(errors, key=lambda loc: loc))
+
+
+def merges_by_the_last_part(errors):
+    return _told(_chosen(errors, key=lambda loc: loc[-1]))
+
+
+def merges_query_and_body(errors):
+    return _told(_chosen(errors, key=lambda loc: loc[1:2]))
+
+
+def sorts_by_length(errors):
+    return _told(_chosen(sorted(errors, key=lambda one: -len(one["loc"]))))
 
 
 # --- 8.4 readiness ---
@@ -455,25 +545,25 @@ STUBS = {"8.4": _stub}
 MUTANTS = {
     "8.1": {
         returns_an_object: "a class made from BaseModel",
-        ignores_unknown_names: "an unknown name is a mistake",
+        ignores_unknown_names: "an unknown field is a mistake",
         turns_quotes_into_numbers: "a number in quotes is not a number",
-        takes_white_space: "it is white space alone",
-        takes_long_questions: "1,000 characters are the most",
-        has_no_limit_to_top_k: "50 is the most",
+        takes_white_space: "it is only white space",
+        takes_long_questions: "1,000 characters are the maximum",
+        has_no_limit_to_top_k: "50 is the maximum",
         excludes_the_largest_top_k: "50 is allowed",
         takes_any_threshold: "similarity_threshold",
         takes_an_empty_list: "an empty list holds no name",
         takes_names_without_a_character: "a name has at least one character",
-        has_no_limit_to_partitions: "20 names are the most",
-        wants_all_fields: "only the query has to be there",
-        has_another_default: "where nothing is said",
+        has_no_limit_to_partitions: "20 names are the maximum",
+        wants_all_fields: "only the query must be present",
+        has_another_default: "their values if they are missing",
         takes_parts_of_a_result: "2.5 is not a whole number",
         takes_none_for_a_whole_number: "None is not a number",
         is_strict_with_whole_numbers_only: "a number in quotes is not a number",
-        wants_a_letter: "text without a letter",
-        wants_a_single_line: "text of two lines",
-        knows_three_white_spaces: "it is white space alone",
-        loses_what_was_sent: "what was sent",
+        wants_a_letter: "a text without a letter",
+        wants_a_single_line: "a text of two lines",
+        knows_three_white_spaces: "it is only white space",
+        loses_what_was_sent: "the values that were sent",
     },
     "8.2": {
         hands_on_all_it_has: "and no others",
@@ -481,42 +571,58 @@ MUTANTS = {
         takes_the_other_score: "similarity_score",
         leaves_numpys_numbers: "import numpy as np; search_response('Why?'",
         returns_seconds: "embedding_time_ms",
-        sorts_the_results: "the order is the search's",
+        sorts_the_results: "in the order of the search",
         leaves_out_what_is_none: "citation_url",
         spreads_the_metadata: "and no others",
-        rounds_one_time_of_two: "two decimals go out",
+        rounds_one_time_of_two: "rounded to two decimals",
         rounds_the_similarity: "similarity_score",
+        hands_on_every_address: "a browser runs this address",
+        minds_the_case_of_an_address: "capital letters",
+        finds_the_scheme_anywhere: "not at its beginning",
+        looks_at_four_letters: "all of https://",
+        knows_https_alone: "http is allowed",
+        keeps_an_empty_address: "an empty text",
+        refuses_one_scheme: "all of https://",
+        leaves_out_the_whole_result: "a browser runs this address",
     },
     "8.3": {
-        repeats_what_was_sent: "only `loc` and `msg` go out",
-        names_the_body: "after the first place",
-        takes_the_last_part: "is joined",
+        repeats_what_was_sent: "only `loc` and `msg` are used",
+        names_the_body: "without its first part",
+        takes_the_last_part: "are joined",
         takes_numbers_for_text: "TypeError",
-        forgets_a_bare_location: "that is the field",
-        keeps_pydantics_prefix: "is pydantic's",
-        tells_the_first_only: "each error is told",
-        tells_all_in_the_detail: "the detail names three",
-        lists_three: "the detail names three",
-        strips_characters: "is pydantic's",
+        forgets_a_bare_location: "this part is the field",
+        keeps_pydantics_prefix: "pydantic added",
+        tells_the_first_only: "both are in the document",
+        tells_all_in_the_detail: "the detail has three",
+        lists_three: "the detail has three",
+        strips_characters: "pydantic added",
         takes_what_follows_a_comma: "Input should be 1, 2 or 3",
         forgets_place_zero: "partitions.0",
         knows_one_first_place: "whatever it is",
-        keeps_one_error_of_a_field: "each error is told",
+        tells_every_error: "the first is used",
+        keeps_the_first_of_a_field: "got furthest",
+        keeps_the_last_of_a_field: "the first is used",
+        keeps_the_last_of_the_longest: "the first is used",
+        keeps_the_shortest: "got furthest",
+        merges_only_equal_places: "got furthest",
+        merges_by_the_last_part: "got furthest",
+        merges_query_and_body: "in the query and one in the body",
+        sorts_by_length: "the order of their first errors",
     },
     "8.4": {
-        asks_one_after_the_other: "all are asked at once",
+        asks_one_after_the_other: "all at the same time",
         waits_for_ever: "a wait that never ends",
-        lets_the_error_out: "whatever the exception",
-        tells_the_error: "whatever the exception",
-        stops_at_the_first: "whatever the exception",
-        always_answers_200: "whatever the exception",
-        forgets_to_await: "whatever the exception",
-        leaves_checks_at_work: "still at work",
+        lets_the_error_out: "raises any exception",
+        tells_the_error: "raises any exception",
+        stops_at_the_first: "raises any exception",
+        always_answers_200: "raises any exception",
+        forgets_to_await: "raises any exception",
+        leaves_checks_at_work: "still running",
         is_no_coroutine: "something to await",
         blocks_the_loop: "no result after",
-        takes_every_answer_for_ready: "goes out as it is",
+        takes_every_answer_for_ready: "in the answer, unchanged",
         has_a_timeout_of_its_own: "longer than `timeout`",
-        knows_one_kind_of_error: "whatever the exception",
-        gives_up_with_the_first: "whatever comes of the others",
+        knows_one_kind_of_error: "raises any exception",
+        gives_up_with_the_first: "even if another fails",
     },
 }

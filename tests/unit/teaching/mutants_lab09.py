@@ -1,6 +1,7 @@
 """Wrong answers to lab 09 that a learner would plausibly write; see `mutants_lab01.py`."""
 
 import hashlib
+import re
 import time
 from dataclasses import replace
 from email.utils import parsedate_to_datetime
@@ -311,7 +312,16 @@ def looks_for_half_of_the_words(status, headers, message="", attempt=0):
 # --- 9.4 citation_url ---
 
 
-def _cite(web, commit, path, first, last, *, quoted=quote, plain=None, end=None):
+def _whole(commit):
+    return re.fullmatch("[0-9a-f]{40}", commit)
+
+
+def _cite(
+    web, commit, path, first, last, *, quoted=quote, plain=None, end=None, known=_whole,
+    error=InputError,
+):  # fmt: skip
+    if not known(commit):
+        raise error(commit)
     url = f"{web}/blob/{commit}/{quoted(path)}"
     if first is None:
         return url
@@ -379,6 +389,43 @@ def quotes_by_hand(web, commit, path, line_start=None, line_end=None):
     return _cite(web, commit, path, line_start, line_end, quoted=quoted)
 
 
+def cites_a_branch(web, commit, path, line_start=None, line_end=None):
+    return _cite(web, commit, path, line_start, line_end, known=lambda commit: True)
+
+
+def refuses_two_names(web, commit, path, line_start=None, line_end=None):
+    known = lambda commit: commit not in ("main", "master")  # noqa: E731
+    return _cite(web, commit, path, line_start, line_end, known=known)
+
+
+def takes_the_beginning_of_a_hash(web, commit, path, line_start=None, line_end=None):
+    known = lambda commit: re.fullmatch("[0-9a-f]{7,40}", commit)  # noqa: E731
+    return _cite(web, commit, path, line_start, line_end, known=known)
+
+
+def counts_the_characters(web, commit, path, line_start=None, line_end=None):
+    known = lambda commit: len(commit) == 40  # noqa: E731
+    return _cite(web, commit, path, line_start, line_end, known=known)
+
+
+def looks_at_the_beginning(web, commit, path, line_start=None, line_end=None):
+    known = lambda commit: re.match("[0-9a-f]{40}", commit)  # noqa: E731
+    return _cite(web, commit, path, line_start, line_end, known=known)
+
+
+def refuses_a_branch_only_with_lines(web, commit, path, line_start=None, line_end=None):
+    known = _whole if line_start else lambda commit: True
+    return _cite(web, commit, path, line_start, line_end, known=known)
+
+
+def gives_no_address_for_a_branch(web, commit, path, line_start=None, line_end=None):
+    return _cite(web, commit, path, line_start, line_end) if _whole(commit) else None
+
+
+def raises_what_python_raises(web, commit, path, line_start=None, line_end=None):
+    return _cite(web, commit, path, line_start, line_end, error=TypeError)
+
+
 MUTANTS = {
     "9.1": {
         hashes_the_content_alone: "it is the SHA-1 of b'blob 6",
@@ -442,5 +489,13 @@ MUTANTS = {
         knows_markdown_alone: "RENDERED",
         wants_both_lines_to_be_missing: "without the first line",
         quotes_by_hand: "é",
+        cites_a_branch: "a branch moves",
+        refuses_two_names: "it is a tag",
+        takes_the_beginning_of_a_hash: "only the beginning of a hash",
+        counts_the_characters: "is not a hash",
+        looks_at_the_beginning: "one digit too many",
+        refuses_a_branch_only_with_lines: "a whole file of a branch",
+        gives_no_address_for_a_branch: "a branch moves",
+        raises_what_python_raises: "TypeError",
     },
 }
