@@ -14,16 +14,20 @@ database_url = ""
 embedding_model = ""
 
 # %%
-import numpy as np
+import psycopg
 
 from course_lib.teaching import start  # "No module named 'course_lib'"? Open the lab with: make lab
 
 lab = start("06", data_dir=data_dir, database_url=database_url, embedding_model=embedding_model)
-conn = lab.connect(autocommit=True)  # each statement commits by itself
+conn = psycopg.connect(lab.database_url, autocommit=True)  # each statement commits by itself
 lab.show.pipeline("table")
 
 # %% [markdown]
 # ## The table that anybody would write
+#
+# `psycopg.connect` takes the URL of a database. This lab made a new, empty database for you, and `lab.database_url` is its URL: on the
+# server of `DATABASE_URL` if that is set, otherwise on the server that the course starts. At work you write
+# `psycopg.connect(os.environ["DATABASE_URL"])`.
 #
 # Five documents, cut into [chunks](../labs/GLOSSARY.md#chunk), each with its [embedding](../labs/GLOSSARY.md#embedding). They
 # have to be kept somewhere. A vector is a list of numbers. PostgreSQL knows lists as arrays and as JSON, and most programs know JSON.
@@ -38,9 +42,10 @@ vectors = lab.encode([chunk.embedded_text for chunk in chunks])
 print(len(documents), "documents,", len(chunks), "chunks, vectors of shape", vectors.shape)
 
 # %%
+import numpy as np
 from psycopg.types.json import Json
 
-from course_lib.teaching.lab.tables import new_table
+print(conn.info.dsn)  # what the URL says, without the password
 
 
 def ingest_plain(chunks, vectors):
@@ -60,7 +65,8 @@ def beginning(content):  # from a word on: a chunk may begin within one
     return "… " + " ".join(content.split()[1:])[:70]
 
 
-new_table(conn, "plain", "document_name text, content text, embedding json")
+# The table is dropped first, so that you can run the cell again.
+conn.execute("DROP TABLE IF EXISTS plain; CREATE TABLE plain (document_name text, content text, embedding json)")
 ingest_plain(chunks, vectors)
 
 # %% [markdown]
@@ -107,6 +113,9 @@ print("is it in the page?", best in shorter.content)
 # its sign reversed, `<=>` [cosine distance](../labs/GLOSSARY.md#cosine-distance), which is 1 − inner product / (length · length).
 # Small always means near.
 #
+# The extension has to be created once in each database. `register_vector` is called once for each connection: from then on a NumPy
+# array is sent as a vector.
+#
 # | name | vector | length |
 # |---|---|---|
 # | east | (1, 0, 0) | 1 |
@@ -117,7 +126,12 @@ print("is it in the page?", best in shorter.content)
 # > **Predict.** The query is (1, 0, 0). Work out the three distances of *slant* on paper. Which row comes first by each operator?
 
 # %% tags=["nbval-check-output"]
-new_table(conn, "tiny", "name text, embedding vector(3)")
+from pgvector.psycopg import register_vector
+
+conn.execute("CREATE EXTENSION IF NOT EXISTS vector")  # needs the rights of a superuser
+register_vector(conn)
+conn.execute("DROP TABLE IF EXISTS tiny")
+conn.execute("CREATE TABLE tiny (name text, embedding vector(3))")
 conn.execute(
     "INSERT INTO tiny VALUES ('east', '[1,0,0]'), ('far east', '[2,0,0]'), "
     "('slant', '[3,4,0]'), ('up', '[0,0,2]')"
@@ -133,8 +147,7 @@ for operator in ("<->", "<#>", "<=>"):
 #
 # Three operators, three orders. The inner product puts the longest vector first although it points elsewhere. MiniLM's vectors
 # all have length 1, and for those the three orders are the same. We use `<=>`, which does not care about length.
-
-# %% [markdown]
+#
 # ## The table of every tutorial
 #
 # Most tutorials now create a table with a vector column and, right away, an index.
@@ -178,7 +191,7 @@ dimension = vectors.shape[1]
 columns = f"id int, content text, embedding vector({dimension})"
 index = "CREATE INDEX ON {} USING ivfflat (embedding vector_cosine_ops) WITH (lists = 5)"
 for table in ("early", "late"):
-    new_table(conn, table, columns)
+    conn.execute(f"DROP TABLE IF EXISTS {table}; CREATE TABLE {table} ({columns})")
 with notices_shown(conn):
     conn.execute(index.format("early"))
     fill("early", rows)
@@ -186,19 +199,25 @@ with notices_shown(conn):
     conn.execute(index.format("late"))
 
 # %%
-from course_lib.teaching.lab.tables import nearest_ids
-
 queries = lab.encode([each.question for each in lab.questions()])
-truth = nearest_ids(conn, "late", queries, exact=True)
-recall = {}
-for table, probes in (("early", 1), ("late", 1), ("early", 2), ("late", 2)):
-    conn.execute(f"SET ivfflat.probes = {probes}")
-    found = nearest_ids(conn, table, queries)
-    hits = [len(some & all_ten) for some, all_ten in zip(found, truth, strict=True)]
-    recall[f"{table}, probes = {probes}"] = np.mean(hits) / 10
-for probes in (2, 1):
-    share = recall[f"early, probes = {probes}"] / recall[f"late, probes = {probes}"]
-    print(f"probes = {probes}: early finds {share:.0%} of what late finds")
+
+
+def ten_nearest(table, forbidden):
+    statement = f"SELECT id FROM {table} ORDER BY embedding <=> %s LIMIT 10"
+    with conn.transaction():
+        conn.execute(f"SET LOCAL {forbidden} = off")  # until the transaction ends
+        # prepare=False: a statement that psycopg has prepared may keep the plan of another setting
+        return [{row[0] for row in conn.execute(statement, (query,), prepare=False)} for query in queries]
+
+
+truth = ten_nearest("late", "enable_indexscan")  # no index: an exact scan
+recall = {"probes = 1": {}, "probes = 2": {}}
+for setting, of_table in recall.items():
+    conn.execute(f"SET ivfflat.{setting}")
+    for table in ("early", "late"):
+        found = ten_nearest(table, "enable_seqscan")  # no scan of the whole table: the index
+        hits = [len(some & all_ten) for some, all_ten in zip(found, truth, strict=True)]
+        of_table[table] = np.mean(hits) / 10
 lab.show.bars(recall, "Recall of IVFFlat, lists = 5, 5,000 rows")
 
 # %% [markdown]
@@ -246,12 +265,11 @@ COLUMNS = {
 }
 KEY = ["document_name", "chunk_index"]
 three = [(page.name, i, text, vectors[0]) for i, text in ((0, "Stop."), (1, "Go."), (0, "Halt."))]
-insert = "INSERT INTO chunks (document_name, chunk_index, content, embedding)"
+insert = "INSERT INTO chunks (document_name, chunk_index, content, embedding) VALUES (%s, %s, %s, %s)"
 for key in (KEY[:1], [*KEY, "content"], KEY):
-    conn.execute("DROP TABLE IF EXISTS chunks")
-    conn.execute(create_table_sql("chunks", COLUMNS, key))
-    unless_there = f"{insert} VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING"
-    print(f"{', '.join(key)}:", [conn.execute(unless_there, row).rowcount for row in three])
+    conn.execute(f"DROP TABLE IF EXISTS chunks; {create_table_sql('chunks', COLUMNS, key)}")
+    taken = [conn.execute(f"{insert} ON CONFLICT DO NOTHING", row).rowcount for row in three]
+    print(f"{', '.join(key)}:", taken)
 
 # %% [markdown]
 # The document alone is too little: the second chunk is not taken. With the text in the key the edited chunk is another chunk, and
@@ -314,8 +332,6 @@ for night in (1, 2):
 # > **Predict.** The loop below stops with an error. What does the table hold of this page?
 
 # %% tags=["nbval-check-output"]
-import psycopg
-
 own = [record for record in records if record["document_name"] == page.name]
 second = [record | {"content": f"[2nd] {record['content']}"} for record in own]
 second[len(second) // 2]["embedding"] = np.full(dimension, np.nan)
@@ -411,13 +427,14 @@ lab.hint("6.4")  # run again for the next hint
 # %%
 from IPython.display import display
 
-from course_lib.teaching.lab.tables import explain
+
+def explain(statement, *values):
+    return conn.execute(f"EXPLAIN (ANALYZE) {statement}", values).fetchall()
+
 
 partitioned_table_sql = lab.use("partitioned_table_sql")
-conn.execute("DROP TABLE IF EXISTS pieces")
-columns_of_pieces = {"partition": "text NOT NULL", **COLUMNS}
-names = ["documentation", "issues"]
-conn.execute(partitioned_table_sql("pieces", columns_of_pieces, ["partition", *KEY], names))
+of_pieces = {"partition": "text NOT NULL", **COLUMNS}, ["partition", *KEY], ["documentation", "issues"]
+conn.execute(f"DROP TABLE IF EXISTS pieces; {partitioned_table_sql('pieces', *of_pieces)}")
 conn.execute("""
     INSERT INTO pieces (partition, document_name, chunk_index, content, embedding)
     SELECT 'documentation', document_name, chunk_index, content, embedding FROM chunks
@@ -425,7 +442,7 @@ conn.execute("""
 conn.execute("ANALYZE pieces")
 nearest = "ORDER BY embedding <=> %s LIMIT 5"
 for where in ("", "WHERE partition = 'documentation'"):
-    plan = explain(conn, f"SELECT content FROM pieces {where} {nearest}", queries[0])
+    plan = explain(f"SELECT content FROM pieces {where} {nearest}", queries[0])
     display(lab.show.plan(plan))
 
 # %% [markdown]
@@ -452,7 +469,7 @@ conn.execute(r"""
 conn.execute("ANALYZE kinds")
 for kind in ("prose", "code", "table"):
     for filter in (f"kind = '{kind}'", f"metadata->>'kind' = '{kind}'"):
-        top = explain(conn, f"SELECT id FROM kinds WHERE {filter}")[0][0]
+        top = explain(f"SELECT id FROM kinds WHERE {filter}")[0][0]
         expected, found = re.findall(r"rows=(\d+)", top)
         print(f"{filter:28} {expected:>5} expected, {found:>5} found")
 
@@ -465,7 +482,7 @@ for kind in ("prose", "code", "table"):
 conn.execute("DROP INDEX IF EXISTS kinds_hnsw")  # so that you can run the cell again
 conn.execute("CREATE INDEX kinds_hnsw ON kinds USING hnsw (embedding vector_cosine_ops)")
 for filter in ("kind = 'prose'", "metadata->>'kind' = 'prose'"):
-    plan = explain(conn, f"SELECT id FROM kinds WHERE {filter} {nearest}", queries[0])
+    plan = explain(f"SELECT id FROM kinds WHERE {filter} {nearest}", queries[0])
     display(lab.show.plan(plan))
 
 # %% [markdown]
@@ -484,7 +501,7 @@ for filter in ("kind = 'prose'", "metadata->>'kind' = 'prose'"):
 # %%
 read = {}
 for storage in ("external", "plain"):
-    new_table(conn, storage, f"{columns} STORAGE {storage}")
+    conn.execute(f"DROP TABLE IF EXISTS {storage}; CREATE TABLE {storage} ({columns} STORAGE {storage})")
     fill(storage, rows)
     asked = f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT id FROM {storage} {nearest}"
     plan = conn.execute(asked, (queries[0],)).fetchone()[0][0]["Plan"]
@@ -527,7 +544,7 @@ def hnsw():
 
 def time_of(*steps):
     def once():
-        new_table(conn, "bulk", columns)
+        conn.execute(f"DROP TABLE IF EXISTS bulk; CREATE TABLE bulk ({columns})")
         return sum(seconds(step) for step in steps)
 
     return min(once() for _ in range(3))
@@ -567,6 +584,35 @@ print(conn.execute(passed).fetchall())
 # It is even the first. Its similarity is NaN, and PostgreSQL sorts NaN above all numbers, so it passes every threshold. A
 # constraint keeps it out: `CHECK (vector_norm(embedding) > 0)`.
 #
+# ## In the field
+#
+# psycopg and pgvector's Python package are the field's tools, and you have used both without anything in between. Many programs use
+# them through [SQLAlchemy](https://docs.sqlalchemy.org): a table is a Python object, and SQLAlchemy makes the statements.
+#
+# > **Predict.** It makes your `chunks` and your upsert. Which part of your upsert will be missing?
+
+# %%
+try:
+    from pgvector.sqlalchemy import VECTOR
+    from sqlalchemy import Column, Integer, MetaData, Table, Text
+    from sqlalchemy.dialects.postgresql import insert as insert_into
+    from sqlalchemy.schema import CreateTable
+except ImportError:
+    print("not installed: pip install sqlalchemy, then run this cell again")
+else:
+    key = [Column("document_name", Text, primary_key=True), Column("chunk_index", Integer, primary_key=True)]
+    others = [Column("content", Text, nullable=False), Column("embedding", VECTOR(dimension), nullable=False)]
+    table = Table("chunks", MetaData(), *key, *others)
+    new = insert_into(table)
+    changed = {"content": new.excluded.content, "embedding": new.excluded.embedding}
+    print(CreateTable(table), new.on_conflict_do_update(index_elements=KEY, set_=changed))
+
+# %% [markdown]
+# The `WHERE` is missing, so a second night writes all rows again, unless you give the method a `where=`. The method also ignores a
+# column's `onupdate`. Take SQLAlchemy where a program has many tables; Alembic then makes the scripts that change them. Two
+# more things to know: `session.merge` looks first and inserts then, so it is no upsert. And an index that you declare with the table is
+# created with the empty table, as for *early*.
+#
 # ## Measure
 #
 # The library's two tables are made by your `partitioned_table_sql`, in `course_lib/store/schema.py`, from the lists of columns in
@@ -599,15 +645,12 @@ def search(question):
     return cursor.execute(statement, {"query": lab.encode(question)}).fetchall()
 
 
-lab.show.ranking(search(question), question)
-
-
-# %%
 def search_in_memory(question):
     order = np.argsort(-(vectors @ lab.encode(question)), kind="stable")[:5]
     return [(chunks[i].source_path, chunks[i].custom_meta["chunkIndex"]) for i in order]
 
 
+display(lab.show.ranking(search(question), question))
 asked = [each.question for each in lab.questions()]
 same = sum([row[:2] for row in search(each)] == search_in_memory(each) for each in asked)
 print(f"the same five pieces in the same order: {same} of {len(asked)} questions")

@@ -167,7 +167,7 @@ question = "How do I undo a bad release quickly?"
 values = {"query": lab.encode(question), "top_k": 5}
 with_names = conn.cursor(row_factory=namedtuple_row)  # row.similarity_score
 display(lab.show.ranking(with_names.execute(nearest_sql(), values).fetchall(), question))
-lab.show.plan(conn.execute(sql.SQL("EXPLAIN (ANALYZE) ") + nearest_sql(), values).fetchall())
+lab.show.plan(conn.execute(sql.SQL("EXPLAIN (ANALYZE, BUFFERS) ") + nearest_sql(), values).fetchall())
 
 # %% [markdown]
 # To read a [plan](../labs/GLOSSARY.md#query-plan), begin with its innermost lines. The index scan gives rows by distance, and few of
@@ -309,7 +309,8 @@ conn.execute("ANALYZE cells")
 
 
 def recall(statement, truth):
-    found = [conn.execute(statement, {"query": query}).fetchall() for query in queries[: len(truth)]]
+    asked = [{"query": query} for query in queries[: len(truth)]]
+    found = [conn.execute(statement, each, prepare=False).fetchall() for each in asked]
     return np.mean([recall_at(*both, k=10) for both in zip(found, truth, strict=True)])
 
 
@@ -321,8 +322,8 @@ def pages(statement, queries=queries):
 
 # %% [markdown]
 # The same rows are now in two tables: one has the HNSW index, *cells* has an IVFFlat index with 12 cells, which is the number of rows
-# divided by 1,000, as pgvector suggests. The truth comes from an [exact scan](../labs/GLOSSARY.md#exact-scan). In SQL, `+ 0` after the
-# distance is enough: no index is sorted by that.
+# divided by 1,000, as pgvector suggests. The truth comes from an [exact scan](../labs/GLOSSARY.md#exact-scan). With
+# `enable_indexscan = off` PostgreSQL reads a table without its index. `SET LOCAL` changes a setting until the transaction ends.
 #
 # Times differ from machine to machine. The number of pages of 8 kB that a search reads hardly does: PostgreSQL counts them for you
 # as its *buffers*.
@@ -331,22 +332,22 @@ def pages(statement, queries=queries):
 
 # %%
 conn.execute("SET max_parallel_workers_per_gather = 0")  # one process each: a fair comparison
-ten = "SELECT document_name, chunk_index FROM {} ORDER BY {} LIMIT 10"
-walk = ten.format("document_chunks_documentation", "embedding <=> %(query)s")
-cell = ten.format("cells", "embedding <=> %(query)s")
-scan = ten.format("cells", "(embedding <=> %(query)s) + 0")
-truth = [conn.execute(scan, {"query": query}).fetchall() for query in queries]
+ten = "SELECT document_name, chunk_index FROM {} ORDER BY embedding <=> %(query)s LIMIT 10"
+walk, cell = ten.format("document_chunks_documentation"), ten.format("cells")
+with conn.transaction():
+    conn.execute("SET LOCAL enable_indexscan = off")  # an exact scan
+    truth = [conn.execute(cell, {"query": query}, prepare=False).fetchall() for query in queries]
 settings = [("HNSW", walk, f"hnsw.ef_search = {n}") for n in (10, 20, 40, 100, 200)]
 settings += [("IVFFlat", cell, f"ivfflat.probes = {n}") for n in (1, 2, 3, 4, 6)]
 points = {}
-for name, statement, setting in [*settings, ("exact scan", scan, "enable_seqscan = on")]:
-    conn.execute(f"SET {setting}")
-    begun = perf_counter()
-    share = recall(statement, truth)
-    milliseconds = (perf_counter() - begun) * 1000 / len(truth)
+for name, statement, setting in [*settings, ("exact scan", cell, "enable_indexscan = off")]:
+    with conn.transaction():
+        conn.execute(f"SET LOCAL {setting}")
+        begun = perf_counter()
+        share = recall(statement, truth)
+        milliseconds = (perf_counter() - begun) * 1000 / len(truth)
+        print(f"{name:10} {setting:22} recall {share:.3f}  {pages(statement):6,.0f} pages a search")
     points.setdefault(name, []).append((milliseconds, share, setting.split()[-1]))
-    print(f"{name:10} {setting:20} recall {share:.3f}  {pages(statement):6,.0f} pages a search")
-conn.execute("RESET hnsw.ef_search")
 lab.show.recall_latency(points, "The ten nearest of 12,000")
 
 # %% [markdown]
@@ -392,6 +393,7 @@ for more in ("", pages_only, f"{pages_only} AND namespace = 'archive'", "AND rep
 # > **Predict.** How far must it walk to find what the exact way finds?
 
 # %%
+# No index is sorted by the distance + 0, so PostgreSQL does without the HNSW index here, too.
 exactly = archived.replace("embedding <=> %(query)s", "(embedding <=> %(query)s) + 0")
 nearest = [conn.execute(exactly, {"query": query}).fetchall() for query in queries[:20]]
 walked = []

@@ -30,7 +30,7 @@ def _orders(shown: str) -> list[list[str]]:
 
 
 def _recall(shown: str, table: str, probes: int) -> float:
-    return numbers(shown, after=f"{table}, probes = {probes}")[0]
+    return numbers(shown, after=f"probes = {probes}, {table}")[0]
 
 
 def _gap(shown: str, probes: int) -> float:

@@ -9,7 +9,7 @@ from course_lib.teaching.claims import Claim, numbers
 STORE = "CREATE INDEX chunks_hnsw"
 SHORT = "counts = rows_found(sections)"
 BY_HAND = "INSERT INTO tiny"
-PLAN = 'EXPLAIN (ANALYZE) ") + nearest_sql()'
+PLAN = 'EXPLAIN (ANALYZE, BUFFERS) ") + nearest_sql()'
 STRANGERS = "strangers = ["
 THRESHOLDS = "What a threshold does"
 LEAK = "secret = "
@@ -32,7 +32,7 @@ def _knob(shown: str, name: str) -> list[tuple[float, float]]:
 
 
 def _one(shown: str, setting: str) -> tuple[float, float]:
-    recall, pages = numbers(shown, after=f"{setting:20} recall")
+    recall, pages = numbers(shown, after=f"{setting:22} recall")
     return recall, pages
 
 
@@ -193,7 +193,7 @@ CLAIMS = (
         KNOBS,
         holds=lambda shown, knobs: (
             _walk(shown, "archived sections", "strict_order")[1]
-            > 2 * _one(knobs, "enable_seqscan = on")[1]
+            > 2 * _one(knobs, "enable_indexscan = off")[1]
         ),
     ),
     Claim(
@@ -248,7 +248,7 @@ CLAIMS = (
         THRESHOLD,
         KNOBS,
         holds=lambda shown, knobs: (
-            numbers(shown, "inside")[1] > 2 * _one(knobs, "enable_seqscan = on")[1]
+            numbers(shown, "inside")[1] > 2 * _one(knobs, "enable_indexscan = off")[1]
             and numbers(shown, "inside")[1] > 10 * numbers(shown, "outside")[1]
         ),
     ),

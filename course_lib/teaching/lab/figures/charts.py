@@ -61,6 +61,7 @@ def bars(
         # The shortest bar has a length, too; that of a 0 has none.
         left = min((value for value in numbers if value > 0), default=1) / 2
         axes.set_xlim(left=left)
+        axes.xaxis.set_major_formatter(lambda value, _: number(value))
         flat: Any = [one for one in axes.patches if getattr(one, "get_width", int)() == 0]
         for bar in flat:
             axes.annotate(

@@ -56,17 +56,22 @@ def lines(
             linestyle=LINES[index % len(LINES)],
         )
         for point in ordered:
-            # By turns above and below, so that the labels of two series stay apart.
+            # By turns left above and right below, so that the labels of two series stay apart, and
+            # those of a curve that rises are beside it.
+            below = index % 2 == 1
             axes.annotate(
-                "".join(map(str, point[2:])), point[:2], xytext=(0, -14 if index % 2 else 7),
-                textcoords="offset points", ha="center", fontsize=8, color=colour(index),
+                "".join(map(str, point[2:])), point[:2], xytext=(6, -13) if below else (-6, 5),
+                textcoords="offset points", ha="left" if below else "right", fontsize=9,
+                color=colour(index),
             )  # fmt: skip
         ends = [f"{number(y)} at {number(x)}" for x, y, *_ in (ordered[0], ordered[-1])]
         told.append(f"{name} from {' to '.join(ends)}")
     if log:
         axes.set_xscale("log")
-        axes.margins(y=0.15)
-        axes.xaxis.set_minor_formatter(lambda value, _: "")
+        axes.margins(x=0.08, y=0.15)
+        axes.xaxis.set_minor_formatter(
+            lambda value, _: number(value) if f"{value:.0e}"[0] in "25" else ""
+        )
     else:
         axes.set_xlim(left=0)
         axes.set_ylim(bottom=0)
