@@ -1,8 +1,8 @@
 # %% [markdown]
 # # 01 · Where to cut
 #
-# A model reads a few hundred words at a time; a document has thousands. So it has to be cut: you will write a splitter that
-# decides where.
+# A model reads a few hundred words at a time, but a document has thousands. So the document must be cut. You will write a splitter
+# that decides where.
 #
 # | You will be able to | Time | Needs |
 # |---|---|---|
@@ -21,8 +21,8 @@ lab.show.pipeline("chunks")
 # %% [markdown]
 # ## A cut in the wrong place
 #
-# The pieces that a document is cut into are its [chunks](../labs/GLOSSARY.md#chunk). The shortest splitter there is takes one
-# line: cut every 300 characters. Here it is, on a page about CI/CD.
+# The pieces that a document is cut into are its [chunks](../labs/GLOSSARY.md#chunk). The shortest splitter is one line of code: it
+# cuts every 300 characters. Here we use it on a page about CI/CD.
 
 # %% tags=["nbval-check-output"]
 page = lab.document("ci-cd-for-ml.md")
@@ -32,7 +32,7 @@ here = page.index("real traffic") // 300
 print(fixed[here][-42:], "✂", fixed[here + 1][:42])
 
 # %% [markdown]
-# Read the two ends aloud. This sentence says what a canary release is, and the cut goes through a word in it.
+# This sentence says what a canary release is. The cut goes through a word in it.
 #
 # > **Predict.** How many chunks does a search for the words *real traffic* find? And how many of all the cuts on this page go
 # > through a word? Write down two numbers.
@@ -43,28 +43,28 @@ print(f"{len(hits)} of {len(fixed)} chunks hold 'real traffic'")
 lab.show.cuts(page, fixed)
 
 # %% [markdown]
-# The count is above the text; the orange scissors in it mark broken words. Where do the other cuts fall: between sentences, or
-# inside one?
+# The number of broken words is above the text. In the text, orange scissors mark them. Look at the other cuts: are they between
+# sentences or inside sentences?
 #
 # ## By hand, once
 #
 # Take this text, and chunks of at most 8 characters. Below each character is its [offset](../labs/GLOSSARY.md#offset), its
-# place counted from 0.
+# position counted from 0.
 #
 # ```
 #  a  b     c  d  .     e  f     g  h
 #  0  1  2  3  4  5  6  7  8  9 10 11
 # ```
 #
-# > **Predict.** The first chunk begins at 0 and has to end at 8 or before. Where would you end it?
-
-# %% [markdown]
-# At 7, after the full stop and its space: `"ab cd. "` and `"ef gh"`. Two rules were at work, and there are no others:
+# > **Predict.** The first chunk begins at 0 and must end at 8 or before. Where would you end it?
 #
-# 1. take the strongest boundary within reach: a blank line, else a line end, a sentence end, a space, and only then anywhere;
-# 2. among boundaries of one kind, take the last that fits.
+# The best place is 7, after the full stop and its space: the chunks are `"ab cd. "` and `"ef gh"`. Two rules decide this:
 #
-# Such a boundary is a [separator](../labs/GLOSSARY.md#separator). Python finds the last one in a stretch of text with `rfind`:
+# 1. Take the strongest boundary within reach. A blank line is the strongest, then a line end, a sentence end and a space. If there is
+#    none of them, cut anywhere.
+# 2. Among boundaries of one kind, take the last one that fits.
+#
+# Such a boundary is a [separator](../labs/GLOSSARY.md#separator). Python's `rfind` finds the last one in a part of a text:
 
 # %% tags=["nbval-check-output"]
 text = "ab cd. ef gh"
@@ -72,13 +72,13 @@ for separator in ("\n", ". ", " "):
     print(repr(separator), "begins at", text.rfind(separator, 0, 8))
 
 # %% [markdown]
-# `-1` means "not there". `". "` begins at 5 and is 2 wide, so the cut is at 7: a separator stays with the chunk that it ends.
+# `-1` means "not there". `". "` begins at 5 and has 2 characters, so the cut is at 7: a separator stays with the chunk that it ends.
 #
 # ## Exercise 1.1 · find the cut
 #
-# In an [exercise](../labs/GLOSSARY.md#exercise) you complete a [stub](../labs/GLOSSARY.md#stub); its docstring says what it must
-# do, and a [check](../labs/GLOSSARY.md#check) and [hints](../labs/GLOSSARY.md#hint) follow. This one returns where a chunk ends.
-# Only cuts *after* `floor` count; exercise 1.3 shows what that is good for.
+# In an [exercise](../labs/GLOSSARY.md#exercise) you complete a [stub](../labs/GLOSSARY.md#stub). Its docstring says what it must
+# do. A [check](../labs/GLOSSARY.md#check) and [hints](../labs/GLOSSARY.md#hint) follow. This function returns where a chunk ends.
+# Only cuts *after* `floor` count. Exercise 1.3 shows why a floor is needed.
 #
 # ```
 # find_cut("ab cd. ef gh", 0, 8)    →  7    "ab cd. " | "ef gh"
@@ -97,12 +97,12 @@ lab.check("1.1", find_cut)
 lab.hint("1.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The order of the separators is the first rule, `rfind` is the second. Nothing is copied: `rfind` walks backwards through one
-# window and stops at its first hit. A separator may begin before the floor as long as it ends after it, hence
-# `floor + 1 - width`.
+# The order of the separators is the first rule, and `rfind` is the second. Nothing is copied: `rfind` searches one window backwards
+# and stops when it finds the separator. A separator may begin before the floor if it ends after the floor. Therefore the search
+# begins at `floor + 1 - width`.
 
 # %%
-find_cut = lab.use("find_cut")  # yours where its check passed, else the course's
+find_cut = lab.use("find_cut")  # your function if its check passed, otherwise the course's
 chunks, begin = [], 0
 while begin < len(page):
     end = find_cut(page, begin, begin + 300)
@@ -114,15 +114,16 @@ print(f"{pauses} of {len(chunks)} chunks end with a line or a sentence")
 lab.show.cuts(page, chunks, most=1_500)
 
 # %% [markdown]
-# Every word is whole, and most chunks end where a person would pause. There are more of them, too: a strong boundary far back
-# beats a weak one near the limit.
+# Every word is whole, and most chunks end where a reader would pause. There are also more chunks than before, because a strong
+# boundary wins even if a weaker one is nearer to the limit. So chunks are shorter.
 #
 # ## The usual way: split, then join
 #
-# You will often meet another way. Split at the strongest separator, split what is still too long at the next, and so on: that is
-# the recursion in [recursive splitter](../labs/GLOSSARY.md#recursive-splitter). Then join small pieces up to the
-# [chunk size](../labs/GLOSSARY.md#chunk-size). For the [overlap](../labs/GLOSSARY.md#chunk-overlap), which is to keep whole what
-# a cut tears, repeat as many whole pieces as fit into it.
+# Many libraries do this in another way. They split at the strongest separator, then split each piece that is still too long at the
+# next separator, and so on. This is the recursion in the name [recursive splitter](../labs/GLOSSARY.md#recursive-splitter). Then
+# they join small pieces up to the [chunk size](../labs/GLOSSARY.md#chunk-size). For the
+# [overlap](../labs/GLOSSARY.md#chunk-overlap) they repeat as many whole pieces as fit into it. Overlap is there so that a phrase that
+# is cut in one chunk is whole in the next.
 
 
 # %%
@@ -136,7 +137,7 @@ def join(pieces, size, overlap):
         if window and total(window) + len(piece) > size:
             chunks.append("".join(window))
             while total(window) > overlap or total(window) + len(piece) > size:
-                window.pop(0)  # what stays is repeated: whole pieces that fit into the overlap
+                window.pop(0)  # the pieces that stay are repeated; together they fit into the overlap
         window.append(piece)
     return chunks + ["".join(window)] * bool(window)
 
@@ -162,10 +163,10 @@ def usual_way(text, size, overlap, separators=SEPARATORS):
 usual_way("ab cd. ef gh", 8, 3)
 
 # %% [markdown]
-# Three shared characters were asked for, and there are none: the one piece that could be repeated, `"ab cd. "`, is longer.
+# We asked for three shared characters, but there are none: the only piece that could be repeated, `"ab cd. "`, is longer than three.
 #
-# > **Predict.** Now five real documents, chunks of 512 characters and an overlap of 64. In what share of the neighbouring pairs
-# > do you get any overlap at all?
+# > **Predict.** Now we split five real documents into chunks of 512 characters with an overlap of 64. What share of the neighbouring
+# > chunks overlap at all?
 
 # %% tags=["nbval-check-output"]
 from itertools import pairwise
@@ -186,14 +187,15 @@ print(f"{none} of {len(pairs)} pairs share nothing: {none / len(pairs):.0%}")
 lab.show.histogram(overlaps, "What neighbours share (64 asked for)", "characters", limit=64)
 
 # %% [markdown]
-# Most pairs get nothing, and none gets 64. Only whole pieces can be shared, and a piece of more than 64 characters is too long
-# for it. And a long paragraph is split on its own: its first chunk shares nothing with the text before, nor its last with the
-# text after.
+# Most pairs share nothing, and no pair shares 64 characters. Only whole pieces can be shared, and a piece of more than 64 characters
+# is too long. Also, a long paragraph is split separately: its first chunk shares nothing with the text before the paragraph, and its
+# last chunk shares nothing with the text after it.
 #
-# The address is gone, too, and a citation needs one. Can it be looked up? Not if the text repeats itself, nor if the splitter
-# changed it, like those that count words and put single spaces between them.
+# The offsets are lost, too, but a citation needs them. Can we search for the chunk in the text? This fails if the text repeats
+# itself. It also fails if the splitter changed the text, for example if it counts words and joins them with single spaces.
 #
-# > **Predict.** The log gives four chunks. Where does `find` place them? And how many of the chunks of 80 words are in the page?
+# > **Predict.** The log below gives four chunks. At which offsets does `find` find them? And how many of the chunks of 80 words does it
+# > find in the page?
 
 # %% tags=["nbval-check-output"]
 log = "Retry in 5 s.\n" * 8
@@ -206,23 +208,18 @@ print(f"{sum(chunk in page for chunk in by_words)} of {len(by_words)} chunks are
 # %% [markdown]
 # ## Cut on offsets
 #
-# All this has one cure: work with numbers, and copy characters at the very end. A chunk is then a
-# [span](../labs/GLOSSARY.md#span): its start, its end and the text between. Overlap becomes a subtraction: the next chunk begins
-# `chunk_overlap` characters before this one ends. (Characters are [code points](../labs/GLOSSARY.md#code-point) here, not bytes
+# One change solves all of this: work with offsets, and copy characters only at the end. A chunk is then a
+# [span](../labs/GLOSSARY.md#span): its start, its end and the text between them. Overlap is then a subtraction: the next chunk begins
+# `chunk_overlap` characters before this chunk ends. (Here, characters are [code points](../labs/GLOSSARY.md#code-point), not bytes
 # of [UTF-8](../labs/GLOSSARY.md#utf-8).)
-
-# %% [markdown]
+#
 # ## Exercise 1.2 · where the next chunk begins
 #
-# Write `next_start`. Windows ends its lines with two characters, `\r\n`, called [CRLF](../labs/GLOSSARY.md#crlf), and no chunk
-# should begin between them; `keep_crlf(text, offset)` is imported for you and moves an offset out of such a pair. With
-# `snap_to_words=True` the overlap begins at a word ([snap to words](../labs/GLOSSARY.md#snap-to-words)).
+# Write `next_start`. With `snap_to_words=True` the overlap begins at a word
+# ([snap to words](../labs/GLOSSARY.md#snap-to-words)).
 #
 # ```
-# keep_crlf("ab\r\ncdef", 3)                                    →   4   3 is inside the pair
-#
 # next_start("abcdefghij", 8, 3)                                →   5   "fgh" is shared
-# next_start("ab\r\ncdef", 6, 3)                                →   4   "cd", one fewer
 # next_start("the quick brown fox", 16, 8)                      →   8   "k brown " is shared
 # next_start("the quick brown fox", 16, 8, snap_to_words=True)  →  10   "brown " is shared
 # ```
@@ -237,16 +234,16 @@ lab.check("1.2", next_start)
 lab.hint("1.2")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# One subtraction does the work. `min` is for a cut inside a CRLF pair without overlap: past `end`, the line feed would be in no
-# chunk. If no word starts within the overlap, the plain start remains: an overlap that begins in a word is better than none.
+# One subtraction does the work. If no word starts in the overlap, the function returns the plain start: an overlap that begins
+# inside a word is better than no overlap.
 
 # %% [markdown]
 # ## Exercise 1.3 · the whole splitter
 #
-# Find the end, note the span, find the next start, repeat. One trap is left. Take `"ab cdefghij"`, chunks of 8 and an overlap of
-# 3, and follow it by hand:
+# The splitter finds the end of a chunk, notes the span, finds the next start, and repeats this. There is one problem. Take
+# `"ab cdefghij"`, chunks of 8 and an overlap of 3, and follow the steps by hand:
 #
-# > **Predict.** The first chunk ends at 3, after the space. Where does the second one begin, and where does it end?
+# > **Predict.** The first chunk ends at 3, after the space. Where does the second chunk begin, and where does it end?
 
 # %% tags=["nbval-check-output"]
 next_start = lab.use("next_start")
@@ -256,17 +253,16 @@ for floor in (0, 3):
     print(f"floor {floor}: the first ends at {end}, so the second begins at {begin}")
 
 # %% [markdown]
-# Without a floor the second chunk is the first one again, for ever. So a chunk that begins at `start` has to end *after*
-# `start + chunk_overlap`.
+# Without a floor the second chunk is the first one again, and the loop never ends. So a chunk that begins at `start` must end
+# *after* `start + chunk_overlap`.
 #
 # ![A text as a bar. The first chunk ends at its cut; the next chunk begins one overlap before the cut. Cuts count only after the floor, which is the start plus the overlap, up to the start plus the size.](../labs/figures/overlap_and_floor.svg)
 #
-# Now write `split_text`, and mind four things:
+# Now write `split_text`:
 #
-# - what is left of the text is the last chunk as soon as it fits, and needs no cut;
-# - a cut inside a CRLF pair moves by one: forward, or backward where that would exceed the size, but never back to the floor;
-# - a text may be as long as a book: use a loop (Python soon stops a function that calls itself), and copy no more than the chunks;
-# - `check_arguments(text, chunk_size, chunk_overlap, separators)` is imported for you and raises the errors; call it first.
+# - As soon as the rest of the text fits into one chunk, it is the last chunk. It needs no cut.
+# - A text can be as long as a book. So use a loop: if a function calls itself too often, Python stops it. Copy only the chunks.
+# - `check_arguments(text, chunk_size, chunk_overlap, separators)` is imported for you and raises the errors. Call it first.
 #
 # ```
 # split_text("ab cd. ef gh", 8, 0)  →  [Span(0, 7, "ab cd. "), Span(7, 12, "ef gh")]
@@ -283,20 +279,20 @@ lab.check("1.3", split_text)
 lab.hint("1.3")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# All it remembers is where the present chunk starts; the functions that you have written do the rest. A chunk's characters are copied
-# once, when its `Span` is made.
+# The loop keeps only one number, the start of the current chunk. Your other two functions do the rest. The characters of a chunk are
+# copied once, when its `Span` is made.
 
 # %%
 split_text = lab.use("split_text")
 lab.show.spans_slider(page, split_text, sizes=(128, 256, 512, 1024), overlaps=(0, 32, 64, 96))
 
 # %% [markdown]
-# Violet text is in two chunks, the same amount at every cut. Notice the price: a chunk may begin within a word, since overlap
-# counts characters. With `snap_to_words=True` it begins at a word, and is a few characters shorter.
+# Violet text is in two chunks. Its length is the same at every cut. The disadvantage is that a chunk can begin inside a word, because
+# the overlap counts characters. With `snap_to_words=True` it begins at a word, and the overlap is a few characters shorter.
 #
 # ## Exercise 1.4 · prove it
 #
-# A splitter that drops a sentence raises no error; a question is never answered again, that is all. So write the test.
+# If a splitter loses a sentence, it raises no error. You only notice that a question is no longer answered. So write a test for it.
 #
 # ```
 # lossless("abcd", [Span(0, 2, "ab"), Span(2, 4, "cd")])   →  True
@@ -308,7 +304,7 @@ lab.show.spans_slider(page, split_text, sizes=(128, 256, 512, 1024), overlaps=(0
 
 # %% exercise="1.4"
 def lossless(text, spans):
-    """Tell whether `spans` hold the whole of `text`, each at the place where it says it is.
+    """Tell whether `spans` hold the whole of `text`, and whether their offsets are right.
 
     Parameters
     ----------
@@ -321,7 +317,7 @@ def lossless(text, spans):
     Returns
     -------
     bool
-        True if every span's text is what stands at its offsets, and every character of the text
+        True if the text of each span is the text at its offsets, and every character of `text`
         is in at least one span.
 
     Examples
@@ -346,9 +342,9 @@ lab.check("1.4", lossless)
 lab.hint("1.4")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# One number, `covered`, says how far the text is accounted for. A span that begins after it leaves a gap. Comparing lengths, or
-# joining the texts, would not do: overlaps add up to more than the text, and a passage that occurs twice can take the place of
-# one that is missing.
+# One number, `covered`, says up to where every character is in a span. If a span begins after it, there is a gap. It is not enough
+# to compare lengths or to join the texts: with overlaps, the spans together are longer than the text. And if a passage occurs twice,
+# one copy can hide that the other is missing.
 
 # %% tags=["nbval-check-output"]
 lossless = lab.use("lossless")
@@ -358,8 +354,8 @@ for name, text in documents.items():
     print(f"{all(lossless(text, spans) for spans in splits)}  neighbours share {steps}  {name}")
 
 # %% [markdown]
-# Nothing lost, and at 512 with 64 every pair shares exactly 64. But these texts behave. Better to state what must hold for
-# *every* text, and let the machine look for one where it does not: a
+# Nothing is lost, and at 512 with 64 every pair shares exactly 64. But these are only five ordinary texts. It is better to write down
+# what must be true for *every* text, and to let the computer search for a text for which it is false. This is a
 # [property-based test](../labs/GLOSSARY.md#property-based-test).
 
 # %% tags=["nbval-check-output"]
@@ -367,7 +363,7 @@ from random import Random
 
 random, failures = Random(1), []
 for _ in range(5_000):
-    text = "".join(random.choices("ab. \r\n", k=random.randrange(40)))
+    text = "".join(random.choices("ab. \n", k=random.randrange(40)))
     size = random.randint(1, 12)
     spans = split_text(text, size, random.randrange(size))
     if not lossless(text, spans) or any(len(span.text) > size for span in spans):
@@ -377,9 +373,10 @@ print(f"{len(failures)} failures in 5,000 texts")
 # %% [markdown]
 # ## Break it
 #
-# The same page, saved on Windows: every `\n` has become `\r\n`. The next cell counts the chunks that end at a blank line.
+# Windows ends a line with two characters, `\r\n`, called [CRLF](../labs/GLOSSARY.md#crlf). Here is the same page, saved on Windows. The
+# next cell counts the chunks that end at a blank line.
 #
-# > **Predict.** Nothing gets lost, you have just tested that. What changes all the same?
+# > **Predict.** You have just tested that nothing is lost. But what changes?
 
 # %% tags=["nbval-check-output"]
 windows = page.replace("\n", "\r\n")
@@ -396,11 +393,12 @@ print("Windows        ", blank_line_ends(windows))
 print("its separators ", blank_line_ends(windows, ("\r\n\r\n", "\r\n", ". ", " ", "")))
 
 # %% [markdown]
-# `"\n\n"` does not occur in `"\r\n\r\n"`: on Windows text the strongest separator is never found, and nothing warns you. Where a
-# chunk ends at a blank line all the same, its line end was the last that fitted. Where such files come in, give their own separators.
+# `"\n\n"` does not occur in `"\r\n\r\n"`. So the strongest separator is never found in Windows text, and there is no warning. Some
+# chunks still end at a blank line, because its line end was the last one that fitted. If you have such files, give their own
+# separators.
 #
-# Two more texts without any separator: one letter again and again, and two letters. The first list holds the true starts, the
-# second what `find` takes for them.
+# Here are two more texts, without any separator: one letter repeated, and two letters repeated. The first list holds the true
+# starts. The second list holds the starts that `find` returns.
 
 # %% tags=["nbval-check-output"]
 for text in ("x" * 1_000, "ab" * 500):
@@ -409,10 +407,10 @@ for text in ("x" * 1_000, "ab" * 500):
     print([span.start for span in spans], looked_up, lossless(text, spans))
 
 # %% [markdown]
-# And a long text? Here are the documents again and again, up to a megabyte. `split_text` moves a start through the text. The
-# function below does the same work in another way: it cuts a chunk off and keeps *the rest of the text*.
+# And long texts? The next cell repeats the documents, up to a megabyte. `split_text` moves a start through the text. The
+# function below does the same work in another way: it cuts off a chunk and keeps *the rest of the text*.
 #
-# > **Predict.** Twice the text: how many times as many characters does `split_text` copy, and how many does `keeps_the_rest`?
+# > **Predict.** The text becomes twice as long. How many times as many characters does `split_text` copy? And `keeps_the_rest`?
 
 # %%
 from time import perf_counter
@@ -435,7 +433,8 @@ def seconds(work, *arguments):
 books = ["\n\n".join(documents.values()) * times for times in (5, 10, 20, 30)]
 kept = [sum(len(span.text) for span in split_text(book)) for book in books]
 rests = [keeps_the_rest(book) for book in books]
-print(f"split_text copies {kept[2] / kept[1]:.1f} times as much, keeps_the_rest {rests[2] / rests[1]:.1f}")
+print("Characters copied if the text is twice as long:")
+print(f"split_text {kept[2] / kept[1]:.1f} times, keeps_the_rest {rests[2] / rests[1]:.1f} times as many")
 
 curves = {
     "split_text": [(len(book), seconds(split_text, book)) for book in books],
@@ -445,19 +444,57 @@ curves = {
 lab.show.lines(curves, "Time to split", across="characters", up="seconds")
 
 # %% [markdown]
-# Copying the rest at every cut is work that grows with the text: twice the text, about four times the work. `split_text` copies
-# each chunk once, and works in [linear time](../labs/GLOSSARY.md#linear-time). Which curve is steepest on your machine?
+# `keeps_the_rest` copies the rest at every cut. For twice the text, that is about four times the work. `split_text` copies each chunk
+# once and works in [linear time](../labs/GLOSSARY.md#linear-time). Which curve is steepest on your machine?
 #
-# ## Measure: who tears the answers apart?
+# ## In the field
 #
-# The course's labelled questions name phrases that their answers contain. A phrase that is whole in no chunk cannot be quoted.
+# The best-known recursive splitter is LangChain's
+# [`RecursiveCharacterTextSplitter`](https://docs.langchain.com/oss/python/integrations/splitters). It splits and joins, as
+# `usual_way` does. With `add_start_index=True` it also gives offsets.
 #
-# > **Predict.** How many phrases do *fixed* cuts tear when they overlap by 64? No phrase is longer than that.
+# > **Predict.** Is it lossless?
 
 # %%
 from course_lib.records import Span
 
 
+def describe(name, spans):
+    inside = {at for span in spans for at in range(span.start, span.end)}
+    missing = "".join(page[at] for at in range(len(page)) if at not in inside)
+    overlapping = sum(left.end > right.start for left, right in pairwise(spans))
+    print(f"{name}: {len(spans)} chunks, {overlapping} of {len(spans) - 1} pairs overlap")
+    print(f"  {len(missing)} characters are in no chunk: {sorted(set(missing))}")
+
+
+try:
+    from langchain_text_splitters import RecursiveCharacterTextSplitter
+except ImportError:
+    print("not installed: pip install langchain-text-splitters, then run this cell again")
+else:
+    splitter = RecursiveCharacterTextSplitter(
+        chunk_size=512, chunk_overlap=64, add_start_index=True
+    )
+    found = [
+        (one.metadata["start_index"], one.page_content) for one in splitter.create_documents([page])
+    ]
+    describe("LangChain", [Span(start, start + len(chunk), chunk) for start, chunk in found])
+    describe("split_text", split_text(page, 512, 64))
+
+# %% [markdown]
+# LangChain's splitter removes white space at both ends of each chunk, so these characters are in no chunk
+# (`strip_whitespace=False` keeps them). And most of its neighbours share nothing, for the reason that you have seen. Take it if your
+# program uses LangChain already: it knows separators for many languages, and it can count [tokens](../labs/GLOSSARY.md#token). If you
+# need exact offsets or a guaranteed overlap, check them, as here.
+#
+# ## Measure: which splitter tears answers?
+#
+# The course has questions with labels. A label holds phrases from the answer. If a phrase is whole in no chunk, we call it *torn*: no
+# chunk can show it.
+#
+# > **Predict.** *Fixed* cuts overlap by 64, and no phrase is longer than that. How many phrases do they tear?
+
+# %%
 def fixed_cuts(text, size, overlap=0, shift=0):
     starts = range(-shift, len(text) - overlap, size - overlap)
     places = [(max(at, 0), min(at + size, len(text))) for at in starts]
@@ -480,13 +517,13 @@ for name, split in splitters.items():
         counts = [torn(answers, split, size, overlap) for size in sizes]
         print(f"{name:9}  overlap {overlap:2}  {counts}")
 
-print("fixed, 512, no overlap, the grid moved on by 64 each time")
+print("fixed, 512, no overlap, all cuts moved by 0, 64, 128, …")
 print([torn(answers, fixed_cuts, 512, 0, shift) for shift in range(0, 512, 64)])
 
 # %% [markdown]
-# Two kinds of protection, then. Overlap saves whatever is not longer than itself, wherever the cut falls; good cuts save what
-# people wrote as a unit. And what a fixed grid tears is luck, as the last line shows. Whole sentences, often longer than 64
-# characters, tell the two apart:
+# So there are two kinds of protection. Overlap keeps every phrase whole that is not longer than the overlap, wherever the cut is.
+# Good cuts keep sentences and paragraphs whole. Which phrases fixed cuts tear is luck, as the last line shows. Whole sentences are
+# often longer than 64 characters. With them you see the difference between overlap and good cuts:
 
 # %%
 import re
@@ -507,9 +544,9 @@ title = f"Torn, of {len(sentences)} sentences of up to 128 characters"
 lab.show.lines(curves, title, across="chunk size", up="sentences")
 
 # %% [markdown]
-# Now the search itself. A model turns each chunk and each question into an [embedding](../labs/GLOSSARY.md#embedding), a vector;
-# the chunks whose vectors point most nearly the same way as the question's come first. Lab 05 shows how. Here it is a way to
-# measure cuts.
+# Now we measure the search. A model turns each chunk and each question into an [embedding](../labs/GLOSSARY.md#embedding), which is a
+# vector. The search sorts the chunks by how similar the direction of their vectors is to that of the question's vector. Lab 05
+# shows how this works. Here we only use it to compare cuts.
 
 # %%
 from types import SimpleNamespace
@@ -534,10 +571,10 @@ def quality(split, *settings):
 
 
 # %% [markdown]
-# [Recall@5](../labs/GLOSSARY.md#recallk) is the share of the questions with an answering chunk among the first five results;
-# [MRR](../labs/GLOSSARY.md#mrr) rewards having it on top.
+# [Recall@5](../labs/GLOSSARY.md#recallk) is the share of questions with an answering chunk among the first five results.
+# [MRR](../labs/GLOSSARY.md#mrr) is higher the nearer that chunk is to the top.
 #
-# > **Predict.** Chunks of 512. What helps more, the better cuts or the overlap? And do both together help most?
+# > **Predict.** The chunks have at most 512 characters. What helps more, better cuts or overlap? And is it best to have both?
 
 # %%
 print(f"One question of {len(questions)} counts {1 / len(questions):.2f}.\n")
@@ -548,54 +585,59 @@ for name, split in splitters.items():
         print(f"{name:9}  {overlap:7}  {measured.recall:8.2f}  {measured.mrr:4.2f}")
 
 moved = [quality(fixed_cuts, 512, 0, shift).recall for shift in (128, 256, 384)]
-print("\nfixed, no overlap, moved on by 128, 256, 384:", *(f"{recall:.2f}" for recall in moved))
+print("\nrecall@5, fixed, no overlap, cuts moved by 128, 256, 384:", *(f"{recall:.2f}" for recall in moved))
 note = "recursive splitter, 512 characters, 64 of overlap"
 lab.score(recall_at_5=measured.recall, mrr=measured.mrr, note=note)
 
 # %% [markdown]
-# Good cuts help most. Overlap helps the fixed ones, which need mending, and not the recursive ones: those end with a sentence
-# anyway, and with overlap each chunk opens with the tail of something else. But a few hundredths are a few questions, and
-# another `shift` moves the first row by several.
+# Good cuts help most. Overlap helps the fixed cuts, because it makes up for bad cuts. It does not help the recursive cuts: those
+# chunks end with a sentence already, and with overlap each chunk begins with the end of something else. But a few hundredths are
+# only a few questions, and another `shift` changes the first row by several hundredths.
 #
-# Why does the course overlap by 64 all the same? Overlap keeps a short phrase whole wherever the cut falls; good cuts need a text
-# that has places for them, and without full stops and line ends there are none.
+# Why does the course still use an overlap of 64? Overlap keeps a short phrase whole wherever the cut is. Good cuts need full stops
+# and line ends, and some texts have none.
 
 # %% [markdown]
 # ## Recap
 #
-# - Cut at the strongest separator within reach, and at the last of its kind.
-# - Work on offsets: overlap is exact, addresses are true, and time stays linear.
-# - The next chunk must start later than this one did. That is what the floor is for.
-# - State what holds for every text, and let the machine look for a counterexample.
+# - Cut at the strongest separator within reach. If there are several of this kind, take the last.
+# - Work with offsets. Then the overlap is exact, every chunk has its true place, and the time is linear.
+# - Each chunk must start later than the one before. The floor guarantees this.
+# - Write down what is true for every text, and let the computer search for a counterexample.
 # - Good cuts and overlap protect different things. Measure both.
 #
 # ## Three questions
 #
-# 1. You split with `chunk_overlap=64`. What is the longest phrase that is surely whole in some chunk, wherever the cuts fall?
+# 1. You split with `chunk_overlap=64`. How long can a phrase be, so that it is whole in some chunk wherever the cuts are?
 #    (With an overlap of 0 it is a single character.)
-# 2. Why does the separator stay with the chunk that it ends? What would break if it were dropped?
-# 3. A colleague strips the white space off each chunk, "to save space", and keeps the offsets. What notices? What is lost?
+# 2. Why does the separator stay with the chunk that it ends? What goes wrong if the splitter drops it?
+# 3. A colleague removes the white space at both ends of each chunk, "to save space", and keeps the offsets. Which test fails? What is
+#    lost?
 #
 # <details><summary>Answers</summary>
 #
-# 1. 65 characters. Take the first chunk that reaches the phrase's end. The chunk before it ends at least one character short of
-#    that, and this one starts 64 before there: no later than the phrase. (One fewer where a CRLF pair shortens the overlap.)
-# 2. Blank lines and full stops would be in no chunk: `lossless` would be false, and a reader could not go from one chunk to
+# 1. 65 characters. Take the first chunk that reaches the end of the phrase. The chunk before it ends at least one character before
+#    the end of the phrase. This chunk starts 64 characters before that point, so it starts where the phrase starts, or before.
+# 2. Blank lines and full stops would be in no chunk. `lossless` would be false, and a reader could not read from one chunk to
 #    the next without a gap.
-# 3. `lossless` does, since `text[span.start:span.end]` is no longer `span.text`. The search hardly suffers; a citation does,
-#    for its offsets no longer fit its words.
+# 3. `lossless` is false, because `text[span.start:span.end]` is no longer `span.text`. The search is hardly worse, but
+#    citations are: their offsets no longer match their words.
 #
 # </details>
 
 # %% [markdown]
 # ## Stretch
 #
-# Count the chunks that end with a Markdown heading: its section is in the next chunk. Write a `find_cut` that steps back to
-# before the heading where the floor allows it. Is the splitter still lossless? Do recall@5 and MRR move by more than luck?
-# `fixed_cuts(…, shift=…)` shows how large luck is.
+# 1. In Windows text, `split_text` can end or begin a chunk between `\r` and `\n`. Write `keep_crlf(text, spans)`. It returns the spans,
+#    with all such starts and ends moved out of the pair. Are they still lossless? Do neighbours still share 64 characters? Does a
+#    chunk become longer than the chunk size? The course's `keep_crlf` is in `course_lib/loader/recursive.py`. `course split` and
+#    `course ingest` call it after `split_text`.
+# 2. Count the chunks that end with a Markdown heading. Their section is in the next chunk. Write a `find_cut` that cuts before the
+#    heading if the floor allows it. Is the splitter still lossless? Do recall@5 and MRR change by more than luck?
+#    `fixed_cuts(…, shift=…)` shows how large luck is.
 #
-# Later labs import the course's `split_text`, so that each of them runs alone.
+# Later labs import the course's `split_text`, so each of them runs alone.
 #
-# **Next.** Text has blank lines to cut at. A manifest has owners instead, and a cut can part a line from its own: that is
-# [lab 02](../labs/02_resource_splitter.ipynb). If documents are all you want to search, go on to their vectors, in
-# [lab 05](../labs/05_embeddings.ipynb). The [table of labs](../README.md#work-through-it) says what is there.
+# **Next.** A text has blank lines to cut at. In a manifest, each line belongs to another line above it, and a cut can separate the
+# two. That is [lab 02](../labs/02_resource_splitter.ipynb). If you only want to search documents, continue with their vectors, in
+# [lab 05](../labs/05_embeddings.ipynb). The [table of labs](../README.md#work-through-it) shows all labs.

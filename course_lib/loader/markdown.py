@@ -1,7 +1,7 @@
 """Documents to chunks: a Markdown or text document goes in, parsed-chunk-v1 records come out.
 
 A heading belongs to what follows it: a page is cut into its sections first, and only a section that
-is too large is cut by `split_text`. Each piece is embedded under the page's title and the headings
+is too large is cut by `split_prose`. Each piece is embedded under the page's title and the headings
 above it, without which many a section does not say what it is about.
 """
 
@@ -13,7 +13,7 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from course_lib.loader.pieces import Piece, make_chunks, shortened
-from course_lib.loader.recursive import split_text
+from course_lib.loader.recursive import split_prose
 from course_lib.records import LOCAL, Chunk, Document, Scope
 from course_lib.settings import CHUNK_OVERLAP, CHUNK_SIZE
 
@@ -98,9 +98,7 @@ def page_pieces(text: str, path: str, chunk_size: int, chunk_overlap: int) -> li
     for section in join_small(find_sections(text), chunk_size):
         header = header_of(section.headings, title)
         name = [title or path.rsplit("/", 1)[-1], *section.headings][-1]
-        for span in split_text(
-            text[section.start : section.end], chunk_size, chunk_overlap, snap_to_words=True
-        ):
+        for span in split_prose(text[section.start : section.end], chunk_size, chunk_overlap):
             if span.text.strip():
                 start, end = section.start + span.start, section.start + span.end
                 pieces.append(Piece(start, end, "doc-section", name, header))

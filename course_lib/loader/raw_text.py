@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from course_lib.loader.pieces import Piece, make_chunks
-from course_lib.loader.recursive import split_text
+from course_lib.loader.recursive import split_prose
 from course_lib.records import LOCAL, Chunk, Document, Scope
 from course_lib.settings import CHUNK_OVERLAP, CHUNK_SIZE
 
@@ -33,7 +33,7 @@ def parse_raw_text(
     name = document.name.rsplit("/", 1)[-1]
     pieces = (
         Piece(span.start, span.end, "raw-text", name)
-        for span in split_text(document.content, chunk_size, chunk_overlap, snap_to_words=True)
+        for span in split_prose(document.content, chunk_size, chunk_overlap)
         if span.text.strip()
     )
     return make_chunks(document, scope, pieces, parser_id=PARSER_ID, parser_version=PARSER_VERSION)

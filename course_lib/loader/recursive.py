@@ -7,7 +7,7 @@ spans share the overlap that was asked for, or a little less: see `next_start`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from course_lib.records import Span
 from course_lib.settings import CHUNK_OVERLAP, CHUNK_SIZE
@@ -21,9 +21,10 @@ def find_cut(
 ) -> int:
     """Return where the chunk that begins at `start` ends.
 
-    The strongest separator that begins at `start` or later, ends after `floor` and not after
-    `limit` wins; among several of its kind the last. The separator stays with the chunk that it
-    ends. Without one, the cut is at `limit`.
+    A separator counts if it begins at `start` or later, ends after `floor` and does not end after
+    `limit`. The chunk ends with the strongest one that counts, and if that occurs several times,
+    with the last of them. The separator stays with the chunk that it ends. Where no separator
+    counts, the cut is at `limit`.
 
     Parameters
     ----------
@@ -34,10 +35,10 @@ def find_cut(
     limit
         Largest offset at which the chunk may end.
     floor
-        Only cuts after this offset count, or the next chunk would not get ahead of this one.
+        Only cuts after this offset count. Otherwise the next chunk could begin where this one does.
     separators
-        From the strongest boundary to the weakest; an empty string is everywhere, so that it
-        cuts at the limit, or at the end of the text.
+        From the strongest boundary to the weakest. An empty string is found everywhere, so it cuts
+        at the limit, or at the end of the text.
 
     Returns
     -------
@@ -60,25 +61,13 @@ def find_cut(
     return limit
 
 
-def keep_crlf(text: str, offset: int) -> int:
-    r"""Return `offset`, moved to after the line feed if it is between ``\r`` and ``\n``.
-
-    Examples
-    --------
-    >>> keep_crlf("ab\r\ncd", 3)
-    4
-    """
-    is_inside = offset > 0 and text[offset - 1 : offset + 1] == "\r\n"
-    return offset + 1 if is_inside else offset
-
-
 def next_start(text: str, end: int, chunk_overlap: int, *, snap_to_words: bool = False) -> int:
     r"""Return where the chunk after the one that ends at `end` begins.
 
-    That is `chunk_overlap` characters before `end`. Where this would cut a CRLF pair, it is one
-    character later, but never later than `end`. With `snap_to_words`, it is the first place in the
-    overlap at which a word starts, and that may be where the overlap begins; where no word starts,
-    it stays as it is. A word starts where white space is followed by something else.
+    That is `chunk_overlap` characters before `end`. With `snap_to_words`, it is the first place in
+    the overlap at which a word starts; the first character of the overlap can be this place. Where
+    no word starts in the overlap, `snap_to_words` changes nothing. A word starts where white space
+    is followed by something else.
 
     Examples
     --------
@@ -88,7 +77,7 @@ def next_start(text: str, end: int, chunk_overlap: int, *, snap_to_words: bool =
     >>> text[next_start(text, 16, 8, snap_to_words=True):16]
     'brown '
     """
-    start = min(keep_crlf(text, end - chunk_overlap), end)
+    start = end - chunk_overlap
     if snap_to_words:
         for at in range(start, end):
             if text[at - 1].isspace() and not text[at].isspace():
@@ -106,6 +95,9 @@ def split_text(
 ) -> list[Span]:
     r"""Split a text at its strongest boundaries into overlapping spans.
 
+    This is a recursive splitter: "recursive" names the idea (a weaker separator is tried where no
+    stronger one is in reach). The function itself is a loop.
+
     Parameters
     ----------
     text
@@ -113,8 +105,7 @@ def split_text(
     chunk_size
         Most characters in a span.
     chunk_overlap
-        Characters that neighbouring spans share, or one fewer, so that the overlap does not begin
-        inside a CRLF pair.
+        How many characters neighbouring spans share.
     separators
         From the strongest boundary to the weakest. Where none is in reach, the cut is at the
         size, with or without ``""`` in the list.
@@ -136,8 +127,8 @@ def split_text(
 
     Notes
     -----
-    No CRLF pair is cut where ``chunk_size - chunk_overlap >= 2``. Twice the text takes twice the
-    time: for each chunk, `find_cut` looks at one window, at most once for each separator.
+    Twice the text takes twice the time: for each chunk, `find_cut` looks at one window, at most
+    once for each separator.
 
     Examples
     --------
@@ -151,16 +142,62 @@ def split_text(
     while start + chunk_size < len(text):
         limit, floor = start + chunk_size, start + chunk_overlap
         end = find_cut(text, start, limit, floor, separators)
-        if keep_crlf(text, end) > end:
-            if end < limit:
-                end += 1
-            else:
-                end = max(end - 1, floor + 1)
         spans.append(Span(start, end, text[start:end]))
         start = next_start(text, end, chunk_overlap, snap_to_words=snap_to_words)
     if text:
         spans.append(Span(start, len(text), text[start:]))
     return spans
+
+
+def split_prose(text: str, chunk_size: int, chunk_overlap: int) -> list[Span]:
+    r"""Split a text as the parsers do: overlaps begin at words, and CRLF pairs stay whole.
+
+    Examples
+    --------
+    >>> [span.text for span in split_prose("abcdef\r\ngh", 7, 2)]
+    ['abcdef', 'ef\r\ngh']
+    """
+    return keep_crlf(text, split_text(text, chunk_size, chunk_overlap, snap_to_words=True))
+
+
+def keep_crlf(text: str, spans: Iterable[Span]) -> list[Span]:
+    r"""Return the spans, with no start and no end between the ``\r`` and the ``\n`` of a pair.
+
+    Such an end moves back by one, and the start after it as well, so that the overlap stays as it
+    is; that span may become one character longer. Another start in a pair moves forward.
+
+    Parameters
+    ----------
+    text
+        What was split.
+    spans
+        In order.
+
+    Examples
+    --------
+    >>> keep_crlf("ab\r\ncd", [Span(0, 3, "ab\r"), Span(3, 6, "\ncd")])
+    [Span(start=0, end=2, text='ab'), Span(start=2, end=6, text='\r\ncd')]
+    """
+    kept, back = [], 0
+    for start, end, _ in spans:
+        start -= back
+        start += in_crlf(text, start)
+        back = in_crlf(text, end)
+        end -= back
+        if start < end:
+            kept.append(Span(start, end, text[start:end]))
+    return kept
+
+
+def in_crlf(text: str, offset: int) -> bool:
+    r"""Tell whether an offset is between ``\r`` and ``\n``.
+
+    Examples
+    --------
+    >>> in_crlf("ab\r\ncd", 3)
+    True
+    """
+    return offset > 0 and text[offset - 1 : offset + 1] == "\r\n"
 
 
 def check_arguments(

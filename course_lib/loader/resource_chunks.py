@@ -15,7 +15,7 @@ from functools import cached_property
 from course_lib.loader.crd_policy import without_schemas
 from course_lib.loader.kind_words import KIND_WORDS
 from course_lib.loader.kubernetes import ResourceSpan, split_resources
-from course_lib.loader.recursive import find_cut, keep_crlf
+from course_lib.loader.recursive import find_cut, in_crlf
 from course_lib.loader.resource_identity import Identity
 from course_lib.loader.yaml_lines import Line, lines_of, next_cut, shared_path
 
@@ -204,7 +204,8 @@ class _Cutter:
         if end - start > room:
             # No cut in the first half: a key would be left without its value.
             end = find_cut(self.text, start, start + room, start + room // 2)
-        return self._piece(start, min(keep_crlf(self.text, end), piece.end), piece.path)
+        end = min(end + in_crlf(self.text, end), piece.end)
+        return self._piece(start, end, piece.path)
 
     def _header(self, path: str) -> str:
         """Return the header, shortened where it would leave no room for the piece."""

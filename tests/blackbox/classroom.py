@@ -33,8 +33,6 @@ def find_cut(text, start, limit, floor=0, separators=("\\n\\n", "\\n", ". ", " "
 NEXT = """
 def next_start(text, end, chunk_overlap, *, snap_to_words=False):
     begin = end - chunk_overlap
-    if text[begin - 1 : begin + 1] == "\\r\\n":
-        begin = min(begin + 1, end)
     words = [
         at for at in range(begin, end) if text[at - 1].isspace() and not text[at].isspace()
     ]
@@ -63,12 +61,8 @@ def split_text(
             spans.append(Span(begin, len(text), text[begin:]))
             break
         end = find_cut(text, begin, end, begin + chunk_overlap, separators)
-        if chunk_size - chunk_overlap >= 3 and text[end - 1 : end + 1] == "\\r\\n":
-            end += 1 if end < begin + chunk_size else -1
         spans.append(Span(begin, end, text[begin:end]))
-        begin = end - chunk_overlap
-        if snap_to_words or chunk_size - chunk_overlap >= 3:
-            begin = next_start(text, end, chunk_overlap, snap_to_words=snap_to_words)
+        begin = next_start(text, end, chunk_overlap, snap_to_words=snap_to_words)
     return spans
 """.strip()
 

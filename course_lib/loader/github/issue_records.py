@@ -14,7 +14,7 @@ from typing import Any
 from course_lib.loader.github.issues import Comment, Issue, download_github_issues
 from course_lib.loader.markdown import BETWEEN, Section, find_sections, join_small
 from course_lib.loader.pieces import Piece, make_chunks, shortened
-from course_lib.loader.recursive import split_text
+from course_lib.loader.recursive import split_prose
 from course_lib.records import LOCAL, Chunk, Document, Scope, Skipped
 from course_lib.settings import CHUNK_OVERLAP, CHUNK_SIZE
 
@@ -117,9 +117,7 @@ def parse_issue(
         meta = shared | told | {"citationUrl": part.get("url")}
         for begin, end, headings in _sections_of(text[start : int(part["end"])], chunk_size):
             header = BETWEEN.join([f"Issue #{number}: {title}", *headings]) if number else ""
-            for span in split_text(
-                text[start + begin : start + end], chunk_size, chunk_overlap, snap_to_words=True
-            ):
+            for span in split_prose(text[start + begin : start + end], chunk_size, chunk_overlap):
                 first, last = start + begin + span.start, start + begin + span.end
                 if span.text.strip():
                     # The first piece of the body begins with the title itself.

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from course_lib.teaching.audits import Call, audit, call
-from course_lib.teaching.audits.draws import BREAKS, Draws, chance, some, sparse, text
+from course_lib.teaching.audits.draws import Draws, chance, some, sparse, text
 
-SEPARATORS = (";", ",", "--", " ", ". ", "", "\n", "\r")
-WITH_PAIRS = (*BREAKS, "\r\n", "\r\n\r\n", "\r\n", "\r", "\t")
+SEPARATORS = (";", ",", "--", " ", ". ", "", "\n")
 
 
 @audit("1.1", count=250)
@@ -24,7 +23,7 @@ def find_cut(random: Draws) -> Call:
 @audit("1.2", count=250)
 def next_start(random: Draws) -> Call:
     """Draw where a chunk ended and an overlap that does not reach the beginning of the text."""
-    written = text(random, breaks=WITH_PAIRS) + random.choice(("(b", "\r\n"))
+    written = text(random) + random.choice(("(b", "\t\n"))
     end = random.randint(1, len(written))
     overlap = random.choice((0, random.randrange(end), random.randrange(min(end, 8))))
     snaps = {"snap_to_words": True} if chance(random, 0.5) else {}
@@ -33,16 +32,14 @@ def next_start(random: Draws) -> Call:
 
 @audit("1.3", count=150)
 def split_text(random: Draws) -> Call:
-    """Draw sizes, the wrong ones among them; beside pairs of CRLF only some are decided."""
-    written = text(random, random.choice((2, 12, 60)), WITH_PAIRS) * random.choice((1, 1, 1, 0))
+    """Draw sizes, the wrong ones among them."""
+    written = text(random, random.choice((2, 12, 60))) * random.choice((1, 1, 1, 0))
     size = random.randint(1, random.choice((6, 20, 100)))
     if chance(random, 0.1):
         return call(written, *random.choice(((0, 0), (-size, 0), (size, size), (size, -1))))
     if chance(random, 0.03):
         return call(random.choice((None, size)))
     overlap = random.randrange(size)
-    if "\r\n" in written:
-        size += 3
     snaps = {"snap_to_words": True} if chance(random, 0.4) else {}
     if chance(random, 0.4):
         return call(written, size, overlap, tuple(some(random, SEPARATORS)[:3]), **snaps)

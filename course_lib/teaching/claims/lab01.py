@@ -29,17 +29,17 @@ def _curve(shown: str, name: str) -> list[float]:
 
 CLAIMS = (
     Claim(
-        "the cut goes through a word in it",
+        "The cut goes through a word in it",
         'page.index("real traffic")',
         holds=lambda shown: re.search(r"[a-z] ✂ [a-z]", shown),
     ),
     Claim(
-        "the orange scissors in it mark broken words",
+        "In the text, orange scissors mark them",
         'if "real traffic" in chunk]',
         holds=lambda shown: numbers(shown, "drawn in:")[0] > 0 and shown.startswith("0 of"),
     ),
     Claim(
-        '". " begins at 5 and is 2 wide',
+        '". " begins at 5 and has 2 characters',
         'for separator in ("\\n", ". ", " "):',
         holds=lambda shown: numbers(shown, "'. ' begins at") == [5],
     ),
@@ -54,33 +54,33 @@ CLAIMS = (
         holds=lambda shown: numbers(shown, "drawn in:")[0] == 0,
     ),
     Claim(
-        "most chunks end where a person would pause",
+        "most chunks end where a reader would pause",
         "pauses = sum(",
         holds=lambda shown: numbers(shown)[0] > numbers(shown)[1] / 2,
     ),
     Claim(
-        "There are more of them, too",
+        "There are also more chunks than before",
         'if "real traffic" in chunk]',
         "pauses = sum(",
         holds=lambda fixed, own: numbers(own)[1] > numbers(fixed)[1],
     ),
     Claim(
-        "Three shared characters were asked for, and there are none",
+        "We asked for three shared characters, but there are none",
         'usual_way("ab cd. ef gh", 8, 3)',
         holds=lambda shown: shown == "['ab cd. ', 'ef gh']",
     ),
     Claim(
-        "Most pairs get nothing",
+        "Most pairs share nothing",
         "none = overlaps.count(0)",
         holds=lambda shown: numbers(shown)[0] > numbers(shown)[1] / 2,
     ),
     Claim(
-        "and none gets 64",
+        "and no pair shares 64 characters",
         "What neighbours share (64 asked for)",
         holds=lambda shown: numbers(shown, "values from")[1] < 64,
     ),
     Claim(
-        "Not if the text repeats itself, nor if the splitter changed it",
+        "This fails if the text repeats itself. It also fails if the splitter changed the text",
         'log = "Retry in 5 s.',
         holds=lambda shown: (
             set(numbers(shown.splitlines()[0])) == {0}
@@ -88,7 +88,7 @@ CLAIMS = (
         ),
     ),
     Claim(
-        "The log gives four chunks",
+        "The log below gives four chunks",
         'log = "Retry in 5 s.',
         holds=lambda shown: len(numbers(shown.splitlines()[0])) == 4,
     ),
@@ -100,7 +100,7 @@ CLAIMS = (
         ),
     ),
     Claim(
-        "the same amount at every cut",
+        "Its length is the same at every cut",
         "lab.show.spans_slider(",
         holds=lambda shown: (
             (pairs := re.findall(r"overlap=(\d+):[^.]*share (\d+) ch", shown))
@@ -109,7 +109,7 @@ CLAIMS = (
         ),
     ),
     Claim(
-        "Nothing lost, and at 512 with 64 every pair shares exactly 64",
+        "Nothing is lost, and at 512 with 64 every pair shares exactly 64",
         "steps = {left.end - right.start",
         holds=lambda shown: (
             len(lines := re.findall("^(?:True|False) .*", shown, re.MULTILINE)) == 5
@@ -117,12 +117,12 @@ CLAIMS = (
         ),
     ),
     Claim(
-        "Nothing gets lost, you have just tested that",
+        "You have just tested that nothing is lost",
         "random, failures = Random(1), []",
         holds=lambda shown: shown == "0 failures in 5,000 texts",
     ),
     Claim(
-        "on Windows text the strongest separator is never found",
+        "the strongest separator is never found in Windows text",
         "def blank_line_ends(",
         holds=lambda shown: (
             numbers(shown, "Windows")[0] < numbers(shown, "Unix")[0]
@@ -130,47 +130,65 @@ CLAIMS = (
         ),
     ),
     Claim(
-        "the second what find takes for them",
+        "The second list holds the starts that find returns",
         'for text in ("x" * 1_000, "ab" * 500):',
         holds=lambda shown: shown.splitlines() == ["[0, 250, 500, 750] [0, 0, 0, 0] True"] * 2,
     ),
     Claim(
-        "twice the text, about four times the work",
+        "For twice the text, that is about four times the work",
         "def keeps_the_rest(",
         holds=lambda shown: 3.5 < numbers(shown, "keeps_the_rest")[0] < 4.5,
     ),
     Claim(
-        "split_text copies each chunk once, and works in linear time",
+        "split_text copies each chunk once and works in linear time",
         "def keeps_the_rest(",
-        holds=lambda shown: 1.9 < numbers(shown, "split_text copies")[0] < 2.1,
+        holds=lambda shown: 1.9 < numbers(shown, "split_text ")[0] < 2.1,
     ),
     Claim(
-        "No phrase is longer than that",
+        "removes white space at both ends of each chunk, so these characters are in no chunk",
+        "def describe(name, spans):",
+        holds=lambda shown: (
+            "not installed" in shown
+            or numbers(shown, "LangChain", upto="are in no chunk")[-1] > 0
+            and shown.endswith("0 characters are in no chunk: []")
+        ),
+    ),
+    Claim(
+        "And most of its neighbours share nothing",
+        "def describe(name, spans):",
+        holds=lambda shown: (
+            "not installed" in shown
+            or (pairs := numbers(shown, "LangChain:")[1:3])
+            and pairs[0] < pairs[1] / 2
+        ),
+    ),
+    Claim(
+        "no phrase is longer than that",
         TORN,
         holds=lambda shown: numbers(shown, "phrases of up to")[0] <= 64,
     ),
     Claim(
-        "Overlap saves whatever is not longer than itself",
+        "Overlap keeps every phrase whole that is not longer than the overlap",
         TORN,
         holds=lambda shown: not any(_torn(shown, "fixed", 64) + _torn(shown, "recursive", 64)),
     ),
     Claim(
-        "good cuts save what people wrote as a unit",
+        "Good cuts keep sentences and paragraphs whole",
         TORN,
         holds=lambda shown: sum(_torn(shown, "recursive", 0)) < sum(_torn(shown, "fixed", 0)) / 4,
     ),
     Claim(
-        "what a fixed grid tears is luck, as the last line shows",
+        "Which phrases fixed cuts tear is luck, as the last line shows",
         TORN,
         holds=lambda shown: max(line := numbers(shown.splitlines()[-1])) >= 2 * min(line),
     ),
     Claim(
-        "Whole sentences, often longer than 64 characters",
+        "Whole sentences are often longer than 64 characters",
         "sentence_end = r",
         holds=lambda shown: numbers(shown)[0] > numbers(shown)[1] / 4,
     ),
     Claim(
-        "tell the two apart",
+        "With them you see the difference between overlap and good cuts",
         "sentence_end = r",
         holds=lambda shown: all(
             own * 2 < fixed
@@ -190,7 +208,8 @@ CLAIMS = (
         ),
     ),
     Claim(
-        "Overlap helps the fixed ones, which need mending, and not the recursive ones",
+        "Overlap helps the fixed cuts, because it makes up for bad cuts. "
+        "It does not help the recursive cuts",
         MEASURED,
         holds=lambda shown: (
             (rows := _rows(shown))
@@ -201,12 +220,12 @@ CLAIMS = (
         ),
     ),
     Claim(
-        "a few hundredths are a few questions",
+        "a few hundredths are only a few questions",
         MEASURED,
         holds=lambda shown: numbers(shown, "counts")[0] <= 0.02,
     ),
     Claim(
-        "another shift moves the first row by several",
+        "another shift changes the first row by several hundredths",
         MEASURED,
         holds=lambda shown: (
             (first := _rows(shown)[0][0])

@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from course_lib.loader import find_cut, next_start, split_text
-from course_lib.loader.recursive import SEPARATORS, keep_crlf
+from course_lib.loader.recursive import SEPARATORS, in_crlf, keep_crlf
 
 ALPHABETS = ["\r\n. ab", "\r\n", "\n", "ab", "a. ", "é\U0001f600 \u2028\n"]
 texts = st.one_of(
@@ -26,10 +26,6 @@ separators = st.one_of(
     st.just(("a",)),
     st.just(()),
 )
-
-
-def inside_crlf(text: str, offset: int) -> bool:
-    return offset > 0 and text[offset - 1 : offset + 1] == "\r\n"
 
 
 @settings(max_examples=250)
@@ -55,15 +51,24 @@ def test_the_laws_hold_for_every_text(
     for left, right in pairwise(spans):
         assert left.start < right.start <= left.end < right.end
         shared = left.end - right.start
-        if size - overlap >= 3:
-            assert not inside_crlf(text, left.end)
-            assert not inside_crlf(text, right.start)
-        if snap_to_words:
-            assert shared <= overlap
-        elif overlap and inside_crlf(text, left.end - overlap):
-            assert shared == overlap - 1
-        else:
-            assert shared == overlap
+        assert shared <= overlap if snap_to_words else shared == overlap
+
+
+@given(texts, sizes, st.booleans())
+@example("\r\n" * 9, (2, 1), False)
+@example("x" * 7 + "\r\n" + "y" * 7, (8, 0), False)
+def test_no_pair_is_cut_and_nothing_is_lost_by_keeping_pairs(
+    text: str, sizes: tuple[int, int], snap_to_words: bool
+) -> None:
+    size, overlap = sizes
+    covered = 0
+    for span in keep_crlf(text, split_text(text, size, overlap, snap_to_words=snap_to_words)):
+        assert span.start <= covered
+        assert text[span.start : span.end] == span.text
+        assert 0 < len(span.text) <= size + 1
+        assert not in_crlf(text, span.start) and not in_crlf(text, span.end)
+        covered = max(covered, span.end)
+    assert covered == len(text)
 
 
 @given(st.text("ab \n\r", max_size=120), sizes)
@@ -80,7 +85,7 @@ def test_a_snapped_overlap_begins_at_the_first_word_that_starts_in_it(
         if word_starts:
             assert right.start == word_starts[0]
         else:
-            assert left.end - right.start in {overlap, overlap - 1}
+            assert left.end - right.start == overlap
 
 
 @given(texts, sizes)
@@ -102,11 +107,10 @@ def text_before(text: str, start: int, end: int, separator: str) -> bool:
     return text[max(start, end - len(separator)) : end].endswith(separator)
 
 
-def test_a_crlf_pair_goes_to_one_side() -> None:
-    assert [span.text for span in split_text("abc\r\ndef", 4, 0, ("",))] == ["abc", "\r\nde", "f"]
-    # The cut behind "\r" moves on over the line feed where there is room, and back where not.
-    assert [span.text for span in split_text("ab\r\ncdef", 5, 0, ("\r",))] == ["ab\r\n", "cdef"]
-    assert [span.text for span in split_text("abc\r\ndef", 4, 0, ("\r",))] == ["abc", "\r\n", "def"]
+def test_the_overlap_stays_as_it_is_where_an_end_moves_out_of_a_pair() -> None:
+    text = "abcdef\r\nghijkl"
+    spans = keep_crlf(text, split_text(text, 7, 3, ("",)))
+    assert [span.text for span in spans] == ["abcdef", "def\r\nghi", "ghijkl"]
 
 
 def test_periodic_text_gets_right_offsets() -> None:
@@ -167,7 +171,7 @@ def test_what_is_looked_at_grows_with_the_text_and_no_faster(
 def test_cuts_are_few_on_any_text(text: str, size: int) -> None:
     window = size - size // 2
     spans = split_text(text, size, size // 2)
-    # Within one window at most one cut a separator, and one more where a CRLF pair moves it.
+    # Within one window at most one cut a separator, and one more at the limit.
     assert len(spans) <= (len(SEPARATORS) + 1) * (len(text) // window + 1)
 
 
@@ -189,8 +193,6 @@ def test_a_cut_never_takes_a_boundary_of_the_chunk_before() -> None:
     [
         ("abcdefghij", 8, 3, False, 5),
         ("abcdefghij", 4, 0, False, 4),
-        ("ab\r\ncdef", 6, 3, False, 4),
-        ("ab\r\ncdef", 3, 0, False, 3),
         ("the quick brown fox", 16, 8, True, 10),
         ("the quick brown fox", 16, 2, True, 14),
         ("one\r\ntwo three", 9, 6, True, 5),
@@ -200,7 +202,3 @@ def test_the_next_start_worked_by_hand(
     text: str, end: int, overlap: int, snap: bool, start: int
 ) -> None:
     assert next_start(text, end, overlap, snap_to_words=snap) == start
-
-
-def test_a_crlf_pair_at_the_very_beginning_is_kept() -> None:
-    assert [keep_crlf("\r\n\r\n", offset) for offset in range(5)] == [0, 2, 2, 4, 4]

@@ -12,7 +12,6 @@ from course_lib.loader.recursive import (
     SEPARATORS,
     check_arguments,
     find_cut,
-    keep_crlf,
     next_start,
     split_text,
 )
@@ -148,13 +147,6 @@ def has_no_overlap(text, end, chunk_overlap, *, snap_to_words=False):
     return end
 
 
-def splits_crlf(text, end, chunk_overlap, *, snap_to_words=False):
-    start = end - chunk_overlap
-    if snap_to_words:
-        return next_start(text, end, chunk_overlap, snap_to_words=True)
-    return start
-
-
 def never_snaps(text, end, chunk_overlap, *, snap_to_words=False):
     return next_start(text, end, chunk_overlap)
 
@@ -187,12 +179,6 @@ def leaves_out_the_word_at_the_start(text, end, chunk_overlap, *, snap_to_words=
     return begin
 
 
-def begins_after_the_end(text, end, chunk_overlap, *, snap_to_words=False):
-    if snap_to_words:
-        return next_start(text, end, chunk_overlap, snap_to_words=True)
-    return keep_crlf(text, end - chunk_overlap)
-
-
 def snaps_to_letters_only(text, end, chunk_overlap, *, snap_to_words=False):
     start = next_start(text, end, chunk_overlap)
     words = re.compile(r"(?<=\s)\w").finditer(text, start, end) if snap_to_words else ()
@@ -210,12 +196,6 @@ def snaps_to_the_word_after_the_overlap(text, end, chunk_overlap, *, snap_to_wor
 # --- 1.3 split_text ---
 
 
-def _moved(text, end, limit, floor):
-    if keep_crlf(text, end) == end:
-        return end
-    return end + 1 if end < limit else max(end - 1, floor + 1)
-
-
 def _loop(
     text,
     chunk_size=512,
@@ -225,7 +205,6 @@ def _loop(
     snap_to_words=False,
     check=check_arguments,
     find=find_cut,
-    move=_moved,
     begin=next_start,
 ):
     """Split rightly, unless one of the steps is replaced by a wrong one."""
@@ -233,7 +212,7 @@ def _loop(
     spans, start = [], 0
     while start + chunk_size < len(text):
         limit, floor = start + chunk_size, start + chunk_overlap
-        end = move(text, find(text, start, limit, floor, separators), limit, floor)
+        end = find(text, start, limit, floor, separators)
         spans.append(Span(start, end, text[start:end]))
         start = begin(text, end, chunk_overlap, snap_to_words=snap_to_words)
     return spans + [Span(start, len(text), text[start:])] * bool(text)
@@ -326,52 +305,11 @@ def returns_strings(*given, **named):
     return [span.text for span in _loop(*given, **named)]
 
 
-def cuts_crlf(*given, **named):
-    return _loop(*given, **named, move=lambda text, end, *_: end)
-
-
-def steps_back_to_the_floor(*given, **named):
-    def move(text, end, limit, floor):
-        return end + (1 if end < limit else -1) if keep_crlf(text, end) > end else end
-
-    return _loop(*given, **named, move=move)
-
-
-def always_moves_a_cut_back(*given, **named):
-    def move(text, end, limit, floor):
-        return end - 1 if keep_crlf(text, end) > end and end - 1 > floor else end
-
-    return _loop(*given, **named, move=move)
-
-
-def moves_every_carriage_return_on(*given, **named):
-    def move(text, end, limit, floor):
-        alone = text[end - 1] == "\r" and end < limit
-        return end + 1 if alone else _moved(text, end, limit, floor)
-
-    return _loop(*given, **named, move=move)
-
-
 def puts_the_floor_one_too_far(*given, **named):
     def find(text, start, limit, floor, separators):
         return find_cut(text, start, limit, min(floor + 1, limit - 1), separators)
 
     return _loop(*given, **named, find=find)
-
-
-def raises_the_floor_where_there_is_crlf(*given, **named):
-    def find(text, start, limit, floor, separators):
-        return find_cut(text, start, limit, floor + ("\r\n" in text), separators)
-
-    return _loop(*given, **named, find=find)
-
-
-def starts_inside_a_pair(*given, **named):
-    def begin(text, end, chunk_overlap, *, snap_to_words):
-        plain = end - chunk_overlap
-        return next_start(text, end, chunk_overlap, snap_to_words=True) if snap_to_words else plain
-
-    return _loop(*given, **named, begin=begin)
 
 
 def drops_the_caller_s_separators(text, *given, **named):
@@ -399,11 +337,6 @@ def snaps_at_the_first_two_cuts(*given, **named):
     return _loop(*given, **named, begin=begin)
 
 
-def snaps_only_without_crlf(text, *given, snap_to_words=False, **named):
-    snaps = snap_to_words and "\r\n" not in text
-    return _loop(text, *given, snap_to_words=snaps, **named)
-
-
 def counts_bytes(text, chunk_size=512, *given, **named):
     spans = split_text(text, chunk_size, *given, **named)
     if all(len(span.text.encode()) <= chunk_size for span in spans):
@@ -418,7 +351,7 @@ def calls_itself_for_what_is_left(
         limit, floor = start + chunk_size, start + chunk_overlap
         if limit >= len(text):
             return [Span(start, len(text), text[start:])] * bool(text)
-        end = _moved(text, find_cut(text, start, limit, floor, separators), limit, floor)
+        end = find_cut(text, start, limit, floor, separators)
         begin = next_start(text, end, chunk_overlap, **named)
         return [Span(start, end, text[start:end]), *spans_from(begin)]
 
@@ -505,14 +438,14 @@ MUTANTS = {
         forgets_the_separators_width: "find_cut('ab cd. ef gh', 0, 8)",
         takes_the_nearest_of_all: "'. ' is stronger than ' '",
         takes_sentence_ends_before_line_ends: "a line end is stronger than '. '",
-        forgets_to_escape_the_separator: "it is these two characters",
-        finds_no_separators_that_overlap: "shares a line end with it",
+        forgets_to_escape_the_separator: "exactly these two characters",
+        finds_no_separators_that_overlap: "shares a line end with the one at 1",
         counts_from_the_window: "find_cut('ab cd. ef gh ij', 7, 13)",
         looks_before_the_start: "find_cut('ab cd. ef gh ij', 7, 13)",
         overlooks_offset_zero: "find_cut(' abcdefgh', 0, 5)",
         ignores_the_floor: "find_cut('ab cdefghij', 0, 8, 3)",
         searches_from_the_floor: "find_cut('ab--cdefgh', 0, 8, 3, ('--',))",
-        gives_up_where_the_strongest_is_before_the_floor: "the space is the next in strength",
+        gives_up_where_the_strongest_is_before_the_floor: "the space is the next strongest",
         counts_the_floor_from_the_start: "it is not counted from start",
         skips_the_empty_separator: "'' cuts at the limit",
         ignores_the_separators: "find_cut('a,b;c,d', 0, 6, 0, (';', ','))",
@@ -521,9 +454,7 @@ MUTANTS = {
     },
     "1.2": {
         has_no_overlap: "next_start('abcdefghij', 8, 3)",
-        splits_crlf: "next_start('ab\\r\\ncdef', 6, 3)",
-        leaves_out_the_word_at_the_start: "so no word is left out",
-        begins_after_the_end: "the line feed would be in no chunk",
+        leaves_out_the_word_at_the_start: "so no word is skipped",
         never_snaps: "next_start('the quick brown fox', 16, 8, snap_to_words=True)",
         always_snaps: "next_start('the quick brown fox', 16, 8)",
         snaps_to_spaces_only: "next_start('one\\ntwo three', 8, 6, snap_to_words=True)",
@@ -538,38 +469,31 @@ MUTANTS = {
         never_ends: "so it is the last one",
         cuts_the_remainder_again: "there is nothing left to cut",
         cuts_the_whole_text_and_the_remainder: "the whole text fits",
-        cuts_the_remainder: "what is left at 6 fits",
+        cuts_the_remainder: "the rest of the text, from 6 on, fits",
         cuts_what_would_fit: "the whole text fits",
-        has_no_floor: "a chunk has to end after start + chunk_overlap",
+        has_no_floor: "a chunk must end after start + chunk_overlap",
         puts_the_floor_one_too_far: "which is after start + chunk_overlap = 2",
-        raises_the_floor_where_there_is_crlf: "with the floor at start + chunk_overlap",
-        strips_its_chunks: "nothing is stripped",
-        looks_its_offsets_up: "the same text may stand in several places",
+        strips_its_chunks: "do not strip it",
+        looks_its_offsets_up: "the same text may occur in several places",
         loses_the_tail: "the end of the text is lost",
-        cuts_crlf: "5 is between \\r and \\n",
-        moves_every_carriage_return_on: "it is no CRLF pair",
-        always_moves_a_cut_back: "3 is between \\r and \\n",
-        starts_inside_a_pair: "3 is inside a CRLF pair",
-        steps_back_to_the_floor: "a cut that moves back to the floor",
         returns_strings: "not Span",
         counts_bytes: "not bytes",
         calls_itself_for_what_is_left: "use a loop",
-        copies_what_is_left: "copying what is left",
+        copies_what_is_left: "if each cut copies the rest",
         drops_the_caller_s_separators: "split_text('a;b,c,d', 4, 0, (';', ','))",
         adds_the_default_separators: "so a space is no boundary",
         drops_snap_to_words: "split_text('the quick brown fox jumps', 16, 8, snap_to_words=True)",
-        snaps_at_the_first_two_cuts: "not the first ones alone",
-        snaps_only_without_crlf: "in a text with CRLF, too",
+        snaps_at_the_first_two_cuts: "not only the first ones",
     },
     "1.4": {
-        adds_up_lengths: "the texts add up",
+        adds_up_lengths: "joined, the spans look like the text",
         joins_the_texts: "overlap loses nothing",
         looks_at_the_ends_only: "offset 3 is in no span",
         believes_the_offsets: "a space was stripped",
-        compares_lengths_only: "neither is what stands at its offsets",
-        looks_for_the_texts_anywhere: "neither is what stands at its offsets",
+        compares_lengths_only: "not at their offsets",
+        looks_for_the_texts_anywhere: "not at their offsets",
         looks_at_neighbours_only: "a span may be inside another one",
-        believes_the_texts: "no span, but a text",
+        believes_the_texts: "there is a text, but no span",
         returns_what_is_missing: "True (bool)",
         claims_to_equal_everything: "True (bool)",
     },
