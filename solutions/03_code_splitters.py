@@ -395,8 +395,7 @@ lab.score(recall_at_5=measured.recall, mrr=measured.mrr, note="code: cut at defi
 # %% [markdown]
 # The question of the beginning has its answer, on top. Whole pieces find more than fixed ones. The other three differ by a few
 # questions: too few to build on, and blank lines serve a search well in code that was written with care. The library's pieces
-# have something besides: names, lines and kinds, to show, to filter by and to cite. (Earlier rows of the scorecard are about
-# other documents; compare within a lab.)
+# have something besides: names, lines and kinds, to show, to filter by and to cite.
 
 # %% [markdown]
 # ## Recap
