@@ -565,9 +565,7 @@ lab.score(recall_at_5=best.recall, mrr=best.mrr, note="vectors by hand; chunks u
 # %% [markdown]
 # OpenVINO uses the same precision, so the vectors are equal except for rounding. It also saves the seconds for importing torch. All other
 # labs use this client: your functions are in `course_lib/embedder/vectors.py`, and `model.py` and `openvino_backend.py` beside it call
-# them. Lab 01 used this client, too, so its vectors come from the same model. But the texts are different. The scorecard shows: when the
-# headings are added to the text, the answers come nearer to the top (MRR). One more question found is not enough to say that recall is
-# better.
+# them.
 #
 # ## In the field
 #

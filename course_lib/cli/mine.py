@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from course_lib.evaluation.runs import Run
 
 HOW_TO_BEGIN = "Pass a check in one of your labs (`course start 01`): it keeps the function."
-METRICS = {"recall@10": "recall@10", "MRR": "mrr@10"}
-"""What is shown of a run, and what it is called there."""
 
 
 def mine(
@@ -131,6 +129,7 @@ def _show_measurement(courses: Run, own: Run) -> None:
 
     from course_lib.evaluation.runs import compare
     from course_lib.evaluation.statistics import why_no_interval
+    from course_lib.teaching.mine.measure import METRICS
 
     table = Table(
         *("questions", "", "yours", "the course's", "difference"),

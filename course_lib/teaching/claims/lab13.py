@@ -6,6 +6,7 @@ import re
 from itertools import combinations
 
 from course_lib.teaching.claims import Claim, numbers
+from course_lib.teaching.lab.scorecard import COURSES
 
 INDEXED = 'index("sections-512", split_document)'
 HALVES = 'print(f"colleague {colleague + 1}'
@@ -76,6 +77,12 @@ def _gained(shown: str) -> dict[str, tuple[float, float]]:
         if "dense → hybrid:" in line
     ]
     return dict(zip(kinds, gains, strict=True))
+
+
+def _numbers_of(shown: str, kind: str, metric: str) -> list[float]:
+    """Return a metric of a corpus: the mean, and for MRR its interval."""
+    line = next(line for line in shown.splitlines() if line.startswith(kind))
+    return numbers(line, metric)[: 3 if metric == "MRR" else 1]
 
 
 CLAIMS = (
@@ -231,6 +238,19 @@ CLAIMS = (
         holds=lambda shown: all(
             low < 0.03 and high > -0.03
             for low, high in (_gained(shown)["docs"], _gained(shown)["code"])
+        ),
+    ),
+    Claim(
+        "These numbers are the course's in every scorecard",
+        JOINT,
+        holds=lambda shown: all(
+            abs(was - now) < 0.006
+            for kind, reached in COURSES.items()
+            for was, now in zip(
+                (*reached["MRR"], reached["recall@10"].mean),
+                [*_numbers_of(shown, kind, "MRR"), *_numbers_of(shown, kind, "recall@10")],
+                strict=True,
+            )
         ),
     ),
     Claim(

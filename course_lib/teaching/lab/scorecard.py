@@ -1,110 +1,150 @@
-"""The running scorecard: one line a lab, kept in `.course/scorecard/`, shown with earlier ones.
+"""The scorecard at the end of a lab: what the lab measured, and the whole system, a line a corpus.
 
-Each lab writes a file of its own, so that labs which run at the same time do not write over each
-other. Times are not part of it: one run of one machine says little about them.
+The lab's own numbers are about its own documents and change with each lab. The lines below them
+say how well the finished system finds the right files in each corpus of the course: the course's
+system, and beside it the learner's, which `course_lib.teaching.mine` measures in a process of its
+own once a function is kept in `my/system/`.
 """
 
 from __future__ import annotations
 
-import json
-import os
-import tempfile
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from html import escape
 from pathlib import Path
 from typing import Any
 
-from course_lib.settings import make_folder, state_dir
+from course_lib.evaluation.statistics import Interval
 
 MIME = "application/vnd.course.scorecard+json"
-COLUMNS = ("lab", "recall@5", "MRR", "what changed")
+
+Figures = Mapping[str, Mapping[str, Interval]]
+"""Kind of the questions → metric → its mean with its interval."""
+
+ALWAYS = Interval(1.0, 1.0, 1.0)
+COURSES: Figures = {
+    "docs": {"recall@10": ALWAYS, "MRR": Interval(0.842, 0.769, 0.909)},
+    "manifests": {"recall@10": Interval(0.948, 0.879, 1.0), "MRR": Interval(0.730, 0.640, 0.818)},
+    "code": {"recall@10": ALWAYS, "MRR": Interval(0.830, 0.745, 0.902)},
+}
+"""What the course's system reaches. Lab 13 measures it; its claims fail where this is outdated."""
+
+NO_SYSTEM = "Your system is measured, too, once a check passes in your own copy of a lab."
+FAILED = "Your system did not get through the questions. `course mine` says why."
 
 
 @dataclass(frozen=True)
-class Row:
-    """One lab's figures; None where a lab does not measure one."""
+class Scorecard:
+    """What a lab ends with.
+
+    Attributes
+    ----------
+    lab
+        Two digits.
+    recall_at_5, mrr
+        What the lab itself measured; None where it did not.
+    note
+        What this was measured of.
+    yours
+        What the learner's system reaches; nothing where there is none yet.
+    why
+        Why there are no numbers of the learner's.
+    """
 
     lab: str
     recall_at_5: float | None = None
     mrr: float | None = None
     note: str = ""
+    yours: Figures = field(default_factory=dict)
+    why: str = NO_SYSTEM
 
-    def cells(self) -> tuple[str, ...]:
-        """Return the row as text, in the order of `COLUMNS`.
+    @property
+    def headline(self) -> str:
+        """The lab's own numbers.
 
         Examples
         --------
-        >>> Row("06", recall_at_5=0.9, note="hybrid").cells()
-        ('06', '0.90', '–', 'hybrid')
+        >>> Scorecard("07", recall_at_5=0.9, note="hybrid").headline
+        'Lab 07: recall@5 0.90 (hybrid)'
         """
-        recall, mrr = (
-            "–" if value is None else f"{value:.2f}" for value in (self.recall_at_5, self.mrr)
-        )
-        return self.lab, recall, mrr, self.note
+        given = {"recall@5": self.recall_at_5, "MRR": self.mrr}
+        told = [f"{name} {value:.2f}" for name, value in given.items() if value is not None]
+        return f"Lab {self.lab}: {', '.join(told)}" + (f" ({self.note})" if self.note else "")
 
+    @property
+    def table(self) -> list[tuple[str, ...]]:
+        """The columns' names, and a line for each corpus."""
+        metrics = list(COURSES["docs"])
+        whose = (self.yours, COURSES)
+        names = [f"{metric}, {who}" for metric in metrics for who in ("yours", "the course's")]
+        rows = [
+            (kind, *(_shown(one.get(kind, {}).get(metric)) for metric in metrics for one in whose))
+            for kind in COURSES
+        ]
+        return [("questions about", *names), *rows]
 
-@dataclass(frozen=True)
-class Scorecard:
-    """The rows up to a lab; the last one is the lab's own."""
-
-    rows: tuple[Row, ...]
+    @property
+    def footnote(self) -> str:
+        """How the lines are measured, and why numbers are missing."""
+        told = "By file, in one index of all three; in brackets the interval of 95 %."
+        return told if self.yours else f"{told} {self.why}"
 
     def __str__(self) -> str:
-        table = [COLUMNS, *(row.cells() for row in self.rows)]
-        widths = [max(len(line[i]) for line in table) for i in range(len(COLUMNS))]
-        return "\n".join(
-            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-            for line in table
-        )
+        widths = [max(map(len, column)) for column in zip(*self.table, strict=True)]
+        lines = [
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+            for row in self.table
+        ]
+        return "\n".join([self.headline, "", *lines, self.footnote])
 
     __repr__ = __str__
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
-        return {
-            MIME: asdict(self.rows[-1]),
-            "text/html": self._html(),
-            "text/plain": str(self),
-        }
+        own = {name: asdict(self)[name] for name in ("lab", "recall_at_5", "mrr", "note")}
+        return {MIME: own, "text/html": self._html(), "text/plain": str(self)}
 
     def _html(self) -> str:
-        head = "".join(f"<th>{escape(name)}</th>" for name in COLUMNS)
-        body = []
-        for row in self.rows:
-            tag = "th" if row is self.rows[-1] else "td"
-            body.append(
-                "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in row.cells()) + "</tr>"
-            )
+        head, *rows = self.table
+        names = "".join(f"<th>{escape(name)}</th>" for name in head)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
+        )
         return (
-            f"<table><caption>Scorecard</caption><thead><tr>{head}</tr></thead>"
-            f"<tbody>{''.join(body)}</tbody></table>"
+            f"<p>{escape(self.headline)}</p><table><thead><tr>{names}</tr></thead>"
+            f"<tbody>{body}</tbody></table><p>{escape(self.footnote)}</p>"
         )
 
 
-def update(row: Row, folder: Path | None = None) -> Scorecard:
-    """Keep a lab's row and return the card up to that lab.
+def measure_yours() -> tuple[Figures, str]:
+    """Return what the learner's system reaches on the course's questions, or why there is nothing.
 
-    Parameters
-    ----------
-    row
-        Takes the place of the lab's earlier row.
-    folder
-        Where the rows are kept; `.course/scorecard` without it.
+    It is measured where a notebook of the learner's runs: vectors that are known are not encoded
+    again, and then it takes some seconds.
     """
-    folder = folder or state_dir() / "scorecard"
-    make_folder(folder)
-    handle, name = tempfile.mkstemp(dir=folder, prefix=".", suffix=".json")
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        json.dump(asdict(row), file)
-    os.replace(name, folder / f"{row.lab}.json")
-    earlier = [
-        _read(path) for path in sorted(folder.glob("[0-9][0-9].json")) if path.stem < row.lab
-    ]
-    return Scorecard((*(one for one in earlier if one is not None), row))
+    from course_lib.errors import CourseError
+    from course_lib.teaching.copies import is_learners
+    from course_lib.teaching.mine.keep import kept, system_folder
+    from course_lib.teaching.mine.measure import METRICS
+    from course_lib.teaching.mine.system import environment, measure_own
+    from course_lib.teaching.mine.takeover import TIMEOUT_SECONDS
 
-
-def _read(path: Path) -> Row | None:
-    """Return a row, or None where a file of another version of the course is."""
+    folder = system_folder()
+    if not is_learners(Path.cwd()) or not (own := kept(folder)):
+        return {}, NO_SYSTEM
+    print(f"Measuring the system with your {len(own)} functions …", flush=True)
     try:
-        return Row(**json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
-        return None
+        run = measure_own(environment(folder, fallback=False, timeout=TIMEOUT_SECONDS))
+    except CourseError:
+        return {}, FAILED
+    reached = {
+        kind: {shown: run.about(kind).interval(metric) for shown, metric in METRICS.items()}
+        for kind in run.kinds
+    }
+    return reached, ""
+
+
+def _shown(one: Interval | None) -> str:
+    """Return a mean with its interval; where all values are equal, the interval says nothing."""
+    if one is None:
+        return "–"
+    return f"{one.mean:.2f}" + (f" [{one.low:.2f}, {one.high:.2f}]" if one.low < one.high else "")

@@ -24,6 +24,9 @@ from course_lib.settings import project_root, settings
 COURSES = {"docs": "documents", "manifests": "manifests", "code": "code"}
 """The kinds of the course's questions, and the folders in `data/` that they are about."""
 
+METRICS = {"recall@10": "recall@10", "MRR": "mrr@10"}
+"""What is shown of a run, and what it is called there."""
+
 
 def find_all(name: str, questions: Path | None, corpora: Sequence[str]) -> Run:
     """Index the corpora and ask every question; without corpora, the course's of both."""

@@ -116,7 +116,7 @@ def _connection(stack: ExitStack) -> Any:
 def measure_both(
     variables: Mapping[str, str], questions: Path | None, corpora: Sequence[str]
 ) -> tuple[Run, Run]:
-    """Return what the course's system finds and what the learner's does, in a process of its own.
+    """Return what the course's system finds, and what the learner's does.
 
     Parameters
     ----------
@@ -132,7 +132,6 @@ def measure_both(
     CourseError
         If the learner's system does not get through; it has said why.
     """
-    from course_lib.evaluation.kept import read_run
     from course_lib.teaching.mine.measure import find_all
 
     if (questions is None) != (not corpora):
@@ -141,6 +140,28 @@ def measure_both(
             hint="Such as --questions questions.jsonl --corpus docs=DIRECTORY",
         )
     courses = find_all("the course's", questions, corpora)
+    return courses, measure_own(variables, questions, corpora)
+
+
+def measure_own(
+    variables: Mapping[str, str], questions: Path | None = None, corpora: Sequence[str] = ()
+) -> Run:
+    """Return what the learner's system finds, in a process of its own.
+
+    Parameters
+    ----------
+    variables
+        From `environment`.
+    questions, corpora
+        As in `find_all`.
+
+    Raises
+    ------
+    CourseError
+        If it does not get through; it has said why.
+    """
+    from course_lib.evaluation.kept import read_run
+
     with tempfile.TemporaryDirectory() as temporary:
         file = Path(temporary) / "run.json"
         words = [file, questions or "", *corpora]
@@ -151,4 +172,4 @@ def measure_both(
                 "your system did not get through the questions",
                 hint="What is above says why; `course mine --fallback` goes on with the course's.",
             )
-        return courses, read_run(file)
+        return read_run(file)

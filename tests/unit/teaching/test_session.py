@@ -7,6 +7,7 @@ import pytest
 
 from course_lib.errors import InputError
 from course_lib.loader.recursive import find_cut, split_text
+from course_lib.settings import project_root, state_dir
 from course_lib.teaching import CheckFailed, Lab, NotAttempted, start
 from course_lib.teaching.checks import Exercise, load
 from course_lib.teaching.lab.reference import from_solution
@@ -211,23 +212,34 @@ def test_measuring_counts_hits_ranks_and_misses():
     assert len(first_only.missed) == round((1 - first_only.recall) * first_only.questions)
 
 
-def test_the_scorecard_shows_earlier_labs_and_no_later_ones(
+def test_the_scorecard_has_a_line_for_each_corpus_and_the_learners_number_beside_the_courses(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setenv("COURSE_STATE", str(tmp_path))
-    Lab("06").score(recall_at_5=0.9, mrr=0.8, note="HNSW")
-    Lab("01").score(note="<b>first</b>")
-    card = Lab("04").score(recall_at_5=0.5)
-    assert [row.lab for row in card.rows] == ["01", "04"]
+    for name in ("pyproject.toml", "labs", "data"):
+        (tmp_path / name).symlink_to(project_root() / name)
+    mine = tmp_path / "my" / "system"
+    mine.mkdir(parents=True)
+    monkeypatch.setenv("COURSE_STATE", str(state_dir()))
+    monkeypatch.setenv("COURSE_ROOT", str(tmp_path))
+    monkeypatch.chdir(mine.parent)
+    card = Lab("07").score(recall_at_5=0.9, mrr=0.8, note="<b>hybrid</b>")
+    assert str(card).startswith("Lab 07: recall@5 0.90, MRR 0.80 (<b>hybrid</b>)\n")
+    assert [row[0] for row in card.table[1:]] == ["docs", "manifests", "code"]
+    assert "–" in card.table[1] and card.footnote.endswith("your own copy of a lab.")
     bundle = card._repr_mimebundle_()
     assert bundle["application/vnd.course.scorecard+json"] == {
-        "lab": "04", "recall_at_5": 0.5, "mrr": None, "note": ""
+        "lab": "07", "recall_at_5": 0.9, "mrr": 0.8, "note": "<b>hybrid</b>"
     }  # fmt: skip
-    assert "&lt;b&gt;first" in bundle["text/html"]
-    assert bundle["text/plain"].splitlines()[0].split() == [
-        "lab", "recall@5", "MRR", "what", "changed"
-    ]  # fmt: skip
-    again = Lab("04").score(recall_at_5=0.6)
-    assert [row.recall_at_5 for row in again.rows] == [None, 0.6]
-    (tmp_path / "scorecard" / "02.json").write_text("{broken", encoding="utf-8")
-    assert [row.lab for row in Lab("04").score().rows] == ["01", "04"]
+    assert "&lt;b&gt;hybrid" in bundle["text/html"]
+    (mine / "retriever.py").write_text(
+        "# %% 7.4 fuse · lab 07 · 2026-11-25\n"
+        "# in the place of course_lib.retriever.query.fuse\n\n"
+        "def fuse(*rankings, **how):\n    return []\n",
+        encoding="utf-8",
+    )
+    card = Lab("07").score()
+    assert card.why == "" and [row[3] for row in card.table[1:]] == ["0.00"] * 3
+    (mine / "retriever.py").write_text(
+        (mine / "retriever.py").read_text(encoding="utf-8").replace("[]", "1 / 0"), "utf-8"
+    )
+    assert "`course mine` says why" in str(Lab("07").score())
