@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import httpx
 from playwright.sync_api import Page, expect
@@ -22,6 +23,8 @@ LABS = [path.stem for path in sorted((ROOT / "labs").glob("[0-9]*.ipynb"))]
 PICTURES = ROOT / "build" / "browser"
 """The screenshots of a run."""
 
+HEADERS = {"Authorization": "token browser"}
+expect.set_options(timeout=60_000)
 IGNORED = "Failed to load resource|favicon"
 WIDTH, HEIGHT, FULL = 1280, 900, 16_000
 """Pixels of the screen; Chromium can take a picture of little more than the last height."""
@@ -74,12 +77,18 @@ def wait_for(url: str, process: subprocess.Popen[bytes]) -> None:
         time.sleep(0.2)
 
 
+def meant_to_fail(cell: dict[str, Any]) -> bool:
+    """Return whether a cell shows an error on purpose."""
+    return "raises-exception" in cell["metadata"].get("tags", [])
+
+
 class Laboratory:
     """A tab with JupyterLab, and what went wrong in its page and its console."""
 
     def __init__(self, page: Page, address: str) -> None:
         self.page = page
         self.address = address
+        self.path = ""
         self.errors: list[str] = []
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.on("console", lambda said: self._hear(said.type, said.text))
@@ -89,10 +98,12 @@ class Laboratory:
             self.errors.append(text)
 
     def open(self, path: str) -> None:
-        """Open a notebook, and nothing else."""
+        """Open a notebook, and nothing else, and wait until all of its cells are on the page."""
         self.errors.clear()
+        self.path = path
         self.page.goto(f"{self.address}/lab/tree/{path}?token=browser&reset")
         self.page.wait_for_selector(".jp-Notebook .jp-CodeCell .cm-line", timeout=60_000)
+        expect(self.page.locator(".jp-Notebook .jp-Cell")).to_have_count(len(self.cells()))
         self.ready()
 
     def ready(self) -> None:
@@ -105,28 +116,50 @@ class Laboratory:
         self.page.locator("#jp-MainMenu").get_by_role("menuitem", name=name, exact=True).click()
         self.page.get_by_role("menuitem", name=entry).first.click()
 
+    def run(self, entry: str) -> None:
+        """Choose an entry of the menu Run, wait until no cell runs or waits, and save."""
+        self.menu("Run", entry)
+        self.finish()
+
     def finish(self) -> None:
-        """Wait until no cell runs or waits."""
+        """Wait until no cell runs or waits, and save the notebook."""
         self.page.wait_for_timeout(500)
-        self.page.wait_for_function(f"() => !({UNFINISHED})()", timeout=120_000)
+        self.page.wait_for_function(f"() => !({UNFINISHED})()", timeout=300_000)
         self.ready()
+        self.menu("File", "Save Notebook")
+        expect(self.page.locator("#jp-main-dock-panel .jp-mod-dirty")).to_have_count(0)
 
-    def not_run(self) -> int:
-        """Return how many code cells have no number."""
-        prompts = self.page.locator(".jp-CodeCell .jp-InputPrompt").all_text_contents()
-        return sum(not re.search(r"\d", prompt) for prompt in prompts)
+    def select(self, index: int) -> None:
+        """Select the cell of this index."""
+        cell = f".jp-Cell[data-windowed-list-index='{index}']"
+        self.page.locator(f"{cell} .jp-InputPrompt").click()
 
-    def failed(self) -> list[str]:
-        """Return what the cells said that failed."""
-        kind = "[data-mime-type='application/vnd.jupyter.error']"
-        return self.page.locator(f".jp-OutputArea-output{kind}").all_text_contents()
+    def cells(self) -> list[dict[str, Any]]:
+        """Return the cells of the notebook as it was saved last."""
+        contents = f"{self.address}/api/contents/{self.path}"
+        answer = self.page.request.get(contents, headers=HEADERS).json()
+        cells: list[dict[str, Any]] = answer["content"]["cells"]
+        return cells
+
+    def not_run(self) -> list[int]:
+        """Return the indexes of the code cells that have no number."""
+        numbered = [(i, cell.get("execution_count", 0)) for i, cell in enumerate(self.cells())]
+        return [index for index, number in numbered if number is None]
+
+    def failed(self) -> dict[str, str]:
+        """Return the cells that failed where that is not meant, and what they said, by id."""
+        return {
+            cell["id"]: output["evalue"]
+            for cell in self.cells()
+            for output in cell.get("outputs", [])
+            if output["output_type"] == "error" and not meant_to_fail(cell)
+        }
 
     def shut_down(self) -> None:
         """End the kernels, whose models take memory."""
-        headers = {"Authorization": "token browser"}
         kernels = f"{self.address}/api/kernels"
-        for kernel in self.page.request.get(kernels, headers=headers).json():
-            self.page.request.delete(f"{kernels}/{kernel['id']}", headers=headers)
+        for kernel in self.page.request.get(kernels, headers=HEADERS).json():
+            self.page.request.delete(f"{kernels}/{kernel['id']}", headers=HEADERS)
 
     def look(self, name: str) -> list[str]:
         """Save what the notebook looks like, and return what is cut off in its outputs."""

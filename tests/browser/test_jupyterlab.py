@@ -6,8 +6,10 @@ The labs are found by listing. Pictures of each are in build/browser after the r
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -63,11 +65,33 @@ def laboratory(address: str) -> Iterator[Laboratory]:
 )
 def test_the_solution_runs_to_its_end_without_an_error(laboratory: Laboratory, lab: str) -> None:
     laboratory.open(f"my/solved_{lab}.ipynb")
-    laboratory.menu("Run", "Run All Cells")
-    laboratory.finish()
-    assert (laboratory.failed(), laboratory.not_run()) == ([], 0)
+    laboratory.run("Run All Cells")
+    assert (laboratory.failed(), laboratory.not_run()) == ({}, [])
     assert laboratory.look(lab) == []
     assert laboratory.errors == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("lab", sorted(THREE))
+def test_an_untouched_lab_says_what_is_not_attempted_and_the_rest_runs(
+    laboratory: Laboratory, lab: str
+) -> None:
+    laboratory.open(f"my/{lab}.ipynb")
+    laboratory.run("Run All Cells")
+    checks = [cell["id"] for cell in laboratory.cells() if is_check(cell)]
+    for _ in checks:  # each stops Run All, and says how to go on
+        laboratory.select(laboratory.not_run()[0])
+        laboratory.run("Run Selected Cell and All Below")
+    failed = laboratory.failed()
+    assert (list(failed), laboratory.not_run()) == (checks, [])
+    assert all(re.search(r"not attempted yet|waits for", said) for said in failed.values()), failed
+    assert laboratory.look(f"{lab}_untouched") == []
+    assert laboratory.errors == []
+
+
+def is_check(cell: dict[str, Any]) -> bool:
+    """Return whether a cell is the check of an exercise."""
+    return bool(cell["metadata"].get("nbgrader", {}).get("grade"))
 
 
 @pytest.mark.long
@@ -79,7 +103,7 @@ def test_sliders_move_hints_fold_and_a_restart_in_the_middle_works(laboratory: L
     laboratory.menu("Kernel", "Restart Kernel and Run All Cells")
     page.locator(".jp-Dialog button.jp-mod-accept").click()
     laboratory.finish()
-    assert (laboratory.failed(), laboratory.not_run()) == ([], 0)
+    assert (laboratory.failed(), laboratory.not_run()) == ({}, [])
 
     slider = page.locator(".widget-slider [role=slider], .widget-slider .noUi-handle").first
     output = page.locator(".course-live").first
