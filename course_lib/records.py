@@ -380,9 +380,9 @@ def content_hash(chunk: Chunk) -> str:
     """Return the SHA-256 of the fields that a record's `hash_inputs` name, in hexadecimal.
 
     The values are ``tenantId``, ``repoSlug`` and then each field in `hash_inputs`, in this order.
-    The names of fields are those in JSON, as in `chunk.to_json()`. For a value that is no string,
-    take its `canonical` JSON. For a field that is not set, and so not in the JSON, take an empty
-    text. Hash the bytes that `length_prefixed` returns for each value, one after the other.
+    The names of fields are those in JSON, as in `chunk.to_json()`. For a value that is not a
+    string, take its `canonical` JSON. For a field that is not set, and so not in the JSON, take an
+    empty text. Hash the bytes that `length_prefixed` returns for each value, one after the other.
 
     Parameters
     ----------
