@@ -150,7 +150,7 @@ for path, language in {"operator/explain.go": "go", "scripts/backup.sh": "shell"
     print(path, "split at:", [definition for definition, _ in pieces])
 
 pieces = split_definitions(drift, LANGUAGES["python"].starts)
-lab.show.pieces(drift, [span for _, span in pieces], [name or "before" for name, _ in pieces], mark="cries wolf")
+lab.show.pieces(drift, [span for _, span in pieces], [name or "before the first" for name, _ in pieces], mark="cries wolf")
 
 # %% [markdown]
 # `drift.py` is split well. But the definitions `fake`, `Fake` and `pretend` do not exist: two are in a string of the Go file, and one

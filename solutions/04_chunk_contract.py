@@ -332,6 +332,9 @@ labels = [f"{chunk.name}, lines {chunk.line_start}-{chunk.line_end}" for chunk i
 lab.show.pieces(api.content, spans, labels, mark="message Window")
 
 # %% [markdown]
+# The piece `Window` shows the limit of this method: `message Window` is in a comment, so it is not a definition. A regular expression for
+# single lines cannot see this.
+#
 # ## Break it
 #
 # First, a sender sends a line of 100,000 brackets. Then two wrong parsers are registered: one writes the path of another file into its
