@@ -150,7 +150,7 @@ for path, language in {"operator/explain.go": "go", "scripts/backup.sh": "shell"
     print(path, "split at:", [definition for definition, _ in pieces])
 
 pieces = split_definitions(drift, LANGUAGES["python"].starts)
-lab.show.pieces(drift, [span for _, span in pieces], [name or "before" for name, _ in pieces], mark="cries wolf")
+lab.show.pieces(drift, [span for _, span in pieces], [name or "before the first" for name, _ in pieces], mark="cries wolf")
 
 # %% [markdown]
 # `drift.py` is split well. But the definitions `fake`, `Fake` and `pretend` do not exist: two are in a string of the Go file, and one
@@ -162,7 +162,7 @@ lab.show.pieces(drift, [span for _, span in pieces], [name or "before" for name,
 # has a grammar for nearly every language. It returns a [syntax tree](../labs/GLOSSARY.md#syntax-tree) for any text: the part that
 # breaks the grammar becomes a node called `ERROR`, and the other parts become normal nodes.
 #
-# > **Predict.** Which nodes does `tiny` have at its left margin? Which does a file have in which a bracket is never closed?
+# > **Predict.** Which nodes does `tiny` have at its left margin? Which nodes does a file have if a bracket in it is never closed?
 
 # %% tags=["nbval-check-output"]
 for source in (tiny, "def a():\n    return (\n\ndef b():\n    pass\n"):
@@ -178,8 +178,8 @@ for source in (tiny, "def a():\n    return (\n\ndef b():\n    pass\n"):
 #
 # A definition can also be inside an `if`, a `try` or a loop. A node is a definition if its `type` is one of `types`;
 # `LANGUAGES["python"].definitions` has the types for Python. `node.named_children` are the nodes directly below a node, in order.
-# Return the outermost definitions only, so do not search inside a definition. A tree can have thousands of levels, more than Python
-# allows a function to call itself: use a loop, not recursion.
+# Return the outermost definitions only, so do not search inside a definition. A tree can have thousands of levels, and
+# Python limits recursion: use a loop instead.
 #
 # ```
 # root = parse_source("if x:\n    def turn(): pass\nclass Mill:\n    def grind(self): pass\n", "python")
@@ -233,9 +233,10 @@ print(f"{sum(size > 512 for size in sizes)} of {len(sizes)} are larger, the larg
 #
 # ## Exercise 3.3 · choose the header
 #
-# `signatures` lists the signature of the class, then the signature of the method in it: the outermost comes first. A signature may have
-# several lines. If there is little room, leave something out: the innermost signature says most about a part. If that one is too long,
-# take only its first line, which has the name. Never cut inside a line; line ends count as characters.
+# `signatures` lists the outermost signature first: for example that of the class, then that of the method in it. There can also be fewer or
+# more than two. A signature may have several lines. If all of them together do not fit, take the innermost one alone, because it says most
+# about the part. If that one is too long, take only its first line, which has the name. Never cut inside a line; line ends count as
+# characters.
 #
 # ```
 # signatures = ["class Mill:\n", "    def grind(\n        self, corn\n    ):\n"]

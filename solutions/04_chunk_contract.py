@@ -138,7 +138,7 @@ print("SHA-256 of two tenants:", *joined)
 #
 # Two helpers make the bytes. `length_prefixed(text)` puts the number of bytes and a colon before a text, so that two different lists of
 # texts never give the same bytes. `canonical(value)` writes a value that is not a text as JSON. Equal values always give the same JSON: the
-# keys are sorted, and there are no blanks and no escapes. You choose the fields and their order:
+# keys are sorted, and there are no blanks and no escapes. Hash these values, in this order:
 #
 # - always the tenant and the repository first, even if `hashInputs` names them again later;
 # - then each field that the record names in `hashInputs`, by its name in JSON, in the order of `hashInputs`;
@@ -332,6 +332,9 @@ labels = [f"{chunk.name}, lines {chunk.line_start}-{chunk.line_end}" for chunk i
 lab.show.pieces(api.content, spans, labels, mark="message Window")
 
 # %% [markdown]
+# The piece `Window` shows the limit of this method: `message Window` is in a comment, so it is not a definition. A regular expression for
+# single lines cannot see this.
+#
 # ## Break it
 #
 # First, a sender sends a line of 100,000 brackets. Then two wrong parsers are registered: one writes the path of another file into its

@@ -408,7 +408,7 @@ print("again: unchanged", [each.language for each in done.languages if each.unch
 # *rider-app* adds 453 packages. Two of them are forks without a description in our table, so only their names are encoded. Of the 498 packages
 # of *forecasting*, 170 are also in *rider-app* and are not encoded again. So 328 are encoded.
 #
-# Now we search five Python packages of *rider-app* for *fetch top charts from Spotify*. The naive way takes the five nearest packages of the
+# Now we look for the five Python packages of *rider-app* that fit *fetch top charts from Spotify* best. The naive way takes the five nearest packages of the
 # catalogue, and then keeps those of the project.
 #
 # > **Predict.** How many of the five remain?

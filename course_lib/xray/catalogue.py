@@ -37,7 +37,7 @@ def delete_orphans(
     ----------
     conn
         A connection, in the transaction that removed the packages from a project's list. The caller
-        holds the lock of this language (`alone_in`), and commits; this function does not.
+        takes the lock of this language (`alone_in`) and commits; this function does neither.
     language, names
         Only packages of this language with one of these names are deleted. The names are a list or
         a set of any texts, and may be empty.

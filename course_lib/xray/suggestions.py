@@ -184,7 +184,7 @@ def nearest_packages_query(
     Parameters
     ----------
     vector
-        The vector of the question.
+        The vector of the instruction.
     project, language, tenant
         Only packages that this project of this tenant uses in this language.
     model

@@ -1,8 +1,8 @@
-"""A parser of one's own, in full: a TOML file goes in, one chunk for each of its tables comes out.
+"""An example of a parser of your own: it splits a TOML file into one chunk for each table.
 
-It works on either side. Registered (`RAG_CUSTOM_PARSERS=data/parsers/toml_sections.py:TomlParser`),
-the server runs it on raw `.toml` files. Run as a program, it parses on the sender's machine and
-prints parsed-chunk-v1 records, one a line, for `course ingest-tenant`. The chunks are the same.
+Registered (`RAG_CUSTOM_PARSERS=data/parsers/toml_sections.py:TomlParser`), the server runs it on
+raw `.toml` files. Run as a program, it parses on the sender's machine and prints parsed-chunk-v1
+records, one a line, for `course ingest-tenant`. The chunks are the same both ways.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from course_lib.records import Chunk, Document, Scope
 
 MAX_CHARS = 512
 
-# A table's header at the beginning of a line, or a text of several lines, where one is no header.
+# The header of a table at the beginning of a line; or a text or comment, which hold no headers.
 _TABLE_OR_TEXT = re.compile(
     r"^[ \t]*\[{1,2}[ \t]*(?P<table>[^\[\]\n]+?)[ \t]*\]{1,2}[ \t]*(?:\#[^\n]*)?$"
     r"|\"\"\"(?:\\.|[^\\])*?\"\"\"|'''.*?'''|\#[^\n]*$",
@@ -32,7 +32,7 @@ class TomlParser:
     extensions = (".toml",)
 
     def parse_file(self, file: Document, scope: Scope) -> list[Chunk]:
-        """Return a chunk for each table; what stands above the first is named by the file.
+        """Return a chunk for each table; the text before the first has the name of the file.
 
         A table of more than `MAX_CHARS` characters gives several, the later ones with its header.
         """

@@ -111,6 +111,11 @@ CLAIMS = (
         holds=_one_holds_two,
     ),
     Claim(
+        "message Window is in a comment, so it is not a definition",
+        "labels = [f",
+        holds=lambda shown: "'message Window' is in Window, lines 9-14" in shown,
+    ),
+    Claim(
         "the file is rejected with its own code",
         "registry, heron = Registry()",
         'check_record = lab.use("check_record")',

@@ -1,7 +1,7 @@
-"""What the lab about code measures with: where definitions truly are, and what splitters find.
+"""What the lab about code measures: where definitions really are, and which a splitter keeps whole.
 
-Python's own parser is the judge. A splitter is any function that takes a text and its language and
-gives pieces with `start`, `end` and `text`, such as `split_code`.
+Python's own parser finds the definitions. A splitter is any function that takes a text and its
+language and returns pieces with `start`, `end` and `text`, such as `split_code`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Piece(Protocol):
-    """What a splitter gives; one with a `header` is embedded under it."""
+    """A piece that a splitter returns; if it has a `header`, both are embedded together."""
 
     @property
     def start(self) -> int:
@@ -39,7 +39,7 @@ class Piece(Protocol):
 
     @property
     def text(self) -> str:
-        """What is between."""
+        """The text between them."""
         ...
 
 
@@ -93,9 +93,9 @@ def definitions(text: str) -> list[Definition]:
 
 
 def real_sources(every: int = 5) -> list[str]:
-    """Return Python that everybody has: every so-many-th file of the standard library and of kfp.
+    """Return Python files that are installed: by default every fifth of two packages.
 
-    Of the standard library these are the modules that are in no folder.
+    They are the standard library, without its folders, and kfp.
     """
     package = find_spec("kfp")
     assert package is not None and package.origin is not None
@@ -106,7 +106,7 @@ def real_sources(every: int = 5) -> list[str]:
 
 
 def kept_whole(split: Splitter, sources: Sequence[str], size: int = 512) -> tuple[float, float]:
-    """Return how many of the definitions that could be in one piece are, in per cent.
+    """Return how many of the definitions that fit into one piece are whole in one, in per cent.
 
     Parameters
     ----------

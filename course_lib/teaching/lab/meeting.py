@@ -1,7 +1,7 @@
-"""Two pieces of work at the same time, made to meet where it hurts.
+"""Run two pieces of work at the same time, so that they meet at chosen places.
 
-A race that needs bad luck cannot be shown. Here each work waits, at places of its own choosing,
-until the other has come as far.
+A race that happens only by chance cannot be shown. Here each work waits, wherever it calls
+``meet()``, until the other has come as far.
 """
 
 from __future__ import annotations

@@ -17,7 +17,6 @@ PRE = (
     f"white-space: pre; overflow-x: auto; color: {INK}; background-color: #ffffff; "
     "font-family: monospace; font-size: 12px; line-height: 1.4; margin: 0px; padding: 2px 0px"
 )
-BADGE = "color: #ffffff; font-size: 11px; padding: 1px 5px"
 MARK = f"color: {INK}; background-color: #f0e442; font-weight: bold"
 CUT = "color: #a03c00; font-weight: bold"
 
@@ -42,7 +41,7 @@ def pieces(
     spans
         Its pieces.
     labels
-        What is above each.
+        A label for each piece.
     groups
         What each belongs to, such as its resource: each has a colour of its own. The labels without
         it.
@@ -65,7 +64,7 @@ def pieces(
         parts.append(
             f'<details{" open" if found else ""} style="border-left: 5px solid {ink}; '
             f'padding-left: 8px; margin: 3px 0px"><summary style="color: {INK}; font-size: 12px">'
-            f'<span style="{BADGE}; background-color: {ink}">{escape(label)}</span> '
+            f"<b>{escape(label)}</b> "
             f"{len(content):,} characters</summary>"
             f'<pre style="{PRE}">{shown}</pre></details>'
         )
