@@ -1,15 +1,15 @@
 # %% [markdown]
 # # 09 · Code from GitHub
 #
-# You will bring a repository into the index: exactly one version of it, with no file missing, without being banned, and so that
-# every result can be looked up where it came from.
+# You will bring a repository into the index: exactly one version of it, with no file missing, without being banned, and with an
+# address for every result that shows where it came from.
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
-# | pin a version and prove that a download is whole · tell a limit from a refusal, and wait as long as it takes · keep an index up to date without downloading anything twice | `loader/github/` | about {minutes} min | Python functions; what HTTP is |
+# | pin a version and prove that a download is complete · distinguish a rate limit from other refusals, and wait as long as the server asks · keep an index up to date without downloading anything twice | `loader/github/` | about {minutes} min | Python functions; what HTTP is |
 
 # %% tags=["parameters"]
-github_api = ""  # "https://api.github.com" asks GitHub itself; empty, a server on this machine
+github_api = ""  # "https://api.github.com" for GitHub itself; empty for a server on this machine
 data_dir = "data/code"
 database_url = ""
 embedding_model = ""
@@ -23,11 +23,11 @@ lab.show.pipeline("documents")
 # %% [markdown]
 # ## A server like GitHub
 #
-# `local_github()` is a server on this machine that answers as GitHub's [REST API](../labs/GLOSSARY.md#rest-api) does. It holds one
+# `local_github()` starts a server on this machine that answers like GitHub's [REST API](../labs/GLOSSARY.md#rest-api). It has one
 # repository, `heron/platform`: the course's own code and manifests in two versions, with issues.
 #
-# Set `github_api` above to `"https://api.github.com"` and the cells that ask `hub` ask GitHub, for a small part of
-# `kubeflow/manifests`. Cells in which something has to go wrong stay on this machine.
+# If you set `github_api` above to `"https://api.github.com"`, the cells that use `hub` send their requests to GitHub, for a small
+# part of `kubeflow/manifests`. The cells that need a fault always use the server on this machine.
 
 # %%
 from types import SimpleNamespace
@@ -38,7 +38,7 @@ from course_lib.teaching.github_server import environment, local_github
 
 
 def client_of(url):
-    is_far = "127.0.0.1" not in url  # a proxy leads nowhere on the way to this very machine
+    is_far = "127.0.0.1" not in url  # a proxy cannot reach a server on this machine
     return httpx.Client(base_url=url, trust_env=is_far, follow_redirects=True, timeout=20)
 
 
@@ -50,14 +50,14 @@ heron = SimpleNamespace(
 )
 kubeflow = SimpleNamespace(
     repo="kubeflow/manifests", old="v1.8.1", new="v1.9.1", endings=[".yaml"],
-    paths=["apps/pipeline/upstream/base/pipeline"], question="How much memory has the API server?",
+    paths=["apps/pipeline/upstream/base/pipeline"], question="How much memory does the API server get?",
 )
 ours = kubeflow if github_api else heron
 
 # %% [markdown]
-# ## A download that calls itself a success
+# ## A download that reports success
 #
-# Many tools hold a loop like this one: list the files, fetch each, take what is there.
+# Many tools have a loop like this one: list the files, request each file, and use whatever the answer contains.
 
 # %%
 import base64
@@ -75,17 +75,18 @@ def naive_download(github, ref, ending=".yaml"):
 
 
 # %% [markdown]
-# Four days in its life. The first is quiet. On the second the version is mistyped. On the third only 20 requests are left of
-# this hour. On the fourth the repository has grown, and the server lists no more than 40 entries at once (GitHub: 100,000).
+# The tool runs on four days. On the first day everything is normal. On the second day, the version is misspelled. On the third day,
+# only 20 requests of this hour are left. On the fourth day the repository has grown, and the server lists only 40 entries in one
+# answer (GitHub: 100,000).
 #
-# > **Predict.** On which days does the tool say that something is wrong?
+# > **Predict.** On which days does the tool report an error?
 
 # %% tags=["nbval-check-output"]
 from course_lib.teaching.github_server import GitHubServer, Sizes, sample_repository
 
 busy = local_github(limit=20)
 large = GitHubServer([sample_repository()], sizes=Sizes(tree_entries=40))
-days = {"quiet": (server, "main"), "typo": (server, "mian")}
+days = {"normal": (server, "main"), "typo": (server, "mian")}
 days |= {"few requests left": (busy, "main"), "large": (large, "main")}
 downloads = {}
 for day, (where, ref) in days.items():
@@ -95,24 +96,24 @@ for day, (where, ref) in days.items():
 
 # %%
 whole = {day: sum(map(bool, files.values())) for day, files in downloads.items()}
-lab.show.bars(whole, "Files that hold anything")
+lab.show.bars(whole, "Files that are not empty")
 
 # %% [markdown]
-# On none. A 404 became *no files*, a refusal an *empty file*, a cut-off list a *short list*; each run ended well. Whoever searches
-# such an index finds nothing and thinks that there is nothing.
+# On none of them. The tool took a 404 for *no files*, a refusal for an *empty file*, and a list that was cut off for the *whole
+# list*. Each run ended without an error. Somebody who searches this index finds nothing, and believes that nothing exists.
 #
 # So we want a download that
 #
-# 1. knows which version it brings, and brings no other;
-# 2. can tell that a file is what it should be;
-# 3. has all files, or says which it has not;
-# 4. waits when it is asked to, and does not where waiting cannot help.
+# 1. knows which version it downloads, and never mixes it with another one;
+# 2. can prove that the content of a file is right;
+# 3. has all files, or says which files are missing;
+# 4. waits when the server asks for it, and does not wait when waiting cannot help.
 
 # %% [markdown]
 # ## By hand: a name that proves the content
 #
-# Git names a file's content, a *blob*, by a [digest](../labs/GLOSSARY.md#digest): SHA-1 of a short head and the bytes. The head is
-# the word `blob`, a blank, the number of bytes, and a byte 0. For a file that says *hello*:
+# Git calls the content of a file a *blob*. The name of a blob is a [digest](../labs/GLOSSARY.md#digest): the SHA-1 of a short head and
+# the bytes. The head is the word `blob`, a space, the number of bytes, and a byte 0. For a file that contains *hello*:
 
 # %% tags=["nbval-check-output"]
 import hashlib
@@ -121,8 +122,8 @@ print(hashlib.sha1(b"blob 6\0" + b"hello\n").hexdigest())
 print(hashlib.sha1(b"blob 6\0" + b"hallo\n").hexdigest())
 
 # %% [markdown]
-# One other letter, and the name is another one. GitHub lists this name for each file. So you know what you should get before you
-# ask for it, and need not trust what comes.
+# If one letter changes, the whole name changes. GitHub lists this name for each file. So you know before the download what you should
+# get, and you can check what you got.
 #
 # ## Exercise 9.1: the name of a content
 
@@ -136,21 +137,22 @@ lab.check("9.1", blob_sha)
 lab.hint("9.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# It counts bytes, not characters: `é` has two. `usedforsecurity=False` says that we look for accidents; against forgers, who can
-# make two contents with one SHA-1, git itself has further checks.
+# The head has the number of bytes, not of characters: `é` has two bytes. `usedforsecurity=False` says that we look for accidents
+# only. An attacker can make two contents with the same SHA-1; git itself has further checks against this.
 
 # %% tags=["nbval-check-output"]
 blob_sha, whole_tree = lab.use("blob_sha"), "/repos/heron/platform/git/trees/main?recursive=1"
 named = {entry["path"]: entry["sha"] for entry in local.get(whole_tree).json()["tree"]}
 for day, files in downloads.items():
     wrong = [path for path in files if blob_sha(files[path]) != named[path]]
-    print(f"{day:18} {len(wrong):2} of {len(files):2} are not what was listed", *wrong[:1])
+    print(f"{day:18} {len(wrong):2} of {len(files):2} files have another hash than listed", *wrong[:1])
 
 # %% [markdown]
-# The empty ones are caught, and even on the quiet day one was wrong: `docs/deployment.yaml` is a *link*, and the server gave the file
-# that it leads to. What was never listed is not caught: on the large day all is well but the link, and most files are missing.
+# The hashes show the empty files. They also show one wrong file on the normal day: `docs/deployment.yaml` is a *link*, and the server
+# sent the file that the link points to. But the hashes cannot show a file that was never listed. On the large day, only the link is
+# wrong, although most files are missing.
 #
-# And one more thing can go wrong, here in slow motion:
+# One more thing can go wrong. The next cell shows it step by step:
 
 # %% tags=["nbval-check-output"]
 from course_lib.teaching.github_server import Repository
@@ -160,32 +162,32 @@ moving = Repository("heron/moving")
 first = moving.commit({"limits.yaml": b"memory: 2Gi\n"})
 server.add(moving)
 [listed] = local.get("/repos/heron/moving/git/trees/main").json()["tree"]
-moving.commit({"limits.yaml": b"memory: 3Gi\n"})  # a push, in between
+moving.commit({"limits.yaml": b"memory: 3Gi\n"})  # somebody pushes a change in between
 for ref in ("main", first):
     content = local.get(f"/repos/heron/moving/contents/limits.yaml?ref={ref}", headers=RAW).content
     print("by branch" if ref == "main" else "by commit", content, blob_sha(content) == listed["sha"])
 
 # %% [markdown]
-# A [branch](../labs/GLOSSARY.md#branch) moves while you read it; a [commit](../labs/GLOSSARY.md#commit) never does. So a download
-# begins with one question, "which commit is this?", and asks for that commit from then on:
+# A [branch](../labs/GLOSSARY.md#branch) can change while you read it; a [commit](../labs/GLOSSARY.md#commit) never changes. So a
+# download first asks which commit the branch points to. All further requests name this commit. This is called
 # [pinning](../labs/GLOSSARY.md#pinning).
 #
 # ## All files of a tree
 #
-# A *tree* is a folder: a list of names, each with a mode and a hash, of a blob or of a further tree. One request with `recursive`
-# lists everything below it, unless that is too much; then the answer says `truncated` and holds a part.
+# A *tree* is a folder: a list of names. Each name has a mode, and the hash of a blob or of another tree. One request with `recursive`
+# lists everything below a tree. If this is too much for one answer, the answer says `truncated` and contains only a part.
 #
 # ![An old and a new commit. The new one has a new blob for the file that changed, and new trees above this blob. It shares all other blobs and trees with the old one.](../labs/figures/git_tree.svg)
 #
 # ```
-# root ── README.md          asked with recursive: README.md  apps  apps/a.md    truncated!
-#      └─ apps ── a.md       asked without:        README.md  apps (a tree: ask for it as well)
+# root ── README.md          with recursive:     README.md  apps  apps/a.md    truncated!
+#      └─ apps ── a.md       without recursive:  README.md  apps (a tree: request it, too)
 #              └─ b.md
 # ```
 #
-# `TreeEntry` holds path, mode, hash and size of one entry. `read(sha, recursive)` asks for one tree and returns its entries, and
-# whether they were truncated. `Trees(2, "a.md", "sub/b.md")` is such a `read` to experiment with: it needs no server, knows these
-# two files, calls the whole tree `"root"`, and lists two entries at once.
+# A `TreeEntry` has the path, mode, hash and size of one entry. `read(sha, recursive)` requests one tree. It returns the entries, and
+# whether the answer was truncated. `Trees(2, "a.md", "sub/b.md")` is such a `read` for experiments. It needs no server: it has these
+# two files, the name of the whole tree is `"root"`, and it lists at most two entries in one answer.
 
 # %% tags=["nbval-check-output"]
 from course_lib.loader.github.tree import TreeEntry
@@ -196,8 +198,7 @@ def reader(github, repo):
     def read(sha, recursive):
         params = {"recursive": "1"} if recursive else {}
         told = github.get(f"/repos/{repo}/git/trees/{sha}", params=params).raise_for_status().json()
-        names = ("path", "mode", "sha", "size")
-        return [TreeEntry(*map(one.get, names)) for one in told["tree"]], told["truncated"]
+        return [TreeEntry(*map(one.get, ("path", "mode", "sha", "size"))) for one in told["tree"]], told["truncated"]
 
     return read
 
@@ -210,11 +211,11 @@ with client_of(large.url) as github:
 print(Trees(2, "a.md", "sub/b.md")("root", recursive=False))
 
 # %% [markdown]
-# ## Exercise 9.2: nothing missing
+# ## Exercise 9.2: no file missing
 #
-# Ask for everything at once. If the answer is truncated, throw it away, ask for this tree alone, and let the function call itself
-# for each folder in it. Folders themselves (mode `TREE`) are not in the result. `replace(entry, path=…)` makes an entry with
-# another path, and `is_within("apps/kfp/a.md", "apps")` is true.
+# First request the tree with everything below it. If the answer is truncated, ignore it, and request only this folder. Then the
+# function calls itself for each folder in it. The result has no folders (mode `TREE`). `replace(entry, path=…)` makes an entry with
+# another path. `is_within("apps/kfp/a.md", "apps")` is true.
 
 # %% exercise="9.2"
 from course_lib.loader.github.tree import list_tree
@@ -226,21 +227,20 @@ lab.check("9.2", list_tree)
 lab.hint("9.2")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The truncated answer is thrown away whole: GitHub does not say which part of the tree it holds. Each folder is asked for
-# recursively again, so that only what is really too large costs further requests. And a folder that is too large alone is an error,
-# because a short list would be a lie.
+# The whole truncated answer is ignored, because GitHub does not say which part of the tree it contains. Each folder is again requested
+# with everything below it, so only a folder that is too large costs further requests. If one folder alone is too large, the function
+# raises an error, because an incomplete list would look like a complete one.
 
 # %% tags=["nbval-check-output"]
 list_tree = lab.use("list_tree")
-for name, where in {"all in one answer:": server, "40 entries an answer:": large}.items():
-    before = where.count("/git/trees/")
+for name, where in {"all in one answer:": server, "40 entries in an answer:": large}.items():
     with client_of(where.url) as github:
-        entries = list_tree(reader(github, "heron/platform"), large_tree)
-    yaml = [entry for entry in entries if entry.path.endswith(".yaml")]
-    print(name, len(yaml), "YAML files,", where.count("/git/trees/") - before, "requests")
+        before, entries = where.count("/git/trees/"), list_tree(reader(github, heron.repo), large_tree)
+    print(name, sum(entry.path.endswith(".yaml") for entry in entries), "YAML,", where.count("/git/trees/") - before, "requests")
 
 # %% [markdown]
-# More requests than one, and nothing is missing. Now the same for the repository that you chose above: pin it, then list it.
+# With 40 entries in an answer, it takes more requests, and no file is missing. Now the same for the repository that you chose above:
+# first find its commit, then list the files.
 
 # %%
 commit = hub.get(f"/repos/{ours.repo}/commits/{ours.new}").raise_for_status().json()
@@ -250,19 +250,20 @@ counts = {name: sum(entry.mode == mode for entry in entries) for mode, name in m
 lab.show.bars(counts, f"{ours.repo} at {ours.new}, commit {commit['sha'][:12]}")
 
 # %% [markdown]
-# Not every entry is a file of this repository. A *link* holds the path of another file or folder, as seen from the link's own folder.
-# A *submodule* is a commit of another repository: there is nothing here to download, and a good tool says so. (`within` only saves
-# requests where a tree is truncated; which files are wanted is decided afterwards.)
+# Not every entry is a file of this repository. A *link* contains the path of another file or folder, relative to the link's folder. A
+# *submodule* is a commit of another repository. Its files are not here, and a good tool reports this. (`within` only saves requests
+# when a tree is truncated. The files are chosen later.)
 #
-# ## Being asked to wait
+# ## When the server asks you to wait
 #
-# GitHub gives 60 requests an hour to whoever has no token, 5,000 with one, and tells with each answer how many are left: the
-# [rate limit](../labs/GLOSSARY.md#rate-limit). It may ban a client that goes on asking in spite of it.
+# GitHub allows 60 requests in an hour without a token, and 5,000 with a token. Each answer says how many are left. This is the
+# [rate limit](../labs/GLOSSARY.md#rate-limit). GitHub may ban a client that continues to send requests after that.
 #
-# Here is a limit of five, used up. `x-ratelimit-reset` says when the hour ends, in seconds since 1970.
+# Here is a server with a limit of five requests, and all five are used. `x-ratelimit-reset` says when the hour ends, in seconds since
+# 1970.
 #
-# > **Predict.** How long must we wait: that number minus our clock? This server's clock is ten minutes ahead of ours; the clocks of
-# > laptops and virtual machines are often wrong.
+# > **Predict.** How long must we wait? Is it this number minus the time of our clock? This server's clock is ten minutes ahead of
+# > ours. The clocks of laptops and virtual machines are often wrong.
 
 # %%
 import time
@@ -277,20 +278,20 @@ for name in ("date", "x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-
     print(f"{name:22} {answer.headers[name]}")
 reset = int(answer.headers["x-ratelimit-reset"])
 server_now = parsedate_to_datetime(answer.headers["date"]).timestamp()
-print(f"by our clock {reset - time.time():.0f} s, by the server's own {reset - server_now:.0f} s")
+print(f"by our clock {reset - time.time():.0f} s, by the server's clock {reset - server_now:.0f} s")
 
 # %% [markdown]
-# By our clock, ten minutes too many. Were the server's clock ten minutes slow instead, it would be ten minutes too few, and we would
-# go on asking. `date` is in the same answer: compare the server's times with the server's clock.
+# By our clock, we would wait ten minutes too long. If the server's clock were ten minutes slow, we would send the next request ten
+# minutes too early. The same answer has a `date`, which is the time of the server's clock. Compare the reset with this time.
 #
-# | answer | means | wait |
+# | answer | meaning | wait |
 # |---|---|---|
-# | 403 or 429, `retry-after: 7` | too fast | 7 s |
-# | 403 or 429, `x-ratelimit-remaining: 0` | the hour's requests are used up | until the reset |
-# | 429, or 403 that speaks of a *rate limit* | too fast, and no word of how long | a minute, then two, four, … |
-# | 403 otherwise | you have no right to this | no: it will not change |
+# | 403 or 429, `retry-after: 7` | too many requests | 7 s |
+# | 403 or 429, `x-ratelimit-remaining: 0` | no requests are left in this hour | until the reset |
+# | 429, or 403 whose message mentions a *rate limit* | too many requests; the time is not given | one minute, then two, four, … |
+# | any other 403 | you are not allowed to read this | no: waiting does not change it |
 # | 502 | the server has a problem | 1, 2, 4, … s |
-# | 404 | not there, or not for you | no |
+# | 404 | it does not exist, or you are not allowed to know | no |
 #
 # ## Exercise 9.3: how long to wait
 
@@ -304,11 +305,13 @@ lab.check("9.3", wait_time)
 lab.hint("9.3")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The order matters: in `retry-after` the server itself says how long, the rest is what we conclude. The library asks this function after
-# every refusal; around it, `wait_after` turns a date in `retry-after` into seconds, and takes our clock where there is no `date`.
+# The order matters: `retry-after` is what the server itself says, and everything else is our conclusion. The library calls this
+# function after every refusal. Its caller, `wait_after`, handles two more cases: a `retry-after` that is a date, and an answer
+# without a `date`.
 
 # %% [markdown]
-# A request that waits, up to a limit of its own: if it takes longer, it tells when to come back.
+# The next function waits and tries again, but only up to its own limit, `max_wait`. If the wait is longer, it raises an error that
+# says when to try again.
 
 # %%
 wait_time = lab.use("wait_time")
@@ -321,22 +324,21 @@ def ask(github, path, *, max_wait=30, attempts=5, **given):
         if seconds is None:
             return answer.raise_for_status()
         if seconds > max_wait:
-            raise TimeoutError(f"{path}: come back in {seconds:.0f} s")
+            raise TimeoutError(f"{path}: try again in {seconds:.0f} s")
         time.sleep(seconds)
     raise TimeoutError(f"{path}: {attempts} attempts")
 
 
-with client_of(fast.url) as github:
-    try:
-        ask(github, "/repos/heron/platform")
-    except TimeoutError as error:
-        print(error)
+try:
+    ask(client_of(fast.url), "/repos/heron/platform")
+except TimeoutError as error:
+    print(error)
 
 # %% [markdown]
-# Now two clients want 25 answers each from servers that give 15 every two seconds. One asks again every tenth of a second, as many
-# loops do; the other is yours.
+# Now two clients want 25 answers each. Their servers give 15 answers every two seconds. The impatient client tries again after a tenth
+# of a second, as many loops do. The other client is yours.
 #
-# > **Predict.** How many requests does each of them make, and which has its answers first?
+# > **Predict.** How many requests does each client send? Which has its answers first?
 
 # %%
 def impatient(github, path):
@@ -358,13 +360,15 @@ for name, one_request in {"impatient": impatient, "yours": ask}.items():
 lab.show.timeline(seen, title="25 answers from a server that gives 15 in 2 s")
 
 # %% [markdown]
-# Both have their 25 answers. Yours was refused once, and then knew how long to wait; the impatient one was refused again and again,
-# and GitHub may ban a client for that. Patience may end a little later, because waits are whole seconds: look which was first.
+# Both clients have their 25 answers. Your client was refused once, and this answer told it how long to wait. The impatient client was
+# refused again and again, and GitHub may ban a client for that. Your client may be a little later, because it waits for whole
+# seconds. The figure shows which was first.
 #
 # ## Page after page
 #
-# Lists come in pages, and issues are a list. The header `Link` says where the next page is: its address has a number in place of
-# the repository's name. Do not build it; follow it, with the library's `next_page`.
+# GitHub sends long lists in pages, for example the issues. The header `Link` has the address of the next page. This address contains
+# a number instead of the repository's name. Do not build the address yourself. Take it from the header with the library's
+# `next_page`.
 
 # %% tags=["nbval-check-output"]
 from course_lib.loader.github.names import next_page
@@ -384,18 +388,19 @@ issues = [one for one in found if "pull_request" not in one]
 print(f"{len(found)} entries, of which {len(issues)} are issues")
 
 # %% [markdown]
-# To GitHub a pull request is an issue, too: the list holds both, and only the key `pull_request` tells them apart. Ours are about
-# what people report, so pull requests stay out.
+# For GitHub, a pull request is also an issue. The list contains both, and only the key `pull_request` shows which is which. We want
+# what people report, so we leave out the pull requests.
 #
-# ## Where it is
+# ## Where a result comes from
 #
-# A result is worth more with a [citation](../labs/GLOSSARY.md#citation): an address that shows these very lines. On GitHub that is
-# the page of a file at a commit, and after `#` the lines.
+# A result is more useful with a [citation](../labs/GLOSSARY.md#citation): an address that shows exactly these lines. On GitHub, this is
+# the address of a file at a commit, and after `#` the lines.
 #
 # ## Exercise 9.4: cite the lines
 #
-# Files whose names end in one of `RENDERED` are shown as formatted pages without lines, unless `?plain=1` comes before the `#`.
-# `quote` writes a path so that an address can hold it.
+# A citation must still show these lines next year. So the function first decides whether it can promise this: `is_sha(text)` is true
+# for the whole hash of a commit. If the name of a file ends in one of `RENDERED`, GitHub shows a formatted page without lines, unless
+# the address has `?plain=1` before the `#`. `quote` replaces the characters of a path that an address cannot contain.
 
 # %% exercise="9.4"
 from course_lib.loader.github.names import citation_url
@@ -407,8 +412,9 @@ lab.check("9.4", citation_url)
 lab.hint("9.4")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The commit is the point. With a branch in its place the address works just as well, and shows other lines as soon as one is
-# inserted above.
+# An address with a branch works on the day when it is made. That is why this mistake is hard to find: as soon as somebody inserts a
+# line above, the address shows other lines, and no error says so. A tag can be moved as well. The beginning of a hash is enough only
+# as long as no other commit begins in the same way.
 
 # %%
 citation_url = lab.use("citation_url")
@@ -418,13 +424,15 @@ print(citation_url(web, commit["sha"], entries[0].path, 3, 9))
 # %% [markdown]
 # ## All of it in one call
 #
-# `ingest_repository` is what `course ingest-repo` runs: it resolves, lists, fetches, checks every hash, waits and cites with these four
-# functions, splits each file by its kind, [embeds](../labs/GLOSSARY.md#embedding) and stores. First the *older* version, under the
-# label `current`; Heron's issues come along.
+# `course ingest-repo` runs the function `ingest_repository`. It finds the commit, and lists and downloads the files. It uses your four
+# functions to list a tree, to check every hash, to wait and to cite. Then it splits each file by its kind,
+# [embeds](../labs/GLOSSARY.md#embedding) the chunks and stores them. We begin with the *older* version. It gets the label `current`.
+# Heron's issues are stored, too.
 
 # %% tags=["nbval-check-output"]
 import os
 import tempfile
+from pathlib import Path
 
 from course_lib.indexing.repository import ingest_repository
 from course_lib.loader.github import DownloadOptions, Selection, download_github_code
@@ -447,18 +455,20 @@ begin = len(server.seen)
 reports = {f"{ours.old}, the first time": bring(ours, ours.old, issues=not github_api)}
 [report] = reports.values()
 asked = [one.path for one in server.seen[begin:] if "/issues" not in one.path]
-print(report.fetched, "files came with", len(asked), "requests")
+print(report.fetched, "files downloaded with", len(asked), "requests")
 for name, part in report.partitions.items():
     print(f"{name:15} {part.documents:3} documents {part.chunks:4} chunks")
 print(*[f"left out: {file.name} {file.reason}" for file in report.skipped], sep="\n")
 
 # %% [markdown]
-# Each kind of file has a [partition](../labs/GLOSSARY.md#partition) of its own; one search covers all of them, or those you name
-# with `partitions=["issues"]`. (Where you asked GitHub itself no issues came: thousands cost more than an hour's requests.)
+# Each kind of file has its own [partition](../labs/GLOSSARY.md#partition). A search covers all of them, or only those that you name,
+# as in `partitions=["issues"]`. (With GitHub itself, the cell downloads no issues: thousands of them need more requests than one hour
+# allows.)
 #
-# So few requests, because most of a version was missing: then its *archive*, one packed file, brings everything at once. A name in it
-# is only looked up in the tree; what it lacks, or holds with another hash, is asked for by its hash. The files of a small change come
-# one by one from the raw host, by path and commit, which costs none of the requests that GitHub counts; each is held to its hash, too.
+# There were so few requests because most files were missing. In this case the library downloads the *archive* of the version: one
+# packed file with everything. It compares every file of the archive with the tree. A file that the archive lacks, or that has another
+# hash, is requested by its hash. After a small change, the library downloads the changed files one by one from the raw host, by path
+# and commit. GitHub does not count these requests. The hash of each of these files is checked, too.
 
 # %%
 from course_lib.retriever import Query, search
@@ -469,11 +479,11 @@ print(*[one.citation_url for one in results], sep="\n")
 lab.show.ranking(results, ours.question)
 
 # %% [markdown]
-# Follow the addresses by eye: repository, commit, file, lines. An issue, which belongs to no commit, is cited by its own page.
+# Read the addresses: repository, commit, file, lines. An issue does not belong to a commit, so its citation is its own page.
 #
-# Now a second run, and then the newer version.
+# Now we run it a second time, and then for the newer version.
 #
-# > **Predict.** How many files come over the network each time?
+# > **Predict.** How many files are downloaded each time?
 
 # %% tags=["nbval-check-output"]
 def names_in_index():
@@ -488,8 +498,8 @@ reports[ours.new] = new = bring(ours, ours.new)
 parts = new.partitions.values()
 print("pieces written:", sum(part.inserted + part.updated for part in parts), end=", ")
 print("kept:", sum(part.unchanged for part in parts))
-print("left the index:", *sorted(before - names_in_index()))
-print("came into it:  ", *sorted(names_in_index() - before))
+print("removed from the index:", *sorted(before - names_in_index()))
+print("added to the index:    ", *sorted(names_in_index() - before))
 with lab.connect() as conn:
     cited = "SELECT DISTINCT split_part(citation_url, '/', 7) FROM document_chunks WHERE branch = 'current'"
     print("only the newer commit is cited:", conn.execute(cited).fetchall() == [(commit["sha"],)])
@@ -498,38 +508,60 @@ with lab.connect() as conn:
 lab.show.bars({name: report.fetched for name, report in reports.items()}, "Files downloaded")
 
 # %% [markdown]
-# The second run asked one question, "is it still this commit?", with the label (*etag*) of the first answer. It was told 304 ("not
-# modified"), and downloaded nothing. The new version cost what had changed, because the hashes of everything else were those we had. A file that was deleted or renamed has left
-# the [index](../labs/GLOSSARY.md#index), and is no longer quoted.
+# The second run sent one request: is this still the same commit? With the request it sent the label of the first answer (its *etag*).
+# The answer was 304 ("not modified"), and nothing was downloaded. For the new version, only the changed files were downloaded, because
+# all other files had the same hashes as before. A file that was deleted or renamed is removed from the
+# [index](../labs/GLOSSARY.md#index), and no longer found.
 #
-# The pieces of all other files were kept, without being embedded again, and cite the new commit now, so "this version" is one
-# commit and not a mixture. With a label for each version instead (`branch="v1.0.0"`), both would stand side by side.
+# The chunks of all other files were kept and not embedded again. They now cite the new commit, so all chunks of this version belong
+# to one commit. If you give each version its own label (`branch="v1.0.0"`), both versions stay in the index.
 #
 # ## In the field: git itself
 #
-# Git needs no API. With `--depth 1` it brings one version and no history, with `--filter=blob:none` it leaves files out until they are
-# read. **Not run here**; on a machine with git it is:
+# Git needs no API. `--depth=1` downloads one version without its history. `--filter=blob:none` leaves out the contents of the files;
+# git downloads them when it needs them. The cell clones Heron from a folder on this machine, and counts requests and bytes. For
+# GitHub, the commands are the same, with `https://github.com/kubeflow/manifests` as the address. First the cell downloads the same
+# version with the API.
 #
-# ```bash
-# git clone --depth 1 --filter=blob:none --no-checkout https://github.com/kubeflow/manifests
-# git -C manifests checkout HEAD -- apps/pipeline     # downloads the files of this folder only
-# ```
+# `checkout HEAD -- FOLDER` and `sparse-checkout set FOLDER` both download the files of one folder.
 #
-# Git checks every hash itself, so nothing can be missing without an error, and no limit of an API counts. Take it where git is
-# installed and you want files. Take the API where you want issues, where a service may not write a working copy, or where you need an
-# answer such as 304 before you download anything.
+# > **Predict.** How many requests does git need for one folder with five files? How many does the API need for everything?
+
+# %%
+import shutil
+
+from course_lib.teaching.github_server.clones import run_git  # runs git commands and counts their requests
+
+os.environ |= environment(server)  # all cells from here on stay on this machine
+options = DownloadOptions(token="", dest=f"{folder.name}/heron/by-api")
+begin, download = len(server.seen), download_github_code(Selection(heron.repo, "main", heron.endings), options)
+asked = server.seen[begin:]
+print(f"API: {len(asked)} requests, {len(download.files)} files, {sum(one.size for one in asked):,} bytes")
+if shutil.which("git"):
+    bare = sample_repository().write_bare(Path(folder.name, "heron", "bare.git"))
+    by_path, sparse = Path(folder.name, "heron", "by-path"), Path(folder.name, "heron", "sparse")
+    clone = f"clone --depth=1 --filter=blob:none --no-checkout {bare.as_uri()} ."
+    print(run_git(by_path, clone, "checkout HEAD -- code/scripts"))
+    print(run_git(sparse, clone, "sparse-checkout set code/scripts", "checkout", "sparse-checkout disable"))
+else:
+    print("not installed: get git from https://git-scm.com, then run this cell again")
+
+# %% [markdown]
+# The API has one archive with all files. With git, `checkout HEAD -- code/scripts` sends one request for each file, which is slow for
+# a large folder. `sparse-checkout` gets all files of the folder with one request, and the rest of the repository with one more. Git
+# checks every hash itself, and its requests do not count for the limit of the API. Use git if it is installed and you want files.
+# Use the API if you want issues, if your service must not write a working copy, or if you want an answer such as 304 before you
+# download anything.
 #
-# ## Break it: names that lead elsewhere
+# ## Break it: dangerous names
 #
-# A tree may hold any name, `../../.bashrc` too. Whoever writes files by the names that a stranger chose writes wherever the stranger
-# likes. Here is a repository with two such names and a file that changes on its way. After that, you sit in a hotel whose network
-# answers every request with a page to sign in.
+# A tree may contain any name, also `../../.bashrc`. If a program writes a file under a name that a stranger chose, the stranger
+# decides where it writes. Here is a repository with two such names, and a file whose content changes during the download. After
+# that, you are in a hotel whose network answers every request with a login page.
 #
-# > **Predict.** Which of the four files arrive? And what does the hotel's guest read?
+# > **Predict.** Which of the four files are written? What message do you get in the hotel?
 
 # %% tags=["nbval-check-output"]
-from pathlib import Path
-
 from course_lib.loader.github.errors import GitHubError
 from course_lib.teaching.github_server import faults
 
@@ -538,42 +570,39 @@ names = "docs/good.md", "docs/changed.md", "../outside.md", ".git/hooks/post-mer
 hostile.commit({name: name.encode() for name in names})
 server.add(hostile)
 server.fail(r"mallory/notes/.*(changed\.md|blobs)", faults.changed_content(), times=99)
-os.environ |= environment(server)  # these cells stay on this machine
 notes = Selection("mallory/notes", "main", [".md"])
 into = DownloadOptions(token="", dest=f"{folder.name}/notes", partial=True)
 download = download_github_code(notes, into)
-print("arrived:", *download.files)
+print("downloaded:", *download.files)
 print(*[f"{file.name} {file.reason.partition(':')[0]}" for file in download.failed], sep="\n")
 print("written:", *[path.name for path in Path(folder.name).rglob("*.md") if "heron" not in path.parts])
-
-# %% [markdown]
-# One of four, and three reasons. Of the two names and of the changed file nothing was written. And the hotel?
-
-# %%
-server.fail("commits", faults.html_page())
+server.fail("commits", faults.html_page())  # the hotel's login page
 try:
     download_github_code(notes, into)
 except GitHubError as error:
-    print(f"{type(error).__name__}: {error}")
+    print(f"{type(error).__name__}: {error}".replace(server.url, "https://…"))
 
 # %% [markdown]
-# `partial=True` says "list what you could not have". Without it the first run would have been an error with the same reasons.
-# Either way a part is not taken for the whole.
+# One of four files was written, and there are three reasons why the others were not. In the hotel, the error says that the answer is
+# a page in HTML and not the API's data.
+#
+# With `partial=True`, the download returns a list of the files that it could not get. Without it, the first run would have raised an
+# error with the same reasons. In both cases, you know that files are missing.
 #
 # ## Measure: the scorecard
 #
-# The questions about Heron's code from lab 03, asked of the index that came over the network. They are about Heron, whichever
-# GitHub you asked; on this machine, this run downloads nothing.
+# These are lab 03's questions about Heron's code. Now they search the index that was filled over the network. The questions are about
+# Heron, so the cell uses the local server. If you used this server before, it downloads nothing.
 
 # %%
 from dataclasses import replace
 
-server.heal()  # forgets the faults above
+server.heal()  # without the faults above
 print("downloaded:", bring(heron, heron.new).fetched)
 brought = Path(folder.name, heron.repo)
 files = [path for path in (brought / "code").rglob("*") if path.is_file()]
 other = [path for path in files if blob_sha(path.read_bytes()) != named[path.relative_to(brought).as_posix()]]
-print(len(files) - len(other), "files with code are as listed, one is a link:", *[path.name for path in other])
+print(len(files) - len(other), "files with code have the listed hash, one is a link:", *[path.name for path in other])
 
 
 def ask_code(question):
@@ -586,36 +615,39 @@ with lab.connect() as conn:
 lab.score(recall_at_5=measured.recall, mrr=measured.mrr, note="code from GitHub, hybrid")
 
 # %% [markdown]
-# A download adds no quality, it must only lose none: by its hash, every file is the one that was listed, and where a link was, there
-# is the file that it leads to. What is new is that each result can be looked up.
+# A download does not make a search better, but it can make it worse. Here every file has the hash that was listed, and the link was
+# replaced by the file that it points to. So nothing was lost, and each result now has an address.
 #
 # ## Recap
 #
-# - Resolve the ref first, and ask for the commit from then on. A branch moves while you read it.
-# - A hash that is listed before the download proves what came. No hash tells of a file that was never listed: look for `truncated`.
-# - `retry-after` before `x-ratelimit-reset`, the server's clock before your own, and a 403 that is no limit is not asked again.
-# - What could not be had is an error or a list with reasons, never a gap.
-# - By hash, what you have costs nothing, and what is gone upstream leaves the index.
+# - First find the commit of a branch or tag. Use this commit in all further requests and in all citations, because a branch moves.
+# - A hash that is listed before the download proves that the content is right. But it cannot show a file that was never listed, so
+#   look at `truncated`.
+# - Use `retry-after` first, then `x-ratelimit-reset`, and compare with the server's clock. Do not repeat a request after a 403 that
+#   is not a limit.
+# - Report every file that you could not get, as an error or in a list with reasons.
+# - Compare hashes before you download: a file that you already have costs nothing. Remove from the index what was deleted upstream.
 #
 # ## Three questions to test yourself
 #
-# 1. A run ends with "0 files, success". Name three causes that this lab's download would have told apart.
-# 2. Why is a truncated answer thrown away, although its entries are right?
+# 1. A run ends with "0 files, success". Name three causes that this lab's download would have distinguished.
+# 2. Why do we ignore a truncated answer, although its entries are right?
 # 3. Your clock is ten minutes behind GitHub's, and you compare `x-ratelimit-reset` with it. What happens?
 #
 # <details><summary>Answers</summary>
 #
-# 1. A ref that is not there (404 or 422), a refusal that was taken for an answer (403, 429), endings or a path that no file has;
-#    and an empty repository (409).
-# 2. It does not say what it lacks. To complete it you would have to list every folder anyway.
-# 3. You wait ten minutes longer than you need to. Were it ahead, you would ask again ten minutes too early, be refused, and at
-#    worst be banned.
+# 1. The ref does not exist (404 or 422); a refusal was used like an answer (403, 429); no file has these endings or is below this
+#    path; the repository is empty (409).
+# 2. It does not say what is missing. To complete it, you would have to list every folder anyway.
+# 3. You wait ten minutes longer than necessary. If your clock were ahead, you would send the next request ten minutes too early. It
+#    would be refused, and you could be banned.
 #
 # </details>
 #
 # ## Stretch, and what comes next
 #
-# In a terminal, `course github-server --limit 3 --window 30` starts a server that is short of requests. Bring its repository into
-# your index with `course ingest-repo`, as it says, and watch both windows. Then end one of them half-way with Ctrl-C, and go on.
+# In a terminal, `course github-server --limit 3 --window 30` starts a server that allows only three requests in 30 seconds. Bring its
+# repository into your index with `course ingest-repo`, as the server's output says, and watch both windows. Then interrupt one of
+# them with Ctrl-C before it is done, and start it again.
 #
 # Next is [lab 10](../labs/10_kubeflow_pipeline.ipynb), in which the steps of this course become a pipeline that runs without you.

@@ -1,11 +1,12 @@
 # %% [markdown]
 # # 10 · A pipeline
 #
-# You will split a notebook's functions into steps that run anywhere, see one of these steps die half-way, and lose nothing.
+# You will make steps of a notebook's functions that can run on any machine. One of these steps will be killed in the middle, and you
+# will lose nothing.
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
-# | turn a function into a component, and hand on files with counts · wire a pipeline that fans out, retries and skips what is done · read what the compiler wrote, and run it here or on a cluster | `pipeline/` | about {minutes} min | Python functions; lab 01 for chunks |
+# | make a component of a function, and pass on files with counts · build a pipeline that runs steps in parallel, repeats failed steps and skips finished ones · read the compiler's output, and run it here or on a cluster | `pipeline/` | about {minutes} min | Python functions; lab 01 for chunks |
 
 # %% tags=["parameters"]
 data_dir = "data/documents"
@@ -21,11 +22,11 @@ lab.show.pipeline("pipeline")
 # %% [markdown]
 # ## Two machines
 #
-# One day a corpus is too large for your machine. You get a second one, and each takes half of the files: those whose
-# `hash(name) % 2` is its own number. Each half is a [shard](../labs/GLOSSARY.md#shard). Two processes of this machine stand in
-# for the two machines; the corpus is every file below `data/`.
+# One day, a corpus is too large for your machine. You get a second machine, and each takes half of the files. The machines have the
+# numbers 0 and 1, and each takes the files for which `hash(name) % 2` is its number. Each half is called a
+# [shard](../labs/GLOSSARY.md#shard). Here, two processes play the two machines, and the corpus is every file below `data/`.
 #
-# > **Predict.** How many files does neither take? How many do both?
+# > **Predict.** How many files are taken by neither machine? How many are taken by both?
 
 # %%
 import subprocess
@@ -45,19 +46,20 @@ def machine(number):
 
 
 taken = [machine(0), machine(1)]
-print(f"of {len(names)} files, {len(set(names) - taken[0] - taken[1])} by neither, {len(taken[0] & taken[1])} by both")
+neither, both = set(names) - taken[0] - taken[1], taken[0] & taken[1]
+print(f"of {len(names)} files, {len(neither)} are taken by neither, {len(both)} by both")
 
 # %% [markdown]
-# No error, no warning, and many files are in no shard at all. Python adds a new random number to `hash` of a text in every process, so
-# the two machines compute different numbers for the same name. Run the cell again: other files.
+# There was no error and no warning, but many files are in no shard. For the `hash` of a text, Python uses a new random number in every
+# process. So the two machines compute different numbers for the same name. If you run the cell again, other files are missing.
 #
 # ## By hand: a hash that is the same everywhere
 #
-# SHA-256 adds nothing. Take the first 8 bytes of a name's digest as one large number and divide by the number of shards: the
-# remainder is the shard. For two shards you can do it in your head, because only the last hexadecimal digit counts: `a` is ten and
-# even, `b` is eleven and odd.
+# SHA-256 uses no random number. Take the first 8 bytes of a name's digest as one large number, and divide it by the number of shards.
+# The remainder is the shard. For two shards you can do this in your head: only the last hexadecimal digit matters, because it is odd
+# or even. `a` is ten and even, `b` is eleven and odd.
 #
-# > **Predict.** Which shard of two do these names belong to?
+# > **Predict.** Which of two shards does each of these names belong to?
 
 # %% tags=["nbval-check-output"]
 from hashlib import sha256
@@ -66,7 +68,7 @@ for name in ("a.md", "b.md", "c.md"):
     print(name, sha256(name.encode("utf-8")).digest()[:8].hex(" "))
 
 # %% [markdown]
-# `d`, `e`, `e`: shard 1, shard 0, shard 0, on every machine.
+# The last digits are `d`, `e` and `e`. So the names belong to shard 1, shard 0 and shard 0, on every machine.
 #
 # ## Exercise 10.1: the shard of a name
 
@@ -80,8 +82,8 @@ lab.check("10.1", shard_of)
 lab.hint("10.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The name alone decides, not its place in a list: a file that is added next week moves no other. Change the number of shards,
-# though, and most files move, so the number is part of the corpus's configuration.
+# Only the name decides, not its place in a list. So a file that is added next week does not move other files to another shard. If you
+# change the number of shards, most files move. So this number belongs to the configuration of the corpus.
 
 # %% tags=["nbval-check-output"]
 from collections import Counter
@@ -93,19 +95,19 @@ for shard in range(3):
     print(f"documents in shard {shard} of 3:", [name for name in documents if shard_of(name, 3) == shard])
 
 # %% [markdown]
-# Every file is in one shard, and in one only. A hash does not make shards of equal size: with few files a shard may stay empty, and the
-# code has to work then, too.
+# Every file is in exactly one shard. A hash does not make shards of equal size. With few files, a shard may be empty, and the code has
+# to work then, too.
 #
 # ## From a function to a component
 #
-# Kubeflow runs each step in a [container](../labs/GLOSSARY.md#container) of its own, perhaps on another machine. Such a step is a
-# [component](../labs/GLOSSARY.md#component), and in Python it is a function with a decorator. Its image is the file system that
-# it finds there: Python, kfp and `course_lib`.
+# Kubeflow runs each step in its own [container](../labs/GLOSSARY.md#container), perhaps on another machine. Such a step is called a
+# [component](../labs/GLOSSARY.md#component). In Python, it is a function with a decorator. Its image is the file system of the
+# container: Python, kfp and `course_lib`.
 #
-# `run_locally` calls `kfp.local`, which runs each step as a process of this machine, without a container.
-# What the steps write is kept below `root`.
+# `run_locally` calls `kfp.local`, which runs each step as a process on this machine, without a container. The files that the steps
+# write are below `root`.
 #
-# > **Predict.** This function counts words in a notebook. Does it as a component?
+# > **Predict.** This function counts words in a notebook. Does it also work as a component?
 
 # %% tags=["nbval-check-output"]
 from pathlib import Path
@@ -129,8 +131,8 @@ component = dsl.component(count_words, base_image=LOADER, install_kfp_package=Fa
 print(run_locally(component, {"folder": str(lab.data_dir)}, root=work))
 
 # %% [markdown]
-# kfp takes the text of the function and nothing else: no imports from above, no variables, no helpers. So everything that a
-# component needs, it imports itself. Parameters are small values (text, numbers, lists) that can be written as JSON.
+# kfp takes only the text of the function, without the notebook's imports, variables and other functions. So a component has to import
+# everything that it needs. Its parameters are small values (text, numbers, lists) that can be written as JSON.
 
 # %% tags=["nbval-check-output"]
 @dsl.component(base_image=LOADER, install_kfp_package=False)
@@ -149,11 +151,11 @@ for name, each in {"ours": count_words, "by default": by_default}.items():
     print(f"{name}:", *[line[line.index("pip") :][:59] for line in script.splitlines() if "pip install" in line])
 
 # %% [markdown]
-# That is what `install_kfp_package=False` is for. By default every task begins with a `pip install` of kfp: it takes time, it needs a
-# network, and kfp lets only one task of a local run install at a time. The image has kfp already, so we switch this off.
+# By default, every task begins with a `pip install` of kfp. This takes time and needs a network, and in a local run, only one task can
+# install at a time. Our image already has kfp, so `install_kfp_package=False` switches this off.
 #
-# `run_locally` hides three lines of kfp. After `local.init`, calling a component runs it. The runner says where: `SubprocessRunner`
-# starts a process of this Python, `DockerRunner` a container of the component's image.
+# `run_locally` hides three lines of kfp. After `local.init`, a call of a component runs it. The runner decides where:
+# `SubprocessRunner` starts a process with this Python, `DockerRunner` starts a container with the component's image.
 
 # %%
 import io
@@ -167,13 +169,14 @@ with redirect_stdout(io.StringIO()) as log, redirect_stderr(log):
 print("words:", task.output, "· lines of kfp's log:", len(log.getvalue().splitlines()))
 
 # %% [markdown]
-# kfp prints its log, which we kept out of sight. `run_locally` writes it to a file, and returns a result where a step fails.
+# kfp prints a log, which the cell does not show. `run_locally` writes this log to a file. If a step fails, it returns a result that
+# says so.
 #
 # ## Artifacts
 #
-# Thousands of documents are too large for a parameter. They go into a file, an [artifact](../labs/GLOSSARY.md#artifact): the component
-# gets a path to write to, and a small dictionary for what you want to know without opening the file. `Output[Dataset]` in the
-# signature asks for one.
+# Thousands of documents are too large for a parameter. They are written to a file, which kfp calls an
+# [artifact](../labs/GLOSSARY.md#artifact). `Output[Dataset]` in the signature declares an artifact. The component gets a path for
+# the file, and a small dictionary, the metadata, for facts that you want to know without opening the file.
 
 # %% tags=["nbval-check-output"]
 from kfp.dsl import Dataset, Input, Output
@@ -198,27 +201,27 @@ with open(read.path, encoding="utf-8") as file:
     print(len(file.readlines()), "lines")
 
 # %% [markdown]
-# The component wrote 5 and you got 5.0. kfp keeps metadata in a `Struct` of protocol buffers, which, like JSON, has one kind of number:
-# a float. The same happens to numbers in lists and dictionaries. Remember it: in a moment it becomes an error.
+# The component wrote 5, and you got 5.0. kfp keeps metadata in a `Struct` of protocol buffers. This format has only one kind of number,
+# a float. The same happens to numbers in lists and dictionaries. Soon this will cause an error.
 #
 # ## Exercise 10.2: split one shard
 #
-# The next step takes that artifact and makes another one. Write it as a plain function, imports inside, and decorate it later. You
-# need `split_document(Document(Path(name), name, content))`, which gives a list of [chunks](../labs/GLOSSARY.md#chunk); a chunk's
-# `to_json()` is its line. `write_jsonl(path, lines)` writes a file whole or not at all, and
-# `Shard.parse("0/3").holds(name)` is your `shard_of(name, 3) == 0`.
+# The next step reads this artifact and writes another one. Write it as a plain function, with its imports inside. We make a component
+# of it later. `split_document(Document(Path(name), name, content))` returns a list of [chunks](../labs/GLOSSARY.md#chunk), and
+# `to_json()` makes a line of text from a chunk. `write_jsonl(path, lines)` writes the whole file, or nothing if it fails.
+# `Shard.parse("0/3").holds(name)` is the same as your `shard_of(name, 3) == 0`.
 
 # %% exercise="10.2"
 def split_part(documents: Input[Dataset], chunks: Output[Dataset], shard: str):
     """Split the documents of one shard, such as "0/3", the first of three.
 
-    Each line of the file at `documents.path` is a JSON object with `name` and `content`. The chunks
-    of those in the shard go to the file at `chunks.path`, a line of JSON each, in order. A file
-    that is there already, from an attempt that failed, is overwritten. Then `chunks.metadata` gets
-    `documents` and `chunks`: how many documents the shard has, also those without any chunk, and
-    how many chunks. Nothing is returned.
+    Each line of the file at `documents.path` is a JSON object with `name` and `content`. Split the
+    documents that are in the shard, and write their chunks to the file at `chunks.path`, in order,
+    each as one line of JSON. If a failed attempt has left a file there, overwrite it. Then set
+    `documents` and `chunks` in `chunks.metadata`: the number of documents in the shard, including
+    documents without chunks, and the number of chunks. Return nothing.
 
-    All that is needed is imported inside: `json`, `pathlib.Path`, `split_document` and
+    Import everything inside the function: `json`, `pathlib.Path`, `split_document` and
     `write_jsonl` from `course_lib.loader`, `Shard` from `course_lib.pipeline.corpus`, and
     `Document` from `course_lib.records`.
 
@@ -256,11 +259,11 @@ lab.check("10.2", split_part)
 lab.hint("10.2")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# An empty shard writes an empty file and two zeros, so the next step needs no special case. With the mode `"a"` the file would be
-# right at the first attempt and wrong after the first retry.
+# For an empty shard, the function writes an empty file and two zeros, so the next step needs no special case. If the file were opened
+# with the mode `"a"`, it would be right after the first attempt and wrong after a retry.
 
 # %% [markdown]
-# A component that is a function can be tried like one. `Dataset(uri=…)` is an artifact at a path of yours.
+# You can call a component's function like any other function. `Dataset(uri=…)` makes an artifact at a path that you choose.
 
 # %% tags=["nbval-check-output"]
 split_part = lab.use("split_part")
@@ -272,8 +275,8 @@ for shard, part in enumerate(parts):
 # %% [markdown]
 # ## Collect
 #
-# Three files are three artifacts. A component that takes all of them has an `Input[list[Dataset]]`, and `dsl.Collected` gives it
-# the artifacts that a loop has made. Here is the simplest one.
+# Three files are three artifacts. A component that takes all of them has a parameter of the type `Input[list[Dataset]]`.
+# `dsl.Collected` gives it all artifacts that a loop has made. Here is a simple component of this kind.
 #
 # > **Predict.** It adds the counts of all parts and returns an `int`. What can go wrong?
 
@@ -298,24 +301,24 @@ def plain(folder: str, shards: list[str]):
 print(last.task, last.outcome, last.error)
 
 # %% [markdown]
-# The floats: kfp compares the result with the signature, and a sum of floats is no `int`. A list of counts collected as parameters
-# would come as floats, too. One call helps: `int(sum(…))`.
+# The counts are floats. kfp compares the result with the signature, and a sum of floats is not an `int`. Counts that are collected as
+# parameters would be floats, too. `int(sum(…))` repairs it.
 #
 # ## Exercise 10.3: one file, and the counts compared
 #
-# Between the shards and the one file, chunks can get lost: a part half written, a disk that was full. The counts in the metadata let
-# you notice it.
+# On the way from the shards to one file, chunks can be lost, for example if a disk was full and a part is incomplete. With the counts
+# in the metadata, you can notice it.
 
 # %% exercise="10.3"
 def collect(parts: Input[list[Dataset]], chunks: Output[Dataset]) -> int:
-    """Put the chunks of all parts into one file and return how many there are.
+    """Write the chunks of all parts into one file and return the number of chunks.
 
-    Each part is a file at its `path`, of lines that end with a line feed. Its `metadata` hold
-    `documents` and `chunks`, as floats. All lines go to `chunks.path` as they are, in the order of
-    the parts, also equal and empty ones; what is there already is overwritten. `chunks.metadata`
-    gets the sums of both counts, as whole numbers.
+    Each part is a file at its `path`. Its lines end with a line feed. Its `metadata` has the counts
+    `documents` and `chunks`, as floats. Write all lines to `chunks.path` without a change, in the
+    order of the parts, also equal lines and empty lines. If there is a file already, overwrite it.
+    Set the sums of both counts in `chunks.metadata`, as whole numbers.
 
-    If the `chunks` of any part is not the number of its lines, raise a `ValueError`.
+    If for any part the number of lines differs from its `chunks`, raise a `ValueError`.
 
     Examples
     --------
@@ -347,8 +350,8 @@ lab.check("10.3", collect)
 lab.hint("10.3")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# `2 != 2.0` is false in Python, so the comparison can stay as it is, and only the results become whole numbers. `readlines`
-# splits at line ends alone; `str.splitlines` would also split inside a line, at characters such as U+2028, and count too many.
+# In Python, `2 == 2.0` is true, so only the results have to be made whole numbers. `readlines` splits only at line ends.
+# `str.splitlines` would also split at characters such as U+2028, which may be inside a line, and count too many lines.
 
 # %% tags=["nbval-check-output"]
 collect = lab.use("collect")
@@ -356,17 +359,17 @@ collect_step = dsl.component(collect, base_image=LOADER, install_kfp_package=Fal
 print(collect(parts, Dataset(uri=str(work / "all.jsonl"))), "chunks of", [part.metadata["chunks"] for part in parts])
 
 # %% [markdown]
-# ## Wire it
+# ## Connect the steps
 #
-# A [pipeline](../labs/GLOSSARY.md#pipeline) is a function, too. It is called once, when it is compiled; the components in it do
-# not run, kfp only records which of them takes what from which. An example from another field:
+# A [pipeline](../labs/GLOSSARY.md#pipeline) is a function, too. kfp calls it once, when it compiles it. The components in it do not
+# run then. kfp only records which component gets which output of which other component. Here is an example about another subject:
 #
 # ```python
 # @dsl.pipeline(name="bakery")
 # def bakery(flour: str, cakes: list[str] = ["plum", "apple"]) -> Dataset:
 #     dough = knead(flour=flour)
-#     with dsl.ParallelFor(cakes, parallelism=4) as cake:           # four ovens
-#         baked = bake(dough=dough.outputs["dough"], kind=cake)     # dough is an Output[...] of knead
+#     with dsl.ParallelFor(cakes, parallelism=4) as cake:           # at most four at a time
+#         baked = bake(dough=dough.outputs["dough"], kind=cake)     # knead has an Output[...] named dough
 #         baked.set_retry(num_retries=1)
 #     packed = pack(cakes=dsl.Collected(baked.outputs["cake"]))
 #     return packed.outputs["box"]
@@ -376,15 +379,16 @@ print(collect(parts, Dataset(uri=str(work / "all.jsonl"))), "chunks of", [part.m
 
 # %% exercise="10.4"
 def build_pipeline(read_folder, split_part, collect):
-    """Return the pipeline "split-in-shards", made of the three components it is given.
+    """Return the pipeline "split-in-shards", made of the three given components.
 
-    It has the parameters `folder`, a text without a default, and `shards`, a list of texts whose
-    default is ["0/3", "1/3", "2/3"]. The folder is read once. Each shard is split, at most 2 at
-    the same time, with 2 retries. Then the `chunks` of all shards are collected, and the `chunks`
-    of that are the pipeline's output, a `Dataset`.
+    It has two parameters: `folder`, a text without a default, and `shards`, a list of texts with
+    the default ["0/3", "1/3", "2/3"]. It reads the folder once. It splits each shard, at most 2 at
+    the same time, with 2 retries. Then it collects the `chunks` of all shards. The output of the
+    pipeline is a `Dataset`: the `chunks` of this last step.
 
-    The components are: `read_folder(folder)` with the output `documents`,
-    `split_part(documents, shard)` with `chunks`, and `collect(parts)` with `chunks`.
+    The components are `read_folder(folder)` with the output `documents`,
+    `split_part(documents, shard)` with the output `chunks`, and `collect(parts)` with the output
+    `chunks`.
 
     Examples
     --------
@@ -416,8 +420,8 @@ lab.check("10.4", build_pipeline)
 lab.hint("10.4")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The order follows from the outputs: a task that takes one waits for the task that makes it. `shard` is no text while the function
-# runs, only a placeholder, so an `if shard == "0/3"` in there would be decided once, when the pipeline is compiled.
+# The outputs decide the order: a task that needs an output waits for the task that makes it. While this function runs, `shard` is not
+# a text but only a placeholder. So `if shard == "0/3"` would be decided only once, when the pipeline is compiled.
 
 # %%
 import yaml
@@ -432,15 +436,15 @@ spec = yaml.safe_load(text)
 lab.show.dag(spec)
 
 # %% [markdown]
-# Nothing has run. The graph is drawn from a file that the compiler wrote, the
-# [intermediate representation](../labs/GLOSSARY.md#intermediate-representation) or IR, and this file is all that a cluster ever sees.
-# In it a *task* names the component that it uses, a component names the *executor* with its image and code, and a loop is a
-# component with tasks of its own.
+# No task has run yet. The figure shows a file that the compiler wrote, the
+# [intermediate representation](../labs/GLOSSARY.md#intermediate-representation) or IR. A cluster gets only this file. In it, a *task*
+# names its component, and a component names its *executor*, which has the image and the code. A loop is a component with tasks of its
+# own.
 #
-# All these names are text. Two of them get changed, by hand or by a script: the component of one task, and the output that another
-# one takes.
+# All these names are text. Suppose that two of them are changed by mistake: the component of one task, and the output that another
+# task needs.
 #
-# > **Predict.** Does kfp's own loader notice?
+# > **Predict.** Does kfp report an error when it loads this file?
 
 # %% tags=["nbval-check-output"]
 from kfp import components
@@ -457,18 +461,18 @@ print("loaded:     ", components.load_component_from_text(renamed).name)
 print("problems:   ", *find_problems(renamed), sep="\n  ")
 
 # %% [markdown]
-# It does not. A cluster notices the first one when you submit the pipeline: it looks up the component of every task and the executor of
-# every component before any task runs. It notices the second one only in the middle of the run, when the loop asks `read-folder` for an
-# output that it does not have. The library's `find_problems` looks up all names before anything is submitted: `course pipeline compile`
-# calls it.
+# It does not. A cluster finds the first mistake when you submit the pipeline: before any task runs, it looks up the component of every
+# task and the executor of every component. It finds the second mistake only in the middle of the run, when the loop needs an output of
+# `read-folder` that does not exist. The library's `find_problems` looks up all names before you submit the pipeline.
+# `course pipeline compile` calls it.
 
 # %% [markdown]
 # ## Run it
 #
-# Now the pipeline over a copy of `data/documents`, twice. A [run](../labs/GLOSSARY.md#run) begins with a folder's path and ends with one
-# artifact. Each bar below is a process of its own.
+# Now we run the pipeline twice with a copy of `data/documents`. A [run](../labs/GLOSSARY.md#run) begins with the path of a folder and
+# ends with one artifact. Each bar in the figure is one process.
 #
-# > **Predict.** How many of the five tasks will run the first time, how many the second?
+# > **Predict.** How many of the five tasks will run the first time? How many will run the second time?
 
 # %%
 import shutil
@@ -481,21 +485,22 @@ for run in (first, second):
 lab.show.attempts(first, "The first run")
 
 # %% [markdown]
-# The second time nothing ran. kfp keeps a task's result under a hash of its code, its image and its inputs, and here it gives back what
-# it found there. Of an artifact only the address and the metadata count; nothing opens the file. A cluster compares differently: it looks
-# only among runs of the same pipeline in the same namespace, and an artifact is known by the name that the cluster's metadata
-# store has given it.
+# The second time, no task ran. kfp stores the result of a task under a hash of its code, its image and its inputs. Here it found these
+# results and returned them. For an input artifact, kfp hashes only the address and the metadata, and does not open the file. A
+# cluster does this a little differently: it uses only runs of the same pipeline in the same namespace, and it identifies an artifact
+# by the name that the cluster's metadata store has given it.
 #
-# A bar includes the start of a Python and its imports. That is the price of a step, and a container costs more: do enough work in a
-# step to be worth it.
+# The time of each bar includes the start of Python and its imports. Every step costs this time, and starting a container costs more. So
+# a step should do enough work.
 #
 # ## A machine is taken away
 #
-# Cheap machines in a cloud are taken away at short notice. This splitter dies like that in the middle of shard 2, without an exception.
-# A half-written file tells it that it died before, so the second attempt succeeds. The wiring is yours. `afresh` makes a step that
-# is never taken from the cache, so that you can run the cell again.
+# A cloud provider can take away cheap machines at short notice. The splitter below is killed like this in the middle of shard 2, without
+# an exception. When it starts again, it finds an incomplete file, so it knows that it was killed before, and the second attempt
+# succeeds. The pipeline is yours, with this splitter as one step. `without_cache` makes a step that always runs, so that you can run the
+# cell again.
 #
-# > **Predict.** Which bars will there be, and how many chunks at the end?
+# > **Predict.** Which bars will the figure have? How many chunks will there be at the end?
 
 # %%
 @dsl.component(base_image=LOADER, install_kfp_package=False)
@@ -519,46 +524,47 @@ def dies_once(documents: Input[Dataset], chunks: Output[Dataset], shard: str, mo
                     counts["chunks"] += 1
                     if doomed and counts["chunks"] == 10:
                         file.flush()
-                        os._exit(137)  # what a killed container ends with
+                        os._exit(137)  # the exit code of a killed container
     chunks.metadata.update(counts)
 
 
-def afresh(step):
+def without_cache(step):
     return lambda **inputs: step(**inputs).set_caching_options(False)
 
 
-third = run_locally(build_pipeline(read_folder, afresh(dies_once), collect_step), {"folder": str(copy)}, root=work)
+with_dying = build_pipeline(read_folder, without_cache(dies_once), collect_step)
+third = run_locally(with_dying, {"folder": str(copy)}, root=work)
 one, other = (Path(run.outputs["Output"].path).read_text(encoding="utf-8") for run in (first, third))
-print(one.count("\n"), "and", other.count("\n"), "chunks, the same to the last character:", one == other)
+print(one.count("\n"), "and", other.count("\n"), "chunks, and both files are equal:", one == other)
 lab.show.attempts(third, "Shard 2 is killed and tried again")
 
 # %% [markdown]
-# Nothing is lost and nothing is there twice. The other shards were not done again. `set_retry` only starts the task once more; that this
-# does no harm is your work: a step that may be repeated is [idempotent](../labs/GLOSSARY.md#idempotent).
+# No chunk is lost, and none is there twice. The other shards were not repeated. `set_retry` only starts the task again. You have to
+# write the task so that it may run twice. Such a task is called [idempotent](../labs/GLOSSARY.md#idempotent).
 #
-# ## Break it: append instead of write
+# ## Break it: append instead of overwrite
 #
-# `partial` below gives the splitter the mode `"a"`.
+# In the next cell, `partial` makes the splitter open its file with the mode `"a"`.
 #
-# > **Predict.** What does your `collect` say?
+# > **Predict.** What does your `collect` do?
 
 # %% tags=["nbval-check-output"]
 from functools import partial
 
-appends = afresh(partial(dies_once, mode="a"))
+appends = without_cache(partial(dies_once, mode="a"))
 appending = build_pipeline(read_folder, appends, collect_step)
 print(run_locally(appending, {"folder": str(copy), "shards": ["2/3"]}, root=work))
 
 # %% [markdown]
-# The ten chunks of the first attempt are still in the file. Without the comparison of counts they would be in the index twice, and no
-# step would have failed. On a cluster each attempt gets a new container with an empty file, so this one is safe there. What stays
-# from one attempt to the next is the same everywhere: rows in a database, files on a shared disk.
+# The ten chunks of the first attempt are still in the file. Without the comparison of counts, they would be in the index twice, and no
+# step would have failed. On a cluster, each attempt has a new container without the old file, so this mistake would do no harm there.
+# But rows in a database and files on a shared disk stay from one attempt to the next, on a cluster as well as here.
 #
-# ## Break it: yesterday's answer
+# ## Break it: an old result from the cache
 #
-# The folder that you ran the pipeline over gets a sixth document.
+# We add a sixth document to the folder of the pipeline.
 #
-# > **Predict.** Five or six?
+# > **Predict.** Will the pipeline find five documents or six?
 
 # %% tags=["nbval-check-output"]
 Path(copy, "rollback.md").write_text("# Rollback\n\nGo back to the last release that worked.\n", encoding="utf-8")
@@ -567,11 +573,12 @@ print(len(list(Path(copy).glob("*.md"))), "files in the folder")
 print(after.count("succeeded"), "succeeded,", after.count("cached"), "cached,", after.outputs["Output"].metadata["documents"], "documents")
 
 # %% [markdown]
-# The path is the same text, so it is the same input, and nothing runs. The [cache](../labs/GLOSSARY.md#cache) knows only the inputs.
-# It does not know what a step reads besides them: a folder, a database, a branch on GitHub.
+# The path of the folder is still the same text. So the input is the same, and no task runs. The [cache](../labs/GLOSSARY.md#cache)
+# compares only the inputs. It does not check anything else that a step reads, such as a folder, a database or a branch on GitHub.
 #
-# So the library's pipeline begins with a small task that is never cached and returns a hash of the folder's content. That goes into
-# the next step as a parameter: equal folder, equal hash, cached; otherwise not.
+# So the library's pipeline begins with a small task that is never cached. It returns a hash of the folder's content, and the next step
+# gets this hash as a parameter. If the content is the same, the hash is the same, and the next step comes from the cache. Otherwise it
+# runs.
 
 # %%
 from course_lib.pipeline.compiling import compile_pipeline
@@ -579,11 +586,11 @@ from course_lib.pipeline.compiling import compile_pipeline
 lab.show.dag(next(yaml.safe_load_all(compile_pipeline("docs_pipeline"))))
 
 # %% [markdown]
-# You know the middle. Storing is never cached either, since its result is not a file but rows in a database. An *exit handler*
-# is around everything: `report` runs whatever happens inside.
+# You know the steps in the middle. The step that stores the chunks is never cached, because its result is rows in a database and not a
+# file. An *exit handler* contains all these steps: `report` runs at the end, even if one of them fails.
 #
-# The address of the database is a secret, and parameters are written into logs. It comes from the environment: here
-# `run_locally` puts its `url` there, on a cluster a Kubernetes Secret does.
+# The address of the database is a secret, and parameters appear in logs. So the address is an environment variable. Here `run_locally`
+# sets it to its `url`; on a cluster, a Kubernetes Secret sets it.
 
 # %%
 import os
@@ -601,12 +608,13 @@ assert not filled.error, filled.error
 lab.show.attempts(filled, "The whole pipeline")
 
 # %% [markdown]
-# The sixth document is there. Run the cell once more: what is cached, what is not, and how many rows are there then?
+# The sixth document is in the index. Run the cell again: which steps come from the cache, which steps run, and how many rows are there
+# then?
 #
 # ## Measure: the scorecard
 #
-# The index was filled by processes that shared nothing but files. Is it the index that one process would have made? `ingest` reads the
-# same folder in this notebook, and writes only what is missing or different.
+# Several processes have filled this index, and they shared only files. Would a single process have made the same index? `ingest` reads
+# the same folder in this notebook. It writes only chunks that are missing or different.
 #
 # > **Predict.** How many of the 122 chunks does it write?
 
@@ -621,25 +629,25 @@ print(f"{done.inserted} new, {done.updated} changed, {done.unchanged} as before,
 lab.score(recall_at_5=found.recall, mrr=found.mrr, note="filled by the pipeline")
 
 # %% [markdown]
-# None: each chunk is there, with the same text, from the same parser and the same model.
+# It writes none: every chunk is already there, with the same text, from the same parser and the same model.
 
 # %% [markdown]
 # ## On a cluster
 #
-# The same Python, compiled to the same file, goes to Kubeflow. With Docker, [kind](https://kind.sigs.k8s.io) and kubectl at hand, a
-# cluster fits on a laptop:
+# For a cluster, you compile the same Python to the same file and submit it to Kubeflow. With Docker,
+# [kind](https://kind.sigs.k8s.io) and kubectl, you can run a cluster on a laptop:
 #
 # ```bash
 # infra/setup-kubeflow.sh --dry-run      # shows what it would do
-# infra/setup-kubeflow.sh                # cluster, Kubeflow, images, secrets; the UI on http://localhost:8080
-# course pipeline compile --check        # the committed YAML is what the code compiles to
+# infra/setup-kubeflow.sh                # cluster, Kubeflow, images, secrets; the UI is at http://localhost:8080
+# course pipeline compile --check        # checks that the committed YAML belongs to this code
 # course pipeline submit --host http://localhost:8080 --pipeline-name docs_pipeline --set shards=4
 # infra/setup-kubeflow.sh teardown
 # ```
 #
 # ## In the field
 #
-# `course pipeline submit` does what every Kubeflow user does with `kfp.Client`. **Not run here**, because it needs a cluster:
+# `course pipeline submit` uses `kfp.Client`, as every Kubeflow user does. The code is **not run here**, because it needs a cluster:
 #
 # ```python
 # from kfp import Client
@@ -649,51 +657,53 @@ lab.score(recall_at_5=found.recall, mrr=found.mrr, note="filled by the pipeline"
 # client.wait_for_run_completion(run.run_id, timeout=3600)
 # ```
 #
-# The client only sends the YAML. So what the compiler wrote is the contract: two programs with the same YAML do the same. In place of
-# Kubeflow, Airflow or Dagster could call the same functions; they run Python where the scheduler is, and a container is an extra there.
+# The client sends only the YAML. So a cluster runs the same pipeline whenever it gets the same YAML, whichever program made it. Airflow
+# or Dagster could call the same functions instead of Kubeflow. By default, they run Python on their own workers, and a container for
+# each step is an option.
 #
-# With `run` in place of `submit --host …`, it runs on this machine. `infra/README.md` says how your documents get into the cluster.
-# Except for the cache and for what is left of a failed attempt, a cluster does what you have seen here. A few things to know:
+# With `run` instead of `submit --host …`, the pipeline runs on this machine. `infra/README.md` says how your documents get into the
+# cluster. A cluster works as you have seen here, except for the cache and for files that a failed attempt left. A few more things can
+# go wrong:
 #
-# | trap | what helps |
+# | problem | solution |
 # |---|---|
-# | numbers in metadata, lists and dictionaries come back as floats | `int(sum(…))` |
-# | `install_kfp_package` is true unless you say otherwise | bake kfp into the image, and say so |
+# | numbers in metadata, lists and dictionaries become floats | `int(sum(…))` |
+# | `install_kfp_package` is true by default | install kfp in the image, and set it to false |
 # | a `ParallelFor` over an empty list is an error in a local run | make sure that the list has at least one item |
-# | a local run deletes the `workspace_root` that it was given | give it a folder of its own |
-# | a component cannot open what `dsl.importer` imports from a `file://` address in a local run | import a plain path |
-# | a long text as a parameter ends up in databases and logs | an artifact |
+# | a local run deletes the folder that it gets as `workspace_root` | give it a folder that nothing else uses |
+# | in a local run, a component cannot open what `dsl.importer` imports from a `file://` address | import a plain path |
+# | a long text as a parameter is stored in databases and logs | use an artifact |
 
 # %% [markdown]
 # ## Recap
 #
-# - A component is the text of a function: it imports what it needs, and its image has what it imports.
-# - Small values are parameters, data are artifacts with counts in their metadata. Compare the counts where parts are joined.
-# - A pipeline is compiled once; its graph follows from which task takes which output. The IR is a file that you can read and check.
-# - Fan-out needs a hash that is the same everywhere, and steps that may be repeated. Then a retry is harmless.
-# - A cache knows code and inputs. What a step reads besides must become an input, and what it changes must not be cached.
+# - A component is the text of a function. The function imports what it needs, and the image has the packages that it imports.
+# - Use parameters for small values, and artifacts with counts in their metadata for data. Compare the counts when you join parts.
+# - A pipeline is compiled once. Its graph follows from the outputs that each task needs. The IR is a file that you can read and check.
+# - To split work over machines, you need a hash that is the same everywhere. If each step may run twice, a retry does no harm.
+# - A cache compares code and inputs. If a step reads anything else, make it an input. If a step changes anything else, do not cache it.
 
 # %% [markdown]
 # ## Three questions to test yourself
 #
-# 1. A pipeline function says `shards=len(os.listdir(folder))`. What happens?
-# 2. Why may `collect` be cached and `embed_and_store` not?
-# 3. A shard fails three times. What becomes of the shards that went through, when you run the pipeline again?
+# 1. A pipeline function contains `shards=len(os.listdir(folder))`. What happens?
+# 2. Why may `collect` be cached, but not `embed_and_store`?
+# 3. One shard fails three times. You run the pipeline again. What happens to the shards that succeeded the first time?
 #
 # <details><summary>Answers</summary>
 #
-# 1. While the function runs, `folder` is a placeholder, not a path: an error. And if it worked, it would count once, at compile time,
-#    on your machine. What depends on data belongs in a component.
-# 2. All that `collect` makes is its artifact. `embed_and_store` changes a database, perhaps another one than last time, and a
-#    cached "done" would leave that empty.
-# 3. Their splitting comes out of the cache. Storing looks at the database and finds everything there. Only the failed shard has to
-#    be done.
+# 1. It raises an error, because `folder` is a placeholder and not a path while this function runs. If it worked, it would count only
+#    once, on your machine, when the pipeline is compiled. Code that depends on data belongs in a component.
+# 2. `collect` makes only its artifact. `embed_and_store` changes a database. If the database is new and the step comes from the
+#    cache, the database stays empty.
+# 3. Their chunks come from the cache. The step that stores them looks into the database and finds them there. So only the failed
+#    shard has to be processed.
 #
 # </details>
 #
 # ## Stretch, and what comes next
 #
-# Give `split-in-shards` an empty list of shards and read what kfp says. Then make `read_folder` return the names of the shards, as
-# the library's `load_documents` does, so that the list is never empty.
+# Give `split-in-shards` an empty list of shards and read kfp's error. Then make `read_folder` return the names of the shards, as the
+# library's `load_documents` does, so that the list is never empty.
 #
-# Next is [lab 11](../labs/11_a_fresh_index.ipynb), where an index is kept fresh: what to skip, what to add, what to remove.
+# Next is [lab 11](../labs/11_a_fresh_index.ipynb), where you keep an index up to date: what to skip, what to add, and what to remove.

@@ -112,9 +112,9 @@ class Shard:
 def shard_of(name: str, shards: int) -> int:
     """Return the number of the shard that a name belongs to, from 0 to `shards` - 1.
 
-    It is the remainder of a whole number by `shards`. The number is made of the first 8 bytes of
-    the SHA-256 digest of the name in UTF-8, the most significant byte first. Fewer than 1 shard
-    is a `ValueError`.
+    Take the first 8 bytes of the SHA-256 digest of the name in UTF-8, and make one whole number of
+    them, with the most significant byte first. The shard is the remainder when this number is
+    divided by `shards`. If `shards` is less than 1, raise a `ValueError`.
 
     Examples
     --------

@@ -301,25 +301,25 @@ def shown(url: str) -> str:
 def citation_url(
     web: str, commit: str, path: str, line_start: int | None = None, line_end: int | None = None
 ) -> str:
-    """Return where a reader finds the lines of a file, in exactly this version.
+    """Return the address of the lines of a file in exactly this version.
 
     Parameters
     ----------
     web
-        The repository's page, such as ``https://github.com/kubeflow/manifests``.
+        The address of the repository, such as ``https://github.com/kubeflow/manifests``.
     commit
         The whole hash of the commit: 40 hexadecimal digits, in small letters.
     path
         The file. If its name ends in one of `RENDERED`, in small or capital letters, and lines are
         cited, the address needs ``?plain=1``.
     line_start, line_end
-        From 1. Without the first, the whole file is cited; without the last, one line.
+        Counted from 1. Without the first, the whole file is cited; without the last, one line.
 
     Raises
     ------
     InputError
-        If `commit` is anything else: a branch or a tag can move to other lines, and the beginning
-        of a hash can become the beginning of two.
+        If `commit` is anything else. A branch or a tag may point to other lines later, and another
+        commit may have the same beginning of its hash.
 
     Examples
     --------
@@ -339,7 +339,7 @@ def citation_url(
     url = f"{web}/blob/{commit}/{quote(path)}"
     if line_start is None:
         return url
-    # A page that is shown rendered has no lines to jump to.
+    # A formatted page has no lines to link to.
     plain = "?plain=1" if path.lower().endswith(RENDERED) else ""
     last = f"-L{line_end}" if line_end and line_end > line_start else ""
     return f"{url}{plain}#L{line_start}{last}"

@@ -54,7 +54,7 @@ ReadTree = Callable[[str, bool], tuple[Sequence[TreeEntry], bool]]
 def blob_sha(content: bytes) -> str:
     r"""Return the hash that git gives to a file's content, in hexadecimal.
 
-    It is the SHA-1 of the word ``blob``, a blank, the number of bytes, a NUL byte, and the bytes.
+    It is the SHA-1 of the word ``blob``, a space, the number of bytes, a NUL byte, and the bytes.
 
     Examples
     --------
@@ -72,26 +72,26 @@ def list_tree(
 ) -> list[TreeEntry]:
     """Return all files, links and submodules below a tree, however many there are.
 
-    One request lists a tree with all that is below it, unless that is too much: then the answer is
-    truncated, and the tree is listed alone and each folder in it by itself.
+    One request lists a tree with everything below it. If this is too much, the answer is truncated.
+    Then one request lists the tree alone, and each folder in it is listed in the same way.
 
     Parameters
     ----------
     read
-        Asks for one tree.
+        Requests one tree.
     sha
         The hash of the tree.
     prefix
-        What to put in front of the paths: nothing, or a folder with a slash at its end.
+        Text before each path: empty, or a folder with a slash at its end.
     within
-        Saves requests where folders have to be listed one by one: only those that are at or below
-        one of these paths, or on the way to one, are. Other files may be among what is returned.
-        Empty for everything.
+        Saves requests if folders have to be listed one by one. A folder is listed only if it is
+        one of these paths, or is below one, or contains one. The result may still have other files.
+        If it is empty, every folder is listed.
 
     Raises
     ------
     AnswerError
-        If one folder alone is too much for one answer.
+        If one folder alone has too many entries for one answer.
 
     Examples
     --------
@@ -117,7 +117,7 @@ def list_tree(
         path = prefix + entry.path
         if entry.mode != TREE:
             found.append(replace(entry, path=path))
-        # Inside of a wanted path, or on the way to one.
+        # This folder is below a wanted path, or contains one.
         elif not within or any(is_within(path, one) or is_within(one, path) for one in within):
             found += list_tree(read, entry.sha, f"{path}/", within)
     return found

@@ -25,16 +25,16 @@ LONGEST_SECONDS = 1e8
 def wait_time(
     status: int, headers: Mapping[str, str], message: str = "", attempt: int = 0
 ) -> float | None:
-    """Return how many seconds to wait before the same request is made again; None not to make it.
+    """Return how many seconds to wait before the same request is repeated; None to give up.
 
     Parameters
     ----------
     status
-        Of the answer.
+        The status of the answer.
     headers
-        Of the answer, by their names in lower case; the values are text.
+        The headers of the answer. Their names are in lower case, and the values are text.
     message
-        What the answer says.
+        The text of the answer.
     attempt
         How often this request was made before: 0, 1, …
 
@@ -44,13 +44,14 @@ def wait_time(
         For 403 and 429, the first of these that applies:
 
         - the seconds in ``retry-after``;
-        - with ``x-ratelimit-remaining`` "0", the time from ``date`` to ``x-ratelimit-reset``, at
-          least 0, and one second more, because ``date`` has whole seconds;
-        - for a 429, or a message that holds "rate limit" (in any case), 60, 120, 240, … by attempt;
+        - if ``x-ratelimit-remaining`` is "0": the seconds from ``date`` to ``x-ratelimit-reset``,
+          but at least 0, plus 1, because ``date`` has whole seconds;
+        - for a 429, or if the message contains "rate limit" (in capital or small letters): 60, 120,
+          240, … for attempt 0, 1, 2, …;
         - None.
 
-        For 500 and above: the seconds in ``retry-after``; without it 1, 2, 4, … by attempt.
-        For everything else None.
+        For 500 and above: the seconds in ``retry-after``; without it 1, 2, 4, … for attempt 0, 1,
+        2, …. For every other status: None.
 
     Examples
     --------

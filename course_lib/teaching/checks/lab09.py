@@ -16,25 +16,25 @@ from course_lib.teaching.checks.probe import Case, Probe, exercise
     library="course_lib.loader.github.tree:blob_sha",
     points=2,
     hints=(
-        '`b"blob 6\\0"` is the head of a content of 6 bytes. Make it of `len(content)`.',
-        '`f"blob {len(content)}\\0".encode("ascii")` are bytes; add the content, and take '
+        'For a content of 6 bytes, the head is `b"blob 6\\0"`. Use `len(content)` for the number.',
+        '`f"blob {len(content)}\\0".encode("ascii")` makes bytes. Add the content, and return '
         "`hashlib.sha1(…).hexdigest()`.",
     ),
 )
 def check_blob_sha(call: Probe) -> None:
-    """Begin with git's own examples, go on to what is no plain text."""
+    """Begin with git's own examples, then contents that are not plain text."""
     call(b"hello\n").gives(
         "ce013625030ba8dba906f756967f9e9ca394464a",
         because="it is the SHA-1 of b'blob 6\\0hello\\n', in hexadecimal",
     )
     call(b"").gives(
-        "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391", because="an empty file has a name, too"
+        "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391", because="an empty file has a hash, too"
     )
     call("é\n".encode()).gives(
         "c6003325155f475bd7c87731607525dce73be9cf", because="é is one character and two bytes"
     )
     call(b"\0\xff\r\n").gives(
-        "00822ce7dfc6f27759b94e2c7dfd26f25afbac9d", because="a file may hold any bytes"
+        "00822ce7dfc6f27759b94e2c7dfd26f25afbac9d", because="a file may contain any bytes"
     )
 
 
@@ -105,46 +105,51 @@ class Trees:
     library="course_lib.loader.github.tree:list_tree",
     points=3,
     hints=(
-        "`entries, truncated = read(sha, True)`. Where it is not truncated you are nearly done: "
-        "leave out the folders, and put `prefix` in front of each path.",
-        "Where it is truncated, `read(sha, False)` lists this folder alone. A file joins the "
-        'result; for a folder add `list_tree(read, entry.sha, f"{prefix}{entry.path}/", within)`.',
-        "If the folder alone is truncated as well, raise `AnswerError(…)`. And a folder is worth a "
-        "request if `within` is empty, or one of its paths lies within the folder, or the folder "
-        "within one of them: `is_within(path, one) or is_within(one, path)`.",
+        "Begin with `entries, truncated = read(sha, True)`. If it is not truncated, return all "
+        "entries that are not folders, with `prefix` before each path.",
+        "If it is truncated, `read(sha, False)` lists this folder alone. Add each file to the "
+        'result. For a folder, add `list_tree(read, entry.sha, f"{prefix}{entry.path}/", within)`.',
+        "If the answer for the folder alone is truncated as well, raise `AnswerError(…)`. List a "
+        "folder if `within` is empty, or if for one of its paths `is_within(path, one) or "
+        "is_within(one, path)` is true, with the folder as `path`.",
     ),
 )
 def check_list_tree(call: Probe) -> None:
     """List a tree that fits, then trees that do not, then a part of one."""
     fits = Trees(9, "README.md", "apps/run.sh*", "common/charts:", "now.md@")
-    _lists(call, fits, "one answer holds everything; folders are not listed")
-    _asks(call, fits, ["root"], "one request is enough where nothing is truncated")
+    _lists(call, fits, "one answer contains everything; folders are not in the result")
+    _asks(call, fits, ["root"], "one request is enough if the answer is not truncated")
     [run] = Trees(9, "run.sh*").all_files()
     call(Trees(9, "run.sh*"), "root", "apps/").gives(
         [replace(run, path="apps/run.sh")],
         because="the prefix comes before the path; mode, hash and size stay as they were listed",
     )
     _lists(call, Trees(2, "a.md", "sub/b.md", "sub/c.md"),
-           "the answer was truncated: throw it away, and list the folder by itself")  # fmt: skip
+           "the answer was truncated: ignore it, and list the folder alone")  # fmt: skip
     _lists(call, Trees(2, "x/a.md", "x/y/b.md", "x/y/c.md"),
-           "the answer for x is truncated as well: list x alone, and the folder in it")  # fmt: skip
+           "the answer for x is truncated, too: list x alone, then the folder in it")  # fmt: skip
     large = Trees(3, "a.md", "x/b.md", "x/y/c.md")
     _lists(call, large, "the answer was truncated")
     _asks(call, large, ["root", "root alone", "tree of x"],
-          "a folder is asked for recursively first: only what is too large costs more")  # fmt: skip
+          "request each folder recursively first: only a large folder costs more")  # fmt: skip
     _lists(call, Trees(2, "apps/kfp/a.md", "apps/kfp/b.md"),
-           "apps is on the way to apps/kfp", within=["apps/kfp"])  # fmt: skip
+           "apps contains apps/kfp, which is wanted", within=["apps/kfp"])  # fmt: skip
     _lists(call, Trees(2, "apps/a.md", "apps/kfp/b.md", "apps/kfp/c.md"),
-           "what is wanted is apps with all that is below it", within=["apps"])  # fmt: skip
+           "apps is wanted with everything below it", within=["apps"])  # fmt: skip
     for trees, within, needless, because in (
-        (Trees(2, "apps/a.md", "web/b.md"), "apps", "web", "nothing that is wanted is below it"),
+        (Trees(2, "apps/a.md", "web/b.md"), "apps", "web", "it contains nothing that is wanted"),
         (
             Trees(2, "apps/kfp/a.md", "apps/kfp/b.md", "apps/web/c.md"),
             "apps/kfp",
             "apps/web",
-            "nothing that is wanted is below it, in a folder of a folder neither",
+            "it contains nothing that is wanted: use `within` for the folders of a folder, too",
         ),
-        (Trees(2, "app/a.md", "apps/b.md"), "apps", "app", "its name only begins like apps"),
+        (
+            Trees(2, "app/a.md", "apps/b.md"),
+            "apps",
+            "app",
+            "its name is only the beginning of apps",
+        ),
     ):
         found = call(trees, "root", within=[within])
         found.returns(list[TreeEntry])
@@ -157,7 +162,7 @@ def check_list_tree(call: Probe) -> None:
             )
     call(Trees(1, "a.md", "b.md"), "root").raises(
         AnswerError,
-        because="a folder alone is too much for an answer: a short list would be a lie",
+        because="a folder alone is too large for an answer: the list would be incomplete",
     )
 
 
@@ -185,7 +190,7 @@ def _asks(call: Probe, trees: Trees, expected: list[str], because: str) -> None:
 
 DATE = "Sun, 01 Mar 2026 10:00:00 GMT"
 NOW = 1_772_359_200
-"""The time of `DATE`, which lies far from any clock on which this runs."""
+"""The time of `DATE`, which is far from the time of any clock on which this runs."""
 
 
 @exercise(
@@ -194,59 +199,59 @@ NOW = 1_772_359_200
     library="course_lib.loader.github.waiting:wait_time",
     points=3,
     hints=(
-        "Begin with what is not worth waiting for: a status below 500 that is neither 403 nor 429. "
-        "Then follow the list in its order.",
-        '`"retry-after" in headers` asks whether it is there; `float("7")` is 7.0. The pauses '
-        "double: `2**attempt` is 1, 2, 4, …",
+        "First return None if waiting does not help: for a status below 500 that is neither 403 "
+        "nor 429. Then follow the list in its order.",
+        '`"retry-after" in headers` is true if the header exists; `float("7")` is 7.0. Each pause '
+        "is twice the last one: `2**attempt` is 1, 2, 4, …",
         '`parsedate_to_datetime(headers["date"]).timestamp()` is the server\'s clock in seconds '
         "since 1970, like `x-ratelimit-reset`. `max(0.0, reset - now) + 1` is never negative.",
     ),
 )
 def check_wait_time(call: Probe) -> None:
-    """Go through the table, each row with what it is easily mistaken for."""
+    """Go through the table: each row, and answers that look like it."""
     for status in (403, 429):
         call(status, {"retry-after": "7"}).gives(7.0, because="the server says how long")
         call(status, {"retry-after": "0"}).gives(
-            0.0, because="0 seconds is an answer, too: the request may be made again at once"
+            0.0, because="0 seconds is a valid answer: the request may be repeated at once"
         )
         call(status, _used_up(60)).gives(
-            61.0, because="from `date` to the reset by the server's clock, and one second more"
+            61.0, because="from `date` to the reset by the server's clock, plus one second"
         )
         call(status, {**_used_up(60), "retry-after": "7"}).gives(
             7.0, because="retry-after comes first"
         )
     call(403, _used_up(60), "API rate limit exceeded").gives(
-        61.0, because="the end of the hour comes before the message"
+        61.0, because="look at the end of the hour before the message"
     )
-    call(403, _used_up(-5)).gives(1.0, because="the reset is past: no wait is less than nothing")
+    call(403, _used_up(-5)).gives(1.0, because="the reset is in the past: a wait is never negative")
     call(403, _left(41), "Must have admin rights").gives(
-        None, because="requests are left: it is about rights, and will not change"
+        None, because="requests are left: this 403 is about rights, and waiting does not help"
     )
     call(403, {}, "The size limit is 100 MB").gives(
-        None, because="the message names no rate limit: it is about rights"
+        None, because="the message mentions no rate limit: this 403 is about rights"
     )
-    call(403, {}).gives(None, because="a 403 without a word is about rights")
+    call(403, {}).gives(None, because="without a message, a 403 is about rights")
     said = "You have exceeded a secondary Rate Limit."
     for attempt, seconds in enumerate((60.0, 120.0, 240.0)):
         call(403, _left(41), said, attempt=attempt).gives(
-            seconds, because="the message speaks of a rate limit and not of how long"
+            seconds, because="the message mentions a rate limit, but no time"
         )
-    call(429, {}, "", attempt=1).gives(120.0, because="a 429 is always a limit")
+    call(429, {}, "", attempt=1).gives(120.0, because="a 429 is always a rate limit")
     for attempt, seconds in enumerate((1.0, 2.0, 4.0, 8.0)):
         call(502, {}, attempt=attempt).gives(
             seconds, because="each pause is twice as long as the last"
         )
     for status in (500, 504, 599):
-        call(status, {}).gives(1.0, because="500 and above is a problem of the server")
+        call(status, {}).gives(1.0, because="500 and above means a problem of the server")
     call(503, {"retry-after": "30"}, attempt=2).gives(30.0, because="the server says how long")
     call(502, _used_up(60)).gives(
-        1.0, because="the server has a problem; how many requests are left is another matter"
+        1.0, because="the server has a problem, and this does not depend on the requests left"
     )
     call(502, {}, "rate limit").gives(
         1.0, because="the server has a problem, whatever the message says"
     )
     for status in (200, 301, 401, 404, 422, 451):
-        because = f"a {status} is neither a limit nor a fault: asked again, it would be the same"
+        because = f"a {status} is not a limit and not a fault: the next answer would be the same"
         call(status, _used_up(60)).gives(None, because=because)
         call(status, {"retry-after": "7"}).gives(None, because=because)
         call(status, {}, "rate limit").gives(None, because=because)
@@ -266,9 +271,9 @@ SHA = "53af14bd662f01044ef464113849020f704fc278"
 
 
 NO_COMMITS = [
-    ("main", "it is a branch, and a branch moves: tomorrow these lines hold another text"),
+    ("main", "it is a branch, and a branch moves: tomorrow these lines may have another text"),
     ("v1.0.0", "it is a tag, and a tag can be set to another commit"),
-    (SHA[:7], "it is only the beginning of a hash, which may fit two commits one day"),
+    (SHA[:7], "it is only the beginning of a hash, and another commit may begin in the same way"),
     (f"release-{SHA[8:]}", "a name of 40 characters is not a hash: a hash has only 0-9 and a-f"),
     (SHA + "0", "it has one digit too many: a hash has exactly 40"),
     ("", "an empty text is no commit"),
@@ -293,36 +298,36 @@ def check_citation_url(call: Probe) -> None:
     """Cite a file, one line, several, what is shown rendered, and what is no commit."""
     page = f"{WEB}/blob/{SHA}"
     call(WEB, SHA, "apps/a.yaml").gives(
-        f"{page}/apps/a.yaml", because="without lines, the whole file"
+        f"{page}/apps/a.yaml", because="without lines, the whole file is cited"
     )
     call(WEB, SHA, "apps/a.yaml", 10, 20).gives(f"{page}/apps/a.yaml#L10-L20")
     call(WEB, SHA, "apps/a.yaml", 3, 3).gives(
-        f"{page}/apps/a.yaml#L3", because="one line is no range"
+        f"{page}/apps/a.yaml#L3", because="one line is not a range"
     )
     call(WEB, SHA, "apps/a.yaml", 3).gives(
-        f"{page}/apps/a.yaml#L3", because="where the last line is not given, it is the first"
+        f"{page}/apps/a.yaml#L3", because="if the last line is not given, it is the first"
     )
     call(WEB, SHA, "apps/a.yaml", None, 5).gives(
         f"{page}/apps/a.yaml", because="without the first line the whole file is cited"
     )
     call(WEB, SHA, "docs/x y#1.py", 1, 2).gives(
         f"{page}/docs/x%20y%231.py#L1-L2",
-        because="a blank or a # in a name would end the address; a slash stays",
+        because="a space or a # in a name would end the address; a slash stays",
     )
     call(WEB, SHA, "é?.py", 1).gives(
-        f"{page}/%C3%A9%3F.py#L1", because="é and ? cannot stand in an address either"
+        f"{page}/%C3%A9%3F.py#L1", because="a path in an address cannot contain é and ? either"
     )
     call(WEB, SHA, "README.md", 3, 5).gives(
-        f"{page}/README.md?plain=1#L3-L5", because="a formatted page has no lines to jump to"
+        f"{page}/README.md?plain=1#L3-L5", because="a formatted page has no lines to link to"
     )
     call(WEB, SHA, "docs/GUIDE.MD", 1, 1).gives(
-        f"{page}/docs/GUIDE.MD?plain=1#L1", because="GitHub formats it whatever its case"
+        f"{page}/docs/GUIDE.MD?plain=1#L1", because="GitHub formats it, also with capital letters"
     )
     call(WEB, SHA, "a.rst", 3).gives(
         f"{page}/a.rst?plain=1#L3", because=".rst is one of RENDERED, too"
     )
     call(WEB, SHA, "README.md").gives(
-        f"{page}/README.md", because="without lines the formatted page is the better one"
+        f"{page}/README.md", because="without lines, the formatted page is better"
     )
     call(WEB, SHA, "a.mdx.py", 1, 2).gives(f"{page}/a.mdx.py#L1-L2", because="its ending is .py")
     for ref, because in NO_COMMITS:

@@ -36,20 +36,21 @@ WHOLE = 2**64
     points=1,
     hints=(
         '`sha256(name.encode("utf-8")).digest()` gives 32 bytes; `[:8]` takes the first 8.',
-        '`int.from_bytes(some_bytes, "big")` makes a whole number of bytes, and `%` gives the '
-        "remainder.",
+        '`int.from_bytes(some_bytes, "big")` makes one whole number of the bytes, and `%` gives '
+        "the remainder.",
     ),
 )
 def check_shard_of(call: Probe) -> None:
     """Take one shard, then as many as there are numbers, then few, then none."""
-    call("a.md", 1).gives(0, because="shards are counted from 0, and one shard takes every name")
+    call("a.md", 1).gives(0, because="shards are counted from 0, and a single shard has every name")
     call("a.md", WHOLE).gives(
         18_360_274_731_189_692_333,
         because="the first 8 bytes of the digest are fe cc cc 97 53 24 67 ad, the most significant "
-        "first; divided by so many shards, the whole number is left",
+        "first; with so many shards, the remainder is the number itself",
     )
     call("A.md", WHOLE).gives(
-        3_270_483_378_732_478_427, because="A.md is another name than a.md, with another digest"
+        3_270_483_378_732_478_427,
+        because="A.md and a.md are different names and have different digests",
     )
     call("ü.md", WHOLE).gives(
         3_913_720_615_600_961_492,
@@ -57,7 +58,7 @@ def check_shard_of(call: Probe) -> None:
     )
     for shards, shard in {2: 1, 3: 2, 7: 4}.items():
         call("a.md", shards).gives(
-            shard, because=f"18360274731189692333 divided by {shards} leaves {shard}"
+            shard, because=f"18360274731189692333 divided by {shards} has the remainder {shard}"
         )
     call("a.md", 0).raises(ValueError, because="there has to be at least 1 shard")
     call("a.md", -2).raises(ValueError, because="there has to be at least 1 shard")
@@ -69,34 +70,34 @@ def check_shard_of(call: Probe) -> None:
     points=3,
     time_limit=10,
     hints=(
-        "Open `documents.path`, go through its lines, and make each a dictionary with "
-        '`json.loads(line)`. Skip it unless `Shard.parse(shard).holds(one["name"])`.',
+        "Open `documents.path` and read its lines. `json.loads(line)` makes a dictionary of a "
+        'line. Skip the document unless `Shard.parse(shard).holds(one["name"])` is true.',
         "Collect the lines of all chunks in one list: `lines += [chunk.to_json() for chunk in "
-        "split_document(…)]`. At the end, `write_jsonl(chunks.path, lines)` writes them, even if "
-        "there are none.",
-        "`chunks.metadata` is a dictionary: `chunks.metadata.update(documents=…, chunks=…)`. And "
-        "all imports are inside the function, because kfp takes only its text.",
+        "split_document(…)]`. At the end, `write_jsonl(chunks.path, lines)` writes them. Call it "
+        "even if the list is empty.",
+        "`chunks.metadata` is a dictionary: `chunks.metadata.update(documents=…, chunks=…)`. Put "
+        "all imports inside the function, because kfp takes only its text.",
     ),
 )
 def check_split_part(call: Probe) -> None:
     """Split one document, three, a long one, none, an empty one, and write over a file."""
     stands_alone(call)
     one = {"a.md": "Apples."}
-    _splits(call, one, "0/1", ["a.md"], "one document of one chunk, which is a line of JSON")
+    _splits(call, one, "0/1", ["a.md"], "one document with one chunk gives one line of JSON")
     three = {"c.md": "Überall Äpfel.", "a.md": "Apples.", "b.md": "Pears."}
     _splits(call, three, "0/2", ["c.md", "b.md"],
-            "a.md is in shard 1 of 2; the others follow in the order of the file")  # fmt: skip
+            "a.md is in shard 1 of 2; the others stay in the order of the file")  # fmt: skip
     _splits(call, {"x.md": "Figs."}, "10/12", ["x.md"],
             "a shard's number may have more than one digit")  # fmt: skip
     long = {"b.md": "Pears do not keep. " * 28}
     _splits(call, long, "0/1", ["b.md"], "a longer document gives two chunks")
     _splits(call, one, "0/2", [],
-            "the next step opens the file of every shard, also of an empty one")  # fmt: skip
-    _splits(call, one, "0/2", [], "what a failed attempt left is overwritten, also by nothing",
+            "the next step opens the file of every shard, even if it is empty")  # fmt: skip
+    _splits(call, one, "0/2", [], "overwrite what a failed attempt left, also with an empty file",
             before=["left by a failed attempt"])  # fmt: skip
-    _splits(call, one, "0/1", ["a.md"], "what a failed attempt left is overwritten",
+    _splits(call, one, "0/1", ["a.md"], "overwrite what a failed attempt left",
             before=["left by a failed attempt"])  # fmt: skip
-    _splits(call, {"a.md": ""}, "0/1", ["a.md"], "an empty document is one document of no chunk")
+    _splits(call, {"a.md": ""}, "0/1", ["a.md"], "an empty document is one document without chunks")
 
 
 def _splits(
@@ -109,7 +110,7 @@ def _splits(
     case = call(dataset(records), chunks, shard)
     into = f"chunks := {written_dataset(before)}"
     case.label = f'{PASTED}split_part({written_dataset(records)}, {into}, "{shard}")'
-    nothing = "without a return type in its signature, a component returns nothing"
+    nothing = "the signature has no return type, so a component must return nothing"
     case.gives(None, because=because if case.error else nothing)
     lines_of(call, case.label, chunks, because).gives(lines, because=because)
     counts = counts_of(call, case.label, chunks)
@@ -131,43 +132,49 @@ def _chunks(name: str, text: str) -> list[str]:
     function="collect",
     points=3,
     hints=(
-        "For each part: open `part.path`, take its `readlines()`, compare how many there are with "
-        '`part.metadata["chunks"]`, and add them to one list.',
-        '`file.writelines(lines)` writes them as they are. Open with the mode `"w"`.',
-        '`int(sum(part.metadata["documents"] for part in parts))` is the sum as a whole number; '
-        "`len(lines)` is one already.",
+        "For each part, open `part.path` and read its lines with `readlines()`. Compare their "
+        'number with `part.metadata["chunks"]`, and add them to one list.',
+        '`file.writelines(lines)` writes them without a change. Open the file with the mode `"w"`.',
+        '`int(sum(part.metadata["documents"] for part in parts))` is the sum as a whole number. '
+        "`len(lines)` is already a whole number.",
     ),
 )
 def check_collect(call: Probe) -> None:
-    """Collect what is complete, a difficulty at a time, and then parts that are not."""
+    """Collect complete parts, with one difficulty at a time, then incomplete parts."""
     stands_alone(call)
     _collects(
         call, [(['"a"', '"b"'], 2, 1), (['"c"'], 1, 2)], "all lines, in the order of the parts"
     )
     _collects(
-        call, [(['"b"'], 1, 1), (['"a"'], 1, 1)], "the order is that of the parts, not of the lines"
+        call,
+        [(['"b"'], 1, 1), (['"a"'], 1, 1)],
+        "keep the order of the parts, and do not sort the lines",
     )
     _collects(call, [(["{}"], 1, 1), (["{}"], 1, 1)], "two equal lines are two chunks")
     _collects(call, [(["{}"], 1, 1), ([], 0, 0)], "the second shard was empty")
     left = ["left by a failed attempt"]
-    _collects(call, [(["{}"], 1, 1)], "what a failed attempt left is overwritten", left)
+    _collects(call, [(["{}"], 1, 1)], "overwrite what a failed attempt left", left)
     _collects(
-        call, [([], 0, 0)], "what a failed attempt left is overwritten, also by nothing", left
+        call, [([], 0, 0)], "overwrite what a failed attempt left, also with an empty file", left
     )
     _collects(call, [(['"\u2028"'], 1, 1)],
-              "only a line feed ends a line; U+2028 is a character inside of one")  # fmt: skip
-    _collects(call, [(["", "{}"], 2, 1)], "all lines go to the file, also an empty one")
-    _collects(call, [([" {} "], 1, 1)], "lines go to the file as they are, blanks too")
+              "only a line feed ends a line; U+2028 is a character inside a line")  # fmt: skip
+    _collects(call, [(["", "{}"], 2, 1)], "all lines are in the file, also an empty line")
+    _collects(call, [([" {} "], 1, 1)], "lines are written without a change, with their spaces")
     ok, short, long = (["{}"], 1, 1), (["{}"], 2, 1), (["{}", "{}"], 1, 1)
     _refuses(call, [short], "a line is missing: the metadata say 2 chunks, the file has 1")
-    _refuses(call, [long], "a line too many: the metadata say 1 chunk, the file has 2")
+    _refuses(call, [long], "there is one line too many: the metadata say 1 chunk, the file has 2")
     _refuses(call, [([], 2, 1)], "all lines are missing: the metadata say 2 chunks, the file has 0")
-    _refuses(call, [(["{}"], 0, 0)], "a line too many: the metadata say 0 chunks, the file has 1")
-    _refuses(call, [(["", "{}"], 1, 1)], "an empty line is a line too: the file has 2")
+    _refuses(
+        call,
+        [(["{}"], 0, 0)],
+        "there is one line too many: the metadata say 0 chunks, the file has 1",
+    )
+    _refuses(call, [(["", "{}"], 1, 1)], "an empty line is a line, too: the file has 2")
     _refuses(call, [ok, short], "the second part has 1 line and not 2")
     _refuses(call, [short, ok], "the first part has 1 line and not 2")
-    _refuses(call, [long, short], "both parts are wrong, although the sums are equal: what one has "
-             "too many hides what the other has lost")  # fmt: skip
+    _refuses(call, [long, short], "both parts are wrong, although the sums are equal: one has a "
+             "line too many, the other has lost one")  # fmt: skip
 
 
 Part = tuple[list[str], int, int]
@@ -181,7 +188,7 @@ def _collects(
     lines = [line for own, _, _ in parts for line in own]
     if case.error or case.value != len(lines):
         case.gives(len(lines), because=because)
-    case.gives(len(lines), because="the signature says int, and a sum of floats is a float")
+    case.gives(len(lines), because="the signature says int, but a sum of floats is a float")
     lines_of(call, case.label, chunks, because).gives(lines, because=because)
     sums = {"documents": sum(part[2] for part in parts), "chunks": len(lines)}
     _whole(counts_of(call, case.label, chunks), sums, "the sums of both counts")
@@ -208,14 +215,14 @@ def _collect(call: Probe, parts: Sequence[Part], before: Sequence[str] | None) -
     points=3,
     time_limit=30,
     hints=(
-        "Write the pipeline inside: `@dsl.pipeline(name=…)`, `def split_in_shards(folder: str, "
-        "shards: list[str] = [...]) -> Dataset:`, and at the end of `build_pipeline` return it, "
-        "without brackets.",
-        "Three calls, with names for all arguments. The second stands in `with "
-        "dsl.ParallelFor(shards, parallelism=2) as shard:`, the other two do not.",
-        "What a task gives to another is `task.outputs[…]`; from a loop, "
-        "`dsl.Collected(task.outputs[…])`. Retries are a call on the task: "
-        "`.set_retry(num_retries=2)`.",
+        "Inside `build_pipeline`, write `@dsl.pipeline(name=…)` and `def split_in_shards(folder: "
+        "str, shards: list[str] = [...]) -> Dataset:`. At the end, return this function without "
+        "calling it.",
+        "The pipeline has three calls, with names for all arguments. The second call is in `with "
+        "dsl.ParallelFor(shards, parallelism=2) as shard:`, the other two are not.",
+        "`task.outputs[…]` is an output of a task. After a loop, use "
+        "`dsl.Collected(task.outputs[…])`. For retries, call `.set_retry(num_retries=2)` on the "
+        "task.",
     ),
 )
 def check_build_pipeline(call: Probe) -> None:
@@ -243,13 +250,13 @@ def check_build_pipeline(call: Probe) -> None:
     compiled("the default of shards", default).gives(["0/3", "1/3", "2/3"])
     optional = [name for name, one in parameters.items() if one.get("isOptional")]
     compiled("parameters with a default", optional).gives(
-        ["shards"], because="without a folder there is nothing to read: it has no default"
+        ["shards"], because="the folder has no default, because without it there is nothing to read"
     )
     _wiring(call, compiled, spec)
     executors = spec["deploymentSpec"]["executors"].values()
     others = sorted({one["container"]["image"] for one in executors} - {IMAGE})
     compiled("images of components other than the three that it was given", others).gives(
-        [], because="it calls its arguments, and none of the notebook's components"
+        [], because="use the three arguments, and not the components of the notebook"
     )
 
 
@@ -267,12 +274,12 @@ def _wiring(call: Probe, compiled: Callable[[str, Any], Case], spec: Mapping[str
     )
     notes = {name: [one for one in task.notes if "retr" in one] for name, task in dag.tasks.items()}
     compiled("retries of split-part", notes["split-part"]).gives(
-        ["2 retries"], because="the task in the loop is tried again twice"
+        ["2 retries"], because="the task in the loop has 2 retries"
     )
     edges = sorted((one.producer, one.label, one.consumer) for one in dag.edges if one.label)
     compiled("who gives what to whom", edges).gives(
         [("read-folder", "documents", "split-part"), ("split-part", "chunks", "collect")],
-        because="each step takes the output of the one before",
+        because="each step gets the output of the step before it",
     )
     tasks = spec["root"]["dag"]["tasks"]
     folder = tasks["read-folder"].get("inputs", {}).get("parameters", {}).get("folder", {})
@@ -283,13 +290,13 @@ def _wiring(call: Probe, compiled: Callable[[str, Any], Case], spec: Mapping[str
     shard = loop["dag"]["tasks"]["split-part"]["inputs"]["parameters"].get("shard", {})
     compiled("the shard that is split", shard).gives(
         {"componentInputParameter": "pipelinechannel--shards-loop-item"},
-        because="each turn of the loop has its own",
+        because="each turn of the loop has its own shard",
     )
     outputs = spec["root"]["dag"].get("outputs", {}).get("artifacts", {})
     selected = [one["artifactSelectors"] for one in outputs.values()]
     compiled("its outputs", selected).gives(
         [[{"producerSubtask": "collect", "outputArtifactKey": "chunks"}]],
-        because="it returns what collect has made, and says `-> Dataset`",
+        because="it returns the output of collect, and its return type is `Dataset`",
     )
 
 

@@ -59,12 +59,12 @@ def _all_five_cached(shown: str) -> bool:
 
 CLAIMS = (
     Claim(
-        "many files are in no shard at all",
+        "many files are in no shard",
         "taken = [machine(0), machine(1)]",
         holds=lambda shown: numbers(shown)[1] > 2 and numbers(shown)[2] > 2,
     ),
     Claim(
-        "`d`, `e`, `e`: shard 1, shard 0, shard 0",
+        "So the names belong to shard 1, shard 0 and shard 0",
         "[:8].hex",
         holds=lambda shown: (
             [line[-1] for line in shown.splitlines()] == ["d", "e", "e"]
@@ -72,18 +72,18 @@ CLAIMS = (
         ),
     ),
     Claim(
-        "Every file is in one shard, and in one only",
+        "Every file is in exactly one shard",
         "taken = [machine(0), machine(1)]",
         "documents in shard",
         holds=_each_in_one_shard,
     ),
     Claim(
-        "with few files a shard may stay empty",
+        "With few files, a shard may be empty",
         "documents in shard",
         holds=lambda shown: any(not _of_three(shown, shard) for shard in range(3)),
     ),
     Claim(
-        "kfp takes the text of the function and nothing else: no imports from above",
+        "kfp takes only the text of the function, without the notebook's imports",
         "component = dsl.component(count_words",
         holds=lambda shown: (
             numbers(shown, after="here:") > [0]
@@ -91,13 +91,13 @@ CLAIMS = (
         ),
     ),
     Claim(
-        "everything that a component needs, it imports itself",
+        "a component has to import everything that it needs",
         "component = dsl.component(count_words",
         "by_default = dsl.component",
         holds=lambda here, there: numbers(here, after="here:") == numbers(there, after="Output':"),
     ),
     Claim(
-        "By default every task begins with a `pip install` of kfp",
+        "By default, every task begins with a `pip install` of kfp",
         "by_default = dsl.component",
         holds=lambda shown: (
             "pip install" in _after(shown, "by default:")
@@ -106,24 +106,24 @@ CLAIMS = (
         ),
     ),
     Claim(
-        "The component wrote 5 and you got 5.0",
+        "The component wrote 5, and you got 5.0",
         "def read_folder(folder: str, documents: Output[Dataset])",
         holds=lambda shown: "{'documents': 5.0}" in shown and "5 lines" in shown,
     ),
     Claim(
-        "An empty shard writes an empty file and two zeros",
+        "For an empty shard, the function writes an empty file and two zeros",
         "parts = [Dataset(uri=",
         holds=lambda shown: "1 {'documents': 0, 'chunks': 0}" in shown,
     ),
     Claim(
-        "kfp compares the result with the signature, and a sum of floats is no `int`",
+        "kfp compares the result with the signature, and a sum of floats is not an `int`",
         "def add_up(parts",
         holds=lambda shown: (
             shown.startswith("add-up failed") and "'float'>; want type <class 'int'>" in shown
         ),
     ),
     Claim(
-        "a loop is a component with tasks of its own",
+        "A loop is a component with tasks of its own",
         "components.load_component_from_text(renamed)",
         holds=lambda shown: (
             "comp-for-loop-1" in _after(shown, "components:").split()
@@ -132,7 +132,7 @@ CLAIMS = (
         ),
     ),
     Claim(
-        "It does not. A cluster notices the first one",
+        "It does not. A cluster finds the first mistake",
         "components.load_component_from_text(renamed)",
         holds=lambda shown: _after(shown, "loaded:").strip() == "split-in-shards",
     ),
@@ -144,37 +144,37 @@ CLAIMS = (
             and "takes document of read-folder, which has no such output" in shown
         ),
     ),
-    Claim("The second time nothing ran", "first, second = (", holds=_all_five_cached),
+    Claim("The second time, no task ran", "first, second = (", holds=_all_five_cached),
     Claim(
-        "Each bar below is a process of its own",
+        "Each bar in the figure is one process",
         "first, second = (",
         holds=lambda shown: [outcome for _, outcome in _bars(shown)] == ["succeeded"] * 5,
     ),
     Claim(
-        "Nothing is lost and nothing is there twice",
+        "No chunk is lost, and none is there twice",
         "def dies_once",
         holds=lambda shown: (
-            numbers(shown)[0] == numbers(shown)[1] and "the last character: True" in shown
+            numbers(shown)[0] == numbers(shown)[1] and "both files are equal: True" in shown
         ),
     ),
-    Claim("The other shards were not done again", "def dies_once", holds=_only_shard_two_again),
+    Claim("The other shards were not repeated", "def dies_once", holds=_only_shard_two_again),
     Claim(
         "The ten chunks of the first attempt are still in the file",
-        "appends = afresh",
+        "appends = without_cache",
         holds=lambda shown: (
             numbers(shown, after="ValueError:")[0] == 10 + numbers(shown, after="but ")[0]
         ),
     ),
     Claim(
         "and no step would have failed",
-        "appends = afresh",
+        "appends = without_cache",
         holds=lambda shown: (
             re.findall(r"^(\S+)  +failed +\w+Error", shown, re.MULTILINE) == ["collect"]
             and "dies-once[0]  succeeded" in shown
         ),
     ),
     Claim(
-        "so it is the same input, and nothing runs",
+        "So the input is the same, and no task runs",
         '"rollback.md").write_text',
         holds=lambda shown: numbers(shown) == [6, 0, 5, 5],
     ),
@@ -187,17 +187,17 @@ CLAIMS = (
         ),
     ),
     Claim(
-        "Storing is never cached either",
+        "The step that stores the chunks is never cached",
         'compile_pipeline("docs_pipeline")',
         holds=lambda shown: re.search(r"embed-and-store: [^;]*never cached", shown),
     ),
     Claim(
-        "`report` runs whatever happens inside",
+        "`report` runs at the end, even if one of them fails",
         'compile_pipeline("docs_pipeline")',
         holds=lambda shown: re.search(r"; report: [^;]*whatever happens", shown),
     ),
     Claim(
-        "The sixth document is there",
+        "The sixth document is in the index",
         "filled = run_locally(docs_pipeline",
         holds=lambda shown: len(_rows(shown)) == 6 and _rows(shown)["rollback.md"] == 1,
     ),
@@ -207,7 +207,7 @@ CLAIMS = (
         holds=lambda shown: sum(_rows(shown).values()) == 122,
     ),
     Claim(
-        "None: each chunk is there",
+        "It writes none: every chunk is already there",
         "done = ingest(copy",
         holds=lambda shown: numbers(shown.splitlines()[0]) == [0, 0, 122, 0],
     ),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -67,7 +68,11 @@ def object_sha(kind: str, body: bytes) -> str:
     >>> object_sha("blob", b"hello\n")
     'ce013625030ba8dba906f756967f9e9ca394464a'
     """
-    return hashlib.sha1(f"{kind} {len(body)}\0".encode() + body, usedforsecurity=False).hexdigest()
+    return hashlib.sha1(_with_head(kind, body), usedforsecurity=False).hexdigest()
+
+
+def _with_head(kind: str, body: bytes) -> bytes:
+    return f"{kind} {len(body)}\0".encode() + body
 
 
 @dataclass
@@ -110,6 +115,7 @@ class Repository:
     commits: dict[str, Commit] = field(default_factory=dict)
     trees: dict[str, tuple[Node, ...]] = field(default_factory=dict)
     blobs: dict[str, bytes] = field(default_factory=dict)
+    objects: dict[str, bytes] = field(default_factory=dict, repr=False)
 
     @property
     def number(self) -> int:
@@ -147,12 +153,27 @@ class Repository:
         lines = [f"tree {tree}", *(f"parent {parent}" for parent in parents)]
         lines += [f"author {when}", f"committer {when}", "", message, ""]
         body = "\n".join(lines)
-        sha = object_sha("commit", body.encode("utf-8"))
+        sha = self._keep("commit", body.encode("utf-8"))
         self.commits[sha] = Commit(sha, tree, parents)
         self.refs[f"heads/{branch}"] = sha
         if tag:
             self.refs[f"tags/{tag}"] = sha
         return sha
+
+    def write_bare(self, folder: Path) -> Path:
+        """Write it to a new folder as a bare repository, which git itself can clone."""
+        files = {
+            f"objects/{sha[:2]}/{sha[2:]}": zlib.compress(one) for sha, one in self.objects.items()
+        }
+        files |= {f"refs/{name}": f"{sha}\n".encode() for name, sha in self.refs.items()}
+        files["HEAD"] = f"ref: refs/heads/{self.default_branch}\n".encode()
+        # As GitHub does: a client may leave out blobs, and ask for some of them later.
+        options = "\tallowFilter = true\n\tallowAnySHA1InWant = true\n"
+        files["config"] = f"[core]\n\tbare = true\n[uploadpack]\n{options}".encode()
+        for name, content in files.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes(content)
+        return folder
 
     def resolve(self, ref: str) -> str | None:
         """Return the commit that a branch, a tag, HEAD or the beginning of a hash stands for."""
@@ -208,7 +229,7 @@ class Repository:
             elif entry.mode == SUBMODULE:
                 nodes.append(Node(head, SUBMODULE, entry.content.decode("ascii")))
             else:
-                sha = object_sha("blob", entry.content)
+                sha = self._keep("blob", entry.content)
                 self.blobs[sha] = entry.content
                 nodes.append(Node(head, entry.mode, sha))
         nodes += [Node(name, TREE, self._add_tree(inner)) for name, inner in folders.items()]
@@ -218,8 +239,13 @@ class Repository:
             f"{node.mode.removeprefix('0')} {node.name}\0".encode() + bytes.fromhex(node.sha)
             for node in nodes
         )
-        sha = object_sha("tree", body)
+        sha = self._keep("tree", body)
         self.trees[sha] = tuple(nodes)
+        return sha
+
+    def _keep(self, kind: str, body: bytes) -> str:
+        sha = object_sha(kind, body)
+        self.objects[sha] = _with_head(kind, body)
         return sha
 
 

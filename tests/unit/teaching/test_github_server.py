@@ -127,6 +127,15 @@ def test_trees_and_commits_have_the_hashes_that_git_gives(
     assert git(tmp_path, "commit-tree", tree, "-m", "Alone", **who) == alone
 
 
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+def test_a_bare_repository_is_one_that_git_takes(tmp_path: Path) -> None:
+    repository = sample_repository()
+    bare = repository.write_bare(tmp_path / "bare.git")
+    git(bare, "fsck", "--strict")
+    git(tmp_path, "clone", "--quiet", "--depth=1", "--filter=blob:none", bare.as_uri(), "clone")
+    assert git(tmp_path / "clone", "rev-parse", "HEAD") == repository.resolve("main")
+
+
 @pytest.mark.skipif(os.name == "nt", reason="needs modes and links")
 @pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 def test_an_archive_holds_what_git_puts_into_one(tmp_path: Path) -> None:

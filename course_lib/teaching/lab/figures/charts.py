@@ -137,7 +137,7 @@ def latencies(samples: Mapping[str, Sequence[float]] | Sequence[float], title: s
     )
     axes.invert_yaxis()
     axes.set_xlim(left=0)
-    axes.set_xlabel("ms   (in the box the middle half and the median; whiskers at 5 % and 95 %)")
+    axes.set_xlabel("ms (box: middle half, with the median; whiskers: 5 % and 95 %)")
     axes.set_title(title, loc="left")
     told = []
     for name, values in series.items():

@@ -75,9 +75,9 @@ def timeline(
     figure, axes = strips(requests, pieces)
     for at, what in marks:
         axes.axvline(at, color=INK, linestyle="--", linewidth=1.4)
-        axes.text(at, -0.62, what, ha="center", fontsize=9, color=INK)
+        axes.text(at, -0.68, what, ha="center", fontsize=9, color=INK)
         told.append(f"{what} at {at:.1f} s")
-    axes.set_xlim(0, max(one.at + max(one.seconds, NARROW) for one in answers))
+    axes.set_xlim(0, 1.01 * max(one.at + max(one.seconds, NARROW) for one in answers))
     axes.set_xlabel("seconds")
     axes.set_title(title, loc="left", pad=20 if marks else None)
     return picture(figure, f"Timeline{about(title)}: {'; '.join(told)}.")
