@@ -113,7 +113,7 @@ print("is it in the page?", best in shorter.content)
 # A small number always means near.
 #
 # The extension has to be created once in each database. `register_vector` is called once for each connection. After that, psycopg sends
-# NumPy arrays as vectors.
+# NumPy arrays as vectors. (`lab.connect()`, which the checks and the next lab use, does the same.)
 #
 # | name | vector | length |
 # |---|---|---|
@@ -173,7 +173,7 @@ rows = [(i, chunks[one[i]].content, made_up[i]) for i in range(len(made_up))]
 # [Recall](../labs/GLOSSARY.md#recall) is the share of the true ten nearest rows that a search finds. The truth comes from an
 # [exact scan](../labs/GLOSSARY.md#exact-scan), which reads every row. For it, we forbid PostgreSQL to use an index.
 #
-# > **Predict.** *early* has no rows when it learns its centres. Which recall do you expect of it?
+# > **Predict.** The index of *early* learns its centres from an empty table. Which recall do you expect?
 
 # %% tags=["nbval-check-output"]
 from course_lib.teaching.lab.tables import notices_shown
@@ -662,7 +662,7 @@ lab.score(recall_at_5=found.recall, mrr=found.mrr, note=note)
 # ## Recap
 #
 # - A row's identity is its primary key. With it, an upsert makes a second run harmless.
-# - A document changes in one transaction, and its stale rows go in the same transaction.
+# - A document changes in one transaction, which also deletes its stale rows.
 # - Build IVFFlat when the rows are there, otherwise it finds less. You can build HNSW before or after.
 # - What you filter by is a column. A partition that cannot match is never read.
 # - `EXPLAIN (ANALYZE)` shows what the planner expected beside what it found.

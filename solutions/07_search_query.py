@@ -610,10 +610,10 @@ lab.score(recall_at_5=found.recall, mrr=found.mrr, note="hybrid: meaning and wor
 #
 # Take it where a program uses LangChain anyway. Values are parameters there, too. In version 0.0.19 you can now see four problems:
 #
-# - It sets `ef_search` if you want, but not the iterative scan. So the search above may return fewer than five rows, without an error.
+# - You can set `ef_search`, but not the iterative scan. So the search above may return fewer than five rows, without an error.
 #   `?options=-c%20hnsw.iterative_scan%3Dstrict_order` at the end of the URL repairs this.
 # - Its score is the distance: small means near.
-# - Fields that are not in `metadata_columns` are stored as JSON, for which PostgreSQL has no statistics.
+# - Fields that are not in `metadata_columns` are stored as JSON, and PostgreSQL has no statistics about fields in JSON.
 # - Its hybrid search adds scores by default, scaled from 0 to 1. Choose `reciprocal_rank_fusion`. And it finds only chunks that hold *all*
 #   words of the question, so for whole sentences it finds almost nothing by words.
 
