@@ -1,12 +1,12 @@
 # %% [markdown]
 # # 06 · A table for vectors
 #
-# You will build the table that the rest of the course searches, so that it stays right when a job runs twice, when a page
-# gets shorter, and when something fails halfway.
+# You will build the table that the rest of the course searches. It stays right when a job runs twice, when a page gets shorter, and
+# when something fails halfway.
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
-# | give chunks an identity, so that nothing doubles or goes stale · build a vector index at the right moment · read what the planner expects and what it found | `store/columns.py` · `store/schema.py` · `store/writer.py` | about {minutes} min | SQL; lab 05 for embeddings |
+# | give chunks an identity, so that no chunk is stored twice or gets stale · build a vector index at the right moment · read what the planner expects and what it found | `store/columns.py` · `store/schema.py` · `store/writer.py` | about {minutes} min | SQL; lab 05 for embeddings |
 
 # %% tags=["parameters"]
 data_dir = "data/documents"
@@ -23,15 +23,15 @@ conn = psycopg.connect(lab.database_url, autocommit=True)  # each statement comm
 lab.show.pipeline("table")
 
 # %% [markdown]
-# ## The table that anybody would write
+# ## A first table, without identity
 #
-# `psycopg.connect` takes the URL of a database. This lab made a new, empty database for you, and `lab.database_url` is its URL: on the
-# server of `DATABASE_URL` if that is set, otherwise on the server that the course starts. At work you write
+# `psycopg.connect` takes the URL of a database. This lab made a new, empty database for you, and `lab.database_url` is its URL. The
+# database is on the server of `DATABASE_URL` if that is set, otherwise on the server that the course starts. At work you write
 # `psycopg.connect(os.environ["DATABASE_URL"])`.
 #
-# Five documents, cut into [chunks](../labs/GLOSSARY.md#chunk), each with its [embedding](../labs/GLOSSARY.md#embedding). They
-# have to be kept somewhere. A vector is a list of numbers. PostgreSQL knows lists as arrays and as JSON, and most programs know JSON.
-# Let us try that.
+# We cut five documents into [chunks](../labs/GLOSSARY.md#chunk). Each chunk has an
+# [embedding](../labs/GLOSSARY.md#embedding). Now we want to store them. A vector is a list of numbers. PostgreSQL can store a list as an
+# array or as JSON, and most programs can read JSON. So let us try JSON.
 
 # %% tags=["nbval-check-output"]
 from course_lib.loader import read_documents, split_document
@@ -61,7 +61,7 @@ def search_plain(question, k=5):
     return [rows[i][:2] for i in np.argsort(-scores, kind="stable")[:k]]
 
 
-def beginning(content):  # from a word on: a chunk may begin within one
+def beginning(content):  # without its first word, which may be cut off
     return "… " + " ".join(content.split()[1:])[:70]
 
 
@@ -70,9 +70,9 @@ conn.execute("DROP TABLE IF EXISTS plain; CREATE TABLE plain (document_name text
 ingest_plain(chunks, vectors)
 
 # %% [markdown]
-# The search fetches every row and compares in Python. That works, so the job is set to run every night.
+# The search fetches every row and compares in Python. This works, so the job runs every night from now on.
 #
-# > **Predict.** After the second night: how many rows are there? You ask for the five best. How many different texts do you get?
+# > **Predict.** How many rows are there after the second night? You ask for the five best. How many different texts do you get?
 
 
 # %% tags=["nbval-check-output"]
@@ -83,8 +83,8 @@ for name, content in search_plain(question):
 print(conn.execute("SELECT count(*) FROM plain").fetchone()[0], "rows")
 
 # %% [markdown]
-# Nothing in this table says which row is which, so each night adds all chunks again. Now something worse: the section about
-# rollback is deleted from the page, and the job runs once more.
+# Nothing in this table says which row is which, so each night adds all chunks again. Now something worse happens: an author deletes the
+# section about rollback from the page, and the job runs once more.
 
 # %% tags=["nbval-check-output"]
 from dataclasses import replace
@@ -98,12 +98,11 @@ print("first result:", beginning(best))
 print("is it in the page?", best in shorter.content)
 
 # %% [markdown]
-# The page no longer says this, and the search goes on quoting it: a [stale chunk](../labs/GLOSSARY.md#stale-chunk). So we want
-# a table that
+# The page no longer says this, but the search still finds it: a [stale chunk](../labs/GLOSSARY.md#stale-chunk). So we want a table that
 #
-# 1. knows vectors and compares them itself,
-# 2. knows which row is which, so that a second night changes nothing,
-# 3. loses what a new version no longer has, in one step or not at all,
+# 1. stores vectors and compares them itself,
+# 2. can tell which row is which, so that a second night changes nothing,
+# 3. deletes what a new version no longer has, in one step or not at all,
 # 4. stays quick when it grows.
 #
 # ## By hand: three distances
@@ -111,10 +110,10 @@ print("is it in the page?", best in shorter.content)
 # [pgvector](../labs/GLOSSARY.md#pgvector) adds the type `vector(n)` and three operators: `<->`
 # [Euclidean distance](../labs/GLOSSARY.md#euclidean-distance), `<#>` [inner product](../labs/GLOSSARY.md#inner-product) with
 # its sign reversed, `<=>` [cosine distance](../labs/GLOSSARY.md#cosine-distance), which is 1 − inner product / (length · length).
-# Small always means near.
+# A small number always means near.
 #
-# The extension has to be created once in each database. `register_vector` is called once for each connection: from then on a NumPy
-# array is sent as a vector.
+# The extension has to be created once in each database. `register_vector` is called once for each connection. After that, psycopg sends
+# NumPy arrays as vectors. (`lab.connect()`, which the checks and the next lab use, does the same.)
 #
 # | name | vector | length |
 # |---|---|---|
@@ -123,7 +122,7 @@ print("is it in the page?", best in shorter.content)
 # | slant | (3, 4, 0) | 5 |
 # | up | (0, 0, 2) | 2 |
 #
-# > **Predict.** The query is (1, 0, 0). Work out the three distances of *slant* on paper. Which row comes first by each operator?
+# > **Predict.** The query is (1, 0, 0). Compute the three distances of *slant* on paper. Which row comes first by each operator?
 
 # %% tags=["nbval-check-output"]
 from pgvector.psycopg import register_vector
@@ -142,45 +141,45 @@ for operator in ("<->", "<#>", "<=>"):
     print(operator, ", ".join(f"{name} {number + 0:.3g}" for name, number in found))
 
 # %% [markdown]
-# *Slant*: the difference is (−2, −4, 0), so `<->` is √20. The inner product is 3, so `<#>` is −3. The cosine is 3 / (1 · 5), so
+# For *slant*, the difference is (−2, −4, 0), so `<->` is √20. The inner product is 3, so `<#>` is −3. The cosine is 3 / (1 · 5), so
 # `<=>` is 1 − 0.6.
 #
-# Three operators, three orders. The inner product puts the longest vector first although it points elsewhere. MiniLM's vectors
-# all have length 1, and for those the three orders are the same. We use `<=>`, which does not care about length.
+# Three operators give three orders. The inner product puts the longest vector first, although it points in another direction. All of
+# MiniLM's vectors have length 1, and for such vectors the three orders are the same. We use `<=>`, which does not depend on the length.
 #
 # ## The table of every tutorial
 #
-# Most tutorials now create a table with a vector column and, right away, an index.
-# [IVFFlat](../labs/GLOSSARY.md#ivfflat) sorts vectors into cells ([`lists`](../labs/GLOSSARY.md#lists)) around centres that it
-# learns; a search looks into a few of them ([`probes`](../labs/GLOSSARY.md#probes)).
+# Most tutorials create a table with a vector column and create an index at once.
+# [IVFFlat](../labs/GLOSSARY.md#ivfflat) sorts vectors into cells ([`lists`](../labs/GLOSSARY.md#lists)). It learns the centres of the
+# cells from the rows. A search reads only a few of the cells ([`probes`](../labs/GLOSSARY.md#probes)).
 #
 # ![Points in five cells, each with a centre. The query is near the border of two cells, and only the rows in these two are compared with it.](../labs/figures/ivf_cells.svg)
 #
-# Our documents are too few to need an index. So we make a crowd: each vector is a mixture of two real ones, and so looks like the
-# vector of a text.
+# Our documents have too few chunks to need an index. So we make up 5,000 rows. Each vector is a mixture of two real ones, so it is similar
+# to the vector of a real text.
 
 # %%
-random = np.random.default_rng(5)  # the same crowd on every run
+random = np.random.default_rng(5)  # the same rows on every run
 one, other = random.integers(0, len(chunks), (2, 5000))
 share = random.random((5000, 1), dtype=np.float32)
-crowd = share * vectors[one] + (1 - share) * vectors[other]
-rows = [(i, chunks[one[i]].content, crowd[i]) for i in range(len(crowd))]
+made_up = share * vectors[one] + (1 - share) * vectors[other]
+rows = [(i, chunks[one[i]].content, made_up[i]) for i in range(len(made_up))]
 
 # %% [markdown]
-# We give the same index to two tables: *early* gets it while it is empty, as a script of DDL would do it, *late* when its rows are
-# there. For 5,000 rows it has 5 cells: pgvector's documentation suggests the number of rows divided by 1,000. And we ask for the
-# server's notices, which psycopg otherwise keeps to itself.
+# We create the same index for two tables: *early* gets it before its rows, as in a script that creates tables; *late* gets it after its
+# rows. For 5,000 rows the index has 5 cells: pgvector's documentation suggests the number of rows divided by 1,000. We also print the
+# server's notices, which psycopg does not show by default (`conn.add_notice_handler`).
 #
-# [Recall](../labs/GLOSSARY.md#recall) is the share of the true ten nearest that a search finds. The truth comes from an
-# [exact scan](../labs/GLOSSARY.md#exact-scan), which looks at every row.
+# [Recall](../labs/GLOSSARY.md#recall) is the share of the true ten nearest rows that a search finds. The truth comes from an
+# [exact scan](../labs/GLOSSARY.md#exact-scan), which reads every row. For it, we forbid PostgreSQL to use an index.
 #
-# > **Predict.** The centres of *early* are learned from no rows at all. Which recall do you expect of it?
+# > **Predict.** The index of *early* learns its centres from an empty table. Which recall do you expect?
 
 # %% tags=["nbval-check-output"]
 from course_lib.teaching.lab.tables import notices_shown
 
 
-def fill(table, rows):  # in one stream; more about it below
+def fill(table, rows):  # in one stream; explained below
     with conn.cursor().copy(f"COPY {table} FROM STDIN (FORMAT BINARY)") as copy:
         copy.set_types(["int4", "text", "vector"])
         for row in rows:
@@ -210,28 +209,28 @@ def ten_nearest(table, forbidden):
         return [{row[0] for row in conn.execute(statement, (query,), prepare=False)} for query in queries]
 
 
-truth = ten_nearest("late", "enable_indexscan")  # no index: an exact scan
+truth = ten_nearest("late", "enable_indexscan")  # no index scan, so this is an exact scan
 recall = {"probes = 1": {}, "probes = 2": {}}
 for setting, of_table in recall.items():
     conn.execute(f"SET ivfflat.{setting}")
     for table in ("early", "late"):
-        found = ten_nearest(table, "enable_seqscan")  # no scan of the whole table: the index
+        found = ten_nearest(table, "enable_seqscan")  # no scan of the whole table, so the index is used
         hits = [len(some & all_ten) for some, all_ten in zip(found, truth, strict=True)]
         of_table[table] = np.mean(hits) / 10
 lab.show.bars(recall, "Recall of IVFFlat, lists = 5, 5,000 rows")
 
 # %% [markdown]
-# Two probes, about the square root of `lists`, is what pgvector's documentation suggests to begin with. One is the default, and with
-# it both find less. With nothing to learn from, pgvector makes its centres up at random, and they stay so however much data
-# arrives. The notice above said it; most programs swallow it.
+# pgvector's documentation suggests to begin with two probes, about the square root of `lists`. One probe is the default, and with it both
+# tables find less. Without rows, pgvector chooses the centres at random. They stay as they are, even when many rows arrive. The notice
+# above said so, but most programs do not show notices.
 
 # %% [markdown]
-# ## Exercise 6.1: rows that know who they are
+# ## Exercise 6.1: rows with an identity
 #
-# Back to the real chunks and to wish 2. An index that is in use has more than one table, and a table has more columns every year. So
-# nobody types the whole statement: it is made from a list of columns. What PostgreSQL has to know besides is the
-# [primary key](../labs/GLOSSARY.md#primary-key), the columns that together tell one row from all others. Write the function that
-# makes the statement.
+# Now we return to the real chunks and to wish 2. A real index has more than one table, and its tables get new columns every year. So
+# programs make the statement from a list of columns. PostgreSQL also has to know the
+# [primary key](../labs/GLOSSARY.md#primary-key): the columns that together tell one row from all others. Write the function that makes
+# the statement.
 
 # %% exercise="6.1"
 from course_lib.store.schema import create_table_sql
@@ -243,13 +242,13 @@ lab.check("6.1", create_table_sql)
 lab.hint("6.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The dimension is part of the column's type, so the vectors of a model with another one are refused. The primary key also gives the
-# table a [B-tree index](../labs/GLOSSARY.md#b-tree-index) that begins with the key's first column, which is what finds "all rows of
-# this document" later on.
+# The dimension is part of the column's type, so PostgreSQL rejects vectors with another number of dimensions. The primary key also creates
+# a [B-tree index](../labs/GLOSSARY.md#b-tree-index), which begins with the key's first column. This index will find "all rows of this
+# document" later in the lab.
 
 # %% [markdown]
-# Which columns are the key is yours to decide. Three chunks come in: the first two of a page, and then the first once more,
-# edited. A row whose key is taken would be an error; `ON CONFLICT DO NOTHING` makes it a row that is not taken.
+# You decide which columns are the key. Three chunks arrive: the first two chunks of a page, and then an edited version of the first. A row
+# whose key exists already would cause an error; with `ON CONFLICT DO NOTHING` it is skipped.
 #
 # > **Predict.** Which of the three does the table take with each of these keys: the document; document, index and text; document
 # > and index?
@@ -272,13 +271,13 @@ for key in (KEY[:1], [*KEY, "content"], KEY):
     print(f"{', '.join(key)}:", taken)
 
 # %% [markdown]
-# The document alone is too little: the second chunk is not taken. With the text in the key the edited chunk is another chunk, and
-# the page has two beginnings. What makes a chunk *that* chunk is its document and its place in it.
+# The document alone is not enough: the second chunk is not taken. With the text in the key, the edited chunk counts as another chunk, and
+# the page has two beginnings. A chunk's identity is its document and its place in this document.
 #
 # ## Exercise 6.2: insert, or else update
 #
-# A row that is refused is better than a silent double, but the edited text has to get in. An [upsert](../labs/GLOSSARY.md#upsert) inserts
-# a row, or updates the one that is there. On another table it looks like this; `excluded` is the row that wanted to come in:
+# A rejected row is better than a second copy of it, but the edited text has to be stored. An [upsert](../labs/GLOSSARY.md#upsert)
+# inserts a row, or updates the row that is there. On another table it looks like this; `excluded` is the new row:
 #
 # ```sql
 # INSERT INTO visits (page, times) VALUES (%(page)s, %(times)s)
@@ -286,8 +285,8 @@ for key in (KEY[:1], [*KEY, "content"], KEY):
 # WHERE visits.page <> 'hidden'
 # ```
 #
-# Write the function that makes such a statement for any table. `columns` are those that a row brings; `updated_at` is not among
-# them, since the database fills it.
+# Write the function that makes such a statement for any table. `columns` are the columns that a row has a value for. `updated_at` is not
+# among them, because the database fills it.
 
 # %% exercise="6.2"
 from course_lib.store.writer import upsert_sql
@@ -299,10 +298,10 @@ lab.check("6.2", upsert_sql)
 lab.hint("6.2")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# `ON CONFLICT` is decided by the primary key's index, so two jobs at once cannot slip past it, as they can with "look first, then
-# insert". The `WHERE` is not cosmetic: PostgreSQL updates by writing a new copy of the whole row, also where the values are the same.
-# Names of tables and columns are written into the statement, since they come from our own list. Values never are: they are
-# placeholders, and a text may hold quotes or SQL.
+# PostgreSQL decides about `ON CONFLICT` by the primary key's index. So it is safe with two jobs at once; "look first, then insert" is not.
+# The `WHERE` is necessary: PostgreSQL updates a row by writing a new copy of it, even if all values are the same. Names of tables and
+# columns are written into the statement, because they come from our own list. Values are always placeholders, because a text may hold
+# quotes or SQL.
 
 # %% tags=["nbval-check-output"]
 upsert_sql = lab.use("upsert_sql")
@@ -326,10 +325,10 @@ for night in (1, 2):
     print(f"night {night}: {written} rows written, {total} in the table")
 
 # %% [markdown]
-# Running it twice is now the same as running it once: the ingest is [idempotent](../labs/GLOSSARY.md#idempotent). But a document
-# is many rows. Suppose its second edition comes in, and the model hands over a broken vector in the middle.
+# Now a second run gives the same result as one run: the ingest is [idempotent](../labs/GLOSSARY.md#idempotent). But a document has many
+# rows. Suppose that its second edition arrives, and the model returns a broken vector in the middle.
 #
-# > **Predict.** The loop below stops with an error. What does the table hold of this page?
+# > **Predict.** The loop below stops with an error. Which rows of this page does the table hold then?
 
 # %% tags=["nbval-check-output"]
 own = [record for record in records if record["document_name"] == page.name]
@@ -355,11 +354,11 @@ print(editions())
 # ## Exercise 6.3: all of a document, or nothing
 #
 # A page that is half old and half new is worse than an old one. Put the whole change into one
-# [transaction](../labs/GLOSSARY.md#transaction): with psycopg, `with conn.transaction():` commits where its block ends and takes
-# everything back where an exception leaves it. Inside a transaction of the caller's it becomes a part of that one.
+# [transaction](../labs/GLOSSARY.md#transaction). In psycopg, `with conn.transaction():` commits at the end of its block. If an exception
+# leaves the block, all changes are undone. Inside another transaction it becomes a part of that one.
 #
-# A list fits into one placeholder: `chunk_index = ANY(%(numbers)s)` is true where the number is in the list, and
-# `chunk_index <> ALL(%(numbers)s)` where it is not.
+# One placeholder can hold a list: `chunk_index = ANY(%(numbers)s)` is true if the number is in the list, and
+# `chunk_index <> ALL(%(numbers)s)` is true if it is not.
 
 # %% exercise="6.3"
 from course_lib.store.writer import replace_document
@@ -371,8 +370,8 @@ lab.check("6.3", replace_document)
 lab.hint("6.3")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# `conn.transaction()` opens a transaction, or a savepoint where one is open already, so that whoever calls several of these can
-# still make them one. Readers see the old page until the commit and the new one after it, and never a mixture.
+# `conn.transaction()` opens a transaction, or a savepoint if a transaction is open already. So a caller can put several of these calls into
+# one transaction. Readers see the old page until the commit and the new one after it, but never a mixture.
 
 # %% tags=["nbval-check-output"]
 replace_document = lab.use("replace_document")
@@ -394,15 +393,15 @@ best = conn.execute(first, (lab.encode(question),)).fetchone()[0]
 print("first result:", beginning(best))
 
 # %% [markdown]
-# The repair wrote back what the failed loop had overwritten, the broken edition left no trace, and the shorter page lost its last
-# rows. Three wishes are fulfilled.
+# The repair restored what the failed loop had overwritten. The broken edition changed nothing, and the shorter page lost its last rows.
+# Three wishes are fulfilled.
 #
-# ## Exercise 6.4: a room for each kind of source
+# ## Exercise 6.4: a partition for each kind of source
 #
-# The course will index issues and code, too, and a search of the documentation should not even open them. A
-# [partitioned](../labs/GLOSSARY.md#partition) table is one table to its users and several underneath.
-# `PARTITION BY LIST (column)` sorts rows by a column's value. `CREATE TABLE … PARTITION OF … FOR VALUES IN ('…')` declares a
-# partition, and `… PARTITION OF … DEFAULT` one for all other values.
+# The course will also index issues and code. A search of the documentation should not even open them. A
+# [partitioned](../labs/GLOSSARY.md#partition) table is used like one table, but it consists of several tables.
+# `PARTITION BY LIST (column)` sorts rows by the value of a column. `CREATE TABLE … PARTITION OF … FOR VALUES IN ('…')` creates a
+# partition, and `… PARTITION OF … DEFAULT` creates one for all other values.
 
 
 # %% exercise="6.4"
@@ -415,14 +414,14 @@ lab.check("6.4", partitioned_table_sql)
 lab.hint("6.4")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The column that decides about the partition has to be part of the primary key: each partition has an index of its own, and there is
-# none across them all. That is also the price: PostgreSQL cannot promise that a key is unique across partitions.
+# The column that decides about the partition has to be part of the primary key, because each partition has its own index and there is no
+# index for all partitions together. This has a price: PostgreSQL cannot ensure that a key is unique across partitions.
 
 # %% [markdown]
-# Your table gets the real chunks and, as stand-ins for issues, the crowd. `EXPLAIN (ANALYZE)` then runs a search and shows its
-# [plan](../labs/GLOSSARY.md#query-plan), to be read from the bottom up: what was read, and what was done with it.
+# Your table gets the real chunks and, in place of issues, the made-up rows. `EXPLAIN (ANALYZE)` before a statement runs it and returns its
+# [plan](../labs/GLOSSARY.md#query-plan). Read a plan from the bottom up: it says what was read and what was done with it.
 #
-# > **Predict.** The first plan is for a search of everything. Which of its lines go away in the second?
+# > **Predict.** The first plan is for a search of all partitions. Which of its lines will be missing in the second plan?
 
 # %%
 from IPython.display import display
@@ -438,7 +437,7 @@ conn.execute(f"DROP TABLE IF EXISTS pieces; {partitioned_table_sql('pieces', *of
 conn.execute("""
     INSERT INTO pieces (partition, document_name, chunk_index, content, embedding)
     SELECT 'documentation', document_name, chunk_index, content, embedding FROM chunks
-    UNION ALL SELECT 'issues', 'crowd', id, content, embedding FROM late""")
+    UNION ALL SELECT 'issues', 'made up', id, content, embedding FROM late""")
 conn.execute("ANALYZE pieces")
 nearest = "ORDER BY embedding <=> %s LIMIT 5"
 for where in ("", "WHERE partition = 'documentation'"):
@@ -446,13 +445,13 @@ for where in ("", "WHERE partition = 'documentation'"):
     display(lab.show.plan(plan))
 
 # %% [markdown]
-# The planner compared the condition with what each partition may hold and left out all but one before it read a row. This is
-# called pruning. A vector index, too, is one for each partition, so a search of one never walks through the others.
+# The planner compared the condition with the values that each partition may hold. It left out all partitions but one before it read a row.
+# This is called pruning. A vector index, too, exists once for each partition, so a search of one partition never uses the index of another.
 #
 # ## A column, or a field in JSON
 #
-# [JSONB](../labs/GLOSSARY.md#jsonb) takes any field without a change of the table, so it is tempting to put everything there. Below,
-# both hold the same: the kind of text. Before the planner runs a filter it
+# [JSONB](../labs/GLOSSARY.md#jsonb) takes any field without a change of the table, so it is tempting to put everything there. Below, a
+# column and a JSON field hold the same: the kind of text. Before the planner runs a filter, it
 # [estimates](../labs/GLOSSARY.md#row-estimate) how many rows will pass.
 #
 # > **Predict.** For which of the two will the estimate be right?
@@ -474,9 +473,9 @@ for kind in ("prose", "code", "table"):
         print(f"{filter:28} {expected:>5} expected, {found:>5} found")
 
 # %% [markdown]
-# PostgreSQL keeps statistics about columns and none about the inside of a JSON value, so it assumes a fixed share of the rows,
-# whatever you ask for. Does it matter? Give the table an [HNSW](../labs/GLOSSARY.md#hnsw) index, pgvector's other kind, and ask for
-# the five nearest pieces of prose.
+# PostgreSQL keeps statistics about columns, but not about fields inside a JSON value. So it assumes a fixed share of the rows for every
+# value. Does this matter? We add an [HNSW](../labs/GLOSSARY.md#hnsw) index, pgvector's other kind of index, and ask for the five nearest
+# pieces of prose.
 
 # %%
 conn.execute("DROP INDEX IF EXISTS kinds_hnsw")  # so that you can run the cell again
@@ -486,36 +485,34 @@ for filter in ("kind = 'prose'", "metadata->>'kind' = 'prose'"):
     display(lab.show.plan(plan))
 
 # %% [markdown]
-# With the right estimate it walks the index. With the wrong one it believes that few rows will be left, reads the whole table
-# and sorts. So what is filtered on becomes a column, and JSONB keeps the rest.
+# With the right estimate, PostgreSQL uses the index. With the wrong estimate, it expects that few rows will be left, reads the whole table
+# and sorts. So use a column for everything that you filter by, and JSONB for the rest.
 #
 # ## How a vector is stored
 #
-# A row of more than about 2 kB does not stay whole: PostgreSQL moves its largest values to a side table,
-# [TOAST](../labs/GLOSSARY.md#toast). A vector takes four bytes a number and eight more; with its text, a row is often over the
-# mark, and every scan looks its vector up elsewhere. `STORAGE PLAIN` keeps it in the row.
+# If a row has more than about 2 kB, PostgreSQL moves its largest values to a side table, [TOAST](../labs/GLOSSARY.md#toast). A vector takes
+# four bytes for each number and eight more. With its text, a row is often larger than this limit, and then every scan has to look up its
+# vector in the side table. `STORAGE PLAIN` keeps the vector in the row.
 #
-# > **Predict.** PostgreSQL counts the pages of 8 kB that a query reads, its *buffers*. How many more will an exact scan read with the
-# > vectors outside?
+# > **Predict.** PostgreSQL counts the pages of 8 kB that a query reads as *buffers*. How many more pages will an exact scan read with the
+# > vectors in the side table?
 
 # %%
-read = {}
 for storage in ("external", "plain"):
     conn.execute(f"DROP TABLE IF EXISTS {storage}; CREATE TABLE {storage} ({columns} STORAGE {storage})")
     fill(storage, rows)
     asked = f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT id FROM {storage} {nearest}"
     plan = conn.execute(asked, (queries[0],)).fetchone()[0][0]["Plan"]
-    read[storage] = plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]
-lab.show.bars(read, "Pages that an exact scan of 5,000 rows reads")
+    print(f"{storage:8} {plan['Shared Hit Blocks'] + plan['Shared Read Blocks']:6,} pages")
 
 # %% [markdown]
-# Several times as many: to fetch a vector from the side table, PostgreSQL walks that table's index.
+# It reads several times as many: to fetch a vector from the side table, PostgreSQL also reads that table's index.
 #
 # ## How rows get in
 #
-# You wrote rows one by one, and waited for the server's answer to each. psycopg's `executemany` sends them all and looks at the
-# answers afterwards. `fill` used binary [COPY](../labs/GLOSSARY.md#copy), one stream for all of them. And an index can be there
-# before the rows or be built after them.
+# You wrote rows one by one, and waited for the server's answer to each. psycopg's `executemany` sends all rows and reads the answers
+# afterwards. `fill` used binary [COPY](../labs/GLOSSARY.md#copy), which sends all rows in one stream. The index can be built before the rows
+# arrive or after.
 #
 # > **Predict.** Order these by time, for 300 rows: COPY; single INSERTs; the same INSERTs in one transaction; `executemany`; COPY
 # > into a table with an HNSW index; COPY, and the index afterwards.
@@ -555,18 +552,19 @@ times = {"COPY": time_of(copy), "executemany": time_of(many), "single INSERTs": 
 with conn.transaction():
     times["INSERTs, one transaction"] = time_of(inserts)
 times |= {"COPY, then HNSW": time_of(copy, hnsw), "HNSW, then COPY": time_of(hnsw, copy)}
-lab.show.bars({name: t / times["COPY"] for name, t in times.items()}, "Writing 300 rows, as a multiple of COPY")
+lab.show.bars({name: t / times["COPY"] for name, t in times.items()}, "Writing 300 rows, as a multiple of COPY", log=True)
 
 # %% [markdown]
-# What order did your machine give? Single INSERTs differ from those in one transaction by 299 commits, and each commit waits for the
-# disk. COPY cannot upsert, so the library gives your upsert to `executemany`. And HNSW, which learns no centres, may be built early; compare the last two bars before you do so for a large table.
+# Which order did your machine give? Each step of the scale means ten times as long. Single INSERTs make 299 more commits than INSERTs in one
+# transaction, and each commit waits for the disk. COPY cannot upsert, so the library uses `executemany` with your upsert. HNSW learns no
+# centres, so you may build it early. But compare the last two bars before you do this for a large table.
 #
-# ## Break it: a vector that points nowhere
+# ## Break it: a vector without a direction
 #
-# pgvector refuses NaN, as you saw. It takes zeros, which is what `np.zeros` leaves behind when a batch is forgotten. A vector of
-# zeros has no direction, so it has no cosine.
+# pgvector rejects NaN, as you saw. It accepts zeros, which is what `np.zeros` leaves if a batch is forgotten. A vector of zeros has no
+# direction, so it has no cosine.
 #
-# > **Predict.** You ask for rows with a similarity of at least 0.9. Is it among them?
+# > **Predict.** You ask for rows with a similarity of at least 0.9. Is the row of zeros among them?
 
 # %% tags=["nbval-check-output"]
 conn.execute("DELETE FROM tiny WHERE name = 'blank'")  # so that you can run the cell again
@@ -581,15 +579,15 @@ passed = f"SELECT name, {similarity} FROM tiny WHERE {similarity} >= 0.9 ORDER B
 print(conn.execute(passed).fetchall())
 
 # %% [markdown]
-# It is even the first. Its similarity is NaN, and PostgreSQL sorts NaN above all numbers, so it passes every threshold. A
-# constraint keeps it out: `CHECK (vector_norm(embedding) > 0)`.
+# It is even the first. Its similarity is NaN, and PostgreSQL sorts NaN above all numbers, so it passes every threshold. A constraint
+# rejects such a vector: `CHECK (vector_norm(embedding) > 0)`.
 #
 # ## In the field
 #
-# psycopg and pgvector's Python package are the field's tools, and you have used both without anything in between. Many programs use
-# them through [SQLAlchemy](https://docs.sqlalchemy.org): a table is a Python object, and SQLAlchemy makes the statements.
+# psycopg and pgvector's Python package are the field's tools, and you used both directly. Many programs use them through
+# [SQLAlchemy](https://docs.sqlalchemy.org). There a table is a Python object, and SQLAlchemy makes the statements.
 #
-# > **Predict.** It makes your `chunks` and your upsert. Which part of your upsert will be missing?
+# > **Predict.** SQLAlchemy makes your table `chunks` and your upsert. Which parts of your upsert will be missing?
 
 # %%
 try:
@@ -605,23 +603,25 @@ else:
     table = Table("chunks", MetaData(), *key, *others)
     new = insert_into(table)
     changed = {"content": new.excluded.content, "embedding": new.excluded.embedding}
-    print(CreateTable(table), new.on_conflict_do_update(index_elements=KEY, set_=changed))
+    print(CreateTable(table), new.on_conflict_do_update(index_elements=KEY, set_=changed), sep="")
 
 # %% [markdown]
-# The `WHERE` is missing, so a second night writes all rows again, unless you give the method a `where=`. The method also ignores a
-# column's `onupdate`. Take SQLAlchemy where a program has many tables; Alembic then makes the scripts that change them. Two
-# more things to know: `session.merge` looks first and inserts then, so it is no upsert. And an index that you declare with the table is
-# created with the empty table, as for *early*.
+# Two parts are missing. Without the `WHERE`, a second night writes all rows again. Without `updated_at`, the old time stays: an upsert ignores
+# a column's `onupdate`. You can add both (`where=`, `set_=`). Take SQLAlchemy where a program has many tables; Alembic then makes the
+# scripts that change them. Two more traps: `session.merge` looks first and then inserts, so it is not an upsert. And an index that belongs
+# to the table object is created with the empty table, as in *early*.
 #
 # ## Measure
 #
 # The library's two tables are made by your `partitioned_table_sql`, in `course_lib/store/schema.py`, from the lists of columns in
-# `course_lib/store/columns.py`. A new column is one line there: the table, the upsert and an index that exists already take it. Its
-# `write_chunks`, in `course_lib/store/writer.py`, calls your `replace_document` for one document after the other, in one
-# transaction. More columns are in the key: a tenant's, a repository's, a branch's documents are its own. What it adds around your
-# functions is at the top of `write_chunks`: vectors and texts are checked, and those who write to the same partition, tenant,
-# repository and branch take turns. The second table, `documents`, keeps the text of each document, and what it was indexed with: so the
-# next run can skip what has not changed. Read the three files now; collections, tenants and the search for words belong to later labs. The search is an exact scan in plain SQL, and has to find what comparing in memory found in lab 05.
+# `course_lib/store/columns.py`. A new column is one line there: new tables, existing tables and the upsert take it from the list. The
+# library's `write_chunks`, in `course_lib/store/writer.py`, calls your `replace_document` for one document after the other, in one transaction.
+# Its key has more columns: each tenant, repository and branch has its own documents. The top of `write_chunks` shows what it adds to
+# your functions. It checks vectors and texts. And jobs that write to the same partition, tenant, repository and branch run one after the other.
+#
+# The second table, `documents`, keeps the text of each document and the settings of its indexing, so the next run can skip what has not
+# changed. Read the three files now; collections, tenants and the search for words belong to later labs. The search below is an exact scan in
+# plain SQL. It has to find what comparing in memory found in lab 05.
 
 # %% tags=["nbval-check-output"]
 from course_lib.store import create_schema, drop_schema, write_chunks
@@ -661,34 +661,34 @@ lab.score(recall_at_5=found.recall, mrr=found.mrr, note=note)
 # %% [markdown]
 # ## Recap
 #
-# - Identity is a primary key. With it, an upsert makes a second run harmless.
-# - A document changes in one transaction, stale rows included.
-# - IVFFlat is built on data, or it finds less. HNSW may be built before or after.
-# - What is filtered on is a column; a partition that cannot match is never read.
+# - A row's identity is its primary key. With it, an upsert makes a second run harmless.
+# - A document changes in one transaction, which also deletes its stale rows.
+# - Build IVFFlat when the rows are there, otherwise it finds less. You can build HNSW before or after.
+# - What you filter by is a column. A partition that cannot match is never read.
 # - `EXPLAIN (ANALYZE)` shows what the planner expected beside what it found.
 #
 # ## Three questions to test yourself
 #
-# 1. Why does an upsert alone not keep an index fresh?
+# 1. Why is an upsert alone not enough to keep an index fresh?
 # 2. A colleague creates the IVFFlat index in the same script as the table. What will you see, and what will you not see?
-# 3. Rows with 50-dimensional vectors and short texts: does `STORAGE PLAIN` make their scans quicker?
+# 3. Rows have 50-dimensional vectors and short texts. Does `STORAGE PLAIN` make their scans quicker?
 #
 # <details><summary>Answers</summary>
 #
-# 1. It writes what the new version has and does not know what it lost. Chunks beyond the end of a shorter document stay, and are
-#    found.
-# 2. You will see queries that are quick and results that look plausible. You will not see an error: there is a notice, which most
-#    programs swallow, and rows that are not found.
-# 3. No. Such a row stays below 2 kB, so its vector was never moved out. Measure before you tune.
+# 1. It writes the chunks of the new version, but it does not delete those that the new version lacks. Chunks after the end of a shorter
+#    document stay in the table, and searches find them.
+# 2. You will see queries that are quick and results that look plausible. You will not see an error: there is only a notice, which most
+#    programs do not show, and some rows are not found.
+# 3. No. Such a row has less than 2 kB, so its vector was never moved out. Measure before you tune.
 #
 # </details>
 
 # %% [markdown]
 # ## Stretch, and what comes next
 #
-# It is often said that PostgreSQL *cannot* estimate a field of a JSONB value. Run
+# People often say that PostgreSQL *cannot* estimate a field of a JSONB value. Run
 # `CREATE STATISTICS ON (metadata->>'kind') FROM kinds` and `ANALYZE kinds`, and look at the estimates again. What do you have to
-# know beforehand that a column does not ask of you? (`course db psql --lab 06` opens this lab's database while the notebook runs.)
+# know beforehand that you need not know for a column? (`course db psql --lab 06` opens this lab's database while the notebook runs.)
 #
-# Next is [lab 07](../labs/07_search_query.ipynb), the search query: thresholds, filters, and why a filter and an HNSW index together can return one row where
-# five were asked for.
+# Next is [lab 07](../labs/07_search_query.ipynb), the search query: thresholds, filters, and why a filter together with an HNSW index can return
+# one row where you asked for five.

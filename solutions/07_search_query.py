@@ -1,12 +1,12 @@
 # %% [markdown]
 # # 07 · The search query
 #
-# You will write the query that finds the nearest chunks, and that still brings the five rows you asked for when a filter throws
-# nearly everything away.
+# You will write the query that finds the nearest chunks. It still returns the five rows that you asked for when a filter removes
+# nearly all rows.
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
-# | write a nearest-neighbour query with a similarity, a threshold and filters that are safe from injection · weigh HNSW against IVFFlat by measuring both · say when an index gives you too few rows, and what to do | `retriever/query.py` | about {minutes} min | SQL; lab 06 for the table |
+# | write a nearest-neighbour query with a similarity, a threshold and filters that are safe from injection · compare HNSW with IVFFlat by measuring both · say when an index gives you too few rows, and what to do | `retriever/query.py` | about {minutes} min | SQL; lab 06 for the table |
 
 # %% tags=["parameters"]
 data_dir = "data/documents"
@@ -17,16 +17,16 @@ embedding_model = ""
 from course_lib.teaching import start  # "No module named 'course_lib'"? Open the lab with: make lab
 
 lab = start("07", data_dir=data_dir, database_url=database_url, embedding_model=embedding_model)
-conn = lab.connect(autocommit=True)  # the lab's own database; each statement commits
+conn = lab.connect(autocommit=True)  # as in lab 06: connect and register_vector
 lab.show.pipeline("search")
 
 # %% [markdown]
-# ## Five, please
+# ## A search that returns too few rows
 #
-# Imagine a whole company in one table: [chunks](../labs/GLOSSARY.md#chunk) of our five documents, of a handbook and of a forum.
-# We have no handbook and no forum, so 12,000 rows are made up, with nine comments to a page (`doc-section`). Each gets the
-# [vector](../labs/GLOSSARY.md#vector) of a real chunk, changed a little. More than half of the comments and 12 of the pages are old: their
-# `namespace` is `archive`.
+# Imagine that all texts of a company are in one table: [chunks](../labs/GLOSSARY.md#chunk) of our five documents, of a handbook and
+# of a forum. We have no handbook and no forum, so we make up 12,000 rows. For each page (`doc-section`) there are nine comments. Each
+# row gets the [vector](../labs/GLOSSARY.md#vector) of a real chunk, changed a little. More than half of the comments and 12 of the
+# pages are old: their `namespace` is `archive`.
 
 # %% tags=["nbval-check-output"]
 from course_lib.loader import read_documents, split_document
@@ -40,14 +40,14 @@ import numpy as np
 
 from course_lib.store import create_schema, drop_schema, write_chunks
 
-random = np.random.default_rng(6)  # the same crowd on every run
+random = np.random.default_rng(6)  # the same rows on every run
 anchor = random.integers(0, len(chunks), 12_000)
 directions = (vectors - vectors.mean(axis=0)) / np.sqrt(len(chunks))
 crowd = vectors[anchor] + random.normal(size=(12_000, len(chunks))) @ directions
 crowd = (crowd / np.linalg.norm(crowd, axis=1, keepdims=True)).astype(np.float32)
 
 
-def stand_in(n):
+def made_up(n):
     is_page = n % 10 == 0  # the others are comments
     is_old = n % 1000 == 0 if is_page else n % 2 == 1
     fields = {
@@ -61,22 +61,22 @@ def stand_in(n):
 
 
 drop_schema(conn)  # so that you can run a cell again
-create_schema(conn, vectors.shape[1])  # lab 06's tables, with a B-tree on each column that is filtered on
+create_schema(conn, vectors.shape[1])  # lab 06's tables, with a B-tree index on each column that filters use
 write_chunks(conn, chunks, vectors)
-write_chunks(conn, [stand_in(n) for n in range(len(crowd))], crowd)
+write_chunks(conn, [made_up(n) for n in range(len(crowd))], crowd)
 conn.execute("CREATE INDEX chunks_hnsw ON document_chunks_documentation USING hnsw (embedding vector_cosine_ops)")
 conn.execute("ANALYZE document_chunks")  # the statistics from which PostgreSQL plans
 for row in conn.execute("SELECT repo_slug, kind, count(*) FROM document_chunks GROUP BY 1, 2 ORDER BY 3"):
     print(*row)
 
 # %% [markdown]
-# They are all in one partition, with an [HNSW](../labs/GLOSSARY.md#hnsw) index that has pgvector's default settings. An index is
-# built with some chance, so that in this lab counts of rows and pages may differ a little from one run to the next.
+# All these rows are in one partition. It has an [HNSW](../labs/GLOSSARY.md#hnsw) index with pgvector's default settings. Building an
+# HNSW index includes random choices. So the numbers of rows and pages in this lab may differ a little from run to run.
 #
-# Now pages are wanted and no comments: `WHERE kind = 'doc-section'`. All the questions about our documents are asked, each for the
-# five nearest.
+# Now we want pages only, no comments: `WHERE kind = 'doc-section'`. We ask all questions about our documents, and want the five
+# nearest pages for each question.
 #
-# > **Predict.** More than a thousand rows qualify. How many of the questions get their five?
+# > **Predict.** More than a thousand rows pass this filter. How many of the questions get five rows?
 
 # %%
 questions = lab.questions()
@@ -90,16 +90,16 @@ def rows_found(statement):
     return [len(conn.execute(statement, {"query": query}).fetchall()) for query in queries]
 
 
-conn.execute("SET hnsw.iterative_scan = off")  # the default, as is 40 of this:
-conn.execute("SET hnsw.ef_search = 40")
+conn.execute("SET hnsw.iterative_scan = off")  # pgvector's default
+conn.execute("SET hnsw.ef_search = 40")  # the default, too
 counts = rows_found(sections)
 print(sum(n < 5 for n in counts), "of", len(counts), "questions get fewer than five")
-lab.show.bars({f"{n} rows": counts.count(n) for n in range(6)}, "Five were asked for", "questions")
+lab.show.bars({f"{n} of 5 rows": counts.count(n) for n in range(6)}, "How many rows the questions got", "questions")
 
 # %% [markdown]
-# No error and no warning: some lists are just shorter. The index handed over the rows that are nearest, 40 of them by default, and
-# only then was the [filter](../labs/GLOSSARY.md#filter) applied. What it threw away is not replaced. You will mend this; first the
-# query itself.
+# There is no error and no warning: some lists are just shorter. The index returned the nearest rows, 40 of them by default. Only then
+# was the [filter](../labs/GLOSSARY.md#filter) applied. The index does not replace the rows that the filter removes. You will repair this
+# later in this lab. First you write the query itself.
 
 # %% [markdown]
 # ## By hand: four distances
@@ -114,7 +114,7 @@ lab.show.bars({f"{n} rows": counts.count(n) for n in range(6)}, "Five were asked
 # | c | (0, 4, 3) | 5 |
 # | d | (−2, −1, 2) | 3 |
 #
-# > **Predict.** Take a pen: the four distances, and the order.
+# > **Predict.** Compute the four distances on paper. In which order do the rows come?
 
 # %% tags=["nbval-check-output"]
 conn.execute("DROP TABLE IF EXISTS tiny")  # so that you can run a cell again
@@ -124,24 +124,24 @@ for name, distance in conn.execute("SELECT name, embedding <=> '[1,2,2]' FROM ti
     print(f"{name}  distance {distance:.3f}  similarity {1 - distance:.3f}")
 
 # %% [markdown]
-# The inner products are 18, 2, 14 and 0. So the distance of *c* is 1 − 14 / (3 · 5); *a* points the same way, and that it is twice as
-# long does not matter; *d* is perpendicular. People expect a large score for what is near, so results carry the
-# [similarity](../labs/GLOSSARY.md#similarity-score), 1 − distance.
+# The inner products are 18, 2, 14 and 0. So the distance of *c* is 1 − 14 / (3 · 5). Row *a* points in the same direction as the query.
+# It is twice as long, but this does not matter. Row *d* is perpendicular to the query. People expect a high score for near rows, so
+# results carry the [similarity](../labs/GLOSSARY.md#similarity-score), which is 1 − distance.
 #
 # ## Exercise 7.1: the plain query
 #
-# The same on the real table. The vector and the number of rows are placeholders in psycopg's style, `%(query)s`: values travel
-# beside the statement and are never written into it. One placeholder may occur more than once.
+# Now you write the same query for the real table. The vector and the number of rows are placeholders in psycopg's style, `%(query)s`.
+# psycopg sends the values separately and never writes them into the statement. A placeholder may occur more than once.
 #
-# Whatever is no value, such as a column, cannot be a placeholder. For it a statement has gaps, which psycopg's `sql.SQL` fills with
-# other pieces of SQL:
+# Only values can be placeholders. A column's name, for example, cannot be one. For such parts a statement has gaps, and psycopg's
+# `sql.SQL` fills them with other pieces of SQL:
 #
 # ```python
 # sql.SQL("SELECT {what} FROM goods ORDER BY {order}").format(what=sql.SQL("name, price"), order=sql.SQL("price"))
 # ```
 #
-# Yours has three. `COLUMNS` lists what a result shows of its row. `condition` and `distance` stay as they are for now: every row
-# passes, and the distance is the cosine's.
+# Your statement has three gaps. `COLUMNS` lists what a result shows of its row. `condition` and `distance` keep their defaults for
+# now: every row passes, and rows are sorted by cosine distance.
 
 # %% exercise="7.1"
 from course_lib.retriever.query import nearest_sql
@@ -153,9 +153,9 @@ lab.check("7.1", nearest_sql)
 lab.hint("7.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# `ORDER BY similarity_score DESC` reads the whole table: no index is sorted that way, and a similarity that is not a number would come
-# first. The two names after the distance settle ties. The index delivers by distance, and PostgreSQL sorts only the equals among its
-# rows (an *incremental sort*), as the plan below shows.
+# `ORDER BY similarity_score DESC` reads the whole table, because no index is sorted that way. Also, a similarity that is not a number
+# would come first. The two columns after the distance decide the order of rows with the same distance. The index delivers rows by
+# distance, so PostgreSQL sorts only rows with the same distance (an *incremental sort*), as the plan below shows.
 
 # %%
 from IPython.display import display
@@ -170,31 +170,32 @@ display(lab.show.ranking(with_names.execute(nearest_sql(), values).fetchall(), q
 lab.show.plan(conn.execute(sql.SQL("EXPLAIN (ANALYZE, BUFFERS) ") + nearest_sql(), values).fetchall())
 
 # %% [markdown]
-# To read a [plan](../labs/GLOSSARY.md#query-plan), begin with its innermost lines. The index scan gives rows by distance, and few of
-# them leave it, because LIMIT stops it early. The other scans are those of the other partitions, which hold next to nothing.
+# `EXPLAIN (ANALYZE, BUFFERS)` before a statement runs it and returns its [plan](../labs/GLOSSARY.md#query-plan). Read the innermost
+# lines first. The index scan returns rows by distance. Only few rows leave it, because LIMIT stops it early. The other scans read
+# the other partitions, which hold almost nothing.
 #
 # ## A threshold
 #
-# Five rows always come, because something is always nearest. A
-# [threshold](../labs/GLOSSARY.md#threshold) on the similarity should turn away what has nothing to do with the question.
+# You always get five rows, because some rows are always the nearest. A
+# [threshold](../labs/GLOSSARY.md#threshold) on the similarity should remove rows that have nothing to do with the question.
 #
-# > **Predict.** Below are strangers: questions that no chunk of our documents answers. Which of them comes nearest to one?
+# > **Predict.** No chunk of our documents answers the questions below. Which of them is most similar to a chunk?
 
 # %% tags=["nbval-check-output"]
-strangers = [
+unrelated = [
     "How long do I boil an egg?", "Who won the football match last night?",
     "What is the capital of France?", "How do I repair a flat bicycle tyre?",
     "How do I train for a marathon?", "What time does the train leave?",
     "Which guitar should a beginner buy?", "How do I grow tomatoes on a balcony?",
 ]  # fmt: skip
-strange = (lab.encode(strangers) @ vectors.T).max(axis=1)
-for similarity, text in sorted(zip(strange, strangers, strict=True), reverse=True)[:4]:
+highest = (lab.encode(unrelated) @ vectors.T).max(axis=1)
+for similarity, text in sorted(zip(highest, unrelated, strict=True), reverse=True)[:4]:
     print(f"{similarity:.2f}  {text}")
 
 # %% [markdown]
-# Our documents speak of *training* models, and one word in common is enough, although *train* means something else here. Now every
-# threshold from 0 to 0.7: how many strangers does it turn away, and how many of our own questions keep their answer among the first
-# five?
+# Our documents write about *training* models. One word in common is enough, although *train* means something else here. Now we try
+# every threshold from 0 to 0.7. How many of these questions get no result? And how many of our own questions keep their answer among
+# the first five results?
 
 # %%
 own = queries @ vectors.T
@@ -207,21 +208,21 @@ def answered(question, scores, threshold):
 
 steps = [step / 20 for step in range(15)]
 keep = [(t, np.mean([answered(q, s, t) for q, s in zip(questions, own, strict=True)])) for t in steps]
-turn_away = [(t, np.mean(strange < t)) for t in steps]
-curves = {"questions that keep their answer": keep, "strangers turned away": turn_away}
-best = max(steps, key=lambda t: min(dict(keep)[t], dict(turn_away)[t]))
-print(f"at {best}: {dict(keep)[best]:.0%} keep their answer, {dict(turn_away)[best]:.0%} are turned away")
+no_result = [(t, np.mean(highest < t)) for t in steps]
+curves = {"answer kept": keep, "unrelated, no result": no_result}
+best = max(steps, key=lambda t: min(dict(keep)[t], dict(no_result)[t]))
+print(f"at {best}: {dict(keep)[best]:.0%} of our questions keep their answer, {dict(no_result)[best]:.0%} of the unrelated ones get no result")
 lab.show.lines(curves, "What a threshold does", across="threshold", up="share")
 
 # %% [markdown]
-# "Take 0.7" is advice you will read. Here it turns away nearly every answer, even the right ones: every model has a scale of its own. Even at the
-# best threshold both sides lose something. Set it low, and from your own questions.
-
-# %% [markdown]
+# You will read the advice "take 0.7". Here this threshold removes nearly every answer, also the right ones: every model has a scale of
+# its own. Even at the best threshold, some of our own questions lose their answer, and some unrelated questions get a result. Choose
+# a low threshold, and use your own questions to find it.
+#
 # ## A filter that leaks
 #
-# Filters come from outside: a menu, a URL, a chat. In the [partition](../labs/GLOSSARY.md#partition) *issues* there is a note that
-# this search must not show; it looks at *documentation* only.
+# Filters come from outside: from a menu, a URL or a chat. The [partition](../labs/GLOSSARY.md#partition) *issues* holds a note that
+# this search must not show. The search looks at *documentation* only.
 #
 # > **Predict.** What does the second call print?
 
@@ -244,13 +245,13 @@ print(first_in("forum", "What is the root password?")[0])
 print(first_in("forum' OR partition = 'issues", "What is the root password?"))
 
 # %% [markdown]
-# The value ended the string and went on as SQL: AND binds more tightly than OR, so the second half stands alone. In a
-# [parameterised query](../labs/GLOSSARY.md#parameterised-query) a value can never do that.
+# The value closed the string, and the rest of it was read as SQL. AND is evaluated before OR, so rows of *issues* need to pass only the
+# second half. In a [parameterised query](../labs/GLOSSARY.md#parameterised-query) a value is never read as SQL.
 #
 # ## Exercise 7.2: filters as parameters
 #
-# Write one function for all filters; it returns a condition, for the gap of that name, and its values. `sql.Identifier` quotes the name of a column.
-# Pieces of SQL are put together by `format` and `join`, and `= ANY(…)` compares with each element of a list:
+# Write one function for all filters. It returns a condition, for the gap of that name, and the values. `sql.Identifier` quotes the
+# name of a column. `format` and `join` combine pieces of SQL, and `= ANY(…)` compares with each element of a list:
 #
 # ```python
 # sql.SQL("{} < {}").format(sql.Identifier("price"), sql.Placeholder("most"))   # "price" < %(most)s
@@ -267,8 +268,8 @@ lab.check("7.2", conditions)
 lab.hint("7.2")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# `if value` in the place of `is not None` is the bug to remember: it drops the chunk index 0, the empty string, and, worst of all,
-# the empty list. A person who may see no partition would see all of them.
+# `if value` instead of `is not None` is the mistake to remember. It ignores the chunk index 0, the empty string and, worst of all, the
+# empty list: a person who may see no partition would see all of them.
 
 # %% tags=["nbval-check-output"]
 conditions = lab.use("conditions")
@@ -285,16 +286,17 @@ print(f"{count()} rows, {sections_kept} of them sections, {old_kept} of these ar
 print(count(repo_slug="forum' OR partition = 'issues"), "leaked;", count(partition=[]), "in no partition")
 
 # %% [markdown]
-# ## Two indexes, two knobs
+# ## Two indexes, two settings
 #
-# [IVFFlat](../labs/GLOSSARY.md#ivfflat) sorts the vectors into cells and looks into the nearest few:
-# [`probes`](../labs/GLOSSARY.md#probes). HNSW is a graph of neighbours; the search walks towards the query and keeps the best
-# candidates in a list of length [`ef_search`](../labs/GLOSSARY.md#ef_search). More of either finds more and reads more.
+# [IVFFlat](../labs/GLOSSARY.md#ivfflat) sorts the vectors into cells. A search reads only the nearest few cells, and
+# [`probes`](../labs/GLOSSARY.md#probes) says how many. HNSW is a graph of neighbours. The search walks towards the query and keeps the
+# best candidates in a list of length [`ef_search`](../labs/GLOSSARY.md#ef_search). With a larger value of either, a search finds more and
+# reads more.
 #
 # ![A graph in three layers. The search begins in the top layer with few rows, goes to the neighbour that is nearest to the query until no neighbour is nearer, and continues from there in the layer below.](../labs/figures/hnsw_walk.svg)
 #
-# How much is found is the [recall](../labs/GLOSSARY.md#recall), measured against a scan that looks at every row: of its first ten rows,
-# the share that the index has among its own. You will write this measure in lab 13; here it is the library's.
+# We measure what an index finds by its [recall](../labs/GLOSSARY.md#recall). The truth is the first ten rows of a scan that reads every
+# row. Recall is the share of these ten that the index finds, too. You will write this measure in lab 13; here we use the library's.
 
 # %%
 from time import perf_counter
@@ -321,17 +323,17 @@ def pages(statement, queries=queries):
 
 
 # %% [markdown]
-# The same rows are now in two tables: one has the HNSW index, *cells* has an IVFFlat index with 12 cells, which is the number of rows
-# divided by 1,000, as pgvector suggests. The truth comes from an [exact scan](../labs/GLOSSARY.md#exact-scan). With
-# `enable_indexscan = off` PostgreSQL reads a table without its index. `SET LOCAL` changes a setting until the transaction ends.
+# The same rows are now in two tables. One has the HNSW index. The other one, *cells*, has an IVFFlat index with 12 cells: pgvector
+# suggests the number of rows divided by 1,000. The truth comes from an [exact scan](../labs/GLOSSARY.md#exact-scan). With
+# `enable_indexscan = off`, PostgreSQL does not use the index. `SET LOCAL` changes a setting until the transaction ends.
 #
-# Times differ from machine to machine. The number of pages of 8 kB that a search reads hardly does: PostgreSQL counts them for you
-# as its *buffers*.
+# Times differ from machine to machine. The number of pages of 8 kB that a search reads hardly differs. PostgreSQL counts them as
+# *buffers*, and `pages` takes this number from the plan.
 #
-# > **Predict.** `ef_search` from 10 to 200, `probes` from 1 to 6. Which index finds more for the same number of pages?
+# > **Predict.** `ef_search` goes from 10 to 200, `probes` from 1 to 6. Which index finds more for the same number of pages?
 
 # %%
-conn.execute("SET max_parallel_workers_per_gather = 0")  # one process each: a fair comparison
+conn.execute("SET max_parallel_workers_per_gather = 0")  # one process for each search: a fair comparison
 ten = "SELECT document_name, chunk_index FROM {} ORDER BY embedding <=> %(query)s LIMIT 10"
 walk, cell = ten.format("document_chunks_documentation"), ten.format("cells")
 with conn.transaction():
@@ -347,22 +349,23 @@ for name, statement, setting in [*settings, ("exact scan", cell, "enable_indexsc
         share = recall(statement, truth)
         milliseconds = (perf_counter() - begun) * 1000 / len(truth)
         print(f"{name:10} {setting:22} recall {share:.3f}  {pages(statement):6,.0f} pages a search")
-    points.setdefault(name, []).append((milliseconds, share, setting.split()[-1]))
+    points.setdefault(name, []).append((milliseconds, share, setting.split()[-1].replace("off", "")))
 lab.show.recall_latency(points, "The ten nearest of 12,000")
 
 # %% [markdown]
-# With `ef_search` at 40, HNSW finds more than IVFFlat with 3 probes, and reads about as many pages. Which one is quicker for the same recall on
-# your machine? That depends on the data and on the size of the table, too, so measure yours. Common to both: the first
-# steps cost little, and the last per cent costs a lot.
+# With `ef_search` at 40, HNSW finds more than IVFFlat with 3 probes, and reads about as many pages. Which of the two is quicker for the
+# same recall on your machine? This depends on the data and on the size of the table, so measure with yours. One thing is the same for
+# both: the first steps cost little, and the last per cent costs a lot.
 #
 # ## Back to the failure
 #
-# From version 0.8 on pgvector can go on walking when a filter has thrown its rows away: an
-# [iterative scan](../labs/GLOSSARY.md#iterative-scan). Two filters, sections and archived sections; you counted both above.
+# From version 0.8 on, pgvector can continue its walk when a filter has removed rows. This is an
+# [iterative scan](../labs/GLOSSARY.md#iterative-scan). We try it with two filters, sections and archived sections. You counted the rows
+# of both above.
 #
 # ![Rows from the nearest to the farthest; a mark shows which ones pass the filter. An index that gives its 8 nearest leaves 2 of 5 results. An iterative scan goes on until 5 have passed, after 19 rows.](../labs/figures/filter_starves.svg)
 #
-# > **Predict.** How many rows will each get, and which one pays more for it?
+# > **Predict.** How many rows will each filter get? With which of the two does the walk read more pages?
 
 # %%
 archived = sections.replace("WHERE", "WHERE namespace = 'archive' AND")
@@ -372,9 +375,9 @@ for name, statement in {"sections": sections, "archived sections": archived}.ite
         print(f"{name:18} {mode:13} {np.mean(rows_found(statement)):.2f} of 5 rows  {pages(statement):6,.0f} pages")
 
 # %% [markdown]
-# All five, and for the sections it costs only a few more pages. For the archived ones the walk reads more pages than an exact scan. Here are
-# four plans: without a filter, for sections, for archived sections, and for our own repository. Compare what was expected, what was
-# found, and how many rows the filter removed.
+# Both get all five rows. For the sections this costs only a few more pages. For the archived ones the walk reads more pages than an exact
+# scan. Here are four plans: without a filter, for sections, for archived sections, and for our own repository. Compare how many rows
+# were expected with how many were found. Also look how many rows the filter removed.
 
 # %%
 everything = sections.replace("kind = 'doc-section'", "partition = 'documentation'")
@@ -384,34 +387,35 @@ for more in ("", pages_only, f"{pages_only} AND namespace = 'archive'", "AND rep
     display(lab.show.plan(conn.execute(f"EXPLAIN (ANALYZE) {statement}", {"query": queries[0]}).fetchall()))
 
 # %% [markdown]
-# For archived sections the planner multiplies the shares of both and [expects](../labs/GLOSSARY.md#row-estimate) hundreds of rows; it
-# cannot know that there are 12. For a single column it knows how many rows pass. Our repository has few, so it does not use the HNSW
-# index: it fetches the rows that pass and compares each. A [selective](../labs/GLOSSARY.md#selectivity) filter needs this exact way.
+# For archived sections, the planner multiplies the shares of the two conditions and
+# [expects](../labs/GLOSSARY.md#row-estimate) hundreds of rows. It cannot know that there are 12. For a single column the estimate is
+# right. Our repository has few rows, so PostgreSQL does not use the HNSW index: it fetches the rows that pass and compares each of them.
+# A [selective](../labs/GLOSSARY.md#selectivity) filter needs this exact search.
 #
 # The walk has a limit, too: `hnsw.max_scan_tuples`, 20,000 rows by default.
 #
-# > **Predict.** How far must it walk to find what the exact way finds?
+# > **Predict.** How many rows must the walk visit before it finds what the exact search finds?
 
 # %%
-# No index is sorted by the distance + 0, so PostgreSQL does without the HNSW index here, too.
+# No index is sorted by the distance + 0, so this is an exact search, too.
 exactly = archived.replace("embedding <=> %(query)s", "(embedding <=> %(query)s) + 0")
 nearest = [conn.execute(exactly, {"query": query}).fetchall() for query in queries[:20]]
 walked = []
 for most in (500, 1000, 2000, 5000, 10_000, 20_000):
     conn.execute(f"SET hnsw.max_scan_tuples = {most}")
     walked.append((most, recall(archived, nearest)))
-print(f"the walk to the end: {pages(archived):,.0f} pages; the exact way: {pages(exactly):,.0f} pages")
+print(f"the walk to the end: {pages(archived):,.0f} pages; the exact search: {pages(exactly):,.0f} pages")
 conn.execute("RESET hnsw.max_scan_tuples")
-curves = {"iterative scan": walked, "exact way": [(most, recall(exactly, nearest)) for most in (500, 20_000)]}
+curves = {"iterative scan": walked, "exact search": [(most, recall(exactly, nearest)) for most in (500, 20_000)]}
 lab.show.lines(curves, "A filter that keeps one row in a thousand", across="hnsw.max_scan_tuples", up="recall")
 
 # %% [markdown]
-# Where the limit ends the walk, rows are missing again, and no message says so. The walk that may go on to the end finds what the
-# exact way finds, or nearly, and reads more than a hundred times as many pages. The exact way looks at a dozen rows.
+# When the limit ends the walk, rows are missing again, and there is no message. A walk that may continue to the end finds what the exact
+# search finds, or nearly all of it, and reads more than a hundred times as many pages. The exact search compares only a dozen rows.
 #
-# Iterative scan is still on. Now a threshold, once *inside* the statement and once around it.
+# The iterative scan is still on. Now we use a threshold, once *inside* the statement and once around it.
 #
-# > **Predict.** Nothing is as similar as 0.8. What does the walk do when the threshold is inside?
+# > **Predict.** No row has a similarity of 0.8. What does the walk do when the threshold is inside?
 
 # %%
 scored = "SELECT 1 - (embedding <=> %(query)s) AS similarity_score FROM document_chunks"
@@ -421,14 +425,15 @@ for name, statement in {"inside": inside, "outside": outside}.items():
     print(f"{name:8} {sum(rows_found(statement))} rows  {pages(statement, queries[:20]):6,.0f} pages a search")
 
 # %% [markdown]
-# Inside, a threshold is one more filter. After the first row that fails, all others fail too; the index does not know that and
-# walks on, over more pages than an exact scan would read. Outside, five are fetched and the dissimilar ones dropped.
+# Inside the statement, a threshold is one more filter. After the first row that fails, all later rows fail, too. But the index does not
+# know this. It walks on, over more pages than an exact scan would read. With the threshold outside, the search fetches five rows and then
+# drops those that are not similar enough.
 #
-# ## Exercise 7.3: five, whatever the filter keeps
+# ## Exercise 7.3: five rows, whatever the filter removes
 #
-# All of it together. The `ways` are two orders for your statement: `WALK`, in which the index delivers rows, and `LOOK_AT_ALL`, in which
-# it cannot. How many rows will pass, PostgreSQL estimates, and it decides by that whether to walk. Where the estimate was wrong and the
-# walk came back short, the second way is taken after all.
+# Now you combine all of it. The `ways` are two expressions for the ORDER BY of your statement. With `WALK` the index can deliver the
+# rows, with `LOOK_AT_ALL` it cannot. PostgreSQL estimates how many rows will pass, and decides by this number whether to walk. Sometimes the
+# estimate is wrong, and the walk returns too few rows. Then your function takes the second way.
 
 # %% exercise="7.3"
 from course_lib.retriever.query import search_filtered
@@ -440,8 +445,8 @@ lab.check("7.3", search_filtered)
 lab.hint("7.3")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# Nothing is counted first: PostgreSQL's statistics decide, and wherever they mislead it into a walk that comes back short, the exact way
-# ends the search. The threshold compares in Python, where NaN is never `>=` anything; in PostgreSQL NaN is larger than every number.
+# Nothing is counted first: PostgreSQL's statistics decide. If they are wrong and the walk returns too few rows, the exact search follows.
+# The threshold is compared in Python, where NaN is never `>=` a number. In PostgreSQL, NaN is larger than every number.
 
 # %% tags=["nbval-check-output"]
 search_filtered = lab.use("search_filtered")
@@ -453,11 +458,11 @@ for filters in ({}, {"kind": "doc-section"}, old, {"partition": ["issues"]}):
 # %% [markdown]
 # ## Break it
 #
-# A program asks the same statement all day, so PostgreSQL keeps it [prepared](../labs/GLOSSARY.md#prepared-statement); psycopg
-# sees to that after five uses, here at once.
+# A program runs the same statement all day, so PostgreSQL keeps it [prepared](../labs/GLOSSARY.md#prepared-statement). psycopg prepares
+# a statement after five uses; here `prepare=True` does so at once.
 #
-# > **Predict.** Five of our documents' chunks, then five of the handbook's, ten times, then five of our own again. How many rows come
-# > each time?
+# > **Predict.** We ask for five chunks of our documents, then ten times for five of the handbook, then for five of our documents again.
+# > How many rows come each time?
 
 # %%
 prepared = """
@@ -471,13 +476,15 @@ with lab.connect(autocommit=True) as fresh:
     print("planned for its values: {}, for any value: {}".format(*plans.fetchone()))
 
 # %% [markdown]
-# After five runs PostgreSQL begins to consider a generic plan, one for any value. It assumes an average repository and walks the
-# graph, where our documents are one row in a hundred: the last search does not get its five. `plan_cache_mode = force_custom_plan`
-# forbids such plans. Your search gets the same with `prepare=False`: it is planned anew each time, for the values of its filters.
+# After five runs PostgreSQL begins to consider a generic plan: one plan for all values. This plan assumes an average repository and walks
+# the graph. But only one row in a hundred is from our documents, so the last search does not get its five.
+# `plan_cache_mode = force_custom_plan` forbids such plans. `prepare=False` in your search has the same effect: PostgreSQL plans each search
+# anew, for the values of its filters.
 #
-# Last, a query of zeros, which an encoder that failed quietly may hand you, against the four vectors from the beginning.
+# Last, a query vector of zeros. An encoder that fails without an error may return one. We compare it with the four vectors from the
+# beginning.
 #
-# > **Predict.** How many of the four are at least 0.9 similar to nothing?
+# > **Predict.** How many of the four have a similarity of at least 0.9 to it?
 
 # %% tags=["nbval-check-output"]
 from course_lib.errors import InputError
@@ -491,13 +498,13 @@ except InputError as error:
     print(error)
 
 # %% [markdown]
-# All: the similarity is NaN, and PostgreSQL holds NaN to be larger than any number.
+# All four: the similarity is NaN, and for PostgreSQL NaN is larger than any number.
 #
 # ## Measure
 #
-# Your functions are the library's: its `search` calls them. Around them it checks what it was asked, sets `ef_search` by the size of
-# the table, and says in words what went wrong. Read `course_lib/retriever/query.py`: nothing in there should surprise you. Both are now
-# asked about our own documents, and so is a search in memory that sees nothing else.
+# The library's `search` calls your functions. Around them, it checks its arguments, sets `ef_search` by the size of the table, and
+# explains errors in words. Read `course_lib/retriever/query.py`: you know its parts now. We ask both searches about our own
+# documents. For comparison, a search in memory sees nothing but our documents.
 
 # %%
 encoded = {each.question: query for each, query in zip(questions, queries, strict=True)}
@@ -517,8 +524,9 @@ mine, meant = lab.measure_retrieval(ask_mine), lab.measure_retrieval(ask)
 print(f"recall@5 by meaning: yours {mine.recall:.2f}, the library's {meant.recall:.2f}, in memory {in_memory:.2f}")
 
 # %% [markdown]
-# The right rows out of 12,000, and the same recall as over our documents alone: the filter costs no quality. What is still missing is
-# missed by the vectors themselves. Would words find it? Three of the missed questions:
+# Both searches find the right rows among 12,000 others, with the same recall as over our documents alone: the filter costs no quality. The
+# answers that are still missing are missed by the vectors themselves. Can a search for words find them? Here are three of the missed
+# questions:
 
 # %%
 by_words = """
@@ -540,14 +548,14 @@ for each in [each for each in questions if each.id in ("q09", "q25", "q56")]:
     print(f"{each.question}\n  the answer by meaning: number {rank(each, near)}; by words: {rank(each, said)}")
 
 # %% [markdown]
-# A search for words lifts two of the three to the top, and puts the third further down: its answer uses other words than the
-# question.
+# A search for words moves two of the three answers to the first place and the third one further down, because that answer uses other words
+# than its question.
 #
 # ## Exercise 7.4: two rankings, one list
 #
-# The two scores cannot be added, because each has a scale of its own. The *places* can:
+# The two scores cannot be added, because each has its own scale. But we can use the *places*:
 # [reciprocal rank fusion](../labs/GLOSSARY.md#reciprocal-rank-fusion) gives every chunk 1 / (60 + place) from each ranking.
-# A chunk that is third by meaning and first by words gets 1/63 + 1/61, more than a chunk that is in one ranking only.
+# A chunk that is third by meaning and first by words gets 1/63 + 1/61. This is more than any chunk gets that is in one ranking only.
 #
 # ![Two rankings of four documents each, by meaning and by words, and the fused one between them. The two documents that are in both rankings are first and second.](../labs/figures/rankings_fused.svg)
 
@@ -561,8 +569,8 @@ lab.check("7.4", fuse)
 lab.hint("7.4")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# `sorted` leaves equals in the order in which they came, and a dictionary remembers that order. With a constant of 60 the first place counts
-# little more than the second one, so that it takes two rankings to lift something to the top.
+# `sorted` keeps equal items in the order in which they came, and a dictionary remembers that order. With a constant of 60 the first place
+# counts little more than the second. So usually only items from both rankings come first.
 
 # %%
 fuse = lab.use("fuse")
@@ -576,41 +584,69 @@ print(f"recall@5 by meaning {meant.recall:.2f}, by both {found.recall:.2f}")
 lab.score(recall_at_5=found.recall, mrr=found.mrr, note="hybrid: meaning and words")
 
 # %% [markdown]
-# Both together have two of the three among the first five. Over all questions they are about even with meaning alone: these pages say
-# everything in whole sentences, and what words lift for one question they bury for another. Manifests and code are full of names that a
-# model has never read. There words bring much more, which lab 13 measures.
+# With both rankings, two of the three answers are among the first five. Over all questions, both rankings together are about as good as
+# meaning alone. These pages say everything in whole sentences, and what words gain for one question they lose for another. Manifests and
+# code are full of names that a model has never read. There, words help much more. Lab 13 measures this.
 #
-# The library's `search`, asked last, takes the question's words, looks them up in an index of its own, and fuses the two lists with
-# your function.
+# In the last cell, the library's `search` also got the words of the question. It finds them with an index of its own, and fuses the two
+# lists with your function.
 #
+# ## In the field
+#
+# LangChain's [PGVectorStore](https://github.com/langchain-ai/langchain-postgres) makes the table, the upsert and the query for you. **Not
+# run here**, because its package needs an older version of `pgvector` than this course:
+#
+# ```python
+# from langchain_postgres import Column, PGEngine, PGVectorStore  # pip install langchain-postgres
+# from langchain_postgres.v2.indexes import HNSWIndex
+#
+# engine = PGEngine.from_connection_string("postgresql+psycopg://user:password@host:5432/database")
+# engine.init_vectorstore_table("pages", 384, metadata_columns=[Column("kind", "TEXT")])
+# store = PGVectorStore.create_sync(engine, embeddings, "pages", metadata_columns=["kind"])
+# store.add_documents(documents)
+# store.apply_vector_index(HNSWIndex())
+# store.similarity_search_with_score("How do I roll back?", k=5, filter={"kind": "doc-section"})
+# ```
+#
+# Take it where a program uses LangChain anyway. Values are parameters there, too. In version 0.0.19 you can now see four problems:
+#
+# - You can set `ef_search`, but not the iterative scan. So the search above may return fewer than five rows, without an error.
+#   `?options=-c%20hnsw.iterative_scan%3Dstrict_order` at the end of the URL repairs this.
+# - Its score is the distance: small means near.
+# - Fields that are not in `metadata_columns` are stored as JSON, and PostgreSQL has no statistics about fields in JSON.
+# - Its hybrid search adds scores by default, scaled from 0 to 1. Choose `reciprocal_rank_fusion`. And it finds only chunks that hold *all*
+#   words of the question, so for whole sentences it finds almost nothing by words.
+
+# %% [markdown]
 # ## Recap
 #
-# - Sort by the distance itself, or no index will help; settle ties by name.
-# - Values are parameters, names are identifiers, and an empty list lets nothing pass.
-# - An index answers first and the filter thins out: too few rows, silently. Iterative scans mend that for broad filters, the exact
-#   way for narrow ones.
-# - A threshold belongs outside, and its value comes from your own questions.
-# - `ef_search` and `probes` buy recall with work. Measure against an exact scan.
-# - Meaning and words find different things. Fuse their places, not their scores, and measure what it brings on your own texts.
+# - Sort by the distance itself, otherwise PostgreSQL cannot use the index. Sort rows of equal distance by name.
+# - Values are parameters, names are identifiers, and an empty list lets no row pass.
+# - The index returns its nearest rows first, then the filter removes some of them. So there may be too few rows, without an error. Iterative
+#   scans repair this for filters that keep many rows, and an exact search for filters that keep few.
+# - A threshold belongs outside the statement. Choose its value with your own questions.
+# - Larger values of `ef_search` and `probes` find more and cost more. Measure against an exact scan.
+# - Meaning and words find different things. Fuse their places, not their scores, and measure the effect on your own texts.
 #
 # ## Three questions to test yourself
 #
-# 1. Ten million rows, a filter that keeps half of them. Which way does `search_filtered` take, and who decides?
-# 2. Why does a threshold of 0.8 inside the statement make a search slow that finds nothing?
-# 3. A colleague reports recall 1.0 for `probes = lists`. What did they measure?
+# 1. A table has ten million rows, and a filter keeps half of them. Which way does `search_filtered` take, and what decides this?
+# 2. A search finds nothing, and a threshold of 0.8 inside the statement makes it slow. Why?
+# 3. A colleague reports recall 1.0 for `probes = lists`. What was measured?
 #
 # <details><summary>Answers</summary>
 #
-# 1. The walk with iterative scan: one row in two passes. PostgreSQL decides, from what its statistics say about the filter's value.
-# 2. To the index it is a filter that no row passes, so it walks on until `hnsw.max_scan_tuples`. It does not know that rows
-#    farther away can only be worse.
-# 3. An exact scan: all cells are looked at.
+# 1. The walk with an iterative scan, because every second row passes. PostgreSQL decides this by its statistics about the filter's value.
+# 2. For the index, the threshold is a filter that no row passes. So it walks on until `hnsw.max_scan_tuples`. It does not know that all
+#    rows farther away are even less similar.
+# 3. An exact scan: all cells are read.
 #
 # </details>
 #
 # ## Stretch, and what comes next
 #
-# Make the stand-ins differ in *all* directions, adding `random.normal(size=(12_000, 384)) / 30` in the place of the real ones, and
-# draw the first curves again. Which index suffers?
+# Change the made-up rows in *all* directions: add `random.normal(size=(12_000, 384)) / 30` instead of the real directions. Then draw the
+# curves of the two indexes again. Which index finds less than before?
 #
-# Next is [lab 08](../labs/08_retrieval_api.ipynb), where this query gets an address: an API that answers, says when it is ready, and fails politely.
+# Next is [lab 08](../labs/08_retrieval_api.ipynb). There this query becomes an API that answers requests, says when it is ready, and
+# returns clear errors.

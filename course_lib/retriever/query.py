@@ -47,19 +47,19 @@ def nearest_sql(
 ) -> sql.Composed:
     """Return the statement that finds the rows of `document_chunks` nearest to a vector.
 
-    Its placeholders are `%(query)s`, a vector, and `%(top_k)s`, how many rows. Its columns are
-    `COLUMNS` and then `similarity_score`, the cosine similarity. The nearest row comes first;
-    equals come by document name, then by chunk index.
+    Its placeholders are `%(query)s`, a vector, and `%(top_k)s`, the number of rows. Its columns are
+    `COLUMNS` and then `similarity_score`, the cosine similarity. The nearest row comes first. Rows
+    with the same distance come by document name, then by chunk index.
 
-    A vector index delivers rows in the order of `embedding <=> …`. So that PostgreSQL can use it,
-    ORDER BY has to begin with this expression; by further columns it sorts only what is equal.
+    A vector index delivers rows in the order of `embedding <=> …`. PostgreSQL can use it only if
+    ORDER BY begins with this expression. Further columns sort only rows with the same distance.
 
     Parameters
     ----------
     condition
-        Follows WHERE.
+        Comes after WHERE.
     distance
-        Is first after ORDER BY. The similarity is computed in the same way whatever it is.
+        Comes first after ORDER BY. The similarity does not depend on it.
 
     Examples
     --------
@@ -81,9 +81,9 @@ def nearest_sql(
 def conditions(filters: Mapping[str, Any]) -> tuple[sql.Composable, dict[str, Any]]:
     """Turn filters into a condition for WHERE, and the values for its placeholders.
 
-    `filters` says for names of columns what has to be there: one value; a list, of which it has to
-    be one element (none passes an empty list); or None, which means anything. A row has to pass
-    all of them. Without any, the condition is `true`. Each placeholder bears its column's name.
+    `filters` says for each column what a row must have in it: one value; one of a list of values
+    (no row passes an empty list); or None, which means any value. A row has to pass all filters.
+    Without filters, the condition is `true`. Each placeholder has the name of its column.
 
     Examples
     --------
@@ -111,17 +111,17 @@ def search_filtered(
 ) -> list[Any]:
     """Return the `top_k` rows nearest to a vector among those that pass the filters.
 
-    Each of the `ways` is an expression for ORDER BY. The first one is taken, with
-    `hnsw.iterative_scan = strict_order`, so that a walk through the index goes on where a filter
-    throws rows away. Where fewer than `top_k` rows came back, the next way is taken. Of the rows
-    found, those at least as similar as `threshold` are results: there may be fewer than `top_k`.
-    The threshold is not part of the statement, which would walk on for one more row. A row whose
-    similarity is not a number is not a result.
+    Each of the `ways` is an expression for ORDER BY. The first one is used first, with
+    `hnsw.iterative_scan = strict_order`, so that a walk through the index continues after a filter
+    has removed rows. If fewer than `top_k` rows come back, the next way is used. The results are
+    those of the rows that are at least as similar as `threshold`, so there may be fewer than
+    `top_k`. The threshold is not in the statement, because the walk would then look for more rows.
+    A row whose similarity is not a number is not a result.
 
-    The statement is never prepared (`prepare=False`): so PostgreSQL plans it for the values of its
-    filters, and decides by how many rows will pass whether to walk. The setting is for
-    this search alone: `SET LOCAL …` inside `with conn.transaction():`. The cursor's
-    `row_factory=namedtuple_row` gives rows with names (`row.similarity_score`).
+    The statement is never prepared (`prepare=False`). So PostgreSQL plans it for the values of its
+    filters, and decides by the number of rows that will pass whether to walk. The setting is only
+    for this search: `SET LOCAL …` inside `with conn.transaction():`. A cursor with
+    `row_factory=namedtuple_row` returns rows with names (`row.similarity_score`).
 
     Examples
     --------
@@ -144,9 +144,9 @@ def search_filtered(
 def fuse(*rankings: Iterable[Item]) -> list[tuple[Item, float]]:
     """Fuse rankings into one: reciprocal rank fusion.
 
-    Something at a place of a ranking, counted from 1, gets `1 / (RRF_K + place)` from it. What is
-    in several gets the sum. Returned are pairs of what was ranked and its score, by falling score;
-    equals come in the order of the first ranking, then of the next one.
+    An item gets `1 / (RRF_K + place)` from each ranking that it is in; places count from 1. Its
+    score is the sum. Returns pairs of an item and its score, the highest score first. Items with
+    the same score come in the order of the first ranking, then of the next one.
 
     Examples
     --------

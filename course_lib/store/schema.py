@@ -58,10 +58,10 @@ With more, a search looks at all rows. Both limits are for `build_vector_indexes
 
 
 def create_table_sql(table: str, columns: Mapping[str, str], key: Sequence[str]) -> str:
-    """Return the SQL that creates a table whose rows know who they are.
+    """Return the SQL that creates a table with a primary key.
 
-    `columns` holds the name of each column and, after it, its type and rules. `key` names the
-    columns that together tell one row from all others: they are the primary key.
+    `columns` holds the name of each column, and its type and rules. `key` names the columns that
+    together tell one row from all others: they are the primary key.
 
     Examples
     --------
@@ -83,11 +83,11 @@ def create_table_sql(table: str, columns: Mapping[str, str], key: Sequence[str])
 def partitioned_table_sql(
     table: str, columns: Mapping[str, str], key: Sequence[str], partitions: Sequence[str]
 ) -> str:
-    """Return the SQL that creates a table in partitions, by what its rows have in `partition`.
+    """Return the SQL that creates a table with a partition for each value of `partition`.
 
-    The table is that of `create_table_sql`. For each name among `partitions` there is a partition
-    called `<table>_<name>`, which holds the rows with this value in the column `partition`, and
-    `<table>_default` takes all others. The names are lowercase letters and underscores.
+    The table is that of `create_table_sql`. Each name in `partitions` gets a partition called
+    `<table>_<name>`, which holds the rows with this value in the column `partition`. All other rows
+    go into `<table>_default`. The names hold only lowercase letters and underscores.
 
     Examples
     --------

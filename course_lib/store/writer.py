@@ -44,14 +44,13 @@ class WriteReport:
 def upsert_sql(table: str, columns: Sequence[str], key: Sequence[str]) -> str:
     """Return one statement that inserts a row, or updates the row that has the same key.
 
-    The values are placeholders with the names of the columns, such as `%(note)s`. An update takes
-    over all columns that are not in the key, and sets the table's column `updated_at` to now(). A
-    row that is equal already is left alone, which one sees in the number of rows that the statement
-    touched.
+    The values are placeholders with the names of the columns, such as `%(note)s`. An update sets
+    all columns that are not in the key, and sets the table's column `updated_at` to now(). If the
+    row in the table is equal already, the statement does not touch it.
 
     Examples
     --------
-    What `upsert_sql("notes", ["page", "line", "note"], ["page", "line"])` returns is executed with
+    The statement `upsert_sql("notes", ["page", "line", "note"], ["page", "line"])` is executed with
     one row after the other::
 
         {"page": 7, "line": 1, "note": "Hi"}     touches 1 row, which is new
@@ -81,12 +80,11 @@ def replace_document(
 
     `document` holds the columns that say which document it is, and their values. Together with
     `chunk_index` they are the table's key. Each of `rows` has a value for every column to write,
-    those of the key among them. Rows are written with `upsert_sql`, and the document's rows whose
-    `chunk_index` none of them has are deleted. If anything fails, the exception goes on to the
-    caller, and the table is as it was before. `conn` is in autocommit mode or inside a transaction
-    of the caller's.
+    also for those of the key. The rows are written with `upsert_sql`. The document's rows with any
+    other `chunk_index` are deleted. If anything fails, the caller gets the exception, and the table
+    is as it was before. `conn` is in autocommit mode or inside a transaction of the caller.
 
-    Returns how many rows were written (new or changed) and how many deleted.
+    Returns how many rows were written (new or changed) and how many were deleted.
 
     Examples
     --------

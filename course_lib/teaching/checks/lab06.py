@@ -42,8 +42,8 @@ PARTITIONS = ["documentation", "issues"]
     points=2,
     time_limit=TIME_LIMIT,
     hints=(
-        "What stands between the brackets is a list of parts with commas between them: one part "
-        "for each column, its name and what the dict says of it, and at the end one part for the "
+        "Between the brackets there is a list of parts with commas between them: one part for each "
+        "column, with its name and what the dict says about it, and at the end one part for the "
         "key, `PRIMARY KEY (…)`.",
         "`columns.items()` gives the pairs of name and definition, in the order of the dict. A "
         'list of texts becomes one text by `", ".join(…)`.',
@@ -116,11 +116,11 @@ def _has_table(call: Probe, db: Scratch, statement: str, name: str) -> None:
         "Begin with a plain `INSERT INTO … (…) VALUES (%(document_name)s, …)`, and add "
         "`ON CONFLICT (…) DO UPDATE SET …` with the key in the brackets. The columns that an "
         "update sets are those of `columns` that are not in `key`.",
-        "In the part after SET, `excluded` is the row that wanted to come in. Several columns are "
-        "set at once by `SET (a, b, updated_at) = (excluded.a, excluded.b, now())`.",
-        "A row that is equal already is kept out of the update by a `WHERE` at the very end. It "
-        "compares `(chunks.a, chunks.b)` with `(excluded.a, excluded.b)`; `IS DISTINCT FROM` "
-        "compares whole rows, and NULL with NULL.",
+        "After SET, `excluded` is the new row. You can set several columns at once: "
+        "`SET (a, b, updated_at) = (excluded.a, excluded.b, now())`.",
+        "A `WHERE` at the very end excludes a row that is equal already. It compares "
+        "`(chunks.a, chunks.b)` with `(excluded.a, excluded.b)`; `IS DISTINCT FROM` compares whole "
+        "rows, and NULL with NULL.",
     ),
 )
 def check_upsert(call: Probe) -> None:
@@ -136,13 +136,13 @@ def check_upsert(call: Probe) -> None:
         for text, vector, because in (
             ("ONE", "[7,8,9]", "text and vector changed"),
             ("one", "[3,2,1]", "the vector changed"),
-            ("one", "[2,4,6]", "the vector is twice as long, and a cosine does not see that"),
+            ("one", "[2,4,6]", "the vector is twice as long, which the cosine does not show"),
             ("one", "[1.001,2,3]", "the vector changed, if only by 0.001"),
             ("1", "[1,2,3]", "the text changed"),
             ("two", "[1,2,3]", "the text changed, though it is as long as before"),
             ("one ", "[1,2,3]", "the text changed: a blank is a character like any other"),
             ("ONE", "[1,2,3]", "the text changed: 'ONE' is not 'one'"),
-            ("%", "[1,2,3]", "the text changed: a text is no pattern"),
+            ("%", "[1,2,3]", "the text changed: a text is not a pattern"),
         ):
             _upsert(db, statement, [ONE, more[0]], ("a.md", 0, text, vector), 1, because)
     with call.scratch() as db:
@@ -177,7 +177,7 @@ def _upserts_any(call: Probe, db: Scratch) -> None:
         before = row
     last = [("Hi", None, "mine")]
     db.rows("SELECT note, author, own FROM notes").give(
-        last, because="an update sets the columns that it was given and leaves others alone"
+        last, because="an update sets the columns that it was given, and no others"
     )
 
 
@@ -195,13 +195,13 @@ def _upsert(
     called = _pasted(there, f"print(db.execute({arguments}, {values}).rowcount)")
     _touches(db, called, statement, values, touched, because)
     others = [other for other in there if other[:2] != row[:2]]
-    because = "the new version takes the place of the old one, and of no other row"
+    because = "the new version replaces the old one, and no other row"
     _holds(db, called, sorted([row, *others]), because)
     is_there = any(other[:2] == row[:2] for other in there)
     asked = f"SELECT updated_at > '{LONG_AGO}' FROM chunks WHERE (document_name, chunk_index) = "
     db.runs(f"{asked}('{row[0]}', {row[1]})", called=called).give(
         [(bool(is_there and touched),)],
-        because="an update sets updated_at to now(), and a row that is left alone keeps it",
+        because="an update sets updated_at to now(), and a row that is not updated keeps it",
     )
 
 
@@ -254,7 +254,7 @@ def _holds(db: Scratch, called: str, rows: list[Row], because: str) -> None:
     time_limit=TIME_LIMIT,
     hints=(
         "Open `with conn.transaction():` and do everything inside. It commits at the end of the "
-        "block, and takes everything back where an exception leaves it.",
+        "block, and undoes everything if an exception leaves it.",
         "Inside, write the rows: `conn.execute(upsert_sql(table, columns, key), row)` for each, or "
         "one `cursor.executemany(…)` for all. The columns are `list(rows[0])`, the key is "
         '`[*document, "chunk_index"]`, and the `rowcount` is the first number.',
@@ -279,7 +279,7 @@ def check_replace_document(call: Probe) -> None:
         _replaces(call, db, [zero, changed, two], [zero, one], (1, 1), [zero, one],
                   "chunk 1 has another text, and chunk 2 is stale")  # fmt: skip
         _replaces(call, db, [zero, one, two], [zero, two], (0, 1), [zero, two],
-                  "chunk 1 is stale: of this document, 0 and 2 are given")  # fmt: skip
+                  "chunk 1 is stale: only 0 and 2 of this document are given")  # fmt: skip
         _fails_at_the_end(call, db, [zero, one])
         _obeys_its_caller(call, db, [zero, one])
         _replaces(call, db, [zero, one], [], (0, 2), [], "an empty document has no chunks")
@@ -289,7 +289,7 @@ def check_replace_document(call: Probe) -> None:
                   name=quoted[0])  # fmt: skip
         others = [("A_C.md", 0, "zero", "[1,2,3]"), ("abc.md", 0, "zero", "[1,2,3]")]
         _replaces(call, db, others, [], (0, 0), others,
-                  "'abc.md' and 'A_C.md' are other documents: a name is no pattern, and case "
+                  "'abc.md' and 'A_C.md' are other documents: a name is not a pattern, and case "
                   "counts", name="a_c.md")  # fmt: skip
     with call.scratch() as db:
         _replaces_of_a_shelf(call, db)
@@ -353,7 +353,7 @@ def _has_ended(case: Case, db: Scratch) -> None:
             f"{case.label}\n    print(db.info.transaction_status.name)",
             got=f"a connection in state {status}",
             expected="a connection that can be used again",
-            because="a transaction that was begun has to end, also where it fails",
+            because="a transaction that was begun has to end, also if it fails",
         )
 
 
@@ -365,9 +365,9 @@ def _fails(
     case = _called(call, db, "a.md", rows)
     tried = f"try: print({case.label})", "except Exception as e: print(e)"
     case.label = _pasted(there, *tried, more=more)
-    case.raises(Exception, because=f"{because}, and whoever called it has to hear of the failure")
+    case.raises(Exception, because=f"{because}, and the caller has to get the exception")
     _has_ended(case, db)
-    _holds(db, case.label, there, f"{because}: what was done before it is taken back")
+    _holds(db, case.label, there, f"{because}: what was done before it has to be undone")
 
 
 def _fails_whole(call: Probe, db: Scratch, there: list[Row]) -> None:
@@ -397,15 +397,15 @@ def _obeys_its_caller(call: Probe, db: Scratch, there: list[Row]) -> None:
             case = _called(call, db, "a.md", [("a.md", 0, "x", "[1,2,3]")])
             inside = f"with db.transaction(force_rollback=True): print({case.label})"
             case.label = _pasted(there, inside)
-            case.gives((1, 1), because="inside its caller's transaction it works all the same")
+            case.gives((1, 1), because="it also has to work inside a transaction of its caller")
     except psycopg.Error as error:  # its transaction was ended for it
         call.fail(
             case.label,
             got=str(error).split("\n")[0],
             expected="a transaction that its caller can still end",
-            because="only whoever began a transaction may commit it",
+            because="only the code that began a transaction may commit it",
         )
-    _holds(db, case.label, there, "its caller rolled back, so nothing of it may be left")
+    _holds(db, case.label, there, "its caller rolled back, so nothing may be left")
 
 
 @exercise(
@@ -420,8 +420,8 @@ def _obeys_its_caller(call: Probe, db: Scratch, there: list[Row]) -> None:
         "You have written the first one already: it is what `create_table_sql(table, columns, key)`"
         " returns, with the clause after it.",
         "`CREATE TABLE pieces_issues PARTITION OF pieces FOR VALUES IN ('issues');` in a loop "
-        "over the names, and at the end one more, `pieces_default`, with `DEFAULT` in the place "
-        "of `FOR VALUES IN (…)`. `table` and the name come in by an f-string.",
+        "over the names, and at the end one more, `pieces_default`, with `DEFAULT` instead of "
+        "`FOR VALUES IN (…)`. Insert `table` and the name with an f-string.",
     ),
 )
 def check_partitioned_table(call: Probe) -> None:
@@ -478,7 +478,7 @@ def _reads(call: Probe, db: Scratch, statement: str, tables: list[str]) -> None:
             db.called(f"EXPLAIN {statement}"),
             got=f"a plan that reads {', '.join(found)}",
             expected=f"a plan that reads {', '.join(tables)} only",
-            because="a search of one partition has no business in the others",
+            because="a search of one partition must not read the others",
         )
 
 

@@ -43,8 +43,8 @@ TIME_LIMIT = 20
         "`SELECT {columns}, …`, one table, WHERE, ORDER BY, LIMIT. The last column is computed: "
         "`1 - (embedding <=> %(query)s) AS similarity_score`.",
         "`WHERE {condition}`, then `ORDER BY {distance}, document_name, chunk_index`, ascending: "
-        "ORDER BY takes several columns, and the later ones settle ties. Sorted by the similarity, "
-        "descending, no index can deliver the rows. LIMIT takes a placeholder like any value.",
+        "ORDER BY takes several columns, and the later ones sort rows of the same distance. No "
+        "index can deliver rows by falling similarity. LIMIT takes a placeholder like any value.",
         'Fill the gaps: `sql.SQL("""SELECT …""").format(columns=COLUMNS, condition=condition, '
         "distance=distance)`.",
     ),
@@ -193,10 +193,10 @@ NEAREST: tuple[tuple[list[Any], Any, int, list[Any], str], ...] = (
         "First leave out what is None; what remains are the values, under their columns' names. "
         "Then one piece of SQL for each of them.",
         "A piece for one value: `sql.SQL('{} = {}').format(sql.Identifier(name), "
-        "sql.Placeholder(name))`. For a list it is `'{} = ANY({})'`; `isinstance(value, list)` "
-        "tells.",
-        'Several pieces: `sql.SQL(" AND ").join(parts)`. None at all: `sql.SQL("true")`. Take care '
-        "to ask `is not None`, since 0, an empty string and an empty list are filters, too.",
+        "sql.Placeholder(name))`. For a list it is `'{} = ANY({})'`; test for it with "
+        "`isinstance(value, list)`.",
+        'Several pieces: `sql.SQL(" AND ").join(parts)`. No piece at all: `sql.SQL("true")`. '
+        "Test with `is not None`, because 0, an empty string and an empty list are filters, too.",
     ),
 )
 def check_conditions(call: Probe) -> None:
@@ -222,21 +222,21 @@ def check_conditions(call: Probe) -> None:
         _passes(call, db, both, [b0], "a row has to pass both filters")
         _passes(
             call, db, {"partition": ["issues", "documentation"]}, [a0, a1, b0],
-            "a list lets pass what is one of its elements",
+            "a row passes a list if the list holds its value",
         )  # fmt: skip
         _passes(call, db, {}, every, "there is no filter")
-        _passes(call, db, {"kind": None, "partition": None}, every, "None means anything")
-        _passes(call, db, {"kind": "note", "partition": None}, [a1, b0], "None means anything")
+        _passes(call, db, {"kind": None, "partition": None}, every, "None means any value")
+        _passes(call, db, {"kind": "note", "partition": None}, [a1, b0], "None means any value")
         _passes(call, db, {"chunk_index": 0}, [a0, b0, c0], "0 is a value like any other")
         _passes(call, db, {"partition": ["issues"], "chunk_index": 0}, [b0], "it passes both")
         _passes(call, db, {"kind": ""}, [c0], "an empty string is a value like any other")
-        _passes(call, db, {"partition": []}, [], "nothing is an element of an empty list")
+        _passes(call, db, {"partition": []}, [], "an empty list has no elements")
         for attack in ("x' OR 'a' = 'a", "x'); --", "note'--"):
             because = "a value must never be read as SQL"
             _passes(call, db, {"partition": "issues", "kind": attack}, [], because)
             _passes(call, db, {"partition": "issues", "kind": ["x", attack]}, [], because)
         for kind in ("NOTE", ["NOTE"]):
-            _passes(call, db, {"kind": kind}, [], "'note' is not 'NOTE': the value itself is meant")
+            _passes(call, db, {"kind": kind}, [], "'note' is not 'NOTE': case counts")
         for kind in (" note", [" note"]):
             _passes(call, db, {"kind": kind}, [], "a blank is a character like any other")
         for kind in ("n%", "not_", ["n%"]):
@@ -317,7 +317,7 @@ def _composed(case: Case) -> tuple[sql.Composable, Any]:
         "Inside `with conn.transaction(), conn.cursor(row_factory=namedtuple_row) as cursor:` run "
         "ITERATIVE. Then, for each way, and only where fewer than `top_k` rows are there: "
         "`rows = cursor.execute(statement, values, prepare=False).fetchall()`.",
-        "One thing is left: compare `row.similarity_score >= threshold` in Python, on what was "
+        "Last, compare `row.similarity_score >= threshold` in Python, for the rows that were "
         "found.",
     ),
 )
@@ -366,10 +366,10 @@ def _thresholds(call: Probe, db: Scratch, rows: list[Any]) -> None:
     if scans(db)[1] > before:
         call.fail(
             case.label,
-            got="a walk, and a look at all rows after it",
+            got="a walk, and then a look at all rows",
             expected="the walk, which finds five rows, of which some are dropped",
-            because="a threshold inside the statement, or applied before rows are counted, makes a "
-            "walk that found five look like one that came back short",
+            because="the threshold is inside the statement, or applied before rows are counted, so "
+            "a walk that found five rows seems to have found too few",
         )
 
 
@@ -387,7 +387,7 @@ def _many_rows(call: Probe, db: Scratch, rows: list[Any], notices: list[str]) ->
     if scans(db)[1] > looks:
         call.fail(
             case.label,
-            got="a walk, and a look at all rows after it",
+            got="a walk, and then a look at all rows",
             expected="the walk alone",
             because="the walk found five rows, as many as were asked for",
         )
@@ -403,7 +403,7 @@ def _many_rows(call: Probe, db: Scratch, rows: list[Any], notices: list[str]) ->
             case.label,
             got=f"hnsw.iterative_scan = {', '.join(other)}",
             expected="hnsw.iterative_scan = strict_order",
-            because="a relaxed walk may hand over rows that are out of order",
+            because="a relaxed walk may return rows in the wrong order",
         )
 
 
@@ -420,8 +420,8 @@ def _short_walks(call: Probe, db: Scratch, rows: list[Any]) -> None:
             because="that is what hnsw.iterative_scan is for",
         )
     db.execute("SET hnsw.max_scan_tuples = 60")
-    _finds(call, db, rows, far, "the walk gave up after 60 rows; 200 pass the filter")
-    two = "the walk gave up after 60 rows and came back with two; 202 pass the filter"
+    _finds(call, db, rows, far, "the walk stopped after 60 rows; 200 pass the filter")
+    two = "the walk stopped after 60 rows and returned two; 202 pass the filter"
     _finds(call, db, rows, {"kind": ["near", "far"]}, two)
     db.execute("RESET hnsw.max_scan_tuples")
 
@@ -498,7 +498,7 @@ def _left(case: Case, db: Scratch, expected: tuple[str, str, str], ending: str) 
             case.label,
             got=says.format(*found),
             expected=says.format(*expected),
-            because=f"settings apply to this search alone: after {ending} they are as before",
+            because=f"settings are only for this search: after {ending} they are as before",
         )
 
 

@@ -10,7 +10,7 @@ STORE = "CREATE INDEX chunks_hnsw"
 SHORT = "counts = rows_found(sections)"
 BY_HAND = "INSERT INTO tiny"
 PLAN = 'EXPLAIN (ANALYZE, BUFFERS) ") + nearest_sql()'
-STRANGERS = "strangers = ["
+UNRELATED = "unrelated = ["
 THRESHOLDS = "What a threshold does"
 LEAK = "secret = "
 COUNTED = "old_kept = count"
@@ -79,7 +79,7 @@ def _lifts_two_and_lowers_one(shown: str) -> bool:
 
 CLAIMS = (
     Claim(
-        "with nine comments to a page",
+        "there are nine comments",
         STORE,
         holds=lambda shown: (
             9 * sum(numbers(shown, f"{repo} doc-section")[0] for repo in ("handbook", "forum"))
@@ -87,7 +87,7 @@ CLAIMS = (
         ),
     ),
     Claim(
-        "More than a thousand rows qualify",
+        "More than a thousand rows pass this filter",
         STORE,
         holds=lambda shown: sum(int(n) for n in re.findall(r"doc-section (\d+)", shown)) > 1000,
     ),
@@ -102,7 +102,7 @@ CLAIMS = (
         holds=lambda shown: numbers(shown, "c  distance")[0] == round(1 - 14 / 15, 3),
     ),
     Claim(
-        "a points the same way",
+        "a points in the same direction as the query",
         BY_HAND,
         holds=lambda shown: numbers(shown, "a  distance") == [0, 1],
     ),
@@ -115,43 +115,43 @@ CLAIMS = (
         holds=lambda shown: "Incremental Sort" in shown and GRAPH in shown,
     ),
     Claim(
-        "few of them leave it, because LIMIT stops it early",
+        "Only few rows leave it, because LIMIT stops it early",
         PLAN,
         holds=lambda shown: numbers(shown, f"{GRAPH} on document_chunks_documentation")[1] < 20,
     ),
     Claim(
-        "one word in common is enough",
-        STRANGERS,
+        "One word in common is enough",
+        UNRELATED,
         holds=lambda shown: (
             len(shown.splitlines()) == 4
             and ["train" in line for line in shown.splitlines()] == [True, True, False, False]
         ),
     ),
     Claim(
-        "Here it turns away nearly every answer, even the right ones",
+        "Here this threshold removes nearly every answer",
         THRESHOLDS,
-        holds=lambda shown: _curve(shown, "keep their answer")[1] < 0.05,
+        holds=lambda shown: _curve(shown, "answer kept")[1] < 0.05,
     ),
     Claim(
-        "at the best threshold both sides lose something",
+        "Even at the best threshold, some of our own questions lose their answer",
         THRESHOLDS,
         holds=lambda shown: (
-            numbers(shown)[1] < 100 * _curve(shown, "keep their answer")[0] - 1
+            numbers(shown)[1] < 100 * _curve(shown, "answer kept")[0] - 1
             and numbers(shown)[2] < 100
         ),
     ),
     Claim(
-        "The value ended the string and went on as SQL",
+        "the rest of it was read as SQL",
         LEAK,
         holds=lambda shown: [("tulip" in line) for line in shown.splitlines()] == [False, True],
     ),
     Claim(
-        "a value can never do that",
+        "a value is never read as SQL",
         COUNTED,
         holds=lambda shown: shown.splitlines()[-1] == "0 leaked; 0 in no partition",
     ),
     Claim(
-        "More of either finds more and reads more",
+        "a search finds more and reads more",
         KNOBS,
         holds=lambda shown: _rises(shown, "HNSW") and _rises(shown, "IVFFlat"),
     ),
@@ -166,7 +166,7 @@ CLAIMS = (
         holds=lambda shown: _flattens(shown, "HNSW") and _flattens(shown, "IVFFlat"),
     ),
     Claim(
-        "only then was the filter applied",
+        "Only then was the filter applied",
         FAILURE,
         holds=lambda shown: (
             _walk(shown, "sections", "off")[0] < 4.9
@@ -174,14 +174,14 @@ CLAIMS = (
         ),
     ),
     Claim(
-        "All five",
+        "Both get all five rows",
         FAILURE,
         holds=lambda shown: all(
             _walk(shown, name, "strict_order")[0] == 5 for name in ("sections", "archived sections")
         ),
     ),
     Claim(
-        "for the sections it costs only a few more pages",
+        "For the sections this costs only a few more pages",
         FAILURE,
         holds=lambda shown: (
             1 < _walk(shown, "sections", "strict_order")[1] / _walk(shown, "sections", "off")[1] < 2
@@ -202,7 +202,7 @@ CLAIMS = (
         holds=lambda shown: [GRAPH in plan for plan in _plans(shown)] == [True] * 3 + [False],
     ),
     Claim(
-        "expects hundreds of rows; it cannot know that there are 12",
+        "expects hundreds of rows. It cannot know that there are 12",
         PLANS,
         COUNTED,
         holds=lambda shown, counted: (
@@ -211,7 +211,7 @@ CLAIMS = (
         ),
     ),
     Claim(
-        "For a single column it knows how many rows pass",
+        "For a single column the estimate is right",
         PLANS,
         COUNTED,
         holds=lambda shown, counted: (
@@ -220,26 +220,26 @@ CLAIMS = (
         ),
     ),
     Claim(
-        "Where the limit ends the walk, rows are missing again",
+        "When the limit ends the walk, rows are missing again",
         LIMITED,
         holds=lambda shown: _curve(shown, "iterative scan")[0] < 0.3,
     ),
     Claim(
-        "finds what the exact way finds, or nearly",
+        "finds what the exact search finds, or nearly all of it",
         LIMITED,
         holds=lambda shown: (
-            _curve(shown, "iterative scan")[1] > 0.8 and _curve(shown, "exact way") == (1, 1)
+            _curve(shown, "iterative scan")[1] > 0.8 and _curve(shown, "exact search") == (1, 1)
         ),
     ),
     Claim(
         "reads more than a hundred times as many pages",
         LIMITED,
         holds=lambda shown: (
-            numbers(shown, "to the end:")[0] > 100 * numbers(shown, "exact way:")[0]
+            numbers(shown, "to the end:")[0] > 100 * numbers(shown, "exact search:")[0]
         ),
     ),
     Claim(
-        "Nothing is as similar as 0.8",
+        "No row has a similarity of 0.8",
         THRESHOLD,
         holds=lambda shown: numbers(shown, "inside")[0] == numbers(shown, "outside")[0] == 0,
     ),
@@ -267,7 +267,7 @@ CLAIMS = (
         ),
     ),
     Claim(
-        "All: the similarity is NaN",
+        "All four: the similarity is NaN",
         "np.zeros(vectors.shape[1])",
         holds=lambda shown: shown.splitlines()[0] == "4",
     ),
@@ -277,24 +277,24 @@ CLAIMS = (
         holds=lambda shown: numbers(shown, "library's")[0] == numbers(shown, "memory")[0],
     ),
     Claim(
-        "The right rows out of 12,000",
+        "Both searches find the right rows among 12,000 others",
         MEASURED,
         holds=lambda shown: abs(numbers(shown, "yours")[0] - numbers(shown, "library's")[0]) < 0.05,
     ),
     Claim(
-        "lifts two of the three to the top, and puts the third further down",
+        "moves two of the three answers to the first place and the third one further down",
         PLACES,
         holds=_lifts_two_and_lowers_one,
     ),
     Claim(
-        "Both together have two of the three among the first five",
+        "two of the three answers are among the first five",
         FUSED,
         holds=lambda shown: (
             sum(int(n) <= 5 for n in re.findall(r"by both: number (\d+)", shown)) == 2
         ),
     ),
     Claim(
-        "Over all questions they are about even",
+        "Over all questions, both rankings together are about as good as meaning alone",
         "by both {found.recall",
         holds=lambda shown: (
             abs(numbers(shown, "by both")[0] - numbers(shown, "by meaning")[0]) < 0.03
