@@ -291,11 +291,14 @@ CUTS = (
     hints=(
         "Put the words of the first line into a list and join those that are there: "
         '`" ".join(filter(None, …))` leaves out None and "".',
-        "Then add `in namespace …`, after a space if anything stands before it, and `: ` with the "
-        "words of `KIND_WORDS[resource.kind]` if that kind is in there.",
-        "The second line is the path, then `at` and the place inside, where there is one. Begin "
-        'each line that is not empty with `"# "` and end it with a line feed; `" ".join(line.split('
+        "Then add `in namespace …`, after a space if there is something before it. Add `: ` and "
+        "`KIND_WORDS[resource.kind]` if `KIND_WORDS` has this kind.",
+        "The second line is the path, then `at` and the place inside, if there is one. Begin "
+        'each line that is not empty with `"# "` and end it with a line feed. `" ".join(line.split('
         "))` makes one line of a value that has several.",
+        "Make the header with `source_path`. If it is longer than `most`, make it again with "
+        "`posixpath.basename(source_path)`: a loop over the two paths does this. If no header is "
+        'short enough, return `header[: most - 1] + "\\n"`.',
     ),
 )
 def check_make_header(call: Probe) -> None:
@@ -334,6 +337,27 @@ def check_make_header(call: Probe) -> None:
     call(Identity(None, None, None, None)).gives("", because="nothing is known")
     call(Identity("Recipe", "two\n\tlines", None, "v1"), "a  b.yaml").gives(
         "# v1 Recipe two lines\n# a b.yaml\n", because="any run of white space becomes one space"
+    )
+    recipe = Identity("Recipe", "soup", None, "v1")
+    full, short = "# v1 Recipe soup\n# a/b/c.yaml at x\n", "# v1 Recipe soup\n# c.yaml at x\n"
+    call(recipe, "a/b/c.yaml", "x", len(full)).gives(
+        full, because=f"it has {len(full)} characters, as many as it may have, so nothing is lost"
+    )
+    call(recipe, "a/b/c.yaml", "x", len(full) - 1).gives(
+        short, because="it is one character too long, so it loses its folders, and only these"
+    )
+    call(recipe, "a/b/c.yaml", "x", len(short)).gives(
+        short, because="without the folders it is just short enough, so it is not cut"
+    )
+    call(recipe, "a/b/c.yaml", "x", len(short) - 1).gives(
+        short[:-2] + "\n",
+        because="it is still too long, so it is cut; its line feed counts and stays at the end",
+    )
+    call(recipe, "c.yaml", "x", 8).gives(
+        "# v1 Re\n", because="8 characters are left, and the last one is the line feed"
+    )
+    call(Identity("Secret", "web", None, "v1"), "", "", 20).gives(
+        "# v1 Secret web: pa\n", because="what is lost is at the end, even if there is no file"
     )
 
 
