@@ -292,7 +292,7 @@ lab.show.bars(times, "From text to identities", "ms")
 # %% [markdown]
 # Which was fastest on your machine? PyYAML does more work: it reads all values. For identities, you do not need them.
 # `split_resources` first looks for the head. It gives a few documents to the parser, and only the head of all others to your
-# function. To look for the head takes time, but in long files it saves more time.
+# function. Looking for the head takes time, but in long files it saves more time.
 #
 # ## Too long for one piece
 #
@@ -378,8 +378,7 @@ lab.check("2.3", next_cut)
 lab.hint("2.3")
 
 # %% [markdown] tags=["solution"]
-# If several values are equal, `min` returns the first. The function goes through the lines backwards, so this is the last line in the
-# file. The loop stops at the first line that is out of reach, because a file may have thousands of lines. The line for the end needs
+# If several values are equal, `min` returns the first. `reversed` turns the list around, so this is the last line in the file. The loop stops at the first line that is out of reach, because a file may have thousands of lines. The line for the end needs
 # no special case: no depth is smaller than −1, so rule 1 ends the last piece there.
 
 # %%
@@ -541,7 +540,7 @@ lab.show.bars(bars, "Where the pieces come from", "pieces")
 # %% [markdown]
 # With its schema, one file is a large part of the index. What does this change in a search? Suppose that three more teams have such a
 # definition: the next cell copies this one under other names. [Recall@5](../labs/GLOSSARY.md#recallk) is the share of questions with an
-# answering piece among the first five results. [MRR](../labs/GLOSSARY.md#mrr) is higher the nearer that piece is to the top.
+# answering piece among the first five results. [MRR](../labs/GLOSSARY.md#mrr) is higher if that piece is nearer to the top.
 
 # %%
 definition = documents["crds/trainingruns.yaml"]
@@ -602,7 +601,7 @@ else:
 
 # %% [markdown]
 # The version is there, but the reason for it is not. Also, names of generated ConfigMaps end with a hash of their content, so a small
-# change gives a new name. And a line of the result is in no file that you can edit. Take kustomize (or `helm template`) if questions
+# change gives a new name. And a line of the result does not say which file you must edit. Take kustomize (or `helm template`) if questions
 # are about what really runs: in the sources, the answer is spread over base and patches. Index the sources if people ask *why*, or
 # want to change something. You can index both, under two names.
 #
@@ -685,7 +684,7 @@ print(f"\n{first.text}\n{second.text}")
 # - A resource's name is a direct child of its `metadata`. Every other `name:` belongs to something else.
 # - Cut where the indentation is smallest, but never after the end of the block in which the piece begins.
 # - A piece needs a header: its resource, its file, and its place inside the resource. The header counts towards the limit.
-# - If you leave something out of an index, you win and lose something. Measure both.
+# - If you leave something out of an index, some answers are lost and others are found more easily. Measure both.
 #
 # ## Three questions
 #
