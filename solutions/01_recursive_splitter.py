@@ -6,7 +6,7 @@
 #
 # | You will be able to | Time | Needs |
 # |---|---|---|
-# | say what a bad cut costs · write a recursive splitter that works on offsets · prove that it loses nothing | about {minutes} min | nothing but this notebook |
+# | explain what a bad cut breaks · write a recursive splitter that works on offsets · prove that it loses nothing | about {minutes} min | only this notebook |
 
 # %% tags=["parameters"]
 data_dir = "data/documents"
@@ -290,7 +290,7 @@ lab.show.spans_slider(page, split_text, sizes=(128, 256, 512, 1024), overlaps=(0
 # Violet text is in two chunks. Its length is the same at every cut. The disadvantage is that a chunk can begin inside a word, because
 # the overlap counts characters. With `snap_to_words=True` it begins at a word, and the overlap is a few characters shorter.
 #
-# ## Exercise 1.4 · prove it
+# ## Exercise 1.4 · test it
 #
 # If a splitter loses a sentence, it raises no error. You only notice that a question is no longer answered. So write a test for it.
 #
@@ -342,7 +342,7 @@ lab.check("1.4", lossless)
 lab.hint("1.4")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# One number, `covered`, says up to where every character is in a span. If a span begins after it, there is a gap. It is not enough
+# `covered` is the offset up to which every character is in a span. If a span begins after it, there is a gap. It is not enough
 # to compare lengths or to join the texts: with overlaps, the spans together are longer than the text. And if a passage occurs twice,
 # one copy can hide that the other is missing.
 
@@ -545,8 +545,8 @@ lab.show.lines(curves, title, across="chunk size", up="sentences")
 
 # %% [markdown]
 # Now we measure the search. A model turns each chunk and each question into an [embedding](../labs/GLOSSARY.md#embedding), which is a
-# vector. The search sorts the chunks by how similar the direction of their vectors is to that of the question's vector. Lab 05
-# shows how this works. Here we only use it to compare cuts.
+# vector. The search compares the directions of the vectors: the chunks that are most similar to the question come first. Lab 05 shows
+# how this works. Here we only use it to compare cuts.
 
 # %%
 from types import SimpleNamespace
@@ -572,7 +572,7 @@ def quality(split, *settings):
 
 # %% [markdown]
 # [Recall@5](../labs/GLOSSARY.md#recallk) is the share of questions with an answering chunk among the first five results.
-# [MRR](../labs/GLOSSARY.md#mrr) is higher the nearer that chunk is to the top.
+# [MRR](../labs/GLOSSARY.md#mrr) is higher if that chunk is nearer to the top.
 #
 # > **Predict.** The chunks have at most 512 characters. What helps more, better cuts or overlap? And is it best to have both?
 
@@ -608,7 +608,7 @@ lab.score(recall_at_5=measured.recall, mrr=measured.mrr, note=note)
 #
 # ## Three questions
 #
-# 1. You split with `chunk_overlap=64`. How long can a phrase be, so that it is whole in some chunk wherever the cuts are?
+# 1. You split with `chunk_overlap=64`. How long is the longest phrase that is always whole in some chunk, wherever the cuts are?
 #    (With an overlap of 0 it is a single character.)
 # 2. Why does the separator stay with the chunk that it ends? What goes wrong if the splitter drops it?
 # 3. A colleague removes the white space at both ends of each chunk, "to save space", and keeps the offsets. Which test fails? What is
@@ -629,12 +629,12 @@ lab.score(recall_at_5=measured.recall, mrr=measured.mrr, note=note)
 # ## Stretch
 #
 # 1. In Windows text, `split_text` can end or begin a chunk between `\r` and `\n`. Write `keep_crlf(text, spans)`. It returns the spans,
-#    with all such starts and ends moved out of the pair. Are they still lossless? Do neighbours still share 64 characters? Does a
+#    with all such starts and ends moved out of the pair. Is the result still lossless? Do neighbours still share 64 characters? Does a
 #    chunk become longer than the chunk size? The course's `keep_crlf` is in `course_lib/loader/recursive.py`. `course split` and
 #    `course ingest` call it after `split_text`.
 # 2. Count the chunks that end with a Markdown heading. Their section is in the next chunk. Write a `find_cut` that cuts before the
 #    heading if the floor allows it. Is the splitter still lossless? Do recall@5 and MRR change by more than luck?
-#    `fixed_cuts(…, shift=…)` shows how large luck is.
+#    `fixed_cuts(…, shift=…)` shows how much luck can change them.
 #
 # Later labs import the course's `split_text`, so each of them runs alone.
 #

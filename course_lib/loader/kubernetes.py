@@ -56,9 +56,9 @@ def split_stream(text: str) -> list[Span]:
     Returns
     -------
     list of Span
-        In order. What is before the first separator is a document, and so is what is after the last
-        one. Left out are those in which every line is blank or a comment (its first character that
-        is not white space is a `#`).
+        In order. The text before the first separator is a document, and so is the text after the
+        last one. Documents in which every line is blank or a comment are left out. A line is a
+        comment if its first character other than white space is a `#`.
 
     Examples
     --------

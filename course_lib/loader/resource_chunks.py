@@ -52,11 +52,23 @@ class ResourcePiece:
     resource: ResourceSpan
 
 
-def make_header(resource: Identity, source_path: str = "", where: str = "") -> str:
-    r"""Return the lines that say whose piece it is: two, where the resource and the file are known.
+def make_header(resource: Identity, source_path: str = "", where: str = "", most: int = 350) -> str:
+    r"""Return the lines that say whose piece it is: the resource, then its file and place in it.
 
-    The first line ends with the words that people use for the kind, where `KIND_WORDS` has some.
-    What a resource does not have (a name, a namespace) is left out, and a line of nothing as well.
+    The first line ends with the words that people use for the kind, if `KIND_WORDS` has some. What
+    is unknown (a name, a namespace) is left out, and so is an empty line.
+
+    Parameters
+    ----------
+    resource
+        Who it is.
+    source_path
+        The file.
+    where
+        The place inside the resource.
+    most
+        Most characters. A header that is longer loses the folders of its file. If it is still
+        longer, it is cut, and ends with a line feed as before.
 
     Examples
     --------
@@ -64,6 +76,8 @@ def make_header(resource: Identity, source_path: str = "", where: str = "") -> s
     >>> print(make_header(web, "base/web.yaml", "data"), end="")
     # v1 Secret web in namespace shop: passwords, keys, credentials
     # base/web.yaml at data
+    >>> make_header(web, "base/web.yaml", "data", most=14)
+    '# v1 Secret w\n'
     """
     who = " ".join(filter(None, (resource.api_version, resource.kind, resource.name)))
     if resource.namespace:
@@ -71,10 +85,15 @@ def make_header(resource: Identity, source_path: str = "", where: str = "") -> s
     words = KIND_WORDS.get(resource.kind or "")
     if words:
         who += f": {words}"
-    at = f"{source_path}{' ' if source_path else ''}at {where}" if where else source_path
-    # A name may hold line breaks (a block scalar); a header's line may not.
-    lines = (" ".join(line.split()) for line in (who, at))
-    return "".join(f"# {line}\n" for line in lines if line)
+    header = ""
+    for path in (source_path, posixpath.basename(source_path)):
+        at = f"{path}{' ' if path else ''}at {where}" if where else path
+        # A name may hold line breaks (a block scalar), but a comment may not.
+        lines = (" ".join(line.split()) for line in (who, at))
+        header = "".join(f"# {line}\n" for line in lines if line)
+        if len(header) <= most:
+            return header
+    return header[: most - 1] + "\n"
 
 
 def chunk_resources(
@@ -210,11 +229,7 @@ class _Cutter:
     def _header(self, path: str) -> str:
         """Return the header, shortened where it would leave no room for the piece."""
         most = self.max_chars // 2
-        identity, path = self._identity, _end_of_path(path)
-        header = make_header(identity, self.source_path, path)
-        if len(header) > most:
-            header = make_header(identity, posixpath.basename(self.source_path), path)
-        header = header if len(header) <= most else header[: most - 1] + "\n"
+        header = make_header(self._identity, self.source_path, _end_of_path(path), most)
         while self.fits_also and not self.fits_also(header + _SOME_TEXT):
             header = header[: len(header) * 3 // 4] + "\n"
         return header

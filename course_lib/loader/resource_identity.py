@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 class Identity(NamedTuple):
-    """What a resource says it is, each as it is written; None where it does not say."""
+    """What a resource says about itself, as it is written; None for what it does not say."""
 
     kind: str | None = None
     name: str | None = None
@@ -32,11 +32,10 @@ _QUOTED = re.compile(r"""(["'])((?:(?!\1)[^\\])*)\1,?(?:\s+#.*)?""")
 
 
 def read_key(line: str) -> Key | None:
-    """Return the key that a line opens, or None where it opens none (an item, a comment, text).
+    """Return the key that a line begins with, or None (for an item, a comment, text).
 
-    The value comes without its quotes and without a comment after it; it is empty where the line
-    ends with the colon. A quoted value that goes on in the next line, or holds its own quotes or
-    escapes, keeps its quotes.
+    The value has no quotes and no comment after it. It is empty if the line ends with the colon. A
+    quoted value keeps its quotes if it goes on in the next line, or holds quotes or escapes.
 
     Examples
     --------
@@ -57,21 +56,21 @@ def read_key(line: str) -> Key | None:
 
 
 def read_identity(document: str) -> Identity:
-    r"""Return who a resource says it is, by looking at its lines.
+    r"""Return the identity of a resource, read from its lines.
 
     Parameters
     ----------
     document
-        The text of one document. Its keys may come in any order, and `metadata` may be indented by
-        any number of spaces. Of a key that comes twice (in the branches of a template) the first
-        counts.
+        The text of one document. Its keys may come in any order, and the children of `metadata` may
+        be indented by any number of spaces. If a key comes twice (in the branches of a template),
+        the first one counts.
 
     Returns
     -------
     Identity
-        Its fields are `kind`, `name`, `namespace` and `api_version`, in this order: the values as
-        `read_key` gives them, None for what is not there. `kind` and `apiVersion` are keys in
-        column 0, `name` and `namespace` are direct children of a `metadata` in column 0.
+        Its fields are `kind`, `name`, `namespace` and `api_version`, in this order: the values that
+        `read_key` gives, or None if there is no such key. `kind` and `apiVersion` are keys in
+        column 0. `name` and `namespace` are direct children of a `metadata` in column 0.
 
     Examples
     --------

@@ -22,16 +22,16 @@ _MOST_LEVELS, _LONGEST_KEY = 80, 100
 
 
 class Line(NamedTuple):
-    """A line of a manifest that opens a key or a list item.
+    """A line of a manifest that begins with a key or a list item.
 
     Attributes
     ----------
     start
-        The offset at which it begins, with the comments above it.
+        The offset at which it begins, or at which the comments above it begin.
     depth
-        Twice its column, and one more for a list item; -1 for the end of the text.
+        Twice its column, plus one for a list item; -1 for the end of the text.
     first
-        Whether it is the first one inside the block that the line above opens.
+        Whether it is the first line inside a block.
     path
         Where it is in the resource: ``spec.containers[0].image``.
     """
@@ -159,15 +159,15 @@ def next_cut(lines: Sequence[Line], at: int, limit: int) -> int:
         `Line` records (each has `start`, `depth`, `first` and `path`), in the order of the text.
         The last one is the end of the resource and has depth -1.
     at
-        The number of the line with which the piece begins; never that of the last one.
+        The number of the line with which the piece begins. It is never the last line.
     limit
         The largest offset at which the piece may end.
 
     Returns
     -------
     int
-        The number of a line after `at`. It starts at `limit` or before, unless there is none that
-        does, or none of them may be cut at: then it is `at + 1`.
+        The number of a line after `at` that starts at `limit` or before. If there is no such line,
+        or no cut is allowed at any of them, it is `at + 1`.
     """
     boundaries = []
     for i in range(at + 1, len(lines)):

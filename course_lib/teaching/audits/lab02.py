@@ -88,7 +88,8 @@ def next_cut(random: Draws) -> Call:
 
 @audit("2.4", count=100)
 def make_header(random: Draws) -> Call:
-    """Draw who a resource is, with gaps, and at times a file and a place in it."""
+    """Draw who a resource is, with gaps, at times a file and a place in it, and how much fits."""
+    from course_lib.loader import resource_chunks
     from course_lib.loader.kind_words import KIND_WORDS
     from course_lib.loader.resource_identity import Identity
 
@@ -100,5 +101,10 @@ def make_header(random: Draws) -> Call:
         random.choice(names),
         random.choice(("v1", None)),
     )
-    where: list[Any] = [random.choice(("", "base/web.yaml", "a  b.yaml")), "spec.ports[2]"]
-    return call(who, *where[: random.randrange(3)])
+    paths = ("", "base/web.yaml", "a/b/c.yaml", "a  b.yaml")
+    where: list[Any] = [random.choice(paths), "spec.ports[2]"][: random.randrange(3)]
+    if chance(random, 0.4):
+        return call(who, *where)
+    length = len(resource_chunks.make_header(who, *where))
+    most = max(length - random.choice((0, 1, 5, 9, random.randrange(length + 1))), 4)
+    return call(who, *where, most=most)

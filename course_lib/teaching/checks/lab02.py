@@ -30,47 +30,63 @@ LINES = lines_of(SMALL, 0, len(SMALL))
     time_limit=2,
     hints=(
         "Find the separators first: `re.finditer` with `re.MULTILINE` gives their matches, and `^` "
-        "is the beginning of a line. The document begins right after the dashes, so the pattern "
-        "may look at what follows them, and must not take it.",
-        "A lookahead looks without taking: `---(?=…)`. In it is what may follow: white space, "
-        "`\\s`, or the end of the text, `\\Z`.",
-        "With n separators there are n + 1 stretches: they begin at 0 and at each match's `end()`, "
-        "and they end at each match's `start()` and at `len(text)`. `zip` pairs the two lists. "
-        "Keep a stretch if any of its lines, stripped, is neither empty nor begins with `#`. "
-        '`split("\\n")` gives its lines; `splitlines` also cuts at characters that end none here.',
+        "is the beginning of a line. The document begins directly after the dashes, so the pattern "
+        "tests what follows them, but the match must not include it.",
+        "A lookahead does this: `---(?=…)`. Inside it is what may follow: white space, `\\s`, or "
+        "the end of the text, `\\Z`.",
+        "With n separators there are n + 1 parts: they begin at 0 and at each match's `end()`, and "
+        "they end at each match's `start()` and at `len(text)`. `zip` pairs the two lists. Keep a "
+        "part if it has a line that, after `strip()`, is not empty and does not begin with `#`. "
+        'Use `split("\\n")` for its lines: `splitlines` cuts at other characters, too.',
     ),
 )
 def check_split_stream(call: Probe) -> None:
-    """Take one stream a rule: of the separator, of lines, of documents that hold nothing."""
+    """Test each rule with one stream: separators, lines, and documents that hold nothing."""
     for text, places, because in STREAMS:
         call(text).gives([Span(a, b, text[a:b]) for a, b in places], because=because)
 
 
 STREAMS: tuple[tuple[str, list[tuple[int, int]], str], ...] = (
     ("a: 1\n", [(0, 5)], "a stream without a separator is one document, to its last line end"),
-    ("a: 1\n---\nb: 2\n", [(0, 5), (8, 14)], "a document begins right after the three dashes"),
-    ("---\na: 1", [(3, 8)], "a separator may be the first line; before it is nothing"),
+    ("a: 1\n---\nb: 2\n", [(0, 5), (8, 14)], "a document begins directly after the three dashes"),
+    ("---\na: 1", [(3, 8)], "a separator may be the first line; there is nothing before it"),
     ("a: 1\n---", [(0, 5)], "the end of the text may follow the dashes"),
     ("a: ----\n", [(0, 8)], "a separator begins its line"),
     ("a:\n ---\n", [(0, 8)], "a separator is in column 0: indented dashes are text"),
     ("---b: 2\n", [(0, 8)], "white space follows a separator, and here it is a letter"),
     ("a: 1\n----\n", [(0, 10)], "four dashes are no separator"),
     ("a: 1\n---#\n", [(0, 10)], "white space follows a separator, and here it is a '#'"),
-    ("a: 1\n--- {b: 2}", [(0, 5), (8, 15)], "the rest of the separator's line is the next one's"),
-    ("a: 1\n---\tb: 2\n", [(0, 5), (8, 14)], "a tab is white space, as a space is"),
+    (
+        "a: 1\n--- {b: 2}",
+        [(0, 5), (8, 15)],
+        "the rest of the separator's line belongs to the next document",
+    ),
+    ("a: 1\n---\tb: 2\n", [(0, 5), (8, 14)], "a tab is white space, like a space"),
     ("a: 1\r\n---\r\nb: 2\r\n", [(0, 6), (9, 17)], "lines may end with CRLF"),
     ("a: x\u2028--- y\n", [(0, 11)], "a line feed or CRLF ends a line; U+2028 does not"),
     ("a: x\f--- y\n", [(0, 11)], "a line feed or CRLF ends a line; a form feed does not"),
-    ("a: |\n  ---\n  x\n", [(0, 15)], "within a script every line is indented"),
-    ("a: |\n  x\n---\nb: 2\n", [(0, 9), (12, 18)], "in column 0 it separates, even after a script"),
+    ("a: |\n  ---\n  x\n", [(0, 15)], "in a script every line is indented"),
+    (
+        "a: |\n  x\n---\nb: 2\n",
+        [(0, 9), (12, 18)],
+        "in column 0 it is a separator, even after a script",
+    ),
     ("", [], "there is nothing in it"),
-    ("\n  \n---\na: 1\n", [(7, 13)], "the first document holds blank lines only"),
-    ("# nothing\n---\na: 1\n", [(13, 19)], "the first document holds a comment only"),
+    ("\n  \n---\na: 1\n", [(7, 13)], "the first document holds only blank lines"),
+    ("# nothing\n---\na: 1\n", [(13, 19)], "the first document holds only a comment"),
     ("  # nothing\n---\na: 1\n", [(15, 21)], "a comment may be indented; there is nothing else"),
-    ("# above\na: 1\n# below\n", [(0, 21)], "a comment stays with what it is above or below"),
-    ("a: 1\n--- # two\nb: 2\n", [(0, 5), (8, 20)], "not all lines of the second are comments"),
-    ("{}\n", [(0, 3)], "its line is neither blank nor a comment"),
-    ("---\na: 1\n---\na: 1\n", [(3, 9), (12, 18)], "documents may be alike: offsets are counted"),
+    (
+        "# above\na: 1\n# below\n",
+        [(0, 21)],
+        "comments above and below a resource stay in its document",
+    ),
+    (
+        "a: 1\n--- # two\nb: 2\n",
+        [(0, 5), (8, 20)],
+        "the second document has a line that is not a comment",
+    ),
+    ("{}\n", [(0, 3)], "its line is not blank, and it is not a comment"),
+    ("---\na: 1\n---\na: 1\n", [(3, 9), (12, 18)], "two documents may be equal: work with offsets"),
 )
 """A stream, where its documents begin and end, and why."""
 
@@ -82,18 +98,19 @@ STREAMS: tuple[tuple[str, list[tuple[int, int]], str], ...] = (
     points=3,
     time_limit=2,
     hints=(
-        "Go through `document.splitlines()`, call `read_key` on each, and skip the lines for which "
-        "it gives None.",
-        "Remember under which key in column 0 you are. Where that is `metadata`, a key is a child.",
-        "The first child's column is the column of all direct children: remember it, and skip what "
-        "stands in any other. Forget it where the next key in column 0 comes.",
-        'Two dictionaries will do, one for keys in column 0 and one for the children: `own.get("'
-        'kind")` is None where there is none. Order of the fields: `Identity(kind, name, namespace,'
+        "Go through `document.splitlines()`, call `read_key` on each line, and skip the lines for "
+        "which it gives None.",
+        "Remember the last key in column 0. If it is `metadata`, a key in another column is below "
+        "`metadata`.",
+        "The first child's column is the column of all direct children. Remember it, and skip keys "
+        "in any other column. Reset it at the next key in column 0.",
+        'Use two dictionaries, one for keys in column 0 and one for the children: `own.get("kind")`'
+        " is None if there is no such key. Order of the fields: `Identity(kind, name, namespace,"
         " api_version)`.",
     ),
 )
 def check_read_identity(call: Probe) -> None:
-    """Begin with plain documents, go on to names that belong to something else."""
+    """Begin with plain documents, then names that belong to something else."""
     for document, identity, because in DOCUMENTS:
         call(document).gives(identity, because=because)
 
@@ -117,7 +134,7 @@ DOCUMENTS = (
     (
         "metadata:\n    name: web\n",
         Identity(None, "web", None, None),
-        "`metadata` may be indented by four spaces: the first child says in which column all are",
+        "children may be indented by four spaces: all are in the column of the first child",
     ),
     (
         "spec:\n  replicas: 2\nmetadata:\n    name: web\n",
@@ -162,7 +179,7 @@ DOCUMENTS = (
     (
         "kind: Kustomization\nnamespace: shop\n",
         Identity("Kustomization", None, None, None),
-        "this `namespace` is in column 0, and not a child of `metadata`",
+        "this `namespace` is in column 0, so it is not a child of `metadata`",
     ),
     (
         "kind: CronJob\nspec:\n  metadata:\n    name: y\n",
@@ -177,12 +194,12 @@ DOCUMENTS = (
     (
         "metadata:  # whose\n  name: 'web'  # in front\n",
         Identity(None, "web", None, None),
-        "keys and values come without quotes and comments, as `read_key` gives them",
+        "keys and values have no quotes and comments, as `read_key` gives them",
     ),
     (
         "metadata:\n  name: 12\n",
         Identity(None, "12", None, None),
-        "a value is the text that is written there, and no number",
+        "a value is the text that is written there, not a number",
     ),
     (
         "kind: Pod\nmetadata:\n  name:\n",
@@ -213,7 +230,7 @@ DOCUMENTS = (
     (
         "{{ if .x }}\nkind: A\n{{ else }}\nkind: B\n{{ end }}\nmetadata:\n  name: x\n  name: y\n",
         Identity("A", "x", None, None),
-        "of a key that comes twice, as in the branches of a template, the first counts",
+        "if a key comes twice, as in the branches of a template, the first one counts",
     ),
 )
 """A document, who it is, and why."""
@@ -226,30 +243,30 @@ DOCUMENTS = (
     points=3,
     time_limit=2,
     hints=(
-        "Begin with the numbers of the lines in reach: those after `at`, up to and with the last "
-        "line of the list, whose `start` is at most `limit`. Each rule looks at these.",
-        "Rule 1: the first of them with `lines[i].depth < lines[at].depth`. Return its number.",
-        "Rule 2: leave out those that are `first`. Of the others you need the smallest depth and, "
-        "among equals, the last: `min(…, key=…)` takes the first of equals, so give it the numbers "
-        "in reverse.",
-        "Rule 3: `min` has a `default` for when there is nothing to choose from.",
+        "First find the numbers of the lines in reach: lines after `at` whose `start` is at most "
+        "`limit`. The last line of the list can be one of them. Each rule looks at these lines.",
+        "Rule 1: find the first one with `lines[i].depth < lines[at].depth`. Return its number.",
+        "Rule 2: leave out lines that are `first`. Of the others, take the smallest depth. If "
+        "several are equal, take the last: `min(…, key=…)` returns the first of equal values, so "
+        "give it the numbers in reverse order.",
+        "Rule 3: `min` has a parameter `default`, which it returns if there is nothing to choose.",
     ),
 )
 def check_next_cut(call: Probe) -> None:
-    """Follow the lab's small example, then take one case a rule."""
+    """Follow the lab's small example, then test each rule."""
     for at, limit, number, because in CUTS:
         case = call(LINES, at, limit)
         case.label = f"next_cut(lines, {at}, {limit})"  # the lab has the same `lines`
         judged(case, number, because)
     inwards = [Line(0, 0, False, "a"), Line(3, 4, True, "a.b"), Line(8, 8, True, "a.b.c"), END]
-    judged(call(inwards, 0, 10), 1, "every line in reach is a first, so the next one it is")
+    judged(call(inwards, 0, 10), 1, "every line in reach is a first, so cut before the next line")
     outwards = [
         Line(0, 12, False, "a.b.c"),
         Line(10, 8, False, "a.d"),
         Line(20, 4, False, "e"),
         END,
     ]
-    judged(call(outwards, 0, 25), 1, "line 1 is the first that is shallower; line 2 comes later")
+    judged(call(outwards, 0, 25), 1, "line 1 is the first with a smaller depth; line 2 comes later")
     judged(call(outwards, 2, 99), 3, "the last piece ends where the resource ends")
     alike = [
         Line(0, 8, False, "a.b"),
@@ -258,7 +275,9 @@ def check_next_cut(call: Probe) -> None:
         Line(20, 8, False, "a.e"),
         END,
     ]
-    judged(call(alike, 0, 25), 3, "no line in reach is shallower than line 0, so rule 2 decides")
+    judged(
+        call(alike, 0, 25), 3, "no line in reach has a smaller depth than line 0, so rule 2 decides"
+    )
 
 
 END = Line(30, -1, False, "")
@@ -268,16 +287,16 @@ CUTS = (
         2,
         90,
         5,
-        "of 3 to 6, which are in reach, 3 is a first, 4 and 5 are equals, and the last counts",
+        "lines 3 to 6 are in reach: 3 is a first, 4 and 5 are equal, and the last one counts",
     ),
     (5, 139, 7, "line 7 has depth 9, which is less than 12: the block is over"),
-    (7, 173, 9, "the end has depth -1, and nothing is shallower"),
-    (5, 89, 6, "line 6 is a first, and nothing else is in reach"),
-    (4, 60, 5, "no line starts at 60 or before, so the next one it is"),
+    (7, 173, 9, "the end has depth -1, and no depth is smaller"),
+    (5, 89, 6, "line 6 is a first, and no other line is in reach"),
+    (4, 60, 5, "no line starts at 60 or before, so cut before the next line"),
     (0, 20, 2, "a line that starts at the limit is in reach: the piece ends there"),
-    (0, 138, 9, "the end of the resource is in reach, and it is shallower than 0"),
-    (0, 137, 2, "line 2 is the shallowest that is not a first"),
-    (3, 110, 7, "line 7 is as deep as line 3, and the shallowest in reach"),
+    (0, 138, 9, "the end of the resource is in reach, and its depth is smaller than 0"),
+    (0, 137, 2, "line 2 has the smallest depth of those that are not a first"),
+    (3, 110, 7, "line 7 has the same depth as line 3, the smallest in reach"),
 )
 """Where a piece of `LINES` begins, the limit, the line before which it ends, and why."""
 
@@ -291,25 +310,28 @@ CUTS = (
     hints=(
         "Put the words of the first line into a list and join those that are there: "
         '`" ".join(filter(None, …))` leaves out None and "".',
-        "Then add `in namespace …`, after a space if anything stands before it, and `: ` with the "
-        "words of `KIND_WORDS[resource.kind]` if that kind is in there.",
-        "The second line is the path, then `at` and the place inside, where there is one. Begin "
-        'each line that is not empty with `"# "` and end it with a line feed; `" ".join(line.split('
+        "Then add `in namespace …`, after a space if there is something before it. Add `: ` and "
+        "`KIND_WORDS[resource.kind]` if `KIND_WORDS` has this kind.",
+        "The second line is the path, then `at` and the place inside, if there is one. Begin "
+        'each line that is not empty with `"# "` and end it with a line feed. `" ".join(line.split('
         "))` makes one line of a value that has several.",
+        "Make the header with `source_path`. If it is longer than `most`, make it again with "
+        "`posixpath.basename(source_path)`: a loop over the two paths does this. If no header is "
+        'short enough, return `header[: most - 1] + "\\n"`.',
     ),
 )
 def check_make_header(call: Probe) -> None:
-    """Leave out one part after the other."""
+    """Leave out one part after the other, then make the header shorter."""
     web = Identity("Secret", "web", "shop", "v1")
     first = f"# v1 Secret web in namespace shop: {KIND_WORDS['Secret']}\n"
     call(web, "base/web.yaml", "data").gives(
         f"{first}# base/web.yaml at data\n",
-        because="two lines, each a comment with its line end",
+        because="there are two lines; each is a comment and ends with a line feed",
     )
     call(web, "base/web.yaml").gives(
         f"{first}# base/web.yaml\n", because="no place inside it is given, so there is no `at`"
     )
-    call(web).gives(first, because="a line of nothing is left out")
+    call(web).gives(first, because="an empty line is left out")
     call(web, "", "data").gives(
         f"{first}# at data\n", because="there is no path, so no space before `at`"
     )
@@ -323,22 +345,44 @@ def check_make_header(call: Probe) -> None:
     )
     call(Identity("Recipe", "", "", "v1"), "a.yaml").gives(
         "# v1 Recipe\n# a.yaml\n",
-        because="an empty name is no name, and KIND_WORDS has no words for this kind",
+        because="an empty name is left out, and KIND_WORDS has no words for this kind",
     )
     call(Identity(None, None, "shop", None), "a.yaml").gives(
         "# in namespace shop\n# a.yaml\n", because="there is no word before `in`, so no space"
     )
     call(Identity(None, None, None, None), "a.yaml", "jobs[2]").gives(
-        "# a.yaml at jobs[2]\n", because="a line of nothing is left out, here the first"
+        "# a.yaml at jobs[2]\n", because="an empty line is left out, here the first"
     )
     call(Identity(None, None, None, None)).gives("", because="nothing is known")
     call(Identity("Recipe", "two\n\tlines", None, "v1"), "a  b.yaml").gives(
-        "# v1 Recipe two lines\n# a b.yaml\n", because="any run of white space becomes one space"
+        "# v1 Recipe two lines\n# a b.yaml\n",
+        because="white space characters in a row become one space",
+    )
+    recipe = Identity("Recipe", "soup", None, "v1")
+    full, short = "# v1 Recipe soup\n# a/b/c.yaml at x\n", "# v1 Recipe soup\n# c.yaml at x\n"
+    call(recipe, "a/b/c.yaml", "x", len(full)).gives(
+        full, because=f"it has {len(full)} characters, as many as it may have, so nothing is lost"
+    )
+    call(recipe, "a/b/c.yaml", "x", len(full) - 1).gives(
+        short, because="it is one character too long, so it loses its folders, and only these"
+    )
+    call(recipe, "a/b/c.yaml", "x", len(short)).gives(
+        short, because="without the folders it is just short enough, so it is not cut"
+    )
+    call(recipe, "a/b/c.yaml", "x", len(short) - 1).gives(
+        short[:-2] + "\n",
+        because="it is still too long, so it is cut; its line feed counts and stays at the end",
+    )
+    call(recipe, "c.yaml", "x", 8).gives(
+        "# v1 Re\n", because="8 characters are left, and the last one is the line feed"
+    )
+    call(Identity("Secret", "web", None, "v1"), "", "", 20).gives(
+        "# v1 Secret web: pa\n", because="what is lost is at the end, even if there is no file"
     )
 
 
 def judged(case: Case, number: int, because: str) -> None:
-    """Expect the number of a line; an offset is told apart from it.
+    """Expect the number of a line; if it is an offset, say so.
 
     Parameters
     ----------

@@ -370,10 +370,6 @@ def returns_the_offset(lines, at, limit):
 # --- 2.4 make_header ---
 
 
-def _header(who, at):
-    return "".join(f"# {' '.join(line.split())}\n" for line in (who, at) if line)
-
-
 def _who(resource):
     who = " ".join(filter(None, (resource.api_version, resource.kind, resource.name)))
     if resource.namespace:
@@ -381,77 +377,169 @@ def _who(resource):
     return who + (f": {KIND_WORDS[resource.kind]}" if resource.kind in KIND_WORDS else "")
 
 
-def _where(source_path, where):
-    return " ".join(filter(None, (source_path, where and f"at {where}")))
+def _where(path, where):
+    return " ".join(filter(None, (path, where and f"at {where}")))
 
 
-def writes_what_is_none(resource, source_path="", where=""):
-    who = f"{resource.api_version} {resource.kind} {resource.name}"
-    words = _who(resource).partition(":")[1:]
+def _lines(*lines):
+    return "".join(f"# {' '.join(line.split())}\n" for line in lines if line)
+
+
+def _base(path):
+    return path.rpartition("/")[2]
+
+
+def _cut(header, most):
+    return header[: most - 1] + "\n"
+
+
+def _header(
+    resource,
+    source_path="",
+    where="",
+    most=350,
+    *,
+    who=_who,
+    at=_where,
+    lines=_lines,
+    base=_base,
+    cut=_cut,
+):
+    """Make a right header, unless one of the steps is replaced by a wrong one."""
+    for path in (source_path, base(source_path)):
+        header = lines(who(resource), at(path, where))
+        if len(header) <= most:
+            return header
+    return cut(header, most)
+
+
+def _named(resource):
+    return " ".join(filter(None, (resource.api_version, resource.kind, resource.name)))
+
+
+def _nones(resource):
+    who = f"{resource.api_version} {resource.kind} {resource.name} in namespace"
+    words = KIND_WORDS.get(resource.kind)
+    return f"{who} {resource.namespace}" + (f": {words}" if words else "")
+
+
+def _colon(resource):
+    who = _who(resource)
+    return who if ":" in who or not who else f"{who}: "
+
+
+def _kind_first(resource):
+    words = _who(resource).split(" ")
+    return " ".join([*words[1:2], *words[:1], *words[2:]])
+
+
+def writes_what_is_none(*given, **named):
+    return _header(*given, **named, who=_nones)
+
+
+def forgets_the_namespace(*given, **named):
+    return _header(*given, **named, who=_named)
+
+
+def forgets_the_words_of_the_kind(*given, **named):
+    return _header(*given, **named, who=lambda resource: _who(resource).partition(":")[0])
+
+
+def wants_words_for_every_kind(*given, **named):
     return _header(
-        f"{who} in namespace {resource.namespace}{''.join(words)}", _where(source_path, where)
+        *given, **named, who=lambda resource: KIND_WORDS[resource.kind] and _who(resource)
     )
 
 
-def forgets_the_namespace(resource, source_path="", where=""):
-    who = " ".join(filter(None, (resource.api_version, resource.kind, resource.name)))
-    return _header(who, _where(source_path, where))
+def writes_a_colon_without_words(*given, **named):
+    return _header(*given, **named, who=_colon)
 
 
-def forgets_the_words_of_the_kind(resource, source_path="", where=""):
-    return _header(_who(resource).partition(":")[0], _where(source_path, where))
+def puts_the_kind_first(*given, **named):
+    return _header(*given, **named, who=_kind_first)
 
 
-def wants_words_for_every_kind(resource, source_path="", where=""):
-    KIND_WORDS[resource.kind]
-    return _header(_who(resource), _where(source_path, where))
+def forgets_where_inside(*given, **named):
+    return _header(*given, **named, at=lambda path, where: path)
 
 
-def writes_a_colon_without_words(resource, source_path="", where=""):
-    who = _who(resource)
-    return _header(who if ":" in who or not who else f"{who}: ", _where(source_path, where))
+def always_says_at(*given, **named):
+    return _header(*given, **named, at=lambda path, where: f"{path} at {where}")
 
 
-def forgets_where_inside(resource, source_path="", where=""):
-    return _header(_who(resource), source_path)
+def is_no_comment(*given, **named):
+    return _header(*given, **named, lines=lambda *lines: _lines(*lines).replace("# ", ""))
 
 
-def always_says_at(resource, source_path="", where=""):
-    return _header(_who(resource), f"{source_path} at {where}")
+def writes_empty_lines(*given, **named):
+    return _header(*given, **named, lines=lambda *lines: "".join(f"# {line}\n" for line in lines))
 
 
-def is_no_comment(resource, source_path="", where=""):
-    return _header(_who(resource), _where(source_path, where)).replace("# ", "")
+def ends_without_a_line_end(*given, **named):
+    return _header(*given, **named, lines=lambda *lines: _lines(*lines).rstrip("\n"))
 
 
-def writes_empty_lines(resource, source_path="", where=""):
-    return f"# {_who(resource)}\n# {_where(source_path, where)}\n"
+def keeps_line_breaks(*given, **named):
+    return _header(
+        *given, **named, lines=lambda *lines: "".join(f"# {one}\n" for one in lines if one)
+    )
 
 
-def ends_without_a_line_end(resource, source_path="", where=""):
-    return _header(_who(resource), _where(source_path, where)).rstrip("\n")
+def leaves_tabs(*given, **named):
+    return _header(
+        *given,
+        **named,
+        lines=lambda *lines: "".join(
+            "# " + re.sub(r" +|\n", " ", one) + "\n" for one in lines if one
+        ),
+    )
 
 
-def keeps_line_breaks(resource, source_path="", where=""):
-    lines = (_who(resource), _where(source_path, where))
-    return "".join(f"# {line}\n" for line in lines if line)
+def cuts_and_keeps_the_folders(*given, **named):
+    return _header(*given, **named, base=lambda path: path)
 
 
-def leaves_tabs(resource, source_path="", where=""):
-    lines = (_who(resource), _where(source_path, where))
-    return "".join("# " + re.sub(r" +|\n", " ", line) + "\n" for line in lines if line)
+def drops_one_folder(*given, **named):
+    return _header(*given, **named, base=lambda path: path.partition("/")[2] or path)
 
 
-def puts_the_kind_first(resource, source_path="", where=""):
-    words = _who(resource).split(" ")
-    return _header(" ".join([*words[1:2], *words[:1], *words[2:]]), _where(source_path, where))
+def drops_the_file_with_its_folders(*given, **named):
+    return _header(*given, **named, base=lambda path: "")
+
+
+def cuts_without_a_line_end(*given, **named):
+    return _header(*given, **named, cut=lambda header, most: header[:most])
+
+
+def cuts_and_adds_a_line_end(*given, **named):
+    return _header(*given, **named, cut=lambda header, most: header[:most] + "\n")
+
+
+def never_cuts(*given, **named):
+    return _header(*given, **named, cut=lambda header, most: header)
+
+
+def drops_a_line_that_is_too_long(*given, **named):
+    return _header(*given, **named, cut=lambda header, most: header.split("\n")[0] + "\n")
+
+
+def never_keeps_the_folders(resource, source_path="", where="", most=350):
+    return _header(resource, _base(source_path), where, most)
+
+
+def counts_no_line_end(resource, source_path="", where="", most=350):
+    return _header(resource, source_path, where, most + 1)
+
+
+def drops_what_is_just_short_enough(resource, source_path="", where="", most=350):
+    return _header(resource, source_path, where, most - 1)
 
 
 MUTANTS = {
     "2.1": {
         splits_at_any_dashes: "a separator begins its line",
-        splits_at_whole_lines: "right after the three dashes",
-        takes_the_line_end_along: "right after the three dashes",
+        splits_at_whole_lines: "directly after the three dashes",
+        takes_the_line_end_along: "directly after the three dashes",
         knows_no_end_of_text: "the end of the text may follow the dashes",
         knows_no_first_line: "a separator may be the first line",
         sees_every_line_that_begins_with_dashes: "here it is a letter",
@@ -461,13 +549,13 @@ MUTANTS = {
         knows_no_tab: "a tab is white space",
         wants_a_space_before_the_rest: "a tab is white space",
         knows_other_line_ends: "U+2028 does not",
-        keeps_what_is_empty: "before it is nothing",
-        keeps_comments_alone: "holds a comment only",
+        keeps_what_is_empty: "there is nothing before it",
+        keeps_comments_alone: "holds only a comment",
         overlooks_indented_comments: "a comment may be indented",
-        drops_what_begins_with_a_comment: "above or below",
-        drops_what_ends_with_a_comment: "above or below",
+        drops_what_begins_with_a_comment: "above and below",
+        drops_what_ends_with_a_comment: "above and below",
         strips_its_documents: "to its last line end",
-        looks_its_documents_up: "offsets are counted",
+        looks_its_documents_up: "work with offsets",
     },
     "2.2": {
         takes_the_first_of_each: "deeper than the children of `metadata`",
@@ -480,25 +568,25 @@ MUTANTS = {
         takes_the_first_indented_column: "have a column of their own",
         takes_any_namespace_below_metadata: "y is the `namespace` of `labels`",
         says_none_for_an_empty_kind: "gives an empty value for each",
-        expects_two_spaces: "`metadata` may be indented by four spaces",
+        expects_two_spaces: "may be indented by four spaces",
         takes_the_namespace_of_column_0: "this `namespace` is in column 0",
         wants_metadata_last: "`metadata` may come before `kind`",
         takes_any_metadata: "this `metadata` is not in column 0",
-        keeps_quotes_and_comments: "without quotes and comments",
-        wants_metadata_alone_on_its_line: "without quotes and comments",
+        keeps_quotes_and_comments: "have no quotes and comments",
+        wants_metadata_alone_on_its_line: "have no quotes and comments",
         says_empty_for_what_is_missing: "what is not there is None",
         says_none_for_what_is_empty: "its value is empty",
         puts_the_version_first: "what is not there is None",
         returns_a_plain_tuple: "what is not there is None",
-        asks_a_parser: "and no number",
-        takes_the_last_of_two: "the first counts",
+        asks_a_parser: "not a number",
+        takes_the_last_of_two: "the first one counts",
     },
     "2.3": {
         never_ends_with_the_block: "the block is over",
         ends_with_the_outermost_block: "next_cut(",
         ends_at_the_next_sibling: "next_cut(",
         ends_where_any_line_is_shallower_than_the_one_above: "so rule 2 decides",
-        takes_the_first_of_equals: "4 and 5 are equals",
+        takes_the_first_of_equals: "4 and 5 are equal",
         parts_a_block_from_its_first_line: "next_cut(",
         takes_the_last_in_reach: "next_cut(",
         stops_short_of_the_limit: "next_cut(",
@@ -507,7 +595,7 @@ MUTANTS = {
         forgets_the_end: "the end has depth -1",
         raises_where_nothing_is_in_reach: "ValueError",
         takes_the_last_where_all_are_firsts: "every line in reach is a first",
-        gives_up_where_nothing_is_in_reach: "so the next one it is",
+        gives_up_where_nothing_is_in_reach: "so cut before the next line",
         returns_the_offset: "the number of a line, not its offset",
     },
     "2.4": {
@@ -518,11 +606,21 @@ MUTANTS = {
         writes_a_colon_without_words: "no words for this kind",
         forgets_where_inside: "at data",
         always_says_at: "so there is no `at`",
-        is_no_comment: "each a comment",
-        writes_empty_lines: "a line of nothing is left out",
-        ends_without_a_line_end: "with its line end",
-        leaves_tabs: "any run of white space",
-        keeps_line_breaks: "any run of white space",
-        puts_the_kind_first: "two lines",
+        is_no_comment: "each is a comment",
+        writes_empty_lines: "an empty line is left out",
+        ends_without_a_line_end: "ends with a line feed",
+        leaves_tabs: "white space characters in a row",
+        keeps_line_breaks: "white space characters in a row",
+        puts_the_kind_first: "there are two lines",
+        cuts_and_keeps_the_folders: "so it loses its folders",
+        drops_one_folder: "so it loses its folders, and only these",
+        drops_the_file_with_its_folders: "and only these",
+        never_keeps_the_folders: "there are two lines",
+        counts_no_line_end: "one character too long",
+        drops_what_is_just_short_enough: "as many as it may have",
+        cuts_without_a_line_end: "its line feed counts",
+        cuts_and_adds_a_line_end: "its line feed counts",
+        never_cuts: "still too long",
+        drops_a_line_that_is_too_long: "still too long",
     },
 }

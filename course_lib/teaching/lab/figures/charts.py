@@ -92,12 +92,21 @@ def histogram(
     title, unit
         Above the chart and below its axis.
     limit
-        Draws a dashed line at this value and counts what is beyond it.
+        Draws a dashed line at this value, which no bar crosses, and counts what is beyond it.
     """
+    import numpy as np
+
     if len(values) == 0:
         raise InputError("There are no values to draw")
     figure, axes = chart()
-    axes.hist([float(value) for value in values], bins="auto", color=colour(0), edgecolor="white")
+    edges = np.histogram_bin_edges([float(value) for value in values], bins="auto")
+    if limit is not None:
+        width = edges[1] - edges[0]
+        first, last = np.floor((edges[0] - limit) / width), np.ceil((edges[-1] - limit) / width)
+        edges = limit + width * np.arange(first, last + 1)
+    axes.hist(
+        [float(value) for value in values], bins=list(edges), color=colour(0), edgecolor="white"
+    )
     told = f"{len(values)} values from {number(min(values))} to {number(max(values))} {unit}"
     told = told.strip()
     if limit is not None:
