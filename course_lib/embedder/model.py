@@ -7,10 +7,7 @@ left by length, and hands it in batches to a backend, which does nothing but enc
 from __future__ import annotations
 
 import logging
-import os
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
@@ -21,6 +18,7 @@ import numpy as np
 from course_lib.embedder.vectors import Vectors, encode_in_batches, unread
 from course_lib.embedder.weights import DEFAULT_MODEL, fingerprint, model_directory
 from course_lib.errors import ModelError
+from course_lib.progress import progress_bar
 from course_lib.settings import BackendName, PrecisionName, settings, state_dir
 
 if TYPE_CHECKING:
@@ -338,7 +336,7 @@ class EmbeddingClient:
     def _encode(self, texts: list[str], batch_size: int, progress: bool) -> Vectors:
         prepared = self.backend.prepare([_readable(text) for text in texts])
         size = min(batch_size, self.backend.batch_size)
-        with _bar(len(texts), shown=progress and len(texts) > size) as advance:
+        with progress_bar(len(texts), "encode", "text", shown=progress) as advance:
 
             def encode_batch(batch: list[Any]) -> Vectors:
                 rows = self.backend.encode(batch)
@@ -378,20 +376,6 @@ def _model_of(backend: BackendName) -> str:
 
         return DEFAULT_MODEL
     return settings().embed_model
-
-
-@contextmanager
-def _bar(total: int, *, shown: bool) -> Iterator[Callable[[int], object]]:
-    """Give what moves a bar on a terminal or in JupyterLab; elsewhere nothing is shown."""
-    # Jupyter's server sets this for the kernels of people, nbclient for none.
-    is_watched = sys.stderr.isatty() or "JPY_SESSION_NAME" in os.environ
-    if not shown or not is_watched:
-        yield lambda count: None
-        return
-    from tqdm import tqdm
-
-    with tqdm(total=total, desc="encode", unit="text", leave=False, delay=2) as bar:
-        yield bar.update
 
 
 def _check(texts: Sequence[str], batch_size: int) -> None:

@@ -7,7 +7,6 @@ and compared with any other run of the same questions.
 from __future__ import annotations
 
 import statistics
-import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from course_lib.errors import InputError
 from course_lib.evaluation.metrics import DEPTH, NAMES, all_metrics, first_different
 from course_lib.evaluation.questions import Question
 from course_lib.evaluation.statistics import Interval, bootstrap_interval, paired_interval
+from course_lib.progress import progress_bar
 
 Unit = Literal["file", "resource"]
 
@@ -217,12 +217,14 @@ def evaluate(
     if not asked:
         raise InputError("there are no questions to measure with")
     answers = []
-    for question in _with_bar(asked, progress):
-        begun = time.perf_counter()
-        results = search(question)
-        seconds = time.perf_counter() - begun
-        files, resources = _rankings(results, question)
-        answers.append(Answer(question, files, resources, seconds))
+    with progress_bar(len(asked), "ask", "question", shown=progress) as advance:
+        for question in asked:
+            begun = time.perf_counter()
+            results = search(question)
+            seconds = time.perf_counter() - begun
+            files, resources = _rankings(results, question)
+            answers.append(Answer(question, files, resources, seconds))
+            advance(1)
     return Run(name, tuple(answers))
 
 
@@ -285,12 +287,3 @@ def _rankings(
 
 def _resource(kind: str, name: str) -> str:
     return f"{kind}/{name}"
-
-
-def _with_bar(questions: list[Question], progress: bool) -> Iterable[Question]:
-    if not progress or not sys.stderr.isatty():
-        return questions
-    from tqdm import tqdm
-
-    bar: Iterable[Question] = tqdm(questions, desc="ask", unit="question")
-    return bar

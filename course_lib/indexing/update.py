@@ -7,12 +7,10 @@ split and encoded, and every batch of documents is written in one transaction.
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 import psycopg
@@ -25,6 +23,7 @@ from course_lib.indexing.overlap import overlapped
 from course_lib.indexing.plan import make_plan
 from course_lib.indexing.source_lock import alone
 from course_lib.loader.contract import FileRejectedError
+from course_lib.progress import progress_bar
 from course_lib.records import Chunk, Scope, SourceDocument
 from course_lib.store import (
     WriteReport,
@@ -171,7 +170,7 @@ class _Work:
             self.written += WriteReport(deleted=deleted)
         # All but the last so many characters are to be there when the vector indexes are built.
         self.characters_left = INDEX_AT * sum(len(document.content) for document in todo)
-        with _bar(len(todo), self.options.progress) as advance:
+        with progress_bar(len(todo), "ingest", "document", shown=self.options.progress) as advance:
             overlapped(
                 self._batches(todo, split),
                 self._encode,
@@ -286,14 +285,3 @@ def _explained(work: _Work) -> Iterator[None]:
             f"the database went away after {work.done} of {work.planned} documents were written",
             hint="Nothing half-written was left. Run the same command again to complete the rest.",
         ) from error
-
-
-@contextmanager
-def _bar(total: int, progress: bool) -> Iterator[Callable[[int], Any]]:
-    if not progress or not total or not sys.stderr.isatty():
-        yield lambda count: None
-        return
-    from tqdm import tqdm
-
-    with tqdm(total=total, desc="ingest", unit="document") as bar:
-        yield bar.update
