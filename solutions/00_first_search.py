@@ -65,7 +65,7 @@ for name, text in documents.items():
     print(f"{'## Rollback' in text!s:>5}  {name}")
 
 # %% [markdown]
-# The word that you used leads to the wrong page, and the right one uses another word, *rollback*. A search for words finds a text only if it uses the same words as the question. What you need is a search for *meaning*.
+# The word that you used leads to the wrong page. The right page uses another word, *rollback*. A search for words finds a text only if it uses the same words as the question. What you need is a search for *meaning*.
 
 # %% [markdown]
 # ## The system, in four steps
@@ -88,20 +88,21 @@ print(vector.shape, vector.dtype)
 print(vector[:5].round(2))
 
 # %% [markdown]
-# A single vector tells you nothing. Only the comparison of two vectors does.
+# One vector alone tells you nothing. You have to compare two vectors.
 #
-# Now the work: read the documents, cut them into pieces of at most 512 characters ([chunks](../labs/GLOSSARY.md#chunk)), turn every piece into a vector, and write pieces and vectors into the table. This takes some seconds the first time.
+# The next cell does the main work: it reads the documents, cuts them into pieces of at most 512 characters ([chunks](../labs/GLOSSARY.md#chunk)), turns every piece into a vector, and writes pieces and vectors into the table. This takes some seconds the first time.
 
 # %%
-from course_lib.indexing import ingest
+from course_lib.indexing import IngestOptions, ingest
 
-report = ingest(lab.data_dir, conn=conn, embedder=lab.embedder)
+options = IngestOptions(progress=True)  # a wait of over two seconds shows a bar
+report = ingest(lab.data_dir, options=options, conn=conn, embedder=lab.embedder)
 
 # %% tags=["nbval-check-output"]
 print(report.documents, "documents became", report.chunks, "chunks")
 
 # %% [markdown]
-# And the search: the question becomes a vector as well, and the database looks for the pieces whose vectors are nearest to it.
+# Now search: the question becomes a vector, too, and the database looks for the pieces with the nearest vectors.
 
 # %%
 from course_lib.retriever import Query, search
@@ -116,7 +117,7 @@ lab.show.ranking(results, question, mark="rollback")
 # %% [markdown]
 # The first two pieces are from the right page, around the section on rollback, and the word *undo* is in neither.
 #
-# The number beside each piece is its [cosine similarity](../labs/GLOSSARY.md#cosine-similarity) to the question: 1 means the same direction, and 0 means nothing in common. What matters is the order; lab 05 shows what the numbers can tell you, and what they cannot.
+# The number beside each piece is its [cosine similarity](../labs/GLOSSARY.md#cosine-similarity) to the question: 1 means the same direction, and 0 means nothing in common. What matters is the order. Lab 05 shows what these numbers mean and what they do not mean.
 
 # %% tags=["nbval-check-output"]
 best = results[0]
@@ -125,7 +126,7 @@ print(best.document_name, "·", best.name)
 print("lines", best.metadata["lineStart"], "to", best.metadata["lineEnd"])
 
 # %% [markdown]
-# Every piece knows where it came from: the document, the heading above it and its lines. Without this, you could not check an answer.
+# Every piece is stored with its source: the document, the heading above it and its lines. Without this, you could not check an answer.
 #
 # ## Your turn to ask
 #
@@ -147,7 +148,7 @@ print(len(off_topic), "pieces for the egg; the nearest has a similarity of", f"{
 lab.show.ranking(off_topic, nonsense)
 
 # %% [markdown]
-# It answers all the same. A search by meaning always finds the *nearest* pieces, even if these are far away. So the search can have a [threshold](../labs/GLOSSARY.md#threshold): pieces that are less similar to the question than this are left out.
+# The search returns three pieces, although no piece is about eggs. A search by meaning always finds the *nearest* pieces, even if they are far away. So the search can have a [threshold](../labs/GLOSSARY.md#threshold): it leaves out pieces whose similarity to the question is lower.
 
 # %% tags=["nbval-check-output"]
 for threshold in (0.0, 0.2, 0.4):
@@ -158,9 +159,9 @@ for threshold in (0.0, 0.2, 0.4):
     print(f"threshold {threshold}: {on} for the release, {off} for the egg")
 
 # %% [markdown]
-# With 0.2 the search finds pieces for the release and none for the egg. Whether this threshold is right for *every* question has to be measured.
+# With 0.2 the search finds pieces for the release and none for the egg. To know whether this threshold is right for *every* question, you have to measure.
 #
-# ## Where all this is
+# ## Where the pieces are stored
 #
 # The pieces are rows of a table, and SQL can read them.
 
@@ -176,7 +177,7 @@ for name, count, average, longest in rows:
     print(f"{count:>3} chunks of about {average} characters, at most {longest}  {name}")
 
 # %% [markdown]
-# The pieces of the five pages can also be drawn. Each point below is one chunk; its 384 numbers were reduced to two, so that similar chunks are roughly near each other. The star is the question about the release, and 1, 2 and 3 are the pieces that the search found for it.
+# The pieces of the five pages can also be drawn. Each point below is one chunk. Its 384 numbers were reduced to two, so that similar chunks are roughly near each other. The star is the question about the release, and 1, 2 and 3 are the pieces that the search found for it.
 #
 # > **Predict.** Are these three the points nearest to the star?
 
@@ -196,7 +197,7 @@ lab.show.map_2d(
 )
 
 # %% [markdown]
-# The pieces of one page are near each other, although the model was not told which page a piece is from: it has only read the text. The two axes show less than a quarter of the variance. So other points look nearer to the star than those that the search found. The search compares all 384 numbers.
+# The pieces of one page are near each other, although the model was not told which page a piece is from: it has only read the text. The two axes show less than a quarter of the variance. Therefore other points look nearer to the star than those that the search found. The search compares all 384 numbers.
 #
 # ## Break it
 #
@@ -234,19 +235,19 @@ lab.score(
 # %% [markdown]
 # ## Recap
 #
-# A document is cut into [chunks](../labs/GLOSSARY.md#chunk), each becomes a [vector](../labs/GLOSSARY.md#vector), both go into a table, and a question finds the chunks whose vectors are nearest. Such a search goes by meaning and not by words, it always finds something, and its quality can be measured.
+# A document is cut into [chunks](../labs/GLOSSARY.md#chunk). Each chunk becomes a [vector](../labs/GLOSSARY.md#vector), and both are stored in a table. A question finds the chunks with the nearest vectors. Such a search compares meanings and not words. It always finds something. Its quality can be measured.
 #
 # ## Three questions to test yourself
 #
 # 1. Why did the search find the section on rollback although the question does not contain that word?
 # 2. What does the search return for a question that the documents cannot answer, and what can be done about it?
-# 3. Why is a vector on its own not enough to be stored with a chunk?
+# 3. Why is it not enough to store only the vector of each chunk?
 #
 # <details><summary>Answers</summary>
 #
 # 1. The question and the section got vectors that are near each other, because the model learned from many texts that *undo a release* and *roll back* are used in similar sentences.
 # 2. The nearest chunks, even if they are far away. A threshold leaves out what is not similar enough; its value has to be found by measuring.
-# 3. A reader has to check an answer, and needs the text, the document and the place in the document for that.
+# 3. A reader wants to check an answer. This needs the text, the document and the place in the document.
 #
 # </details>
 #
@@ -256,6 +257,6 @@ lab.score(
 #
 # ## Next
 #
-# The first step was to cut the documents into pieces, and the places of the cuts decide what can be found. That is [lab 01](../labs/01_recursive_splitter.ipynb).
+# The first step was to cut the documents into pieces. The places of the cuts decide what a search can find. This is the subject of [lab 01](../labs/01_recursive_splitter.ipynb).
 #
 # From there on you write the system yourself. Each of your functions that passes its check is kept in `my/system/`. `course mine` runs the whole system with your functions in place of the course's, and shows which are yours.

@@ -1,12 +1,12 @@
 # %% [markdown]
 # # 13 · Measuring retrieval
 #
-# You will write the numbers that this course has judged its searches by, find out how far to trust them, and then improve a search
-# and keep the change only if the numbers say so.
+# You will write the metrics that this course uses to judge a search, and find out how far you can trust them. Then you will change a search
+# and keep the change only if the numbers show that it helps.
 #
 # | You will be able to | Builds | Time | Needs |
 # |---|---|---|---|
-# | compute recall, MRR and nDCG, and say what each of them overlooks · put an interval around a result · decide by a paired comparison whether a change stays | `evaluation/` | about {minutes} min | any search; labs 01 and 06 for what is compared |
+# | compute recall, MRR and nDCG, and say what each of them does not show · compute an interval for a result · decide by a paired comparison whether to keep a change | `evaluation/` | about {minutes} min | any search; labs 01 and 06 for what is compared |
 
 # %% tags=["parameters"]
 data_dir = "data/documents"
@@ -21,12 +21,12 @@ conn = lab.connect(autocommit=True)
 lab.show.pipeline("search")
 
 # %% [markdown]
-# ## The winner depends on whom you ask
+# ## Two halves of the questions, two results
 #
-# Lab 01 cut a page by its length. `split_document`, which you have used since lab 05, cuts it at its headings first, and puts the page's
-# title and the headings above each piece. Was it worth it? Here are the course's documents, cut in both ways, and the questions with their
-# known answers, the [gold](../labs/GLOSSARY.md#gold). Every third question is put away now and asked once, at the end of the lab. You will
-# see what for.
+# Lab 01 cut a page by its length. `split_document`, which you have used since lab 05, first cuts a page at its headings. It also puts the
+# page's title and the headings above each piece. Does this make the search better? Here are the course's documents, cut in both ways, and
+# the questions with their known answers, the [gold](../labs/GLOSSARY.md#gold). Every third question is held back: it is asked only once, at
+# the end of the lab. There you will see why.
 
 # %% tags=["nbval-check-output"]
 from course_lib.loader import read_documents, split_document, split_text
@@ -47,13 +47,13 @@ def index(repo, split):
 
 def pieces_of(page, texts):
     """Make pieces of these texts, under no heading."""
-    first = split_document(page)[0]  # its other fields will do
+    first = split_document(page)[0]  # all other fields are copied from this piece
     return [first.model_copy(update={"content": text, "custom_meta": {"chunkIndex": n}}) for n, text in enumerate(texts)]
 
 
 index("plain-512", lambda page: pieces_of(page, [span.text for span in split_text(page.content, 512, 64)]))
 index("sections-512", split_document)
-print(len(questions), "questions to work with,", len(held_out), "put away")
+print(len(questions), "questions to work with,", len(held_out), "held back")
 
 # %%
 import numpy as np
@@ -63,7 +63,7 @@ from course_lib.teaching.lab.retrieval import rank_passages
 
 
 def ask(repo, mode, top_k=10, about=questions):
-    """Ask every question; name each result `answer` where it holds one, and by its place elsewhere."""
+    """Ask every question. Each result gets a name: `answer` if it contains an answer, otherwise its place."""
     vectors = lab.encode([asked.question for asked in about])
     return [
         rank_passages(search(conn, vector, Query(asked.question, top_k=top_k, threshold=-1, mode=mode, repo=repo)), asked)
@@ -74,8 +74,8 @@ def ask(repo, mode, top_k=10, about=questions):
 plain, sections = ask("plain-512", "dense"), ask("sections-512", "dense")
 
 # %% [markdown]
-# Two colleagues share the work: one takes the questions with even numbers, the other those with odd ones. Each computes the
-# [MRR](../labs/GLOSSARY.md#mrr) of both ways to cut, searched by meaning.
+# Two colleagues share the work: one takes the questions with even numbers, the other the questions with odd numbers. Each computes the
+# [MRR](../labs/GLOSSARY.md#mrr) for both ways to cut, with a dense search.
 #
 # > **Predict.** By how much will their results differ?
 
@@ -89,24 +89,24 @@ for colleague in (0, 1):
     print(f"colleague {colleague + 1}: plain {before:.2f}, sections {after:.2f}, {after - before:+.2f}")
 
 # %% [markdown]
-# One reports a gain, the other a loss. Both computed correctly, on the same documents, with the same number of questions. A mean alone
-# does not say how far it can be trusted. First, the numbers themselves.
+# One colleague reports a gain, the other a loss. Both computed correctly, on the same documents, with the same number of questions. So a mean
+# alone does not show how far you can trust it. Before we come to this, you write the metrics.
 
 # %% [markdown]
 # ## By hand: five results
 #
-# A question has two gold files, *a* and *b*. A search returns passages out of these files, best first:
+# A question has two gold files, *a* and *b*. A search returns five passages from the following files, best first:
 #
 # | place | 1 | 2 | 3 | 4 | 5 |
 # |---|---|---|---|---|---|
-# | passage out of | x | x | b | y | a |
+# | passage from | x | x | b | y | a |
 #
-# People look for files here, not for passages. Different files, in their order: x, b, y, a.
+# Here people look for files, not for passages. The different files, in their order, are x, b, y, a.
 #
-# - [Recall](../labs/GLOSSARY.md#recallk)@3: of *a* and *b*, only *b* is among the first three. 1/2.
-# - Reciprocal rank: the first right file is at place 2. 1/2.
+# - [Recall](../labs/GLOSSARY.md#recallk)@3 is 1/2: of *a* and *b*, only *b* is among the first three files.
+# - The reciprocal rank is 1/2: the first right file is at place 2.
 #
-# > **Predict.** What are both if you count passages instead of files?
+# > **Predict.** What are these two numbers if you count passages instead of files?
 
 # %% tags=["nbval-check-output"]
 from course_lib.evaluation.metrics import first_different
@@ -117,8 +117,8 @@ for what, names in {"files": first_different(found), "passages": found}.items():
     print(f"{what:9}{names[:3]} → recall@3 {len(hits)}/2, reciprocal rank 1/{names.index('b') + 1}")
 
 # %% [markdown]
-# A search would look worse for finding two passages of the same file. Both ways of counting are in use, so say which one is yours.
-# `first_different` is the library's, and one line long; use it below.
+# If passages are counted, a search looks worse because it found two passages of the same file. Both ways of counting are in use, so always
+# say which one you use. `first_different` is a function of the library, one line long. Use it below.
 #
 # ## Exercise 13.1: recall
 
@@ -132,13 +132,13 @@ lab.check("13.1", recall_at)
 lab.hint("13.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# Sets do the work: what counts twice in a list counts once in a set. Dividing by `k` would be *precision*, another question: how much
-# of what I read was worth reading?
+# Use sets: an item that occurs twice in a list is only once in a set. If you divide by `k`, you get *precision*, which answers another
+# question: what share of the results is right?
 
 # %% [markdown]
 # ## Exercise 13.2: reciprocal rank
 #
-# Recall is the same whether the answer is the first result or the tenth. For a reader it is not.
+# Recall@10 is the same if the answer is the first result or the tenth. For a reader, the first place is better.
 
 # %% exercise="13.2"
 from course_lib.evaluation.metrics import reciprocal_rank
@@ -150,7 +150,8 @@ lab.check("13.2", reciprocal_rank)
 lab.hint("13.2")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# From place 1 to 2 costs a half, from 9 to 10 a ninetieth. MRR is about the top of the list and nearly blind to the rest.
+# An answer that moves from place 1 to place 2 loses 1/2. From place 9 to 10 it loses 1/90. So MRR depends mostly on the first places, and
+# hardly on the others.
 
 # %%
 recall_at, reciprocal_rank = lab.use("recall_at"), lab.use("reciprocal_rank")
@@ -164,15 +165,17 @@ counts = {f"place {place}": places.count(place) for place in range(1, 11)} | {"n
 lab.show.bars(counts, "The place of the first answer, sections", "questions")
 
 # %% [markdown]
-# Each of our questions looks for one thing, a passage that holds an answering phrase; then recall is the share of the questions that
-# found one. No other place has as many as the first; the last bar is what is not among the first ten.
+# Each of our questions has one goal: a passage that contains a phrase of the answer. So the mean recall is the share of questions for which
+# such a passage was found. The first place is the most frequent one. The last bar shows the questions with no answer among the first ten
+# results.
 #
 # ## Several right answers, better and worse ones
 #
-# Elsewhere several things answer: some files answer fully, others only *also*. [nDCG](../labs/GLOSSARY.md#ndcg) gives each item a gain, and discounts it by its place:
-# divided by log2(place + 1), which is 1, 1.58, 2, 2.32, … The sum is divided by that of the best possible order.
+# Other questions have several right files: some answer fully, others only in part. [nDCG](../labs/GLOSSARY.md#ndcg) gives each item a gain
+# and divides it by log2(place + 1), which is 1, 1.58, 2, 2.32, … The sum of these values is then divided by the sum of the best possible
+# order.
 #
-# By hand, for *a* worth 2 and *b* worth 1, found as b, a:
+# By hand, if *a* has the gain 2, *b* has the gain 1, and the search found b, a:
 #
 # - found: 1/1 + 2/1.58 = 2.26
 # - the best order, a, b: 2/1 + 1/1.58 = 2.63
@@ -190,13 +193,13 @@ lab.check("13.3", ndcg_at)
 lab.hint("13.3")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The same sum twice, over what came and over what could have come. The best order is cut at `k` as well, or a question with eleven
-# good answers could never reach 1.
+# The same sum is computed twice: for the order found and for the best possible order. The best order is cut at `k`, too. Otherwise a question
+# with eleven good answers could never reach 1.
 
 # %% [markdown]
-# Three results for a question with the gold file *a* and the acceptable *b*.
+# Here are three results for a question. File *a* is gold, and file *b* is acceptable.
 #
-# > **Predict.** Which result does each metric like best?
+# > **Predict.** For each metric: which of the three results gets the highest value?
 
 # %% tags=["nbval-check-output"]
 ndcg_at = lab.use("ndcg_at")
@@ -205,8 +208,8 @@ for found in (["b", "x", "y", "a"], ["x", "a", "b", "y"], ["a", "x", "y", "z"]):
     print(found, f"MRR {rank:.2f}  recall@3 {part:.2f}  nDCG {ndcg_at(found, {'a': 2, 'b': 1}):.2f}")
 
 # %% [markdown]
-# They disagree, and none is wrong. An assistant that quotes the first hit needs MRR; one that reads five passages needs recall@5; a
-# page that people read from the top needs nDCG. Choose *before* you see results.
+# The metrics disagree, and none of them is wrong. If an assistant quotes the first hit, use MRR. If it reads five passages, use recall@5. If
+# people read a page of results from the top, use nDCG. Choose the metric *before* you see results.
 #
 # ## In the field
 #
@@ -225,14 +228,14 @@ else:
         print(found, ir_measures.calc_aggregate(metrics, {"q": {"a": 2, "b": 1}}, run))
 
 # %% [markdown]
-# The same numbers. Take it where results are compared with those of other people, who mean the same by the same name. It knows scores and
-# no order, so a tie is broken in its own way; each document can be in a run once, so repeated files have to be merged before, as in your
-# `first_different`; and it gives a mean without an interval.
+# The numbers are the same. Use ir-measures if you compare results with those of other people, because there each name has one fixed
+# definition. It has three limits. It sorts by score, and for equal scores it chooses an order of its own. A run may contain each document only
+# once, so you must merge repeated files before, as `first_different` does. And it returns a mean without an interval.
 #
-# ## A table of choices
+# ## Eight systems
 #
-# Four ways to split, and two ways to search: by meaning (dense) and by words as well ([hybrid](../labs/GLOSSARY.md#hybrid-retrieval)).
-# These are eight systems. *fixed* is the naive splitter of lab 01, which cuts every so many characters, words or not. It is the
+# We compare four ways to split and two ways to search: dense and [hybrid](../labs/GLOSSARY.md#hybrid-retrieval). This makes eight systems.
+# *fixed* is the naive splitter of lab 01: it cuts after a fixed number of characters, even inside a word. It is the
 # [baseline](../labs/GLOSSARY.md#baseline).
 
 # %%
@@ -250,16 +253,17 @@ for name, values in ranks.items():
 
 # %% [markdown]
 # The naive splitter seems worst, the largest pieces seem best with hybrid search, and hybrid search seems to help two splitters of four.
-# Seems: you saw what two halves of the questions said. How far would these numbers move with other questions?
+# But two halves of the questions gave opposite results above. How much would these numbers change with other questions?
 #
-# ## Other questions, out of the same ones
+# ## The bootstrap: draw new sets from the same questions
 #
-# There are no others. But we can draw: as many questions as there are, each at random out of all of them, some twice, some not at all.
-# Do that two thousand times and look at how the means spread. This is the [bootstrap](../labs/GLOSSARY.md#bootstrap).
+# We have no other questions. But we can draw new sets from the questions that we have. Each set has as many questions as there are, and each
+# question is drawn at random from all of them. So some questions are in a set twice, and some are not in it. Do this two thousand times and
+# look at how much the means differ. This is the [bootstrap](../labs/GLOSSARY.md#bootstrap).
 #
 # ![Twelve questions with their results, three draws of twelve with replacement, each with its mean, and a histogram of 10,000 such means, whose middle 95 % is the interval.](../labs/figures/bootstrap.svg)
 #
-# > **Predict.** The MRR of hybrid search, from 42 questions. How wide will the spread be?
+# > **Predict.** We draw sets of 42 questions and compute the MRR of hybrid search. How far apart will the smallest and the largest MRR be?
 
 # %%
 random = np.random.default_rng(12)
@@ -268,7 +272,7 @@ means = [random.choice(values, size=len(values)).mean() for _ in range(2000)]
 lab.show.histogram(means, f"2,000 redrawn sets of {len(values)} questions", "MRR@10")
 
 # %% [markdown]
-# The second decimal, which many tables print, says nothing here, and even the first one is not certain. An
+# Many tables print two decimals. Here the second decimal means nothing, and even the first one is not certain. An
 # [interval](../labs/GLOSSARY.md#confidence-interval) of 95 % leaves out 2.5 % of the means at each end.
 #
 # ## Exercise 13.4: the interval
@@ -283,8 +287,8 @@ lab.check("13.4", bootstrap_interval)
 lab.hint("13.4")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# Two lines do it: draw, and read off. No formula is needed, so it works for any metric, skewed as it may be. What it cannot do is see
-# further than your questions: if they are all easy, so are the redrawn ones.
+# Two lines are enough: one draws the sets, one takes the ends of the interval from their means. There is no formula for a certain metric, so
+# the bootstrap works for any metric. But it only knows your questions: if all of them are easy, all redrawn ones are easy, too.
 
 # %%
 bootstrap_interval = lab.use("bootstrap_interval")
@@ -294,7 +298,8 @@ for name, interval in intervals.items():
 lab.show.intervals(intervals, "Eight systems, 42 questions", "MRR@10, with its interval of 95 %")
 
 # %% [markdown]
-# Nearly every interval overlaps with every other. How many questions would it take? Draw smaller and larger sets out of ours.
+# Nearly every interval overlaps with every other. How many questions would make the intervals narrow? We draw smaller and larger sets from
+# our questions.
 
 # %%
 random, values = np.random.default_rng(12), np.array(ranks["sections-512, hybrid"])
@@ -302,16 +307,17 @@ widths = []
 for size in (10, 20, 40, 80, 160, 320, 640):
     interval = bootstrap_interval(random.choice(values, size=size))
     widths.append((size, interval.high - interval.low))
-lab.show.lines({"width of the interval": widths}, "What questions buy", across="questions", up="MRR")
+lab.show.lines({"hybrid search": widths}, "The interval and the number of questions", across="questions", up="width of the interval, MRR")
 
 # %% [markdown]
-# Four times the questions, half the width: to know the second decimal would take more than ten thousand. Fortunately we rarely need the
-# level of one system. We need the *difference* between two, and both answered the same questions.
+# With four times as many questions, the interval is half as wide. To know the second decimal, you would need more than ten thousand
+# questions. But usually we do not need the exact value of one system. We need the *difference* between two systems, and both answered the
+# same questions.
 #
-# ## Pairs
+# ## Paired comparison
 #
-# Much of what spreads is that some questions are hard and some easy, for every system alike. Compare each question with itself, and
-# this part is gone.
+# A large part of the width comes from the questions: some are hard and some are easy for every system. If you compare the two results of each
+# question, this part disappears.
 #
 # ## Exercise 13.5: the paired interval
 
@@ -325,13 +331,13 @@ lab.check("13.5", paired_interval)
 lab.hint("13.5")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# One line on top of the interval. Subtracting one finished interval from another is a common mistake: it forgets the pairs, and the
-# result is so wide that it shows next to nothing.
+# This needs only one line in addition to the interval. It is a common mistake to subtract one finished interval from another. This ignores
+# the pairs, and the result is so wide that it shows almost nothing.
 
 # %% [markdown]
-# Now judge. The rule is made beforehand: a change stays if its whole interval is above 0.
+# Now decide. The rule is fixed in advance: keep a change if its whole interval is above 0.
 #
-# > **Predict.** Which of these three changes stay?
+# > **Predict.** Which of these three changes will be kept?
 
 # %%
 paired_interval = lab.use("paired_interval")
@@ -351,13 +357,13 @@ counts = {"better": (changes > 0).sum(), "the same": (changes == 0).sum(), "wors
 lab.show.bars({name: int(count) for name, count in counts.items()}, "dense → hybrid", "questions")
 
 # %% [markdown]
-# Cutting at headings stays. About hybrid search these questions cannot tell: it lifts some answers and buries others. That is no proof
-# that it does nothing. It is a reason to ask where words should matter, and to measure there. We do so below. And larger pieces with
-# hybrid search are to be kept, says the rule. You chose them because they were the best of eight in the table; remember them.
+# The rule keeps the cuts at headings. It does not decide about hybrid search: some answers rank higher with it and others rank lower. This
+# does not prove that hybrid search has no effect. So we ask where words should matter, and we measure there, below. The rule also keeps
+# larger pieces with hybrid search. But we compared them because they were the best of eight systems in the table. Remember this for later.
 #
-# ## Break it: the metric that likes long pieces
+# ## Break it: a metric that prefers long pieces
 #
-# Larger pieces looked good in the table. So take it to the end: one piece a document, nothing cut.
+# Larger pieces looked good in the table. The extreme case is one piece for each document, with no cuts.
 #
 # > **Predict.** What is the MRR?
 
@@ -368,9 +374,9 @@ ranks["whole, hybrid"] = [reciprocal_rank(names, {"answer"}) for names in system
 print(f"MRR {np.mean(ranks['whole, hybrid']):.2f}")
 
 # %% [markdown]
-# Better than seven of the eight, and useless: whoever reads the first result reads a whole document, and a model's context would be full. A metric
-# that counts results is not fair between pieces of different size. Count what is *read*: how often is the answer within so many
-# characters?
+# This is better than seven of the eight systems, but useless: the first result is a whole document, and it would fill a model's context. A
+# metric that counts results is not fair if the pieces have different sizes. Count the characters that are *read*: how often is the answer
+# within a given number of characters?
 
 # %%
 longest = max(len(page.content) for page in pages)
@@ -385,36 +391,39 @@ for repo, size in sizes.items():
 lab.show.lines(curves, "Answers within what is read", across="characters read, at most", up="share of questions")
 
 # %% [markdown]
-# Within the same reading the two sizes find nearly the same, and the whole document nothing: its first result alone is longer. Much of
-# what looked like quality was quantity. Compare systems at what they *cost*.
+# Within the same number of characters, the two sizes find nearly the same number of answers. The whole documents find none, because one
+# result alone is longer. Much of the higher MRR came only from longer pieces. So compare systems at the same *cost*.
 #
 # ## Break it again: forty ideas
 #
-# Five colleagues try one change after another, forty each, and none of the changes does anything. Such a change moves some questions up
-# and others down, by luck.
+# Five colleagues try forty changes each. None of these changes has a real effect. By chance, each change makes some questions better and
+# others worse.
 #
-# > **Predict.** Out of forty changes that do nothing, how many will your rule keep?
+# > **Predict.** Your rule judges forty changes without an effect. How many of them will it keep?
 
 # %% tags=["nbval-check-output"]
 def kept_by_luck(seed, ideas=40):
-    random = np.random.default_rng(seed)  # below, each gain or loss of a question falls either way
+    random = np.random.default_rng(seed)  # the sign of each gain or loss is random
     luck = [changes * random.choice([-1, 1], size=len(changes)) for _ in range(ideas)]
     nothing = np.zeros(len(changes))
     return sum(bool(paired_interval(nothing, one, resamples=500).low > 0) for one in luck)
 
 
-print("kept by each of five colleagues:", *(kept_by_luck(seed) for seed in range(5)))
+print("kept by each of five colleagues:", end="")
+for seed in range(5):
+    print(f" {kept_by_luck(seed)}", end="", flush=True)
 
 # %% [markdown]
-# A rule that errs in one of forty cases, asked forty times, may well err. The way out: [hold out](../labs/GLOSSARY.md#held-out)
-# questions. Try what you like on the others. Then take the *one* change that you believe in, and measure it *once* on those that nothing
-# was chosen by. In this lab they are the questions that were put away at the beginning.
+# The rule is wrong in about one of forty cases. If you use it forty times, it will probably be wrong at least once. The solution is to [hold
+# out](../labs/GLOSSARY.md#held-out) some questions. Try any number of changes on the other questions. Then take the *one* change that you
+# think is best, and measure it *once* on the held-out questions. They had no part in your choice. In this lab, they are the questions that
+# were held back at the beginning.
 #
 # ## Your turn: beat the baseline
 #
-# Write down a hypothesis ("larger pieces help, because …"), change **one** thing below, try it on the questions that you
-# know, and only then ask the others. The baseline is *fixed-512* with dense search. Ideas: a size, an overlap, the splitter, the mode, the
-# document's name in front of every piece.
+# Write down a hypothesis ("larger pieces help, because …"). Change **one** thing below, and try it on the questions that you know. Only then
+# ask the held-out questions. The baseline is *fixed-512* with dense search. You can change a size, an overlap, the splitter or the mode, or
+# put the document's name in front of every piece.
 
 # %%
 def my_split(page):
@@ -429,8 +438,8 @@ index("mine", my_split)
 print("to try on:", paired_interval(rank_of("fixed-512", questions), rank_of("mine", questions)))
 
 # %% [markdown]
-# > **Predict.** Would you keep it? Decide before you run the next cell. There is no second run: questions that you have looked at
-# > are questions to try on.
+# > **Predict.** Would you keep this change? Decide before you run the next cell. You have only one run: after it, the held-out questions are
+# > known, too.
 
 # %%
 print("held out: ", paired_interval(rank_of("fixed-512", held_out), rank_of("mine", held_out)))
@@ -438,24 +447,26 @@ two = [rank_of(repo, held_out, mode="hybrid") for repo in ("sections-512", "sect
 print("held out, larger pieces with hybrid search:", paired_interval(*two))
 
 # %% [markdown]
-# The course's change would have been kept, and the held-out questions do not confirm it: their interval holds 0. Nor do they confirm the
-# larger pieces that were to be kept: nothing of their gain is left. Say so where it happens to you. "We could not show it with twenty-one
-# questions" is a result, and it says what to do: write more questions, or spend your time elsewhere.
+# The rule would have kept the course's change. The held-out questions do not confirm it: their interval contains 0. They do not confirm the
+# larger pieces with hybrid search either: nothing of their gain is left. If this happens to you, report it. "We could not show an effect with
+# twenty-one questions" is a result. It tells you to write more questions, or to work on something else.
 #
-# The course's own search was made in this way: some twenty ideas were tried on one half of the questions about two large corpora, and what
-# was kept was asked the other half once. Three ideas were kept: headings above a piece, words that people use for a kind of manifest, and rare
-# word pieces that count more when results are compared word by word. The other half then showed what no question for tuning had shown: the
-# whole search had become better, and dense search alone had become worse. That is why one asks it. `tests/bench/README.md` has the figures,
-# also of what did not last.
+# The course's own search was made in this way. We tried about twenty ideas on one half of the questions about two large corpora. Then we
+# measured the ideas that we kept, once, on the other half. We kept three ideas: headings above a piece, words that people use for a kind of
+# manifest, and more weight for rare word pieces when results are compared word by word. The other half showed something that the first half
+# had not shown: the whole search had become better, but dense search alone had become worse. This is the reason to hold questions out.
+# `tests/bench/README.md` has the numbers, also for the ideas that we did not keep.
 #
-# ## Measure: the scorecard of the whole course
+# ## Measure: the whole course
 #
-# Nothing is chosen any more, so every question may be asked. One joint index of the course's documents, manifests and code; all
-# questions of all three; by file, as `course eval` does it. `evaluate` asks, and `compare` is your paired interval.
+# From here on nothing is chosen any more, so we may ask every question. One index contains the course's documents, manifests and code. We ask
+# all questions about them and measure by file, as `course eval` does. `evaluate` asks the questions, and `compare` computes your paired
+# interval.
 
 # %%
 from course_lib.evaluation import Corpus, compare, evaluate, indexed, read_questions
 from course_lib.evaluation.corpora import searcher
+from course_lib.indexing import IngestOptions
 from course_lib.settings import project_root
 
 data = project_root() / "data"
@@ -463,8 +474,9 @@ folders = {"docs": "documents", "manifests": "manifests", "code": "code"}
 corpora = [Corpus(kind, data / name) for kind, name in folders.items()]
 asked = [each for name in folders.values() for each in read_questions(data / "questions" / f"{name}.jsonl")]
 
-with indexed(corpora, lab.embedder) as joint:
-    runs = {mode: evaluate(searcher(joint, lab.embedder, Query(mode=mode)), asked) for mode in ("dense", "hybrid")}
+with indexed(corpora, lab.embedder, IngestOptions(progress=True)) as joint:
+    ways = {mode: searcher(joint, lab.embedder, Query(mode=mode)) for mode in ("dense", "hybrid")}
+    runs = {mode: evaluate(way, asked, progress=True) for mode, way in ways.items()}
 for kind in folders:
     run = runs["hybrid"].about(kind)
     hits = ", ".join(f"{name} {run.means()[name]:.2f}" for name in ("hit@1", "recall@10", "ndcg@10"))
@@ -472,11 +484,11 @@ for kind in folders:
     print("          dense → hybrid:", compare(runs["dense"].about(kind), run).difference)
 
 # %% [markdown]
-# For manifests, full of names that a model never read, the whole interval is well above 0. For documents and for code it comes close to 0
-# or holds it. This is one of three intervals, over questions that the course's earlier labs were measured on as well: a strong hint that
-# words help with manifests, and new questions would have to confirm it. A result belongs to its corpus: say "on these documents, with these
-# questions". These numbers are the course's in every scorecard. Below: questions whose file did not come among the first five, and the
-# scorecard.
+# For manifests, the whole interval is well above 0. They are full of names that the model has never read. For documents and for code, the
+# interval contains 0 or comes close to it. So words probably help with manifests. But this is only one of three intervals, and earlier labs of
+# this course used the same questions. New questions would have to confirm it. A result is valid for its corpus only, so say "on these
+# documents, with these questions". Every scorecard shows these numbers as the course's. The next cell shows questions whose file was not
+# among the first five files, and the scorecard.
 
 # %%
 worst = [answer for answer in runs["hybrid"].answers if answer.place is None or answer.place > 5]
@@ -489,42 +501,46 @@ measured = lab.measure_retrieval(
 lab.score(recall_at_5=measured.recall, mrr=measured.mrr, note="hybrid as in lab 07")
 
 # %% [markdown]
-# Always read what was missed: a failure says what to change, and a mean does not.
+# Always read the questions that failed. A failure shows you what to change, but a mean does not.
 #
 # ## A project of your own
 #
-# The capstone of the course: bring a repository or a folder that you know into the system that you wrote (`course mine ingest`), write
-# 20 questions, measure (`course mine eval`), improve one thing, and report what it was worth, with an interval.
+# The last task of the course is a project of your own. Ingest a repository or a folder that you know into the system that you wrote (`course
+# mine ingest`). Write 20 questions and measure (`course mine eval`). Improve one thing, and report how much it helped, with an interval.
 #
-# `course capstone` puts a report to fill in into `my/`, which also says how many points there are for what. Run it again, and it says
-# whether your report runs and is complete.
+# `course capstone` puts an unfinished report into `my/`, which you complete. The report also tells you how many points each part gives. Run
+# the command again to check that your report runs and is complete.
 #
 # ## Recap
 #
-# - Say what is counted: passages, files or resources; a repeated item counts once.
-# - Recall asks whether, MRR how soon, nDCG how well ordered. Choose before you look.
-# - An interval says how far to trust a mean. Four times the questions halve it.
+# - Say what you count: passages, files or resources. A repeated item counts once.
+# - Recall shows whether the right items were found, MRR how near to the top the first one is, nDCG how good the order is. Choose a metric
+#   before you see results.
+# - An interval shows how far you can trust a mean. With four times as many questions, it is half as wide.
 # - Compare two systems question by question, on the same questions.
-# - Pieces of different size are compared at equal reading.
-# - Hold questions out before you begin. Try on the others, measure on these, once.
+# - If pieces have different sizes, compare systems at the same number of characters read.
+# - Hold out questions before you begin. Try changes on the other questions, and measure on the held-out ones once.
 #
 # ## Three questions to test yourself
 #
-# 1. Two intervals overlap, yet the paired interval of the difference is above 0. How can that be?
-# 2. A colleague tried thirty prompts on fifty questions, and the best gained 0.04. What do you ask?
-# 3. Your questions were written by a model that had read the chunk with the answer. What will the metrics say, and why?
+# 1. The intervals of two systems overlap, but the paired interval of the difference is above 0. How is this possible?
+# 2. A colleague tried thirty prompts on fifty questions, and the best one gained 0.04. What do you ask?
+# 3. A model wrote your questions, and it had read the chunk with the answer before. Will the metrics be too high or too low, and why?
 #
 # <details><summary>Answers</summary>
 #
-# 1. Both spread because questions are hard or easy. That part is common to both, and the paired difference does not contain it.
-# 2. What it gains on questions that none of the thirty was tried on.
-# 3. They flatter: such questions use the chunk's own words, which real people do not know. Lexical search gains most.
+# 1. Both intervals are wide because some questions are hard and some easy. This part is the same for both systems, so the paired difference
+#    does not contain it.
+# 2. How much does the best prompt gain on new questions, on which none of the thirty was tried?
+# 3. They will be too high. Such questions use the words of the chunk, and real people do not know these words. Lexical search gains most.
 #
 # </details>
 #
 # ## Stretch, and what comes next
 #
-# Let `course eval data/questions/manifests.jsonl --corpus manifests=data/manifests --each` show you every question. Save a run with
-# `--save`, then compare `--rerank none` with it by `--against`. What does the comparison word by word buy, and what does it cost?
+# `course eval data/questions/manifests.jsonl --corpus manifests=data/manifests --each` shows you every question. Save a run with `--save`.
+# Then run it with `--rerank none` and compare it with the saved run by `--against`. What does the comparison word by word improve, and how
+# much time does it need?
 #
-# This was the last lab. What you have built answers; now you also know how well. The [glossary](../labs/GLOSSARY.md) stays with you.
+# This was the last lab. The system that you have built answers questions, and now you also know how well. You can look up all terms in the
+# [glossary](../labs/GLOSSARY.md).

@@ -80,12 +80,13 @@ class Fitted:
 
 
 def fit_passages(fixed: int, costs: Sequence[int], scores: Sequence[float], room: int) -> list[int]:
-    """Return the places of the passages that stay, in their order, so that all of it fits `room`.
+    """Return the places of the passages that stay, in their order, so that the prompt fits `room`.
 
-    `fixed` is what instructions and question take, `costs[i]` what passage i adds, `scores[i]` how
-    good it is. As long as the sum is larger than `room`, the passage with the lowest score goes; of
-    equals, the last one. What is gone does not come back. Raises a ValueError that names the
-    question if it does not fit even without passages.
+    `fixed` is the number of tokens of instructions and question, `costs[i]` that of passage i, and
+    `scores[i]` says how good passage i is. While the sum of tokens is larger than `room`, drop the
+    passage with the lowest score; of equal scores, the last one. A dropped passage does not come
+    back. If the question does not fit even without passages, raise a ValueError that names the
+    question.
 
     Examples
     --------

@@ -34,20 +34,20 @@ class Citations:
 
 
 def check_citations(sentences: list[str], paths: list[str]) -> tuple[list[list[int]], list[str]]:
-    """Return which passages each sentence is based on, and the citations that name no passage.
+    """Return for each sentence the passages that should support it, and all wrong citations.
 
     A citation looks like ``[2: docs/a.md]``. It is right if passage 2, counted from 1, has this
-    path; `paths` are those of the passages. A sentence is based on the passages that it cites. One
-    without any citation is based on all that the answer cites, and one with only wrong citations
-    on none. Numbers come in the order of the text, each once; wrong citations come as they are
-    written.
+    path. The passages of a sentence are those that it cites rightly. A sentence without any
+    citation gets all passages that the answer cites rightly. A sentence with only wrong citations
+    gets none. Each number comes once, in the order of the text. Wrong citations are returned as
+    they are written.
 
     Parameters
     ----------
     sentences
-        An answer's, in their order.
+        The sentences of an answer, in their order.
     paths
-        Of the passages that the model was given.
+        The path of each passage that the model got.
 
     Examples
     --------

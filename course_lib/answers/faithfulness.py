@@ -29,34 +29,34 @@ _AFTER_THE_STOP = re.compile(r"([.!?])((?:\s?\[[^\[\]\n]{1,300}\])+)")
 
 
 def support(sentence: str, evidence: list[str], encode: Callable[[list[str]], Any]) -> float:
-    """Return how far some lines of text support a sentence, from 0 to 1.
+    """Return how well some lines of text support a sentence, from 0 to 1.
 
-    It is the mean of two numbers: the cosine similarity of the sentence with the most similar line
-    (0 where that is negative), and the share of the sentence's words that are in any of the lines.
-    Words are what `stems` gives. It is 0 where there are no lines, and where the sentence has a
-    number (``re.findall(NUMBER, sentence)``) that no line has. A sentence without words has a
-    share of 0.
+    It is the mean of two numbers: the cosine similarity of the sentence to the most similar line
+    (0 if it is negative), and the share of the sentence's words that occur in any of the lines.
+    `stems` returns the words of a text. The result is 0 if there are no lines, or if the sentence
+    has a number (``re.findall(NUMBER, sentence)``) that no line has. If `stems` finds no words in
+    the sentence, the share is 0.
 
     Parameters
     ----------
     sentence
-        What an answer claims, without its citations.
+        A sentence of an answer, without its citations.
     evidence
         The lines or sentences of the passages that it cites.
     encode
-        Takes a list of texts, gives an array of their vectors: a row each, of length 1.
+        Takes a list of texts and returns an array with a row for each: its vector, of length 1.
 
     Examples
     --------
-    An encoder that knows of canaries and nothing else:
+    An encoder that only tells whether a text is about a canary:
 
     >>> import numpy as np
     >>> def encode(texts):
     ...     return np.array([[1.0, 0.0] if "canary" in text else [0.0, 1.0] for text in texts])
     >>> lines = ["The canary takes 5 requests of 100.", "It sings."]
-    >>> support("A canary takes 5 requests.", lines, encode)  # likeness 1, all words are there
+    >>> support("A canary takes 5 requests.", lines, encode)  # similarity 1, all words are there
     1.0
-    >>> support("The canary sleeps.", lines, encode)  # likeness 1, one word of two
+    >>> support("The canary sleeps.", lines, encode)  # similarity 1, one word of two
     0.75
     >>> support("A canary takes 7 requests.", lines, encode)  # no line has a 7
     0.0
@@ -65,10 +65,10 @@ def support(sentence: str, evidence: list[str], encode: Callable[[list[str]], An
     if not evidence or any(number not in held for number in re.findall(NUMBER, sentence)):
         return 0.0
     vectors = encode([sentence, *evidence])
-    likeness = max(0.0, float((vectors[1:] @ vectors[0]).max()))
+    similarity = max(0.0, float((vectors[1:] @ vectors[0]).max()))
     words = stems(sentence)
     shared = words & set().union(*(stems(line) for line in evidence))
-    return (likeness + len(shared) / max(1, len(words))) / 2
+    return (similarity + len(shared) / max(1, len(words))) / 2
 
 
 def unsupported(

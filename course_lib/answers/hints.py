@@ -116,24 +116,24 @@ def files_named(question: str, manifest: Mapping[str, list[str]]) -> dict[str, l
 def find_hinted(hint: str, manifest: Mapping[str, list[str]]) -> list[str]:
     """Return the paths that a name in a question means; maybe none.
 
-    It can only mean a path with the same base name, and of those it means
+    Only paths with the same base name can be meant. The first rule that finds a path decides:
 
-    1. the one that it is, where it has a folder and is a path of the index,
-    2. or else all that end in it, after a slash: ``cmd/main.go`` may mean ``tools/cmd/main.go``,
-       and ``md/main.go`` does not,
-    3. or else the longest one that it ends in itself, after a slash: the index may be of a folder
-       within the one where the name begins. A path without a folder would fit any, so none is
-       meant.
+    1. If the hint contains a folder and is itself one of the paths, it means this path.
+    2. It means all paths that end with the hint, where the hint begins after a slash or is the
+       whole path: ``cmd/main.go`` may mean ``tools/cmd/main.go``, but ``md/main.go`` does not.
+    3. It means the longest path with which the hint itself ends, after a slash, because the hint
+       may begin in a folder above the indexed one. Paths without a folder do not count here: they
+       would fit any hint.
 
-    Upper and lower case are the same for 2 and 3. For base names they are so only where none is
-    written exactly like that of the hint.
+    Rules 2 and 3 ignore upper and lower case. Base names are compared without case only if no
+    base name is written exactly like that of the hint.
 
     Parameters
     ----------
     hint
         A file's name, with or without folders.
     manifest
-        Base name → the paths of the files that have it, as `file_manifest` gives it.
+        Base name → the paths of the files with this name, as `file_manifest` returns it.
 
     Examples
     --------

@@ -53,21 +53,23 @@ def maximal_marginal_relevance(
     diversity: float = 0.3,
     taken: Vectors | None = None,
 ) -> list[int]:
-    """Return the places of `count` candidates, each the one that adds most to those before it.
+    """Return the places of `count` candidates, taken one by one: each time the one that adds most.
+
+    A candidate adds ``(1 - diversity) * relevance - diversity * similarity``. The similarity is the
+    one to the most similar candidate already taken; below 0 it counts as 0.
 
     Parameters
     ----------
     relevance
-        Of each candidate, between 0 and 1.
+        The relevance of each candidate, between 0 and 1.
     vectors
-        Of each candidate, of length 1: float32 of shape (n, dimension).
+        The vector of each candidate, of length 1: float32 of shape (n, dimension).
     count
-        How many to take; fewer come back where there are fewer.
+        How many to take. If there are fewer candidates, all are taken.
     diversity
-        What likeness costs, from 0 (only relevance counts) to 1 (only likeness counts). A likeness
-        below 0 counts as 0.
+        How much similarity counts, from 0 (only relevance counts) to 1 (only similarity counts).
     taken
-        Vectors of what is in the context already; what is like them is not wanted either.
+        Vectors of passages that are in the context already. They count as taken, too.
 
     Returns
     -------
@@ -76,7 +78,7 @@ def maximal_marginal_relevance(
 
     Examples
     --------
-    The second is the first over again, so the third comes before it:
+    The second candidate is a copy of the first, so the third is taken before it:
 
     >>> vectors = np.array([[1, 0], [1, 0], [0, 1]], np.float32)
     >>> maximal_marginal_relevance([0.9, 0.8, 0.7], vectors, 3)
@@ -85,17 +87,17 @@ def maximal_marginal_relevance(
     [0, 1]
     """
     worth = np.asarray(relevance, dtype=np.float64)
-    likeness = np.zeros(len(worth))
+    similarity = np.zeros(len(worth))
     if taken is not None and len(taken) and len(worth):
-        likeness = np.maximum(likeness, (vectors @ taken.T).max(axis=1))
+        similarity = np.maximum(similarity, (vectors @ taken.T).max(axis=1))
     left = np.ones(len(worth), dtype=bool)
     order: list[int] = []
     for _ in range(min(count, len(worth))):
-        gain = (1 - diversity) * worth - diversity * likeness
+        gain = (1 - diversity) * worth - diversity * similarity
         best = int(np.argmax(np.where(left, gain, -np.inf)))
         order.append(best)
         left[best] = False
-        likeness = np.maximum(likeness, vectors @ vectors[best])
+        similarity = np.maximum(similarity, vectors @ vectors[best])
     return order
 
 

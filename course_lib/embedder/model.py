@@ -7,8 +7,6 @@ left by length, and hands it in batches to a backend, which does nothing but enc
 from __future__ import annotations
 
 import logging
-import os
-import sys
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -21,6 +19,7 @@ from tqdm import tqdm
 from course_lib.embedder.vectors import Vectors, encode_in_batches, unread
 from course_lib.embedder.weights import DEFAULT_MODEL, fingerprint, model_directory
 from course_lib.errors import ModelError
+from course_lib.progress import progress_bar
 from course_lib.settings import BackendName, PrecisionName, settings, state_dir
 
 if TYPE_CHECKING:
@@ -338,12 +337,7 @@ class EmbeddingClient:
     def _encode(self, texts: list[str], batch_size: int, progress: bool) -> Vectors:
         prepared = self.backend.prepare([_readable(text) for text in texts])
         size = min(batch_size, self.backend.batch_size)
-        # Jupyter's server sets this variable for the kernels of people, nbclient for none.
-        is_watched = sys.stderr.isatty() or "JPY_SESSION_NAME" in os.environ
-        is_shown = progress and is_watched and len(texts) > size
-        with tqdm(
-            total=len(texts), desc="encode", unit="text", leave=False, delay=2, disable=not is_shown
-        ) as bar:
+        with progress_bar(len(texts), "encode", "text", shown=progress) as advance:
 
             def encode_batch(batch: list[Any]) -> Vectors:
                 rows = self.backend.encode(batch)

@@ -46,26 +46,25 @@ def hit_at(found: Iterable[str], gold: Collection[str], k: int = DEPTH) -> float
 
 
 def recall_at(found: Iterable[str], gold: Collection[str], k: int = DEPTH) -> float:
-    """Return how much of what is wanted is among the first `k` different items found.
+    """Return the share of the gold items that are among the first `k` different items found.
 
     Parameters
     ----------
     found
-        What a search returned, best first; an item that comes again counts once, at its first
-        place.
+        What a search returned, best first. A repeated item counts once, at its first place.
     gold
-        What should be found.
+        The items that should be found.
     k
         How many different items count.
 
     Returns
     -------
     float
-        From 0 to 1; 0 where nothing is wanted.
+        From 0 to 1; 0 if there are no gold items.
 
     Examples
     --------
-    Of the two that are wanted, one is among the first three different ones:
+    One of the two gold items is among the first three different items:
 
     >>> recall_at(["x", "b", "b", "y", "a"], {"a", "b"}, k=3)
     0.5
@@ -77,21 +76,21 @@ def recall_at(found: Iterable[str], gold: Collection[str], k: int = DEPTH) -> fl
 
 
 def reciprocal_rank(found: Iterable[str], gold: Collection[str], k: int = DEPTH) -> float:
-    """Return 1 / place of the first wanted item among the first `k` different ones found.
+    """Return 1 / place of the first gold item among the first `k` different items found.
 
     Parameters
     ----------
     found
-        What a search returned, best first; an item that comes again takes up no second place.
+        What a search returned, best first. A repeated item counts once, at its first place.
     gold
-        What would answer the question.
+        The items that answer the question.
     k
         How many different items count.
 
     Returns
     -------
     float
-        1, 1/2, 1/3, …, or 0 where none of them is wanted. Its mean over questions is the MRR.
+        1, 1/2, 1/3, …, or 0 if none of them is gold. The mean over all questions is the MRR.
 
     Examples
     --------
@@ -108,26 +107,26 @@ def ndcg_at(found: Iterable[str], gains: Mapping[str, float], k: int = DEPTH) ->
     """Return how close the order found comes to the best possible order: nDCG.
 
     An item at place p adds its gain, divided by log2(p + 1). The sum over the first `k` different
-    items is divided by what the best order of all the gains would give.
+    items found is divided by the same sum for the best order: the `k` largest gains, the largest
+    first.
 
     Parameters
     ----------
     found
-        What a search returned, best first; an item that comes again counts once, at its first
-        place.
+        What a search returned, best first. A repeated item counts once, at its first place.
     gains
-        What each wanted item is worth; everything else is worth 0.
+        The gain of each item. All other items have the gain 0.
     k
         How many different items count.
 
     Returns
     -------
     float
-        From 0 to 1; 0 where nothing is worth anything.
+        From 0 to 1; 0 if there is no gain above 0.
 
     Examples
     --------
-    Found at place 2, where place 1 was possible, a single item gives 1 / log2(3):
+    A single item is found at place 2. Place 1 would be best, so the result is 1 / log2(3):
 
     >>> round(ndcg_at(["x", "a"], {"a": 1}), 4)
     0.6309

@@ -19,6 +19,7 @@ from course_lib.errors import InputError
 from course_lib.evaluation.metrics import DEPTH, NAMES, all_metrics, first_different
 from course_lib.evaluation.questions import Question
 from course_lib.evaluation.statistics import Interval, bootstrap_interval, paired_interval
+from course_lib.progress import progress_bar
 
 Unit = Literal["file", "resource"]
 
@@ -218,13 +219,14 @@ def evaluate(
     if not asked:
         raise InputError("there are no questions to measure with")
     answers = []
-    is_hidden = None if progress else True  # None: unless stderr is a terminal
-    for question in tqdm(asked, desc="ask", unit="question", disable=is_hidden):
-        begun = time.perf_counter()
-        results = search(question)
-        seconds = time.perf_counter() - begun
-        files, resources = _rankings(results, question)
-        answers.append(Answer(question, files, resources, seconds))
+    with progress_bar(len(asked), "ask", "question", shown=progress) as advance:
+        for question in asked:
+            begun = time.perf_counter()
+            results = search(question)
+            seconds = time.perf_counter() - begun
+            files, resources = _rankings(results, question)
+            answers.append(Answer(question, files, resources, seconds))
+            advance(1)
     return Run(name, tuple(answers))
 
 

@@ -33,27 +33,27 @@ class Interval(NamedTuple):
 def bootstrap_interval(
     values: Sequence[float], confidence: float = 0.95, resamples: int = RESAMPLES, seed: int = 0
 ) -> Interval:
-    """Return the mean of values, and the interval in which the means of redrawn sets are.
+    """Return the mean of values, and the interval that contains most means of redrawn sets.
 
-    A redrawn set has as many values as there are, each drawn at random from all of them, so that
-    some come twice and some not at all.
+    A redrawn set has as many values as `values`. Each is drawn at random from all of them, so some
+    values come twice and some not at all.
 
     Parameters
     ----------
     values
-        One number a question.
+        One number for each question.
     confidence
-        The share of the redrawn means between `low` and `high`; what is left is split evenly
-        between both ends.
+        The share of the redrawn means between `low` and `high`. Half of the other means are below
+        `low`, half are above `high`.
     resamples
         How many sets are drawn.
     seed
-        Where the random numbers begin: the same seed, the same interval.
+        The seed of the random numbers. The same seed gives the same interval.
 
     Returns
     -------
     Interval
-        `mean` of the values themselves, `low` and `high` of the redrawn means.
+        `mean` is the mean of the values themselves; `low` and `high` are from the redrawn means.
 
     Raises
     ------
@@ -87,26 +87,26 @@ def paired_interval(
 ) -> Interval:
     """Return by how much `after` is better than `before` on the same questions, as an interval.
 
-    Each question is compared with itself, so that hard and easy questions do not blur the
-    difference. An interval that is above 0 says that the change helps on questions of this sort;
-    one that holds 0 says that these questions cannot tell.
+    The two results of each question are compared, so it does not matter that some questions are
+    hard and some easy. If the whole interval is above 0, the change helps on such questions. If
+    the interval contains 0, these questions do not decide.
 
     Parameters
     ----------
     before, after
-        One number a question each, in the same order of questions.
+        One number for each question, both in the same order of questions.
     confidence, resamples, seed
         As in `bootstrap_interval`.
 
     Returns
     -------
     Interval
-        Of the differences, after minus before.
+        The interval of the differences, after minus before.
 
     Raises
     ------
     ValueError
-        If the two are not of the same length, or empty.
+        If the two have different lengths, or are empty.
 
     Examples
     --------

@@ -7,6 +7,7 @@ split and encoded, and every batch of documents is written in one transaction.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -21,6 +22,7 @@ from course_lib.indexing.options import IngestOptions
 from course_lib.indexing.plan import make_plan
 from course_lib.indexing.source_lock import alone
 from course_lib.loader.contract import FileRejectedError
+from course_lib.progress import progress_bar
 from course_lib.records import Chunk, Scope, SourceDocument
 from course_lib.store import (
     WriteReport,
@@ -156,10 +158,15 @@ class _Work:
             with as_tenant(self.conn, tenant):
                 deleted = delete_documents(self.conn, self.scope, gone)
             self.written += WriteReport(deleted=deleted)
-        is_hidden = None if self.options.progress and todo else True  # None: unless on a terminal
-        with tqdm(total=len(todo), desc="ingest", unit="document", disable=is_hidden) as bar:
-            for batch in self._batches(todo, split):
-                bar.update(self._write(batch))
+        # All but the last so many characters are to be there when the vector indexes are built.
+        self.characters_left = INDEX_AT * sum(len(document.content) for document in todo)
+        with progress_bar(len(todo), "ingest", "document", shown=self.options.progress) as advance:
+            overlapped(
+                self._batches(todo, split),
+                self._encode,
+                lambda batch: advance(self._write(batch)),
+                give_up=self._give_up,
+            )
 
     def _batches(self, documents: Sequence[SourceDocument], split: Split) -> Iterator[_Batch]:
         """Group documents until a batch has enough chunks; no document is torn apart."""

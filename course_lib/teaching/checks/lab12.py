@@ -13,13 +13,14 @@ from course_lib.teaching.checks.probe import Probe, exercise
     library="course_lib.answers.hints:find_hinted",
     points=2,
     hints=(
-        "`manifest.get(PurePosixPath(hint).name, [])` gives the paths with this base name. If one "
-        "of them is the hint, and the hint has a folder, you are done.",
-        "Where the base name is not there, look at all of the manifest and compare "
-        "`name.casefold()`. Then go on with the paths that you have.",
-        "That a path ends in the hint after a slash is `('/' + path.casefold()).endswith('/' + "
-        "hint.casefold())`. The other way round, the hint ends in the path: of those take "
-        "`max(…, key=len)`, and leave out paths without a slash.",
+        "`manifest.get(PurePosixPath(hint).name, [])` returns the paths with this base name. If "
+        "the hint is one of them and contains a folder, you are done.",
+        "If the manifest does not have the base name, compare `name.casefold()` with all its "
+        "names. Then continue with the paths that you have.",
+        "Rule 2: `('/' + path.casefold()).endswith('/' + hint.casefold())` is true if the path "
+        "ends "
+        "with the hint. Rule 3 exchanges path and hint. Of the paths that it finds, leave out "
+        "those without a slash and take `max(…, key=len)`.",
     ),
 )
 def check_find_hinted(call: Probe) -> None:
@@ -36,10 +37,11 @@ def check_find_hinted(call: Probe) -> None:
         ["tools/cmd/main.go"], because="a hint with a folder leaves out what is elsewhere"
     )
     call("cmd/main.go", three).gives(
-        ["cmd/main.go"], because="this very path is there, so that one file is meant"
+        ["cmd/main.go"], because="the index has exactly this path, so this one file is meant"
     )
     call("cmd/main.go", two).gives(
-        ["a/cmd/main.go", "b/cmd/main.go"], because="both end in it, and the third does not"
+        ["a/cmd/main.go", "b/cmd/main.go"],
+        because="two paths end with the hint, and the third does not",
     )
     call("md/main.go", {"main.go": ["cmd/main.go"]}).gives(
         [], because="cmd/main.go ends in these letters, but not after a slash"
@@ -48,27 +50,31 @@ def check_find_hinted(call: Probe) -> None:
         [], because="cmd is another folder than lib"
     )
     call("MAIN.go", three).gives(
-        three["main.go"], because="no base name is written like that, so capitals do not count"
+        three["main.go"],
+        because="no base name is written exactly like this, so capitals do not count",
     )
     notes = {"README.md": ["README.md"], "readme.md": ["old/readme.md"]}
     call("README.md", notes).gives(
-        ["README.md"], because="one base name is written exactly so, and readme.md is another"
+        ["README.md"],
+        because="one base name is written exactly like this, and readme.md is another name",
     )
     call("Readme.md", notes).gives(
-        ["README.md", "old/readme.md"], because="neither is written so, and both are alike"
+        ["README.md", "old/readme.md"],
+        because="no base name is written exactly like this, and both are equal without case",
     )
     call("CMD/main.go", {"main.go": ["tools/cmd/main.go", "x/main.go"]}).gives(
         ["tools/cmd/main.go"], because="capitals do not count in folders"
     )
     call("home/ada/tools/cmd/main.go", three).gives(
         ["tools/cmd/main.go"],
-        because="the index begins further down: of the paths that the hint ends in, the longest",
+        because="the hint begins in a folder above the indexed one: it means the longest path with "
+        "which it ends",
     )
     call("home/main.go", {"main.go": ["main.go"]}).gives(
         [], because="a path without a folder would fit any hint"
     )
     call("home/xcmd/main.go", {"main.go": ["cmd/main.go"]}).gives(
-        [], because="xcmd ends in cmd, and is another folder"
+        [], because="xcmd is another folder than cmd, although it ends with cmd"
     )
     call("b.py", three).gives([], because="the index has no such file")
     call("b.py", {}).gives([], because="the index is empty")
@@ -80,12 +86,12 @@ def check_find_hinted(call: Probe) -> None:
     library="course_lib.answers.selection:maximal_marginal_relevance",
     points=2,
     hints=(
-        "Keep one number for each candidate: its likeness to the closest of those that were taken. "
-        "At first it is 0, or the largest inner product with the rows of `taken`.",
-        "In each round take the largest `(1 - diversity) * relevance - diversity * likeness` of "
-        "those that are left. `np.argmax` takes the first of equals.",
-        "After taking one, its inner products with all vectors may be larger than the likeness "
-        "that you have: `np.maximum(likeness, vectors @ vectors[best])`.",
+        "Keep one number for each candidate: its similarity to the most similar one that was "
+        "taken. At first it is 0, or the largest inner product with the rows of `taken`.",
+        "In each round, take the largest `(1 - diversity) * relevance - diversity * similarity` of "
+        "the candidates that are left. Of equal values, `np.argmax` takes the first.",
+        "After you take a candidate, its inner products with all vectors may be larger than the "
+        "similarities that you keep: `np.maximum(similarity, vectors @ vectors[best])`.",
     ),
 )
 def check_mmr(call: Probe) -> None:
@@ -94,10 +100,10 @@ def check_mmr(call: Probe) -> None:
 
     copies = np.array([[1, 0], [1, 0], [0, 1]], np.float32)
     call([0.9, 0.8, 0.7], copies, 3).gives(
-        [0, 2, 1], because="the second says what the first said, so the third adds more"
+        [0, 2, 1], because="the second is a copy of the first, so the third adds more"
     )
     call([0.9, 0.8, 0.7], copies, 2, diversity=0).gives(
-        [0, 1], because="where likeness costs nothing, relevance alone decides"
+        [0, 1], because="with diversity 0, only relevance counts"
     )
     call([0.1, 0.9, 0.8], copies, 1).gives([1], because="the first one taken is the most relevant")
     call([0.9], copies[:1], 0).gives([], because="none was asked for")
@@ -107,33 +113,33 @@ def check_mmr(call: Probe) -> None:
     )
     opposite = np.array([[1, 0], [-1, 0], [0, 1]], np.float32)
     call([1.0, 0.5, 0.4], opposite, 2, diversity=0.5).gives(
-        [0, 1], because="an inner product below 0 is no likeness that could cost anything"
+        [0, 1], because="an inner product below 0 counts as a similarity of 0"
     )
     echo = np.array([[1, 0, 0], [0, 1, 0], [1, 0, 0], [0, 0, 1]], np.float32)
     call([1.0, 0.9, 0.8, 0.2], echo, 3, diversity=0.5).gives(
         [0, 1, 3],
-        because="the third copies the first, which was taken two rounds before: it adds 0.4 - 0.5, "
-        "and the last one 0.1 - 0",
+        because="the third is a copy of the first, which was taken two rounds before: it adds "
+        "0.4 - 0.5, and the last one adds 0.1 - 0",
     )
     between = np.array([[1, 0, 0, 0], [0, 1, 0, 0], [0.5] * 4, [0, 0, 1, 0]], np.float32)
     call([1.0, 0.9, 0.8, 0.2], between, 3, diversity=0.5).gives(
         [0, 1, 2],
-        because="only the closest counts: the third adds 0.4 - 0.25, though it is like both that "
-        "were taken",
+        because="only the most similar one counts: the third adds 0.4 - 0.25, although it is "
+        "similar to both that were taken",
     )
     call([0.9, 0.8, 0.7], copies, 1, taken=copies[:1]).gives(
-        [2], because="the context has the first two already, in so many words"
+        [2], because="the context already has a copy of the first two"
     )
     call([1.0, 0.9, 0.8, 0.3], echo[[1, 0, 1, 3]], 2, diversity=0.5, taken=echo[:1]).gives(
         [0, 3],
-        because="the second copies what the context had, and the third what was taken just now",
+        because="the second is a copy of what the context had, and the third of what was just "
+        "taken",
     )
     call([0.9, 0.8], copies[:2], 5).gives([0, 1], because="there are no more than two")
     call([], np.empty((0, 2), np.float32), 3).gives([], because="there is no candidate")
     call([1.0, 0.3, 0.45], opposite, 2, diversity=0.5).gives(
         [0, 2],
-        because="an inner product below 0 counts as 0, and adds nothing either: the second adds "
-        "0.15, the third 0.225",
+        because="an inner product below 0 counts as 0: the second adds 0.15, the third 0.225",
     )
 
 
@@ -143,29 +149,34 @@ def check_mmr(call: Probe) -> None:
     library="course_lib.answers.budget:fit_passages",
     points=2,
     hints=(
-        "Begin with all places, and take one away as long as `fixed` and what the others cost are "
-        "more than `room`.",
-        "The one to go has the lowest score. Of equals it is the last one, so let `min` see the "
-        "places from the end: `min(reversed(kept), key=lambda place: scores[place])`.",
-        "`kept.remove(place)` leaves the others in their order. Before all that: if `fixed` alone "
-        "is more than `room`, raise a ValueError that says that the question does not fit.",
+        "Begin with all places. Remove one place as long as `fixed` and the costs of all places "
+        "that are left are together more than `room`.",
+        "Remove the place with the lowest score. Of equal scores it is the last one, so `min` must "
+        "see the places from the end: `min(reversed(kept), key=lambda place: scores[place])`.",
+        "`kept.remove(place)` keeps the order of the others. Before the loop: if `fixed` alone is "
+        "more than `room`, raise a ValueError that says that the question does not fit.",
     ),
 )
 def check_fit(call: Probe) -> None:
     """Drop nothing, the weakest, several, all; and refuse what cannot fit."""
     call(100, [50, 50, 50], [3, 2, 1], 300).gives([0, 1, 2], because="all of it fits: 250 of 300")
-    call(100, [50, 50, 50], [3, 2, 1], 250).gives([0, 1, 2], because="exactly full is not too full")
+    call(100, [50, 50, 50], [3, 2, 1], 250).gives([0, 1, 2], because="250 of 250 tokens still fit")
     call(100, [50, 50, 50], [2, 1, 3], 249).gives(
         [0, 2], because="the weakest goes, and the others keep their order and their numbers"
     )
     call(100, [10, 200, 10], [1, 3, 2], 300).gives(
-        [1], because="10 goes first although it is short, then the next weakest: the score decides"
+        [1],
+        because="the first passage is dropped although it is short, then the third: only the score "
+        "decides",
     )
     call(100, [50, 100, 10], [3, 2, 1], 200).gives(
-        [0], because="the last one went first, and does not come back when there is room again"
+        [0],
+        because="the last one is dropped first, and does not come back when there is room again",
     )
-    call(100, [50, 50, 50], [2, 1, 1], 220).gives([0, 1], because="of equals, the last one goes")
-    call(100, [500], [1], 300).gives([], because="a passage that never fits goes, too")
+    call(100, [50, 50, 50], [2, 1, 1], 220).gives(
+        [0, 1], because="of equal scores, the last one is dropped"
+    )
+    call(100, [500], [1], 300).gives([], because="a passage that never fits is dropped, too")
     call(100, [], [], 100).gives([], because="there is nothing to drop, and it fits")
     call(101, [50], [1], 100).raises(
         ValueError, mentions="question", because="without any passage it is still too long"
@@ -180,10 +191,10 @@ def check_fit(call: Probe) -> None:
     hints=(
         "`re.findall(r'\\[(\\d+): ([^\\[\\]]+)\\]', sentence)` gives pairs: the number, as text, "
         "and the path. A pair is right if `1 <= number <= len(paths)` and `paths[number - 1]` is "
-        "its path: numbers begin at 1, places in a list at 0.",
-        "Go through the sentences once and keep for each its right numbers, or None where it has "
-        "no citation at all. That is another thing than a list without a right number.",
-        "What all of them cite is known only after the last sentence: then put it in the place of "
+        "its path: numbers begin at 1, but places in a list begin at 0.",
+        "Go through the sentences once. For each, keep a list of its right numbers, or None if it "
+        "has no citation at all. None is not the same as an empty list.",
+        "After the last sentence you know what all sentences cite. Put this list in the place of "
         "each None. `list(dict.fromkeys(numbers))` keeps each number once, in its order.",
     ),
 )
@@ -191,23 +202,23 @@ def check_citation_check(call: Probe) -> None:
     """Look at right citations, wrong numbers, wrong paths, repetitions, and sentences without."""
     paths = ["docs/a.md", "b.py"]
     call(["So [1: docs/a.md].", "And so [2: b.py]."], paths).gives(
-        ([[1], [2]], []), because="each sentence stands on what it cites itself"
+        ([[1], [2]], []), because="each sentence gets the passages that it cites"
     )
     call(["So [2: b.py], so [1: docs/a.md], and [2: b.py]."], paths).gives(
         ([[2, 1]], []), because="each once, in the order of the text"
     )
     call(["So [1: docs/a.md].", "It was so.", "And so [2: b.py]."], paths).gives(
         ([[1], [1, 2], [2]], []),
-        because="the second sentence cites nothing, so it stands on all that the answer cites, "
+        because="the second sentence cites nothing, so it gets all passages that the answer cites, "
         "before it and after it",
     )
     call(["So [2: b.py].", "So [1: docs/a.md] [2: b.py].", "It was."], paths).gives(
         ([[2], [1, 2], [2, 1]], []),
-        because="what the answer cites comes in the order of the text, each once",
+        because="the passages that the answer cites come in the order of the text, each once",
     )
     call(["So [3: c.py].", "So [0: b.py].", "Yes [1: docs/a.md]."], paths).gives(
         ([[], [], [1]], ["[3: c.py]", "[0: b.py]"]),
-        because="there is no passage 3, and no passage 0: these sentences stand on nothing",
+        because="there is no passage 3, and no passage 0: these sentences get no passages",
     )
     call(["So [1: b.py]."], paths).gives(
         ([[]], ["[1: b.py]"]), because="passage 1 is docs/a.md: number and path have to agree"
@@ -232,7 +243,7 @@ def check_citation_check(call: Probe) -> None:
         ([[2], [2]], []), because="brackets alone cite nothing"
     )
     call(["No [5: x.py].", "It was."], paths).gives(
-        ([[], []], ["[5: x.py]"]), because="the answer cites nothing that is there"
+        ([[], []], ["[5: x.py]"]), because="the answer cites no passage that exists"
     )
     call(["I don't know."], []).gives(([[]], []), because="nothing is cited")
     call([], paths).gives(([], []), because="there is no sentence")
@@ -244,58 +255,59 @@ def check_citation_check(call: Probe) -> None:
     library="course_lib.answers.faithfulness:support",
     points=2,
     hints=(
-        "Begin with what is 0: no line at all, or a number of the sentence that is not among "
-        "`re.findall(NUMBER, …)` of the lines joined by blanks.",
-        "`vectors = encode([sentence, *evidence])`: row 0 is the sentence's, the others are the "
-        "lines'. They have length 1, so `vectors[1:] @ vectors[0]` holds the similarities.",
-        "`set().union(*(stems(line) for line in evidence))` holds the words of all lines. The "
+        "First return 0.0 in two cases: there is no line, or a number of the sentence is not in "
+        "`re.findall(NUMBER, …)` of the lines, joined by blanks.",
+        "`vectors = encode([sentence, *evidence])`: row 0 belongs to the sentence, the others to "
+        "the lines. They have length 1, so `vectors[1:] @ vectors[0]` gives the similarities.",
+        "`set().union(*(stems(line) for line in evidence))` gives the words of all lines. The "
         "share is `len(words & held) / max(1, len(words))`.",
     ),
 )
 def check_support(call: Probe) -> None:
-    """Hold sentences against lines: likeness, words, numbers, and nothing at all."""
+    """Compare sentences with lines: similarity, words, numbers, and no lines at all."""
     purr = "Cats purr loudly."
     call(purr, ["A cat can purr."], _Encode({"A cat can purr.": 0.8})).gives(
-        (0.8 + 2 / 3) / 2, because="the likeness is 0.8, and the line has two of the three words"
+        (0.8 + 2 / 3) / 2, because="the similarity is 0.8, and the line has two of the three words"
     )
     call(purr, ["It rains."], _Encode({"It rains.": 0.2})).gives(
-        0.1, because="the likeness is 0.2, and none of the words is there"
+        0.1, because="the similarity is 0.2, and the line has none of the words"
     )
     call(purr, [], _Encode({})).gives(0.0, because="without a line, nothing supports the sentence")
     two = ["Cats sleep.", "They purr loudly."]
     call(purr, two, _Encode({two[0]: 0.9, two[1]: 0.3})).gives(
         (0.9 + 1) / 2,
-        because="the most similar line alone gives the likeness, and all lines give the words",
+        because="only the most similar line gives the similarity, but all lines give the words",
     )
     call(purr, two, _Encode({two[0]: 0.3, two[1]: 0.9})).gives(
         (0.9 + 1) / 2, because="the most similar line may be any of them"
     )
     call(purr, ["Dogs bark."], _Encode({"Dogs bark.": -0.4})).gives(
-        0.0, because="a likeness below 0 counts as 0"
+        0.0, because="a similarity below 0 counts as 0"
     )
     call("Purring relaxes.", ["It purrs to relax."], _Encode({"It purrs to relax.": 0.5})).gives(
-        (0.5 + 1) / 2, because="`stems` takes the endings away: purring and purrs are one word"
+        (0.5 + 1) / 2, because="`stems` removes the endings: purring and purrs are one word"
     )
     long = "Cats purr when they are stroked, and cats eat fish."
     call("Cats eat.", [long], _Encode({long: 0.6})).gives(
         (0.6 + 1) / 2, because="the share is of the words of the sentence, not of those of the line"
     )
     call("It is so.", ["Cats purr."], _Encode({"Cats purr.": 0.6})).gives(
-        0.3, because="`stems` finds no word in the sentence, so that its share is 0"
+        0.3, because="`stems` finds no word in the sentence, so its share is 0"
     )
     limit = ["The limit is 50 rows, or 1,544 bytes.", "It was 0.5 before."]
     alike = _Encode({limit[0]: 0.9, limit[1]: 0.4})
     call("The limit is 60 rows.", limit, alike).gives(
-        0.0, because="no line has the number 60, whatever else is alike"
+        0.0, because="no line has the number 60, although the other words are equal"
     )
     call("The limit is 5 rows.", limit, alike).gives(
-        0.0, because="5 is a part of 50, and another number"
+        0.0, because="5 is a part of 50, but another number"
     )
     call("The limit is 50 rows, before 2.", limit, alike).gives(
         0.0, because="50 is there and 2 is not: each number counts"
     )
     call("The limit was 0.5 before.", limit, alike).gives(
-        (0.9 + 1) / 2, because="0.5 is in one of the lines, be it not the most similar one"
+        (0.9 + 1) / 2,
+        because="0.5 is in one of the lines, although this is not the most similar line",
     )
     call("The limit is 1,544 bytes.", limit, alike).gives(
         (0.9 + 1) / 2, because="1,544 is one number, with its comma"

@@ -17,19 +17,21 @@ UNEVEN = [0.13, 0.29, 0.37, 0.48, 0.61, 0.72, 0.88, 0.94]
     library="course_lib.evaluation.metrics:recall_at",
     points=2,
     hints=(
-        "Two sets: what is wanted, and the first k different items that were found. What is in "
-        "both?",
-        "`first_different(found, k)` gives the items; `set(gold) & set(…)` is what both hold.",
-        "Divide by the number of wanted items, not by k. With nothing wanted, return 0.0 first.",
+        "Make two sets: the gold items, and the first k different items that were found. Which "
+        "items are in both?",
+        "`first_different(found, k)` returns the items found. `set(gold) & set(…)` contains the "
+        "items that are in both.",
+        "Divide by the number of different gold items, not by k. If there are none, return 0.0 "
+        "first.",
     ),
 )
 def check_recall_at(call: Probe) -> None:
     """Go from the example by hand to repeated items, lists of gold, and nothing at all."""
     call(["a"], {"a"}, 2).gives(
-        1.0, because="all that is wanted is found; k has no part in the division"
+        1.0, because="all gold items are found, and k is not part of the division"
     )
     call(["x", "b", "y", "a"], {"a", "b"}, 10).gives(
-        1.0, because="both are found; what else was found has no part in the division"
+        1.0, because="both gold items are found, and other items are not part of the division"
     )
     call(["x", "b", "y", "a"], {"a", "b"}, 3).gives(
         0.5, because="one of the two is among the first three"
@@ -38,14 +40,14 @@ def check_recall_at(call: Probe) -> None:
         0.5, because="b counts once: the first three different ones are x, b, y"
     )
     call(["x", "x", "x", "a"], {"a"}, 2).gives(
-        1.0, because="x takes up one place, however often it comes"
+        1.0, because="x takes up one place, although it comes three times"
     )
     call(["x", "y", "x", "a"], {"a"}, 3).gives(
-        1.0, because="x takes up one place, also where something stands between"
+        1.0, because="x takes up one place, although y comes between"
     )
     call(["a", "a"], {"a", "b", "c"}, 5).gives(1 / 3, because="one of three is found")
     call(["a", "b"], {"a", "b", "c"}, 2).gives(
-        2 / 3, because="three are wanted, although only two of them could come first"
+        2 / 3, because="three items are gold, although only two of them fit into two places"
     )
     call(["notes.md"], {"old-notes.md"}, 5).gives(
         0.0, because="these are two files, though one name is a part of the other"
@@ -65,7 +67,7 @@ def check_recall_at(call: Probe) -> None:
         0.0, because="without k, ten items count"
     )
     _reads_once(call, {"a"}, 1.0)
-    call(["a"], set(), 5).gives(0.0, because="nothing is wanted")
+    call(["a"], set(), 5).gives(0.0, because="there are no gold items")
     call([], {"a"}, 5).gives(0.0, because="nothing is found")
 
 
@@ -75,32 +77,30 @@ def check_recall_at(call: Probe) -> None:
     library="course_lib.evaluation.metrics:reciprocal_rank",
     points=2,
     hints=(
-        "Go through the first k different items with their places and stop at the first one that "
-        "is wanted.",
+        "Go through the first k different items with their places, and stop at the first gold "
+        "item.",
         "`enumerate(first_different(found, k), start=1)` gives the places from 1.",
         "Inside the loop: `if item in gold: return 1 / place`. After the loop: `return 0.0`.",
     ),
 )
 def check_reciprocal_rank(call: Probe) -> None:
     """Look at first, later, last and no place, and at items that come again."""
-    call(["a", "x"], {"a"}, 10).gives(1.0, because="it stands at place 1")
-    call(["x", "y", "a"], {"a"}, 10).gives(1 / 3, because="it stands at place 3")
-    call(["x", "b", "a"], ["a", "b"], 10).gives(
-        0.5, because="the first wanted one among those found counts alone: b"
-    )
-    call(["b"], ["a", "b"], 10).gives(1.0, because="one wanted item is enough")
+    call(["a", "x"], {"a"}, 10).gives(1.0, because="it is at place 1")
+    call(["x", "y", "a"], {"a"}, 10).gives(1 / 3, because="it is at place 3")
+    call(["x", "b", "a"], ["a", "b"], 10).gives(0.5, because="only the first gold item counts: b")
+    call(["b"], ["a", "b"], 10).gives(1.0, because="one gold item is enough")
     call(["x", "x", "x", "a"], {"a"}, 10).gives(
-        0.5, because="x takes up one place, so a stands at place 2"
+        0.5, because="x takes up one place, so a is at place 2"
     )
     call(["x", "y", "x", "a"], {"a"}, 10).gives(
-        1 / 3, because="x takes up one place, also where something stands between"
+        1 / 3, because="x takes up one place, although y comes between"
     )
     call(["x", "x", "x", "a"], {"a"}, 2).gives(0.5, because="k counts different items, too")
     call(["old-notes.md", "notes.md"], {"notes.md"}, 10).gives(
-        0.5, because="old-notes.md is another file, though its name holds the wanted one"
+        0.5, because="old-notes.md is another file, although its name contains the gold name"
     )
     call(["notes.md", "old-notes.md"], {"old-notes.md"}, 10).gives(
-        0.5, because="notes.md is another file, though its name is a part of the wanted one"
+        0.5, because="notes.md is another file, although its name is a part of the gold name"
     )
     call(["x", "y", "a"], {"a"}, 2).gives(0.0, because="place 3 is beyond k = 2")
     call([f"x{n}" for n in range(9)] + ["a"], {"a"}).gives(0.1, because="place 10 still counts")
@@ -117,11 +117,11 @@ def check_reciprocal_rank(call: Probe) -> None:
     library="course_lib.evaluation.metrics:ndcg_at",
     points=2,
     hints=(
-        "Two sums of the same form: one over what was found, one over the best possible order. "
-        "The result is the first divided by the second.",
-        "`gains.get(item, 0) / math.log2(place + 1)`, for places from 1.",
-        "The best order is `sorted(gains.values(), reverse=True)[:k]`. If its sum is 0, return "
-        "0.0 before you divide.",
+        "Compute two sums in the same way: one for the items found, one for the best possible "
+        "order. The result is the first sum divided by the second.",
+        "Each item adds `gains.get(item, 0) / math.log2(place + 1)`. Places begin at 1.",
+        "The gains in the best order are `sorted(gains.values(), reverse=True)[:k]`. If their sum "
+        "is 0, return 0.0 before you divide.",
     ),
 )
 def check_ndcg_at(call: Probe) -> None:
@@ -148,9 +148,9 @@ def check_ndcg_at(call: Probe) -> None:
     call(["x", "x", "a"], {"a": 3}, 10).gives(second, because="x takes up one place")
     call(["x", "x", "a"], {"a": 3}, 2).gives(second, because="k counts different items")
     call(["x", "y", "x", "a"], {"a": 1}, 10).gives(
-        0.5, because="x takes up one place, also where something stands between"
+        0.5, because="x takes up one place, although y comes between"
     )
-    call(["a", "a"], {"a": 1}, 10).gives(1.0, because="an item is worth its gain once")
+    call(["a", "a"], {"a": 1}, 10).gives(1.0, because="a repeated item adds its gain only once")
     call([f"x{n}" for n in range(9)] + ["a"], {"a": 1}).gives(
         1 / math.log2(11), because="without k, ten items count: place 10 is one of them"
     )
@@ -158,8 +158,8 @@ def check_ndcg_at(call: Probe) -> None:
         0.0, because="without k, ten items count"
     )
     _reads_once(call, {"a": 1}, second)
-    call(["a"], {}, 10).gives(0.0, because="nothing is worth anything")
-    call(["a"], {"a": 0}, 10).gives(0.0, because="a gain of 0 is none")
+    call(["a"], {}, 10).gives(0.0, because="no item has a gain")
+    call(["a"], {"a": 0}, 10).gives(0.0, because="a gain of 0 adds nothing")
 
 
 @exercise(
@@ -169,12 +169,13 @@ def check_ndcg_at(call: Probe) -> None:
     points=2,
     time_limit=20.0,
     hints=(
-        "For each of the `resamples` sets: draw `len(values)` values with replacement, keep their "
-        "mean. What you keep are means, one a set.",
-        "`random = np.random.default_rng(seed)` once, then `random.choice(data, size=len(data))` "
-        "in each turn: it draws with replacement.",
-        "With a confidence of 0.95, a share of 0.025 lies outside at each end: "
-        "`np.quantile(means, [0.025, 0.975])`. The `mean` is that of the values themselves.",
+        "Draw `resamples` sets. For each set, draw `len(values)` values with replacement and keep "
+        "their mean. So you keep one mean for each set.",
+        "Call `random = np.random.default_rng(seed)` once. Then `random.choice(data, "
+        "size=len(data))` "
+        "draws one set with replacement.",
+        "With a confidence of 0.95, a share of 0.025 is outside at each end: "
+        "`np.quantile(means, [0.025, 0.975])`. `mean` is the mean of the values themselves.",
     ),
 )
 def check_bootstrap_interval(call: Probe) -> None:
@@ -185,21 +186,21 @@ def check_bootstrap_interval(call: Probe) -> None:
         0.5,
         0.25,
         "of the redrawn sets of 16 values, 1 % have 3 times 1 or fewer, and 4 % have 4 or fewer: "
-        "so 2.5 % lie outside at 4 / 16, and at the other end at 12 / 16",
-        centre="`mean` is that of the values themselves, not of the redrawn means",
+        "so `low` is 4 / 16, and `high` is 12 / 16 at the other end",
+        centre="`mean` is the mean of the values themselves, not of the redrawn means",
     )
     _near(
         call(COIN, 0.7),
         0.5,
         0.125,
-        "with a confidence of 0.7, 15 % of the redrawn means lie outside at each end",
+        "with a confidence of 0.7, 15 % of the redrawn means are outside at each end",
     )
     skew = call([0.0] * 9 + [1.0])
     skew.holds(
         abs(_ends(skew)[1]) <= 1e-9,
         "low = 0.0 for nine values of 0 and one of 1",
-        because="one redrawn set in three has no 1 at all: the interval is read off the redrawn "
-        "means and need not lie evenly around the mean",
+        because="one redrawn set in three has no 1 at all: the ends come from the redrawn means, "
+        "and the mean need not be in the middle",
     )
     skew.holds(
         _ends(skew)[2] >= 0.29,
@@ -210,12 +211,12 @@ def check_bootstrap_interval(call: Probe) -> None:
     again.holds(
         tuple(again.value) == tuple(call(UNEVEN, seed=3).value),
         "the same interval for the same seed",
-        because="a figure that changes when nothing changed is hard to trust",
+        because="with the same seed, the random numbers are the same",
     )
     other.holds(
         tuple(again.value) != tuple(other.value),
         "another interval for seed=4 than for seed=3",
-        because="the random numbers begin at `seed`",
+        because="another seed gives other random numbers",
     )
     _one_set(call(UNEVEN, resamples=1))
     call([]).raises(ValueError, because="without values there is no mean and no interval")
@@ -229,11 +230,11 @@ def check_bootstrap_interval(call: Probe) -> None:
     time_limit=20.0,
     waits_for=("13.4",),
     hints=(
-        "What is one number a question here? How much better this question got: after minus "
-        "before.",
-        "Build the list of differences, and give it to `bootstrap_interval`.",
-        "`zip` stops at the shorter list without a word. Compare the lengths first, and raise a "
-        "ValueError.",
+        "What is the number of one question here? It is how much better this question got: after "
+        "minus before.",
+        "Make a list of the differences, and pass it to `bootstrap_interval`.",
+        "`zip` stops at the end of the shorter list without an error. Compare the lengths "
+        "first, and raise a ValueError.",
     ),
 )
 def check_paired_interval(call: Probe) -> None:
@@ -255,8 +256,8 @@ def check_paired_interval(call: Probe) -> None:
         call([0.5] * 16, [0.5, 1.5] * 8, confidence=0.7),
         0.5,
         0.125,
-        "with a confidence of 0.7, 15 % of the redrawn means lie outside at each end, if it is "
-        "handed on",
+        "with a confidence of 0.7, 15 % of the redrawn means are outside at each end: pass "
+        "`confidence` on",
         centre="half of the questions gained 1 and the others nothing",
     )
     gained = [0.0] * len(UNEVEN), UNEVEN
@@ -265,10 +266,10 @@ def check_paired_interval(call: Probe) -> None:
     other.holds(
         tuple(call(*gained, seed=3).value) != tuple(other.value),
         "another interval for seed=4 than for seed=3",
-        because="`seed` is handed on",
+        because="`seed` must be passed on",
     )
     call([0.5, 1.0], [0.5]).raises(
-        ValueError, because="two questions on one side, one on the other: they are no pairs"
+        ValueError, because="two values before and one after do not make pairs"
     )
     call([], []).raises(ValueError, because="without questions there is no difference")
 
@@ -279,8 +280,8 @@ def _reads_once(call: Probe, wanted: object, expected: float) -> None:
     case.label = f"{call.exercise.name}(iter(['x', 'a']), {wanted}, 5)"
     case.gives(
         expected,
-        because="`found` is any Iterable, such as a generator: it may have no length, and can be "
-        "read once",
+        because="`found` may be any Iterable, such as a generator: it may have no length, and "
+        "you can read it only once",
     )
 
 
@@ -290,7 +291,7 @@ def _one_set(case: Case) -> None:
     case.holds(
         abs(high - low) <= 1e-9,
         "low = high for resamples=1",
-        because="one redrawn set has one mean, and nothing lies between",
+        because="one redrawn set has one mean, so both ends are equal",
     )
 
 

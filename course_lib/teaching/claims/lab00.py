@@ -57,7 +57,7 @@ CLAIMS = (
         ),
     ),
     Claim(
-        "Every piece knows where it came from: the document, the heading above it and its lines",
+        "Every piece is stored with its source: the document, the heading above it and its lines",
         "best = results[0]",
         holds=lambda shown: (
             "ci-cd-for-ml.md · Rollback" in shown
@@ -65,7 +65,7 @@ CLAIMS = (
         ),
     ),
     Claim(
-        "It answers all the same",
+        "The search returns three pieces, although no piece is about eggs",
         "off_topic = search",
         holds=lambda shown: numbers(shown)[0] == 3 and numbers(shown)[1] < 0.25,
     ),

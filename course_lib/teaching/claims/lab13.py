@@ -16,14 +16,14 @@ THREE = 'ndcg_at = lab.use("ndcg_at")'
 FIELD = "ir_measures.calc_aggregate"
 EIGHT = "for name, interval in intervals.items():"
 SPREAD = "lab.show.histogram(means"
-WIDTHS = '"What questions buy"'
+WIDTHS = '"The interval and the number of questions"'
 JUDGED = "def judge(before, after):"
 WHOLE = 'systems["whole, hybrid"] = ask('
 READ = '"Answers within what is read"'
 LUCK = "def kept_by_luck(seed"
 TRIED = 'print("to try on:"'
 HELD = 'print("held out: "'
-JOINT = "with indexed(corpora, lab.embedder) as joint:"
+JOINT = "with indexed(corpora, lab.embedder, "
 MISSED = "for answer in worst[:4]:"
 SPLITS = ("fixed-512", "plain-512", "sections-512", "sections-1000")
 
@@ -87,22 +87,22 @@ def _numbers_of(shown: str, kind: str, metric: str) -> list[float]:
 
 CLAIMS = (
     Claim(
-        "Every third question is put away now",
+        "Every third question is held back",
         INDEXED,
         holds=lambda shown: numbers(shown.splitlines()[-1]) == [42, 21],
     ),
     Claim(
-        "One reports a gain, the other a loss",
+        "One colleague reports a gain, the other a loss",
         HALVES,
         holds=lambda shown: min(_gains(shown)) < -0.02 and max(_gains(shown)) > 0.02,
     ),
     Claim(
-        "A search would look worse for finding two passages of the same file",
+        "a search looks worse because it found two passages of the same file",
         BY_HAND,
         holds=lambda shown: re.findall(r"rank 1/(\d)", shown) == ["2", "3"],
     ),
     Claim(
-        "No other place has as many as the first",
+        "The first place is the most frequent one",
         PLACES,
         holds=lambda shown: (
             numbers(shown, "place 1 ")[0]
@@ -110,7 +110,7 @@ CLAIMS = (
         ),
     ),
     Claim(
-        "They disagree, and none is wrong",
+        "The metrics disagree, and none of them is wrong",
         THREE,
         holds=lambda shown: (
             _column(shown, "MRR")[0] == max(_column(shown, "MRR"))
@@ -119,7 +119,7 @@ CLAIMS = (
         ),
     ),
     Claim(
-        "The same numbers",
+        "The numbers are the same",
         THREE,
         FIELD,
         holds=lambda own, field: "not installed" in field or _by_metric(own) == _by_metric(field),
@@ -151,7 +151,7 @@ CLAIMS = (
         ),
     ),
     Claim(
-        "The second decimal, which many tables print, says nothing here, and even the first one",
+        "Here the second decimal means nothing, and even the first one is not certain",
         SPREAD,
         holds=lambda shown: numbers(shown, "from")[1] - numbers(shown, "from")[0] > 0.2,
     ),
@@ -161,38 +161,38 @@ CLAIMS = (
         holds=lambda shown: _overlaps(shown) > 0.85,
     ),
     Claim(
-        "Four times the questions, half the width",
+        "With four times as many questions, the interval is half as wide",
         WIDTHS,
         # From 10 questions to 640 they are 64 times as many, so the width falls to an eighth.
         holds=lambda shown: 5 < numbers(shown, "from")[0] / numbers(shown, "from")[2] < 12,
     ),
     Claim(
-        "to know the second decimal would take more than ten thousand",
+        "you would need more than ten thousand questions",
         WIDTHS,
         holds=lambda shown: 640 * (numbers(shown, "from")[2] / 0.01) ** 2 > 10_000,
     ),
     Claim(
-        "Cutting at headings stays",
+        "The rule keeps the cuts at headings",
         JUDGED,
         holds=lambda shown: _verdicts(shown)[0] == "keep",
     ),
     Claim(
-        "About hybrid search these questions cannot tell",
+        "It does not decide about hybrid search",
         JUDGED,
         holds=lambda shown: _verdicts(shown)[1] == "undecided",
     ),
     Claim(
-        "larger pieces with hybrid search are to be kept, says the rule",
+        "The rule also keeps larger pieces with hybrid search",
         JUDGED,
         holds=lambda shown: _verdicts(shown)[2] == "keep",
     ),
     Claim(
-        "it lifts some answers and buries others",
+        "some answers rank higher with it and others rank lower",
         JUDGED,
         holds=lambda shown: numbers(shown, "better ")[0] > 3 and numbers(shown, "worse ")[0] > 3,
     ),
     Claim(
-        "Better than seven of the eight, and useless",
+        "This is better than seven of the eight systems",
         WHOLE,
         EIGHT,
         holds=lambda whole, eight: (
@@ -200,7 +200,7 @@ CLAIMS = (
         ),
     ),
     Claim(
-        "the two sizes find nearly the same, and the whole document nothing",
+        "the two sizes find nearly the same number of answers. The whole documents find none",
         READ,
         holds=lambda shown: (
             _within(shown)["whole"] == 0
@@ -208,17 +208,17 @@ CLAIMS = (
         ),
     ),
     Claim(
-        "may well err",
+        "it will probably be wrong at least once",
         LUCK,
         holds=lambda shown: 1 <= sum(numbers(shown, "colleagues:")) <= 20,
     ),
     Claim(
-        "The course's change would have been kept",
+        "The rule would have kept the course's change",
         TRIED,
         holds=lambda shown: numbers(shown, "to try on:")[1] > 0.01,
     ),
     Claim(
-        "the held-out questions do not confirm it: their interval holds 0",
+        "The held-out questions do not confirm it: their interval contains 0",
         HELD,
         holds=lambda shown: numbers(shown, "held out:")[1] < 0 < numbers(shown, "held out:")[2],
     ),
@@ -228,12 +228,12 @@ CLAIMS = (
         holds=lambda shown: numbers(shown, "with hybrid search:")[0] < 0.02,
     ),
     Claim(
-        "For manifests, full of names that a model never read, the whole interval is well above 0",
+        "For manifests, the whole interval is well above 0",
         JOINT,
         holds=lambda shown: _gained(shown)["manifests"][0] > 0.03,
     ),
     Claim(
-        "For documents and for code it comes close to 0 or holds it",
+        "For documents and for code, the interval contains 0 or comes close to it",
         JOINT,
         holds=lambda shown: all(
             low < 0.03 and high > -0.03
@@ -241,7 +241,7 @@ CLAIMS = (
         ),
     ),
     Claim(
-        "These numbers are the course's in every scorecard",
+        "Every scorecard shows these numbers as the course's",
         JOINT,
         holds=lambda shown: all(
             abs(was - now) < 0.006
@@ -254,7 +254,7 @@ CLAIMS = (
         ),
     ),
     Claim(
-        "questions whose file did not come among the first five",
+        "questions whose file was not among the first five files",
         MISSED,
         holds=lambda shown: (
             all(

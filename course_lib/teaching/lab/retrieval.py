@@ -15,6 +15,7 @@ from typing import Any
 
 from course_lib.errors import InputError
 from course_lib.evaluation import Question, read_questions, recall_at, reciprocal_rank
+from course_lib.progress import progress_bar
 from course_lib.settings import project_root
 
 ANSWER = "answer"
@@ -113,15 +114,18 @@ def measure(
     ranks: list[float] = []
     times: list[float] = []
     missed: list[Question] = []
-    for question in questions:
-        begun = time.perf_counter()
-        results = search(question.question)
-        times.append((time.perf_counter() - begun) * 1000)
-        passages = rank_passages(results[:k], question)
-        recalls.append(recall_at(passages, {ANSWER}, k))
-        ranks.append(reciprocal_rank(passages, {ANSWER}, k))
-        if not recalls[-1]:
-            missed.append(question)
+    asked = list(questions)
+    with progress_bar(len(asked), "ask", "question") as advance:
+        for question in asked:
+            begun = time.perf_counter()
+            results = search(question.question)
+            times.append((time.perf_counter() - begun) * 1000)
+            passages = rank_passages(results[:k], question)
+            recalls.append(recall_at(passages, {ANSWER}, k))
+            ranks.append(reciprocal_rank(passages, {ANSWER}, k))
+            if not recalls[-1]:
+                missed.append(question)
+            advance(1)
     if not ranks:
         raise InputError("There are no questions to measure with")
     return Measurement(

@@ -18,6 +18,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from course_lib.errors import InputError
+from course_lib.progress import told_if_slow
 from course_lib.settings import project_root
 from course_lib.teaching.checks import Exercise, lab_number, load
 from course_lib.teaching.checks.outcomes import CheckFailed, NotAttempted
@@ -264,7 +265,8 @@ class Lab:
         if self._database is None:
             from course_lib.store import fresh_database
 
-            self._database = fresh_database(self.id, url=self._server_url)
+            with told_if_slow("The database is starting …"):
+                self._database = fresh_database(self.id, url=self._server_url)
         return self._database.url
 
     def connect(self, *, autocommit: bool = False) -> psycopg.Connection[Any]:
@@ -283,7 +285,8 @@ class Lab:
     def encode(self, texts: str | Sequence[str]) -> npt.NDArray[np.float32]:
         """Return the vectors of texts, (n, dimension), or of one text, (dimension,)."""
         if isinstance(texts, str):
-            vector: npt.NDArray[np.float32] = self.embedder.encode([texts])[0]
+            with told_if_slow("The model is loading …"):
+                vector: npt.NDArray[np.float32] = self.embedder.encode([texts])[0]
             return vector
         return self.embedder.encode(list(texts), progress=True)
 

@@ -51,8 +51,12 @@ def budget(fitted: Fitted, title: str = "") -> Figure:
         ],
         title,
     )
+    over_the_line = {"facecolor": "white", "edgecolor": "none", "pad": 1}
     for row, (end, (_, tokens, _)) in enumerate(zip(ends, rows, strict=True)):
-        axes.text(end, row, f" {tokens:,}", va="center", fontsize=8, color=INK)
+        axes.annotate(
+            f"{tokens:,}", (end, row), xytext=(4, 0), textcoords="offset points", va="center",
+            fontsize=8, color=INK, bbox=over_the_line,
+        )  # fmt: skip
     for row in range(len(rows), len(rows) + len(left_out)):
         axes.text(0, row, " did not fit", va="center", fontsize=8, color=FAINT)
     axes.axvline(plan.window, color=INK, linestyle="--", linewidth=1.2)

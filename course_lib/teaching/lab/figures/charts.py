@@ -57,6 +57,8 @@ def bars(
         axes.bar_label(bars_of_series, labels=labels, padding=4)
     axes.invert_yaxis()
     axes.margins(x=0.15)
+    if not log and all(value.is_integer() for value in numbers):
+        axes.locator_params(axis="x", integer=True)
     if log:
         # The shortest bar has a length, too; that of a 0 has none.
         left = min((value for value in numbers if value > 0), default=1) / 2
