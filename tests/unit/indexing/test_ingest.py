@@ -112,7 +112,8 @@ def test_each_partition_that_got_rows_gets_its_index(
     run(folder, conn, client)
     run(folder, conn, client, partition="my own")
     found = conn.execute(
-        "SELECT tablename FROM pg_indexes WHERE indexdef LIKE '%USING hnsw%' ORDER BY 1"
+        "SELECT tablename FROM pg_indexes WHERE indexdef LIKE '%USING hnsw%'"
+        " AND schemaname = current_schema() ORDER BY 1"
     )
     assert found.fetchall() == [("document_chunks_default",), ("document_chunks_documentation",)]
 
