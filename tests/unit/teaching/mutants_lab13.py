@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from course_lib.evaluation.metrics import first_different
-from course_lib.evaluation.statistics import Interval
+from course_lib.evaluation.metrics import first_different, recall_at, reciprocal_rank
+from course_lib.evaluation.statistics import Interval, bootstrap_interval
 
 # --- 13.1 recall_at ---
 
@@ -320,6 +320,23 @@ def leaves_out_what_did_not_change(before, after, confidence=0.95, resamples=200
     return _interval(changes, confidence, resamples, seed)
 
 
+# --- found by playing learners ---
+
+
+def wants_two_values(values, confidence=0.95, resamples=2000, seed=0):
+    if len(values) < 2:
+        raise ValueError
+    return bootstrap_interval(values, confidence, resamples, seed)
+
+
+def counts_one_place_less(found, gold, k=10):
+    return recall_at(found, gold, k - 1) if k > 1 else 0.0
+
+
+def ranks_one_place_less(found, gold, k=10):
+    return reciprocal_rank(found, gold, k - 1)
+
+
 MUTANTS = {
     "13.1": {
         divides_by_k: "k has no part in the division",
@@ -335,6 +352,7 @@ MUTANTS = {
         looks_for_parts_of_names: "two files",
         takes_capitals_for_small_letters: "small and capital letters count",
         forgets_that_nothing_may_be_wanted: "ZeroDivisionError",
+        counts_one_place_less: "the last that counts for k = 2",
     },
     "13.2": {
         counts_from_zero: "it stands at place 1",
@@ -346,6 +364,7 @@ MUTANTS = {
         drops_neighbours_that_are_equal: "where something stands between",
         takes_part_of_a_name: "is a part of the wanted one",
         takes_more_than_a_name: "holds the wanted one",
+        ranks_one_place_less: "the last that counts for k = 2",
     },
     "13.3": {
         does_not_divide: "the example by hand",
@@ -370,6 +389,7 @@ MUTANTS = {
         ignores_the_number_of_sets: "one redrawn set has one mean",
         takes_the_mean_of_the_means: "that of the values themselves",
         gives_zero_for_nothing: "without values",
+        wants_two_values: "one value is enough",
     },
     "13.5": {
         subtracts_two_intervals: "every question got better by 0.25",
