@@ -281,6 +281,7 @@ class Case:
         """
         if type(condition).__name__ not in {"bool", "bool_"} or not condition:
             self._fail(got or shown(self.value), says, because)
+        self._spares_its_arguments()
         return self
 
     def raises(self, wanted: type[Exception], *, mentions: str = "", because: str = "") -> Case:

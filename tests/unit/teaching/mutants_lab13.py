@@ -337,6 +337,12 @@ def ranks_one_place_less(found, gold, k=10):
     return reciprocal_rank(found, gold, k - 1)
 
 
+def sorts_what_it_was_given(values, confidence=0.95, resamples=2000, seed=0):
+    found = bootstrap_interval(values, confidence, resamples, seed)
+    values.sort()
+    return found
+
+
 MUTANTS = {
     "13.1": {
         divides_by_k: "k has no part in the division",
@@ -389,6 +395,7 @@ MUTANTS = {
         ignores_the_number_of_sets: "one redrawn set has one mean",
         takes_the_mean_of_the_means: "that of the values themselves",
         gives_zero_for_nothing: "without values",
+        sorts_what_it_was_given: "its caller still needs it",
         wants_two_values: "one value is enough",
     },
     "13.5": {
