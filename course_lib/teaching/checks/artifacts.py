@@ -18,7 +18,7 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from course_lib.teaching.checks.probe import Case, Probe
-from course_lib.teaching.checks.values import written
+from course_lib.teaching.checks.values import shown, written
 
 if TYPE_CHECKING:
     from kfp.dsl import Dataset
@@ -69,6 +69,13 @@ def lines_of(call: Probe, label: str, artifact: Any, because: str) -> Case:
     if not path.exists():
         call.fail(label, got="no file at chunks.path", expected="a file", because=because)
     text = path.read_bytes().decode("utf-8")
+    if text and not text.endswith("\n"):
+        call.fail(
+            f"{label}; open(chunks.path).read()[-1]",
+            got=shown(text[-1]),
+            expected=shown("\n"),
+            because="each line ends with a line feed, the last one too",
+        )
     lines = text.removesuffix("\n").split("\n") if text else []
     return Case(call, f"{label}; open(chunks.path).readlines()", value=lines)
 

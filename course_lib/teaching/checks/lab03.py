@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+
+import tree_sitter
 
 from course_lib.loader.languages import LANGUAGES, parse_source
 from course_lib.records import Span
@@ -34,7 +35,8 @@ def check_split_definitions(call: Probe) -> None:
     yes, no = ("yes", "def yes():\n    return 1\n"), ("no", "async def no():\n    pass\n")
     head = ("", "import os\n")
     _split(call, "python", [head, yes],
-           "a definition begins in line 2; the piece before it, named '', ends there")  # fmt: skip
+           "a definition begins in line 2, its name is yes; the piece before it has the name '' "
+           "and ends there, line end included")  # fmt: skip
     _split(call, "python", [yes, no],
            "there is no text before the definition: an empty piece is left out")  # fmt: skip
     _split(
@@ -63,7 +65,10 @@ def check_split_definitions(call: Probe) -> None:
     method = ("B", "// B does.\nfunc (c *C) B() {\n}\n\n")
     _split(call, "go", [("", "package a\n\n"), method], "in Go, comments begin with //")
     _split(call, "go", [("a", "var a = 1\n"), ("", "const (\n\tb = 2\n)\n")],
-           "a definition without a name begins a piece, too: its group `name` is ''")  # fmt: skip
+           "a definition without a name is one, too: its group `name` is ''")  # fmt: skip
+    rust = r"^(pub )?fn (?P<name>\w+)"
+    _cuts(call, [("", "const A: i32 = 1;\n"), ("b", "pub fn b() {}\n")], rust, 'r"' + rust + '"',
+          "what is defined is in the group `name`, be it the first group or not")  # fmt: skip
     _split(call, "shell", [("", "set -e\n"), ("a", "a() {\n  b\n}\n\na\n")],
            "a piece ends only where the next one begins")  # fmt: skip
     _split(
@@ -103,7 +108,7 @@ def check_find_definitions(call: Probe) -> None:
           ["def a()"], "b is inside a: only the outermost definitions are wanted")  # fmt: skip
     _find(call, "python", "if x:\n    def a(): pass\nelse:\n    def b(): pass\ndef c(): pass\n",
           python, ["def a()", "def b()", "def c()"],
-          "a and b are inside an if, but not inside another definition")  # fmt: skip
+          "a and b are further in, in no other definition, and above c")  # fmt: skip
     _find(call, "python", "@cached\ndef a(): pass\n", python,
           ["@cached"], "the node with decorator and function is the definition")  # fmt: skip
     _find(
@@ -121,7 +126,11 @@ def check_find_definitions(call: Probe) -> None:
     deep = "x = " + "(" * 10_000 + "1" + ")" * 10_000 + "\ndef a(): pass\n"
     case = call(parse_source(deep, "python"), python)
     case.label = 'find_definitions(root of "x = ((((… 10,000 brackets", types)'
-    found = [node.start_point.row for node in case.returns(list[Any])]
+    if isinstance(case.error, RecursionError):
+        call.fail(case.label, got="a RecursionError", expected="one definition, in line 1",
+                  because="the tree is deeper than Python lets calls nest: keep the nodes still to "
+                  "be looked at in a list")  # fmt: skip
+    found = [node.start_point.row for node in case.returns(list[tree_sitter.Node])]
     if found != [1]:
         call.fail(case.label, got=f"definitions in the lines {found}", expected="one in line 1",
                   because="the tree is very deep, and its definition is the last node")  # fmt: skip
@@ -192,19 +201,25 @@ def check_choose_header(call: Probe) -> None:
         "",
         "the first line of the innermost one does not fit; never take the outermost one alone",
     )
+    _choose(call, ["def é():\n"], 9, "def é():\n", "room is in characters, and é is one")
     _choose(call, both, 0, "", "there is no room")
     _choose(call, [], 80, "", "there are no signatures")
 
 
 def _split(call: Probe, language: str, parts: list[tuple[str, str]], because: str) -> None:
+    """Expect a text in this language to be cut by its rule."""
+    _cuts(call, parts, LANGUAGES[language].starts, f'LANGUAGES["{language}"].starts', because)
+
+
+def _cuts(call: Probe, parts: list[tuple[str, str]], starts: str, rule: str, because: str) -> None:
     """Expect a text made of these parts, each with its name, to be cut into them again."""
     spans, at = [], 0
     for name, text in parts:
         spans.append((name, Span(at, at + len(text), text)))
         at += len(text)
     text = "".join(text for _, text in parts)
-    case = call(text, LANGUAGES[language].starts)
-    case.label = f'split_definitions({text!r}, LANGUAGES["{language}"].starts)'
+    case = call(text, starts)
+    case.label = f"split_definitions({text!r}, {rule})"
     case.gives(spans, because=because)
 
 
@@ -223,7 +238,7 @@ def _find(
 
 
 def _same_nodes(call: Probe, case: Case, beginnings: list[str], because: str) -> None:
-    found = [node.text.decode() for node in case.returns(list[Any])]
+    found = [(node.text or b"").decode() for node in case.returns(list[tree_sitter.Node])]
     pairs = zip(found, beginnings, strict=False)
     if len(found) != len(beginnings) or not all(one.startswith(text) for one, text in pairs):
         call.fail(

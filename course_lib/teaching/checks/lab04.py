@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from course_lib.loader.contract import Rejection
+from course_lib.loader.contract import Rejection, read_object, reason_of
 from course_lib.records import Chunk, Document, Scope
-from course_lib.teaching.checks.probe import Probe, exercise
+from course_lib.teaching.checks.probe import Case, Probe, exercise
 from course_lib.teaching.checks.values import shown
 
 INVALID = "KB_PARSED_CHUNK_INVALID"
@@ -54,10 +54,11 @@ RECORD: dict[str, Any] = {
 )
 def check_check_record(call: Probe) -> None:
     """Break a record in each way."""
-    _judge(call, {}, "it keeps the contract, so it becomes a Chunk")
-    _judge(call, {"name": "b"}, "it keeps the contract, so it becomes a Chunk")
-    _judge(call, "oops", "it is not JSON", INVALID, ["record"])
-    _judge(call, "", "an empty line is a record, too, and it is not JSON", INVALID, ["record"])
+    _judge(call, {}, "it keeps the contract, and becomes a Chunk")
+    _judge(call, {"name": "b"}, "it keeps the contract, and becomes a Chunk")
+    _judge(call, "oops", "it is no JSON", INVALID, ["record"])
+    _judge(call, "", "an empty line is a line, and it is no JSON", INVALID, ["record"])
+    _judge(call, "[" * 5_000, "it is nested too deep to be read", INVALID, ["record"])
     for line in ("[]", "3", "null", '"an embedding"'):
         _judge(call, line, "it is JSON, but not an object", INVALID, ["record"])
     for change, fields, because in (
@@ -188,7 +189,8 @@ def check_parse_proto(call: Probe) -> None:
     _parse(
         call,
         [("Ask", ask, (1, 2))],
-        "the message is the whole file: lines 1 and 2, with the line end of line 2",
+        "one message is the whole file: its exact text, lines 1 and 2, number 0, and the other "
+        "fields as the exercise lists them",
     )
     _parse(
         call,
@@ -255,12 +257,30 @@ def _judge(
     if not code:
         case.gives(Chunk.model_validate(values), because=because)
         return
+    expected = _rejection(code, "line 7", list(fields))
+    case.holds(case.error is None, expected, got=case.raised, because=because)
     found = case.value
-    got, expected = shown(found), _rejection(code, "line 7", list(fields))
+    got = shown(found)
     if isinstance(found, Rejection):
         got = _rejection(found.code, found.record, [problem.field for problem in found.problems])
     if got != expected:
         call.fail(case.label, got=got, expected=expected, because=because)
+    if fields == ["record"]:
+        _gives_the_reason(case, text)
+
+
+def _gives_the_reason(case: Case, text: str) -> None:
+    """Expect the one problem of a text that is no record to say what `reason_of` says."""
+    try:
+        read_object(text)
+    except (ValueError, RecursionError) as error:
+        message, reason = case.value.problems[0].message, reason_of(error)
+        case.holds(
+            message == reason,
+            f"a problem with the message {shown(reason)}",
+            got=f"a problem with the message {shown(message)}",
+            because="the reason is what `reason_of` gives, which keeps the text itself out of it",
+        )
 
 
 def _rejection(code: str, record: str, fields: list[str]) -> str:

@@ -59,6 +59,7 @@ def check_create_table(call: Probe) -> None:
     with call.scratch() as db:
         db.runs(statement, because="it is what create_table_sql returned")
         _has_table(call, db, statement, "chunks")
+        _makes_it_once(call, db, statement)
         for values, because in (
             ("('a.md', 0, 'one', '[1,2,3]')", "it is a chunk like any other"),
             ("('a.md', 1, 'two', '[1,2,3]')", "a document has more than one chunk"),
@@ -73,6 +74,13 @@ def check_create_table(call: Probe) -> None:
         ):
             db.rejects(insert + values, because=because)
         db.rows(PLACES + " LIMIT 1").give([("a.md", 0, "one")])
+        constraints = (
+            "SELECT contype::text FROM pg_constraint "
+            "WHERE conrelid = 'chunks'::regclass AND contype IN ('p', 'u')"
+        )
+        db.rows(constraints).give(
+            [("p",)], because="the key is the table's PRIMARY KEY, and not merely UNIQUE"
+        )
     with call.scratch() as db:
         _is_general(call, db)
 
@@ -95,6 +103,19 @@ def _is_general(call: Probe, db: Scratch) -> None:
         db.runs(f"INSERT INTO notes VALUES {values}", because=because)
     again = "INSERT INTO notes (page, line) VALUES ('a', 7)"
     db.rejects(again, because="there is a row with this line and this page")
+
+
+def _makes_it_once(call: Probe, db: Scratch, statement: str) -> None:
+    try:
+        db.connection.execute(statement.encode())
+    except psycopg.errors.DuplicateTable:
+        return
+    call.fail(
+        db.called(statement),
+        got="it was accepted a second time",
+        expected="an error, because the table is there already",
+        because="CREATE TABLE, as in the example, neither drops a table nor passes over it",
+    )
 
 
 def _has_table(call: Probe, db: Scratch, statement: str, name: str) -> None:
@@ -167,6 +188,7 @@ def _upserts_any(call: Probe, db: Scratch) -> None:
         (None, "Ann", 0, "nothing changed: NULL is what was there already"),
         ("Hi", "Ann", 1, "the note was NULL, and is a text now"),
         ("Hi", None, 1, "the author was a text, and is NULL now"),
+        ("Hi", "", 1, "the author was NULL, and is an empty text now, which is another value"),
     ):
         row: dict[str, object] = {"page": "a", "line": 7, "note": note, "author": author}
         steps = [f"db.execute({arguments}, {each})" for each in (before, row) if each is not None]
@@ -175,7 +197,7 @@ def _upserts_any(call: Probe, db: Scratch) -> None:
         called = "\n    ".join(["with lab.connect(autocommit=True) as db:", *lines])
         _touches(db, called, statement, row, touched, because)
         before = row
-    last = [("Hi", None, "mine")]
+    last = [("Hi", "", "mine")]
     db.rows("SELECT note, author, own FROM notes").give(
         last, because="an update sets the columns that it was given, and no others"
     )
@@ -198,7 +220,8 @@ def _upsert(
     because = "the new version replaces the old one, and no other row"
     _holds(db, called, sorted([row, *others]), because)
     is_there = any(other[:2] == row[:2] for other in there)
-    asked = f"SELECT updated_at > '{LONG_AGO}' FROM chunks WHERE (document_name, chunk_index) = "
+    asked = "SELECT now() - updated_at < interval '1 minute' FROM chunks WHERE "
+    asked += "(document_name, chunk_index) = "
     db.runs(f"{asked}('{row[0]}', {row[1]})", called=called).give(
         [(bool(is_there and touched),)],
         because="an update sets updated_at to now(), and a row that is not updated keeps it",
@@ -268,7 +291,8 @@ def check_replace_document(call: Probe) -> None:
     zero, one, two = (("a.md", i, text, "[1,2,3]") for i, text in enumerate(("zero", "one", "two")))
     with call.scratch() as db:
         db.execute(f"CREATE {CHUNKS}")
-        _replaces(call, db, [], [zero, one], (2, 0), [zero, one], "both rows are new")
+        _replaces(call, db, [], [zero, one], (2, 0), [zero, one],
+                  "both rows are new, and none is stale")  # fmt: skip
         others = [("b.md", 0, "zero", "[1,2,3]"), ("b.md", 5, "five", "[1,2,3]")]
         _replaces(call, db, others, [zero], (1, 0), [zero, *others],
                   "one new row, nothing to delete: other documents keep their rows")  # fmt: skip
@@ -456,8 +480,8 @@ def check_partitioned_table(call: Probe) -> None:
         where = "SELECT content FROM pieces WHERE partition = 'issues'"
         _reads(call, db, where, ["pieces_issues"])
     with call.scratch() as db:
-        columns = {"note": "text", "partition": "text NOT NULL"}
-        db.runs(call("notes", columns, ["partition"], ["one", "two"]).returns(str))
+        columns = {"note": "text NOT NULL", "partition": "text NOT NULL"}
+        db.runs(call("notes", columns, ["note", "partition"], ["one", "two"]).returns(str))
         children = db.rows(
             "SELECT inhrelid::regclass::text FROM pg_inherits "
             "WHERE inhparent = 'notes'::regclass ORDER BY 1"
@@ -465,6 +489,16 @@ def check_partitioned_table(call: Probe) -> None:
         children.give(
             [("notes_default",), ("notes_one",), ("notes_two",)],
             because="the names are the caller's",
+        )
+        db.runs("INSERT INTO notes VALUES ('two', 'one')")
+        db.rows("SELECT tableoid::regclass::text FROM notes").give(
+            [("notes_one",)],
+            because="the column `partition` says where a row belongs, first in the key or not",
+        )
+        db.runs(call("pages", columns, ["note", "partition"], []).returns(str))
+        db.runs(
+            "INSERT INTO pages VALUES ('a', 'one')",
+            because="without names, the default partition takes all rows",
         )
 
 

@@ -172,6 +172,13 @@ NEAREST: tuple[tuple[list[Any], Any, int, list[Any], str], ...] = (
         "all are equally near: equals come by document name, then by chunk index",
     ),
     (
+        [("a.md", 10, [3, 4, 0, 0]), ("a.md", 9, [3, 4, 0, 0])],
+        EAST,
+        2,
+        [("a.md", 9, 0.6), ("a.md", 10, 0.6)],
+        "both are equally near: chunk 9 comes before chunk 10, as numbers do",
+    ),
+    (
         [("zero.md", 0, [0, 0, 0, 0]), ("up.md", 0, [0, 0, 2, 0])],
         EAST,
         2,
@@ -230,7 +237,14 @@ def check_conditions(call: Probe) -> None:
         _passes(call, db, {"chunk_index": 0}, [a0, b0, c0], "0 is a value like any other")
         _passes(call, db, {"partition": ["issues"], "chunk_index": 0}, [b0], "it passes both")
         _passes(call, db, {"kind": ""}, [c0], "an empty string is a value like any other")
-        _passes(call, db, {"partition": []}, [], "an empty list has no elements")
+        case = call({"archived": False})
+        case.holds(
+            _composed(case)[1] == {"archived": False},
+            "the values {'archived': False}",
+            got=f"the values {_composed(case)[1]!r}",
+            because="False is a value like any other; only None means anything",
+        )
+        _passes(call, db, {"partition": []}, [], "nothing is an element of an empty list")
         for attack in ("x' OR 'a' = 'a", "x'); --", "note'--"):
             because = "a value must never be read as SQL"
             _passes(call, db, {"partition": "issues", "kind": attack}, [], because)
@@ -256,6 +270,14 @@ def _passes(
         f"the values {kept}",
         got=f"the values {values!r}",
         because=because,
+    )
+    text = condition.as_string(db.connection)
+    case.holds(
+        all(f"%({name})s" in text for name in kept),
+        f"placeholders for {', '.join(kept)}",
+        got=text,
+        because="a value must never be read as SQL: it travels beside the statement, by its "
+        "column's name, as in %(kind)s",
     )
     statement = sql.SQL(
         "SELECT document_name || ' ' || chunk_index FROM document_chunks WHERE {} ORDER BY 1"
@@ -368,8 +390,8 @@ def _thresholds(call: Probe, db: Scratch, rows: list[Any]) -> None:
             case.label,
             got="a walk, and then a look at all rows",
             expected="the walk, which finds five rows, of which some are dropped",
-            because="the threshold is inside the statement, or applied before rows are counted, so "
-            "a walk that found five rows seems to have found too few",
+            because="five rows came back, as many as were asked for, so the next way is not taken; "
+            "the threshold is no part of the statement, and says only afterwards what is a result",
         )
 
 
@@ -423,6 +445,15 @@ def _short_walks(call: Probe, db: Scratch, rows: list[Any]) -> None:
     _finds(call, db, rows, far, "the walk stopped after 60 rows; 200 pass the filter")
     two = "the walk stopped after 60 rows and returned two; 202 pass the filter"
     _finds(call, db, rows, {"kind": ["near", "far"]}, two)
+    case = _called(call, db, rows, {}, 300, -1.0)
+    case.holds(
+        len(_rows(case)) == 300,
+        "300 rows",
+        got=f"{len(case.value)} rows",
+        because="the walk came back with fewer than 300, the `top_k` of this call",
+    )
+    third = "two walks gave up after 60 rows, so the third of the ways is taken"
+    _finds(call, db, rows, far, third, ways=(WALK, WALK, LOOK_AT_ALL))
     db.execute("RESET hnsw.max_scan_tuples")
 
 
@@ -569,7 +600,14 @@ def _rows(case: Case) -> list[Any]:
 )
 def check_fuse(call: Probe) -> None:
     """Take one case for each way of adding it up wrongly."""
-    call(["a"]).gives([("a", 1 / 61)], because="places count from 1, and RRF_K is 60")
+    call(["a"]).gives(
+        [("a", 1 / 61)],
+        because="a pair of what was ranked and its score; places count from 1, and RRF_K is 60",
+    )
+    call(["b"], ["a"]).gives(
+        [("b", 1 / 61), ("a", 1 / 61)],
+        because="each is in one ranking only; of equals, the first ranking's comes first",
+    )
     call(["a", "b", "c"], ["c", "d"]).gives(
         [("c", 1 / 63 + 1 / 61), ("a", 1 / 61), ("b", 1 / 62), ("d", 1 / 62)],
         because="'c' is third in one and first in the other, and gets both",
@@ -585,6 +623,12 @@ def check_fuse(call: Probe) -> None:
     call([("a.md", 0), ("a.md", 1)], [("a.md", 1)]).gives(
         [(("a.md", 1), 1 / 62 + 1 / 61), (("a.md", 0), 1 / 61)],
         because="what is ranked may be a tuple",
+    )
+    case = call(iter(["a", "b"]), iter(["b"]))
+    case.label = "fuse(iter(['a', 'b']), iter(['b']))"
+    case.gives(
+        [("b", 1 / 62 + 1 / 61), ("a", 1 / 61)],
+        because="a ranking is any Iterable: it may have no length, and can be read once",
     )
     call([], ["a"]).gives([("a", 1 / 61)], because="a ranking may be empty")
     call([], []).gives([], because="nothing was ranked")

@@ -52,6 +52,15 @@ def check_shard_of(call: Probe) -> None:
         3_270_483_378_732_478_427,
         because="A.md and a.md are different names and have different digests",
     )
+    for name, number, because in (
+        (
+            "docs/a.md",
+            5_922_788_355_801_945_178,
+            "docs/a.md is another name than a.md: its folder counts",
+        ),
+        (" a.md", 12_867_377_367_227_000_807, "a blank is a character of the name like any other"),
+    ):
+        call(name, WHOLE).gives(number, because=because)
     call("ü.md", WHOLE).gives(
         3_913_720_615_600_961_492,
         because="in UTF-8 the name is the bytes c3 bc 2e 6d 64, whose digest begins with 36 50",
@@ -86,7 +95,11 @@ def check_split_part(call: Probe) -> None:
     _splits(call, one, "0/1", ["a.md"], "one document with one chunk gives one line of JSON")
     three = {"c.md": "Überall Äpfel.", "a.md": "Apples.", "b.md": "Pears."}
     _splits(call, three, "0/2", ["c.md", "b.md"],
-            "a.md is in shard 1 of 2; the others stay in the order of the file")  # fmt: skip
+            "a.md is in shard 1 of 2; the others follow in the order of the file")  # fmt: skip
+    _splits(call, {"docs/a.md": "Apples."}, "0/1", ["docs/a.md"],
+            "a document's name is all of its `name`, with the folder")  # fmt: skip
+    _splits(call, {"a.md": "Apples,\u2028pears."}, "0/1", ["a.md"],
+            "only a line feed ends a line; U+2028 is a character inside of one")  # fmt: skip
     _splits(call, {"x.md": "Figs."}, "10/12", ["x.md"],
             "a shard's number may have more than one digit")  # fmt: skip
     long = {"b.md": "Pears do not keep. " * 28}
@@ -104,7 +117,10 @@ def _splits(
     call: Probe, corpus: Mapping[str, str], shard: str, mine: Sequence[str], because: str,
     before: Sequence[str] | None = None,
 ) -> None:  # fmt: skip
-    records = [json.dumps({"name": name, "content": text}) for name, text in corpus.items()]
+    records = [
+        json.dumps({"name": name, "content": text}, ensure_ascii=False)
+        for name, text in corpus.items()
+    ]
     lines = [line for name in mine for line in _chunks(name, corpus[name])]
     chunks = dataset(before)
     case = call(dataset(records), chunks, shard)
@@ -298,6 +314,10 @@ def _wiring(call: Probe, compiled: Callable[[str, Any], Case], spec: Mapping[str
         [[{"producerSubtask": "collect", "outputArtifactKey": "chunks"}]],
         because="it returns the output of collect, and its return type is `Dataset`",
     )
+    declared = spec["root"]["outputDefinitions"]["artifacts"].values()
+    compiled(
+        "the type of its output", [one["artifactType"]["schemaTitle"] for one in declared]
+    ).gives(["system.Dataset"], because="the pipeline's own `-> Dataset` says what it returns")
 
 
 def _components() -> tuple[Any, Any, Any]:

@@ -7,7 +7,7 @@ call is shown with the rows it met, in a transaction that is rolled back, so tha
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -50,7 +50,8 @@ def check_make_plan(call: Probe) -> None:
     _plans(call, {}, {"a": 1}, Plan(remove=["a"]), "it is not there any more")
     _plans(call, {}, {}, Plan(), "nothing was stored, and nothing is there now")
     _plans(call, {"a": 1, "b": 2, "c": 3}, {"a": 1, "b": 0, "d": 4},
-           Plan(["a"], ["c"], ["b"], ["d"]), "this is the example of the exercise")  # fmt: skip
+           Plan(["a"], ["c"], ["b"], ["d"]),
+           "it is the exercise's example, in which b was stored, with 0 for its state")  # fmt: skip
     _plans(call, {"a": 1, "b": 2}, {"b": 2, "a": 1}, Plan(skip=["a", "b"]),
            "both have their stored states; only the order is different")  # fmt: skip
     _plans(call, {"a": 1}, {"b": 1}, Plan(add=["a"], remove=["b"]),
@@ -75,7 +76,9 @@ def check_make_plan(call: Probe) -> None:
            "it was stored, and its state was None")  # fmt: skip
     _plans(call, {("docs", "a.md"): "5f2c"}, {("docs", "b.md"): "5f2c"},
            Plan(add=[("docs", "a.md")], remove=[("docs", "b.md")]),
-           "a key may be a pair, and both parts count")  # fmt: skip
+           "a key may be a pair: all of it counts")  # fmt: skip
+    _plans(call, {"a": 1, 7: 1}, {}, Plan(add=["a", 7]),
+           "a key may be anything: 'a' and 7 are in no order")  # fmt: skip
 
 
 def _plans(
@@ -117,9 +120,10 @@ def check_names_to_embed(call: Probe) -> None:
     call(texts, {"rich": ("Pictures", "mini")}, "mini").gives(
         ["rich"], because="another text made the vector"
     )
-    call(texts, {"rich": ("colours ", "mini")}, "mini").gives(
-        ["rich"], because="a text with another capital letter or blank is another text"
-    )
+    for other in ("colours", "Colours "):
+        call(texts, {"rich": (other, "mini")}, "mini").gives(
+            ["rich"], because="a text with another capital or blank is another text"
+        )
     call(texts, {"rich": ("Colours", "mini-2")}, "mini").gives(
         ["rich"], because="another model, mini-2, made the vector"
     )
@@ -130,6 +134,16 @@ def check_names_to_embed(call: Probe) -> None:
     call({"typer": "Commands", **texts}, {}, "mini").gives(
         ["typer", "rich"], because="the names are in the order of `texts`"
     )
+    call({"typer": "Commands", **texts}, {"rich": ("Pictures", "mini")}, "mini").gives(
+        ["typer", "rich"], because="the order is that of `texts`, whatever has a vector already"
+    )
+    call({"typer": "Colours", **texts}, {}, "mini").gives(
+        ["typer", "rich"], because="both names need a vector, although their texts are equal"
+    )
+    call({"typer": "Commands", **texts}, {"typer": ("Commands", "old"), "rich": one}, "mini").gives(
+        ["typer"], because="only typer's vector was made by another model"
+    )
+    call({"rich": ""}, {}, "mini").gives(["rich"], because="an empty text is a text, too")
     call(
         {**texts, "typer": "Commands"}, {"typer": ("Commands", "mini"), "rich": one}, "mini"
     ).gives([], because="both vectors can be kept; the order of `made_of` does not matter")
@@ -209,22 +223,26 @@ class Stored:
         A statement that holds for the session.
     others
         Names of packages whose vectors another model made.
+    told
+        Descriptions of packages, by their names.
     """
 
     packages: Vectors
     uses: Sequence[Use] = ()
     setting: str = ""
     others: Collection[str] = ()
+    told: Mapping[str, str] = field(default_factory=dict)
 
     def statements(self) -> list[str]:
         """Return what puts these rows into empty tables."""
         rows = ", ".join(
-            f"({_quoted(language)}, {_quoted(name)}, "
+            f"({_quoted(language)}, {_quoted(name)}, {_quoted(self.told.get(name, ''))}, "
             + (f"'{'mini-2' if name in self.others else 'mini'}', '{list(vector)}')"
                if vector else "NULL, NULL)")
             for (language, name), vector in self.packages.items()
         )  # fmt: skip
-        found = [f"INSERT INTO xray_packages (language, name, model, embedding) VALUES {rows}"]
+        columns = "language, name, description, model, embedding"
+        found = [f"INSERT INTO xray_packages ({columns}) VALUES {rows}"]
         if self.uses:
             columns = "project, language, name, tenant_id, version"
             rows = ", ".join(f"({', '.join(map(_quoted, use))}, '1.0')" for use in self.uses)
@@ -278,7 +296,9 @@ def _leaves_the_transaction_open(call: Probe, db: Scratch) -> None:
     """Inside a transaction of the caller's, whose rollback takes the deletion back."""
     Stored(_python("a")).fill(db)
     with db.connection.transaction(force_rollback=True):
-        call(db.connection, "python", ["a"]).gives(["a"], because="no project uses it")
+        call(db.connection, "python", ["a"]).gives(
+            ["a"], because="no project uses it; the caller's transaction goes on after the call"
+        )
     label = "with conn.transaction(force_rollback=True): delete_orphans(conn, 'python', ['a'])"
     left = db.execute(CATALOGUE).fetchall()
     Case(call, label, value=left).holds(
@@ -319,7 +339,10 @@ def check_nearest_packages(call: Probe) -> None:
         _finds(call, db, _used(plain), both, "the nearest comes first")
         _finds(call, db, _used(plain), {"spotipy": 1.0}, "k is 1", k=1)
         _finds(call, db, _used({("python", "b"): [1, 0, 0], ("python", "a"): [2, 0, 0]}),
-               {"a": 1.0, "b": 1.0}, "equally similar, so sorted by name")  # fmt: skip
+               {"a": 1.0, "b": 1.0}, "of equal similarity, by name")  # fmt: skip
+        equals = _used({("python", "a"): [1, 0, 0], ("python", "b"): [1, 0, 0]})
+        _finds(call, db, replace(equals, told={"a": "Y", "b": "X"}), {"a": 1.0, "b": 1.0},
+               "of equal similarity, by name, whatever the descriptions are")  # fmt: skip
         _finds(call, db, _used({("python", name): [1, 0, 0] for name in "abcdef"}),
                dict.fromkeys("abcde", 1.0), "the default of k is 5")  # fmt: skip
         _finds(call, db, _used(plain, spotipy="others"), {"plotly": half},
@@ -365,6 +388,12 @@ def _finds(
     called = there.pasted(f"conn.execute(*{case.label}).fetchall()")
     value = case.returns(tuple)
     case.holds(len(value) == 2 and isinstance(value[0], str), "a pair: the query and its values")
+    case.holds(
+        isinstance(value[1], dict),
+        "a dictionary of values, by the names of the placeholders",
+        got=f"values in a {type(value[1]).__name__}",
+        because="the query's placeholders have names, such as %(k)s",
+    )
     rows = db.runs(*value, because=because, called=called)
     columns = [column.name for column in db.connection.execute(*value).description or ()]
     if columns != SHOWN:

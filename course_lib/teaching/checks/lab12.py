@@ -31,7 +31,8 @@ def check_find_hinted(call: Probe) -> None:
         ["k8s/app.yaml"], because="there is one file with this name"
     )
     call("main.go", three).gives(
-        three["main.go"], because="a name without a folder may mean any of them"
+        three["main.go"],
+        because="a name without a folder may mean any of them; they come in the manifest's order",
     )
     call("tools/cmd/main.go", three).gives(
         ["tools/cmd/main.go"], because="a hint with a folder leaves out what is elsewhere"
@@ -70,6 +71,14 @@ def check_find_hinted(call: Probe) -> None:
         because="the hint begins in a folder above the indexed one: it means the longest path with "
         "which it ends",
     )
+    call("CMD/main.go", {"main.go": ["cmd/main.go", "tools/cmd/main.go"]}).gives(
+        ["cmd/main.go", "tools/cmd/main.go"],
+        because="a path that differs in capitals is not the one that the hint is, so all that end "
+        "in it are meant",
+    )
+    call("home/CMD/main.go", {"main.go": ["cmd/main.go"]}).gives(
+        ["cmd/main.go"], because="capitals do not count where the hint ends in the path, either"
+    )
     call("home/main.go", {"main.go": ["main.go"]}).gives(
         [], because="a path without a folder would fit any hint"
     )
@@ -105,6 +114,11 @@ def check_mmr(call: Probe) -> None:
     call([0.9, 0.8, 0.7], copies, 2, diversity=0).gives(
         [0, 1], because="with diversity 0, only relevance counts"
     )
+    half = np.array([[1, 0], [0.8, 0.6], [0, 1]], np.float32)
+    call([1.0, 0.9, 0.5], half, 2).gives(
+        [0, 1],
+        because="without a diversity it is 0.3: the second adds 0.63 - 0.24, the third 0.35 - 0",
+    )
     call([0.1, 0.9, 0.8], copies, 1).gives([1], because="the first one taken is the most relevant")
     call([0.9], copies[:1], 0).gives([], because="none was asked for")
     partly = np.array([[1, 0, 0, 0], [0.5, 0.5, 0.5, 0.5], [0, 1, 0, 0]], np.float32)
@@ -135,6 +149,9 @@ def check_mmr(call: Probe) -> None:
         because="the second is a copy of what the context had, and the third of what was just "
         "taken",
     )
+    call([0.9, 0.8, 0.7], copies, 2, taken=copies[:0]).gives(
+        [0, 2], because="`taken` has no rows: there is nothing in the context yet"
+    )
     call([0.9, 0.8], copies[:2], 5).gives([0, 1], because="there are no more than two")
     call([], np.empty((0, 2), np.float32), 3).gives([], because="there is no candidate")
     call([1.0, 0.3, 0.45], opposite, 2, diversity=0.5).gives(
@@ -162,7 +179,9 @@ def check_fit(call: Probe) -> None:
     call(100, [50, 50, 50], [3, 2, 1], 300).gives([0, 1, 2], because="all of it fits: 250 of 300")
     call(100, [50, 50, 50], [3, 2, 1], 250).gives([0, 1, 2], because="250 of 250 tokens still fit")
     call(100, [50, 50, 50], [2, 1, 3], 249).gives(
-        [0, 2], because="the weakest goes, and the others keep their order and their numbers"
+        [0, 2],
+        because="100 and three times 50 are 250, one more than fits: the weakest goes, and the "
+        "others keep their order and their numbers",
     )
     call(100, [10, 200, 10], [1, 3, 2], 300).gives(
         [1],
@@ -204,6 +223,14 @@ def check_citation_check(call: Probe) -> None:
     call(["So [1: docs/a.md].", "And so [2: b.py]."], paths).gives(
         ([[1], [2]], []), because="each sentence gets the passages that it cites"
     )
+    call(["So [1: docs/a.md] and so [2: b.py]."], paths).gives(
+        ([[1, 2]], []), because="a sentence may cite more than one passage"
+    )
+    call(["So [1: docs/a.md].", "It was so."], paths).gives(
+        ([[1], [1]], []),
+        because="the second sentence cites nothing, so it stands on what the answer cites; passage "
+        "2 is cited nowhere",
+    )
     call(["So [2: b.py], so [1: docs/a.md], and [2: b.py]."], paths).gives(
         ([[2, 1]], []), because="each once, in the order of the text"
     )
@@ -218,7 +245,8 @@ def check_citation_check(call: Probe) -> None:
     )
     call(["So [3: c.py].", "So [0: b.py].", "Yes [1: docs/a.md]."], paths).gives(
         ([[], [], [1]], ["[3: c.py]", "[0: b.py]"]),
-        because="there is no passage 3, and no passage 0: these sentences get no passages",
+        because="there is no passage 3, and no passage 0: these sentences stand on nothing, and "
+        "wrong citations come as they are written, in the order of the text",
     )
     call(["So [1: b.py]."], paths).gives(
         ([[]], ["[1: b.py]"]), because="passage 1 is docs/a.md: number and path have to agree"
@@ -229,6 +257,9 @@ def check_citation_check(call: Probe) -> None:
     )
     call(["So [1: a.md]."], paths).gives(
         ([[]], ["[1: a.md]"]), because="passage 1 has the path docs/a.md, of which a.md is a part"
+    )
+    call(["So [1: docs/a]."], paths).gives(
+        ([[]], ["[1: docs/a]"]), because="passage 1 has the path docs/a.md, which only begins so"
     )
     call(["So [2: b.pyi]."], paths).gives(
         ([[]], ["[2: b.pyi]"]), because="passage 2 has the path b.py, which is another file"
@@ -308,6 +339,9 @@ def check_support(call: Probe) -> None:
     call("The limit was 0.5 before.", limit, alike).gives(
         (0.9 + 1) / 2,
         because="0.5 is in one of the lines, although this is not the most similar line",
+    )
+    call("The limit is 50 rows, before 0.5.", limit, alike).gives(
+        (0.9 + 1) / 2, because="both numbers are there, each in a line of its own"
     )
     call("The limit is 1,544 bytes.", limit, alike).gives(
         (0.9 + 1) / 2, because="1,544 is one number, with its comma"

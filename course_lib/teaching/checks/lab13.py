@@ -36,6 +36,7 @@ def check_recall_at(call: Probe) -> None:
     call(["x", "b", "y", "a"], {"a", "b"}, 3).gives(
         0.5, because="one of the two is among the first three"
     )
+    call(["x", "a"], {"a"}, 2).gives(1.0, because="place 2 is the last that counts for k = 2")
     call(["x", "b", "b", "y", "a"], {"a", "b"}, 3).gives(
         0.5, because="b counts once: the first three different ones are x, b, y"
     )
@@ -85,10 +86,13 @@ def check_recall_at(call: Probe) -> None:
 )
 def check_reciprocal_rank(call: Probe) -> None:
     """Look at first, later, last and no place, and at items that come again."""
-    call(["a", "x"], {"a"}, 10).gives(1.0, because="it is at place 1")
-    call(["x", "y", "a"], {"a"}, 10).gives(1 / 3, because="it is at place 3")
-    call(["x", "b", "a"], ["a", "b"], 10).gives(0.5, because="only the first gold item counts: b")
-    call(["b"], ["a", "b"], 10).gives(1.0, because="one gold item is enough")
+    call(["a", "x"], {"a"}, 10).gives(1.0, because="it stands at place 1")
+    call(["x", "y", "a"], {"a"}, 10).gives(1 / 3, because="it stands at place 3")
+    call(["x", "a"], {"a"}, 2).gives(0.5, because="place 2 is the last that counts for k = 2")
+    call(["x", "b", "a"], ["a", "b"], 10).gives(
+        0.5, because="the first wanted one among those found counts alone: b"
+    )
+    call(["b"], ["a", "b"], 10).gives(1.0, because="one wanted item is enough")
     call(["x", "x", "x", "a"], {"a"}, 10).gives(
         0.5, because="x takes up one place, so a is at place 2"
     )
@@ -181,6 +185,7 @@ def check_ndcg_at(call: Probe) -> None:
 def check_bootstrap_interval(call: Probe) -> None:
     """Compare with what can be calculated: how often a coin that is thrown 16 times shows 1."""
     _near(call([0.5, 0.5, 0.5]), 0.5, 0.0, "every redrawn set of equal values has the same mean")
+    _near(call([0.7]), 0.7, 0.0, "one value is enough: every redrawn set is this value")
     _near(
         call(COIN),
         0.5,
@@ -305,6 +310,7 @@ def _ends(case: Case) -> tuple[float, float, float]:
 
 def _near(case: Case, mean: float, half: float, because: str, centre: str = "") -> None:
     """Expect an interval around `mean`, `half` to each side: redrawn means of so few are steps."""
+    case.holds(case.error is None, "an Interval", got=case.raised, because=because)
     found = _ends(case)
     case.holds(
         abs(found[0] - mean) <= 1e-6,

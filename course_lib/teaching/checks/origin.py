@@ -60,7 +60,7 @@ def _is_library(file: str) -> bool:
 def named(error: BaseException) -> str:
     """Return an exception's type and the first line of its message."""
     if isinstance(error, RecursionError):
-        return "RecursionError: the function calls itself without an end"
+        return "RecursionError: nested too deep, as where a function calls itself without an end"
     if type(error) is NameError:
         return f"NameError: {error}: check its spelling, or run the cell that defines it"
     message = str(error).split("\n")[0]

@@ -128,6 +128,14 @@ class Probe:
         given_args, given_kwargs = _copied(args), _copied(kwargs)
         self.calling = _Call(self.exercise.name, args, kwargs)
         self._last = case = Case(self, self.calling)
+        names = [*range(1, len(args) + 1), *kwargs]
+        handed = [*given_args, *given_kwargs.values()]
+        own = [*args, *kwargs.values()]
+        case._copies = [
+            (name, copied, value)
+            for name, copied, value in zip(names, handed, own, strict=True)
+            if copied is not value and not difference(copied, value)
+        ]
         try:
             case._value = self.given(*given_args, **given_kwargs)
         except (Exception, SystemExit) as error:
@@ -203,6 +211,7 @@ class Case:
         self.probe = probe
         self._label = label
         self.error = error
+        self._copies: list[tuple[int | str, Any, Any]] = []
         self._value = value
 
     @property
@@ -218,8 +227,15 @@ class Case:
     def value(self) -> Any:
         """What the function returned; a function that raised fails the check here."""
         if self.error is not None:
-            self._fail(f"{named(self.error)}{where_in_given(self.error, self.probe.given)}", "")
+            self._fail(self.raised, "")
         return self._value
+
+    @property
+    def raised(self) -> str:
+        """What the function raised, and in which line of the learner's cell; empty for nothing."""
+        if self.error is None:
+            return ""
+        return f"{named(self.error)}{where_in_given(self.error, self.probe.given)}"
 
     def gives(self, expected: Any, *, because: str = "", tolerance: float = TOLERANCE) -> Case:
         """Expect this value, of this type.
@@ -234,21 +250,19 @@ class Case:
             For numbers that are not whole.
         """
         if self.error is not None:
-            self._fail(
-                f"{named(self.error)}{where_in_given(self.error, self.probe.given)}",
-                shown(expected),
-                because,
-            )
+            self._fail(self.raised, shown(expected), because)
         if found := difference(self._value, expected, tolerance=tolerance):
             place, got, wanted = found
             at = f"  (at {place})" if place else ""
             self._fail(f"{got}{at}", f"{wanted}{at}", because)
+        self._spares_its_arguments()
         return self
 
     def returns(self, wanted: Any) -> Any:
         """Expect a value of this type (``list[Span]``, ``str``, …) and return it."""
         if found := mismatch(self.value, wanted):
             self._fail(found, describe(wanted))
+        self._spares_its_arguments()
         return self._value
 
     def holds(self, condition: object, says: str, *, got: str = "", because: str = "") -> Case:
@@ -267,6 +281,7 @@ class Case:
         """
         if type(condition).__name__ not in {"bool", "bool_"} or not condition:
             self._fail(got or shown(self.value), says, because)
+        self._spares_its_arguments()
         return self
 
     def raises(self, wanted: type[Exception], *, mentions: str = "", because: str = "") -> Case:
@@ -279,12 +294,19 @@ class Case:
         if not isinstance(self.error, wanted) or (
             mentions and mentions.casefold() not in str(self.error).casefold()
         ):
-            self._fail(
-                f"{named(self.error)}{where_in_given(self.error, self.probe.given)}",
-                expected,
-                because,
-            )
+            self._fail(self.raised, expected, because)
         return self
+
+    def _spares_its_arguments(self) -> None:
+        """Fail a function that changed what it was given."""
+        for name, handed, own in self._copies:
+            if found := difference(handed, own):
+                place, got, wanted = found
+                self._fail(
+                    f"{got}  (at argument {name}{place}, after the call)",
+                    f"{wanted}, as before the call",
+                    "a function leaves what it was given as it was: its caller still needs it",
+                )
 
     def _fail(self, got: str, expected: str, because: str = "") -> NoReturn:
         self.probe.fail(self.label, got=got, expected=expected, because=because)

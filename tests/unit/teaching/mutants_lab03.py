@@ -209,26 +209,42 @@ def takes_the_shortest(signatures, room):
     return min((innermost, innermost.partition("\n")[0] + "\n"), key=len) if len(innermost) else ""
 
 
+# --- found by playing learners ---
+
+
+def names_by_the_first_group(text, starts):
+    pieces = split_definitions(text, starts)
+    names = [match[1] for match in re.finditer(starts, text, re.MULTILINE)]
+    names = [""] * (len(pieces) - len(names)) + names
+    return [(name, span) for name, (_, span) in zip(names, pieces, strict=True)]
+
+
+def counts_the_header_s_bytes(signatures, room):
+    whole = "".join(signatures)
+    return choose_header(signatures, room - len(whole.encode()) + len(whole))
+
+
 MUTANTS = {
     "3.1": {
-        searches_the_first_line_alone: "the piece before it, named ''",
+        searches_the_first_line_alone: "the piece before it has the name ''",
         leaves_comments_behind: "a comment directly above",
         climbs_one_line: "so does the line above that one",
         climbs_over_blank_lines: "ends where the next one begins, after the blank lines",
         gives_empty_pieces: "an empty text has no pieces",
-        drops_what_comes_first: "the piece before it, named ''",
-        strips_its_pieces: "the piece before it, named '', ends there",
+        drops_what_comes_first: "the piece before it has the name ''",
+        strips_its_pieces: "line end included",
         takes_indented_comments: "the line above begins with blanks",
         passes_over_nameless_definitions: "a definition without a name",
         looks_its_pieces_up: "and the same text",
         gives_every_line_a_line_end: "the last piece ends where the text ends",
         takes_indented_definitions: "an indented definition",
         counts_bytes: "é is one",
+        names_by_the_first_group: "be it the first group or not",
     },
     "3.2": {
-        looks_at_the_children_alone: "a and b are inside an if",
-        looks_into_definitions_too: "only the outermost definitions",
-        calls_itself: "RecursionError",
+        looks_at_the_children_alone: "a and b are further in",
+        looks_into_definitions_too: "only the outermost ones",
+        calls_itself: "keep the nodes still to be looked at in a list",
         forgets_the_order: "in the order of the text",
         goes_level_by_level: "a and b are inside an if",
         stops_at_the_first: "all three, in the order",
@@ -248,5 +264,6 @@ MUTANTS = {
         needs_one_character_more: "exactly `room` characters",
         expects_a_signature: "IndexError",
         takes_the_shortest: "all signatures fit",
+        counts_the_header_s_bytes: "room is in characters",
     },
 }

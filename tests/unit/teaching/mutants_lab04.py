@@ -3,6 +3,7 @@
 import hashlib
 import json
 import unicodedata
+from contextlib import suppress
 from dataclasses import replace
 
 from pydantic import ValidationError
@@ -304,15 +305,33 @@ def gives_dictionaries(file, scope):
     return [chunk.model_dump() for chunk in _parse(file, scope)]
 
 
+# --- found by playing learners ---
+
+
+def lets_deep_records_raise(record, where="record"):
+    with suppress(ValueError):
+        read_object(record)
+    return _check(record, where)
+
+
+def gives_the_error_s_own_words(record, where="record"):
+    found = _check(record, where)
+    try:
+        read_object(record)
+    except (ValueError, RecursionError) as error:
+        return replace(found, problems=(Problem("record", f"error: {error}"),))
+    return found
+
+
 MUTANTS = {
     "4.1": {
         raises_what_pydantic_raises: "JSONDecodeError",
-        reads_whatever_json_holds: "TypeError",
-        takes_numbers_as_strings: "types are not converted",
-        takes_the_names_of_python: "in JSON, the name of the field is sourcePath",
-        has_one_code_for_all: "must not have a vector",
-        takes_an_empty_embedding: "its value does not matter",
-        looks_for_the_word: "the word is in the content",
+        reads_whatever_json_holds: "the reason is what `reason_of` gives",
+        takes_numbers_as_strings: "types are taken as they are",
+        takes_the_names_of_python: "in JSON the field is called sourcePath",
+        has_one_code_for_all: "must not bring its own vector",
+        takes_an_empty_embedding: "whatever its value is",
+        looks_for_the_word: "the word stands in the content",
         judges_the_vector_last: "whatever else is wrong",
         forgets_which_record: "'line 7'",
         names_one_problem: "so there are two problems",
@@ -320,8 +339,10 @@ MUTANTS = {
         catches_the_wide_error_first: "name must be a string",
         forgets_the_version: "schemaVersion is missing",
         takes_what_cannot_be_stored: "cannot store a NUL",
-        returns_the_values: "so it becomes a Chunk",
-        passes_over_blank_lines: "an empty line is a record",
+        returns_the_values: "and becomes a Chunk",
+        passes_over_blank_lines: "an empty line is a line",
+        lets_deep_records_raise: "it is nested too deep",
+        gives_the_error_s_own_words: "the reason is what `reason_of` gives",
     },
     "4.2": {
         writes_no_lengths: "4:acme4:docs6:Hello.",

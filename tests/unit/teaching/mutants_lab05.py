@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from course_lib.embedder.vectors import cosine_similarity
+
 
 def unit(rows):
     length = np.linalg.norm(rows, axis=-1, keepdims=True)
@@ -306,6 +308,29 @@ def counts_offsets_in_bytes(text, offsets, limit=256):
     return text.encode()[rest[0][0] :].decode() if rest else ""
 
 
+# --- found by playing learners ---
+
+
+def takes_short_vectors_for_zeros(a, b):
+    def unit(rows):
+        length = np.linalg.norm(rows, axis=-1, keepdims=True)
+        return np.where(length < 1e-9, 0, rows / np.maximum(length, 1e-9))
+
+    found = unit(a) @ unit(b).T
+    return float(found) if found.ndim == 0 else found
+
+
+def scales_what_it_was_given(a, b):
+    if a.dtype == float and np.any(a):
+        a /= np.linalg.norm(a, axis=-1, keepdims=True)
+    return cosine_similarity(a, b)
+
+
+def empties_the_offsets(text, offsets, limit=256):
+    del offsets[: limit - 2]
+    return text[offsets[0][0] :] if offsets else ""
+
+
 MUTANTS = {
     "5.1": {
         forgets_the_lengths: "24 / (5 · 5)",
@@ -322,16 +347,18 @@ MUTANTS = {
         guards_single_vectors_alone: "must not spoil the others",
         adds_a_little_to_the_length: "nothing is added to its length",
         pairs_up_where_the_shapes_are_equal: "result[i, j] compares",
+        takes_short_vectors_for_zeros: "only a vector of zeros has none",
+        scales_what_it_was_given: "its caller still needs it",
     },
     "5.2": {
         averages_everything: "the third place is padding",
         divides_by_the_padded_length: "the third place is padding",
-        adds_up_only: "the third place is padding",
+        adds_up_only: "without padding",
         divides_by_the_whole_mask: "the second has one",
-        takes_the_first_token: "the third place is padding",
-        takes_the_largest: "the third place is padding",
+        takes_the_first_token: "without padding",
+        takes_the_largest: "without padding",
         expects_padding_at_the_end: "also not at the beginning",
-        makes_it_a_unit_vector: "the third place is padding",
+        makes_it_a_unit_vector: "without padding",
         expects_no_padding_in_the_middle: "also not in the middle",
         divides_without_a_rest: "is 3.5",
         takes_zeros_for_padding: "the mask says what counts",
@@ -343,15 +370,15 @@ MUTANTS = {
         sorts_by_the_alphabet: "batches of like length",
         encodes_one_by_one: "3 texts in batches of 2, of which only the last may hold fewer",
         encodes_all_at_once: "3 texts in batches of 2",
-        loses_the_last_batch: "row i belongs to texts[i]",
+        loses_the_last_batch: "3 texts in batches of 2",
         looks_its_places_up: "equal texts are texts like any others",
-        sorts_the_caller_s_list: "the caller's list as it was",
+        sorts_the_caller_s_list: "its caller still needs it",
         ignores_the_default: "33 texts in batches of 32",
         returns_a_list: "not ndarray",
-        leaves_blank_texts_out: "the empty text is one of the texts",
+        leaves_blank_texts_out: "equal and blank ones too",
         gives_blank_texts_no_vector: "a blank text is one of the texts",
         strips_the_texts: "the texts are encoded as they are",
-        encodes_equal_texts_once: "each text is encoded once, equal ones too",
+        encodes_equal_texts_once: "equal and blank ones too",
         begins_with_the_small_batch: "only the last may hold fewer",
         passes_arrays_of_texts: "encode_batch gets lists of strings",
         sorts_by_words: "batches of like length",
@@ -369,5 +396,6 @@ MUTANTS = {
         ends_with_the_last_piece: "to the end of the text, not of the last piece",
         looks_the_piece_up: "the same word is read twice before",
         counts_offsets_in_bytes: "offsets count characters",
+        empties_the_offsets: "its caller still needs it",
     },
 }

@@ -446,6 +446,41 @@ def makes_tables_of_their_own(table, columns, key, partitions):
     return ";\n".join(_table(name, columns, _key(key)) for name in names)
 
 
+# --- found by playing learners ---
+
+
+def makes_them_unique(table, columns, key):
+    return _table(table, columns, [f"UNIQUE ({', '.join(key)})"])
+
+
+def passes_over_a_table(table, columns, key):
+    return _table(f"IF NOT EXISTS {table}", columns, _key(key))
+
+
+def drops_a_table(table, columns, key):
+    return f"DROP TABLE IF EXISTS {table}; {_table(table, columns, _key(key))}"
+
+
+def takes_null_for_an_empty_text(table, columns, key):
+    pairs = [(f"{table}.{name}::text", f"excluded.{name}::text") for name in _others(columns, key)]
+    differ = " OR ".join(f"coalesce({one}, '') <> coalesce({other}, '')" for one, other in pairs)
+    return f"{_conflict(table, columns, key)} WHERE {differ}"
+
+
+def sets_the_day_before(table, columns, key):
+    return _upsert(table, columns, key).replace("now()", "current_date - 1")
+
+
+def sorts_by_the_first_of_the_key(table, columns, key, partitions):
+    statement = _partitioned(table, columns, key, partitions)
+    return statement.replace("LIST (partition)", f"LIST ({key[0]})")
+
+
+def has_a_default_beside_others_only(table, columns, key, partitions):
+    statement = _partitioned(table, columns, key, partitions)
+    return statement if partitions else statement.split(";")[0]
+
+
 MUTANTS = {
     "6.1": {
         has_no_key: "a.md has a chunk 0 already",
@@ -463,6 +498,9 @@ MUTANTS = {
         forgets_a_comma: "a statement that PostgreSQL accepts",
         writes_the_list: "a statement that PostgreSQL accepts",
         returns_nothing: "not str",
+        makes_them_unique: "not merely UNIQUE",
+        passes_over_a_table: "neither drops a table nor passes over it",
+        drops_a_table: "neither drops a table nor passes over it",
     },
     "6.2": {
         only_inserts: "duplicate key",
@@ -488,6 +526,8 @@ MUTANTS = {
         updates_the_whole_document: "and no other row",
         takes_the_first_two_for_the_key: "no unique or exclusion constraint",
         always_upserts_chunks: "document_name, embedding",
+        takes_null_for_an_empty_text: "an empty text now",
+        sets_the_day_before: "sets updated_at to now()",
     },
     "6.3": {
         has_no_transaction: "the second vector was refused",
@@ -523,5 +563,7 @@ MUTANTS = {
         partitions_by_document: "each row is in the table of its partition",
         forgets_the_quotes: "a statement that PostgreSQL accepts",
         makes_tables_of_their_own: "each row is in the table of its partition",
+        sorts_by_the_first_of_the_key: "says where a row belongs",
+        has_a_default_beside_others_only: "the default partition takes all rows",
     },
 }

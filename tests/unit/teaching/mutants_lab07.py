@@ -444,6 +444,38 @@ def returns_the_items_alone(*rankings):
     return [item for item, _ in _sorted(_fused(rankings))]
 
 
+# --- found by playing learners ---
+
+
+def settles_ties_by_digits(condition=EVERY_ROW, distance=WALK):
+    return _statement(condition, distance, order="{distance}, document_name, chunk_index::text")
+
+
+def takes_false_for_none(filters):
+    return conditions({name: value for name, value in filters.items() if value is not False})
+
+
+def takes_the_values_for_its_own(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
+    found = _above(_within(conn, query, filters, top_k, ways), threshold)
+    filters["top_k"] = top_k
+    return found
+
+
+def is_content_with_five(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
+    rows = _within(conn, query, filters, top_k, ways[:1])
+    if len(rows) < min(top_k, 5):
+        rows = _within(conn, query, filters, top_k, ways)
+    return _above(rows, threshold)
+
+
+def goes_two_ways_at_most(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
+    return _above(_within(conn, query, filters, top_k, ways[:2]), threshold)
+
+
+def reads_rankings_by_index(*rankings):
+    return _sorted(_fused([[one[i] for i in range(len(one))] for one in rankings]))
+
+
 MUTANTS = {
     "7.1": {
         sorts_by_similarity: "PostgreSQL puts that above all numbers",
@@ -464,6 +496,7 @@ MUTANTS = {
         ignores_the_condition: "only these pass the condition",
         ignores_the_distance: "ORDER BY begins with `distance`",
         computes_the_similarity_from_the_distance: "the similarity stays the cosine",
+        settles_ties_by_digits: "chunk 9 comes before chunk 10",
     },
     "7.2": {
         writes_values_into_the_statement: "a value must never be read as SQL",
@@ -478,17 +511,18 @@ MUTANTS = {
         joins_with_or: "a row has to pass both filters",
         returns_nothing_without_filters: "there is no filter",
         returns_a_string: "a condition made with psycopg's sql",
-        counts_placeholders: "values are passed by name",
+        counts_placeholders: "a value must never be read as SQL",
+        takes_false_for_none: "False is a value like any other",
     },
     "7.3": {
         walks_only: "three rows of 2,200 pass",
         never_walks: "one that walks the HNSW index",
-        always_goes_both_ways: "a walk that found five rows seems to have found too few",
+        always_goes_both_ways: "so the next way is not taken",
         knows_two_ways_only: "it is LOOK_AT_ALL",
         looks_at_all_in_any_case: "it is WALK",
         leaves_equals_to_chance: "equals come by chunk index",
-        puts_the_threshold_inside_without_nan: "the threshold is inside the statement",
-        drops_before_it_counts: "the threshold is inside the statement",
+        puts_the_threshold_inside_without_nan: "the threshold is no part of the statement",
+        drops_before_it_counts: "the threshold is no part of the statement",
         wants_more_than_the_threshold: "one row is 0.5 similar",
         rounds_what_it_compares: "one row is 0.5 similar",
         relaxes_the_order: "hnsw.iterative_scan = strict_order",
@@ -507,6 +541,9 @@ MUTANTS = {
         drops_the_threshold_itself: "rows with the names of nearest_sql's columns",
         ignores_top_k: "the nearest two of three",
         ignores_the_filters: "three rows of 2,200 pass",
+        is_content_with_five: "came back with fewer than 300",
+        goes_two_ways_at_most: "the third of the ways",
+        takes_the_values_for_its_own: "its caller still needs it",
     },
     "7.4": {
         counts_places_from_zero: "places count from 1",
@@ -515,10 +552,11 @@ MUTANTS = {
         keeps_the_better_place_only: "and gets both",
         leaves_them_unsorted: "and gets both",
         puts_the_least_first: "and gets both",
-        turns_equals_round: "and gets both",
-        settles_equals_by_name: "in the order of the first ranking",
+        turns_equals_round: "the first ranking's comes first",
+        settles_equals_by_name: "the first ranking's comes first",
         knows_two_rankings: "there may be more than two rankings",
-        wants_them_in_all: "and gets both",
+        wants_them_in_all: "each is in one ranking only",
         returns_the_items_alone: "places count from 1",
+        reads_rankings_by_index: "any Iterable",
     },
 }

@@ -424,6 +424,69 @@ def takes_a_component_from_the_notebook(read_folder, split_part, collect):
     return _wired(read_folder, split_step, collect)
 
 
+# --- found by playing learners ---
+
+
+def forgets_the_folder(name, shards):
+    return _divided(sha256(name.split("/")[-1].encode()), shards)
+
+
+def strips_the_name(name, shards):
+    return _divided(sha256(name.strip().encode()), shards)
+
+
+def _divided(digest, shards):
+    if shards < 1:
+        raise ValueError
+    return int.from_bytes(digest.digest()[:8], "big") % shards
+
+
+def forgets_folders_of_documents(documents, chunks, shard, split=_split):
+    mine, lines = split(documents, chunks, shard)
+    with open(chunks.path, encoding="utf-8") as file:
+        text = file.read().replace("docs/a.md", "a.md")
+    with open(chunks.path, "w", encoding="utf-8") as file:
+        file.write(text)
+    chunks.metadata.update(documents=mine, chunks=lines)
+
+
+def reads_lines_at_every_separator(documents, chunks, shard, split=_split):
+    import json
+    from pathlib import Path
+
+    for line in Path(documents.path).read_text("utf-8").splitlines():
+        json.loads(line)
+    mine, lines = split(documents, chunks, shard)
+    chunks.metadata.update(documents=mine, chunks=lines)
+
+
+def ends_without_a_line_feed(parts, chunks):
+    from pathlib import Path
+
+    lines = [line for part in parts for line in Path(part.path).read_text("utf-8").split("\n")[:-1]]
+    Path(chunks.path).write_text("\n".join(lines), "utf-8")
+    counts = {
+        name: int(sum(part.metadata[name] for part in parts)) for name in ("documents", "chunks")
+    }
+    chunks.metadata.update(counts)
+    return len(lines)
+
+
+def declares_an_artifact(read_folder, split_part, collect):
+    @dsl.pipeline(name="split-in-shards")
+    def pipeline(
+        folder: str,
+        shards: list[str] = ["0/3", "1/3", "2/3"],  # noqa: B006
+    ) -> dsl.Artifact:
+        read = read_folder(folder=folder)
+        with dsl.ParallelFor(shards, parallelism=2) as shard:
+            part = split_part(documents=read.outputs["documents"], shard=shard)
+            part.set_retry(num_retries=2)
+        return collect(parts=dsl.Collected(part.outputs["chunks"])).outputs["chunks"]
+
+    return pipeline
+
+
 MUTANTS = {
     "10.1": {
         hashes_with_a_secret: "the first 8 bytes of the digest",
@@ -435,6 +498,8 @@ MUTANTS = {
         counts_from_one: "shards are counted from 0",
         divides_by_nothing: "there has to be at least 1 shard",
         takes_a_negative_number: "shard_of('a.md', -2)",
+        forgets_the_folder: "its folder counts",
+        strips_the_name: "a blank is a character of the name",
     },
     "10.2": {
         takes_json_from_the_notebook: "takes json from the notebook",
@@ -450,7 +515,9 @@ MUTANTS = {
         leaves_out_empty_documents: "an empty document is one document without chunks",
         counts_in_floats: "counts are whole numbers",
         writes_nothing_for_an_empty_shard: "no file at chunks.path",
-        returns_the_counts: "a component must return nothing",
+        returns_the_counts: "a component returns nothing",
+        forgets_folders_of_documents: "with the folder",
+        reads_lines_at_every_separator: "only a line feed ends a line",
     },
     "10.3": {
         returns_a_float: "a sum of floats is a float",
@@ -473,6 +540,7 @@ MUTANTS = {
         keeps_only_the_last_part: "all lines, in the order of the parts",
         counts_the_parts: "the sums of both counts",
         takes_a_function_from_the_notebook: "takes _collect from the notebook",
+        ends_without_a_line_feed: "each line ends with a line feed",
     },
     "10.4": {
         returns_nothing: "nothing was returned",
@@ -485,7 +553,8 @@ MUTANTS = {
         sets_no_limit: "2 at the same time",
         never_retries: "has 2 retries",
         splits_the_same_shard: "each turn of the loop has its own",
-        has_no_output: "the output of collect",
-        takes_a_component_from_the_notebook: "use the three arguments",
+        has_no_output: "what collect has made",
+        takes_a_component_from_the_notebook: "it calls its arguments",
+        declares_an_artifact: "the pipeline's own `-> Dataset`",
     },
 }

@@ -1,8 +1,10 @@
 """Wrong answers to lab 11 that a learner would plausibly write; see `mutants_lab01.py`."""
 
 import json
+import re
 
-from course_lib.indexing.plan import Plan
+from course_lib.indexing.plan import Plan, make_plan
+from course_lib.xray.catalogue import names_to_embed
 from course_lib.xray.suggestions import COLUMNS
 
 # --- 11.1 make_plan ---
@@ -439,6 +441,65 @@ def forgets_the_values(vector, project, language, model, k=5, tenant="local"):
     return _query(locals())[0]
 
 
+# --- found by playing learners ---
+
+
+def sorts_the_keys(current, stored):
+    return make_plan({key: current[key] for key in sorted(current)}, stored)
+
+
+def takes_keys_out_of_what_was_stored(current, stored):
+    plan = make_plan(current, stored)
+    for key in current:
+        stored.pop(key, None)
+    return plan
+
+
+def ignores_capitals_of_texts(texts, made_of, model):
+    return [n for n in names_to_embed(texts, made_of, model) if _other(texts[n], made_of, n, model)]
+
+
+def _other(text, made_of, name, model):
+    was = made_of.get(name)
+    return was is None or was[1] != model or was[0].lower() != text.lower()
+
+
+def ignores_blanks_of_texts(texts, made_of, model):
+    kept = {name: (text.strip(), own) for name, (text, own) in made_of.items()}
+    return names_to_embed(texts, kept, model)
+
+
+def leaves_empty_texts_out(texts, made_of, model):
+    return [name for name in names_to_embed(texts, made_of, model) if texts[name]]
+
+
+def embeds_equal_texts_once(texts, made_of, model):
+    first = {}
+    for name in names_to_embed(texts, made_of, model):
+        first.setdefault(texts[name], name)
+    return list(first.values())
+
+
+def embeds_all_where_a_model_is_another(texts, made_of, model):
+    others = any(own != model for name, (_, own) in made_of.items() if name in texts)
+    return list(texts) if others else names_to_embed(texts, made_of, model)
+
+
+def begins_with_what_has_a_vector(texts, made_of, model):
+    found = names_to_embed(texts, made_of, model)
+    return sorted(found, key=lambda name: name not in made_of)
+
+
+def gives_a_list_of_values(vector, project, language, model, k=5, tenant="local"):
+    query, values = _query(locals())
+    names = re.findall(r"%\((\w+)\)s", query)
+    return re.sub(r"%\(\w+\)s", "%s", query), [values[name] for name in names]
+
+
+def settles_equals_by_description(vector, project, language, model, k=5, tenant="local"):
+    return _query(locals(), order="package.embedding <=> %(vector)s, 3, 1")
+
+
 MUTANTS = {
     "11.1": {
         compares_names_only: "the same key has another state",
@@ -459,17 +520,25 @@ MUTANTS = {
         compares_reprs: "in any order of their keys",
         ignores_capitals_of_states: "'A' and 'a' are not equal",
         returns_a_dictionary: "Plan",
+        sorts_the_keys: "are in no order",
+        takes_keys_out_of_what_was_stored: "its caller still needs it",
     },
     "11.2": {
-        embeds_everything: "this text and this model made the vector",
-        embeds_what_is_new: "another text made the vector",
-        ignores_the_model: "another model, mini-2, made the vector",
-        ignores_the_text: "another text made the vector",
-        ignores_case_and_blanks: "another capital letter or blank",
-        looks_for_the_model_within_a_name: "another model, mini-2, made the vector",
-        names_it_for_each_reason: "each name is returned once",
-        looks_for_the_text_anywhere: "but rich has none",
-        sorts_the_names: "the names are in the order of `texts`",
+        embeds_everything: "the vector is of this text and model",
+        embeds_what_is_new: "the vector was made of another text",
+        ignores_the_model: "the vector was made by another model",
+        ignores_the_text: "the vector was made of another text",
+        ignores_case_and_blanks: "another capital or blank",
+        looks_for_the_model_within_a_name: "the vector was made by another model, mini-2",
+        names_it_for_each_reason: "it is one name, and named once",
+        looks_for_the_text_anywhere: "a vector belongs to a name",
+        sorts_the_names: "the order is that of `texts`",
+        ignores_capitals_of_texts: "another capital or blank",
+        ignores_blanks_of_texts: "another capital or blank",
+        leaves_empty_texts_out: "an empty text is a text",
+        embeds_equal_texts_once: "although their texts are equal",
+        embeds_all_where_a_model_is_another: "only typer's vector",
+        begins_with_what_has_a_vector: "whatever has a vector already",
     },
     "11.3": {
         deletes_all_of_them: "ForeignKeyViolation",
@@ -505,7 +574,9 @@ MUTANTS = {
         takes_every_model: "from another model, mini-2",
         forgets_the_values: "tuple",
         returns_names_only: "the columns ['name', 'version', 'description', 'similarity']",
-        ignores_k: "k is 1",
-        takes_ten: "the default of k is 5",
+        ignores_k: "one was asked for",
+        takes_ten: "without k it is 5",
+        gives_a_list_of_values: "the query's placeholders have names",
+        settles_equals_by_description: "whatever the descriptions are",
     },
 }

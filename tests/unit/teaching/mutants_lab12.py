@@ -5,8 +5,12 @@ from pathlib import PurePosixPath
 
 import numpy as np
 
+from course_lib.answers.budget import fit_passages
+from course_lib.answers.citations import check_citations
 from course_lib.answers.confidence import stems
-from course_lib.answers.faithfulness import NUMBER
+from course_lib.answers.faithfulness import NUMBER, support
+from course_lib.answers.hints import find_hinted
+from course_lib.answers.selection import maximal_marginal_relevance
 
 # --- 12.1 find_hinted ---
 
@@ -372,6 +376,52 @@ def divides_by_nothing(sentence, evidence, encode):
     return judged_by()(sentence, evidence, encode)
 
 
+# --- found by playing learners ---
+
+
+def takes_the_exact_path_in_any_case(hint, manifest):
+    for paths in manifest.values():
+        for path in paths:
+            if "/" in hint and path != hint and path.lower() == hint.lower():
+                return [path]
+    return find_hinted(hint, manifest)
+
+
+def counts_capitals_further_down(hint, manifest):
+    found = find_hinted(hint, manifest)
+    return [path for path in found if len(path) >= len(hint) or hint.endswith(path)]
+
+
+def takes_half_the_likeness(relevance, vectors, count, *, diversity=0.5, taken=None):
+    return maximal_marginal_relevance(relevance, vectors, count, diversity=diversity, taken=taken)
+
+
+def expects_a_row_of_what_is_taken(relevance, vectors, count, *, diversity=0.3, taken=None):
+    if taken is not None:
+        (vectors @ taken.T).max(axis=1)
+    return maximal_marginal_relevance(relevance, vectors, count, diversity=diversity, taken=taken)
+
+
+def strikes_scores_out(fixed, costs, scores, room):
+    kept = fit_passages(fixed, costs, scores, room)
+    scores[:] = [score if place in kept else -1 for place, score in enumerate(scores)]
+    return kept
+
+
+def takes_the_beginning_of_a_path(sentences, paths):
+    whole = [
+        re.sub(r"\[1: docs/a\]", f"[1: {paths[0]}]" if paths else "", one) for one in sentences
+    ]
+    return check_citations(whole, paths)
+
+
+def wants_all_numbers_in_one_line(sentence, evidence, encode):
+    numbers = set(re.findall(NUMBER, sentence))
+    if not any(numbers <= set(re.findall(NUMBER, line)) for line in evidence):
+        return 0.0
+    return support(sentence, evidence, encode)
+
+
 MUTANTS = {
     "12.1": {
         takes_the_base_name_alone: "leaves out what is elsewhere",
@@ -387,6 +437,8 @@ MUTANTS = {
         never_looks_further_down: "in a folder above the indexed one",
         ends_within_a_folders_name: "xcmd is another folder",
         expects_the_name: "capitals do not count",
+        takes_the_exact_path_in_any_case: "differs in capitals",
+        counts_capitals_further_down: "where the hint ends in the path",
     },
     "12.2": {
         sorts_by_relevance: "adds more",
@@ -397,8 +449,10 @@ MUTANTS = {
         adds_likenesses_up: "only the most similar one counts",
         takes_opposites_for_likes: "below 0",
         does_not_weigh_the_relevance: "the second adds 0.4 - 0.25",
-        swaps_the_weights: "only relevance counts",
-        lets_opposites_add: "the second adds 0.15",
+        swaps_the_weights: "relevance alone decides",
+        lets_opposites_add: "adds nothing either",
+        takes_half_the_likeness: "without a diversity it is 0.3",
+        expects_a_row_of_what_is_taken: "`taken` has no rows",
     },
     "12.3": {
         drops_the_last: "the weakest goes",
@@ -408,6 +462,7 @@ MUTANTS = {
         packs_as_much_as_possible: "does not come back",
         never_refuses: "still too long",
         lets_min_complain: "still too long",
+        strikes_scores_out: "its caller still needs it",
     },
     "12.4": {
         believes_the_number: "have to agree",
@@ -424,8 +479,9 @@ MUTANTS = {
         gives_nothing_without_a_citation: "cites nothing",
         takes_what_came_before: "before it and after it",
         takes_the_last_citation: "before it and after it",
-        stands_on_all_passages: "in the order of the text",
-        forgives_wrong_citations: "get no passages",
+        stands_on_all_passages: "is cited nowhere",
+        forgives_wrong_citations: "stand on nothing",
+        takes_the_beginning_of_a_path: "which only begins so",
     },
     "12.5": {
         takes_the_mean_of_the_lines: "only the most similar line",
@@ -445,5 +501,6 @@ MUTANTS = {
         wants_the_numbers_in_the_first_line: "not the most similar line",
         needs_a_line: "without a line",
         divides_by_nothing: "its share is 0",
+        wants_all_numbers_in_one_line: "each in a line of its own",
     },
 }

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from course_lib.evaluation.metrics import first_different
-from course_lib.evaluation.statistics import Interval
+from course_lib.evaluation.metrics import first_different, recall_at, reciprocal_rank
+from course_lib.evaluation.statistics import Interval, bootstrap_interval
 
 # --- 13.1 recall_at ---
 
@@ -320,6 +320,29 @@ def leaves_out_what_did_not_change(before, after, confidence=0.95, resamples=200
     return _interval(changes, confidence, resamples, seed)
 
 
+# --- found by playing learners ---
+
+
+def wants_two_values(values, confidence=0.95, resamples=2000, seed=0):
+    if len(values) < 2:
+        raise ValueError
+    return bootstrap_interval(values, confidence, resamples, seed)
+
+
+def counts_one_place_less(found, gold, k=10):
+    return recall_at(found, gold, k - 1) if k > 1 else 0.0
+
+
+def ranks_one_place_less(found, gold, k=10):
+    return reciprocal_rank(found, gold, k - 1)
+
+
+def sorts_what_it_was_given(values, confidence=0.95, resamples=2000, seed=0):
+    found = bootstrap_interval(values, confidence, resamples, seed)
+    values.sort()
+    return found
+
+
 MUTANTS = {
     "13.1": {
         divides_by_k: "k is not part of the division",
@@ -335,6 +358,7 @@ MUTANTS = {
         looks_for_parts_of_names: "two files",
         takes_capitals_for_small_letters: "small and capital letters count",
         forgets_that_nothing_may_be_wanted: "ZeroDivisionError",
+        counts_one_place_less: "the last that counts for k = 2",
     },
     "13.2": {
         counts_from_zero: "it is at place 1",
@@ -342,10 +366,11 @@ MUTANTS = {
         adds_up_all_of_them: "only the first gold item counts",
         counts_repeated_places: "x takes up one place",
         looks_beyond_k: "beyond k = 2",
-        goes_by_the_order_of_the_gold: "only the first gold item counts",
-        drops_neighbours_that_are_equal: "although y comes between",
-        takes_part_of_a_name: "is a part of the gold name",
-        takes_more_than_a_name: "contains the gold name",
+        goes_by_the_order_of_the_gold: "the first wanted one among those found",
+        drops_neighbours_that_are_equal: "where something stands between",
+        takes_part_of_a_name: "is a part of the wanted one",
+        takes_more_than_a_name: "holds the wanted one",
+        ranks_one_place_less: "the last that counts for k = 2",
     },
     "13.3": {
         does_not_divide: "the example by hand",
@@ -370,6 +395,8 @@ MUTANTS = {
         ignores_the_number_of_sets: "one redrawn set has one mean",
         takes_the_mean_of_the_means: "the mean of the values themselves",
         gives_zero_for_nothing: "without values",
+        sorts_what_it_was_given: "its caller still needs it",
+        wants_two_values: "one value is enough",
     },
     "13.5": {
         subtracts_two_intervals: "every question got better by 0.25",
