@@ -14,7 +14,6 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol, get_args
 
 import numpy as np
-from tqdm import tqdm
 
 from course_lib.embedder.vectors import Vectors, encode_in_batches, unread
 from course_lib.embedder.weights import DEFAULT_MODEL, fingerprint, model_directory
@@ -341,7 +340,7 @@ class EmbeddingClient:
 
             def encode_batch(batch: list[Any]) -> Vectors:
                 rows = self.backend.encode(batch)
-                bar.update(len(batch))
+                advance(len(batch))
                 return rows
 
             found: Vectors = encode_in_batches(encode_batch, prepared, size)

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, Protocol
 
-from tqdm import tqdm
-
 from course_lib.errors import InputError
 from course_lib.evaluation.metrics import DEPTH, NAMES, all_metrics, first_different
 from course_lib.evaluation.questions import Question

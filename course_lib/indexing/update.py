@@ -7,13 +7,11 @@ split and encoded, and every batch of documents is written in one transaction.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 import psycopg
-from tqdm import tqdm
 
 from course_lib.embedder import EmbeddingClient
 from course_lib.errors import DatabaseError
@@ -158,15 +156,9 @@ class _Work:
             with as_tenant(self.conn, tenant):
                 deleted = delete_documents(self.conn, self.scope, gone)
             self.written += WriteReport(deleted=deleted)
-        # All but the last so many characters are to be there when the vector indexes are built.
-        self.characters_left = INDEX_AT * sum(len(document.content) for document in todo)
         with progress_bar(len(todo), "ingest", "document", shown=self.options.progress) as advance:
-            overlapped(
-                self._batches(todo, split),
-                self._encode,
-                lambda batch: advance(self._write(batch)),
-                give_up=self._give_up,
-            )
+            for batch in self._batches(todo, split):
+                advance(self._write(batch))
 
     def _batches(self, documents: Sequence[SourceDocument], split: Split) -> Iterator[_Batch]:
         """Group documents until a batch has enough chunks; no document is torn apart."""
