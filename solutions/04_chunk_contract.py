@@ -73,7 +73,7 @@ print(len(accepted), "accepted, with line_start", [chunk.line_start for chunk in
 # check_record('{"embedding": [1]}', "line 2")
 #   →  Rejection("KB_PARSED_CHUNK_EMBEDDING_REJECTED", "line 2", (Problem("embedding", "vectors are …"),))
 # check_record("oops", "line 3")
-#   →  Rejection("KB_PARSED_CHUNK_INVALID", "line 3", (Problem("record", "is no JSON: …"),))
+#   →  Rejection("KB_PARSED_CHUNK_INVALID", "line 3", (Problem("record", "is not JSON: …"),))
 # ```
 
 # %% exercise="4.1"

@@ -479,7 +479,7 @@ with lab.connect(autocommit=True) as fresh:
 # After five runs PostgreSQL begins to consider a generic plan: one plan for all values. This plan assumes an average repository and walks
 # the graph. But only one row in a hundred is from our documents, so the last search does not get its five.
 # `plan_cache_mode = force_custom_plan` forbids such plans. `prepare=False` in your search has the same effect: PostgreSQL plans each search
-# anew, for the values of its filters.
+# again, for the values of its filters.
 #
 # Last, a query vector of zeros. An encoder that fails without an error may return one. We compare it with the four vectors from the
 # beginning.

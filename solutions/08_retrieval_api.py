@@ -64,7 +64,7 @@ for found in answer.json():
     print(found["document_name"], found["name"])
 
 # %% [markdown]
-# It works, and many services are no better than this. Now four clients make mistakes.
+# It works, and many services are not better than this. Now four clients make mistakes.
 #
 # > **Predict.** The query is a number; there is no query; `top_k` is −1; `top_k` is misspelled. Which status does each request
 # > get? 4xx means that the client made a mistake, 5xx means that the server did.

@@ -632,7 +632,7 @@ lab.score(recall_at_5=measured.recall, mrr=measured.mrr, note="code from GitHub,
 #
 # 1. A run ends with "0 files, success". Name three causes that this lab's download would have distinguished.
 # 2. Why do we ignore a truncated answer, although its entries are right?
-# 3. Your clock is ten minutes behind GitHub's, and you compare `x-ratelimit-reset` with it. What happens?
+# 3. Your clock is ten minutes slow, and you compare `x-ratelimit-reset` with it. What happens?
 #
 # <details><summary>Answers</summary>
 #

@@ -353,7 +353,7 @@ begin(one={"shared": "1", "mine": "1"}, two={"shared": "1", "yours": "1"})
 look(at_once(lab.connect, naive_sync, ("one", {"mine": "1"}), ("two", {"yours": "1"})))
 
 # %% [markdown]
-# Neither deletes it, because each sees that the other still uses it. The orphan stays for ever, because no later sync removes `shared` from
+# Neither deletes it, because each sees that the other still uses it. The orphan stays forever, because no later sync removes `shared` from
 # a list.
 #
 # | | one | two |
@@ -612,7 +612,7 @@ else:
 #
 # <details><summary>Answers</summary>
 #
-# 1. If the program were killed between two transactions, an orphan would stay in the catalogue for ever. A missing vector is less harmful:
+# 1. If the program were killed between two transactions, an orphan would stay in the catalogue forever. A missing vector is less harmful:
 #    the package is stored, and `course xray backfill` embeds it later. And with the embedding inside, all other syncs would wait for the model.
 # 2. One of the two transactions would end with an error, and the program would have to run it again from the beginning.
 # 3. It adds all packages under the new project name. It encodes nothing, because they are already in the catalogue. `course xray forget`

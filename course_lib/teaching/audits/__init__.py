@@ -1,6 +1,6 @@
 """Audits: each exercise's function is called with arguments drawn at random, and judged outside.
 
-A check runs in the learner's process, with cases that stand in its module. An audit does not trust
+A check runs in the learner's process, with cases that are in its module. An audit does not trust
 that process and cannot be learnt by heart. The grader uses it so::
 
     audit = load_audits("01")["1.1"]

@@ -42,7 +42,7 @@ def _verdict(function: Callable[..., Any], record: Any, where: str) -> Any:
 
 @audit("4.1", count=120, apply=_verdict)
 def check_record(random: Draws) -> Call:
-    """Draw a record with up to three faults, as text, bytes or values, and what is no record."""
+    """Draw a record with up to three faults, as text, bytes or values, and what is not a record."""
     where = f"line {random.randrange(99)}"
     if chance(random, 0.15):
         odd = ("oops", "", "[]", "3", "null", '"an embedding"', '{"name": ', "[" * 5000)
@@ -57,7 +57,7 @@ def check_record(random: Draws) -> Call:
 
 @audit("4.2", count=80)
 def content_hash(random: Draws) -> Call:
-    """Draw a chunk, which of its fields are hashed, and values that are no strings."""
+    """Draw a chunk, which of its fields are hashed, and values that are not strings."""
     from course_lib.records import Chunk
 
     names = ["content", "name", "sourcePath", "tenantId", "className", "line_start", "customMeta"]

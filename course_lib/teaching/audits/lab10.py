@@ -1,6 +1,6 @@
 """Lab 10: names of documents, and numbers of shards.
 
-10.2 to 10.4 are no functions of the library: this lab's components and its pipeline are sketches.
+10.2 to 10.4 are not functions of the library: this lab's components and its pipeline are sketches.
 """
 
 from __future__ import annotations

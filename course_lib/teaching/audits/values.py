@@ -103,7 +103,7 @@ def error_value(error: BaseException) -> dict[str, list[str]]:
 def alike(expected: Any, got: Any) -> bool:
     """Tell whether two values are the same, as JSON.
 
-    Types count, as in the checks: True is not 1 and a tuple is no list; but a whole number passes
+    Types count, as in the checks: True is not 1, a tuple is not a list; but a whole number passes
     for a float. Floats may differ by `TOLERANCE`. The order of a dictionary does not count. An
     exception may be of a subclass of the expected one.
 

@@ -67,7 +67,7 @@ def lab_number(lab_id: str | int) -> str:
     Raises
     ------
     InputError
-        If it is no number from 0 to 99.
+        If it is not a number from 0 to 99.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def lab_number(lab_id: str | int) -> str:
     """
     text = str(lab_id)
     if not (text.isascii() and text.isdigit() and int(text) < 100):
-        raise InputError(f"{lab_id!r} is no lab", hint='Labs have two digits, as in "01".')
+        raise InputError(f"{lab_id!r} is not a lab", hint='Labs have two digits, as in "01".')
     return f"{int(text):02d}"
 
 

@@ -1,4 +1,4 @@
-"""Checks of a component's function: artifacts to call it with, and whether it stands alone.
+"""Checks of a component's function: artifacts to call it with, and whether it works alone.
 
 A component is a plain function until it is decorated, so it is called with files in a temporary
 folder.

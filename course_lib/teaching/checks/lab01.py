@@ -232,7 +232,7 @@ SPLITS: tuple[tuple[str, tuple[Any, ...], list[Span], str], ...] = (
         "ab cd;ef gh",
         (4, 0, (";",)),
         [Span(0, 4, "ab c"), Span(4, 6, "d;"), Span(6, 10, "ef g"), Span(10, 11, "h")],
-        "';' is the only separator given, so a space is no boundary",
+        "';' is the only separator given, so a space is not a boundary",
     ),
     (
         "Grüße aus Köln",

@@ -54,7 +54,7 @@ STREAMS: tuple[tuple[str, list[tuple[int, int]], str], ...] = (
     ("a: ----\n", [(0, 8)], "a separator begins its line"),
     ("a:\n ---\n", [(0, 8)], "a separator is in column 0: indented dashes are text"),
     ("---b: 2\n", [(0, 8)], "white space follows a separator, and here it is a letter"),
-    ("a: 1\n----\n", [(0, 10)], "four dashes are no separator"),
+    ("a: 1\n----\n", [(0, 10)], "four dashes are not a separator"),
     ("a: 1\n---#\n", [(0, 10)], "white space follows a separator, and here it is a '#'"),
     (
         "a: 1\n--- {b: 2}",

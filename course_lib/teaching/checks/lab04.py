@@ -56,8 +56,8 @@ def check_check_record(call: Probe) -> None:
     """Break a record in each way."""
     _judge(call, {}, "it keeps the contract, and becomes a Chunk")
     _judge(call, {"name": "b"}, "it keeps the contract, and becomes a Chunk")
-    _judge(call, "oops", "it is no JSON", INVALID, ["record"])
-    _judge(call, "", "an empty line is a line, and it is no JSON", INVALID, ["record"])
+    _judge(call, "oops", "it is not JSON", INVALID, ["record"])
+    _judge(call, "", "an empty line is a line, and it is not JSON", INVALID, ["record"])
     _judge(call, "[" * 5_000, "it is nested too deep to be read", INVALID, ["record"])
     for line in ("[]", "3", "null", '"an embedding"'):
         _judge(call, line, "it is JSON, but not an object", INVALID, ["record"])
@@ -270,7 +270,7 @@ def _judge(
 
 
 def _gives_the_reason(case: Case, text: str) -> None:
-    """Expect the one problem of a text that is no record to say what `reason_of` says."""
+    """Expect the one problem of a text that is not a record to say what `reason_of` says."""
     try:
         read_object(text)
     except (ValueError, RecursionError) as error:

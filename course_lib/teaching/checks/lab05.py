@@ -35,7 +35,7 @@ def check_cosine_similarity(call: Probe) -> None:
     rows = np.array([[4.0, 3.0], [0.0, 5.0], [6.0, 8.0]])
     call(a, b).gives(0.96, because="it is the example worked by hand: 24 / (5 · 5)")
     call(a, np.array([8.0, 6.0])).gives(1.0, because="twice as long, but the same direction")
-    call(a, np.array([-3.0, 4.0])).gives(0.0, because="the two stand at a right angle")
+    call(a, np.array([-3.0, 4.0])).gives(0.0, because="the two are at a right angle")
     call(a, np.array([-4.0, -3.0])).gives(-1.0, because="the two point in opposite directions")
     call(np.array([1, 2, 2]), np.array([2, 2, 1])).gives(
         8 / 9, because="three whole numbers: 8 / (3 · 3)"
@@ -226,7 +226,7 @@ def check_unread(call: Probe) -> None:
     call(text, pieces, 256).gives("", because="all is read")
     call("", [], 256).gives("", because="there is nothing to read")
     call("one two\n", pieces[:2], 4).gives(
-        "", because="every piece is read; a line end at the end is no piece"
+        "", because="every piece is read; a line end at the end is not a piece"
     )
     call(text, pieces, 2).gives(text, because="the special ones leave no place at all")
     call("roll the rollback", [(0, 4), (5, 8), (9, 13), (13, 17)], 5).gives(

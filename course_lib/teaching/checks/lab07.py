@@ -391,7 +391,7 @@ def _thresholds(call: Probe, db: Scratch, rows: list[Any]) -> None:
             got="a walk, and then a look at all rows",
             expected="the walk, which finds five rows, of which some are dropped",
             because="five rows came back, as many as were asked for, so the next way is not taken; "
-            "the threshold is no part of the statement, and says only afterwards what is a result",
+            "the threshold is not part of the statement, and says only afterwards what is a result",
         )
 
 
@@ -488,7 +488,7 @@ def _is_planned_for_its_values(call: Probe, db: Scratch, rows: list[Any]) -> Non
         call.fail(
             case.label,
             got="a statement that was prepared, by psycopg after five uses",
-            expected="one that is planned anew each time: prepare=False",
+            expected="one that is planned again each time: prepare=False",
             because="a plan for any value does not know how many rows pass this filter",
         )
 

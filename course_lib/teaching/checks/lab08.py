@@ -182,7 +182,7 @@ ADDRESSES = [
     ("javascript:alert(1)", "a page makes a link of it, and a browser runs this address"),
     ("javascript:alert('https://')", "https:// is in this address, but not at its beginning"),
     ("httpx:alert(1)", "the address has to begin with all of https:// or http://"),
-    ("", "an empty text is no web address"),
+    ("", "an empty text is not a web address"),
 ]
 """Addresses that go out, which have capital letters here, and others, which do not."""
 

@@ -94,7 +94,7 @@ class Trees:
         return entries[: self.most], len(entries) > self.most
 
     def all_files(self) -> list[TreeEntry]:
-        """Return all that is no folder, by path."""
+        """Return all that is not a folder, by path."""
         files = [entry for entry in self._trees["root"].values() if entry.mode != TREE]
         return sorted(files, key=lambda entry: entry.path)
 
@@ -276,7 +276,7 @@ NO_COMMITS = [
     (SHA[:7], "it is only the beginning of a hash, and another commit may begin in the same way"),
     (f"release-{SHA[8:]}", "a name of 40 characters is not a hash: a hash has only 0-9 and a-f"),
     (SHA + "0", "it has one digit too many: a hash has exactly 40"),
-    ("", "an empty text is no commit"),
+    ("", "an empty text is not a commit"),
 ]
 
 
@@ -295,7 +295,7 @@ NO_COMMITS = [
     ),
 )
 def check_citation_url(call: Probe) -> None:
-    """Cite a file, one line, several, what is shown rendered, and what is no commit."""
+    """Cite a file, one line, several, what is shown rendered, and what is not a commit."""
     page = f"{WEB}/blob/{SHA}"
     call(WEB, SHA, "apps/a.yaml").gives(
         f"{page}/apps/a.yaml", because="without lines, the whole file is cited"

@@ -228,7 +228,7 @@ def check_citation_check(call: Probe) -> None:
     )
     call(["So [1: docs/a.md].", "It was so."], paths).gives(
         ([[1], [1]], []),
-        because="the second sentence cites nothing, so it stands on what the answer cites; passage "
+        because="the second sentence cites nothing, so all that the answer cites counts; passage "
         "2 is cited nowhere",
     )
     call(["So [2: b.py], so [1: docs/a.md], and [2: b.py]."], paths).gives(
@@ -245,7 +245,7 @@ def check_citation_check(call: Probe) -> None:
     )
     call(["So [3: c.py].", "So [0: b.py].", "Yes [1: docs/a.md]."], paths).gives(
         ([[], [], [1]], ["[3: c.py]", "[0: b.py]"]),
-        because="there is no passage 3, and no passage 0: these sentences stand on nothing, and "
+        because="there is no passage 3, and no passage 0: these sentences have no source, and "
         "wrong citations come as they are written, in the order of the text",
     )
     call(["So [1: b.py]."], paths).gives(

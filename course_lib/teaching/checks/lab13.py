@@ -86,8 +86,8 @@ def check_recall_at(call: Probe) -> None:
 )
 def check_reciprocal_rank(call: Probe) -> None:
     """Look at first, later, last and no place, and at items that come again."""
-    call(["a", "x"], {"a"}, 10).gives(1.0, because="it stands at place 1")
-    call(["x", "y", "a"], {"a"}, 10).gives(1 / 3, because="it stands at place 3")
+    call(["a", "x"], {"a"}, 10).gives(1.0, because="it is at place 1")
+    call(["x", "y", "a"], {"a"}, 10).gives(1 / 3, because="it is at place 3")
     call(["x", "a"], {"a"}, 2).gives(0.5, because="place 2 is the last that counts for k = 2")
     call(["x", "b", "a"], ["a", "b"], 10).gives(
         0.5, because="the first wanted one among those found counts alone: b"

@@ -28,7 +28,7 @@ def difference(
 ) -> tuple[str, str, str] | None:
     """Return the first place where two values differ, or None.
 
-    Types count: ``True`` is not ``1`` and a tuple is no list. NumPy's scalars pass for Python's,
+    Types count: ``True`` is not ``1`` and a tuple is not a list. NumPy's scalars pass for Python's,
     and numbers that are not whole may differ by `tolerance` (absolute or relative).
 
     Returns

@@ -35,7 +35,7 @@ class Claim:
     Parameters
     ----------
     says
-        The sentence, or the part of it that claims, as it stands in the lab: in its prose (where
+        The sentence, or the part of it that claims, as it is in the lab: in its prose (where
         line breaks, links and emphasis do not count) or in a comment of its code.
     cells
         For each output that the sentence is about, a piece of source that only its cell holds.

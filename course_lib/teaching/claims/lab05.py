@@ -50,7 +50,7 @@ def _share_right(shown: str, low: str) -> float:
 
 def _more_wrong_ones(shown: str) -> bool:
     right = numbers(shown, after="the median of")[0]
-    (wrong,) = re.findall(r"(\d+) lie beyond", shown)
+    (wrong,) = re.findall(r"(\d+) are beyond", shown)
     return float(wrong) > right / 2
 
 

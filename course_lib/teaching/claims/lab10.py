@@ -140,7 +140,7 @@ CLAIMS = (
         "The library's `find_problems` looks up all names",
         "components.load_component_from_text(renamed)",
         holds=lambda shown: (
-            "comp-colect, which is no component" in shown
+            "comp-colect, which is not a component" in shown
             and "takes document of read-folder, which has no such output" in shown
         ),
     ),

@@ -481,7 +481,7 @@ MUTANTS = {
         calls_itself_for_what_is_left: "use a loop",
         copies_what_is_left: "if each cut copies the rest",
         drops_the_caller_s_separators: "split_text('a;b,c,d', 4, 0, (';', ','))",
-        adds_the_default_separators: "so a space is no boundary",
+        adds_the_default_separators: "so a space is not a boundary",
         drops_snap_to_words: "split_text('the quick brown fox jumps', 16, 8, snap_to_words=True)",
         snaps_at_the_first_two_cuts: "not only the first ones",
     },

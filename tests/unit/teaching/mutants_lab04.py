@@ -331,7 +331,7 @@ MUTANTS = {
         takes_the_names_of_python: "in JSON the field is called sourcePath",
         has_one_code_for_all: "must not bring its own vector",
         takes_an_empty_embedding: "whatever its value is",
-        looks_for_the_word: "the word stands in the content",
+        looks_for_the_word: "the word is in the content",
         judges_the_vector_last: "whatever else is wrong",
         forgets_which_record: "'line 7'",
         names_one_problem: "so there are two problems",

@@ -480,7 +480,7 @@ MUTANTS = {
         takes_what_came_before: "before it and after it",
         takes_the_last_citation: "before it and after it",
         stands_on_all_passages: "is cited nowhere",
-        forgives_wrong_citations: "stand on nothing",
+        forgives_wrong_citations: "have no source",
         takes_the_beginning_of_a_path: "which only begins so",
     },
     "12.5": {
