@@ -56,7 +56,7 @@ def create_table_sql(random: Draws) -> Call:
 
 @audit("6.4", count=10, needs="database", look=_table)
 def partitioned_table_sql(random: Draws) -> Call:
-    """Draw a table as for 5.1, with the column `partition`, and none to three partitions."""
+    """Draw a table as for 6.1, with the column `partition`, and none to three partitions."""
     table, columns, key = _columns(random)
     pairs = [*columns.items(), ("partition", "text NOT NULL")]
     names = some(random, ("issues", "code_notebooks", "a"))

@@ -1,7 +1,7 @@
 """Lab 06, a table for vectors: identity, upsert, whole documents, partitions.
 
 What the learner's SQL does in an empty schema is judged, never how it is written. A failed call of
-5.2 and 5.3 is shown with the rows it met, in a table that goes away, so that it can be pasted.
+6.2 and 6.3 is shown with the rows it met, in a table that goes away, so that it can be pasted.
 """
 
 from __future__ import annotations

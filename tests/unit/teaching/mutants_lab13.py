@@ -367,7 +367,7 @@ MUTANTS = {
         counts_repeated_places: "x takes up one place",
         looks_beyond_k: "beyond k = 2",
         goes_by_the_order_of_the_gold: "the first wanted one among those found",
-        drops_neighbours_that_are_equal: "where something stands between",
+        drops_neighbours_that_are_equal: "comes between",
         takes_part_of_a_name: "is a part of the wanted one",
         takes_more_than_a_name: "holds the wanted one",
         ranks_one_place_less: "the last that counts for k = 2",
