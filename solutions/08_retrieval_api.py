@@ -251,8 +251,8 @@ for body in mistakes:
 # ## Exercise 8.2: what is answered
 #
 # Lab 07's `search` returns records (`SearchResult`) with the fields of our tables. The answer of an API is a promise, because other
-# programs will rely on each field. So we list the fields of the answer one by one. Some of their values were written by whoever sent
-# the chunk, and you decide which of them you believe.
+# programs will rely on each field. So we list the fields of the answer one by one. Some of the values were written by the sender of a
+# chunk, who may be a stranger. You decide which of them you believe.
 
 # %% exercise="8.2"
 from course_lib.service.models import search_response
@@ -272,7 +272,7 @@ lab.hint("8.2")  # run again for the next hint
 # %% [markdown]
 # ## The endpoint
 #
-# Encoding is computing, not waiting, so an `await` alone does not help. One separate thread runs the model, and the loop stays
+# Encoding is computing, not waiting, so `await` does not make it faster. A separate thread runs the model, and the loop stays
 # free. After the encoding, the function borrows a connection, and keeps it only while it searches. `new_app` makes an app with a
 # pool.
 
@@ -477,8 +477,8 @@ with connect(database.url, autocommit=True) as conn:
 print(report.inserted, "chunks in a database that we may stop")
 
 # %% [markdown]
-# Three requests are sent again and again, while the database is stopped, and started again after two seconds. The service itself is
-# not restarted.
+# Three requests are sent again and again. Meanwhile the database is stopped, and started again a few seconds later. The service itself
+# is not restarted.
 #
 # > **Predict.** The figure will have three rows: `/health`, `/ready` and `/search`. Where does the colour of each row change?
 

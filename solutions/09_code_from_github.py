@@ -27,7 +27,7 @@ lab.show.pipeline("documents")
 # repository, `heron/platform`: the course's own code and manifests in two versions, with issues.
 #
 # If you set `github_api` above to `"https://api.github.com"`, the cells that use `hub` send their requests to GitHub, for a small
-# part of `kubeflow/manifests`. The cells that need a fault always use the server on this machine.
+# part of `kubeflow/manifests`. The cells that show a failure always use the server on this machine.
 
 # %%
 from types import SimpleNamespace
@@ -100,7 +100,8 @@ lab.show.bars(whole, "Files that are not empty")
 
 # %% [markdown]
 # On none of them. The tool took a 404 for *no files*, a refusal for an *empty file*, and a list that was cut off for the *whole
-# list*. Each run ended without an error. Somebody who searches this index finds nothing, and believes that nothing exists.
+# list*. Each run ended without an error. A search in this index does not find the missing files, and does not say that
+# they are missing.
 #
 # So we want a download that
 #
@@ -137,8 +138,8 @@ lab.check("9.1", blob_sha)
 lab.hint("9.1")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# The head has the number of bytes, not of characters: `é` has two bytes. `usedforsecurity=False` says that we look for accidents
-# only. An attacker can make two contents with the same SHA-1; git itself has further checks against this.
+# The head has the number of bytes, not of characters: `é` has two bytes. `usedforsecurity=False` says that we want to
+# find accidents, not attacks. An attacker can make two contents with the same SHA-1; git itself has further checks against this.
 
 # %% tags=["nbval-check-output"]
 blob_sha, whole_tree = lab.use("blob_sha"), "/repos/heron/platform/git/trees/main?recursive=1"
@@ -412,8 +413,8 @@ lab.check("9.4", citation_url)
 lab.hint("9.4")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# An address with a branch works on the day when it is made. That is why this mistake is hard to find: as soon as somebody inserts a
-# line above, the address shows other lines, and no error says so. A tag can be moved as well. The beginning of a hash is enough only
+# An address with a branch works on the day when it is made. That is why this mistake is hard to find. As soon as a line is inserted
+# above, the address shows other lines, and no error says so. A tag can be moved as well. The beginning of a hash is enough only
 # as long as no other commit begins in the same way.
 
 # %%

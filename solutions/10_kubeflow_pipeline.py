@@ -574,7 +574,7 @@ print(after.count("succeeded"), "succeeded,", after.count("cached"), "cached,", 
 
 # %% [markdown]
 # The path of the folder is still the same text. So the input is the same, and no task runs. The [cache](../labs/GLOSSARY.md#cache)
-# compares only the inputs. It does not check anything else that a step reads, such as a folder, a database or a branch on GitHub.
+# compares only code, image and inputs. It does not check anything else that a step reads, such as a folder, a database or a branch on GitHub.
 #
 # So the library's pipeline begins with a small task that is never cached. It returns a hash of the folder's content, and the next step
 # gets this hash as a parameter. If the content is the same, the hash is the same, and the next step comes from the cache. Otherwise it

@@ -103,8 +103,8 @@ def stands_alone(call: Probe) -> None:
         call.fail(
             f"dsl.component({call.exercise.name})",
             got=f"a function that takes {', '.join(missing)} from the notebook",
-            expected="one that imports or defines all it needs inside",
-            because="a component is the text of its function, and nothing around it",
+            expected="a function that imports or defines inside everything that it needs",
+            because="kfp takes only the text of the function, without the rest of the notebook",
         )
 
 

@@ -208,5 +208,5 @@ def _notes(task: Mapping[str, Any]) -> tuple[str, ...]:
     if not task.get("cachingOptions", {}).get("enableCache"):
         notes.append("never cached")
     if task.get("triggerPolicy", {}).get("strategy") == "ALL_UPSTREAM_TASKS_COMPLETED":
-        notes.append("whatever happens")
+        notes.append("always runs")
     return tuple(notes)

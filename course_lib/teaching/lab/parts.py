@@ -7,22 +7,22 @@ from collections.abc import Awaitable, Callable
 
 
 async def works() -> str:
-    """Be there."""
+    """Be ready."""
     return "ready"
 
 
 async def loads() -> str:
-    """Say what is the matter."""
+    """Say what is not ready yet."""
     return "the model is being loaded"
 
 
 async def raises() -> str:
-    """Be away, and say more about it than clients may know."""
+    """Raise an error whose text no client may see."""
     raise RuntimeError("db.internal refused the password tulip-42")
 
 
 async def hangs() -> str:
-    """Say nothing."""
+    """Answer only after a minute."""
     return await asyncio.sleep(60, "ready")
 
 

@@ -82,7 +82,7 @@ def test_loops_retries_and_the_exit_handler_are_told():
         ("for each of shards, 2 at once", ["split"])
     ]
     assert read.tasks["split"].notes == ("2 retries",)
-    assert read.tasks["report"].notes == ("never cached", "whatever happens")
+    assert read.tasks["report"].notes == ("never cached", "always runs")
 
 
 def test_what_is_no_pipeline_is_refused():

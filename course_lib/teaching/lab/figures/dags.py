@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
     from course_lib.pipeline.local import LocalRun
 
-WIDE, HIGH = 1.4, 1.1
+WIDE, HIGH = 1.35, 1.1
 """A task's box; from one to the next it is `ACROSS` to the right or `DOWN` below."""
 
-ACROSS, DOWN = 2.2, 1.75
+ACROSS, DOWN = 2.25, 1.75
 GROUP_COLOURS = ("#e69f00", "#56b4e9", "#cc79a7")
 LOOKS = {
     "succeeded": Look("#009e73", "", "succeeded"),
@@ -137,7 +137,7 @@ def _draw_edge(axes: Axes, places: Places, producer: str, consumer: str, edges: 
     labels = [edge.label for edge in edges if edge.label]
     lift = -bend * (x1 - x0 - WIDE) / 2
     axes.text((x0 + x1) / 2, (y0 + y1) / 2 + lift + 0.05, "\n".join(labels), ha="center",
-              va="bottom", fontsize=8, color=INK, linespacing=1.0,
+              va="bottom", fontsize=7.5, color=INK, linespacing=1.0,
               bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5}, zorder=3)  # fmt: skip
     return f"{producer} → {consumer}" + (f" ({', '.join(labels)})" if labels else "")
 
