@@ -437,8 +437,10 @@ torn = "<<BEGIN_FILE>>\ndef area(radius:\n    return 3.14 * radius**2\n<<END_FIL
 for reply in (f"Sure! Here it is:\n{torn}", torn):
     try:
         check_parses("area.py", before, between_markers(reply))
-    except (ValueError, EditError) as error:
-        print(error)
+    except ValueError as error:
+        print(f"refused: the answer {error}")
+    except EditError as error:
+        print("refused:", error)
 
 # %% [markdown]
 # ## Break it

@@ -259,7 +259,8 @@ for name, values in ranks.items():
 #
 # We have no other questions. But we can draw new sets from the questions that we have. Each set has as many questions as there are, and each
 # question is drawn at random from all of them. So some questions are in a set twice, and some are not in it. Do this two thousand times and
-# look at how much the means differ. This is the [bootstrap](../labs/GLOSSARY.md#bootstrap).
+# look at how much the means differ. This is the [bootstrap](../labs/GLOSSARY.md#bootstrap). In the drawing, a filled square is a question
+# whose answer was found.
 #
 # ![Twelve questions with their results, three draws of twelve with replacement, each with its mean, and a histogram of 10,000 such means, whose middle 95 % is the interval.](../labs/figures/bootstrap.svg)
 #
