@@ -75,7 +75,10 @@ PARTS = {
     "The labs": ["labs/README", "labs/0*", "labs/1*", "labs/GLOSSARY"],
     "Help": ["infra/site/start", "infra/site/using", "labs/TROUBLESHOOTING"],
     "The solutions": ["solutions/*"],
-    "Teach": ["labs/INSTRUCTORS", "tests/grading/README", "infra/site/jupyterhub"],
+    "Teach": [
+        *("labs/INSTRUCTORS", "infra/site/slides"),
+        *("tests/grading/README", "infra/site/jupyterhub"),
+    ],
     "The system": ["course_lib/README", "data/README", "infra/README", "infra/THIRD_PARTY"],
     "The tests": ["tests/README", "tests/b*/README", "tests/faults/README"],
     "Reference": ["build/reference/*"],
@@ -113,8 +116,20 @@ def read_source(app: Any, docname: str, content: list[str]) -> None:
     if docname == "tests/bench/README":
         drawn = Path("build", "reference", "curves.svg")
         content[0] += curves_section(Path("tests/bench/results"), drawn, Path("tests/bench"))
+    if docname == "infra/site/slides":
+        content[0] += list_of_decks()
     if docname.startswith("solutions/"):
         content[0] = solution_page(content[0])
+
+
+def list_of_decks() -> str:
+    """Return links to the slides, which are in the site and not among Sphinx's pages."""
+    lines = []
+    for path in sorted(ROOT.glob("solutions/*.ipynb")):
+        about = json.loads(path.read_text(encoding="utf-8"))["metadata"]["course"]
+        name = f"{about['lab']} · {about['title']}"
+        lines.append(f'- <a href="../../slides/{path.stem}.html">{name}</a>')
+    return "\n## The decks\n\n" + "\n".join(lines) + "\n" if lines else ""
 
 
 def solution_page(text: str) -> str:

@@ -19,8 +19,22 @@ FRAMES = "genindex.html", "py-modindex.html", "search.html"
 LOOKED_AT = (
     *("index.html", "labs/01_recursive_splitter.html", "solutions/07_search_query.html"),
     *("labs/GLOSSARY.html", "labs/INSTRUCTORS.html", "build/reference/retriever.html"),
+    "slides/07_search_query.html",
 )
 """A page of each kind, which axe looks at in light and in dark."""
+
+SLIDE = 720
+SMALLEST_TEXT = 16
+"""Pixels: the height of a slide, and of the smallest text on it."""
+
+MEASURES = """(() => {
+    const slide = Reveal.getCurrentSlide(), box = slide.querySelector(".jp-CodeCell") || slide;
+    const texts = [...slide.querySelectorAll(":not(aside, aside *)")].filter(
+        one => [...one.childNodes].some(node => node.nodeType == 3 && node.data.trim()));
+    const sizes = texts.map(one => parseFloat(getComputedStyle(one).fontSize) * one.currentCSSZoom);
+    return [slide.scrollHeight, slide.scrollWidth, box.scrollHeight, Math.min(...sizes)];
+})()"""
+"""Height and width of what is on a slide, the height of its figure, the size of its text."""
 
 pytestmark = pytest.mark.long
 needs_chromium = pytest.mark.skipif(
@@ -112,6 +126,21 @@ def is_error(event: dict[str, object]) -> bool:
     if event["method"] == "Log.entryAdded":
         return '"level": "error"' in said
     return event["method"] == "Runtime.exceptionThrown"
+
+
+@needs_chromium
+def test_no_slide_holds_more_than_it_shows(site: Path, tab: Browser) -> None:
+    tab.size(1280, SLIDE)
+    wrong = []
+    for deck in sorted((site / "slides").glob("*.html")):
+        tab.open(deck.as_uri())
+        tab.until("window.Reveal && Reveal.isReady()")
+        for number in range(tab.value("Reveal.getTotalSlides()")):
+            tab.value(f"Reveal.slide({number})")
+            tall, wide, scrolled, smallest = tab.value(MEASURES)
+            if tall > SLIDE or wide > 1280 or scrolled > 2 * SLIDE or smallest < SMALLEST_TEXT:
+                wrong.append((deck.stem, number + 1, tall, wide, scrolled, smallest))
+    assert wrong == []
 
 
 @needs_chromium
