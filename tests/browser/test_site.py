@@ -4,10 +4,11 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import unquote
+from urllib.parse import quote_plus, unquote
 
 import pytest
 
+from course_lib.cli.commands import COMMANDS
 from course_lib.settings import project_root
 from course_lib.teaching.site import build_site
 from tests.service.browser import CHROMIUM, Browser, browser
@@ -77,6 +78,14 @@ def test_labs_solutions_and_what_surrounds_them_are_there(pages: dict[str, str])
     assert "raise NotImplementedError" in re.sub(r"<[^>]+>", "", pages[f"labs/{labs[1]}.html"])
 
 
+def test_each_command_is_on_a_page_with_its_arguments(pages: dict[str, str]) -> None:
+    helps = {name: text for name, text in pages.items() if name.startswith("build/commands/")}
+    for name in [name for group in COMMANDS.values() for name in group]:
+        [text] = [text for text in helps.values() if f'id="course-{name}"' in text]
+        assert f"course {name}" in re.sub(r"<[^>]+>", "", text)
+    assert "--threshold" in helps["build/commands/your-documents.html"]
+
+
 def test_a_term_shows_its_definition_where_it_is_linked(pages: dict[str, str]) -> None:
     links = re.findall(r"<a [^>]*GLOSSARY\.html#[^>]*>", pages["labs/00_first_search.html"])
     assert len(links) > 5
@@ -126,6 +135,29 @@ def is_error(event: dict[str, object]) -> bool:
     if event["method"] == "Log.entryAdded":
         return '"level": "error"' in said
     return event["method"] == "Runtime.exceptionThrown"
+
+
+@needs_chromium
+@pytest.mark.parametrize(
+    ("asked", "page"),
+    [
+        ("lab 06", "labs/06_pgvector_schema.html"),
+        ("without installing", "infra/site/start.html"),
+        ("chunk count differs", "labs/TROUBLESHOOTING.html#chunk-count-differs"),
+        ("late work", "tests/grading/README.html#late-work"),
+        ("course search", "build/commands/your-documents.html#course-search"),
+        ("search arguments", "build/commands/your-documents.html"),
+        ("slides", "infra/site/slides.html"),
+    ],
+)
+def test_the_search_gives_a_newcomer_the_page_first(
+    site: Path, tab: Browser, asked: str, page: str
+) -> None:
+    tab.open(f"{(site / 'search.html').as_uri()}?q={quote_plus(asked)}")
+    found = "[...document.querySelectorAll('#search-results li > a')].map(a => a.href)"
+    tab.until(f"{found}.length > 0")
+    first = [link.partition("?")[0] for link in tab.value(found)[:2]]
+    assert any(link.startswith((site / page).as_uri().replace("%23", "#")) for link in first), first
 
 
 @needs_chromium
