@@ -1,7 +1,8 @@
 """The course as a site in `build/site`: Sphinx with the pages of the repository, and no network.
 
 The pages are the repository's own: README, labs, solutions with their outputs, the READMEs of the
-folders; `infra/site/conf.py` says how. The library's reference is made here, a page a room.
+folders; `infra/site/conf.py` says how. The library's reference is made here, a page a room. The
+slides of each lab are added in `slides/`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pathlib import Path
 
 from course_lib.errors import CourseError
 from course_lib.settings import project_root
+from course_lib.teaching.slides import write_decks
 
 
 def build_site(root: Path | None = None) -> Path:
@@ -41,6 +43,7 @@ def build_site(root: Path | None = None) -> Path:
             f"Sphinx could not build the site:\n{done.stderr.strip()}",
             hint="Mend the pages that it names, and build again.",
         )
+    write_decks(root / "solutions", site, root / "infra" / "site" / "slides")
     shutil.copyfile(site / "README.html", site / "index.html")
     return site / "index.html"
 

@@ -1,7 +1,7 @@
 """How Sphinx makes the site of the course from the repository itself; `course site` calls it.
 
 The source folder is the repository. What is not a page there is added while Sphinx reads: the
-tables of contents, the name of a solution, the definition that a link to the glossary shows.
+tables of contents, what a notebook is, the definition that a link to the glossary shows.
 """
 
 from __future__ import annotations
@@ -20,12 +20,14 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(HERE))
 
+from commands import write_commands  # noqa: E402
 from curves import curves_section  # noqa: E402
 
 project = "Retrieval, built by hand"
 project_copyright = "the course's authors, Apache-2.0"
 html_title = project
 language = "en"
+smartquotes = False  # or `--option` in a sentence would get a dash
 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 root_doc = "README"
@@ -39,6 +41,7 @@ include_patterns = [
     "infra/site/*.md",
     "tests/README.md",
     "tests/**/README.md",
+    "build/commands/*.md",
     "build/reference/*.rst",
 ]
 exclude_patterns = ["labs/.ipynb_checkpoints"]
@@ -61,6 +64,7 @@ python_maximum_signature_line_length = 60
 html_theme = "sphinx_book_theme"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+html_search_scorer = str(HERE / "scorer.js")
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options: dict[str, Any] = {
@@ -74,8 +78,12 @@ html_theme_options: dict[str, Any] = {
 PARTS = {
     "The labs": ["labs/README", "labs/0*", "labs/1*", "labs/GLOSSARY"],
     "Help": ["infra/site/start", "infra/site/using", "labs/TROUBLESHOOTING"],
+    "The commands": ["build/commands/all", "build/commands/*"],
     "The solutions": ["solutions/*"],
-    "Teach": ["labs/INSTRUCTORS", "tests/grading/README", "infra/site/jupyterhub"],
+    "Teach": [
+        *("labs/INSTRUCTORS", "infra/site/slides"),
+        *("tests/grading/README", "infra/site/jupyterhub"),
+    ],
     "The system": ["course_lib/README", "data/README", "infra/README", "infra/THIRD_PARTY"],
     "The tests": ["tests/README", "tests/b*/README", "tests/faults/README"],
     "Reference": ["build/reference/*"],
@@ -113,18 +121,30 @@ def read_source(app: Any, docname: str, content: list[str]) -> None:
     if docname == "tests/bench/README":
         drawn = Path("build", "reference", "curves.svg")
         content[0] += curves_section(Path("tests/bench/results"), drawn, Path("tests/bench"))
-    if docname.startswith("solutions/"):
-        content[0] = solution_page(content[0])
+    if docname == "infra/site/slides":
+        content[0] += list_of_decks()
+    if (ROOT / f"{docname}.ipynb").exists():
+        content[0] = notebook_page(content[0], "Lab" if docname.startswith("labs") else "Solution")
 
 
-def solution_page(text: str) -> str:
-    """Return a solution's notebook under a name of its own, with its answers folded."""
+def list_of_decks() -> str:
+    """Return links to the slides, which are in the site and not among Sphinx's pages."""
+    lines = []
+    for path in sorted(ROOT.glob("solutions/*.ipynb")):
+        about = json.loads(path.read_text(encoding="utf-8"))["metadata"]["course"]
+        name = f"{about['lab']} · {about['title']}"
+        lines.append(f'- <a href="../../slides/{path.stem}.html">{name}</a>')
+    return "\n## The decks\n\n" + "\n".join(lines) + "\n" if lines else ""
+
+
+def notebook_page(text: str, kind: str) -> str:
+    """Return a notebook whose title begins with its kind; a solution's answers are folded."""
     notebook = json.loads(text)
     for cell in notebook["cells"]:
         source = cell["source"] = "".join(cell["source"])
         if cell["cell_type"] == "markdown":
-            cell["source"] = re.sub(r"\A# (.*)", r"# Solution \1", source)
-        elif cell["metadata"].get("nbgrader", {}).get("solution"):
+            cell["source"] = re.sub(r"\A# (\d\d · .*)", rf"# {kind} \1", source)
+        elif kind == "Solution" and cell["metadata"].get("nbgrader", {}).get("solution"):
             cell["metadata"].setdefault("tags", []).append("hide-input")
     return json.dumps(notebook)
 
@@ -158,7 +178,8 @@ def prepare_docstring(
 
 
 def setup(app: Any) -> None:
-    """Connect the functions above to Sphinx."""
+    """Write the pages of the commands, and connect the functions above to Sphinx."""
+    write_commands(ROOT / "build" / "commands")
     app.connect("source-read", read_source)
     app.connect("autodoc-process-docstring", prepare_docstring, priority=400)
     app.connect("doctree-resolved", show_definitions)

@@ -4,10 +4,11 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import unquote
+from urllib.parse import quote_plus, unquote
 
 import pytest
 
+from course_lib.cli.commands import COMMANDS
 from course_lib.settings import project_root
 from course_lib.teaching.site import build_site
 from tests.service.browser import CHROMIUM, Browser, browser
@@ -19,8 +20,22 @@ FRAMES = "genindex.html", "py-modindex.html", "search.html"
 LOOKED_AT = (
     *("index.html", "labs/01_recursive_splitter.html", "solutions/07_search_query.html"),
     *("labs/GLOSSARY.html", "labs/INSTRUCTORS.html", "build/reference/retriever.html"),
+    "slides/07_search_query.html",
 )
 """A page of each kind, which axe looks at in light and in dark."""
+
+SLIDE = 720
+SMALLEST_TEXT = 16
+"""Pixels: the height of a slide, and of the smallest text on it."""
+
+MEASURES = """(() => {
+    const slide = Reveal.getCurrentSlide(), box = slide.querySelector(".jp-CodeCell") || slide;
+    const texts = [...slide.querySelectorAll(":not(aside, aside *)")].filter(
+        one => [...one.childNodes].some(node => node.nodeType == 3 && node.data.trim()));
+    const sizes = texts.map(one => parseFloat(getComputedStyle(one).fontSize) * one.currentCSSZoom);
+    return [slide.scrollHeight, slide.scrollWidth, box.scrollHeight, Math.min(...sizes)];
+})()"""
+"""Height and width of what is on a slide, the height of its figure, the size of its text."""
 
 pytestmark = pytest.mark.long
 needs_chromium = pytest.mark.skipif(
@@ -61,6 +76,14 @@ def test_labs_solutions_and_what_surrounds_them_are_there(pages: dict[str, str])
     assert wanted <= set(pages)
     assert "build/reference/retriever.html" in pages
     assert "raise NotImplementedError" in re.sub(r"<[^>]+>", "", pages[f"labs/{labs[1]}.html"])
+
+
+def test_each_command_is_on_a_page_with_its_arguments(pages: dict[str, str]) -> None:
+    helps = {name: text for name, text in pages.items() if name.startswith("build/commands/")}
+    for name in [name for group in COMMANDS.values() for name in group]:
+        [text] = [text for text in helps.values() if f'id="course-{name}"' in text]
+        assert f"course {name}" in re.sub(r"<[^>]+>", "", text)
+    assert "--threshold" in helps["build/commands/your-documents.html"]
 
 
 def test_a_term_shows_its_definition_where_it_is_linked(pages: dict[str, str]) -> None:
@@ -112,6 +135,44 @@ def is_error(event: dict[str, object]) -> bool:
     if event["method"] == "Log.entryAdded":
         return '"level": "error"' in said
     return event["method"] == "Runtime.exceptionThrown"
+
+
+@needs_chromium
+@pytest.mark.parametrize(
+    ("asked", "page"),
+    [
+        ("lab 06", "labs/06_pgvector_schema.html"),
+        ("without installing", "infra/site/start.html"),
+        ("chunk count differs", "labs/TROUBLESHOOTING.html#chunk-count-differs"),
+        ("late work", "tests/grading/README.html#late-work"),
+        ("course search", "build/commands/your-documents.html#course-search"),
+        ("search arguments", "build/commands/your-documents.html"),
+        ("slides", "infra/site/slides.html"),
+    ],
+)
+def test_the_search_gives_a_newcomer_the_page_first(
+    site: Path, tab: Browser, asked: str, page: str
+) -> None:
+    tab.open(f"{(site / 'search.html').as_uri()}?q={quote_plus(asked)}")
+    found = "[...document.querySelectorAll('#search-results li > a')].map(a => a.href)"
+    tab.until(f"{found}.length > 0")
+    first = [link.partition("?")[0] for link in tab.value(found)[:2]]
+    assert any(link.startswith((site / page).as_uri().replace("%23", "#")) for link in first), first
+
+
+@needs_chromium
+def test_no_slide_holds_more_than_it_shows(site: Path, tab: Browser) -> None:
+    tab.size(1280, SLIDE)
+    wrong = []
+    for deck in sorted((site / "slides").glob("*.html")):
+        tab.open(deck.as_uri())
+        tab.until("window.Reveal && Reveal.isReady()")
+        for number in range(tab.value("Reveal.getTotalSlides()")):
+            tab.value(f"Reveal.slide({number})")
+            tall, wide, scrolled, smallest = tab.value(MEASURES)
+            if tall > SLIDE or wide > 1280 or scrolled > 2 * SLIDE or smallest < SMALLEST_TEXT:
+                wrong.append((deck.stem, number + 1, tall, wide, scrolled, smallest))
+    assert wrong == []
 
 
 @needs_chromium
