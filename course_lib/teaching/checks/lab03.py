@@ -109,6 +109,8 @@ def check_find_definitions(call: Probe) -> None:
     _find(call, "python", "if x:\n    def a(): pass\nelse:\n    def b(): pass\ndef c(): pass\n",
           python, ["def a()", "def b()", "def c()"],
           "a and b are further in, in no other definition, and above c")  # fmt: skip
+    _find(call, "python", "if x:\n    def a(): pass\n    y = 1 +\n", python, ["def a()"],
+          "an error in the grammar, further below, leaves a what it is")  # fmt: skip
     _find(call, "python", "@cached\ndef a(): pass\n", python,
           ["@cached"], "the node with decorator and function is the definition")  # fmt: skip
     _find(

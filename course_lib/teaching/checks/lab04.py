@@ -207,7 +207,8 @@ def check_parse_proto(call: Probe) -> None:
     _parse(
         call,
         [("ask.proto", 'syntax = "proto3";\n', (1, 1)), ("Ask", ask, (2, 3))],
-        "the text before the definitions has the name of the file, without its folders",
+        "the path is the file's, with its folders; what stands before the definitions has the name "
+        "of the file, without its folders",
         path="api/v1/ask.proto",
     )
     _parse(
@@ -263,6 +264,8 @@ def _judge(
     got = shown(found)
     if isinstance(found, Rejection):
         got = _rejection(found.code, found.record, [problem.field for problem in found.problems])
+        if found.record != "line 7":
+            because = "`where` is what the report calls the record"
     if got != expected:
         call.fail(case.label, got=got, expected=expected, because=because)
     if fields == ["record"]:

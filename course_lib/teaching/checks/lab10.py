@@ -92,8 +92,10 @@ def check_split_part(call: Probe) -> None:
     """Split one document, three, a long one, none, an empty one, and write over a file."""
     stands_alone(call)
     one = {"a.md": "Apples."}
-    _splits(call, one, "0/1", ["a.md"], "one document with one chunk gives one line of JSON")
-    three = {"c.md": "Überall Äpfel.", "a.md": "Apples.", "b.md": "Pears."}
+    _splits(call, one, "0/1", ["a.md"],
+            "shard 0 of 1 takes every document: here one, of one chunk, which is a line "
+            "of JSON")  # fmt: skip
+    three = {"c.md": "Überall Äpfel.", "b.md": "Pears.", "a.md": "Apples."}
     _splits(call, three, "0/2", ["c.md", "b.md"],
             "a.md is in shard 1 of 2; the others follow in the order of the file")  # fmt: skip
     _splits(call, {"docs/a.md": "Apples."}, "0/1", ["docs/a.md"],
@@ -248,6 +250,11 @@ def check_build_pipeline(call: Probe) -> None:
     label = "build_pipeline(read_folder, split_step, collect_step)"
     case = call(*_components())
     case.label = label
+    case.holds(
+        case.error is None,
+        "a pipeline that compiles: a function under @dsl.pipeline, returned and not called",
+        got=case.raised,
+    )
     given = case.value
     if not isinstance(given, GraphComponent):
         kind = "the three components were called, and nothing was returned"

@@ -192,7 +192,8 @@ def check_delete_orphans(call: Probe) -> None:
                  "`names` may be a set")  # fmt: skip
         db.execute(AS_STORED)
         _deletes(call, db, Stored(_python("c", "a", "b"), setting=AS_STORED), ["b", "c", "a"],
-                 ["a", "b", "c"], "the names are returned sorted; rows have no order")  # fmt: skip
+                 ["a", "b", "c"],
+                 "all three go, and the names come back sorted; rows have no order")  # fmt: skip
         _leaves_the_transaction_open(call, db)
 
 

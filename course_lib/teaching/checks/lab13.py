@@ -106,7 +106,9 @@ def check_reciprocal_rank(call: Probe) -> None:
     call(["notes.md", "old-notes.md"], {"old-notes.md"}, 10).gives(
         0.5, because="notes.md is another file, although its name is a part of the gold name"
     )
-    call(["x", "y", "a"], {"a"}, 2).gives(0.0, because="place 3 is beyond k = 2")
+    call(["x", "y", "a"], {"a"}, 2).gives(
+        0.0, because="place 3 is beyond k = 2, so nothing that is wanted is found"
+    )
     call([f"x{n}" for n in range(9)] + ["a"], {"a"}).gives(0.1, because="place 10 still counts")
     call([f"x{n}" for n in range(10)] + ["a"], {"a"}).gives(
         0.0, because="without k, ten items count"

@@ -224,6 +224,16 @@ def counts_the_header_s_bytes(signatures, room):
     return choose_header(signatures, room - len(whole.encode()) + len(whole))
 
 
+def passes_over_what_is_broken(node, types):
+    found = []
+    for child in node.named_children:
+        if child.type in types:
+            found.append(child)
+        elif not child.has_error:
+            found += find_definitions(child, types)
+    return found
+
+
 MUTANTS = {
     "3.1": {
         searches_the_first_line_alone: "the piece before it has the name ''",
@@ -246,9 +256,10 @@ MUTANTS = {
         looks_into_definitions_too: "only the outermost ones",
         calls_itself: "keep the nodes still to be looked at in a list",
         forgets_the_order: "in the order of the text",
-        goes_level_by_level: "a and b are inside an if",
-        stops_at_the_first: "all three, in the order",
-        takes_the_node_itself: "the node itself is not in the result",
+        goes_level_by_level: "a and b are further in",
+        stops_at_the_first: "all three are",
+        takes_the_node_itself: "the node itself is not among the results",
+        passes_over_what_is_broken: "an error in the grammar",
         knows_python_alone: "Go has other types",
         takes_every_type_that_sounds_so: "only the outermost definitions",
         returns_their_types: "str",

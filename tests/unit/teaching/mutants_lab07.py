@@ -555,7 +555,7 @@ MUTANTS = {
         turns_equals_round: "the first ranking's comes first",
         settles_equals_by_name: "the first ranking's comes first",
         knows_two_rankings: "there may be more than two rankings",
-        wants_them_in_all: "each is in one ranking only",
+        wants_them_in_all: "each is first in one ranking",
         returns_the_items_alone: "places count from 1",
         reads_rankings_by_index: "any Iterable",
     },

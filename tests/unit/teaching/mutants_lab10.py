@@ -487,6 +487,10 @@ def declares_an_artifact(read_folder, split_part, collect):
     return pipeline
 
 
+def calls_the_pipeline(read_folder, split_part, collect):
+    return declares_an_artifact(read_folder, split_part, collect)(folder="data")
+
+
 MUTANTS = {
     "10.1": {
         hashes_with_a_secret: "the first 8 bytes of the digest",
@@ -508,7 +512,7 @@ MUTANTS = {
         sorts_by_name: "the others stay in the order of the file",
         splits_every_document: "a.md is in shard 1 of 2",
         reads_one_digit_of_a_shard: "more than one digit",
-        writes_text_without_records: "gives one line of JSON",
+        writes_text_without_records: "which is a line",
         cuts_smaller: "a longer document gives two chunks",
         forgets_the_metadata: "chunks.metadata",
         counts_all_documents: "'documents': 2",
@@ -555,6 +559,7 @@ MUTANTS = {
         splits_the_same_shard: "each turn of the loop has its own",
         has_no_output: "what collect has made",
         takes_a_component_from_the_notebook: "it calls its arguments",
+        calls_the_pipeline: "returned and not called",
         declares_an_artifact: "the pipeline's own `-> Dataset`",
     },
 }
