@@ -207,7 +207,7 @@ def check_parse_proto(call: Probe) -> None:
     _parse(
         call,
         [("ask.proto", 'syntax = "proto3";\n', (1, 1)), ("Ask", ask, (2, 3))],
-        "the path is the file's, with its folders; what stands before the definitions has the name "
+        "the path is the file's, with its folders; what is before the definitions has the name "
         "of the file, without its folders",
         path="api/v1/ask.proto",
     )
