@@ -60,6 +60,14 @@ def check_check_record(call: Probe) -> None:
     _judge(call, "", "an empty line is a record, too, and it is not JSON", INVALID, ["record"])
     for line in ("[]", "3", "null", '"an embedding"'):
         _judge(call, line, "it is JSON, but not an object", INVALID, ["record"])
+    _judge(
+        call,
+        "[" * 100_000,
+        "it is nested too deeply for Python's JSON reader",
+        INVALID,
+        ["record"],
+        label="check_record('[' * 100_000, 'line 7')",
+    )
     for change, fields, because in (
         ({"name": None}, ["name"], "name must be a string"),
         ({"line_strat": 3}, ["line_strat"], "there is no field with this name"),
@@ -101,6 +109,13 @@ def check_check_record(call: Probe) -> None:
         call,
         vector | {"kind": ...},
         "kind is missing, too, but the embedding is reported whatever else is wrong",
+        REJECTED,
+        ["embedding"],
+    )
+    _judge(
+        call,
+        vector | {"schemaVersion": ...},
+        "schemaVersion is missing, too, but the embedding is the only problem that is reported",
         REJECTED,
         ["embedding"],
     )
@@ -188,7 +203,7 @@ def check_parse_proto(call: Probe) -> None:
     _parse(
         call,
         [("Ask", ask, (1, 2))],
-        "the message is the whole file: lines 1 and 2, with the line end of line 2",
+        "the fields are those in the docstring; the message is the whole file, lines 1 and 2",
     )
     _parse(
         call,
@@ -242,16 +257,20 @@ def _judge(
     because: str,
     code: str = "",
     fields: Sequence[str] = (),
+    label: str = "",
 ) -> None:
     """Expect a chunk, or a rejection with this code and these fields.
 
-    The record is a text, or says what differs from a good one (`...`: the field is not there).
+    The record is a text, or says what differs from a good one (`...`: the field is not there). The
+    label is the call as it is shown, where the record is too long.
     """
     text = record if isinstance(record, str) else ""
     if not isinstance(record, str):
         values = {key: value for key, value in (RECORD | record).items() if value is not ...}
         text = json.dumps(values)
     case = call(text, "line 7")
+    if label:
+        case.label = label
     if not code:
         case.gives(Chunk.model_validate(values), because=because)
         return

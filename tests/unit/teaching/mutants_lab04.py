@@ -121,6 +121,21 @@ def returns_the_values(record, where="record"):
     return judged if isinstance(judged, Rejection) else read_object(record)
 
 
+def lets_a_recursion_error_through(record, where="record"):
+    judged = _check(record, where)
+    messages = [problem.message for problem in getattr(judged, "problems", ())]
+    if messages == ["is nested too deep"]:
+        raise RecursionError
+    return judged
+
+
+def reports_the_version_as_well(record, where="record"):
+    judged = _check(record, where)
+    if getattr(judged, "code", "") != EMBEDDING_REJECTED:
+        return judged
+    return replace(judged, problems=(NO_VECTORS, *missing_version(read_object(record))))
+
+
 def passes_over_blank_lines(record, where="record"):
     return _check(record, where) if record.strip() else None
 
@@ -321,6 +336,8 @@ MUTANTS = {
         forgets_the_version: "schemaVersion is missing",
         takes_what_cannot_be_stored: "cannot store a NUL",
         returns_the_values: "so it becomes a Chunk",
+        lets_a_recursion_error_through: "RecursionError",
+        reports_the_version_as_well: "the only problem that is reported",
         passes_over_blank_lines: "an empty line is a record",
     },
     "4.2": {
