@@ -181,6 +181,11 @@ def check_delete_orphans(call: Probe) -> None:
                  "only Python's rich was removed, not Go's")  # fmt: skip
         _deletes(call, db, Stored(both, [Use("forecasting", *go)]), ["rich"], ["rich"],
                  "only Go's package of this name is in use")  # fmt: skip
+        _deletes(call, db, Stored(both), ["rich"], ["rich"],
+                 "only Go's rich was removed, not Python's", "go")  # fmt: skip
+        theirs = [Use("forecasting", "python", "pillow", "acme")]
+        _deletes(call, db, Stored(_python("pillow"), theirs), ["pillow"], [],
+                 "a project of another tenant uses pillow")  # fmt: skip
         _deletes(call, db, Stored(_python("rich")), [], [], "`names` is empty")
         _deletes(call, db, Stored(_python("rich")), ["never seen"], [],
                  "the catalogue has no such package")  # fmt: skip
@@ -252,8 +257,8 @@ class Stored:
 
     def fill(self, db: Scratch) -> None:
         """Put these rows, and no others, into the tables."""
-        for table in ("xray_report_packages", "xray_packages"):
-            db.execute(f"DELETE FROM {table}")
+        # After a DELETE, new rows may take the places of old ones, in any order.
+        db.execute("TRUNCATE xray_report_packages, xray_packages")
         for statement in self.statements():
             db.execute(statement)
 
@@ -280,13 +285,13 @@ def _quoted(text: str) -> str:
 
 def _deletes(
     call: Probe, db: Scratch, there: Stored, names: Collection[str], expected: list[str],
-    because: str,
+    because: str, language: str = "python",
 ) -> None:  # fmt: skip
     there.fill(db)
-    case = call(db.connection, "python", names)
+    case = call(db.connection, language, names)
     case.label = there.pasted(case.label)
     case.gives(expected, because=because)
-    left = set(there.packages) - {("python", name) for name in expected}
+    left = set(there.packages) - {(language, name) for name in expected}
     found = db.execute(CATALOGUE).fetchall()
     Case(call, f"{case.label}; print(conn.execute({CATALOGUE!r}).fetchall())", value=found).gives(
         sorted(left), because=because
@@ -371,6 +376,10 @@ def check_nearest_packages(call: Probe) -> None:
                "'local'")  # fmt: skip
         _finds(call, db, theirs, {"spotipy": 1.0}, "tenant is acme: take acme's project",
                tenant="acme")  # fmt: skip
+        db.execute(AS_STORED)
+        tied = _used({("python", name): [1, 0, 0] for name in "cab"})
+        _finds(call, db, replace(tied, setting=AS_STORED), dict.fromkeys("abc", 1.0),
+               "equally similar, so sorted by name; rows have no order")  # fmt: skip
 
 
 def _used(packages: Vectors, **projects: str) -> Stored:
