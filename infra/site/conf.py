@@ -138,12 +138,16 @@ def list_of_decks() -> str:
 
 
 def notebook_page(text: str, kind: str) -> str:
-    """Return a notebook whose title begins with its kind; a solution's answers are folded."""
+    """Return a notebook whose title begins with its kind; a solution's answers are folded.
+
+    The search leaves out numbers, but finds "lab 06" where the index has it.
+    """
     notebook = json.loads(text)
     for cell in notebook["cells"]:
         source = cell["source"] = "".join(cell["source"])
         if cell["cell_type"] == "markdown":
-            cell["source"] = re.sub(r"\A# (\d\d · .*)", rf"# {kind} \1", source)
+            named = rf"# {kind} \1 · \2\n\n```{{index}} ! {kind.lower()} \1\n```\n"
+            cell["source"] = re.sub(r"\A# (\d\d) · (.*)\n", named, source)
         elif kind == "Solution" and cell["metadata"].get("nbgrader", {}).get("solution"):
             cell["metadata"].setdefault("tags", []).append("hide-input")
     return json.dumps(notebook)
