@@ -365,8 +365,10 @@ def check_nearest_packages(call: Probe) -> None:
         _finds(call, db, _used({("python", "b"): [1, 0, 0], ("python", "a"): [1, 0.05, 0]}),
                {"b": 1.0, "a": 0.998752}, "b is nearer; only rounded are they equal")  # fmt: skip
         _finds(call, db, _used({("python", "opposite"): [-1, 0, 0]}), {"opposite": -1.0},
-               "it is far away, but still the nearest package of the project")  # fmt: skip
-        _finds(call, db, _used(plain), {}, "no project has this name", project="nobody's")
+               "it is far away, and still the nearest that the project has")  # fmt: skip
+        _finds(call, db, _used(plain), {},
+               "no project has this name; a quote in a value is a character like any other",
+               project="nobody's")  # fmt: skip
         _finds(call, db, _used(plain), {}, "Rider-App is another project than rider-app",
                project="Rider-App")  # fmt: skip
         theirs = Stored(plain, [Use("rider-app", "python", "plotly"),

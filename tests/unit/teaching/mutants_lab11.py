@@ -109,17 +109,6 @@ def finds_equal_what_was_not_stored(current, stored):
     return plan
 
 
-def takes_keys_out_of_what_was_stored(current, stored):
-    plan = Plan()
-    for key, state in current.items():
-        if key not in stored:
-            plan.add.append(key)
-        else:
-            (plan.skip if stored.pop(key) == state else plan.change).append(key)
-    plan.remove.extend(stored)
-    return plan
-
-
 def compares_texts_of_states(current, stored):
     return _plan({key: str(state) for key, state in current.items()},
                  {key: str(state) for key, state in stored.items()})  # fmt: skip
@@ -542,7 +531,6 @@ MUTANTS = {
         asks_whether_the_state_is_true: "an empty text is a state, too",
         takes_none_for_not_stored: "it was stored, and its state was None",
         finds_equal_what_was_not_stored: "it was not stored, and its state is None now",
-        takes_keys_out_of_what_was_stored: "the arguments must not be changed",
         compares_texts_of_states: "1 and '1' are not equal",
         compares_states_with_all_others: "a and b are two keys",
         compares_objects: "although they are two objects",
