@@ -593,7 +593,7 @@ lab.score(recall_at_5=best.recall, mrr=best.mrr, note="vectors by hand; chunks u
 # %% [markdown]
 # ## Three questions to test yourself
 #
-# 1. Two different texts have a cosine of 1.00. Name two ways in which that comes about.
+# 1. Two different texts have a cosine of 1.00. Name two ways in which this happens.
 # 2. A colleague encodes one chunk twice, in two batches, and the two vectors have a cosine of 0.6. Where do you look first?
 # 3. You change the model. Why must you replace both the stored vectors and the threshold?
 #
