@@ -400,9 +400,9 @@ display(lab.show.ranking(search(question), question, most=230, mark="cries wolf"
 lab.score(recall_at_5=measured.recall, mrr=measured.mrr, note="code: split at definitions, parts under their signatures")
 
 # %% [markdown]
-# The question of the beginning has its answer, on top. Whole pieces find more than fixed ones. The other three differ by a few
-# questions: too few to build on, and blank lines serve a search well in code that was written with care. The library's pieces
-# have something besides: names, lines and kinds, to show, to filter by and to cite.
+# The question from the beginning of this lab now has its answer at the top. Whole pieces find more than fixed ones. The other three
+# differ by only a few questions, so this does not show which is best. In carefully written code, blank lines are good places to cut.
+# The library's pieces also have names, lines and kinds, which you can show, filter by and cite.
 
 # %% [markdown]
 # ## Recap
