@@ -24,7 +24,8 @@ lab.show.pipeline("pipeline")
 #
 # One day, a corpus is too large for your machine. You get a second machine, and each takes half of the files. The machines have the
 # numbers 0 and 1, and each takes the files for which `hash(name) % 2` is its number. Each half is called a
-# [shard](../labs/GLOSSARY.md#shard). Here, two processes play the two machines, and the corpus is every file below `data/`.
+# [shard](../labs/GLOSSARY.md#shard). Here, two processes play the two machines, and the corpus is every file below `data/` that ends in
+# `.md`, `.yaml`, `.py`, `.go` or `.sh`.
 #
 # > **Predict.** How many files are taken by neither machine? How many are taken by both?
 
@@ -59,7 +60,8 @@ print(f"of {len(names)} files, {len(neither)} are taken by neither, {len(both)} 
 # The remainder is the shard. For two shards you can do this in your head: only the last hexadecimal digit matters, because it is odd
 # or even. `a` is ten and even, `b` is eleven and odd.
 #
-# > **Predict.** Which of two shards does each of these names belong to?
+# > **Predict.** The 8 bytes of `a.md` end in `ad`, those of `b.md` in `ae`, and those of `c.md` in `1e`. Which of two shards does each of
+# > these names belong to?
 
 # %% tags=["nbval-check-output"]
 from hashlib import sha256
@@ -89,7 +91,7 @@ lab.hint("10.1")  # run again for the next hint
 from collections import Counter
 
 shard_of = lab.use("shard_of")
-print("all of data/ in 2 shards:", sorted(Counter(shard_of(name, 2) for name in names).items()))
+print(f"all {len(names)} files in 2 shards:", sorted(Counter(shard_of(name, 2) for name in names).items()))
 documents = lab.documents()
 for shard in range(3):
     print(f"documents in shard {shard} of 3:", [name for name in documents if shard_of(name, 3) == shard])
@@ -102,7 +104,7 @@ for shard in range(3):
 #
 # Kubeflow runs each step in its own [container](../labs/GLOSSARY.md#container), perhaps on another machine. Such a step is called a
 # [component](../labs/GLOSSARY.md#component). In Python, it is a function with a decorator. Its image is the file system of the
-# container: Python, kfp and `course_lib`.
+# container: Python, kfp and `course_lib`. `LOADER` is the name of our image.
 #
 # `run_locally` calls `kfp.local`, which runs each step as a process on this machine, without a container. The files that the steps
 # write are below `root`.
@@ -132,7 +134,8 @@ print(run_locally(component, {"folder": str(lab.data_dir)}, root=work))
 
 # %% [markdown]
 # kfp takes only the text of the function, without the notebook's imports, variables and other functions. So a component has to import
-# everything that it needs. Its parameters are small values (text, numbers, lists) that can be written as JSON.
+# everything that it needs. Its parameters are small values (text, numbers, lists) that can be written as JSON. A returned value has no
+# name, so kfp calls it `Output`.
 
 # %% tags=["nbval-check-output"]
 @dsl.component(base_image=LOADER, install_kfp_package=False)
@@ -208,7 +211,8 @@ with open(read.path, encoding="utf-8") as file:
 #
 # The next step reads this artifact and writes another one. Write it as a plain function, with its imports inside. We make a component
 # of it later. `split_document(Document(Path(name), name, content))` returns a list of [chunks](../labs/GLOSSARY.md#chunk), and
-# `to_json()` makes a line of text from a chunk. `write_jsonl(path, lines)` writes the whole file, or nothing if it fails.
+# `to_json()` makes a line of text from a chunk. `write_jsonl(path, lines)` adds a line feed to each line and writes the whole file, or
+# nothing if it fails.
 # `Shard.parse("0/3").holds(name)` is the same as your `shard_of(name, 3) == 0`.
 
 # %% exercise="10.2"
@@ -229,7 +233,7 @@ def split_part(documents: Input[Dataset], chunks: Output[Dataset], shard: str):
     --------
     >>> split_part(documents, chunks, "0/3")
     >>> chunks.metadata
-    {'documents': 3, 'chunks': 74}
+    {'documents': 3, 'chunks': 77}
     """
     ### BEGIN SOLUTION
     import json
@@ -306,8 +310,8 @@ print(last.task, last.outcome, last.error)
 #
 # ## Exercise 10.3: one file, and the counts compared
 #
-# On the way from the shards to one file, chunks can be lost, for example if a disk was full and a part is incomplete. With the counts
-# in the metadata, you can notice it.
+# On the way from the shards to one file, chunks can be lost, for example if a disk was full and a part is incomplete. You can notice it:
+# the number of lines is not the count in the metadata, or the last line is only half a line and has no line feed.
 
 # %% exercise="10.3"
 def collect(parts: Input[list[Dataset]], chunks: Output[Dataset]) -> int:
@@ -315,10 +319,12 @@ def collect(parts: Input[list[Dataset]], chunks: Output[Dataset]) -> int:
 
     Each part is a file at its `path`. Its lines end with a line feed. Its `metadata` has the counts
     `documents` and `chunks`, as floats. Write all lines to `chunks.path` without a change, in the
-    order of the parts, also equal lines and empty lines. If there is a file already, overwrite it.
-    Set the sums of both counts in `chunks.metadata`, as whole numbers.
+    order of the parts, also equal lines and empty lines. A file that is opened as text may change
+    line ends, so open the files as bytes, with the modes "rb" and "wb". If there is a file already,
+    overwrite it. Set the sums of both counts in `chunks.metadata`, as whole numbers.
 
-    If for any part the number of lines differs from its `chunks`, raise a `ValueError`.
+    If for any part the number of lines differs from its `chunks`, or its last line does not end
+    with a line feed, raise a `ValueError`.
 
     Examples
     --------
@@ -330,12 +336,14 @@ def collect(parts: Input[list[Dataset]], chunks: Output[Dataset]) -> int:
     ### BEGIN SOLUTION
     lines = []
     for part in parts:
-        with open(part.path, encoding="utf-8") as file:
+        with open(part.path, "rb") as file:
             own = file.readlines()
         if len(own) != part.metadata["chunks"]:
             raise ValueError(f"{len(own)} lines, but {part.metadata['chunks']} chunks")
+        if own and not own[-1].endswith(b"\n"):
+            raise ValueError("the last line has no line feed")
         lines += own
-    with open(chunks.path, "w", encoding="utf-8") as file:
+    with open(chunks.path, "wb") as file:
         file.writelines(lines)
     count = int(sum(part.metadata["documents"] for part in parts))
     chunks.metadata.update(documents=count, chunks=len(lines))
@@ -350,7 +358,7 @@ lab.check("10.3", collect)
 lab.hint("10.3")  # run again for the next hint
 
 # %% [markdown] tags=["solution"]
-# In Python, `2 == 2.0` is true, so only the results have to be made whole numbers. `readlines` splits only at line ends.
+# In Python, `2 == 2.0` is true, so only the results have to be made whole numbers. For bytes, `readlines` splits only at line feeds.
 # `str.splitlines` would also split at characters such as U+2028, which may be inside a line, and count too many lines.
 
 # %% tags=["nbval-check-output"]
@@ -439,7 +447,7 @@ lab.show.dag(spec)
 # No task has run yet. The figure shows a file that the compiler wrote, the
 # [intermediate representation](../labs/GLOSSARY.md#intermediate-representation) or IR. A cluster gets only this file. In it, a *task*
 # names its component, and a component names its *executor*, which has the image and the code. A loop is a component with tasks of its
-# own.
+# own. The next cell prints all names, and then the task `collect` and its executor.
 #
 # All these names are text. Suppose that two of them are changed by mistake: the component of one task, and the output that another
 # task needs.
@@ -455,6 +463,10 @@ print("tasks:      ", *spec["root"]["dag"]["tasks"])
 print("in the loop:", *spec["components"]["comp-for-loop-1"]["dag"]["tasks"])
 print("components: ", *spec["components"])
 print("executors:  ", *spec["deploymentSpec"]["executors"])
+print(yaml.safe_dump({"collect": spec["root"]["dag"]["tasks"]["collect"]}))
+container = spec["deploymentSpec"]["executors"]["exec-collect"]["container"]
+print("image:", container["image"])
+print("code:", *container["command"][-1].split("\n")[1:7], "    ...\n", sep="\n  ")
 
 renamed = text.replace("name: comp-collect", "name: comp-colect").replace("Key: documents", "Key: document")
 print("loaded:     ", components.load_component_from_text(renamed).name)
@@ -470,7 +482,7 @@ print("problems:   ", *find_problems(renamed), sep="\n  ")
 # ## Run it
 #
 # Now we run the pipeline twice with a copy of `data/documents`. A [run](../labs/GLOSSARY.md#run) begins with the path of a folder and
-# ends with one artifact. Each bar in the figure is one process.
+# ends with one artifact. Each bar in the figure is one process, except for a task from the cache, which needs no process.
 #
 # > **Predict.** How many of the five tasks will run the first time? How many will run the second time?
 
@@ -586,8 +598,12 @@ from course_lib.pipeline.compiling import compile_pipeline
 lab.show.dag(next(yaml.safe_load_all(compile_pipeline("docs_pipeline"))))
 
 # %% [markdown]
-# You know the steps in the middle. The step that stores the chunks is never cached, because its result is rows in a database and not a
-# file. An *exit handler* contains all these steps: `report` runs at the end, even if one of them fails.
+# A solid arrow is an artifact. A dashed arrow is a small value, or only says which step comes first. For each shard, `embed-and-store`
+# computes [vectors](../labs/GLOSSARY.md#embedding) and stores them with the chunks in a database. So the parts meet in the database, and
+# no `collect` is needed. `build-index` makes the search in it fast, and `evaluate` measures the search with questions.
+#
+# The step that stores the chunks is never cached, because its result is rows in a database and not a file. An *exit handler* contains
+# all these steps: `report` runs at the end, even if one of them fails.
 #
 # The address of the database is a secret, and parameters appear in logs. So the address is an environment variable. Here `run_locally`
 # sets it to its `url`; on a cluster, a Kubernetes Secret sets it.
@@ -599,6 +615,7 @@ from course_lib.pipeline.pipelines import docs_pipeline
 
 if embedding_model:
     os.environ["RAG_EMBED_MODEL"] = embedding_model
+print("This takes about half a minute.")
 filled = run_locally(docs_pipeline, {"source": str(copy), "shards": 2}, root=work, url=lab.database_url)
 print(filled)
 with lab.connect() as conn:
@@ -682,6 +699,7 @@ lab.score(recall_at_5=found.recall, mrr=found.mrr, note="filled by the pipeline"
 # - A pipeline is compiled once. Its graph follows from the outputs that each task needs. The IR is a file that you can read and check.
 # - To split work over machines, you need a hash that is the same everywhere. If each step may run twice, a retry does no harm.
 # - A cache compares code and inputs. If a step reads anything else, make it an input. If a step changes anything else, do not cache it.
+# - Of these four exercises, `shard_of` is part of your system. The other three are only for this lab.
 
 # %% [markdown]
 # ## Three questions to test yourself

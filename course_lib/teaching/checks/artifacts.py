@@ -37,10 +37,11 @@ _folder = cache(TemporaryDirectory)
 """Where they are, until the process ends."""
 
 
-def dataset(lines: Sequence[str] | None = None, **metadata: float) -> Dataset:
+def dataset(lines: Sequence[str] | None = None, *, end: str = "\n", **metadata: float) -> Dataset:
     """Return an artifact whose file holds these lines; without any its file is still to be written.
 
-    A failed check shows a call with such artifacts, which can be pasted into a cell.
+    `end` is what the last line ends with. A failed check shows a call with such artifacts, which
+    can be pasted into a cell.
 
     Examples
     --------
@@ -52,14 +53,17 @@ def dataset(lines: Sequence[str] | None = None, **metadata: float) -> Dataset:
 
     path = Path(_folder().name, str(next(_NUMBERS)))
     if lines is not None:
-        text = "".join(f"{line}\n" for line in lines)
+        text = "\n".join(lines) + end if lines else ""
         path.write_text(text, encoding="utf-8", newline="\n")
     return Dataset(uri=str(path), metadata=dict(metadata))
 
 
-def written_dataset(lines: Sequence[str] | None = None, **metadata: float) -> str:
+def written_dataset(
+    lines: Sequence[str] | None = None, *, end: str = "\n", **metadata: float
+) -> str:
     """Return the call of `dataset` that makes this artifact, as text."""
     parts = [] if lines is None else [written(list(lines))]
+    parts += [] if end == "\n" else [f"end={written(end)}"]
     return f"dataset({', '.join([*parts, *(f'{key}={n}' for key, n in metadata.items())])})"
 
 

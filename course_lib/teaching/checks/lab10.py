@@ -150,9 +150,11 @@ def _chunks(name: str, text: str) -> list[str]:
     function="collect",
     points=3,
     hints=(
-        "For each part, open `part.path` and read its lines with `readlines()`. Compare their "
-        'number with `part.metadata["chunks"]`, and add them to one list.',
-        '`file.writelines(lines)` writes them without a change. Open the file with the mode `"w"`.',
+        'For each part, open `part.path` with the mode `"rb"` and read its lines with '
+        '`readlines()`. Compare their number with `part.metadata["chunks"]`, and add them to one '
+        'list. If there is a last line, `lines[-1].endswith(b"\\n")` says whether it is whole.',
+        "`file.writelines(lines)` writes them without a change. Open the file with the mode "
+        '`"wb"`.',
         '`int(sum(part.metadata["documents"] for part in parts))` is the sum as a whole number. '
         "`len(lines)` is already a whole number.",
     ),
@@ -179,6 +181,8 @@ def check_collect(call: Probe) -> None:
               "only a line feed ends a line; U+2028 is a character inside a line")  # fmt: skip
     _collects(call, [(["", "{}"], 2, 1)], "all lines are in the file, also an empty line")
     _collects(call, [([" {} "], 1, 1)], "lines are written without a change, with their spaces")
+    _collects(call, [(["{}\r"], 1, 1)],
+              "lines are not changed, also a carriage return: open files as bytes")  # fmt: skip
     ok, short, long = (["{}"], 1, 1), (["{}"], 2, 1), (["{}", "{}"], 1, 1)
     _refuses(call, [short], "a line is missing: the metadata say 2 chunks, the file has 1")
     _refuses(call, [long], "there is one line too many: the metadata say 1 chunk, the file has 2")
@@ -193,6 +197,8 @@ def check_collect(call: Probe) -> None:
     _refuses(call, [short, ok], "the first part has 1 line and not 2")
     _refuses(call, [long, short], "both parts are wrong, although the sums are equal: one has a "
              "line too many, the other has lost one")  # fmt: skip
+    _refuses(call, [(["{}", "{"], 2, 1), ok], "the first part ends with half a line without a line "
+             "feed, and the next part would be added to this line", end="")  # fmt: skip
 
 
 Part = tuple[list[str], int, int]
@@ -212,17 +218,22 @@ def _collects(
     _whole(counts_of(call, case.label, chunks), sums, "the sums of both counts")
 
 
-def _refuses(call: Probe, parts: Sequence[Part], because: str) -> None:
-    case, _ = _collect(call, parts, None)
+def _refuses(call: Probe, parts: Sequence[Part], because: str, end: str = "\n") -> None:
+    case, _ = _collect(call, parts, None, end)
     case.raises(ValueError, because=because)
 
 
-def _collect(call: Probe, parts: Sequence[Part], before: Sequence[str] | None) -> tuple[Case, Any]:
+def _collect(
+    call: Probe, parts: Sequence[Part], before: Sequence[str] | None, end: str = "\n"
+) -> tuple[Case, Any]:
+    """Call it with parts as files, the first of which ends with `end`."""
+    ends = [end, *"\n" * (len(parts) - 1)]
     counts = [{"documents": float(of), "chunks": float(count)} for _, count, of in parts]
-    made = [dataset(own, **count) for (own, _, _), count in zip(parts, counts, strict=True)]
+    files = [(own, end, n) for (own, _, _), end, n in zip(parts, ends, counts, strict=True)]
+    made = [dataset(own, end=end, **n) for own, end, n in files]
     chunks = dataset(before)
     case = call(made, chunks)
-    given = [written_dataset(own, **n) for (own, _, _), n in zip(parts, counts, strict=True)]
+    given = [written_dataset(own, end=end, **n) for own, end, n in files]
     case.label = f"{PASTED}collect([{', '.join(given)}], chunks := {written_dataset(before)})"
     return case, chunks
 

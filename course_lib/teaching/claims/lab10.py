@@ -72,6 +72,11 @@ CLAIMS = (
         ),
     ),
     Claim(
+        "The 8 bytes of a.md end in ad, those of b.md in ae, and those of c.md in 1e",
+        "[:8].hex",
+        holds=lambda shown: [line[-2:] for line in shown.splitlines()] == ["ad", "ae", "1e"],
+    ),
+    Claim(
         "Every file is in exactly one shard",
         "taken = [machine(0), machine(1)]",
         "documents in shard",
@@ -111,6 +116,11 @@ CLAIMS = (
         holds=lambda shown: "{'documents': 5.0}" in shown and "5 lines" in shown,
     ),
     Claim(
+        "{'documents': 3, 'chunks': 77}",
+        "parts = [Dataset(uri=",
+        holds=lambda shown: "0 {'documents': 3, 'chunks': 77}" in shown,
+    ),
+    Claim(
         "For an empty shard, the function writes an empty file and two zeros",
         "parts = [Dataset(uri=",
         holds=lambda shown: "1 {'documents': 0, 'chunks': 0}" in shown,
@@ -132,6 +142,15 @@ CLAIMS = (
         ),
     ),
     Claim(
+        "a component names its executor, which has the image and the code",
+        "components.load_component_from_text(renamed)",
+        holds=lambda shown: (
+            "name: comp-collect" in shown
+            and "rag-loader:" in shown.partition("image:")[2].partition("code:")[0]
+            and "def collect(" in shown.partition("code:")[2]
+        ),
+    ),
+    Claim(
         "It does not. A cluster finds the first mistake",
         "components.load_component_from_text(renamed)",
         holds=lambda shown: _after(shown, "loaded:").strip() == "split-in-shards",
@@ -146,9 +165,13 @@ CLAIMS = (
     ),
     Claim("The second time, no task ran", "first, second = (", holds=_all_five_cached),
     Claim(
-        "Each bar in the figure is one process",
+        "Each bar in the figure is one process, except for a task from the cache",
         "first, second = (",
-        holds=lambda shown: [outcome for _, outcome in _bars(shown)] == ["succeeded"] * 5,
+        "def dies_once",
+        holds=lambda first, third: (
+            [outcome for _, outcome in _bars(first)] == ["succeeded"] * 5
+            and ("read-folder", "from the cache") in _bars(third)
+        ),
     ),
     Claim(
         "No chunk is lost, and none is there twice",

@@ -180,15 +180,29 @@ def _differ(own, count):
     return len(own) != count
 
 
-def _collect(parts, chunks, *, mode="w", is_wrong=_differ, is_sorted=False, change=list):
+def _cut(own):
+    return own and not own[-1].endswith("\n")
+
+
+def _collect(
+    parts,
+    chunks,
+    *,
+    mode="w",
+    newline="\n",
+    is_wrong=_differ,
+    is_cut=_cut,
+    is_sorted=False,
+    change=list,
+):
     lines = []
     for part in parts:
-        with open(part.path, encoding="utf-8") as file:
+        with open(part.path, encoding="utf-8", newline=newline) as file:
             own = file.readlines()
-        if is_wrong(own, part.metadata["chunks"]):
+        if is_wrong(own, part.metadata["chunks"]) or is_cut(own):
             raise ValueError(part.metadata)
         lines += change(own)
-    with open(chunks.path, mode, encoding="utf-8") as file:
+    with open(chunks.path, mode, encoding="utf-8", newline="\n") as file:
         file.writelines(sorted(lines) if is_sorted else lines)
     count = int(sum(part.metadata["documents"] for part in parts))
     chunks.metadata.update(documents=count, chunks=len(lines))
@@ -271,6 +285,14 @@ def drops_empty_lines(parts, chunks, collect=_collect):
 
 def strips_the_lines(parts, chunks, collect=_collect):
     return collect(parts, chunks, change=lambda own: [f"{one.strip()}\n" for one in own])
+
+
+def reads_the_lines_as_text(parts, chunks, collect=_collect):
+    return collect(parts, chunks, newline=None)
+
+
+def counts_half_a_line(parts, chunks, collect=_collect):
+    return collect(parts, chunks, is_cut=lambda own: False)
 
 
 def notices_only_what_is_lost(parts, chunks, collect=_collect):
@@ -509,7 +531,7 @@ MUTANTS = {
         takes_json_from_the_notebook: "takes json from the notebook",
         appends_to_the_file: "overwrite what a failed attempt left",
         keeps_what_was_there_for_an_empty_shard: "also with an empty file",
-        sorts_by_name: "the others stay in the order of the file",
+        sorts_by_name: "the others follow in the order of the file",
         splits_every_document: "a.md is in shard 1 of 2",
         reads_one_digit_of_a_shard: "more than one digit",
         writes_text_without_records: "which is a line",
@@ -519,7 +541,7 @@ MUTANTS = {
         leaves_out_empty_documents: "an empty document is one document without chunks",
         counts_in_floats: "counts are whole numbers",
         writes_nothing_for_an_empty_shard: "no file at chunks.path",
-        returns_the_counts: "a component returns nothing",
+        returns_the_counts: "a component must return nothing",
         forgets_folders_of_documents: "with the folder",
         reads_lines_at_every_separator: "only a line feed ends a line",
     },
@@ -536,6 +558,8 @@ MUTANTS = {
         counts_lines_with_text: "also an empty line",
         drops_empty_lines: "also an empty line",
         strips_the_lines: "without a change, with their spaces",
+        reads_the_lines_as_text: "also a carriage return",
+        counts_half_a_line: "ends with half a line without",
         drops_equal_lines: "two equal lines are two chunks",
         appends_to_what_is_there: "overwrite what a failed attempt left",
         writes_only_if_there_is_something: "also with an empty file",
@@ -557,8 +581,8 @@ MUTANTS = {
         sets_no_limit: "2 at the same time",
         never_retries: "has 2 retries",
         splits_the_same_shard: "each turn of the loop has its own",
-        has_no_output: "what collect has made",
-        takes_a_component_from_the_notebook: "it calls its arguments",
+        has_no_output: "it returns the output of collect",
+        takes_a_component_from_the_notebook: "use the three arguments",
         calls_the_pipeline: "returned and not called",
         declares_an_artifact: "the pipeline's own `-> Dataset`",
     },
