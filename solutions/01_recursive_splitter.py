@@ -637,8 +637,8 @@ lab.score(recall_at_5=measured.recall, mrr=measured.mrr, note=note)
 # %% [markdown]
 # ## Stretch
 #
-# 1. In Windows text, `split_text` can end or begin a chunk between `\r` and `\n`: try `chunk_size=128` on the Windows text of this
-#    page, because 512 has no such place in it. Write `keep_crlf(text, spans)`. It returns the spans, with all such starts and ends
+# 1. In Windows text, `split_text` can end or begin a chunk between `\r` and `\n`: try `chunk_size=128` on the text `windows`
+#    from above, because 512 gives no such place in it. Write `keep_crlf(text, spans)`. It returns the spans, with all such starts and ends
 #    moved out of the pair. Is the result still lossless? Do neighbours still share 64 characters? Does a chunk become longer than
 #    the chunk size? The course's `keep_crlf` is in `course_lib/loader/recursive.py`. `course split` and `course ingest` call it
 #    after `split_text`.
