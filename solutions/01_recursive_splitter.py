@@ -49,10 +49,10 @@ lab.show.cuts(page, fixed)
 # ## By hand, once
 #
 # Take this text, and chunks of at most 8 characters. Below each character is its [offset](../labs/GLOSSARY.md#offset), its
-# position counted from 0.
+# position counted from 0; `␣` is a space.
 #
 # ```
-#  a  b     c  d  .     e  f     g  h
+#  a  b  ␣  c  d  .  ␣  e  f  ␣  g  h
 #  0  1  2  3  4  5  6  7  8  9 10 11
 # ```
 #
@@ -85,6 +85,7 @@ for separator in ("\n", ". ", " "):
 # find_cut("abcdefghij", 0, 8)      →  8    no boundary: cut at the limit
 # find_cut("ab cdefghij", 0, 8, 2)  →  3    the space ends at 3, after the floor
 # find_cut("ab cdefghij", 0, 8, 3)  →  8    3 is not after 3
+# find_cut("ab", 0, 8, 0, (";",))   →  8    the limit, even if the text ends before it
 # ```
 
 # %% exercise="1.1"
@@ -139,7 +140,9 @@ def join(pieces, size, overlap):
             while total(window) > overlap or total(window) + len(piece) > size:
                 window.pop(0)  # the pieces that stay are repeated; together they fit into the overlap
         window.append(piece)
-    return chunks + ["".join(window)] * bool(window)
+    if window:
+        chunks.append("".join(window))
+    return chunks
 
 
 # %% tags=["nbval-check-output"]
@@ -147,12 +150,16 @@ from course_lib.loader.recursive import SEPARATORS
 
 
 def usual_way(text, size, overlap, separators=SEPARATORS):
-    separator, *weaker = [one for one in separators if one in text]
-    *pieces, tail = text.split(separator) if separator else [*text, ""]
-    pieces = [piece + separator for piece in pieces] + [tail] * bool(tail)
+    found = [one for one in separators if one in text]  # "" is in every text
+    separator, weaker = found[0], found[1:]
+    parts = text.split(separator) if separator else list(text)
+    pieces = [part + separator for part in parts[:-1]]  # each separator stays with its piece
+    if parts[-1]:  # empty if the text ends with the separator
+        pieces.append(parts[-1])
+
     chunks, short = [], []
     for piece in pieces:
-        if len(piece) < size:
+        if len(piece) <= size:
             short.append(piece)
         else:
             chunks += join(short, size, overlap) + usual_way(piece, size, overlap, weaker)
@@ -165,8 +172,8 @@ usual_way("ab cd. ef gh", 8, 3)
 # %% [markdown]
 # We asked for three shared characters, but there are none: the only piece that could be repeated, `"ab cd. "`, is longer than three.
 #
-# > **Predict.** Now we split five real documents into chunks of 512 characters with an overlap of 64. What share of the neighbouring
-# > chunks overlap at all?
+# > **Predict.** Now we split five real documents into chunks of 512 characters with an overlap of 64. How many of the pairs of
+# > neighbouring chunks share nothing?
 
 # %% tags=["nbval-check-output"]
 from itertools import pairwise
@@ -184,7 +191,7 @@ none = overlaps.count(0)
 print(f"{none} of {len(pairs)} pairs share nothing: {none / len(pairs):.0%}")
 
 # %%
-lab.show.histogram(overlaps, "What neighbours share (64 asked for)", "characters", limit=64)
+lab.show.histogram(overlaps, "What neighbours share (64 asked for)", "characters", limit=64, whole=True)
 
 # %% [markdown]
 # Most pairs share nothing, and no pair shares 64 characters. Only whole pieces can be shared, and a piece of more than 64 characters
@@ -216,7 +223,7 @@ print(f"{sum(chunk in page for chunk in by_words)} of {len(by_words)} chunks are
 # ## Exercise 1.2 · where the next chunk begins
 #
 # Write `next_start`. With `snap_to_words=True` the overlap begins at a word
-# ([snap to words](../labs/GLOSSARY.md#snap-to-words)).
+# ([snap to words](../labs/GLOSSARY.md#snap-to-words)). The overlap is always smaller than `end`: exercise 1.3 ensures this.
 #
 # ```
 # next_start("abcdefghij", 8, 3)                                →   5   "fgh" is shared
@@ -394,8 +401,8 @@ print("its separators ", blank_line_ends(windows, ("\r\n\r\n", "\r\n", ". ", " "
 
 # %% [markdown]
 # `"\n\n"` does not occur in `"\r\n\r\n"`. So the strongest separator is never found in Windows text, and there is no warning. Some
-# chunks still end at a blank line, because its line end was the last one that fitted. If you have such files, give their own
-# separators.
+# chunks still end at a blank line, but by luck: the last line end within reach was that of a blank line. If you have such files, give
+# their own separators.
 #
 # Here are two more texts, without any separator: one letter repeated, and two letters repeated. The first list holds the true
 # starts. The second list holds the starts that `find` returns.
@@ -407,6 +414,8 @@ for text in ("x" * 1_000, "ab" * 500):
     print([span.start for span in spans], looked_up, lossless(text, spans))
 
 # %% [markdown]
+# `find` returns 0 for every chunk, because these texts repeat themselves. `split_text` returns the true starts, and nothing is lost.
+#
 # And long texts? The next cell repeats the documents, up to a megabyte. `split_text` moves a start through the text. The
 # function below does the same work in another way: it cuts off a chunk and keeps *the rest of the text*.
 #
@@ -628,10 +637,11 @@ lab.score(recall_at_5=measured.recall, mrr=measured.mrr, note=note)
 # %% [markdown]
 # ## Stretch
 #
-# 1. In Windows text, `split_text` can end or begin a chunk between `\r` and `\n`. Write `keep_crlf(text, spans)`. It returns the spans,
-#    with all such starts and ends moved out of the pair. Is the result still lossless? Do neighbours still share 64 characters? Does a
-#    chunk become longer than the chunk size? The course's `keep_crlf` is in `course_lib/loader/recursive.py`. `course split` and
-#    `course ingest` call it after `split_text`.
+# 1. In Windows text, `split_text` can end or begin a chunk between `\r` and `\n`: try `chunk_size=128` on the text `windows`
+#    from above, because 512 gives no such place in it. Write `keep_crlf(text, spans)`. It returns the spans, with all such starts and ends
+#    moved out of the pair. Is the result still lossless? Do neighbours still share 64 characters? Does a chunk become longer than
+#    the chunk size? The course's `keep_crlf` is in `course_lib/loader/recursive.py`. `course split` and `course ingest` call it
+#    after `split_text`.
 # 2. Count the chunks that end with a Markdown heading. Their section is in the next chunk. Write a `find_cut` that cuts before the
 #    heading if the floor allows it. Is the splitter still lossless? Do recall@5 and MRR change by more than chance?
 #    `fixed_cuts(…, shift=…)` shows how much luck can change them.

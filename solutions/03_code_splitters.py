@@ -116,8 +116,9 @@ print("by ast:     ", [one.name for one in definitions(scaffold) if one.outer])
 #
 # ## Exercise 3.1 · split at definitions
 #
-# First find the lines that begin a definition. Then go up from each: if the line directly above begins with one of `ABOVE` (a comment
-# or a decorator), it belongs to the definition. Go on with the line above that one, until a line does not belong.
+# First find the lines that begin a definition; in Go, `const` and `var` begin one, too. Then go up from each: if the line directly
+# above begins with one of `ABOVE` (a comment or a decorator), it belongs to the definition. Go on with the line above that one, until
+# a line does not belong, and stop at the start of the text. `ABOVE` is the tuple `("#", "@", "//")`.
 #
 # ```
 # split_definitions("import os\n\n# Says yes.\n@cached\ndef yes():\n    pass\n", LANGUAGES["python"].starts)
@@ -153,8 +154,9 @@ pieces = split_definitions(drift, LANGUAGES["python"].starts)
 lab.show.pieces(drift, [span for _, span in pieces], [name or "before the first" for name, _ in pieces], mark="cries wolf")
 
 # %% [markdown]
-# `drift.py` is split well. But the definitions `fake`, `Fake` and `pretend` do not exist: two are in a string of the Go file, and one
-# is in a *heredoc*, a text over several lines in the shell script. Only a parser for the language can tell this.
+# `drift.py` is split well. But the definitions `fake`, `Fake` and `pretend` do not exist: two are in a
+# [raw string](../labs/GLOSSARY.md#raw-string) of the Go file, and one is in a [heredoc](../labs/GLOSSARY.md#heredoc), a text over
+# several lines in the shell script. Only a parser for the language can tell this.
 #
 # ## Ask a parser
 #
@@ -173,6 +175,7 @@ for source in (tiny, "def a():\n    return (\n\ndef b():\n    pass\n"):
 
 # %% [markdown]
 # The string is one node. The decorator and its function are together in one node. In the broken file, `b` is still found.
+# The `ERROR` node is inside `a`; the last column says whether a node contains one.
 #
 # ## Exercise 3.2 · find the definitions
 #
@@ -212,7 +215,8 @@ for path, language in {"operator/explain.go": "go", "scripts/backup.sh": "shell"
 # ## Too large, and without context
 #
 # A definition can have any length, but MiniLM reads only 256 [word pieces](../labs/GLOSSARY.md#word-piece) and
-# [ignores the rest](../labs/GLOSSARY.md#truncation). Our limit is 512 characters.
+# [ignores the rest](../labs/GLOSSARY.md#truncation). Our limit is 512 characters: a word piece usually has
+# several characters, so 512 characters of code are fewer than 256 word pieces in nearly every case.
 #
 # > **Predict.** What share of your pieces is larger than 512 characters?
 
@@ -221,7 +225,8 @@ from course_lib.loader.languages import language_of
 
 every = [(name, split_definitions(text, LANGUAGES[language_of(name)].starts)) for name, text in files.items()]
 sizes = [len(span.text) for _, pieces in every for _, span in pieces]
-print(f"{sum(size > 512 for size in sizes)} of {len(sizes)} are larger, the largest has {max(sizes):,}")
+larger = sum(size > 512 for size in sizes)
+print(f"{larger} of {len(sizes)} are larger: {larger / len(sizes):.0%}; the largest has {max(sizes):,} characters")
 
 # %% [markdown]
 # So we must also cut a large class at its methods, and a large method at its blank lines. Then a part can begin with a line such as
@@ -262,27 +267,29 @@ lab.hint("3.3")  # run again for the next hint
 # %% tags=["nbval-check-output"]
 choose_header = lab.use("choose_header")
 in_scorer = ["class Scorer:\n", "    async def _score_batch(self, batch: list[int], hours: int) -> list[Forecast]:\n"]
-for room in (256, 90, 60):
+for room in (224, 90, 60):  # where split_code cuts a method, a header gets 224 at most
     print(f"{room:3} characters:", repr(choose_header(in_scorer, room)))
 
 # %% [markdown]
-# The course's `split_code` uses your three functions. A definition that fits into the limit stays whole. Inside a definition that does
-# not fit, `split_code` calls `find_definitions` again: so a class is cut at its methods. A definition without other definitions in it is
-# cut as in lab 01, with overlap: at blank lines, otherwise at line ends or words. Each part gets the header that `choose_header` returns.
-# If a file breaks the grammar, or its language has no grammar, `split_code` first calls `split_definitions` and then splits each piece
-# separately, so that one mistake affects only one definition.
+# The course's `split_code` uses your three functions. A definition that fits into the limit stays whole, and so do the comments above
+# it if both together fit. Inside a definition that does not fit, `split_code` calls `find_definitions` again: so a class is cut at its
+# methods. A definition without other definitions in it is cut as in lab 01, with overlap: at blank lines, otherwise at line ends or
+# words. Each part gets the header that `choose_header` returns. If a file breaks the grammar, or its language has no grammar,
+# `split_code` first calls `split_definitions` and then splits each piece separately. Otherwise one mistake could hide the definitions
+# after it: the `ERROR` node of a bracket that is never closed can reach to the end of the file.
 #
-# > **Predict.** In Heron's `scoring.py` the method `_score_batch` is cut into several parts. Which header does the second part have?
+# > **Predict.** In Heron's `scoring.py` the method `_score_batch` is cut into several parts. Which header does the part that
+# > begins at line 67 have?
 
 # %% tags=["nbval-check-output"]
 from course_lib.loader import split_code
 
 for span in split_code(files["heron/scoring.py"], "python"):
     header = " ".join(span.header.split())
-    print(f"{span.line_start:2}-{span.line_end:2}  {span.kind:8} {span.name:12} {header:.64}")
+    print(f"{span.line_start:2}-{span.line_end:2}  {span.kind:8} {span.name:12} {header}")
 
 # %% [markdown]
-# The header of the second part has two signatures: the one of the class and the one of the method itself.
+# The header of the part at line 67 has two signatures: the one of the class and the one of the method itself.
 #
 # How do the splitters compare on code that was not written for this course? Python's standard library and the `kfp` package are
 # installed on your machine. We take every fifth file, and in it all definitions of at most 512 characters, also methods and inner
@@ -302,7 +309,7 @@ def by_lines(text, language):
 
 sources = real_sources()
 splitters = {"every 512": fixed_cuts, "recursive": recursive, "by lines": by_lines, "split_code": split_code}
-shares = {name: kept_whole(split, sources) for name, split in splitters.items()}
+shares = {name: kept_whole(split, sources) for name, split in splitters.items()}  # takes 10 to 20 seconds
 for name, (whole, at_margin) in shares.items():
     print(f"{name:10}  {whole:5.1f} % of all definitions, {at_margin:5.1f} % of those at the left margin")
 lab.show.bars({name: whole for name, (whole, _) in shares.items()}, "Definitions kept whole", "%")

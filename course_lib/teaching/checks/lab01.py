@@ -68,6 +68,9 @@ def check_find_cut(call: Probe) -> None:
     call("abcdefgh", 0, 4, 0, (" ",)).gives(
         4, because="without '' in the list the limit holds, too"
     )
+    call("ab", 0, 8, 0, (";",)).gives(
+        8, because="no separator counts, so the cut is at limit, even if the text ends before it"
+    )
     call("ab cdef", 0, 5, 0, ("", " ")).gives(
         5, because="'' cuts at the limit, and here it comes before ' ' in the list"
     )

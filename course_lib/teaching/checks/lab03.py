@@ -60,6 +60,8 @@ def check_split_definitions(call: Probe) -> None:
            "so does the line above that one, if it also begins with one of ABOVE")  # fmt: skip
     _split(call, "python", [("yes", "# Says yes.\n@cached\ndef yes():\n    return 1\n")],
            "the comment is the first line of the file, and belongs to the definition")  # fmt: skip
+    _split(call, "python", [("a", "def a():\n    pass\n# end\n")],
+           "a is at the start of the text: no line is above it, so stop there")  # fmt: skip
     _split(call, "python", [("", "# About the file.\n\n"), no],
            "a blank line is between them, so the comment is not directly above")  # fmt: skip
     _split(call, "python", [("a", "def a():\n    pass\n    # The end of a.\n"), yes],

@@ -106,7 +106,9 @@ CLAIMS = (
         'lab.use("split_definitions")',
         holds=_inventions,
     ),
-    Claim("two are in a string of the Go file", 'lab.use("split_definitions")', holds=_inventions),
+    Claim(
+        "two are in a raw string of the Go file", 'lab.use("split_definitions")', holds=_inventions
+    ),
     Claim(
         "The string is one node. The decorator and its function are together in one node",
         "for source in (tiny,",
@@ -119,6 +121,11 @@ CLAIMS = (
         "In the broken file, b is still found",
         "for source in (tiny,",
         holds=lambda shown: "4-5  function_definition" in shown.split("valid")[1],
+    ),
+    Claim(
+        "The ERROR node is inside a; the last column says whether a node contains one",
+        "for source in (tiny,",
+        holds=lambda shown: re.search(r"1-2 +function_definition +True", shown),
     ),
     Claim(
         "No definition is found inside a string or a heredoc any more",
@@ -141,7 +148,7 @@ CLAIMS = (
         holds=_blank_lines_go_far,
     ),
     Claim(
-        "The header of the second part has two signatures",
+        "The header of the part at line 67 has two signatures",
         "from course_lib.loader import split_code",
         holds=_under_headers,
     ),

@@ -92,6 +92,10 @@ def reaches_beyond_the_limit(text, start, limit, floor=0, separators=SEPARATORS)
     return find_cut(text, start, limit + 1, floor, separators)
 
 
+def stops_at_the_end_of_the_text(text, start, limit, floor=0, separators=SEPARATORS):
+    return find_cut(text, start, min(limit, len(text)), floor, separators)
+
+
 def returns_nothing_without_a_boundary(text, start, limit, floor=0, separators=SEPARATORS):
     for separator in separators:
         at = text.rfind(separator, max(start, floor + 1 - len(separator)), limit)
@@ -447,6 +451,7 @@ MUTANTS = {
         searches_from_the_floor: "find_cut('ab--cdefgh', 0, 8, 3, ('--',))",
         gives_up_where_the_strongest_is_before_the_floor: "the space is the next strongest",
         counts_the_floor_from_the_start: "it is not counted from start",
+        stops_at_the_end_of_the_text: "find_cut('ab', 0, 8, 0, (';',))",
         skips_the_empty_separator: "'' cuts at the limit",
         ignores_the_separators: "find_cut('a,b;c,d', 0, 6, 0, (';', ','))",
         reaches_beyond_the_limit: "find_cut('abcdefghij', 0, 8)",

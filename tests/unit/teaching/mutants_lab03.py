@@ -57,6 +57,19 @@ def stops_below_the_first_line(text, starts):
     return [pair for pair in _cut(text, names) if pair[1].text]
 
 
+def climbs_over_the_start(text, starts):
+    names = {0: ""}
+    for match in re.finditer(starts, text, re.MULTILINE):
+        start = match.start()
+        for _ in range(99):
+            above = text.rfind("\n", 0, start - 1) + 1
+            if not text.startswith(ABOVE, above):
+                break
+            start = above
+        names[start] = match["name"]
+    return [pair for pair in _cut(text, names) if pair[1].text]
+
+
 def gives_empty_pieces(text, starts):
     return _split(text, starts, empty=True)
 
@@ -266,6 +279,7 @@ MUTANTS = {
         climbs_one_line: "so does the line above that one",
         climbs_over_blank_lines: "ends where the next one begins, after the blank lines",
         stops_below_the_first_line: "the comment is the first line of the file",
+        climbs_over_the_start: "no line is above it",
         gives_empty_pieces: "an empty text has no pieces",
         drops_what_comes_first: "the piece before it has the name ''",
         strips_its_pieces: "line end included",
@@ -279,12 +293,12 @@ MUTANTS = {
     },
     "3.2": {
         looks_at_the_children_alone: "a and b are further in",
-        looks_into_definitions_too: "only the outermost ones",
+        looks_into_definitions_too: "only the outermost definitions",
         calls_itself: "keep the nodes still to be looked at in a list",
         forgets_the_order: "in the order of the text",
         goes_level_by_level: "a and b are further in",
-        stops_at_the_first: "all three are",
-        takes_the_node_itself: "the node itself is not among the results",
+        stops_at_the_first: "all three, in the order",
+        takes_the_node_itself: "the node itself is not in the result",
         passes_over_what_is_broken: "an error in the grammar",
         knows_python_alone: "Go has other types",
         takes_every_type_that_sounds_so: "only the outermost definitions",
@@ -301,7 +315,7 @@ MUTANTS = {
         needs_one_character_more: "exactly `room` characters",
         expects_a_signature: "IndexError",
         takes_every_first_line: "the innermost one, and no other",
-        takes_the_innermost_off: "AttributeError",
+        takes_the_innermost_off: "leaves what it was given as it was",
         takes_the_shortest: "all signatures fit",
         counts_the_header_s_bytes: "room is in characters",
     },

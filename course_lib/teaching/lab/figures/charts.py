@@ -83,7 +83,12 @@ def bars(
 
 
 def histogram(
-    values: Sequence[float], title: str = "", unit: str = "", *, limit: float | None = None
+    values: Sequence[float],
+    title: str = "",
+    unit: str = "",
+    *,
+    limit: float | None = None,
+    whole: bool = False,
 ) -> Figure:
     """Draw how often values of which size occur.
 
@@ -95,6 +100,8 @@ def histogram(
         Above the chart and below its axis.
     limit
         Draws a dashed line at this value, which no bar crosses, and counts what is beyond it.
+    whole
+        Whether each whole number has a bar of its own; the line is then at the end of its bar.
     """
     import numpy as np
 
@@ -102,7 +109,9 @@ def histogram(
         raise InputError("There are no values to draw")
     figure, axes = chart()
     edges = np.histogram_bin_edges([float(value) for value in values], bins="auto")
-    if limit is not None:
+    if whole:
+        edges = np.arange(min(values), max(values) + 2) - 0.5
+    elif limit is not None:
         width = edges[1] - edges[0]
         first, last = np.floor((edges[0] - limit) / width), np.ceil((edges[-1] - limit) / width)
         edges = limit + width * np.arange(first, last + 1)
@@ -113,8 +122,9 @@ def histogram(
     told = told.strip()
     if limit is not None:
         told += f"; {sum(value > limit for value in values)} are beyond {number(limit)}"
-        axes.axvline(limit, color="black", linestyle="--", linewidth=2, label=number(limit))
-        axes.legend(frameon=False)
+        at = limit + 0.5 * whole
+        axes.axvline(at, color="black", linestyle="--", linewidth=2, label=number(limit))
+        axes.legend(frameon=False, loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0)
     axes.set_title(title, loc="left")
     axes.set_xlabel(unit)
     axes.set_ylabel("how many")

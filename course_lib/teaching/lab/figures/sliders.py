@@ -89,7 +89,7 @@ def spans_slider(
     widget
         True or False to have the live slider or not; without it, where a JupyterLab is there.
     """
-    size, overlap = sizes[min(1, len(sizes) - 1)], overlaps[min(1, len(overlaps) - 1)]
+    size, overlap = sizes[len(sizes) // 2], overlaps[len(overlaps) // 2]
     settings = [(size, overlaps[0]), (size, overlap), (sizes[-1], overlap)]
     parts, told = [], []
     for number, (size, overlap) in enumerate(dict.fromkeys(settings)):
