@@ -125,9 +125,10 @@ def search_filtered(
 
     Examples
     --------
-    >>> rows = search_filtered(conn, vector, {"kind": "note"}, 3)  # doctest: +SKIP
+    >>> old = {"kind": "doc-section", "namespace": "archive"}
+    >>> rows = search_filtered(conn, vector, old, 3)  # doctest: +SKIP
     >>> [(row.document_name, round(row.similarity_score, 2)) for row in rows]  # doctest: +SKIP
-    [('03000-page', 0.31), ('11000-page', 0.28), ('00000-page', 0.17)]
+    [('03000-section', 0.31), ('11000-section', 0.28), ('00000-section', 0.17)]
     """
     condition, values = conditions(filters)
     values |= {"query": query, "top_k": top_k}

@@ -16,7 +16,7 @@ LEAK = "secret = "
 COUNTED = "old_kept = count"
 KNOBS = "The ten nearest of 12,000"
 FAILURE = "archived = sections.replace"
-PLANS = "pages_only"
+PLANS = "sections_only"
 LIMITED = "exactly = archived.replace"
 THRESHOLD = "inside = "
 MEASURED = "ask_mine"
@@ -136,9 +136,14 @@ CLAIMS = (
         "Even at the best threshold, some of our own questions lose their answer",
         THRESHOLDS,
         holds=lambda shown: (
-            numbers(shown)[1] < 100 * _curve(shown, "answer kept")[0] - 1
-            and numbers(shown)[2] < 100
+            numbers(shown, "\nat ")[1] < numbers(shown, "without a threshold,")[0]
+            and numbers(shown, "\nat ")[2] < 100
         ),
+    ),
+    Claim(
+        "The curve of our own questions does not start at 1",
+        THRESHOLDS,
+        holds=lambda shown: _curve(shown, "answer kept")[0] < 0.9,
     ),
     Claim(
         "the rest of it was read as SQL",
@@ -181,14 +186,16 @@ CLAIMS = (
         ),
     ),
     Claim(
-        "For the sections this costs only a few more pages",
+        "For the sections the walk reads about 30 % more pages",
         FAILURE,
         holds=lambda shown: (
-            1 < _walk(shown, "sections", "strict_order")[1] / _walk(shown, "sections", "off")[1] < 2
+            1.2
+            < _walk(shown, "sections", "strict_order")[1] / _walk(shown, "sections", "off")[1]
+            < 1.4
         ),
     ),
     Claim(
-        "For the archived ones the walk reads more pages than an exact scan",
+        "For the archived ones it reads more pages than an exact scan",
         FAILURE,
         KNOBS,
         holds=lambda shown, knobs: (
@@ -200,6 +207,11 @@ CLAIMS = (
         "without a filter, for sections, for archived sections",
         PLANS,
         holds=lambda shown: [GRAPH in plan for plan in _plans(shown)] == [True] * 3 + [False],
+    ),
+    Claim(
+        "1,321 sections, and 12 archived ones",
+        COUNTED,
+        holds=lambda shown: numbers(shown, "rows,") == [1321, 12],
     ),
     Claim(
         "expects hundreds of rows. It cannot know that there are 12",
@@ -232,10 +244,10 @@ CLAIMS = (
         ),
     ),
     Claim(
-        "reads more than a hundred times as many pages",
+        "reads hundreds of times as many pages",
         LIMITED,
         holds=lambda shown: (
-            numbers(shown, "to the end:")[0] > 100 * numbers(shown, "exact search:")[0]
+            numbers(shown, "to the end:")[0] > 200 * numbers(shown, "exact search:")[0]
         ),
     ),
     Claim(
@@ -260,10 +272,10 @@ CLAIMS = (
         ),
     ),
     Claim(
-        "After five runs PostgreSQL begins to consider a generic plan",
+        "as soon as it looks cheaper than the plans before it on average: here one run later",
         "prepared = ",
         holds=lambda shown: (
-            numbers(shown, "its values:")[0] >= 5 and numbers(shown, "any value:")[0] >= 1
+            numbers(shown, "its values:")[0] == 6 and numbers(shown, "any value:")[0] >= 1
         ),
     ),
     Claim(

@@ -1,5 +1,7 @@
 """Wrong answers to lab 07 that a learner would plausibly write; see `mutants_lab01.py`."""
 
+from types import FunctionType
+
 from psycopg import sql
 from psycopg.rows import namedtuple_row
 
@@ -373,6 +375,27 @@ def ignores_the_filters(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH)
     return _above(_within(conn, query, {}, top_k, ways), threshold)
 
 
+def _calls_nearest_sql(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
+    condition, values = conditions(filters)
+    values |= {"query": query, "top_k": top_k}
+    rows = []
+    with conn.transaction(), conn.cursor(row_factory=namedtuple_row) as cursor:
+        cursor.execute(ITERATIVE)
+        for way in ways:
+            if len(rows) < top_k:
+                statement = nearest_sql(condition, way)  # noqa: F821
+                rows = cursor.execute(statement, values, prepare=False).fetchall()
+    return _above(rows, threshold)
+
+
+calls_a_wrong_nearest_sql = FunctionType(
+    _calls_nearest_sql.__code__,
+    {**globals(), "nearest_sql": leaves_ties_to_chance},
+    "calls_a_wrong_nearest_sql",
+    _calls_nearest_sql.__defaults__,
+)
+
+
 def prepares_the_statement(conn, query, filters, top_k=5, threshold=0.0, ways=BOTH):
     return _above(_within(conn, query, filters, top_k, ways, prepare=None), threshold)
 
@@ -502,7 +525,7 @@ MUTANTS = {
         writes_values_into_the_statement: "a value must never be read as SQL",
         writes_names_into_the_statement: "a column's name must never be read as SQL",
         drops_what_is_false: "0 is a value like any other",
-        drops_empty_lists: "an empty list has no elements",
+        drops_empty_lists: "nothing is an element of an empty list",
         compares_with_none: "None means any value",
         compares_in_any_case: "'note' is not 'NOTE'",
         compares_without_blanks: "a blank is a character like any other",
@@ -530,6 +553,7 @@ MUTANTS = {
         forgets_the_iterative_scan: "that is what hnsw.iterative_scan is for",
         sets_it_outside_a_transaction: "outside a transaction SET LOCAL has no effect",
         looks_at_all_after_an_empty_walk: "and returned two",
+        calls_a_wrong_nearest_sql: "repair 7.1 first",
         prepares_the_statement: "a plan for any value does not know how many rows pass",
         resets_the_setting: "after a search they are as before",
         switches_it_off_in_a_transaction: "after a search they are as before",

@@ -27,6 +27,7 @@ def lines(
     across: str = "",
     up: str = "",
     log: bool = False,
+    by_x: bool = True,
 ) -> Figure:
     """Draw one line for each series, told apart by colour, marker and dashes.
 
@@ -40,13 +41,15 @@ def lines(
         What the axes measure, as in ``"characters"`` and ``"seconds"``.
     log
         Whether ten times as much is always as far across. Otherwise both axes begin at 0.
+    by_x
+        Whether the line joins the points from left to right. Otherwise it joins them as given.
     """
     if not series or not all(series.values()):
         raise InputError("There are no points to draw")
     figure, axes = chart(height=3.6)
     told = []
     for index, (name, points) in enumerate(series.items()):
-        ordered = sorted(points)
+        ordered = sorted(points) if by_x else list(points)
         axes.plot(
             [point[0] for point in ordered],
             [point[1] for point in ordered],

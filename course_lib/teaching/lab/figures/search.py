@@ -68,11 +68,12 @@ def recall_latency(
     Parameters
     ----------
     points
-        Series → (milliseconds, recall, label) of each setting, as in ``(1.2, 0.97, "ef 40")``.
+        Series → (milliseconds, recall, label) of each setting, as in ``(1.2, 0.97, "ef 40")``. The
+        line joins them in this order.
     title
         Above the chart.
     """
-    return lines(points, title, across="milliseconds a search", up="recall", log=True)
+    return lines(points, title, across="milliseconds a search", up="recall", log=True, by_x=False)
 
 
 def _snippet(result: Shown, question: str, most: int, mark: str) -> str:
