@@ -39,7 +39,7 @@ folder = Path(tempfile.mkdtemp()) / "dsl"
 shutil.copytree(source, folder, ignore=shutil.ignore_patterns("*_test.py", "v1_*", "__pycache__"))
 page = structure_text(folder, "kfp.dsl")  # a list of all files; more about it below
 (folder / "STRUCTURE.md").write_text(page, encoding="utf-8")
-print(page[:87])
+print(page.partition("## Folders")[0])
 
 # %% [markdown]
 # Now the code goes into the index. A [chunk](../labs/GLOSSARY.md#chunk) is a whole function if the function is short enough. The first run
@@ -208,11 +208,14 @@ for diversity in (0.0, 0.3, 0.7):
 # differ a little from the model's. The answer may take 200. Instructions and question take 250. So 1000 − 100 − 200 − 250 = 450 tokens are
 # left for the passages. This is the [context budget](../labs/GLOSSARY.md#context-budget).
 #
+# The passages may need more. Then the rule is simple and easy to explain: drop the passage with the lowest score, again and again, until the
+# rest fits.
+#
 # > **Predict.** There are passages of 200, 150, 150 and 60 tokens, the best one first. Which of them stay?
 #
 # ## Exercise 12.3: drop passages until the rest fits
 #
-# The rule is simple and easy to explain: drop the passage with the lowest score, again and again, until the rest fits.
+# Here, `room` is the number of tokens for instructions, question and passages together. In the example it is 1000 − 100 − 200 = 700.
 
 # %% exercise="12.3"
 from course_lib.answers.budget import fit_passages
@@ -228,9 +231,10 @@ lab.hint("12.3")  # run again for the next hint
 # many tokens as possible. With that rule, a worse passage may stay although a better one was dropped.
 
 # %% [markdown]
-# Without such a rule, the server decides. If a prompt is too long, hosted APIs return an error. Some local servers, such as Ollama, may cut
-# off the *beginning* of the prompt without an error, and the instructions are at the beginning. Now a real prompt: the question names two
-# files, and the window is small. The figure shows what fills the window, passage by passage.
+# In the example, the passages of 200 and 150 tokens stay: 350 of 450 tokens. Without such a rule, the server decides. If a prompt is too
+# long, hosted APIs return an error. Some local servers, such as Ollama, may cut off the *beginning* of the prompt without an error, and the
+# instructions are at the beginning. Now a real prompt: the question names two files, and the window is small. The figure shows what fills
+# the window, passage by passage.
 
 # %%
 from course_lib.answers import build_prompt, ensure_prompt_fits
@@ -253,9 +257,9 @@ lab.show.budget(fitted, "4,096 tokens")
 # don't know" if the passages do not contain the answer. The first cell shows a whole prompt: the instructions, two passages and the
 # question. Nothing else is sent. The model knows nothing about your repository except these lines.
 #
-# The second cell gets an answer. `backend="auto"` looks for a language model on your machine: for [Ollama](https://ollama.com), or for a
-# server or a key that uses OpenAI's protocol. If there is none, it uses the course's own generator. This generator needs no model: it quotes
-# the passages.
+# The second cell gets an answer from the same two passages. `backend="auto"` looks for a language model on your machine: for
+# [Ollama](https://ollama.com), or for a server or a key that uses OpenAI's protocol. If there is none, it uses the course's own generator.
+# This generator needs no model: it quotes the passages.
 
 # %%
 asked = "What does set_retry do with num_retries?"
@@ -270,7 +274,8 @@ from course_lib.settings import settings
 speaker = generator(settings(), backend="auto", embedder=lab.embedder)
 if not speaker.needs_prompt:
     print("No language model here. To have one: `ollama serve`, then `ollama pull llama3.2`.\n")
-said = answer(conn, lab.embedder, Query(asked, top_k=5), speaker, settings())
+same = settings().model_copy(update={"structure_max_chunks": 0})
+said = answer(conn, lab.embedder, Query(asked, top_k=2), speaker, same)
 print(f"{speaker.name}, {speaker.model}:\n\n{said.text}")
 
 # %% [markdown]
@@ -337,8 +342,9 @@ for sentence, is_supported in zip(split_sentences(answers[1]["answer"]), answers
 
 # %% [markdown]
 # Two measures need no language model. The vectors show whether a line of the section is *similar* to the sentence. The words show whether
-# the section *contains* the words of the sentence. For this, `stems` returns the important words of a text without their endings. Numbers
-# must be equal, because "40 rows" and "400 rows" have nearly the same vector.
+# the section *contains* the words of the sentence. For this, `stems` returns the set of the important words of a text without their endings.
+# Words of one character are left out. `stems` only cuts endings off, and this is not always right: *takes* and *taking* become *tak*, but
+# *take* stays *take*, so it counts as a different word. Numbers must be equal, because "40 rows" and "400 rows" have nearly the same vector.
 #
 # ## Exercise 12.5: how well a sentence is supported
 #
@@ -407,10 +413,11 @@ for got, label, kind, sentence in sorted(halves["test"], key=lambda row: -row[0]
         print(f"missed, {got:.2f}, {kind}: {sentence}")
 
 # %% [markdown]
-# Most supported sentences are accepted, and most unsupported ones are rejected. There are only 45 sentences of each label, so the interval
-# of the rejected ones is wide. All 45 supported sentences are judged correctly. The bootstrap then draws 45 correct ones each time, and its
-# interval has no width. The *rule of three* gives a bound: the true share may be as low as 1 − 3/45, about 0.93. One more limit: our answers
-# use many words of the sections, and the answers of a model may use fewer.
+# Most supported sentences are accepted, and most unsupported ones are rejected. Balanced accuracy is higher in the test half than in the
+# tune half. This may be chance: each half has only 90 sentences, and the intervals of the two numbers overlap. There are only 45 sentences
+# of each label, so the interval of the rejected ones is wide. All 45 supported sentences are judged correctly. The bootstrap then draws 45
+# correct ones each time, and its interval has no width. The *rule of three* gives a bound: the true share may be as low as 1 − 3/45, about
+# 0.93. One more limit: our answers use many words of the sections, and the answers of a model may use fewer.
 #
 # Look at the missed sentences. Some are from half right answers and some from invented ones. *Leakage makes a model look worse in the
 # evaluation*: the section says the opposite with nearly the same words. Our two measures see which words are there. They do not see what
@@ -457,8 +464,9 @@ print(fence("PASSAGE 1: notes.md", evil, boundary([evil])))
 
 # %% [markdown]
 # The `END` in the passage does not end the passage. The real lines with BEGIN and END contain a code that is computed from the texts, so no
-# author can know it in advance. The markers in the passage have changed, so they are no longer markers. But a model may still *follow* the
-# instruction in the passage. Therefore a program checks the citations and the markers of each answer.
+# author can know it in advance. To write the code into a text, its author would have to know the question and all other passages, and the
+# new text would change the code again. The markers in the passage have changed, so they are no longer markers. But a model may still
+# *follow* the instruction in the passage. Therefore a program checks the citations and the markers of each answer.
 #
 # ## Measure
 #
@@ -469,6 +477,8 @@ print(fence("PASSAGE 1: notes.md", evil, boundary([evil])))
 #
 # > **Predict.** There are six ways. Each adds one step to the way before it. Which step helps questions that name a file? Does a step make
 # > the results worse for the other questions?
+#
+# The second cell may take a minute or two. The last way, `+ rerank`, takes most of this time.
 
 # %%
 from pathlib import PurePosixPath
@@ -515,6 +525,8 @@ def scores(found, wanted):
 
 print(f"{'':12}  names a file      does not       all")
 for name, how in ways.items():
+    if "rerank" in how:
+        print("The last way is much slower …")
     found[name] = dict(ranks(**how))
     columns = [scores(found[name], wanted) for wanted in ((True,), (False,), (True, False))]
     print(f"{name:12}", *(f"  {recall:.2f} MRR {mrr:.2f}" for recall, mrr in columns))
@@ -524,12 +536,13 @@ recall, mrr = scores(found["+ diversity"], (True, False))
 lab.score(recall_at_5=recall, mrr=mrr, note="hints, structure, diversity; over kfp.dsl")
 
 # %% [markdown]
-# A file name is a word. So the hybrid search, which compares words, finds named files more often than the dense search, and hints find
-# them most often. For questions that name no file, the hybrid search finds no more answers, and it ranks them slightly lower (see the MRR).
+# A file name is a word. So the hybrid search, which compares words, finds named files more often than the dense search, and hints find them
+# most often. For questions that name no file, the hybrid search finds no more answers, and it ranks them slightly lower (see the MRR).
 # Hints change nothing for these questions. The list of files takes one of the five places from the search. With it, the answers to these
-# questions rank lower, and no more of them are found. The list is useful if no passage says where things are, as you saw above.
-# [Reranking](../labs/GLOSSARY.md#reranking) by MaxSim compares every passage with the question word by word. It ranks answers higher if the
-# question names no file, and lower if it names one, because it also reorders the passages of the named file.
+# questions rank lower, and no more of them are found. The list is useful if no passage says where things are, as you saw above. Diversity
+# finds one more answer to these questions. [Reranking](../labs/GLOSSARY.md#reranking) by MaxSim compares every passage with the question
+# word by word. It ranks answers higher if the question names no file, and lower if it names one, because it also reorders the passages of
+# the named file.
 #
 # So each step helps one kind of question and may make another kind worse. Therefore each step has a setting: `RAG_FILE_HINT_MAX_CHUNKS`,
 # `RAG_STRUCTURE_MAX_CHUNKS`, `RAG_RERANK`. Which kind of question do *you* ask? One question of thirty changes a share by 0.03, so such a

@@ -85,8 +85,8 @@ def fit_passages(fixed: int, costs: Sequence[int], scores: Sequence[float], room
     `fixed` is the number of tokens of instructions and question, `costs[i]` that of passage i, and
     `scores[i]` says how good passage i is. While the sum of tokens is larger than `room`, drop the
     passage with the lowest score; of equal scores, the last one. A dropped passage does not come
-    back. If the question does not fit even without passages, raise a ValueError that names the
-    question.
+    back. If the question does not fit even without passages, raise a ValueError whose
+    message contains the word "question".
 
     Examples
     --------

@@ -137,10 +137,14 @@ def _names(question: str) -> Iterator[str]:
 def stems(text: str) -> set[str]:
     """Return the words of a text that say something, without their endings.
 
+    Endings are only cut off: "takes" and "taking" are equal, but "take" is another word.
+
     Examples
     --------
     >>> sorted(stems("How do the StoreSettings change policies?"))
     ['change', 'policy', 'setting', 'store']
+    >>> stems("takes"), stems("taking"), stems("take")
+    ({'tak'}, {'tak'}, {'take'})
     """
     parted = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", text)
     words = re.findall(r"[^\W_]+", parted.casefold())

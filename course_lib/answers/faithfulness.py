@@ -33,9 +33,9 @@ def support(sentence: str, evidence: list[str], encode: Callable[[list[str]], An
 
     It is the mean of two numbers: the cosine similarity of the sentence to the most similar line
     (0 if it is negative), and the share of the sentence's words that occur in any of the lines.
-    `stems` returns the words of a text. The result is 0 if there are no lines, or if the sentence
-    has a number (``re.findall(NUMBER, sentence)``) that no line has. If `stems` finds no words in
-    the sentence, the share is 0.
+    `stems` returns the set of the words of a text, without their endings. The result is 0 if
+    `evidence` is empty, or if the sentence has a number (``re.findall(NUMBER, sentence)``) that no
+    line has. If `stems` finds no words in the sentence, the share is 0.
 
     Parameters
     ----------

@@ -116,17 +116,18 @@ def files_named(question: str, manifest: Mapping[str, list[str]]) -> dict[str, l
 def find_hinted(hint: str, manifest: Mapping[str, list[str]]) -> list[str]:
     """Return the paths that a name in a question means; maybe none.
 
-    Only paths with the same base name can be meant. The first rule that finds a path decides:
+    Only paths with the same base name can be meant. Base names are compared without case only if no
+    base name is written exactly like that of the hint. Then the first rule that finds a path
+    decides:
 
     1. If the hint contains a folder and is itself one of the paths, it means this path.
     2. It means all paths that end with the hint, where the hint begins after a slash or is the
        whole path: ``cmd/main.go`` may mean ``tools/cmd/main.go``, but ``md/main.go`` does not.
     3. It means the longest path with which the hint itself ends, after a slash, because the hint
-       may begin in a folder above the indexed one. Paths without a folder do not count here: they
-       would fit any hint.
+       may begin in a folder above the indexed one. Of equally long paths, it means the first in
+       the manifest. Paths without a folder do not count here: they would fit any hint.
 
-    Rules 2 and 3 ignore upper and lower case. Base names are compared without case only if no
-    base name is written exactly like that of the hint.
+    Rules 2 and 3 ignore upper and lower case.
 
     Parameters
     ----------

@@ -56,7 +56,8 @@ def maximal_marginal_relevance(
     """Return the places of `count` candidates, taken one by one: each time the one that adds most.
 
     A candidate adds ``(1 - diversity) * relevance - diversity * similarity``. The similarity is the
-    one to the most similar candidate already taken; below 0 it counts as 0.
+    one to the most similar candidate already taken; below 0 it counts as 0. Of equal values, the
+    first candidate is taken.
 
     Parameters
     ----------
@@ -69,7 +70,8 @@ def maximal_marginal_relevance(
     diversity
         How much similarity counts, from 0 (only relevance counts) to 1 (only similarity counts).
     taken
-        Vectors of passages that are in the context already. They count as taken, too.
+        Vectors of passages that are in the context already, of shape (m, dimension); m may be 0.
+        They count as taken, too.
 
     Returns
     -------

@@ -36,7 +36,9 @@ def encode(value: Any) -> Any:
     if kind.__module__ == "numpy" and hasattr(value, "tolist"):
         if getattr(value, "shape", None) == ():
             return encode(value.item())
-        return {"array": encode(value.tolist()), "dtype": str(value.dtype)}
+        array = {"array": encode(value.tolist()), "dtype": str(value.dtype)}
+        is_empty = value.size == 0 and value.ndim > 1  # its items do not say its shape
+        return array | ({"shape": list(value.shape)} if is_empty else {})
     if value is None or kind in (bool, int, str):
         return value
     if isinstance(value, Enum):
@@ -77,7 +79,8 @@ def decode(value: Any) -> Any:
     if tag == "array":
         import numpy as np
 
-        return np.array(inside, dtype=value["dtype"])
+        array = np.array(inside, dtype=value["dtype"])
+        return array.reshape(value["shape"]) if "shape" in value else array
     if tag == "record":
         module, _, name = inside.partition(":")
         return getattr(importlib.import_module(module), name)(**decode(value["fields"]))
@@ -120,7 +123,7 @@ def alike(expected: Any, got: Any) -> bool:
         return len(expected) == len(got) and all(map(alike, expected, got))
     if not isinstance(expected, dict):
         return bool(expected == got)
-    if expected.keys() != got.keys():
+    if expected.keys() - {"shape"} != got.keys() - {"shape"}:
         return False
     if "raises" in expected:
         return isinstance(got["raises"], list) and expected["raises"][0] in got["raises"]
@@ -157,6 +160,8 @@ def text_of(value: Any, width: int = 160) -> str:
     if tag == "record":
         fields = [f"{name}={text_of(item, width)}" for name, item in value["fields"]["dict"]]
         return f"{inside.rpartition(':')[2]}({', '.join(fields)})"
+    if tag == "array" and "shape" in value:
+        return f"np.zeros({tuple(value['shape'])}, dtype=np.{value['dtype']})"
     if tag == "array":
         return f"np.array({text_of(inside, width)}, dtype=np.{value['dtype']})"
     if tag == "bytes":

@@ -79,6 +79,10 @@ def check_find_hinted(call: Probe) -> None:
     call("home/CMD/main.go", {"main.go": ["cmd/main.go"]}).gives(
         ["cmd/main.go"], because="capitals do not count where the hint ends in the path, either"
     )
+    call("home/cmd/main.go", {"main.go": ["Cmd/main.go", "cmd/main.go"]}).gives(
+        ["Cmd/main.go"],
+        because="the hint ends with both paths, and of equally long paths it means the first",
+    )
     call("home/main.go", {"main.go": ["main.go"]}).gives(
         [], because="a path without a folder would fit any hint"
     )
@@ -157,6 +161,10 @@ def check_mmr(call: Probe) -> None:
     call([1.0, 0.3, 0.45], opposite, 2, diversity=0.5).gives(
         [0, 2],
         because="an inner product below 0 counts as 0: the second adds 0.15, the third 0.225",
+    )
+    call([0.5, 0.5, 0.5], copies[[0, 2, 1]], 2).gives(
+        [0, 1],
+        because="of equal values, the first candidate is taken, and the third is a copy of it",
     )
 
 
@@ -247,6 +255,10 @@ def check_citation_check(call: Probe) -> None:
         ([[], [], [1]], ["[3: c.py]", "[0: b.py]"]),
         because="there is no passage 3, and no passage 0: these sentences have no source, and "
         "wrong citations come as they are written, in the order of the text",
+    )
+    call(["So [3: c.py].", "So [3: c.py]."], paths).gives(
+        ([[], []], ["[3: c.py]", "[3: c.py]"]),
+        because="a wrong citation is returned as often as it is in the text: here twice",
     )
     call(["So [1: b.py]."], paths).gives(
         ([[]], ["[1: b.py]"]), because="passage 1 is docs/a.md: number and path have to agree"

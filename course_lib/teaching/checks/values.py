@@ -138,6 +138,8 @@ def written(value: object) -> str:
         return "conn"
     if kind.__name__ == "ndarray":
         array: Any = value
+        if not array.size and array.ndim > 1:  # its items do not say its shape
+            return f"np.zeros({array.shape}, dtype=np.{array.dtype})"
         return f"np.array({array.tolist()}, dtype=np.{array.dtype})"
     if isinstance(value, type | types.FunctionType):
         return value.__name__

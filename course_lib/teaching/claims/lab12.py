@@ -136,6 +136,14 @@ CLAIMS = (
         ),
     ),
     Claim(
+        "The second cell gets an answer from the same two passages",
+        "said = answer(conn, lab.embedder",
+        holds=lambda shown: (
+            not shown.startswith("No language model")
+            or set(re.findall(r"^\[(\d+): \S+\]$", shown, re.M)) <= {"1", "2"}
+        ),
+    ),
+    Claim(
         "This generator needs no model: it quotes the passages",
         "said = answer(conn, lab.embedder",
         # Where there is a language model, it says what it likes.
@@ -169,6 +177,11 @@ CLAIMS = (
             _test(shown, "supported, accepted")[0] > 0.7
             and _test(shown, "unsupported, rejected")[0] > 0.7
         ),
+    ),
+    Claim(
+        "Balanced accuracy is higher in the test half than in the tune half",
+        JUDGED,
+        holds=lambda shown: numbers(shown, "tune")[0] < numbers(shown, "tune")[1],
     ),
     Claim(
         "only 45 sentences of each label, so the interval of the rejected ones is wide",
@@ -240,6 +253,13 @@ CLAIMS = (
         holds=lambda shown: (
             _row(shown, "+ structure")[3] < _row(shown, "+ hints")[3]
             and _row(shown, "+ structure")[2] <= _row(shown, "+ hints")[2]
+        ),
+    ),
+    Claim(
+        "Diversity finds one more answer to these questions",
+        CARD,
+        holds=lambda shown: (
+            0.02 < _row(shown, "+ diversity")[2] - _row(shown, "+ structure")[2] < 0.05
         ),
     ),
     Claim(

@@ -57,6 +57,7 @@ counts_capitals_of_folders = looked_up(is_meant=lambda path, hint: ends(path, hi
 never_counts_capitals = looked_up(by_case=alike)
 takes_any_within = looked_up(choose=lambda paths: paths)
 takes_the_first_within = looked_up(choose=lambda paths: paths[:1])
+takes_the_last_of_equal_length = looked_up(choose=lambda paths: [max(reversed(paths), key=len)])
 takes_a_path_without_a_folder = looked_up(within=lambda path, hint: ends(hint, path))
 never_looks_further_down = looked_up(within=lambda path, hint: False)
 ends_within_a_folders_name = looked_up(
@@ -152,6 +153,12 @@ def takes_opposites_for_likes(relevance, vectors, count, *, diversity=0.3, taken
 
 def swaps_the_weights(relevance, vectors, count, *, diversity=0.3, taken=None):
     return chosen(relevance, vectors, count, 1 - diversity, taken, np.maximum)
+
+
+def takes_the_last_of_equals(relevance, vectors, count, *, diversity=0.3, taken=None):
+    turned = list(relevance)[::-1], vectors[::-1]
+    order = maximal_marginal_relevance(*turned, count, diversity=diversity, taken=taken)
+    return [len(relevance) - 1 - place for place in order]
 
 
 def lets_opposites_add(relevance, vectors, count, *, diversity=0.3, taken=None):
@@ -305,6 +312,11 @@ def flags_by_the_number(sentences, paths):
     return own, [f"[{n}: {path}]" for n, path in found if n not in cited]
 
 
+def flags_each_once(sentences, paths):
+    own, flagged = judged()(sentences, paths)
+    return own, list(dict.fromkeys(flagged))
+
+
 # --- 12.5 support ---
 
 
@@ -433,6 +445,7 @@ MUTANTS = {
         never_counts_capitals: "readme.md is another",
         takes_any_within: "the longest",
         takes_the_first_within: "the longest",
+        takes_the_last_of_equal_length: "of equally long paths",
         takes_a_path_without_a_folder: "would fit any hint",
         never_looks_further_down: "in a folder above the indexed one",
         ends_within_a_folders_name: "xcmd is another folder",
@@ -449,9 +462,10 @@ MUTANTS = {
         adds_likenesses_up: "only the most similar one counts",
         takes_opposites_for_likes: "below 0",
         does_not_weigh_the_relevance: "the second adds 0.4 - 0.25",
-        swaps_the_weights: "relevance alone decides",
-        lets_opposites_add: "adds nothing either",
+        swaps_the_weights: "only relevance counts",
+        lets_opposites_add: "counts as 0: the second adds 0.15",
         takes_half_the_likeness: "without a diversity it is 0.3",
+        takes_the_last_of_equals: "the first candidate is taken",
         expects_a_row_of_what_is_taken: "`taken` has no rows",
     },
     "12.3": {
@@ -467,14 +481,15 @@ MUTANTS = {
     "12.4": {
         believes_the_number: "have to agree",
         counts_from_zero: "the passages that it cites",
-        believes_the_path: "get no passages",
-        takes_place_minus_one: "get no passages",
+        believes_the_path: "have no source",
+        takes_place_minus_one: "have no source",
         cites_twice: "each once",
         sorts_the_numbers: "in the order of the text",
         takes_part_of_a_path: "of which a.md is a part",
         takes_more_than_a_path: "which is another file",
         reads_one_digit: "two digits",
         reads_paths_without_spaces: "spaces and hyphens",
+        flags_each_once: "as often as it is in the text",
         flags_by_the_number: "judged alone",
         gives_nothing_without_a_citation: "cites nothing",
         takes_what_came_before: "before it and after it",
