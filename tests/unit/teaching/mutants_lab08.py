@@ -6,7 +6,8 @@ from http import HTTPStatus
 
 from pydantic import BaseModel, ConfigDict, Field, create_model, field_validator
 
-from course_lib.service.models import Filter
+from course_lib.service.models import Filter, search_response
+from course_lib.service.problems import validation_problem
 
 # --- 8.1 request_model ---
 
@@ -542,6 +543,61 @@ async def _stub(checks, timeout=0.5):
 _stub.__name__ = _stub.__qualname__ = "readiness"
 STUBS = {"8.4": _stub}
 
+
+# --- found by playing learners ---
+
+
+def strips_before_it_counts():
+    return _model(config=STRICT | ConfigDict(str_strip_whitespace=True))
+
+
+def strips_addresses(query, results, embedding_seconds, search_seconds):
+    def fair(url):
+        return url if url and url.strip().lower().startswith(("https://", "http://")) else None
+
+    answer = search_response(query, results, embedding_seconds, search_seconds)
+    for one, told in zip(results, answer["results"], strict=True):
+        told["citation_url"] = fair(one.citation_url)
+    return answer
+
+
+def removes_the_prefix_everywhere(errors):
+    changed = [{**one, "msg": one["msg"].replace("Value error, ", "")} for one in errors]
+    return validation_problem(changed)
+
+
+def _ready(is_ready=lambda state: state == "ready", kinds=Exception, tries=1):
+    async def readiness(checks, timeout=0.5):
+        async def state(check):
+            for left in reversed(range(tries)):
+                try:
+                    return await asyncio.wait_for(check(), timeout)
+                except kinds:
+                    if not left:
+                        return "missing"
+
+        states = await asyncio.gather(*map(state, checks.values()))
+        good = all(map(is_ready, states))
+        parts = dict(zip(checks, states, strict=True))
+        return (200 if good else 503), {"status": "ready" if good else "not ready", **parts}
+
+    return readiness
+
+
+def _named(name, function):
+    function.__name__ = name
+    return function
+
+
+catches_three_kinds = _named(
+    "catches_three_kinds", _ready(kinds=(TimeoutError, OSError, RuntimeError))
+)
+finds_ready_in_a_text = _named(
+    "finds_ready_in_a_text", _ready(is_ready=lambda state: "ready" in state)
+)
+asks_twice = _named("asks_twice", _ready(tries=2))
+
+
 MUTANTS = {
     "8.1": {
         returns_an_object: "a class made from BaseModel",
@@ -564,6 +620,7 @@ MUTANTS = {
         wants_a_single_line: "a text of two lines",
         knows_three_white_spaces: "it is only white space",
         loses_what_was_sent: "the values that were sent",
+        strips_before_it_counts: "a space is a character",
     },
     "8.2": {
         hands_on_all_it_has: "and no others",
@@ -584,6 +641,7 @@ MUTANTS = {
         keeps_an_empty_address: "an empty text",
         refuses_one_scheme: "all of https://",
         leaves_out_the_whole_result: "a browser runs this address",
+        strips_addresses: "it begins with a space",
     },
     "8.3": {
         repeats_what_was_sent: "only `loc` and `msg` are used",
@@ -608,6 +666,7 @@ MUTANTS = {
         merges_by_the_last_part: "got furthest",
         merges_query_and_body: "in the query and one in the body",
         sorts_by_length: "the order of their first errors",
+        removes_the_prefix_everywhere: "is left out only at the beginning",
     },
     "8.4": {
         asks_one_after_the_other: "all at the same time",
@@ -624,5 +683,8 @@ MUTANTS = {
         has_a_timeout_of_its_own: "longer than `timeout`",
         knows_one_kind_of_error: "raises any exception",
         gives_up_with_the_first: "even if another fails",
+        catches_three_kinds: "an exception of any kind",
+        finds_ready_in_a_text: "only the text `ready`",
+        asks_twice: "ask it once",
     },
 }
