@@ -68,6 +68,9 @@ def check_find_cut(call: Probe) -> None:
         5, because="the blank line ends before floor=4, and the space is the next strongest"
     )
     call("a,b;c,d", 0, 6, 0, (";", ",")).gives(4, because="the caller gives the separators")
+    call("ab. cdefghij", 3, 9, 0, (". ",)).gives(
+        9, because="'. ' begins at 2, which is before start, although it ends after start"
+    )
     call("abcdefgh", 0, 4, 0, (" ",)).gives(
         4, because="without '' in the list the limit holds, too"
     )
@@ -180,6 +183,9 @@ def check_split_text(call: Probe) -> None:
         ValueError, mentions="chunk_overlap", because="the next chunk would leave a gap"
     )
     call(None).raises(TypeError, mentions="text", because="None is not a text")
+    call("text", 8, 0, (1,)).raises(
+        TypeError, because="the separators are checked, too, and 1 is not a text"
+    )
 
 
 SPLITS: tuple[tuple[str, tuple[Any, ...], list[Span], str], ...] = (
@@ -320,6 +326,9 @@ def check_lossless(call: Probe) -> None:
     )
     call("abcd", [Span(0, 4, "abcd"), Span(1, 2, "b")]).gives(
         True, because="the last span is inside the first, which covers the text up to 4"
+    )
+    call("abcd", [Span(0, 4, "abcd"), Span(1, 2, "x")]).gives(
+        False, because="the second span's text is wrong, although the first reaches the end"
     )
 
 

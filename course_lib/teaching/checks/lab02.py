@@ -90,6 +90,8 @@ STREAMS: tuple[tuple[str, list[tuple[int, int]], str], ...] = (
         [(0, 5), (8, 20)],
         "the second document has a line that is not a comment",
     ),
+    ("\t# nothing\n---\na: 1\n", [(14, 20)], "a tab before a comment is white space, too"),
+    ("a: 1\n--- # nothing\n", [(0, 5)], "after the last dashes there is only a comment"),
     ("a: 1  # one\n", [(0, 12)], "a line is a comment only if it begins with a '#'"),
     ("# a\u2028b\n---\nc: 1\n", [(9, 15)], "U+2028 does not end a line: all of it is a comment"),
     ("# a\fb\n---\nc: 1\n", [(9, 15)], "a form feed does not end a line: all of it is a comment"),
@@ -258,6 +260,16 @@ DOCUMENTS = (
         "if a key comes twice, as in the branches of a template, the first one counts",
     ),
     (
+        "metadata:\n  generateName: x\n  name: y\n",
+        Identity(None, "y", None, None),
+        "`generateName` is another key than `name`",
+    ),
+    (
+        "metadata:\n    name: x\n  namespace: y\n",
+        Identity(None, "x", None, None),
+        "all direct children begin in the column of the first: this `namespace` does not",
+    ),
+    (
         "kind:\nkind: B\nmetadata:\n  name:\n  name: y\n",
         Identity("", "", None, None),
         "the first of two keys counts, also if its value is empty",
@@ -398,6 +410,11 @@ def check_make_header(call: Probe) -> None:
     call(Identity("Recipe", "two\n\tlines", None, "v1"), "a  b.yaml").gives(
         "# v1 Recipe two lines\n# a b.yaml\n",
         because="white space characters in a row become one space",
+    )
+    call(Identity("Recipe\tbook", "soup", "a  b", "v1"), "a.yaml", "x\n y").gives(
+        "# v1 Recipe book soup in namespace a b\n# a.yaml at x y\n",
+        because="white space characters in a row become one space, also in kind, namespace and "
+        "place",
     )
     recipe = Identity("Recipe", "soup", None, "v1")
     full, short = "# v1 Recipe soup\n# a/b/c.yaml at x\n", "# v1 Recipe soup\n# c.yaml at x\n"

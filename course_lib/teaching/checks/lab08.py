@@ -36,6 +36,7 @@ ALLOWED: list[tuple[Body, str]] = [
     ({**DRIFT, "similarity_threshold": 0.25}, "0.25 is between 0 and 1"),
     ({**DRIFT, "partitions": ["issues"]}, "a list of one name is allowed"),
     ({**DRIFT, "partitions": ["issues"] * 20}, "20 names are allowed"),
+    ({**DRIFT, "partitions": ["x" * 500]}, "a name may have 500 characters: `Filter`"),
     ({**DRIFT, "partitions": None}, "None means all partitions"),
 ]
 REFUSED: list[tuple[Body, str, str]] = [
@@ -68,6 +69,7 @@ REFUSED: list[tuple[Body, str, str]] = [
     ({**DRIFT, "partitions": "issues"}, "partitions", "a text is not a list"),
     ({**DRIFT, "partitions": ["issues", 7]}, "partitions", "7 is not a text"),
     ({**DRIFT, "partitions": [""]}, "partitions", "a name has at least one character: `Filter`"),
+    ({**DRIFT, "partitions": ["x" * 501]}, "partitions", "a name has at most 500 characters"),
     ({**DRIFT, "partitions": []}, "partitions", "an empty list holds no name"),
     ({**DRIFT, "partitions": ["issues"] * 21}, "partitions", "20 names are the maximum"),
     ({**DRIFT, "topk": 3}, "topk", "an unknown field is a mistake and must not be ignored"),
@@ -96,6 +98,13 @@ def check_request_model(call: Probe) -> None:
     model = call().value
     if not (isinstance(model, type) and issubclass(model, BaseModel)):
         call.fail("request_model()", got=repr(model), expected="a class made from BaseModel")
+    if model.__name__ != "SearchRequest":
+        call.fail(
+            "request_model().__name__",
+            got=repr(model.__name__),
+            expected="'SearchRequest'",
+            because="the description of the API shows this name",
+        )
     for body, because in ALLOWED:
         _accepts(call, model, body, because)
     for body, field, because in REFUSED:
@@ -143,7 +152,7 @@ def _refuses(call: Probe, model: type[BaseModel], body: Body, field: str, becaus
 
 def _validated(body: Body) -> str:
     text = written(body).replace(repr("x" * 1000 + " "), "'x' * 1000 + ' '")
-    for length in (1000, 1001):
+    for length in (500, 501, 1000, 1001):
         text = text.replace(repr("x" * length), f"'x' * {length}")
     return f"request_model().model_validate({text})"
 
@@ -184,6 +193,7 @@ RESULT = {
 
 ADDRESSES = [
     ("HTTP://example.org/b", "an address may have capital letters, and http is allowed, too"),
+    ("Https://example.org/b", "only the first letter may be a capital one"),
     ("javascript:alert(1)", "a page makes a link of it, and a browser runs this address"),
     ("javascript:alert('https://')", "https:// is in this address, but not at its beginning"),
     ("httpx:alert(1)", "the address has to begin with all of https:// or http://"),
@@ -255,7 +265,7 @@ def check_search_response(call: Probe) -> None:
             because="an answer is sent as JSON, and a score may be a NumPy number",
         )
     for given, because in ADDRESSES:
-        sent = given if "HTTP" in given else None
+        sent = given if given[0:1] == "H" else None
         call("Why?", [replace(FOUND, citation_url=given)], 1.0, 0.0).gives(
             _response("Why?", [{**RESULT, "citation_url": sent}], 1000.0, 0.0), because=because
         )
@@ -264,6 +274,12 @@ def check_search_response(call: Probe) -> None:
         _response("Why?", [RESULT], 1000.0, 0.0),
         because="the sender of a chunk wrote its metadata, which must not replace the result's "
         "own repo and score",
+    )
+    own: Body = {**dict.fromkeys(NAMED, "forged"), "lineStart": 4}
+    call("Why?", [replace(FOUND, metadata=own)], 1.0, 0.0).gives(
+        _response("Why?", [RESULT], 1000.0, 0.0),
+        because="the sender forged all eight entries of the result; `namespace` stays None, which "
+        "is the result's",
     )
     better: Body = {"chunk_id": "c8", "content": "Go.", "similarity_score": 0.75}
     call("Why?", [FOUND, replace(FOUND, **better)], 1.0, 0.0).gives(
@@ -479,6 +495,13 @@ PARTS: list[tuple[str, float, tuple[Any, ...], str]] = [
         0.01,
         (503, "not ready", "missing"),
         "0.1 seconds are longer than `timeout`",
+    ),
+    (
+        '{"database": hangs, "model": lambda: asyncio.sleep(0.45, "ready")}',
+        0.3,
+        (503, "not ready", "missing", "missing"),
+        "both take longer than `timeout`: the time of each begins when all are asked, and not when "
+        "the one before has ended",
     ),
     (
         '{"database": raises, "model": lambda: asyncio.sleep(0.1, "ready")}',

@@ -250,6 +250,9 @@ def check_wait_time(call: Probe) -> None:
     call(403, {}, "The size limit is 100 MB").gives(
         None, because="the message mentions no rate limit: this 403 is about rights"
     )
+    call(403, {}, "Only corporate accounts: ask us to lift this limit").gives(
+        None, because="'rate' and 'limit' are in this message, but it mentions no 'rate limit'"
+    )
     call(403, {}).gives(None, because="without a message, a 403 is about rights")
     said = "You have exceeded a secondary Rate Limit."
     for attempt, seconds in (0, 60.0), (1, 120.0), (2, 240.0), (6, 3840.0):
@@ -299,6 +302,7 @@ NO_COMMITS = [
     (f"release-{SHA[8:]}", "a name of 40 characters is not a hash: a hash has only 0-9 and a-f"),
     (SHA + "0", "it has one digit too many: a hash has exactly 40"),
     (SHA.upper(), "a hash is written in small letters"),
+    (SHA + "\n", "a line feed is after the hash"),
     ("", "an empty text is not a commit"),
 ]
 

@@ -471,6 +471,34 @@ def wants_the_last_span_at_the_end(text, spans):
     return (spans[-1].end if spans else 0) == len(text)
 
 
+def lets_a_separator_begin_before(text, start, limit, floor=0, separators=SEPARATORS):
+    for separator in separators:
+        at = text.rfind(separator, max(start - len(separator) + 1, 0), limit)
+        if at >= 0 and at + len(separator) > max(floor, start):
+            return at + len(separator)
+    return limit
+
+
+def checks_the_default_separators(
+    text, chunk_size=512, chunk_overlap=64, separators=SEPARATORS, *, snap_to_words=False
+):
+    check_arguments(text, chunk_size, chunk_overlap, SEPARATORS)
+    if 0 < len(text) <= chunk_size:
+        return [Span(0, len(text), text)]
+    return split_text(text, chunk_size, chunk_overlap, separators, snap_to_words=snap_to_words)
+
+
+def stops_at_the_end(text, spans):
+    reached = 0
+    for span in spans:
+        if text[span.start : span.end] != span.text or span.start > reached:
+            return False
+        reached = max(reached, span.end)
+        if reached == len(text):
+            return True
+    return reached == len(text)
+
+
 MUTANTS = {
     "1.1": {
         takes_the_first_boundary: "find_cut('a b c d e', 0, 6)",
@@ -491,6 +519,7 @@ MUTANTS = {
         reaches_beyond_the_limit: "find_cut('abcdefghij', 0, 8)",
         returns_nothing_without_a_boundary: "find_cut('abcdefghij', 0, 8)",
         ends_with_the_text_at_last: "although the text ends before",
+        lets_a_separator_begin_before: "which is before start",
     },
     "1.2": {
         has_no_overlap: "next_start('abcdefghij', 8, 3)",
@@ -526,6 +555,7 @@ MUTANTS = {
         drops_snap_to_words: "split_text('the quick brown fox jumps', 16, 8, snap_to_words=True)",
         snaps_at_the_first_two_cuts: "not only the first ones",
         unifies_line_ends: "do not strip it, change it",
+        checks_the_default_separators: "1 is not a text",
     },
     "1.4": {
         adds_up_lengths: "joined, the spans look like the text",
@@ -540,5 +570,6 @@ MUTANTS = {
         claims_to_equal_everything: "True (bool)",
         forgives_lost_spaces: "a space is a character, too",
         wants_the_last_span_at_the_end: "the last span is inside the first",
+        stops_at_the_end: "although the first reaches the end",
     },
 }

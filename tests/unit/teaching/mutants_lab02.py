@@ -577,6 +577,60 @@ def prefers_a_key_with_a_value(document):
     return _first_of_two(document, is_there=lambda found, name: found.get(name))
 
 
+def knows_only_spaces_before_a_comment(text):
+    lines = {span: span.text.split("\n") for span in _stretches(text)}
+    return [
+        span
+        for span, own in lines.items()
+        if any(one.strip() and one.strip(" ")[0] != "#" for one in own)
+    ]
+
+
+def counts_what_stands_beside_the_dashes(text):
+    full = _full(_stretches(text))
+    return [s for s in _stretches(text) if s in full or s.start and s.text.split("\n")[0].strip()]
+
+
+def _with_other_children(document, is_child=lambda column, first: column == first, alike=()):
+    found, inside, first = {}, False, None
+    for line in document.split("\n"):
+        if not (key := read_key(line)):
+            continue
+        if key.column == 0:
+            inside, first = key.name == "metadata", None
+        elif inside and first is None:
+            first = key.column
+        name = "name" if key.name in alike else key.name
+        names = ("kind", "apiVersion") if key.column == 0 else ("name", "namespace")
+        if name in names and (key.column == 0 or inside and is_child(key.column, first)):
+            found.setdefault(name, key.value)
+    return Identity(*map(found.get, ("kind", "name", "namespace", "apiVersion")))
+
+
+def takes_names_that_are_generated(document):
+    return _with_other_children(document, alike=("generateName",))
+
+
+def takes_children_further_left(document):
+    return _with_other_children(document, is_child=lambda column, first: column <= first)
+
+
+def tidies_names_and_paths_only(resource, source_path="", where="", most=350):
+    name = resource.name and " ".join(resource.name.split())
+    parts = (resource.api_version, resource.kind, name)
+    first = " ".join(filter(None, parts))
+    if resource.namespace:
+        first = f"{first} in namespace {resource.namespace}".strip()
+    if resource.kind in KIND_WORDS:
+        first += f": {KIND_WORDS[resource.kind]}"
+    for path in (source_path, source_path.rsplit("/", 1)[-1]):
+        second = " ".join(filter(None, (" ".join(path.split()), where and f"at {where}")))
+        header = "".join(f"# {line}\n" for line in (first, second) if line)
+        if len(header) <= most:
+            return header
+    return header[: most - 1] + "\n"
+
+
 MUTANTS = {
     "2.1": {
         splits_at_any_dashes: "a separator begins its line",
@@ -601,6 +655,8 @@ MUTANTS = {
         ends_comments_at_other_characters: "all of it is a comment",
         ends_documents_at_dots: "only `---` is a separator",
         takes_a_line_with_a_hash_for_a_comment: "only if it begins with",
+        knows_only_spaces_before_a_comment: "a tab before a comment",
+        counts_what_stands_beside_the_dashes: "there is only a comment",
     },
     "2.2": {
         takes_the_first_of_each: "deeper than the children of `metadata`",
@@ -627,6 +683,8 @@ MUTANTS = {
         takes_the_last_of_two: "the first one counts",
         keeps_the_first_column: "have a column of their own",
         prefers_a_key_with_a_value: "also if its value is empty",
+        takes_names_that_are_generated: "another key than `name`",
+        takes_children_further_left: "in the column of the first: this",
     },
     "2.3": {
         never_ends_with_the_block: "the block is over",
@@ -669,5 +727,6 @@ MUTANTS = {
         cuts_and_adds_a_line_end: "its line feed counts",
         never_cuts: "still too long",
         drops_a_line_that_is_too_long: "still too long",
+        tidies_names_and_paths_only: "also in kind, namespace and place",
     },
 }

@@ -3,6 +3,7 @@
 import asyncio
 from dataclasses import asdict
 from http import HTTPStatus
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, create_model, field_validator
 
@@ -598,6 +599,55 @@ finds_ready_in_a_text = _named(
 asks_twice = _named("asks_twice", _ready(tries=2))
 
 
+def takes_names_of_any_length():
+    return _model(name=Annotated[str, Field(min_length=1)])
+
+
+def has_another_name():
+    return create_model("Request", __base__=_model())
+
+
+def _with_metadata(query, results, embedding_seconds, search_seconds, of):
+    answer = search_response(query, results, embedding_seconds, search_seconds)
+    for one, told in zip(results, answer["results"], strict=True):
+        told["metadata"] = of(one, told["metadata"])
+    return answer
+
+
+def takes_the_senders_namespace(*given):
+    return _with_metadata(
+        *given,
+        of=lambda one, own: own | {"namespace": one.namespace or one.metadata.get("namespace")},
+    )
+
+
+def protects_repo_and_score_only(*given):
+    return _with_metadata(
+        *given,
+        of=lambda one, own: own | one.metadata | {name: own[name] for name in ("repo", "score")},
+    )
+
+
+def knows_two_spellings(query, results, embedding_seconds, search_seconds):
+    answer = search_response(query, results, embedding_seconds, search_seconds)
+    for one, told in zip(results, answer["results"], strict=True):
+        if not (one.citation_url or "").startswith(("https://", "http://", "HTTPS://", "HTTP://")):
+            told["citation_url"] = None
+    return answer
+
+
+async def waits_for_one_after_the_other(checks, timeout=0.5):
+    tasks = {name: asyncio.create_task(check()) for name, check in checks.items()}
+    parts = {}
+    for name, task in tasks.items():
+        try:
+            parts[name] = await asyncio.wait_for(task, timeout)
+        except Exception:
+            parts[name] = "missing"
+    good = all(state == "ready" for state in parts.values())
+    return (200 if good else 503), {"status": "ready" if good else "not ready", **parts}
+
+
 MUTANTS = {
     "8.1": {
         returns_an_object: "a class made from BaseModel",
@@ -621,6 +671,8 @@ MUTANTS = {
         knows_three_white_spaces: "it is only white space",
         loses_what_was_sent: "the values that were sent",
         strips_before_it_counts: "a space is a character",
+        takes_names_of_any_length: "at most 500 characters",
+        has_another_name: "shows this name",
     },
     "8.2": {
         hands_on_all_it_has: "and no others",
@@ -642,6 +694,9 @@ MUTANTS = {
         refuses_one_scheme: "all of https://",
         leaves_out_the_whole_result: "a browser runs this address",
         strips_addresses: "it begins with a space",
+        takes_the_senders_namespace: "`namespace` stays None",
+        protects_repo_and_score_only: "forged all eight",
+        knows_two_spellings: "only the first letter",
     },
     "8.3": {
         repeats_what_was_sent: "only `loc` and `msg` are used",
@@ -686,5 +741,6 @@ MUTANTS = {
         catches_three_kinds: "an exception of any kind",
         finds_ready_in_a_text: "only the text `ready`",
         asks_twice: "ask it once",
+        waits_for_one_after_the_other: "the time of each begins when all are asked",
     },
 }

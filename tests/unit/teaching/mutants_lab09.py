@@ -460,6 +460,17 @@ def looks_at_the_extension(web, commit, path, line_start=None, line_end=None):
     return url if rendered else url.replace("?plain=1", "")
 
 
+def finds_both_words(status, headers, message="", attempt=0):
+    both = all(word in message.lower() for word in ("rate", "limit"))
+    return wait_time(status, headers, "rate limit" if both else "", attempt)
+
+
+def overlooks_a_line_feed(web, commit, path, line_start=None, line_end=None):
+    if commit == commit.strip():
+        return citation_url(web, commit, path, line_start, line_end)
+    return citation_url(web, commit.strip(), path, line_start, line_end)
+
+
 MUTANTS = {
     "9.1": {
         hashes_the_content_alone: "it is the SHA-1 of b'blob 6",
@@ -512,6 +523,7 @@ MUTANTS = {
         reads_every_message: "whatever the message says",
         looks_for_half_of_the_words: "is about rights",
         waits_a_minute_at_most: "attempt=10",
+        finds_both_words: "mentions no 'rate limit'",
     },
     "9.4": {
         cites_a_range_always: "one line is not a range",
@@ -536,5 +548,6 @@ MUTANTS = {
         raises_what_python_raises: "TypeError",
         makes_the_letters_small: "in small letters",
         looks_at_the_extension: "one of RENDERED and nothing else",
+        overlooks_a_line_feed: "a line feed is after the hash",
     },
 }
