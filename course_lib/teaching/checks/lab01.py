@@ -148,6 +148,14 @@ def check_next_start(call: Probe) -> None:
 )
 def check_split_text(call: Probe) -> None:
     """Test each rule on a small text, then many texts, a long one, and wrong arguments."""
+    for text in ("first", "second"):
+        case = call(text, 8, 0)
+        if case.error is None and isinstance(case.value, list) and len(case.value) > 1:
+            case.gives(
+                [Span(0, len(text), text)],
+                because="the text fits, so it is one chunk; chunks of an earlier call are not "
+                "among its chunks",
+            )
     for text, sizes, spans, because in SPLITS:
         comes_to_an_end(call, text, *sizes, because=because)
         case = call(text, *sizes)

@@ -441,6 +441,13 @@ PARTS: list[tuple[str, float, tuple[Any, ...], str]] = [
         "nothing is missing: the status comes first, then the body, with `status` and each part",
     ),
     (
+        '{"database": lambda: asyncio.sleep(0.1, "ready"), "model": loads}',
+        1,
+        (503, "not ready", "ready", "the model is being loaded"),
+        "the text that a function returns is in the answer, unchanged and under its own name, also "
+        "if another function is faster; unless all return `ready`, the status is 503",
+    ),
+    (
         '{"database": raises, "model": works}',
         1,
         (503, "not ready", "missing", "ready"),

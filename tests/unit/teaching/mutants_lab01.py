@@ -488,6 +488,18 @@ def checks_the_default_separators(
     return split_text(text, chunk_size, chunk_overlap, separators, snap_to_words=snap_to_words)
 
 
+KEPT = []
+
+
+def keeps_the_chunks_of_earlier_calls(
+    text, chunk_size=512, chunk_overlap=64, separators=SEPARATORS, *, snap_to_words=False
+):
+    KEPT.extend(
+        split_text(text, chunk_size, chunk_overlap, separators, snap_to_words=snap_to_words)
+    )
+    return list(KEPT)
+
+
 def stops_at_the_end(text, spans):
     reached = 0
     for span in spans:
@@ -555,6 +567,7 @@ MUTANTS = {
         drops_snap_to_words: "split_text('the quick brown fox jumps', 16, 8, snap_to_words=True)",
         snaps_at_the_first_two_cuts: "not only the first ones",
         unifies_line_ends: "do not strip it, change it",
+        keeps_the_chunks_of_earlier_calls: "chunks of an earlier call",
         checks_the_default_separators: "1 is not a text",
     },
     "1.4": {

@@ -636,6 +636,19 @@ def knows_two_spellings(query, results, embedding_seconds, search_seconds):
     return answer
 
 
+async def names_them_as_they_answer(checks, timeout=0.5):
+    async def state(check):
+        try:
+            return await asyncio.wait_for(check(), timeout)
+        except Exception:
+            return "missing"
+
+    asked = asyncio.as_completed([state(check) for check in checks.values()])
+    parts = dict(zip(checks, [await one for one in asked], strict=True))
+    good = all(state == "ready" for state in parts.values())
+    return (200 if good else 503), {"status": "ready" if good else "not ready", **parts}
+
+
 async def waits_for_one_after_the_other(checks, timeout=0.5):
     tasks = {name: asyncio.create_task(check()) for name, check in checks.items()}
     parts = {}
@@ -729,8 +742,8 @@ MUTANTS = {
         lets_the_error_out: "raises any exception",
         tells_the_error: "raises any exception",
         stops_at_the_first: "raises any exception",
-        always_answers_200: "raises any exception",
-        forgets_to_await: "raises any exception",
+        always_answers_200: "the status is 503",
+        forgets_to_await: "under its own name",
         leaves_checks_at_work: "still running",
         is_no_coroutine: "something to await",
         blocks_the_loop: "no result after",
@@ -741,6 +754,7 @@ MUTANTS = {
         catches_three_kinds: "an exception of any kind",
         finds_ready_in_a_text: "only the text `ready`",
         asks_twice: "ask it once",
+        names_them_as_they_answer: "under its own name, also if another",
         waits_for_one_after_the_other: "the time of each begins when all are asked",
     },
 }
