@@ -521,8 +521,8 @@ print("fixed, 512, no overlap, all cuts moved by 0, 64, 128, …")
 print([torn(answers, fixed_cuts, 512, 0, shift) for shift in range(0, 512, 64)])
 
 # %% [markdown]
-# So there are two kinds of protection. Overlap keeps every phrase whole that is not longer than the overlap, wherever the cut is.
-# Good cuts keep sentences and paragraphs whole. Which phrases fixed cuts tear is luck, as the last line shows. Whole sentences are
+# So there are two kinds of protection. If a phrase is not longer than the overlap, at least one chunk has it whole, wherever the cut is.
+# Good cuts keep sentences and paragraphs whole. It is luck which phrases the fixed cuts tear, as the last line shows. Whole sentences are
 # often longer than 64 characters. With them you see the difference between overlap and good cuts:
 
 # %%
@@ -633,7 +633,7 @@ lab.score(recall_at_5=measured.recall, mrr=measured.mrr, note=note)
 #    chunk become longer than the chunk size? The course's `keep_crlf` is in `course_lib/loader/recursive.py`. `course split` and
 #    `course ingest` call it after `split_text`.
 # 2. Count the chunks that end with a Markdown heading. Their section is in the next chunk. Write a `find_cut` that cuts before the
-#    heading if the floor allows it. Is the splitter still lossless? Do recall@5 and MRR change by more than luck?
+#    heading if the floor allows it. Is the splitter still lossless? Do recall@5 and MRR change by more than chance?
 #    `fixed_cuts(…, shift=…)` shows how much luck can change them.
 #
 # Later labs import the course's `split_text`, so each of them runs alone.

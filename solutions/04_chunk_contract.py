@@ -267,7 +267,8 @@ def parse_proto(file, scope):
         - name: the name of the definition; for the text before the definitions, the name of the
           file without its folders
         - line_start, line_end: the first and the last line of the piece, counted from 1 in the
-          file; blank lines at the end of the piece do not count, those at its beginning do
+          file; blank lines at the end of the piece do not count, those at its beginning do.
+          A line ends with a line feed
         - custom_meta: {"chunkIndex": …}, the number of the record in the file, from 0 without gaps
     """
     ### BEGIN SOLUTION

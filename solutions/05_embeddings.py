@@ -539,8 +539,8 @@ print("found by words alone:", len(missed["cosine"] - missed["shared words"]))
 # The questions found by words alone are a reason to combine both methods. A later lab does this.
 #
 # Now speed. The course's `EmbeddingClient` calls `mean_pool`, `encode_in_batches` and `unread` as you have written them, scales each
-# vector to length 1, and adds a [cache](../labs/GLOSSARY.md#cache). It runs the model's layers on OpenVINO instead of torch; they were
-# converted for this once. How much faster is it, and how similar are the results?
+# vector to length 1, and adds a [cache](../labs/GLOSSARY.md#cache). It runs the model's layers on OpenVINO instead of torch. The
+# course has converted them once for this. How much faster is it, and how similar are the results?
 
 # %%
 from course_lib.embedder import EmbeddingClient
@@ -569,12 +569,12 @@ lab.score(recall_at_5=best.recall, mrr=best.mrr, note="vectors by hand; chunks u
 #
 # ## In the field
 #
-# `SentenceTransformer.encode` is the standard tool, and you have held your functions against it all along. Three options of it do what you
+# `SentenceTransformer.encode` is the standard tool, and you have compared your functions with it in the whole lab. Three of its options do what you
 # did by hand: `normalize_embeddings=True`, `batch_size=4`, and `model.max_seq_length`. It sorts by length, and gives no warning either.
 #
-# Where even a small transformer is too slow, [model2vec](https://minish.ai/packages/model2vec/introduction) computes a vector for each
-# word piece once, and then a text is a lookup and a mean. It is much faster, and *page* has the same vector as verb and as
-# noun. **Not run here**, because it downloads a model:
+# If even a small transformer is too slow, use [model2vec](https://minish.ai/packages/model2vec/introduction). It computes a vector for
+# each word piece once. The vector of a text is then the mean of stored vectors. It is much faster, but *page* has the same vector
+# as verb and as noun. **Not run here**, because it downloads a model:
 #
 # ```python
 # from model2vec import StaticModel  # pip install model2vec
@@ -593,7 +593,7 @@ lab.score(recall_at_5=best.recall, mrr=best.mrr, note="vectors by hand; chunks u
 # %% [markdown]
 # ## Three questions to test yourself
 #
-# 1. Two different texts have a cosine of 1.00. Name two ways in which that comes about.
+# 1. Two different texts have a cosine of 1.00. Name two ways in which this happens.
 # 2. A colleague encodes one chunk twice, in two batches, and the two vectors have a cosine of 0.6. Where do you look first?
 # 3. You change the model. Why must you replace both the stored vectors and the threshold?
 #

@@ -555,7 +555,7 @@ for each in [each for each in questions if each.id in ("q09", "q25", "q56")]:
 #
 # The two scores cannot be added, because each has its own scale. But we can use the *places*:
 # [reciprocal rank fusion](../labs/GLOSSARY.md#reciprocal-rank-fusion) gives every chunk 1 / (60 + place) from each ranking.
-# A chunk that is third by meaning and first by words gets 1/63 + 1/61. This is more than any chunk gets that is in one ranking only.
+# A chunk that is third by meaning and first by words gets 1/63 + 1/61. A chunk that is in only one ranking always gets less.
 #
 # ![Two rankings of four documents each, by meaning and by words, and the fused one between them. The two documents that are in both rankings are first and second.](../labs/figures/rankings_fused.svg)
 

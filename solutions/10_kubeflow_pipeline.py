@@ -1,7 +1,7 @@
 # %% [markdown]
 # # 10 · A pipeline
 #
-# You will make steps of a notebook's functions that can run on any machine. One of these steps will be killed in the middle, and you
+# You will turn a notebook's functions into steps that can run on any machine. One of these steps will be killed in the middle, and you
 # will lose nothing.
 #
 # | You will be able to | Builds | Time | Needs |

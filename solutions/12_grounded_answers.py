@@ -280,7 +280,7 @@ print(f"{speaker.name}, {speaker.model}:\n\n{said.text}")
 #
 # ## Exercise 12.4: the passages of a sentence
 #
-# To check a sentence, a program first needs to know which passages it should support. Most sentences cite some passages. Some sentences
+# To check a sentence, a program first needs to know which passages should support it. Most sentences cite some passages. Some sentences
 # cite nothing, and some cite a passage that does not exist:
 #
 # ```

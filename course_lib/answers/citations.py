@@ -40,7 +40,7 @@ def check_citations(sentences: list[str], paths: list[str]) -> tuple[list[list[i
     path. The passages of a sentence are those that it cites rightly. A sentence without any
     citation gets all passages that the answer cites rightly. A sentence with only wrong citations
     gets none. Each number comes once, in the order of the text. Wrong citations are returned as
-    they are written.
+    they are written, in the order of the text, each as often as it is there.
 
     Parameters
     ----------

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from course_lib.cli.data import no_index
 from course_lib.cli.printing import say, show
 from course_lib.settings import settings
 
@@ -69,9 +70,7 @@ def ask(
         say("no language model was found (OLLAMA_URL, OPENAI_BASE_URL), so passages are quoted")
     with connect(autocommit=True) as conn:
         if stored_dimension(conn) is None:
-            raise InputError(
-                "there is no index yet", hint="Make one first: course ingest data/documents"
-            )
+            raise no_index()
         _check_model(conn, embedder)
         query = Query(
             question,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from course_lib.cli.printing import counted, say, show, show_json
+from course_lib.errors import InputError
 from course_lib.settings import CHUNK_OVERLAP, CHUNK_SIZE, settings
 
 if TYPE_CHECKING:
@@ -225,6 +227,14 @@ def connect() -> psycopg.Connection:
 
     # Every block of the library opens its own transactions.
     return open_database(autocommit=True)
+
+
+def no_index() -> InputError:
+    """Return the error of a search before the first ingest."""
+    program = "course mine" if os.environ.get("COURSE_MINE") else "course"
+    return InputError(
+        "there is no index yet", hint=f"Make one first: {program} ingest data/documents"
+    )
 
 
 def print_report(report: str, as_json: bool, others: Iterable[str] = ()) -> None:

@@ -50,7 +50,7 @@ def mine(
     """Run a command with your functions in place of the course's; alone, show what is yours.
 
     What you wrote is in my/system, where each check that passes keeps its function.
-    Its index is its own.
+    Its index is its own. `course mine eval`, without questions, only measures both systems.
 
     Example: course mine ingest notes, and then course mine search "Who maintains it?"
     """
@@ -62,11 +62,12 @@ def mine(
     is_begun = bool(kept(folder))
     if not command:
         _show(folder)
+    elif not is_begun:
+        raise InputError(f"{folder} holds no function of yours", hint=HOW_TO_BEGIN)
+    if not command or command == ["eval"]:
         if evaluate and is_begun:
             _show_measurement(*system.measure_both(environment, questions, corpus or []))
         return
-    if not is_begun:
-        raise InputError(f"{folder} holds no function of yours", hint=HOW_TO_BEGIN)
     if command[:2] == ["pipeline", "submit"]:
         raise InputError(
             "a cluster runs the course's images, which do not hold your functions",
@@ -119,7 +120,7 @@ def _show(folder: Path) -> None:
     if not own:
         show(HOW_TO_BEGIN)
     elif not lines:
-        show("On random arguments they give what the course's give.")
+        show("On random arguments the results are those of the course's functions.")
 
 
 def _show_measurement(courses: Run, own: Run) -> None:
@@ -128,19 +129,18 @@ def _show_measurement(courses: Run, own: Run) -> None:
     from rich.table import Table
 
     from course_lib.evaluation.runs import compare
-    from course_lib.evaluation.statistics import why_no_interval
+    from course_lib.evaluation.statistics import INTERVALS, why_no_interval
     from course_lib.teaching.mine.measure import METRICS
 
-    table = Table(
-        *("questions", "", "yours", "the course's", "difference"),
-        caption="in brackets: where 95 % of redrawn sets are",
-    )
+    table = Table("questions", "", "yours", "the course's", "difference")
     for kind in courses.kinds:
         for shown, metric in METRICS.items():
             both = compare(courses.about(kind), own.about(kind), metric)
             pairs = zip(*(run.about(kind).values(metric) for run in (courses, own)), strict=True)
             why = why_no_interval([after - before for before, after in pairs])
             mean, low, high = both.difference
+            if not why:
+                table.caption = INTERVALS
             table.add_row(
                 f"{kind} ({len(own.about(kind).answers)})",
                 shown,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from course_lib.cli.data import Json, connect
+from course_lib.cli.data import Json, connect, no_index
 from course_lib.cli.printing import show, show_json, show_styled, styled
 from course_lib.errors import InputError
 from course_lib.settings import settings
@@ -76,9 +76,7 @@ def search(
 
     with connect() as conn:
         if stored_dimension(conn) is None:
-            raise InputError(
-                "there is no index yet", hint="Make one first: course ingest data/documents"
-            )
+            raise no_index()
         # One question is too short for several threads to share; what is reranked is not.
         embedder = EmbeddingClient(threads=settings().threads or (None if rerank else 1))
         tenant = settings().tenant

@@ -11,6 +11,7 @@ from course_lib.evaluation.corpora import Corpus, indexed, searcher
 from course_lib.evaluation.questions import Question
 from course_lib.evaluation.report import print_comparison
 from course_lib.evaluation.runs import Run, evaluate
+from course_lib.evaluation.statistics import INTERVALS
 from course_lib.records import Query
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def print_models(
     from rich.markup import escape
     from rich.table import Table
 
-    table = Table(caption="in brackets: where 95 % of redrawn sets are")
+    table = Table(caption=INTERVALS)
     table.add_column("model", overflow="fold")
     table.add_column("prompts", overflow="fold")
     for title in ("vector", "reads", "filling", "index", "a question"):

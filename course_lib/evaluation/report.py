@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from course_lib.evaluation.metrics import NAMES
 from course_lib.evaluation.pairs import in_both, only_in_first, relabelled
 from course_lib.evaluation.runs import Answer, Run, Unit, compare
-from course_lib.evaluation.statistics import FEWEST, bootstrap_interval, why_no_interval
+from course_lib.evaluation.statistics import FEWEST, INTERVALS, bootstrap_interval, why_no_interval
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -56,7 +56,7 @@ def _print_table(console: Console, run: Run, by: Unit) -> None:
 
     parts = {kind: run.about(kind) for kind in run.kinds}
     counts = {kind: len(part.values(by=by)) for kind, part in parts.items()}
-    caption = "in brackets: where 95 % of redrawn sets are"
+    caption = INTERVALS
     if any(0 < count < FEWEST for count in counts.values()):
         caption += f"; n is too small for an interval with fewer than {FEWEST} questions"
     table = Table(title=f"{run.name}, by {by}", caption=caption)

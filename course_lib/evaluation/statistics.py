@@ -19,6 +19,10 @@ FEWEST = 4
 """Values below which redrawn sets are too much alike for an interval to say anything."""
 
 
+INTERVALS = "in brackets: the interval of 95 %"
+"""The caption of a table with intervals."""
+
+
 class Interval(NamedTuple):
     """A mean, and where it would be for nearly all sets of questions of this sort."""
 

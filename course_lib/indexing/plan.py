@@ -33,7 +33,7 @@ def make_plan(current: Mapping[Key, State], stored: Mapping[Key, State]) -> Plan
         Key → state of what the source holds now. A state is any value, also None or a list. Two
         states are equal (``==``) exactly if nothing has to be done: take a version, or a hash.
     stored
-        Key → state as it was stored last time.
+        Key → state as it was stored last time. Neither argument is changed.
 
     Returns
     -------

@@ -151,7 +151,7 @@ def choose_header(signatures: Sequence[str], room: int) -> str:
     ----------
     signatures
         The lines that introduce the class and the method from which the part was cut, each line
-        with its line end; the outermost signature first. The list may be empty.
+        with its line end; the outermost signature first. A list or a tuple; it may be empty.
     room
         The largest number of characters in the header, line ends included.
 

@@ -61,7 +61,7 @@ def create_table_sql(table: str, columns: Mapping[str, str], key: Sequence[str])
     """Return the SQL that creates a table with a primary key.
 
     `columns` holds the name of each column, and its type and rules. `key` names the columns that
-    together tell one row from all others: they are the primary key.
+    together tell one row from all others: they are the primary key, in the order given.
 
     Examples
     --------

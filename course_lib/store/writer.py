@@ -45,8 +45,9 @@ def upsert_sql(table: str, columns: Sequence[str], key: Sequence[str]) -> str:
     """Return one statement that inserts a row, or updates the row that has the same key.
 
     The values are placeholders with the names of the columns, such as `%(note)s`. An update sets
-    all columns that are not in the key, and sets the table's column `updated_at` to now(). If the
-    row in the table is equal already, the statement does not touch it.
+    all columns that are not in the key (there is at least one), and the table's column
+    `updated_at` to now(). If the row in the table is equal already, the statement does not touch
+    it.
 
     Examples
     --------

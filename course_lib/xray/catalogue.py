@@ -31,7 +31,8 @@ def delete_orphans(
     """Delete the given packages from the catalogue if no project uses them; return their names.
 
     The catalogue is the table `xray_packages`, with the columns `language` and `name`. The view
-    `xray_used` has the same columns, and a row for each use of a package in any project.
+    `xray_used` has the same columns, and a row for each use of a package, by any project of any
+    tenant.
 
     Parameters
     ----------

@@ -24,6 +24,7 @@ from commands import write_commands  # noqa: E402
 from curves import curves_section  # noqa: E402
 
 project = "Retrieval, built by hand"
+author = "the course's authors"
 project_copyright = "the course's authors, Apache-2.0"
 html_title = project
 language = "en"
@@ -58,6 +59,7 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the signature's annotations would stand in it a second time
 autodoc_default_options = {"exclude-members": "model_config, model_post_init"}
 napoleon_google_docstring = False
+napoleon_use_param = False  # or the first names of "start, end, text" would be read as a type
 napoleon_use_ivar = True  # or an attribute would be described twice
 python_maximum_signature_line_length = 60
 
@@ -111,8 +113,19 @@ if repository := addresses().get("Repository"):
     }
 
 
+WITHOUT_ADDRESS = """
+```{note}
+This site was built without the address of the course's repository, so its pages have no buttons for
+these services. Ask for the address where you found this site.
+```
+"""
+
+
 def read_source(app: Any, docname: str, content: list[str]) -> None:
     """Change what Sphinx reads: tables of contents for README, names and folds for solutions."""
+    if docname == "infra/site/start" and not repository:
+        title, rest = content[0].split("\n", 1)
+        content[0] = f"{title}\n{WITHOUT_ADDRESS}\n{rest}"
     if docname == root_doc:
         for caption, listed in PARTS.items():  # a copy for learners lacks some
             pages = [page for page in listed if any(ROOT.glob(f"{page}.*"))]
@@ -138,12 +151,16 @@ def list_of_decks() -> str:
 
 
 def notebook_page(text: str, kind: str) -> str:
-    """Return a notebook whose title begins with its kind; a solution's answers are folded."""
+    """Return a notebook whose title begins with its kind; a solution's answers are folded.
+
+    The search leaves out numbers, but finds "lab 06" where the index has it.
+    """
     notebook = json.loads(text)
     for cell in notebook["cells"]:
         source = cell["source"] = "".join(cell["source"])
         if cell["cell_type"] == "markdown":
-            cell["source"] = re.sub(r"\A# (\d\d · .*)", rf"# {kind} \1", source)
+            named = rf"# {kind} \1 · \2\n\n```{{index}} ! {kind.lower()} \1\n```\n"
+            cell["source"] = re.sub(r"\A# (\d\d) · (.*)\n", named, source)
         elif kind == "Solution" and cell["metadata"].get("nbgrader", {}).get("solution"):
             cell["metadata"].setdefault("tags", []).append("hide-input")
     return json.dumps(notebook)

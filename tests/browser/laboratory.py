@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -40,13 +41,16 @@ CUT_OFF = """() => [...document.querySelectorAll('.jp-Cell-outputArea .jp-Output
     .filter(output => output.scrollWidth > output.clientWidth + 1
         || output.closest('.jp-mod-outputsScrolled'))
     .map(output => output.textContent.slice(0, 80))"""
+BROKEN = """() => [...document.querySelectorAll('.jp-Notebook img')]
+    .filter(image => image.complete && !image.naturalWidth).map(image => image.alt)"""
 
 
 @contextmanager
 def jupyterlab(root: Path) -> Iterator[str]:
     """Run `course lab` on a folder like the course's; give its address."""
-    for name in ("course_lib", "data", "infra", "labs", "pyproject.toml", "solutions"):
+    for name in ("course_lib", "data", "infra", "pyproject.toml", "solutions"):
         (root / name).symlink_to(ROOT / name)
+    shutil.copytree(ROOT / "labs", root / "labs")  # Jupyter gives no pictures from elsewhere
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     variables = {
@@ -68,7 +72,7 @@ def jupyterlab(root: Path) -> Iterator[str]:
 
 def wait_for(url: str, process: subprocess.Popen[bytes]) -> None:
     """Wait until a server answers."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while True:
         with suppress(httpx.TransportError):
             httpx.get(url)
@@ -162,7 +166,7 @@ class Laboratory:
             self.page.request.delete(f"{kernels}/{kernel['id']}", headers=HEADERS)
 
     def look(self, name: str) -> list[str]:
-        """Save what the notebook looks like, and return what is cut off in its outputs."""
+        """Save what the notebook looks like, and return what is cut off and pictures not shown."""
         PICTURES.mkdir(parents=True, exist_ok=True)
         self.page.set_viewport_size({"width": WIDTH, "height": FULL})
         for where in ("bottom", "top"):  # what was never seen has no height yet
@@ -172,6 +176,6 @@ class Laboratory:
         bottom = min(FULL, round(last["y"] + last["height"]) + 40 if last else FULL)
         clip = {"x": 0.0, "y": 0.0, "width": float(WIDTH), "height": float(bottom)}
         self.page.screenshot(path=PICTURES / f"{name}.png", clip=clip)  # type: ignore[arg-type]
-        cut: list[str] = self.page.evaluate(CUT_OFF)
+        wrong: list[str] = self.page.evaluate(CUT_OFF) + self.page.evaluate(BROKEN)
         self.page.set_viewport_size({"width": WIDTH, "height": HEIGHT})
-        return cut
+        return wrong

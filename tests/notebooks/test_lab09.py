@@ -44,8 +44,8 @@ def test_with_one_variable_the_lab_asks_another_server_and_no_more_than_it_gives
     printed = "".join(
         output.get("text", "") for cell in notebook.cells for output in cell.get("outputs", ())
     )
-    assert f"left the index: {FOLDER}/gone.yaml" in printed
-    assert f"came into it:   {FOLDER}/cache/new.yaml" in printed
+    assert f"removed from the index: {FOLDER}/gone.yaml" in printed
+    assert f"added to the index:     {FOLDER}/cache/new.yaml" in printed
     assert "only the newer commit is cited: True" in printed
     assert all(one.status in {200, 304} for one in server.seen)
     assert not any("common" in one.path or "README" in one.path for one in server.seen)

@@ -91,7 +91,7 @@ def load(lab_id: str | int) -> dict[str, Exercise]:
     Raises
     ------
     InputError
-        If `lab_id` is no lab's id.
+        If `lab_id` is not the id of a lab.
     ValueError
         If the lab's module gives the same id twice, or an exercise waits for one that is not there.
     """

@@ -58,6 +58,8 @@ def check_split_definitions(call: Probe) -> None:
            "a comment directly above belongs to the definition")  # fmt: skip
     _split(call, "python", [head, ("yes", "# Says yes.\n@cached\ndef yes():\n    return 1\n")],
            "so does the line above that one, if it also begins with one of ABOVE")  # fmt: skip
+    _split(call, "python", [("yes", "# Says yes.\n@cached\ndef yes():\n    return 1\n")],
+           "the comment is the first line of the file, and belongs to the definition")  # fmt: skip
     _split(call, "python", [("", "# About the file.\n\n"), no],
            "a blank line is between them, so the comment is not directly above")  # fmt: skip
     _split(call, "python", [("a", "def a():\n    pass\n    # The end of a.\n"), yes],
@@ -182,6 +184,7 @@ def check_choose_header(call: Probe) -> None:
     )
     _choose(call, both, len(grind), grind, "the innermost one has exactly `room` characters")
     _choose(call, both, 20, "    def grind(\n", "only the first line of the innermost one fits")
+    _choose(call, both, 30, "    def grind(\n", "the first line of the innermost one, and no other")
     _choose(
         call,
         both,
@@ -206,6 +209,8 @@ def check_choose_header(call: Probe) -> None:
     _choose(call, ["def é():\n"], 9, "def é():\n", "room is in characters, and é is one")
     _choose(call, both, 0, "", "there is no room")
     _choose(call, [], 80, "", "there are no signatures")
+    case = call((mill, grind), 50)
+    case.gives(grind, because="the signatures may be a tuple, which cannot be changed")
 
 
 def _split(call: Probe, language: str, parts: list[tuple[str, str]], because: str) -> None:

@@ -107,6 +107,13 @@ def check_check_record(call: Probe) -> None:
     )
     _judge(
         call,
+        vector | {"schemaVersion": ...},
+        "schemaVersion is missing, too, but the embedding is the only problem that is reported",
+        REJECTED,
+        ["embedding"],
+    )
+    _judge(
+        call,
         {"content": "embedding", "customMeta": {"embedding": "old"}},
         "the word is in the content and in customMeta, but the record has no such field",
     )
@@ -245,16 +252,20 @@ def _judge(
     because: str,
     code: str = "",
     fields: Sequence[str] = (),
+    label: str = "",
 ) -> None:
     """Expect a chunk, or a rejection with this code and these fields.
 
-    The record is a text, or says what differs from a good one (`...`: the field is not there).
+    The record is a text, or says what differs from a good one (`...`: the field is not there). The
+    label is the call as it is shown, where the record is too long.
     """
     text = record if isinstance(record, str) else ""
     if not isinstance(record, str):
         values = {key: value for key, value in (RECORD | record).items() if value is not ...}
         text = json.dumps(values)
     case = call(text, "line 7")
+    if label:
+        case.label = label
     if not code:
         case.gives(Chunk.model_validate(values), because=because)
         return

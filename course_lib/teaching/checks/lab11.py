@@ -181,6 +181,11 @@ def check_delete_orphans(call: Probe) -> None:
                  "only Python's rich was removed, not Go's")  # fmt: skip
         _deletes(call, db, Stored(both, [Use("forecasting", *go)]), ["rich"], ["rich"],
                  "only Go's package of this name is in use")  # fmt: skip
+        _deletes(call, db, Stored(both), ["rich"], ["rich"],
+                 "only Go's rich was removed, not Python's", "go")  # fmt: skip
+        theirs = [Use("forecasting", "python", "pillow", "acme")]
+        _deletes(call, db, Stored(_python("pillow"), theirs), ["pillow"], [],
+                 "a project of another tenant uses pillow")  # fmt: skip
         _deletes(call, db, Stored(_python("rich")), [], [], "`names` is empty")
         _deletes(call, db, Stored(_python("rich")), ["never seen"], [],
                  "the catalogue has no such package")  # fmt: skip
@@ -252,8 +257,8 @@ class Stored:
 
     def fill(self, db: Scratch) -> None:
         """Put these rows, and no others, into the tables."""
-        for table in ("xray_report_packages", "xray_packages"):
-            db.execute(f"DELETE FROM {table}")
+        # After a DELETE, new rows may take the places of old ones, in any order.
+        db.execute("TRUNCATE xray_report_packages, xray_packages")
         for statement in self.statements():
             db.execute(statement)
 
@@ -280,13 +285,13 @@ def _quoted(text: str) -> str:
 
 def _deletes(
     call: Probe, db: Scratch, there: Stored, names: Collection[str], expected: list[str],
-    because: str,
+    because: str, language: str = "python",
 ) -> None:  # fmt: skip
     there.fill(db)
-    case = call(db.connection, "python", names)
+    case = call(db.connection, language, names)
     case.label = there.pasted(case.label)
     case.gives(expected, because=because)
-    left = set(there.packages) - {("python", name) for name in expected}
+    left = set(there.packages) - {(language, name) for name in expected}
     found = db.execute(CATALOGUE).fetchall()
     Case(call, f"{case.label}; print(conn.execute({CATALOGUE!r}).fetchall())", value=found).gives(
         sorted(left), because=because
@@ -360,8 +365,10 @@ def check_nearest_packages(call: Probe) -> None:
         _finds(call, db, _used({("python", "b"): [1, 0, 0], ("python", "a"): [1, 0.05, 0]}),
                {"b": 1.0, "a": 0.998752}, "b is nearer; only rounded are they equal")  # fmt: skip
         _finds(call, db, _used({("python", "opposite"): [-1, 0, 0]}), {"opposite": -1.0},
-               "it is far away, but still the nearest package of the project")  # fmt: skip
-        _finds(call, db, _used(plain), {}, "no project has this name", project="nobody's")
+               "it is far away, and still the nearest that the project has")  # fmt: skip
+        _finds(call, db, _used(plain), {},
+               "no project has this name; a quote in a value is a character like any other",
+               project="nobody's")  # fmt: skip
         _finds(call, db, _used(plain), {}, "Rider-App is another project than rider-app",
                project="Rider-App")  # fmt: skip
         theirs = Stored(plain, [Use("rider-app", "python", "plotly"),
@@ -371,6 +378,10 @@ def check_nearest_packages(call: Probe) -> None:
                "'local'")  # fmt: skip
         _finds(call, db, theirs, {"spotipy": 1.0}, "tenant is acme: take acme's project",
                tenant="acme")  # fmt: skip
+        db.execute(AS_STORED)
+        tied = _used({("python", name): [1, 0, 0] for name in "cab"})
+        _finds(call, db, replace(tied, setting=AS_STORED), dict.fromkeys("abc", 1.0),
+               "equally similar, so sorted by name; rows have no order")  # fmt: skip
 
 
 def _used(packages: Vectors, **projects: str) -> Stored:

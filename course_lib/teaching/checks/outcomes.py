@@ -18,8 +18,9 @@ LONG = 600
 
 GO_ON = (
     "To go on without it: select the cell after the hint, then Run > Run Selected Cell and All "
-    "Below. The lab takes the course's version."
+    "Below."
 )
+"""One line in JupyterLab, which breaks a longer one within a word."""
 
 
 class CheckFailed(_ShownShort):

@@ -324,7 +324,7 @@ class _Call(NamedTuple):
 
 
 def _copied(value: Any) -> Any:
-    # The learner may change what they are given; the expectations must not change with it.
+    # A learner may change what they are given: the case notices, and the expectations stay.
     if isinstance(value, tuple) and type(value) is tuple:
         return tuple(_copied(item) for item in value)
     if type(value) is dict:

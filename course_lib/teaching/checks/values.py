@@ -231,7 +231,8 @@ def _sequence_difference(
                 return "", shown(got), shown(expected)
             return f"[{index}]{found[0]}", found[1], found[2]
     if len(got) != len(expected):
-        return "", f"{len(got)} items: {shown(got)}", f"{len(expected)} items: {shown(expected)}"
+        told = [f"{len(one)} item{'s'[: len(one) != 1]}: {shown(one)}" for one in (got, expected)]
+        return "", told[0], told[1]
     return None
 
 

@@ -168,7 +168,7 @@ CLAIMS = (
         holds=lambda shown: numbers(shown, "phrases of up to")[0] <= 64,
     ),
     Claim(
-        "Overlap keeps every phrase whole that is not longer than the overlap",
+        "If a phrase is not longer than the overlap, at least one chunk has it whole",
         TORN,
         holds=lambda shown: not any(_torn(shown, "fixed", 64) + _torn(shown, "recursive", 64)),
     ),
@@ -178,7 +178,7 @@ CLAIMS = (
         holds=lambda shown: sum(_torn(shown, "recursive", 0)) < sum(_torn(shown, "fixed", 0)) / 4,
     ),
     Claim(
-        "Which phrases fixed cuts tear is luck, as the last line shows",
+        "It is luck which phrases the fixed cuts tear, as the last line shows",
         TORN,
         holds=lambda shown: max(line := numbers(shown.splitlines()[-1])) >= 2 * min(line),
     ),

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from course_lib.teaching.checks.outcomes import CheckFailed
 
 WAY_OUT = (
-    "If a cell above defines it, that cell has not run in this kernel: "
-    "run the cells from the top (Run > Run All Above Selected Cell), then this one."
+    "If a cell above defines it, that cell has not run in this kernel, or it ended with an error. "
+    "Look at it, and run the cells from the top (Run > Run All Above Selected Cell), then this one."
 )
 
 

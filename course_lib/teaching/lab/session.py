@@ -189,8 +189,10 @@ class Lab:
         """
         exercise = self._exercise(exercise_id)
         seen, most = self._hints.get(exercise.id, 0), len(exercise.hints)
-        self._hints[exercise.id] = min(seen + 1, most)
-        return Hint(exercise, self._hints[exercise.id], beyond=0 < most == seen)
+        shown = min(seen + 1, most)
+        if exercise.name not in self._passed:  # who has passed did not ask: a cell was run again
+            self._hints[exercise.id] = shown
+        return Hint(exercise, shown, beyond=0 < most == seen)
 
     def use(self, name: str) -> Any:
         """Return the learner's version of a function if its check passed, else the course's.

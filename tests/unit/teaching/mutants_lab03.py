@@ -45,6 +45,18 @@ def climbs_over_blank_lines(text, starts):
     return _split(text, starts, belongs=lambda line: line.startswith((*ABOVE, "\n")))
 
 
+def stops_below_the_first_line(text, starts):
+    names = {0: ""}
+    for match in re.finditer(starts, text, re.MULTILINE):
+        start = match.start()
+        while (above := text.rfind("\n", 0, max(start - 1, 0))) >= 0:
+            if not text.startswith(ABOVE, above + 1):
+                break
+            start = above + 1
+        names[start] = match["name"]
+    return [pair for pair in _cut(text, names) if pair[1].text]
+
+
 def gives_empty_pieces(text, starts):
     return _split(text, starts, empty=True)
 
@@ -204,6 +216,19 @@ def expects_a_signature(signatures, room):
     return choose_header([*signatures[:-1], innermost], room)
 
 
+def takes_every_first_line(signatures, room):
+    lines = "".join(f"{one.partition(chr(10))[0]}\n" for one in signatures)
+    candidates = ("".join(signatures), *signatures[-1:], lines, *lines.splitlines(True)[-1:])
+    return next((one for one in candidates if len(one) <= room), "")
+
+
+def takes_the_innermost_off(signatures, room):
+    header = "".join(signatures)
+    if len(header) <= room or not signatures:
+        return header if len(header) <= room else ""
+    return choose_header([signatures.pop()], room)
+
+
 def takes_the_shortest(signatures, room):
     innermost = signatures[-1] if signatures else ""
     return min((innermost, innermost.partition("\n")[0] + "\n"), key=len) if len(innermost) else ""
@@ -240,6 +265,7 @@ MUTANTS = {
         leaves_comments_behind: "a comment directly above",
         climbs_one_line: "so does the line above that one",
         climbs_over_blank_lines: "ends where the next one begins, after the blank lines",
+        stops_below_the_first_line: "the comment is the first line of the file",
         gives_empty_pieces: "an empty text has no pieces",
         drops_what_comes_first: "the piece before it has the name ''",
         strips_its_pieces: "line end included",
@@ -274,6 +300,8 @@ MUTANTS = {
         does_not_count_the_line_end: "there is no room for it",
         needs_one_character_more: "exactly `room` characters",
         expects_a_signature: "IndexError",
+        takes_every_first_line: "the innermost one, and no other",
+        takes_the_innermost_off: "AttributeError",
         takes_the_shortest: "all signatures fit",
         counts_the_header_s_bytes: "room is in characters",
     },

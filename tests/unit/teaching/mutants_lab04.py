@@ -122,6 +122,21 @@ def returns_the_values(record, where="record"):
     return judged if isinstance(judged, Rejection) else read_object(record)
 
 
+def lets_a_recursion_error_through(record, where="record"):
+    judged = _check(record, where)
+    messages = [problem.message for problem in getattr(judged, "problems", ())]
+    if messages == ["is nested too deep"]:
+        raise RecursionError
+    return judged
+
+
+def reports_the_version_as_well(record, where="record"):
+    judged = _check(record, where)
+    if getattr(judged, "code", "") != EMBEDDING_REJECTED:
+        return judged
+    return replace(judged, problems=(NO_VECTORS, *missing_version(read_object(record))))
+
+
 def passes_over_blank_lines(record, where="record"):
     return _check(record, where) if record.strip() else None
 
@@ -343,6 +358,8 @@ MUTANTS = {
         passes_over_blank_lines: "an empty line is a line",
         lets_deep_records_raise: "it is nested too deep",
         gives_the_error_s_own_words: "the reason is what `reason_of` gives",
+        lets_a_recursion_error_through: "it is nested too deep",
+        reports_the_version_as_well: "the only problem that is reported",
     },
     "4.2": {
         writes_no_lengths: "4:acme4:docs6:Hello.",

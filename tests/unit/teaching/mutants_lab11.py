@@ -255,6 +255,16 @@ def counts_uses_in_other_languages(conn, language, names):
     return _delete(conn, f"language = %s AND name = ANY(%s) AND {unused}", [language, list(names)])
 
 
+def knows_python_alone(conn, language, names):
+    return _delete(conn, f"language = 'python' AND name = ANY(%s) AND {UNUSED}", [list(names)])
+
+
+def counts_the_uses_of_one_tenant(conn, language, names):
+    unused = UNUSED.replace("xray_used AS used WHERE", "xray_report_packages AS used WHERE")
+    unused = unused.replace("WHERE", "WHERE tenant_id = 'local' AND")
+    return _delete(conn, f"language = %s AND name = ANY(%s) AND {unused}", [language, list(names)])
+
+
 def counts_any_use_of_the_language(conn, language, names):
     unused = "NOT EXISTS (SELECT FROM xray_used AS used WHERE used.language = package.language)"
     return _delete(conn, f"language = %s AND name = ANY(%s) AND {unused}", [language, list(names)])
@@ -403,6 +413,16 @@ def puts_the_farthest_first(vector, project, language, model, k=5, tenant="local
     return _query(locals(), order="package.embedding <=> %(vector)s DESC, mine.name")
 
 
+def has_no_order_for_equals(vector, project, language, model, k=5, tenant="local"):
+    return _query(locals(), order="package.embedding <=> %(vector)s")
+
+
+def takes_values_by_position(vector, project, language, model, k=5, tenant="local"):
+    query, _ = _query({})
+    values = [vector, tenant, project, language, model, vector, k]
+    return re.sub(r"%\(\w+\)s", "%s", query), values
+
+
 def leaves_equals_to_chance(vector, project, language, model, k=5, tenant="local"):
     return _query(locals(), order="package.embedding <=> %(vector)s, mine.name DESC")
 
@@ -545,6 +565,8 @@ MUTANTS = {
         deletes_every_orphan: "it is not in `names`",
         forgets_the_language: "only Python's rich was removed",
         counts_uses_in_other_languages: "only Go's package of this name is in use",
+        knows_python_alone: "only Go's rich was removed",
+        counts_the_uses_of_one_tenant: "ForeignKeyViolation",
         counts_any_use_of_the_language: "another project uses pillow",
         puts_names_into_the_statement: "pass names as parameters",
         takes_names_for_patterns: "A_B and axb are not a_b",
@@ -565,6 +587,8 @@ MUTANTS = {
         takes_the_euclidean_distance: "1 - the cosine distance",
         sorts_by_name: "the nearest comes first",
         puts_the_farthest_first: "the nearest comes first",
+        has_no_order_for_equals: "sorted by name; rows have no order",
+        takes_values_by_position: "a dictionary of its values",
         leaves_equals_to_chance: "equally similar, so sorted by name",
         sorts_rounded_similarities: "only rounded are they equal",
         leaves_out_the_opposite: "still the nearest package of the project",

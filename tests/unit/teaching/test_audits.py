@@ -26,6 +26,8 @@ NOT_TOLD_APART = {
     "has_a_timeout_of_its_own": "differs for a timeout that is longer than an audit may take",
     "steps_back_to_the_floor": "differs only where several answers are right",
     "copies_what_is_left": "gives the right values, and takes long",
+    "takes_keys_out_of_what_was_stored": "gives the right values, and changes its arguments",
+    "takes_the_innermost_off": "gives the right values, and changes its arguments",
     "lets_min_complain": "raises the right exception with another message",
     **dict.fromkeys(
         (
