@@ -51,6 +51,9 @@ def check_find_cut(call: Probe) -> None:
     )
     call("a\nb. cdefgh", 0, 8).gives(2, because="a line end is stronger than '. '")
     call("abc. def", 0, 4).gives(4, because="'. ' ends at 5, which is after the limit")
+    call("xx ab cdefghij", 3, 11).gives(
+        6, because="the space ends at 6, an offset in the whole text: it is not counted from start"
+    )
     call("ab cd. ef gh ij", 7, 13).gives(
         13, because="the separator must begin at start or later; or the chunk is empty"
     )
@@ -65,6 +68,9 @@ def check_find_cut(call: Probe) -> None:
         5, because="the blank line ends before floor=4, and the space is the next strongest"
     )
     call("a,b;c,d", 0, 6, 0, (";", ",")).gives(4, because="the caller gives the separators")
+    call("ab. cdefghij", 3, 9, 0, (". ",)).gives(
+        9, because="'. ' begins at 2, which is before start, although it ends after start"
+    )
     call("abcdefgh", 0, 4, 0, (" ",)).gives(
         4, because="without '' in the list the limit holds, too"
     )
@@ -76,6 +82,10 @@ def check_find_cut(call: Probe) -> None:
     )
     call("ab--cdefgh", 0, 8, 3, ("--",)).gives(
         4, because="'--' begins before floor=3, but the cut, at its end, is after it"
+    )
+    call("abcd", 0, 8).gives(4, because="'' is found everywhere, here last at the end of the text")
+    call("abcd", 0, 8, 0, (" ",)).gives(
+        8, because="no separator counts, so the cut is at the limit, although the text ends before"
     )
 
 
@@ -108,6 +118,9 @@ def check_next_start(call: Probe) -> None:
     call("one\ntwo three", 8, 6, snap_to_words=True).gives(
         4, because="a line end separates words, as a space does"
     )
+    call("the  quick fox", 10, 7, snap_to_words=True).gives(
+        5, because="two spaces are before 'quick': a word does not begin with white space"
+    )
     call("ab (cd) ef", 8, 6, snap_to_words=True).gives(
         3, because="a word begins after white space, whatever its first character is"
     )
@@ -138,6 +151,14 @@ def check_next_start(call: Probe) -> None:
 )
 def check_split_text(call: Probe) -> None:
     """Test each rule on a small text, then many texts, a long one, and wrong arguments."""
+    for text in ("first", "second"):
+        case = call(text, 8, 0)
+        if case.error is None and isinstance(case.value, list) and len(case.value) > 1:
+            case.gives(
+                [Span(0, len(text), text)],
+                because="the text fits, so it is one chunk; chunks of an earlier call are not "
+                "among its chunks",
+            )
     for text, sizes, spans, because in SPLITS:
         comes_to_an_end(call, text, *sizes, because=because)
         case = call(text, *sizes)
@@ -173,6 +194,9 @@ def check_split_text(call: Probe) -> None:
         ValueError, mentions="chunk_overlap", because="the next chunk would leave a gap"
     )
     call(None).raises(TypeError, mentions="text", because="None is not a text")
+    call("text", 8, 0, (1,)).raises(
+        TypeError, because="the separators are checked, too, and 1 is not a text"
+    )
 
 
 SPLITS: tuple[tuple[str, tuple[Any, ...], list[Span], str], ...] = (
@@ -243,6 +267,12 @@ SPLITS: tuple[tuple[str, tuple[Any, ...], list[Span], str], ...] = (
         [Span(0, 6, "Grüße "), Span(6, 14, "aus Köln")],
         "sizes and offsets count characters, not bytes of UTF-8",
     ),
+    (
+        "ab\r\ncd ef",
+        (5, 0),
+        [Span(0, 4, "ab\r\n"), Span(4, 9, "cd ef")],
+        "the text stays as it is: its line ends with CRLF, two characters",
+    ),
 )
 """Text, arguments, spans, and why."""
 
@@ -290,6 +320,9 @@ def check_lossless(call: Probe) -> None:
     call(text, [Span(0, 3, "ab "), Span(4, 12, "d. ef gh")]).gives(
         False, because="offset 3 is in no span"
     )
+    call(text, [Span(0, 2, "ab"), Span(3, 12, "cd. ef gh")]).gives(
+        False, because="offset 2 is in no span, and a space is a character, too"
+    )
     call(text, [Span(0, 7, "ab cd."), tail]).gives(
         False, because="the span's text is not the text at its offsets: a space was stripped"
     )
@@ -301,6 +334,12 @@ def check_lossless(call: Probe) -> None:
     )
     call("abcd", [Span(0, 3, "abc"), Span(1, 2, "b"), Span(3, 4, "d")]).gives(
         True, because="a span may be inside another one: the text is still covered up to 3"
+    )
+    call("abcd", [Span(0, 4, "abcd"), Span(1, 2, "b")]).gives(
+        True, because="the last span is inside the first, which covers the text up to 4"
+    )
+    call("abcd", [Span(0, 4, "abcd"), Span(1, 2, "x")]).gives(
+        False, because="the second span's text is wrong, although the first reaches the end"
     )
 
 
@@ -321,7 +360,8 @@ def keeps_the_laws(case: Case, text: str, size: int, overlap: int) -> None:
             there == span.text,
             f"text[{span.start}:{span.end}], which is {there!r}",
             got=repr(span),
-            because="a span's text is the text at its offsets: do not strip it or search for it",
+            because="a span's text is the text at its offsets: do not strip it, change it "
+            "or search for it",
         )
         case.holds(len(there) <= size, f"at most {size} characters", got=repr(span))
     for left, right in pairwise(spans):

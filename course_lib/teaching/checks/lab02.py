@@ -48,12 +48,17 @@ def check_split_stream(call: Probe) -> None:
 
 STREAMS: tuple[tuple[str, list[tuple[int, int]], str], ...] = (
     ("a: 1\n", [(0, 5)], "a stream without a separator is one document, to its last line end"),
-    ("a: 1\n---\nb: 2\n", [(0, 5), (8, 14)], "a document begins directly after the three dashes"),
+    (
+        "a: 1\n---\nb: 2\n",
+        [(0, 5), (8, 14)],
+        "line 2 is a separator: a document begins directly after the three dashes",
+    ),
     ("---\na: 1", [(3, 8)], "a separator may be the first line; there is nothing before it"),
     ("a: 1\n---", [(0, 5)], "the end of the text may follow the dashes"),
     ("a: ----\n", [(0, 8)], "a separator begins its line"),
     ("a:\n ---\n", [(0, 8)], "a separator is in column 0: indented dashes are text"),
     ("---b: 2\n", [(0, 8)], "white space follows a separator, and here it is a letter"),
+    ("{{ if .a }}\nb: 1\n", [(0, 17)], "a parser refuses it: only look at its lines"),
     ("a: 1\n----\n", [(0, 10)], "four dashes are not a separator"),
     ("a: 1\n---#\n", [(0, 10)], "white space follows a separator, and here it is a '#'"),
     (
@@ -85,6 +90,12 @@ STREAMS: tuple[tuple[str, list[tuple[int, int]], str], ...] = (
         [(0, 5), (8, 20)],
         "the second document has a line that is not a comment",
     ),
+    ("\t# nothing\n---\na: 1\n", [(14, 20)], "a tab before a comment is white space, too"),
+    ("a: 1\n--- # nothing\n", [(0, 5)], "after the last dashes there is only a comment"),
+    ("a: 1  # one\n", [(0, 12)], "a line is a comment only if it begins with a '#'"),
+    ("# a\u2028b\n---\nc: 1\n", [(9, 15)], "U+2028 does not end a line: all of it is a comment"),
+    ("# a\fb\n---\nc: 1\n", [(9, 15)], "a form feed does not end a line: all of it is a comment"),
+    ("a: 1\n...\nb: 2\n", [(0, 14)], "only `---` is a separator"),
     ("{}\n", [(0, 3)], "its line is not blank, and it is not a comment"),
     ("---\na: 1\n---\na: 1\n", [(3, 9), (12, 18)], "two documents may be equal: work with offsets"),
 )
@@ -116,6 +127,22 @@ def check_read_identity(call: Probe) -> None:
 
 
 DOCUMENTS = (
+    (
+        "apiVersion: v1\nkind: Role\nmetadata:\n  name: reader\n  namespace: shop\n",
+        Identity("Role", "reader", "shop", "v1"),
+        "`kind` and `apiVersion` are in column 0, `name` and `namespace` are children of "
+        "`metadata`; an Identity has kind, name, namespace and api_version, in this order",
+    ),
+    (
+        "metadata:\n  namespace: y\n  name: x\n",
+        Identity(None, "x", "y", None),
+        "the children of `metadata` may come in any order; what is not there is None",
+    ),
+    (
+        "spec:\n  replicas: 2\n",
+        Identity(None, None, None, None),
+        "what is not there is None",
+    ),
     (
         "kind: Role\nmetadata:\n  name: reader\n",
         Identity("Role", "reader", None, None),
@@ -187,6 +214,11 @@ DOCUMENTS = (
         "this `metadata` is not in column 0",
     ),
     (
+        "\n# a comment\nkind: Pod\nmetadata:\n\n  # another\n  name: web\n",
+        Identity("Pod", "web", None, None),
+        "blank lines and comments change nothing: they have no key, and end nothing",
+    ),
+    (
         "metadata:\n  managedBy:\n  - kind: X\n    name: y\n  name: web\n",
         Identity(None, "web", None, None),
         "an item's keys are deeper than the children",
@@ -212,11 +244,6 @@ DOCUMENTS = (
         "both keys are there, and `read_key` gives an empty value for each",
     ),
     (
-        "\n# a comment\nkind: Pod\nmetadata:\n\n  # another\n  name: web\n",
-        Identity("Pod", "web", None, None),
-        "blank lines and comments change nothing",
-    ),
-    (
         "kind: Pod\r\nmetadata:\r\n  name: web\r\n",
         Identity("Pod", "web", None, None),
         "lines may end with CRLF",
@@ -231,6 +258,26 @@ DOCUMENTS = (
         "{{ if .x }}\nkind: A\n{{ else }}\nkind: B\n{{ end }}\nmetadata:\n  name: x\n  name: y\n",
         Identity("A", "x", None, None),
         "if a key comes twice, as in the branches of a template, the first one counts",
+    ),
+    (
+        "metadata:\n  generateName: x\n  name: y\n",
+        Identity(None, "y", None, None),
+        "`generateName` is another key than `name`",
+    ),
+    (
+        "metadata:\n    name: x\n  namespace: y\n",
+        Identity(None, "x", None, None),
+        "all direct children begin in the column of the first: this `namespace` does not",
+    ),
+    (
+        "kind:\nkind: B\nmetadata:\n  name:\n  name: y\n",
+        Identity("", "", None, None),
+        "the first of two keys counts, also if its value is empty",
+    ),
+    (
+        "{{ if .x }}\nmetadata:\n  labels: x\n{{ else }}\nmetadata:\n    name: y\n{{ end }}\n",
+        Identity(None, "y", None, None),
+        "the children of the second `metadata` have a column of their own",
     ),
 )
 """A document, who it is, and why."""
@@ -282,7 +329,12 @@ def check_next_cut(call: Probe) -> None:
 
 END = Line(30, -1, False, "")
 CUTS = (
-    (0, 70, 2, "lines 1 and 2 have depth 4, and line 1 is a first"),
+    (
+        0,
+        70,
+        2,
+        "lines 1 to 5 are in reach: 1 and 2 have the smallest depth, 4, and line 1 is a first",
+    ),
     (
         2,
         90,
@@ -326,7 +378,8 @@ def check_make_header(call: Probe) -> None:
     first = f"# v1 Secret web in namespace shop: {KIND_WORDS['Secret']}\n"
     call(web, "base/web.yaml", "data").gives(
         f"{first}# base/web.yaml at data\n",
-        because="there are two lines; each is a comment and ends with a line feed",
+        because="there are two lines; each is a comment and ends with a line feed. The first has "
+        "version, kind, name, namespace and the words, the second the path with its folders",
     )
     call(web, "base/web.yaml").gives(
         f"{first}# base/web.yaml\n", because="no place inside it is given, so there is no `at`"
@@ -358,6 +411,11 @@ def check_make_header(call: Probe) -> None:
         "# v1 Recipe two lines\n# a b.yaml\n",
         because="white space characters in a row become one space",
     )
+    call(Identity("Recipe\tbook", "soup", "a  b", "v1"), "a.yaml", "x\n y").gives(
+        "# v1 Recipe book soup in namespace a b\n# a.yaml at x y\n",
+        because="white space characters in a row become one space, also in kind, namespace and "
+        "place",
+    )
     recipe = Identity("Recipe", "soup", None, "v1")
     full, short = "# v1 Recipe soup\n# a/b/c.yaml at x\n", "# v1 Recipe soup\n# c.yaml at x\n"
     call(recipe, "a/b/c.yaml", "x", len(full)).gives(
@@ -371,7 +429,8 @@ def check_make_header(call: Probe) -> None:
     )
     call(recipe, "a/b/c.yaml", "x", len(short) - 1).gives(
         short[:-2] + "\n",
-        because="it is still too long, so it is cut; its line feed counts and stays at the end",
+        because="without folders it is still too long, so it is cut; its line feed counts and "
+        "stays at the end",
     )
     call(recipe, "c.yaml", "x", 8).gives(
         "# v1 Re\n", because="8 characters are left, and the last one is the line feed"

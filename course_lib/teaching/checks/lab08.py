@@ -36,12 +36,14 @@ ALLOWED: list[tuple[Body, str]] = [
     ({**DRIFT, "similarity_threshold": 0.25}, "0.25 is between 0 and 1"),
     ({**DRIFT, "partitions": ["issues"]}, "a list of one name is allowed"),
     ({**DRIFT, "partitions": ["issues"] * 20}, "20 names are allowed"),
+    ({**DRIFT, "partitions": ["x" * 500]}, "a name may have 500 characters: `Filter`"),
     ({**DRIFT, "partitions": None}, "None means all partitions"),
 ]
 REFUSED: list[tuple[Body, str, str]] = [
     ({}, "query", "without a query there is nothing to search for"),
     ({"query": ""}, "query", "it is empty"),
     ({"query": "x" * 1001}, "query", "1,000 characters are the maximum"),
+    ({"query": "x" * 1000 + " "}, "query", "it has 1,001 characters: a space is a character"),
     ({"query": " \n\t"}, "query", "it is only white space"),
     ({"query": "\u00a0"}, "query", "it is only white space: a no-break space"),
     ({"query": 7}, "query", "a number is not a text"),
@@ -67,6 +69,7 @@ REFUSED: list[tuple[Body, str, str]] = [
     ({**DRIFT, "partitions": "issues"}, "partitions", "a text is not a list"),
     ({**DRIFT, "partitions": ["issues", 7]}, "partitions", "7 is not a text"),
     ({**DRIFT, "partitions": [""]}, "partitions", "a name has at least one character: `Filter`"),
+    ({**DRIFT, "partitions": ["x" * 501]}, "partitions", "a name has at most 500 characters"),
     ({**DRIFT, "partitions": []}, "partitions", "an empty list holds no name"),
     ({**DRIFT, "partitions": ["issues"] * 21}, "partitions", "20 names are the maximum"),
     ({**DRIFT, "topk": 3}, "topk", "an unknown field is a mistake and must not be ignored"),
@@ -95,13 +98,24 @@ def check_request_model(call: Probe) -> None:
     model = call().value
     if not (isinstance(model, type) and issubclass(model, BaseModel)):
         call.fail("request_model()", got=repr(model), expected="a class made from BaseModel")
+    if model.__name__ != "SearchRequest":
+        call.fail(
+            "request_model().__name__",
+            got=repr(model.__name__),
+            expected="'SearchRequest'",
+            because="the description of the API shows this name",
+        )
     for body, because in ALLOWED:
         _accepts(call, model, body, because)
     for body, field, because in REFUSED:
         _refuses(call, model, body, field, because)
     missing = {"top_k": 5, "similarity_threshold": 0.0, "partitions": None}
     for body, because in (
-        (DRIFT, "these are the fields, and their values if they are missing"),
+        (
+            DRIFT,
+            "these are the fields, and their values if they are missing; a validator returns "
+            "the value",
+        ),
         (
             {**DRIFT, "top_k": 3, "similarity_threshold": 0.5, "partitions": ["issues"]},
             "the search has to get the values that were sent",
@@ -137,8 +151,8 @@ def _refuses(call: Probe, model: type[BaseModel], body: Body, field: str, becaus
 
 
 def _validated(body: Body) -> str:
-    text = written(body)
-    for length in (1000, 1001):
+    text = written(body).replace(repr("x" * 1000 + " "), "'x' * 1000 + ' '")
+    for length in (500, 501, 1000, 1001):
         text = text.replace(repr("x" * length), f"'x' * {length}")
     return f"request_model().model_validate({text})"
 
@@ -179,10 +193,12 @@ RESULT = {
 
 ADDRESSES = [
     ("HTTP://example.org/b", "an address may have capital letters, and http is allowed, too"),
+    ("Https://example.org/b", "only the first letter may be a capital one"),
     ("javascript:alert(1)", "a page makes a link of it, and a browser runs this address"),
     ("javascript:alert('https://')", "https:// is in this address, but not at its beginning"),
     ("httpx:alert(1)", "the address has to begin with all of https:// or http://"),
     ("", "an empty text is not a web address"),
+    (" https://example.org/b", "it begins with a space, and not with https://"),
 ]
 """Addresses that go out, which have capital letters here, and others, which do not."""
 
@@ -206,13 +222,14 @@ def check_search_response(call: Probe) -> None:
     """Begin with the statement's result, then what JSON cannot hold and what was forged."""
     call("How?", [], 0.0123456, 0.0654321).gives(
         _response("How?", [], 12.35, 65.43),
-        because="an empty list is an answer, too; times are in milliseconds, of which a second "
-        "has 1,000, rounded to two decimals",
+        because="an empty list is an answer, too; the time of the embedding comes first, then that "
+        "of the search; times are in milliseconds, of which a second has 1,000, rounded to two "
+        "decimals",
     )
     call("How?", [FOUND], 0.0123456, 0.0021).gives(
         _response("How?", [RESULT], 12.35, 2.1),
         because="the answer has these six fields of each result, even if one is None, and no "
-        "others",
+        "others; `metadata` has the sender's entries and eight of the result, side by side",
     )
     url = "https://example.org/b#L4"
     as_numpy: Any = np.float32(0.7265625)
@@ -234,7 +251,10 @@ def check_search_response(call: Probe) -> None:
     }
     case = call("Why?", [cited], 1.0, 0.0)
     case.label = f"import numpy as np; {case.label}"  # the lab has not imported it yet
-    case.gives(_response("Why?", [second], 1000.0, 0.0), because="only the times are rounded")
+    case.gives(
+        _response("Why?", [second], 1000.0, 0.0),
+        because="only the times are rounded, and a web address stays as it is",
+    )
     try:
         json.dumps(case.value)
     except TypeError as error:
@@ -245,7 +265,7 @@ def check_search_response(call: Probe) -> None:
             because="an answer is sent as JSON, and a score may be a NumPy number",
         )
     for given, because in ADDRESSES:
-        sent = given if "HTTP" in given else None
+        sent = given if given[0:1] == "H" else None
         call("Why?", [replace(FOUND, citation_url=given)], 1.0, 0.0).gives(
             _response("Why?", [{**RESULT, "citation_url": sent}], 1000.0, 0.0), because=because
         )
@@ -255,10 +275,17 @@ def check_search_response(call: Probe) -> None:
         because="the sender of a chunk wrote its metadata, which must not replace the result's "
         "own repo and score",
     )
+    own: Body = {**dict.fromkeys(NAMED, "forged"), "lineStart": 4}
+    call("Why?", [replace(FOUND, metadata=own)], 1.0, 0.0).gives(
+        _response("Why?", [RESULT], 1000.0, 0.0),
+        because="the sender forged all eight entries of the result; `namespace` stays None, which "
+        "is the result's",
+    )
     better: Body = {"chunk_id": "c8", "content": "Go.", "similarity_score": 0.75}
     call("Why?", [FOUND, replace(FOUND, **better)], 1.0, 0.0).gives(
         _response("Why?", [RESULT, {**RESULT, **better}], 1000.0, 0.0),
-        because="the results stay in the order of the search",
+        because="all results are in the answer, also two of one document, and the results stay in "
+        "the order of the search",
     )
 
 
@@ -285,7 +312,8 @@ PROBLEMS: list[tuple[list[dict[str, Any]], list[tuple[str, str]], str]] = [
     (
         [_error("top_k", "Too much")],
         [("top_k", "Too much")],
-        "the field is `loc` without its first part, the message is `msg`",
+        "the document has type, title, status (a number), detail (a text) and errors; the field is "
+        "`loc` without its first part, the message is `msg`, and nothing else is told",
     ),
     (
         [{"type": "le", "loc": ("body", "top_k"), "msg": "Too much", "input": 99}],
@@ -295,7 +323,8 @@ PROBLEMS: list[tuple[list[dict[str, Any]], list[tuple[str, str]], str]] = [
     (
         [_error("query", "Too long"), _error("top_k", "Too much")],
         [("query", "Too long"), ("top_k", "Too much")],
-        "two fields have one error each: both are in the document, in this order",
+        "two fields have one error each: both are in the document, in this order; `; ` joins them "
+        "in the detail",
     ),
     (
         [_error("partitions", 0, "No text")],
@@ -316,6 +345,11 @@ PROBLEMS: list[tuple[list[dict[str, Any]], list[tuple[str, str]], str]] = [
         [_error("q", "Value error, a blank, alone")],
         [("q", "a blank, alone")],
         "pydantic added 'Value error, ' at the beginning; the rest of the message stays as it is",
+    ),
+    (
+        [_error("q", "Value error, no 'Value error, ' please")],
+        [("q", "no 'Value error, ' please")],
+        "'Value error, ' is left out only at the beginning",
     ),
     (
         [_error("q", "Input should be 1, 2 or 3")],
@@ -345,7 +379,8 @@ PROBLEMS: list[tuple[list[dict[str, Any]], list[tuple[str, str]], str]] = [
     (
         [_error("b", "Odd"), _error("a", "str", "No text"), _error("b", "str", "No text")],
         [("b.str", "No text"), ("a.str", "No text")],
-        "the fields keep the order of their first errors",
+        "`b` has two errors, although one of `a` is between them; the fields keep the order of "
+        "their first errors",
     ),
     (
         [_error("a", "x", "Missing"), _error("b", "x", "Missing")],
@@ -384,7 +419,7 @@ def check_validation_problem(call: Probe) -> None:
     """Take one error, several of one field, each shape of a location, and more than three."""
     for errors, fields, because in PROBLEMS:
         case = call(errors)
-        told = case.value if isinstance(case.value, dict) else {}
+        told = {} if case.error or not isinstance(case.value, dict) else case.value
         is_named = type(told.get("status")) is HTTPStatus  # which is a number, too
         case.gives(
             {
@@ -403,20 +438,27 @@ PARTS: list[tuple[str, float, tuple[Any, ...], str]] = [
         '{"database": works, "model": works}',
         1,
         (200, "ready", "ready", "ready"),
-        "nothing is missing",
+        "nothing is missing: the status comes first, then the body, with `status` and each part",
+    ),
+    (
+        '{"database": lambda: asyncio.sleep(0.1, "ready"), "model": loads}',
+        1,
+        (503, "not ready", "ready", "the model is being loaded"),
+        "the text that a function returns is in the answer, unchanged and under its own name, also "
+        "if another function is faster; unless all return `ready`, the status is 503",
     ),
     (
         '{"database": raises, "model": works}',
         1,
         (503, "not ready", "missing", "ready"),
-        "a part is missing if its function raises any exception; the others are asked and named, "
-        "and the status is 503",
+        "a part is missing, under its own name, if its function raises any exception; the "
+        "others are asked and named, and the status is 503",
     ),
     (
         '{"database": works, "model": raises}',
         1,
         (503, "not ready", "ready", "missing"),
-        "every part is asked and named, not only the first",
+        "every part is asked and named, not only the first, and each state has its own name",
     ),
     (
         '{"database": raises, "model": raises}',
@@ -432,16 +474,41 @@ PARTS: list[tuple[str, float, tuple[Any, ...], str]] = [
         "the status is 503",
     ),
     (
+        '{"database": lambda: asyncio.sleep("a"), "model": works}',
+        1,
+        (503, "not ready", "missing", "ready"),
+        "the first function raises a TypeError: an exception of any kind means missing",
+    ),
+    (
+        '{"database": lambda: asyncio.sleep(0, "not ready yet")}',
+        1,
+        (503, "not ready", "not ready yet"),
+        "only the text `ready` means that a part is ready",
+    ),
+    (
+        '{"database": (lambda times: lambda: asyncio.sleep(next(times), "ready"))(iter(["a", 0]))}',
+        1,
+        (503, "not ready", "missing"),
+        "the function raises an exception the first time, so the part is missing: ask it once",
+    ),
+    (
         '{"database": hangs, "model": works}',
         0.1,
         (503, "not ready", "missing", "ready"),
-        "a part that does not answer within `timeout` seconds is missing",
+        "a part that does not answer within `timeout` seconds is missing; the others are not",
     ),
     (
         '{"database": lambda: asyncio.sleep(0.1, "ready")}',
         0.01,
         (503, "not ready", "missing"),
         "0.1 seconds are longer than `timeout`",
+    ),
+    (
+        '{"database": hangs, "model": lambda: asyncio.sleep(0.45, "ready")}',
+        0.3,
+        (503, "not ready", "missing", "missing"),
+        "both take longer than `timeout`: the time of each begins when all are asked, and not when "
+        "the one before has ended",
     ),
     (
         '{"database": raises, "model": lambda: asyncio.sleep(0.1, "ready")}',

@@ -33,6 +33,10 @@ def check_blob_sha(call: Probe) -> None:
     call("é\n".encode()).gives(
         "c6003325155f475bd7c87731607525dce73be9cf", because="é is one character and two bytes"
     )
+    call(b"0123456789abcde\n").gives(
+        "f999b43b943e829cd587885f0f567e1ea2f2d44d",
+        because="the number of bytes is written in decimal: 16",
+    )
     call(b"\0\xff\r\n").gives(
         "00822ce7dfc6f27759b94e2c7dfd26f25afbac9d", because="a file may contain any bytes"
     )
@@ -117,7 +121,12 @@ class Trees:
 def check_list_tree(call: Probe) -> None:
     """List a tree that fits, then trees that do not, then a part of one."""
     fits = Trees(9, "README.md", "apps/run.sh*", "common/charts:", "now.md@")
-    _lists(call, fits, "one answer contains everything; folders are not in the result")
+    _lists(
+        call,
+        fits,
+        "one answer contains everything; folders are not in the result, but programs, links and "
+        "submodules are",
+    )
     _asks(call, fits, ["root"], "one request is enough if the answer is not truncated")
     [run] = Trees(9, "run.sh*").all_files()
     call(Trees(9, "run.sh*"), "root", "apps/").gives(
@@ -128,6 +137,11 @@ def check_list_tree(call: Probe) -> None:
            "the answer was truncated: ignore it, and list the folder alone")  # fmt: skip
     _lists(call, Trees(2, "x/a.md", "x/y/b.md", "x/y/c.md"),
            "the answer for x is truncated, too: list x alone, then the folder in it")  # fmt: skip
+    _lists(
+        call,
+        Trees(3, "now.md@", "run.sh*", "sub/b.md", "sub/charts:"),
+        "folders are left out, but programs, links and submodules are not",
+    )
     large = Trees(3, "a.md", "x/b.md", "x/y/c.md")
     _lists(call, large, "the answer was truncated")
     _asks(call, large, ["root", "root alone", "tree of x"],
@@ -168,6 +182,8 @@ def check_list_tree(call: Probe) -> None:
 
 def _lists(call: Probe, trees: Trees, because: str, **wanted: list[str]) -> None:
     case = call(trees, "root", **wanted)
+    if case.error is not None:
+        case.gives(trees.all_files(), because=because)
     entries: list[TreeEntry] = case.returns(list[TreeEntry])
     value = sorted(entries, key=lambda entry: entry.path)
     paths = [entry.path for entry in value]
@@ -223,23 +239,32 @@ def check_wait_time(call: Probe) -> None:
     call(403, _used_up(60), "API rate limit exceeded").gives(
         61.0, because="look at the end of the hour before the message"
     )
-    call(403, _used_up(-5)).gives(1.0, because="the reset is in the past: a wait is never negative")
+    call(403, _used_up(-5)).gives(
+        1.0,
+        because="the reset is in the past: the seconds "
+        "to it are 0, and a wait is never negative, plus one second",
+    )
     call(403, _left(41), "Must have admin rights").gives(
         None, because="requests are left: this 403 is about rights, and waiting does not help"
     )
     call(403, {}, "The size limit is 100 MB").gives(
         None, because="the message mentions no rate limit: this 403 is about rights"
     )
+    call(403, {}, "Only corporate accounts: ask us to lift this limit").gives(
+        None, because="'rate' and 'limit' are in this message, but it mentions no 'rate limit'"
+    )
     call(403, {}).gives(None, because="without a message, a 403 is about rights")
     said = "You have exceeded a secondary Rate Limit."
-    for attempt, seconds in enumerate((60.0, 120.0, 240.0)):
+    for attempt, seconds in (0, 60.0), (1, 120.0), (2, 240.0), (6, 3840.0):
         call(403, _left(41), said, attempt=attempt).gives(
-            seconds, because="the message mentions a rate limit, but no time"
+            seconds,
+            because="the message mentions a rate limit, in capital letters or not, but no time: "
+            "60, 120, 240, …",
         )
     call(429, {}, "", attempt=1).gives(120.0, because="a 429 is always a rate limit")
-    for attempt, seconds in enumerate((1.0, 2.0, 4.0, 8.0)):
+    for attempt, seconds in (0, 1.0), (1, 2.0), (2, 4.0), (3, 8.0), (10, 1024.0):
         call(502, {}, attempt=attempt).gives(
-            seconds, because="each pause is twice as long as the last"
+            seconds, because="1, 2, 4, …: each pause is twice as long as the last"
         )
     for status in (500, 504, 599):
         call(status, {}).gives(1.0, because="500 and above means a problem of the server")
@@ -276,6 +301,8 @@ NO_COMMITS = [
     (SHA[:7], "it is only the beginning of a hash, and another commit may begin in the same way"),
     (f"release-{SHA[8:]}", "a name of 40 characters is not a hash: a hash has only 0-9 and a-f"),
     (SHA + "0", "it has one digit too many: a hash has exactly 40"),
+    (SHA.upper(), "a hash is written in small letters"),
+    (SHA + "\n", "a line feed is after the hash"),
     ("", "an empty text is not a commit"),
 ]
 
@@ -298,9 +325,14 @@ def check_citation_url(call: Probe) -> None:
     """Cite a file, one line, several, what is shown rendered, and what is not a commit."""
     page = f"{WEB}/blob/{SHA}"
     call(WEB, SHA, "apps/a.yaml").gives(
-        f"{page}/apps/a.yaml", because="without lines, the whole file is cited"
+        f"{page}/apps/a.yaml",
+        because="the whole hash comes after `blob`, and a slash stays; "
+        "without lines, the whole file is cited",
     )
-    call(WEB, SHA, "apps/a.yaml", 10, 20).gives(f"{page}/apps/a.yaml#L10-L20")
+    call(WEB, SHA, "apps/a.yaml", 10, 20).gives(
+        f"{page}/apps/a.yaml#L10-L20",
+        because="these are lines 10 to 20, each with an L; a YAML file needs no `?plain=1`",
+    )
     call(WEB, SHA, "apps/a.yaml", 3, 3).gives(
         f"{page}/apps/a.yaml#L3", because="one line is not a range"
     )
@@ -330,6 +362,9 @@ def check_citation_url(call: Probe) -> None:
         f"{page}/README.md", because="without lines, the formatted page is better"
     )
     call(WEB, SHA, "a.mdx.py", 1, 2).gives(f"{page}/a.mdx.py#L1-L2", because="its ending is .py")
+    call(WEB, SHA, "docs/.md", 1, 2).gives(
+        f"{page}/docs/.md?plain=1#L1-L2", because="a name may be one of RENDERED and nothing else"
+    )
     for ref, because in NO_COMMITS:
         call(WEB, ref, "apps/a.yaml", 10, 20).raises(InputError, because=because)
     call(WEB, "main", "apps/a.yaml").raises(

@@ -436,6 +436,85 @@ def claims_to_equal_everything(text, spans):
     return _EqualToEverything()
 
 
+# --- found by playing learners ---
+
+
+def ends_with_the_text_at_last(text, start, limit, floor=0, separators=SEPARATORS):
+    return min(find_cut(text, start, limit, floor, separators), len(text))
+
+
+def begins_after_any_white_space(text, end, chunk_overlap, *, snap_to_words=False):
+    start = end - chunk_overlap
+    if snap_to_words:
+        return next((at for at in range(start, end) if text[at - 1].isspace()), start)
+    return start
+
+
+def unifies_line_ends(
+    text, chunk_size=512, chunk_overlap=64, separators=SEPARATORS, *, snap_to_words=False
+):
+    text = text.replace("\r\n", "\n") if isinstance(text, str) else text
+    return split_text(text, chunk_size, chunk_overlap, separators, snap_to_words=snap_to_words)
+
+
+def forgives_lost_spaces(text, spans):
+    reached = 0
+    for span in spans:
+        if text[span.start : span.end] != span.text or text[reached : span.start].strip():
+            return False
+        reached = max(reached, span.end)
+    return reached >= len(text)
+
+
+def wants_the_last_span_at_the_end(text, spans):
+    reached = 0
+    for span in spans:
+        if text[span.start : span.end] != span.text or span.start > reached:
+            return False
+        reached = max(reached, span.end)
+    return (spans[-1].end if spans else 0) == len(text)
+
+
+def lets_a_separator_begin_before(text, start, limit, floor=0, separators=SEPARATORS):
+    for separator in separators:
+        at = text.rfind(separator, max(start - len(separator) + 1, 0), limit)
+        if at >= 0 and at + len(separator) > max(floor, start):
+            return at + len(separator)
+    return limit
+
+
+def checks_the_default_separators(
+    text, chunk_size=512, chunk_overlap=64, separators=SEPARATORS, *, snap_to_words=False
+):
+    check_arguments(text, chunk_size, chunk_overlap, SEPARATORS)
+    if 0 < len(text) <= chunk_size:
+        return [Span(0, len(text), text)]
+    return split_text(text, chunk_size, chunk_overlap, separators, snap_to_words=snap_to_words)
+
+
+KEPT = []
+
+
+def keeps_the_chunks_of_earlier_calls(
+    text, chunk_size=512, chunk_overlap=64, separators=SEPARATORS, *, snap_to_words=False
+):
+    KEPT.extend(
+        split_text(text, chunk_size, chunk_overlap, separators, snap_to_words=snap_to_words)
+    )
+    return list(KEPT)
+
+
+def stops_at_the_end(text, spans):
+    reached = 0
+    for span in spans:
+        if text[span.start : span.end] != span.text or span.start > reached:
+            return False
+        reached = max(reached, span.end)
+        if reached == len(text):
+            return True
+    return reached == len(text)
+
+
 MUTANTS = {
     "1.1": {
         takes_the_first_boundary: "find_cut('a b c d e', 0, 6)",
@@ -444,7 +523,7 @@ MUTANTS = {
         takes_sentence_ends_before_line_ends: "a line end is stronger than '. '",
         forgets_to_escape_the_separator: "exactly these two characters",
         finds_no_separators_that_overlap: "shares a line end with the one at 1",
-        counts_from_the_window: "find_cut('ab cd. ef gh ij', 7, 13)",
+        counts_from_the_window: "it is not counted from start",
         looks_before_the_start: "find_cut('ab cd. ef gh ij', 7, 13)",
         overlooks_offset_zero: "find_cut(' abcdefgh', 0, 5)",
         ignores_the_floor: "find_cut('ab cdefghij', 0, 8, 3)",
@@ -456,6 +535,8 @@ MUTANTS = {
         ignores_the_separators: "find_cut('a,b;c,d', 0, 6, 0, (';', ','))",
         reaches_beyond_the_limit: "find_cut('abcdefghij', 0, 8)",
         returns_nothing_without_a_boundary: "find_cut('abcdefghij', 0, 8)",
+        ends_with_the_text_at_last: "although the text ends before",
+        lets_a_separator_begin_before: "which is before start",
     },
     "1.2": {
         has_no_overlap: "next_start('abcdefghij', 8, 3)",
@@ -466,6 +547,7 @@ MUTANTS = {
         snaps_to_letters_only: "whatever its first character is",
         gives_up_the_overlap_without_a_word: "next_start('abcdefghij', 8, 3, snap_to_words=True)",
         snaps_to_the_word_after_the_overlap: "the word 'cd' begins at `end`",
+        begins_after_any_white_space: "does not begin with white space",
     },
     "1.3": {
         cuts_by_size_alone: "the strongest boundary within reach",
@@ -489,6 +571,9 @@ MUTANTS = {
         adds_the_default_separators: "so a space is not a boundary",
         drops_snap_to_words: "split_text('the quick brown fox jumps', 16, 8, snap_to_words=True)",
         snaps_at_the_first_two_cuts: "not only the first ones",
+        unifies_line_ends: "do not strip it, change it",
+        keeps_the_chunks_of_earlier_calls: "chunks of an earlier call",
+        checks_the_default_separators: "1 is not a text",
     },
     "1.4": {
         adds_up_lengths: "joined, the spans look like the text",
@@ -501,5 +586,8 @@ MUTANTS = {
         believes_the_texts: "there is a text, but no span",
         returns_what_is_missing: "True (bool)",
         claims_to_equal_everything: "True (bool)",
+        forgives_lost_spaces: "a space is a character, too",
+        wants_the_last_span_at_the_end: "the last span is inside the first",
+        stops_at_the_end: "although the first reaches the end",
     },
 }

@@ -21,7 +21,7 @@ def _says(line):
 
 
 def _full(spans):
-    return [span for span in spans if any(map(_says, span.text.splitlines()))]
+    return [span for span in spans if any(map(_says, span.text.split("\n")))]
 
 
 def splits_at_any_dashes(text):
@@ -535,6 +535,102 @@ def drops_what_is_just_short_enough(resource, source_path="", where="", most=350
     return _header(resource, source_path, where, most - 1)
 
 
+# --- found by playing learners ---
+
+
+def ends_comments_at_other_characters(text):
+    spans = _stretches(text)
+    return [span for span in spans if any(map(_says, span.text.splitlines()))]
+
+
+def ends_documents_at_dots(text):
+    return _full(_stretches(text, r"^(?:---|\.\.\.)(?=\s|\Z)"))
+
+
+def takes_a_line_with_a_hash_for_a_comment(text):
+    lines = {span: span.text.split("\n") for span in _stretches(text)}
+    return [s for s, own in lines.items() if any(one.strip() and "#" not in one for one in own)]
+
+
+def _first_of_two(document, *, own_column=True, is_there=lambda found, name: name in found):
+    found, inside, column = {}, False, None
+    for line in document.split("\n"):
+        if not (key := read_key(line)):
+            continue
+        if key.column == 0:
+            inside = key.name == "metadata"
+            column = None if own_column else column
+        elif inside and column is None:
+            column = key.column
+        names = ("kind", "apiVersion") if key.column == 0 else ("name", "namespace")
+        counts = key.column == 0 or inside and key.column == column
+        if counts and key.name in names and not is_there(found, key.name):
+            found[key.name] = key.value
+    return Identity(*map(found.get, ("kind", "name", "namespace", "apiVersion")))
+
+
+def keeps_the_first_column(document):
+    return _first_of_two(document, own_column=False)
+
+
+def prefers_a_key_with_a_value(document):
+    return _first_of_two(document, is_there=lambda found, name: found.get(name))
+
+
+def knows_only_spaces_before_a_comment(text):
+    lines = {span: span.text.split("\n") for span in _stretches(text)}
+    return [
+        span
+        for span, own in lines.items()
+        if any(one.strip() and one.strip(" ")[0] != "#" for one in own)
+    ]
+
+
+def counts_what_stands_beside_the_dashes(text):
+    full = _full(_stretches(text))
+    return [s for s in _stretches(text) if s in full or s.start and s.text.split("\n")[0].strip()]
+
+
+def _with_other_children(document, is_child=lambda column, first: column == first, alike=()):
+    found, inside, first = {}, False, None
+    for line in document.split("\n"):
+        if not (key := read_key(line)):
+            continue
+        if key.column == 0:
+            inside, first = key.name == "metadata", None
+        elif inside and first is None:
+            first = key.column
+        name = "name" if key.name in alike else key.name
+        names = ("kind", "apiVersion") if key.column == 0 else ("name", "namespace")
+        if name in names and (key.column == 0 or inside and is_child(key.column, first)):
+            found.setdefault(name, key.value)
+    return Identity(*map(found.get, ("kind", "name", "namespace", "apiVersion")))
+
+
+def takes_names_that_are_generated(document):
+    return _with_other_children(document, alike=("generateName",))
+
+
+def takes_children_further_left(document):
+    return _with_other_children(document, is_child=lambda column, first: column <= first)
+
+
+def tidies_names_and_paths_only(resource, source_path="", where="", most=350):
+    name = resource.name and " ".join(resource.name.split())
+    parts = (resource.api_version, resource.kind, name)
+    first = " ".join(filter(None, parts))
+    if resource.namespace:
+        first = f"{first} in namespace {resource.namespace}".strip()
+    if resource.kind in KIND_WORDS:
+        first += f": {KIND_WORDS[resource.kind]}"
+    for path in (source_path, source_path.rsplit("/", 1)[-1]):
+        second = " ".join(filter(None, (" ".join(path.split()), where and f"at {where}")))
+        header = "".join(f"# {line}\n" for line in (first, second) if line)
+        if len(header) <= most:
+            return header
+    return header[: most - 1] + "\n"
+
+
 MUTANTS = {
     "2.1": {
         splits_at_any_dashes: "a separator begins its line",
@@ -556,6 +652,11 @@ MUTANTS = {
         drops_what_ends_with_a_comment: "above and below",
         strips_its_documents: "to its last line end",
         looks_its_documents_up: "work with offsets",
+        ends_comments_at_other_characters: "all of it is a comment",
+        ends_documents_at_dots: "only `---` is a separator",
+        takes_a_line_with_a_hash_for_a_comment: "only if it begins with",
+        knows_only_spaces_before_a_comment: "a tab before a comment",
+        counts_what_stands_beside_the_dashes: "there is only a comment",
     },
     "2.2": {
         takes_the_first_of_each: "deeper than the children of `metadata`",
@@ -576,10 +677,14 @@ MUTANTS = {
         wants_metadata_alone_on_its_line: "have no quotes and comments",
         says_empty_for_what_is_missing: "what is not there is None",
         says_none_for_what_is_empty: "its value is empty",
-        puts_the_version_first: "what is not there is None",
-        returns_a_plain_tuple: "what is not there is None",
+        puts_the_version_first: "in this order",
+        returns_a_plain_tuple: "an Identity has",
         asks_a_parser: "not a number",
         takes_the_last_of_two: "the first one counts",
+        keeps_the_first_column: "have a column of their own",
+        prefers_a_key_with_a_value: "also if its value is empty",
+        takes_names_that_are_generated: "another key than `name`",
+        takes_children_further_left: "in the column of the first: this",
     },
     "2.3": {
         never_ends_with_the_block: "the block is over",
@@ -622,5 +727,6 @@ MUTANTS = {
         cuts_and_adds_a_line_end: "its line feed counts",
         never_cuts: "still too long",
         drops_a_line_that_is_too_long: "still too long",
+        tidies_names_and_paths_only: "also in kind, namespace and place",
     },
 }

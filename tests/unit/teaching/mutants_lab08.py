@@ -3,10 +3,12 @@
 import asyncio
 from dataclasses import asdict
 from http import HTTPStatus
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, create_model, field_validator
 
-from course_lib.service.models import Filter
+from course_lib.service.models import Filter, search_response
+from course_lib.service.problems import validation_problem
 
 # --- 8.1 request_model ---
 
@@ -542,6 +544,123 @@ async def _stub(checks, timeout=0.5):
 _stub.__name__ = _stub.__qualname__ = "readiness"
 STUBS = {"8.4": _stub}
 
+
+# --- found by playing learners ---
+
+
+def strips_before_it_counts():
+    return _model(config=STRICT | ConfigDict(str_strip_whitespace=True))
+
+
+def strips_addresses(query, results, embedding_seconds, search_seconds):
+    def fair(url):
+        return url if url and url.strip().lower().startswith(("https://", "http://")) else None
+
+    answer = search_response(query, results, embedding_seconds, search_seconds)
+    for one, told in zip(results, answer["results"], strict=True):
+        told["citation_url"] = fair(one.citation_url)
+    return answer
+
+
+def removes_the_prefix_everywhere(errors):
+    changed = [{**one, "msg": one["msg"].replace("Value error, ", "")} for one in errors]
+    return validation_problem(changed)
+
+
+def _ready(is_ready=lambda state: state == "ready", kinds=Exception, tries=1):
+    async def readiness(checks, timeout=0.5):
+        async def state(check):
+            for left in reversed(range(tries)):
+                try:
+                    return await asyncio.wait_for(check(), timeout)
+                except kinds:
+                    if not left:
+                        return "missing"
+
+        states = await asyncio.gather(*map(state, checks.values()))
+        good = all(map(is_ready, states))
+        parts = dict(zip(checks, states, strict=True))
+        return (200 if good else 503), {"status": "ready" if good else "not ready", **parts}
+
+    return readiness
+
+
+def _named(name, function):
+    function.__name__ = name
+    return function
+
+
+catches_three_kinds = _named(
+    "catches_three_kinds", _ready(kinds=(TimeoutError, OSError, RuntimeError))
+)
+finds_ready_in_a_text = _named(
+    "finds_ready_in_a_text", _ready(is_ready=lambda state: "ready" in state)
+)
+asks_twice = _named("asks_twice", _ready(tries=2))
+
+
+def takes_names_of_any_length():
+    return _model(name=Annotated[str, Field(min_length=1)])
+
+
+def has_another_name():
+    return create_model("Request", __base__=_model())
+
+
+def _with_metadata(query, results, embedding_seconds, search_seconds, of):
+    answer = search_response(query, results, embedding_seconds, search_seconds)
+    for one, told in zip(results, answer["results"], strict=True):
+        told["metadata"] = of(one, told["metadata"])
+    return answer
+
+
+def takes_the_senders_namespace(*given):
+    return _with_metadata(
+        *given,
+        of=lambda one, own: own | {"namespace": one.namespace or one.metadata.get("namespace")},
+    )
+
+
+def protects_repo_and_score_only(*given):
+    return _with_metadata(
+        *given,
+        of=lambda one, own: own | one.metadata | {name: own[name] for name in ("repo", "score")},
+    )
+
+
+def knows_two_spellings(query, results, embedding_seconds, search_seconds):
+    answer = search_response(query, results, embedding_seconds, search_seconds)
+    for one, told in zip(results, answer["results"], strict=True):
+        if not (one.citation_url or "").startswith(("https://", "http://", "HTTPS://", "HTTP://")):
+            told["citation_url"] = None
+    return answer
+
+
+async def names_them_as_they_answer(checks, timeout=0.5):
+    async def state(check):
+        try:
+            return await asyncio.wait_for(check(), timeout)
+        except Exception:
+            return "missing"
+
+    asked = asyncio.as_completed([state(check) for check in checks.values()])
+    parts = dict(zip(checks, [await one for one in asked], strict=True))
+    good = all(state == "ready" for state in parts.values())
+    return (200 if good else 503), {"status": "ready" if good else "not ready", **parts}
+
+
+async def waits_for_one_after_the_other(checks, timeout=0.5):
+    tasks = {name: asyncio.create_task(check()) for name, check in checks.items()}
+    parts = {}
+    for name, task in tasks.items():
+        try:
+            parts[name] = await asyncio.wait_for(task, timeout)
+        except Exception:
+            parts[name] = "missing"
+    good = all(state == "ready" for state in parts.values())
+    return (200 if good else 503), {"status": "ready" if good else "not ready", **parts}
+
+
 MUTANTS = {
     "8.1": {
         returns_an_object: "a class made from BaseModel",
@@ -564,6 +683,9 @@ MUTANTS = {
         wants_a_single_line: "a text of two lines",
         knows_three_white_spaces: "it is only white space",
         loses_what_was_sent: "the values that were sent",
+        strips_before_it_counts: "a space is a character",
+        takes_names_of_any_length: "at most 500 characters",
+        has_another_name: "shows this name",
     },
     "8.2": {
         hands_on_all_it_has: "and no others",
@@ -584,6 +706,10 @@ MUTANTS = {
         keeps_an_empty_address: "an empty text",
         refuses_one_scheme: "all of https://",
         leaves_out_the_whole_result: "a browser runs this address",
+        strips_addresses: "it begins with a space",
+        takes_the_senders_namespace: "`namespace` stays None",
+        protects_repo_and_score_only: "forged all eight",
+        knows_two_spellings: "only the first letter",
     },
     "8.3": {
         repeats_what_was_sent: "only `loc` and `msg` are used",
@@ -608,6 +734,7 @@ MUTANTS = {
         merges_by_the_last_part: "got furthest",
         merges_query_and_body: "in the query and one in the body",
         sorts_by_length: "the order of their first errors",
+        removes_the_prefix_everywhere: "is left out only at the beginning",
     },
     "8.4": {
         asks_one_after_the_other: "all at the same time",
@@ -615,8 +742,8 @@ MUTANTS = {
         lets_the_error_out: "raises any exception",
         tells_the_error: "raises any exception",
         stops_at_the_first: "raises any exception",
-        always_answers_200: "raises any exception",
-        forgets_to_await: "raises any exception",
+        always_answers_200: "the status is 503",
+        forgets_to_await: "under its own name",
         leaves_checks_at_work: "still running",
         is_no_coroutine: "something to await",
         blocks_the_loop: "no result after",
@@ -624,5 +751,10 @@ MUTANTS = {
         has_a_timeout_of_its_own: "longer than `timeout`",
         knows_one_kind_of_error: "raises any exception",
         gives_up_with_the_first: "even if another fails",
+        catches_three_kinds: "an exception of any kind",
+        finds_ready_in_a_text: "only the text `ready`",
+        asks_twice: "ask it once",
+        names_them_as_they_answer: "under its own name, also if another",
+        waits_for_one_after_the_other: "the time of each begins when all are asked",
     },
 }

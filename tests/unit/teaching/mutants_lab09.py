@@ -5,12 +5,14 @@ import re
 import time
 from dataclasses import replace
 from email.utils import parsedate_to_datetime
+from posixpath import splitext
 from urllib.parse import quote
 
 from course_lib.errors import InputError
 from course_lib.loader.github.errors import AnswerError
-from course_lib.loader.github.names import RENDERED
-from course_lib.loader.github.tree import TREE, TreeEntry, is_within
+from course_lib.loader.github.names import RENDERED, citation_url
+from course_lib.loader.github.tree import TREE, TreeEntry, is_within, list_tree
+from course_lib.loader.github.waiting import wait_time
 
 # --- 9.1 blob_sha ---
 
@@ -426,6 +428,49 @@ def raises_what_python_raises(web, commit, path, line_start=None, line_end=None)
     return _cite(web, commit, path, line_start, line_end, error=TypeError)
 
 
+# --- found by playing learners ---
+
+
+def writes_the_length_in_hexadecimal(content):
+    return _sha1(f"blob {len(content):x}\0".encode() + content)
+
+
+def lists_ordinary_files_of_a_folder(read, sha, prefix="", within=()):
+    def plain(sha, recursive):
+        entries, truncated = read(sha, recursive)
+        if not recursive:
+            entries = [one for one in entries if one.mode in ("100644", TREE)]
+        return entries, truncated
+
+    return list_tree(plain, sha, prefix, within)
+
+
+def waits_a_minute_at_most(status, headers, message="", attempt=0):
+    seconds = wait_time(status, headers, message, attempt)
+    return min(seconds, 60.0) if seconds and status >= 500 else seconds
+
+
+def makes_the_letters_small(web, commit, path, line_start=None, line_end=None):
+    return citation_url(web, commit.lower(), path, line_start, line_end)
+
+
+def looks_at_the_extension(web, commit, path, line_start=None, line_end=None):
+    url = citation_url(web, commit, path, line_start, line_end)
+    rendered = splitext(path.lower())[1] in RENDERED
+    return url if rendered else url.replace("?plain=1", "")
+
+
+def finds_both_words(status, headers, message="", attempt=0):
+    both = all(word in message.lower() for word in ("rate", "limit"))
+    return wait_time(status, headers, "rate limit" if both else "", attempt)
+
+
+def overlooks_a_line_feed(web, commit, path, line_start=None, line_end=None):
+    if commit == commit.strip():
+        return citation_url(web, commit, path, line_start, line_end)
+    return citation_url(web, commit.strip(), path, line_start, line_end)
+
+
 MUTANTS = {
     "9.1": {
         hashes_the_content_alone: "it is the SHA-1 of b'blob 6",
@@ -434,6 +479,7 @@ MUTANTS = {
         puts_the_head_behind: "it is the SHA-1 of b'blob 6",
         returns_bytes: "it is the SHA-1 of b'blob 6",
         reads_it_as_text: "UnicodeDecodeError",
+        writes_the_length_in_hexadecimal: "written in decimal",
     },
     "9.2": {
         believes_a_truncated_answer: "the answer was truncated",
@@ -453,6 +499,7 @@ MUTANTS = {
         compares_how_names_begin: "only the beginning of apps",
         forgets_what_is_wanted_below: "for the folders of a folder",
         raises_another_error: "AnswerError",
+        lists_ordinary_files_of_a_folder: "but programs, links and submodules are not",
     },
     "9.3": {
         looks_at_its_own_clock: "by the server's clock",
@@ -475,6 +522,8 @@ MUTANTS = {
         reads_the_message_first: "before the message",
         reads_every_message: "whatever the message says",
         looks_for_half_of_the_words: "is about rights",
+        waits_a_minute_at_most: "attempt=10",
+        finds_both_words: "mentions no 'rate limit'",
     },
     "9.4": {
         cites_a_range_always: "one line is not a range",
@@ -497,5 +546,8 @@ MUTANTS = {
         refuses_a_branch_only_with_lines: "a whole file of a branch",
         gives_no_address_for_a_branch: "a branch moves",
         raises_what_python_raises: "TypeError",
+        makes_the_letters_small: "in small letters",
+        looks_at_the_extension: "one of RENDERED and nothing else",
+        overlooks_a_line_feed: "a line feed is after the hash",
     },
 }
