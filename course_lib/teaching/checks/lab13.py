@@ -90,7 +90,7 @@ def check_reciprocal_rank(call: Probe) -> None:
     call(["x", "y", "a"], {"a"}, 10).gives(1 / 3, because="it is at place 3")
     call(["x", "a"], {"a"}, 2).gives(0.5, because="place 2 is the last that counts for k = 2")
     call(["x", "b", "a"], ["a", "b"], 10).gives(
-        0.5, because="the first wanted one among those found counts alone: b"
+        0.5, because="only the first gold item that was found counts: b"
     )
     call(["b"], ["a", "b"], 10).gives(1.0, because="one wanted item is enough")
     call(["x", "x", "x", "a"], {"a"}, 10).gives(

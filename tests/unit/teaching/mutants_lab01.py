@@ -535,7 +535,7 @@ MUTANTS = {
         ignores_the_separators: "find_cut('a,b;c,d', 0, 6, 0, (';', ','))",
         reaches_beyond_the_limit: "find_cut('abcdefghij', 0, 8)",
         returns_nothing_without_a_boundary: "find_cut('abcdefghij', 0, 8)",
-        ends_with_the_text_at_last: "although the text ends before",
+        ends_with_the_text_at_last: "even if the text ends before it",
         lets_a_separator_begin_before: "which is before start",
     },
     "1.2": {

@@ -363,13 +363,13 @@ MUTANTS = {
     "13.2": {
         counts_from_zero: "it is at place 1",
         returns_the_place: "it is at place 3",
-        adds_up_all_of_them: "only the first gold item counts",
+        adds_up_all_of_them: "only the first gold item",
         counts_repeated_places: "x takes up one place",
         looks_beyond_k: "beyond k = 2",
-        goes_by_the_order_of_the_gold: "the first wanted one among those found",
+        goes_by_the_order_of_the_gold: "only the first gold item",
         drops_neighbours_that_are_equal: "comes between",
-        takes_part_of_a_name: "is a part of the wanted one",
-        takes_more_than_a_name: "holds the wanted one",
+        takes_part_of_a_name: "is a part of the gold name",
+        takes_more_than_a_name: "contains the gold name",
         ranks_one_place_less: "the last that counts for k = 2",
     },
     "13.3": {
