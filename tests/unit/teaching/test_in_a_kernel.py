@@ -233,6 +233,7 @@ def test_a_check_refuses_an_answer_that_is_older_than_its_cell(front: Front, cha
 
 @pytest.mark.parametrize("answer", RIGHT)
 def test_a_right_answer_counts_however_it_is_defined(front: Front, answer: str) -> None:
+    front.run("import", "from course_lib.loader import recursive")
     front.run("answer", CELLS["stub"])
     front.run("answer", answer)
     front.run("answer", answer)
