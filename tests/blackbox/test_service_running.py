@@ -220,7 +220,7 @@ def test_a_key_is_shown_once_and_its_entry_is_the_digest(course: Course) -> None
     key, entry = (line.split(":", 1)[1].strip() for line in done.ok().splitlines())
     assert key.startswith("course_acme_") and len(key) > 50
     assert entry.startswith("RAG_API_KEYS=acme:") and key not in entry
-    assert done.err == "Several entries stand with commas between.\n"
+    assert done.err == "Separate several entries by commas.\n"
     made = course("api-key", "acme", "--json").json()
     assert list(made) == ["tenant", "key", "entry"] and made["key"] != key
     assert course("api-key", "Not Kebab").error() == (

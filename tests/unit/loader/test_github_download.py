@@ -142,8 +142,8 @@ def test_submodules_and_lfs_pointers_are_left_out_with_a_reason(
     )
     found = checkout.download()
     assert found.skipped == (
-        Skipped("model.yaml", "is a pointer to Git LFS, where the file itself lies"),
-        Skipped("same.yaml", "is a pointer to Git LFS, where the file itself lies"),
+        Skipped("model.yaml", "is a pointer to Git LFS, where the file itself is"),
+        Skipped("same.yaml", "is a pointer to Git LFS, where the file itself is"),
         Skipped("vendor/lib", "is a submodule: another repository at 3f0a1c5d7e9b"),
     )
     assert checkout.there() == {"a.yaml": b"a"}

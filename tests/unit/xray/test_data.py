@@ -147,7 +147,7 @@ def test_a_score_counts_found_packages_and_what_they_cost() -> None:
     score = score_suggestions(lambda one: answers[one.id], wanted)
     assert (score.recall, score.suggested, score.instructions) == (0.75, 2.0, 2)
     assert score.missed == (wanted[0],)
-    with pytest.raises(InputError, match="not an instruction"):
+    with pytest.raises(InputError, match="no instruction"):
         score_suggestions(lambda one: [], [])
 
 

@@ -322,7 +322,7 @@ def test_go_sum_counts_where_go_mod_does_not_name_everything() -> None:
 def test_a_broken_lock_file_is_named_with_what_is_wrong(name: str, text: str) -> None:
     files = LockFiles({f"service/{name}": text, "other/README.md": "Hello."})
     (language,) = files.languages()
-    with pytest.raises(InputError, match=re.escape(f"service/{name} is no {name}")):
+    with pytest.raises(InputError, match=re.escape(f"service/{name} is not a {name}")):
         files.packages(language)
 
 

@@ -94,5 +94,5 @@ def test_a_checksum_changes_with_a_languages_own_files_only() -> None:
 def test_names_that_no_table_can_hold_are_a_broken_file(name: str) -> None:
     packages = f'{{"node_modules/{name}": {{"version": "1"}}}}'
     lock = f'{{"lockfileVersion": 3, "packages": {packages}}}'
-    with pytest.raises(InputError, match=r"package-lock.json is no .* that can be read"):
+    with pytest.raises(InputError, match=r"package-lock.json is not a .* that can be read"):
         LockFiles({"package-lock.json": lock}).packages("javascript")
