@@ -224,5 +224,5 @@ def test_a_key_is_shown_once_and_its_entry_is_the_digest(course: Course) -> None
     made = course("api-key", "acme", "--json").json()
     assert list(made) == ["tenant", "key", "entry"] and made["key"] != key
     assert course("api-key", "Not Kebab").error() == (
-        "error: 'Not Kebab' is no tenant's name\nLowercase letters, digits and single dashes.\n"
+        "error: 'Not Kebab' cannot name a tenant\nLowercase letters, digits and single dashes.\n"
     )
