@@ -161,7 +161,14 @@ def split_prose(text: str, chunk_size: int, chunk_overlap: int) -> list[Span]:
     >>> [span.text for span in split_prose("abcdef\r\ngh", 7, 2)]
     ['abcdef', 'ef\r\ngh']
     """
-    return keep_crlf(text, split_text(text, chunk_size, chunk_overlap, snap_to_words=True))
+    spans = keep_crlf(text, split_text(text, chunk_size, chunk_overlap, snap_to_words=True))
+    if chunk_size > 1 and any(end - start > chunk_size for start, end, _ in spans):
+        # A full chunk got the carriage return of the one before it: leave room for one more.
+        smaller = split_text(
+            text, chunk_size - 1, min(chunk_overlap, chunk_size - 2), snap_to_words=True
+        )
+        return keep_crlf(text, smaller)
+    return spans
 
 
 def keep_crlf(text: str, spans: Iterable[Span]) -> list[Span]:

@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from course_lib.loader import find_cut, next_start, split_text
-from course_lib.loader.recursive import SEPARATORS, in_crlf, keep_crlf
+from course_lib.loader.recursive import SEPARATORS, in_crlf, keep_crlf, split_prose
 
 ALPHABETS = ["\r\n. ab", "\r\n", "\n", "ab", "a. ", "é\U0001f600 \u2028\n"]
 texts = st.one_of(
@@ -69,6 +69,17 @@ def test_no_pair_is_cut_and_nothing_is_lost_by_keeping_pairs(
         assert not in_crlf(text, span.start) and not in_crlf(text, span.end)
         covered = max(covered, span.end)
     assert covered == len(text)
+
+
+@given(texts, sizes)
+@example("x" * 7 + "\r\n" + "y" * 7, (8, 0))
+@example("\r\n" * 9, (2, 1))
+def test_no_chunk_of_prose_is_longer_than_its_size(text: str, given: tuple[int, int]) -> None:
+    size, overlap = given
+    spans = split_prose(text, size, overlap)
+    assert all(0 < len(span.text) <= max(size, 2) for span in spans)
+    assert not any(in_crlf(text, at) for start, end, _ in spans for at in (start, end))
+    assert {at for start, end, _ in spans for at in range(start, end)} == set(range(len(text)))
 
 
 @given(st.text("ab \n\r", max_size=120), sizes)
