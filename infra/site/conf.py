@@ -137,7 +137,7 @@ def read_source(app: Any, docname: str, content: list[str]) -> None:
     if docname == "infra/site/slides":
         content[0] += list_of_decks()
     if (ROOT / f"{docname}.ipynb").exists():
-        content[0] = notebook_page(content[0], "Lab" if docname.startswith("labs") else "Solution")
+        content[0] = notebook_page(content[0], Path(docname))
 
 
 def list_of_decks() -> str:
@@ -150,16 +150,25 @@ def list_of_decks() -> str:
     return "\n## The decks\n\n" + "\n".join(lines) + "\n" if lines else ""
 
 
-def notebook_page(text: str, kind: str) -> str:
+def notebook_page(text: str, page: Path) -> str:
     """Return a notebook whose title begins with its kind; a solution's answers are folded.
 
-    The search leaves out numbers, but finds "lab 06" where the index has it.
+    Below the title are links to what belongs together: the lab, its solution, its slides. The
+    search leaves out numbers, but finds "lab 06" where the index has it.
     """
     notebook = json.loads(text)
+    kind, other = ("Lab", "solutions") if page.parent.name == "labs" else ("Solution", "labs")
+    links = ""
+    if (ROOT / "solutions" / f"{page.name}.ipynb").exists():  # a copy for learners has none
+        words = "The solution" if kind == "Lab" else "The lab without answers"
+        links = (
+            f"\n[{words}](../{other}/{page.name}.ipynb) · "
+            f'<a href="../slides/{page.name}.html">the slides</a>\n'
+        )
     for cell in notebook["cells"]:
         source = cell["source"] = "".join(cell["source"])
         if cell["cell_type"] == "markdown":
-            named = rf"# {kind} \1 · \2\n\n```{{index}} ! {kind.lower()} \1\n```\n"
+            named = rf"# {kind} \1 · \2\n\n```{{index}} ! {kind.lower()} \1\n```\n{links}"
             cell["source"] = re.sub(r"\A# (\d\d) · (.*)\n", named, source)
         elif kind == "Solution" and cell["metadata"].get("nbgrader", {}).get("solution"):
             cell["metadata"].setdefault("tags", []).append("hide-input")

@@ -131,4 +131,5 @@ class _Limited(io.TextIOBase):
         return len(text)
 
     def flush(self) -> None:
-        self.stream.flush()
+        if not self.stream.closed:  # Python flushes at the end of this object, perhaps later
+            self.stream.flush()
