@@ -58,7 +58,8 @@ def check_check_record(call: Probe) -> None:
     _judge(call, {"name": "b"}, "it keeps the contract, and becomes a Chunk")
     _judge(call, "oops", "it is not JSON", INVALID, ["record"])
     _judge(call, "", "an empty line is a line, and it is not JSON", INVALID, ["record"])
-    _judge(call, "[" * 5_000, "it is nested too deep to be read", INVALID, ["record"])
+    shown = "check_record('[' * 100_000, 'line 7')"
+    _judge(call, "[" * 100_000, "it is nested too deep to be read", INVALID, ["record"], shown)
     for line in ("[]", "3", "null", '"an embedding"'):
         _judge(call, line, "it is JSON, but not an object", INVALID, ["record"])
     for change, fields, because in (

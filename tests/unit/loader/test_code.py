@@ -341,7 +341,7 @@ def test_real_packages_agree_with_pythons_own_parser() -> None:
                     # Nothing but the comments above it is in the span.
                     assert text[end : holder.end].lstrip(" \t")[:1] in {"", "#", ";", "\n"}
             elif isinstance(node, ast.ClassDef) and at_top:
-                check_methods(node, [s for s in spans if start < s.end <= end])
+                check_methods(node, [s for s in spans if start < s.end and s.start < end])
     assert count > 1000 and top > 100
     assert top_whole == top
     assert whole >= 0.99 * count
@@ -351,7 +351,9 @@ def check_methods(node: ast.ClassDef, spans: list[CodeSpan]) -> None:
     """Hold the pieces of a large class against what the parser says of it."""
     functions = (ast.FunctionDef, ast.AsyncFunctionDef)
     found = {s.name for s in spans if s.kind == "method" and s.class_name == node.name}
-    assert found == {item.name for item in node.body if isinstance(item, functions)}
+    # A class may define a method under a condition, as Python 3.13's asyncio does.
+    under = [item for one in node.body if isinstance(one, ast.If) for item in one.body + one.orelse]
+    assert found == {item.name for item in node.body + under if isinstance(item, functions)}
     [first, *_] = [s for s in spans if s.kind == "class" and s.class_name == node.name]
     bases = ", ".join(ast.unparse(base) for base in node.bases)
     assert (first.extends or "").replace('"', "'") == bases
