@@ -105,10 +105,20 @@ class Laboratory:
         """Open a notebook, and nothing else, and wait until all of its cells are on the page."""
         self.errors.clear()
         self.path = path
+        self._without_outputs()
         self.page.goto(f"{self.address}/lab/tree/{path}?token=browser&reset")
         self.page.wait_for_selector(".jp-Notebook .jp-CodeCell .cm-line", timeout=60_000)
         expect(self.page.locator(".jp-Notebook .jp-Cell")).to_have_count(len(self.cells()))
         self.ready()
+
+    def _without_outputs(self) -> None:
+        """Empty the outputs that an earlier test saved: their widgets have no kernel any more."""
+        address = f"{self.address}/api/contents/{self.path}"
+        model = httpx.get(address, headers=HEADERS).raise_for_status().json()
+        for cell in model["content"]["cells"]:
+            if cell["cell_type"] == "code":
+                cell |= {"outputs": [], "execution_count": None}
+        httpx.put(address, headers=HEADERS, json=model).raise_for_status()
 
     def ready(self) -> None:
         """Wait until the kernel has nothing to do."""
