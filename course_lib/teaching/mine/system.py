@@ -116,21 +116,12 @@ def _connection(stack: ExitStack) -> Any:
 def measure_both(
     variables: Mapping[str, str], questions: Path | None, corpora: Sequence[str]
 ) -> tuple[Run, Run]:
-    """Return what the course's system finds, and what the learner's does.
-
-    Parameters
-    ----------
-    variables
-        From `environment`.
-    questions, corpora
-        As in `find_all`.
+    """Return what the course's system finds, and what the learner's does, as `measure_own` says.
 
     Raises
     ------
     InputError
         If there are questions and no corpora, or the other way round.
-    CourseError
-        If the learner's system does not get through; it has said why.
     """
     from course_lib.teaching.mine.measure import find_all
 
