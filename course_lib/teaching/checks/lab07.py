@@ -624,30 +624,22 @@ def _rows(case: Case) -> list[Any]:
 )
 def check_fuse(call: Probe) -> None:
     """Take one case for each way of adding it up wrongly."""
-    call(["a"]).gives(
-        [("a", 1 / 61)],
-        because="a pair of what was ranked and its score; places count from 1, and RRF_K is 60",
-    )
-    call(["b"], ["a"]).gives(
-        [("b", 1 / 61), ("a", 1 / 61)],
-        because="each is first in one ranking; of equals, the first ranking's comes first",
-    )
-    call(["a", "b", "c"], ["c", "d"]).gives(
-        [("c", 1 / 63 + 1 / 61), ("a", 1 / 61), ("b", 1 / 62), ("d", 1 / 62)],
-        because="'c' is third in one and first in the other, and gets both",
-    )
-    call(["d", "c"], ["b", "a"]).gives(
-        [("d", 1 / 61), ("b", 1 / 61), ("c", 1 / 62), ("a", 1 / 62)],
-        because="equals come in the order of the first ranking, then of the next one",
-    )
-    call(["a", "b"], ["a", "b"], ["b", "a"]).gives(
-        [("a", 2 / 61 + 1 / 62), ("b", 2 / 62 + 1 / 61)],
-        because="there may be more than two rankings",
-    )
-    call([("a.md", 0), ("a.md", 1)], [("a.md", 1)]).gives(
-        [(("a.md", 1), 1 / 62 + 1 / 61), (("a.md", 0), 1 / 61)],
-        because="what is ranked may be a tuple",
-    )
+    call.cases(
+        ((["a"],), [("a", 1 / 61)],
+         "a pair of what was ranked and its score; places count from 1, and RRF_K is 60"),
+        ((["b"], ["a"]), [("b", 1 / 61), ("a", 1 / 61)],
+         "each is first in one ranking; of equals, the first ranking's comes first"),
+        ((["a", "b", "c"], ["c", "d"]),
+         [("c", 1 / 63 + 1 / 61), ("a", 1 / 61), ("b", 1 / 62), ("d", 1 / 62)],
+         "'c' is third in one and first in the other, and gets both"),
+        ((["d", "c"], ["b", "a"]), [("d", 1 / 61), ("b", 1 / 61), ("c", 1 / 62), ("a", 1 / 62)],
+         "equals come in the order of the first ranking, then of the next one"),
+        ((["a", "b"], ["a", "b"], ["b", "a"]), [("a", 2 / 61 + 1 / 62), ("b", 2 / 62 + 1 / 61)],
+         "there may be more than two rankings"),
+        (([("a.md", 0), ("a.md", 1)], [("a.md", 1)]),
+         [(("a.md", 1), 1 / 62 + 1 / 61), (("a.md", 0), 1 / 61)],
+         "what is ranked may be a tuple"),
+    )  # fmt: skip
     case = call(iter(["a", "b"]), iter(["b"]))
     case.label = "fuse(iter(['a', 'b']), iter(['b']))"
     case.gives(

@@ -42,16 +42,14 @@ WHOLE = 2**64
 )
 def check_shard_of(call: Probe) -> None:
     """Take one shard, then as many as there are numbers, then few, then none."""
-    call("a.md", 1).gives(0, because="shards are counted from 0, and a single shard has every name")
-    call("a.md", WHOLE).gives(
-        18_360_274_731_189_692_333,
-        because="the first 8 bytes of the digest are fe cc cc 97 53 24 67 ad, the most significant "
-        "first; with so many shards, the remainder is the number itself",
-    )
-    call("A.md", WHOLE).gives(
-        3_270_483_378_732_478_427,
-        because="A.md and a.md are different names and have different digests",
-    )
+    call.cases(
+        (("a.md", 1), 0, "shards are counted from 0, and a single shard has every name"),
+        (("a.md", WHOLE), 18_360_274_731_189_692_333,
+         "the first 8 bytes of the digest are fe cc cc 97 53 24 67 ad, the most significant "
+         "first; with so many shards, the remainder is the number itself"),
+        (("A.md", WHOLE), 3_270_483_378_732_478_427,
+         "A.md and a.md are different names and have different digests"),
+    )  # fmt: skip
     for name, number, because in (
         (
             "docs/a.md",

@@ -112,41 +112,37 @@ def _plans(
 def check_names_to_embed(call: Probe) -> None:
     """Test each reason for a new vector, both together, and names that need none."""
     texts, one = {"rich": "Colours"}, ("Colours", "mini")
-    call(texts, {"rich": one}, "mini").gives([], because="this text and this model made the vector")
-    call(texts, {}, "mini").gives(["rich"], because="it has no vector yet")
-    call(texts, {"typer": one}, "mini").gives(
-        ["rich"], because="typer has a vector of the same text, but rich has none"
-    )
-    call(texts, {"rich": ("Pictures", "mini")}, "mini").gives(
-        ["rich"], because="another text made the vector"
-    )
+    call.cases(
+        ((texts, {"rich": one}, "mini"), [], "this text and this model made the vector"),
+        ((texts, {}, "mini"), ["rich"], "it has no vector yet"),
+        ((texts, {"typer": one}, "mini"), ["rich"],
+         "typer has a vector of the same text, but rich has none"),
+        ((texts, {"rich": ("Pictures", "mini")}, "mini"), ["rich"], "another text made the vector"),
+    )  # fmt: skip
     for other in ("colours", "Colours "):
         call(texts, {"rich": (other, "mini")}, "mini").gives(
             ["rich"], because="a text with another capital or blank is another text"
         )
-    call(texts, {"rich": ("Colours", "mini-2")}, "mini").gives(
-        ["rich"], because="another model, mini-2, made the vector"
-    )
-    call(texts, {"rich": ("Pictures", "mini-2")}, "mini").gives(
-        ["rich"], because="text and model are both different, but each name is returned once"
-    )
-    call({}, {"rich": one}, "mini").gives([], because="rich is not in `texts`")
-    call({"typer": "Commands", **texts}, {}, "mini").gives(
-        ["typer", "rich"], because="the names are in the order of `texts`"
-    )
-    call({"typer": "Commands", **texts}, {"rich": ("Pictures", "mini")}, "mini").gives(
-        ["typer", "rich"], because="the order is that of `texts`, whatever has a vector already"
-    )
-    call({"typer": "Colours", **texts}, {}, "mini").gives(
-        ["typer", "rich"], because="both names need a vector, although their texts are equal"
-    )
-    call({"typer": "Commands", **texts}, {"typer": ("Commands", "old"), "rich": one}, "mini").gives(
-        ["typer"], because="only typer's vector was made by another model"
-    )
-    call({"rich": ""}, {}, "mini").gives(["rich"], because="an empty text is a text, too")
-    call(
-        {**texts, "typer": "Commands"}, {"typer": ("Commands", "mini"), "rich": one}, "mini"
-    ).gives([], because="both vectors can be kept; the order of `made_of` does not matter")
+    call.cases(
+        ((texts, {"rich": ("Colours", "mini-2")}, "mini"), ["rich"],
+         "another model, mini-2, made the vector"),
+        ((texts, {"rich": ("Pictures", "mini-2")}, "mini"), ["rich"],
+         "text and model are both different, but each name is returned once"),
+        (({}, {"rich": one}, "mini"), [], "rich is not in `texts`"),
+        (({"typer": "Commands", **texts}, {}, "mini"), ["typer", "rich"],
+         "the names are in the order of `texts`"),
+        (({"typer": "Commands", **texts}, {"rich": ("Pictures", "mini")}, "mini"),
+         ["typer", "rich"],
+         "the order is that of `texts`, whatever has a vector already"),
+        (({"typer": "Colours", **texts}, {}, "mini"), ["typer", "rich"],
+         "both names need a vector, although their texts are equal"),
+        (({"typer": "Commands", **texts}, {"typer": ("Commands", "old"), "rich": one}, "mini"),
+         ["typer"],
+         "only typer's vector was made by another model"),
+        (({"rich": ""}, {}, "mini"), ["rich"], "an empty text is a text, too"),
+        (({**texts, "typer": "Commands"}, {"typer": ("Commands", "mini"), "rich": one}, "mini"), [],
+         "both vectors can be kept; the order of `made_of` does not matter"),
+    )  # fmt: skip
 
 
 @exercise(

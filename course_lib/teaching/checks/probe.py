@@ -1,10 +1,13 @@
 """What a check is written with: `exercise` declares it, a `Probe` calls the learner's function.
 
-A check reads like a specification, one case a line, and every case says what it expects and why::
+A check reads like a specification: every case says what is called, what is expected, and why::
 
     @exercise("1.1", function="find_cut", points=4, hints=("Look at `str.rfind`.",))
     def find_cut(call: Probe) -> None:
-        call("ab cd. ef gh", 0, 8).gives(7, because="'. ' is the strongest boundary within reach")
+        call.cases(
+            (("ab cd. ef gh", 0, 8), 7, "'. ' is the strongest boundary within reach"),
+            (("abcdefghij", 0, 8), 8, "without a boundary the cut is at the limit"),
+        )
         call("abc", 0, 0).raises(ValueError, mentions="limit")
 
 Where a case does not hold, `CheckFailed` names the call, what came and what was expected.
@@ -145,23 +148,18 @@ class Probe:
         self.calling = ""
         return case
 
-    def property(
-        self, says: str, law: Callable[..., bool], over: Iterable[tuple[Any, ...]]
-    ) -> None:
-        """Expect ``law(result, *arguments)`` for each tuple of arguments.
+    def cases(self, *rows: tuple[tuple[Any, ...], Any, str], **named: Any) -> None:
+        """Go through a table: with these arguments it gives this value, for this reason.
 
         Parameters
         ----------
-        says
-            The law as a sentence, for the message.
-        law
-            Gets the result and the arguments.
-        over
-            The arguments of each call.
+        rows
+            The arguments of each call, what is expected, and why.
+        named
+            What every call gets in addition, by its name.
         """
-        for arguments in over:
-            case = self(*arguments)
-            case.holds(law(case.value, *arguments), says)
+        for args, expected, because in rows:
+            self(*args, **named).gives(expected, because=because)
 
     def fail(
         self,

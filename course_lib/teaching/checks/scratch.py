@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from course_lib.teaching.checks.values import TOLERANCE, difference, shown
+from course_lib.teaching.checks.values import TOLERANCE, difference
 
 if TYPE_CHECKING:
     import psycopg
@@ -127,12 +127,6 @@ class Rows:
             self.probe.fail(
                 self.called, got=f"{got}{at}", expected=f"{wanted}{at}", because=because
             )
-        return self
-
-    def hold(self, condition: object, says: str, *, because: str = "") -> Rows:
-        """Expect a condition on the rows, which `says` puts into words."""
-        if condition is not True:
-            self.probe.fail(self.called, got=shown(self.rows), expected=says, because=because)
         return self
 
 
