@@ -269,6 +269,8 @@ def check_make_header(call: Probe) -> None:
     """Leave out one part after the other, then make the header shorter."""
     web = Identity("Secret", "web", "shop", "v1")
     first = f"# v1 Secret web in namespace shop: {KIND_WORDS['Secret']}\n"
+    recipe = Identity("Recipe", "soup", None, "v1")
+    full, short = "# v1 Recipe soup\n# a/b/c.yaml at x\n", "# v1 Recipe soup\n# c.yaml at x\n"
     call.cases(
         ((web, "base/web.yaml", "data"), f"{first}# base/web.yaml at data\n",
          "there are two lines; each is a comment and ends with a line feed. The first has "
@@ -296,10 +298,6 @@ def check_make_header(call: Probe) -> None:
         ((Identity("Recipe\tbook", "soup", "a  b", "v1"), "a.yaml", "x\n y"),
          "# v1 Recipe book soup in namespace a b\n# a.yaml at x y\n",
          "white space characters in a row become one space, also in kind, namespace and place"),
-    )  # fmt: skip
-    recipe = Identity("Recipe", "soup", None, "v1")
-    full, short = "# v1 Recipe soup\n# a/b/c.yaml at x\n", "# v1 Recipe soup\n# c.yaml at x\n"
-    call.cases(
         ((recipe, "a/b/c.yaml", "x", len(full)), full,
          f"it has {len(full)} characters, as many as it may have, so nothing is lost"),
         ((recipe, "a/b/c.yaml", "x", len(full) - 1), short,

@@ -77,6 +77,7 @@ def check_mean_pool(call: Probe) -> None:
     """Look at padding at the end, at the beginning, and at two texts of unlike length."""
     import numpy as np
 
+    two = np.array([[[1.0, 5.0], [2.0, 5.0], [6.0, 5.0]], [[4.0, 0.0], [7.0, 7.0], [8.0, 8.0]]])
     call.cases(
         ((np.array([[[3.0, 4.0], [9.0, 8.0], [6.0, 9.0]]]), np.array([[1, 1, 1]])),
          np.array([[6.0, 7.0]]),
@@ -94,12 +95,9 @@ def check_mean_pool(call: Probe) -> None:
         ((np.array([[[1.0, 2.0], [90.0, 90.0], [3.0, 4.0]]]), np.array([[1, 0, 1]])),
          np.array([[2.0, 3.0]]),
          "padding counts nowhere, also not in the middle"),
+        ((two, np.array([[1, 1, 1], [1, 0, 0]])), np.array([[3.0, 5.0], [4.0, 0.0]]),
+         "the first text has three places that count, the second has one"),
     )  # fmt: skip
-    two = np.array([[[1.0, 5.0], [2.0, 5.0], [6.0, 5.0]], [[4.0, 0.0], [7.0, 7.0], [8.0, 8.0]]])
-    call(two, np.array([[1, 1, 1], [1, 0, 0]])).gives(
-        np.array([[3.0, 5.0], [4.0, 0.0]]),
-        because="the first text has three places that count, the second has one",
-    )
 
 
 @exercise(

@@ -27,6 +27,7 @@ def check_find_hinted(call: Probe) -> None:
     """Ask for names that one file has, or many, in other capitals, and from other folders."""
     three = {"main.go": ["cmd/main.go", "tools/cmd/main.go", "main.go"]}
     two = {"main.go": ["a/cmd/main.go", "b/cmd/main.go", "main.go"]}
+    notes = {"README.md": ["README.md"], "readme.md": ["old/readme.md"]}
     call.cases(
         (("app.yaml", {"app.yaml": ["k8s/app.yaml"], "b.py": ["b.py"]}), ["k8s/app.yaml"],
          "there is one file with this name"),
@@ -43,9 +44,6 @@ def check_find_hinted(call: Probe) -> None:
         (("lib/main.go", {"main.go": ["cmd/main.go"]}), [], "cmd is another folder than lib"),
         (("MAIN.go", three), three["main.go"],
          "no base name is written exactly like this, so capitals do not count"),
-    )  # fmt: skip
-    notes = {"README.md": ["README.md"], "readme.md": ["old/readme.md"]}
-    call.cases(
         (("README.md", notes), ["README.md"],
          "one base name is written exactly like this, and readme.md is another name"),
         (("Readme.md", notes), ["README.md", "old/readme.md"],
@@ -91,39 +89,36 @@ def check_mmr(call: Probe) -> None:
     import numpy as np
 
     copies = np.array([[1, 0], [1, 0], [0, 1]], np.float32)
+    half = np.array([[1, 0], [0.8, 0.6], [0, 1]], np.float32)
+    partly = np.array([[1, 0, 0, 0], [0.5, 0.5, 0.5, 0.5], [0, 1, 0, 0]], np.float32)
+    opposite = np.array([[1, 0], [-1, 0], [0, 1]], np.float32)
+    echo = np.array([[1, 0, 0], [0, 1, 0], [1, 0, 0], [0, 0, 1]], np.float32)
+    between = np.array([[1, 0, 0, 0], [0, 1, 0, 0], [0.5] * 4, [0, 0, 1, 0]], np.float32)
     call([0.9, 0.8, 0.7], copies, 3).gives(
         [0, 2, 1], because="the second is a copy of the first, so the third adds more"
     )
     call([0.9, 0.8, 0.7], copies, 2, diversity=0).gives(
         [0, 1], because="with diversity 0, only relevance counts"
     )
-    half = np.array([[1, 0], [0.8, 0.6], [0, 1]], np.float32)
-    call([1.0, 0.9, 0.5], half, 2).gives(
-        [0, 1],
-        because="without a diversity it is 0.3: the second adds 0.63 - 0.24, the third 0.35 - 0",
-    )
-    call([0.1, 0.9, 0.8], copies, 1).gives([1], because="the first one taken is the most relevant")
-    call([0.9], copies[:1], 0).gives([], because="none was asked for")
-    partly = np.array([[1, 0, 0, 0], [0.5, 0.5, 0.5, 0.5], [0, 1, 0, 0]], np.float32)
-    call([1.0, 0.8, 0.4], partly, 2, diversity=0.5).gives(
-        [0, 2], because="after the first, the second adds 0.4 - 0.25 and the third 0.2 - 0"
-    )
-    opposite = np.array([[1, 0], [-1, 0], [0, 1]], np.float32)
-    call([1.0, 0.5, 0.4], opposite, 2, diversity=0.5).gives(
-        [0, 1], because="an inner product below 0 counts as a similarity of 0"
-    )
-    echo = np.array([[1, 0, 0], [0, 1, 0], [1, 0, 0], [0, 0, 1]], np.float32)
-    call([1.0, 0.9, 0.8, 0.2], echo, 3, diversity=0.5).gives(
-        [0, 1, 3],
-        because="the third is a copy of the first, which was taken two rounds before: it adds "
-        "0.4 - 0.5, and the last one adds 0.1 - 0",
-    )
-    between = np.array([[1, 0, 0, 0], [0, 1, 0, 0], [0.5] * 4, [0, 0, 1, 0]], np.float32)
-    call([1.0, 0.9, 0.8, 0.2], between, 3, diversity=0.5).gives(
-        [0, 1, 2],
-        because="only the most similar one counts: the third adds 0.4 - 0.25, although it is "
-        "similar to both that were taken",
-    )
+    call.cases(
+        (([1.0, 0.9, 0.5], half, 2), [0, 1],
+         "without a diversity it is 0.3: the second adds 0.63 - 0.24, the third 0.35 - 0"),
+        (([0.1, 0.9, 0.8], copies, 1), [1], "the first one taken is the most relevant"),
+        (([0.9], copies[:1], 0), [], "none was asked for"),
+    )  # fmt: skip
+    call.cases(
+        (([1.0, 0.8, 0.4], partly, 2), [0, 2],
+         "after the first, the second adds 0.4 - 0.25 and the third 0.2 - 0"),
+        (([1.0, 0.5, 0.4], opposite, 2), [0, 1],
+         "an inner product below 0 counts as a similarity of 0"),
+        (([1.0, 0.9, 0.8, 0.2], echo, 3), [0, 1, 3],
+         "the third is a copy of the first, which was taken two rounds before: it adds 0.4 - "
+         "0.5, and the last one adds 0.1 - 0"),
+        (([1.0, 0.9, 0.8, 0.2], between, 3), [0, 1, 2],
+         "only the most similar one counts: the third adds 0.4 - 0.25, although it is similar to "
+         "both that were taken"),
+        diversity=0.5,
+    )  # fmt: skip
     call([0.9, 0.8, 0.7], copies, 1, taken=copies[:1]).gives(
         [2], because="the context already has a copy of the first two"
     )
@@ -135,8 +130,10 @@ def check_mmr(call: Probe) -> None:
     call([0.9, 0.8, 0.7], copies, 2, taken=copies[:0]).gives(
         [0, 2], because="`taken` has no rows: there is nothing in the context yet"
     )
-    call([0.9, 0.8], copies[:2], 5).gives([0, 1], because="there are no more than two")
-    call([], np.empty((0, 2), np.float32), 3).gives([], because="there is no candidate")
+    call.cases(
+        (([0.9, 0.8], copies[:2], 5), [0, 1], "there are no more than two"),
+        (([], np.empty((0, 2), np.float32), 3), [], "there is no candidate"),
+    )  # fmt: skip
     call([1.0, 0.3, 0.45], opposite, 2, diversity=0.5).gives(
         [0, 2],
         because="an inner product below 0 counts as 0: the second adds 0.15, the third 0.225",
@@ -264,15 +261,16 @@ def check_citation_check(call: Probe) -> None:
 def check_support(call: Probe) -> None:
     """Compare sentences with lines: similarity, words, numbers, and no lines at all."""
     purr = "Cats purr loudly."
-    call(purr, ["A cat can purr."], _Encode({"A cat can purr.": 0.8})).gives(
-        (0.8 + 2 / 3) / 2, because="the similarity is 0.8, and the line has two of the three words"
-    )
-    call(purr, ["It rains."], _Encode({"It rains.": 0.2})).gives(
-        0.1, because="the similarity is 0.2, and the line has none of the words"
-    )
-    call(purr, [], _Encode({})).gives(0.0, because="without a line, nothing supports the sentence")
     two = ["Cats sleep.", "They purr loudly."]
+    long = "Cats purr when they are stroked, and cats eat fish."
+    limit = ["The limit is 50 rows, or 1,544 bytes.", "It was 0.5 before."]
+    alike = _Encode({limit[0]: 0.9, limit[1]: 0.4})
     call.cases(
+        ((purr, ["A cat can purr."], _Encode({"A cat can purr.": 0.8})), (0.8 + 2 / 3) / 2,
+         "the similarity is 0.8, and the line has two of the three words"),
+        ((purr, ["It rains."], _Encode({"It rains.": 0.2})), 0.1,
+         "the similarity is 0.2, and the line has none of the words"),
+        ((purr, [], _Encode({})), 0.0, "without a line, nothing supports the sentence"),
         ((purr, two, _Encode({two[0]: 0.9, two[1]: 0.3})), (0.9 + 1) / 2,
          "only the most similar line gives the similarity, but all lines give the words"),
         ((purr, two, _Encode({two[0]: 0.3, two[1]: 0.9})), (0.9 + 1) / 2,
@@ -282,17 +280,10 @@ def check_support(call: Probe) -> None:
         (("Purring relaxes.", ["It purrs to relax."], _Encode({"It purrs to relax.": 0.5})),
          (0.5 + 1) / 2,
          "`stems` removes the endings: purring and purrs are one word"),
-    )  # fmt: skip
-    long = "Cats purr when they are stroked, and cats eat fish."
-    call("Cats eat.", [long], _Encode({long: 0.6})).gives(
-        (0.6 + 1) / 2, because="the share is of the words of the sentence, not of those of the line"
-    )
-    call("It is so.", ["Cats purr."], _Encode({"Cats purr.": 0.6})).gives(
-        0.3, because="`stems` finds no word in the sentence, so its share is 0"
-    )
-    limit = ["The limit is 50 rows, or 1,544 bytes.", "It was 0.5 before."]
-    alike = _Encode({limit[0]: 0.9, limit[1]: 0.4})
-    call.cases(
+        (("Cats eat.", [long], _Encode({long: 0.6})), (0.6 + 1) / 2,
+         "the share is of the words of the sentence, not of those of the line"),
+        (("It is so.", ["Cats purr."], _Encode({"Cats purr.": 0.6})), 0.3,
+         "`stems` finds no word in the sentence, so its share is 0"),
         (("The limit is 60 rows.", limit, alike), 0.0,
          "no line has the number 60, although the other words are equal"),
         (("The limit is 5 rows.", limit, alike), 0.0, "5 is a part of 50, but another number"),
