@@ -406,10 +406,10 @@ def _finds(
     columns = [column.name for column in db.connection.execute(*value).description or ()]
     if columns != SHOWN:
         call.fail(called, got=f"the columns {columns}", expected=f"the columns {SHOWN}")
-    names = [row[0] for row in rows.rows]
+    names = [row[0] for row in rows.value]
     if names != list(expected):
         call.fail(called, got=f"{names}", expected=f"{list(expected)}", because=because)
-    for name, version, _, similarity in rows.rows:
+    for name, version, _, similarity in rows.value:
         if version != "1.0" or not abs(similarity - expected[name]) < 1e-6:
             call.fail(
                 called,
