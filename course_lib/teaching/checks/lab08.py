@@ -92,56 +92,43 @@ def check_request_model(call: Probe) -> None:
     model = call().value
     if not (isinstance(model, type) and issubclass(model, BaseModel)):
         call.fail("request_model()", got=repr(model), expected="a class made from BaseModel")
-    if model.__name__ != "SearchRequest":
-        call.fail(
-            "request_model().__name__",
-            got=repr(model.__name__),
-            expected="'SearchRequest'",
-            because="the description of the API shows this name",
-        )
+    Case(call, "request_model().__name__", value=model.__name__).gives(
+        "SearchRequest", because="the description of the API shows this name"
+    )
     for body, because in ALLOWED:
-        _accepts(call, model, body, because)
+        _judges(call, model, body, set(), because)
     for body, field, because in REFUSED:
-        _refuses(call, model, body, field, because)
+        _judges(call, model, body, {field}, because)
     missing = {"top_k": 5, "similarity_threshold": 0.0, "partitions": None}
     for body, because in (
-        (
-            DRIFT,
-            "these are the fields, and their values if they are missing; a validator returns "
-            "the value",
-        ),
-        (
-            {**DRIFT, "top_k": 3, "similarity_threshold": 0.5, "partitions": ["issues"]},
-            "the search has to get the values that were sent",
-        ),
-    ):
+        (DRIFT,
+         "these are the fields, and their values if they are missing; a validator returns the "
+         "value"),
+        ({**DRIFT, "top_k": 3, "similarity_threshold": 0.5, "partitions": ["issues"]},
+         "the search has to get the values that were sent"),
+    ):  # fmt: skip
         label = f"{_validated(body)}.model_dump()"
         Case(call, label, value=model.model_validate(body).model_dump()).gives(
             {**missing, **body}, because=because
         )
 
 
-def _accepts(call: Probe, model: type[BaseModel], body: Body, because: str) -> None:
+def _judges(
+    call: Probe, model: type[BaseModel], body: Body, wanted: set[str], because: str
+) -> None:
+    """Expect a body to be refused for these fields, or accepted if there are none."""
+    fields, got = set(), "accepted"
     try:
         model.model_validate(body)
     except ValidationError as error:
-        one = error.errors()[0]
-        place = ".".join(map(str, one["loc"]))
-        call.fail(_validated(body), got=f"refused: {place}: {one['msg']}", expected="accepted",
-                  because=because)  # fmt: skip
-
-
-def _refuses(call: Probe, model: type[BaseModel], body: Body, field: str, because: str) -> None:
-    try:
-        model.model_validate(body)
-    except ValidationError as error:
-        fields = {str(one["loc"][0]) if one["loc"] else "" for one in error.errors()}
-        if fields == {field}:
-            return
-        got = f"refused for {', '.join(sorted(fields)) or 'no field'}"
-    else:
-        got = "accepted"
-    call.fail(_validated(body), got=got, expected=f"refused for {field}", because=because)
+        fields = {str(one["loc"][0]) if one["loc"] else "no field" for one in error.errors()}
+        got = f"refused for {', '.join(sorted(fields))}: {error.errors()[0]['msg']}"
+    Case(call, _validated(body)).holds(
+        fields == wanted,
+        f"refused for {', '.join(wanted)}" if wanted else "accepted",
+        got=got,
+        because=because,
+    )
 
 
 def _validated(body: Body) -> str:
@@ -257,28 +244,25 @@ def check_search_response(call: Probe) -> None:
             because="an answer is sent as JSON, and a score may be a NumPy number",
         )
     for given, because in ADDRESSES:
-        sent = given if given[0:1] == "H" else None
-        call("Why?", [replace(FOUND, citation_url=given)], 1.0, 0.0).gives(
-            _response("Why?", [{**RESULT, "citation_url": sent}], 1000.0, 0.0), because=because
-        )
+        sent = {**RESULT, "citation_url": given if given[0:1] == "H" else None}
+        _responds(call, [replace(FOUND, citation_url=given)], [sent], because)
     forged: Body = {"repo": "elsewhere", "score": 1.0, "lineStart": 4}
-    call("Why?", [replace(FOUND, metadata=forged)], 1.0, 0.0).gives(
-        _response("Why?", [RESULT], 1000.0, 0.0),
-        because="the sender of a chunk wrote its metadata, which must not replace the result's "
-        "own repo and score",
-    )
     own: Body = {**dict.fromkeys(NAMED, "forged"), "lineStart": 4}
-    call("Why?", [replace(FOUND, metadata=own)], 1.0, 0.0).gives(
-        _response("Why?", [RESULT], 1000.0, 0.0),
-        because="the sender forged all eight entries of the result; `namespace` stays None, which "
-        "is the result's",
-    )
     better: Body = {"chunk_id": "c8", "content": "Go.", "similarity_score": 0.75}
-    call("Why?", [FOUND, replace(FOUND, **better)], 1.0, 0.0).gives(
-        _response("Why?", [RESULT, {**RESULT, **better}], 1000.0, 0.0),
-        because="all results are in the answer, also two of one document, and the results stay in "
-        "the order of the search",
-    )
+    _responds(call, [replace(FOUND, metadata=forged)], [RESULT],
+              "the sender of a chunk wrote its metadata, which must not replace the result's own "
+              "repo and score")  # fmt: skip
+    _responds(call, [replace(FOUND, metadata=own)], [RESULT],
+              "the sender forged all eight entries of the result; `namespace` stays None, which "
+              "is the result's")  # fmt: skip
+    _responds(call, [FOUND, replace(FOUND, **better)], [RESULT, {**RESULT, **better}],
+              "all results are in the answer, also two of one document, and the results stay in "
+              "the order of the search")  # fmt: skip
+
+
+def _responds(call: Probe, found: list[SearchResult], told: list[Body], because: str) -> None:
+    """Expect these results to be answered so."""
+    call("Why?", found, 1.0, 0.0).gives(_response("Why?", told, 1000.0, 0.0), because=because)
 
 
 def _response(query: str, results: list[Any], encoding: float, searching: float) -> dict[str, Any]:
@@ -444,19 +428,15 @@ PARTS: list[tuple[str, float, tuple[Any, ...], str]] = [
 )
 def check_readiness(call: Probe) -> None:
     """Let parts be there, be away, hang, and wait for each other."""
-    for checks, timeout, (status, overall, *states), because in PARTS:
-        _answers(call, checks, timeout, status, overall, states, because)
+    for checks, timeout, answer, because in PARTS:
+        _answers(call, checks, timeout, answer, because)
 
 
 def _answers(
-    call: Probe,
-    checks: str,
-    timeout: float,
-    status: int,
-    overall: str,
-    states: list[str],
-    because: str,
+    call: Probe, checks: str, timeout: float, answer: tuple[Any, ...], because: str
 ) -> None:
+    """Expect this status, the state of all, and the state of each of the parts."""
+    status, overall, *states = answer
     label = f"await readiness({checks}, timeout={timeout})"
     known = (works, loads, raises, hangs, meeting)
     parts = eval(checks, {"asyncio": asyncio} | {one.__name__: one for one in known})
@@ -482,10 +462,9 @@ def _answers(
         case = Case(call, label, error=error)
     call.calling = ""
     case.gives((status, body), because=because)
-    if left:
-        call.fail(
-            label,
-            got=f"{len(left)} of the functions are still running",
-            expected="none of them is running after the answer",
-            because="a function that takes too long has to be cancelled, or it goes on running",
-        )
+    case.holds(
+        not left,
+        "none of them is running after the answer",
+        got=f"{len(left)} of the functions are still running",
+        because="a function that takes too long has to be cancelled, or it goes on running",
+    )
