@@ -593,12 +593,8 @@ def check_fuse(call: Probe) -> None:
         (([("a.md", 0), ("a.md", 1)], [("a.md", 1)]),
          [(("a.md", 1), 1 / 62 + 1 / 61), (("a.md", 0), 1 / 61)],
          "what is ranked may be a tuple"),
+        ((iter(["a", "b"]), iter(["b"])), [("b", 1 / 62 + 1 / 61), ("a", 1 / 61)],
+         "a ranking is any Iterable: it may have no length, and can be read once"),
+        (([], ["a"]), [("a", 1 / 61)], "a ranking may be empty"),
+        (([], []), [], "nothing was ranked"),
     )  # fmt: skip
-    case = call(iter(["a", "b"]), iter(["b"]))
-    case.label = "fuse(iter(['a', 'b']), iter(['b']))"
-    case.gives(
-        [("b", 1 / 62 + 1 / 61), ("a", 1 / 61)],
-        because="a ranking is any Iterable: it may have no length, and can be read once",
-    )
-    call([], ["a"]).gives([("a", 1 / 61)], because="a ranking may be empty")
-    call([], []).gives([], because="nothing was ranked")

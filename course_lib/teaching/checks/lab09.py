@@ -115,12 +115,9 @@ class Trees:
 def check_list_tree(call: Probe) -> None:
     """List a tree that fits, then trees that do not, then a part of one."""
     fits = Trees(9, "README.md", "apps/run.sh*", "common/charts:", "now.md@")
-    _lists(
-        call,
-        fits,
-        "one answer contains everything; folders are not in the result, but programs, links and "
-        "submodules are",
-    )
+    _lists(call, fits,
+           "one answer contains everything; folders are not in the result, but programs, links "
+           "and submodules are")  # fmt: skip
     _asks(call, fits, ["root"], "one request is enough if the answer is not truncated")
     [run] = Trees(9, "run.sh*").all_files()
     call(Trees(9, "run.sh*"), "root", "apps/").gives(
@@ -131,11 +128,8 @@ def check_list_tree(call: Probe) -> None:
            "the answer was truncated: ignore it, and list the folder alone")  # fmt: skip
     _lists(call, Trees(2, "x/a.md", "x/y/b.md", "x/y/c.md"),
            "the answer for x is truncated, too: list x alone, then the folder in it")  # fmt: skip
-    _lists(
-        call,
-        Trees(3, "now.md@", "run.sh*", "sub/b.md", "sub/charts:"),
-        "folders are left out, but programs, links and submodules are not",
-    )
+    _lists(call, Trees(3, "now.md@", "run.sh*", "sub/b.md", "sub/charts:"),
+           "folders are left out, but programs, links and submodules are not")  # fmt: skip
     large = Trees(3, "a.md", "x/b.md", "x/y/c.md")
     _lists(call, large, "the answer was truncated")
     _asks(call, large, ["root", "root alone", "tree of x"],
@@ -146,28 +140,16 @@ def check_list_tree(call: Probe) -> None:
            "apps is wanted with everything below it", within=["apps"])  # fmt: skip
     for trees, within, needless, because in (
         (Trees(2, "apps/a.md", "web/b.md"), "apps", "web", "it contains nothing that is wanted"),
-        (
-            Trees(2, "apps/kfp/a.md", "apps/kfp/b.md", "apps/web/c.md"),
-            "apps/kfp",
-            "apps/web",
-            "it contains nothing that is wanted: use `within` for the folders of a folder, too",
-        ),
-        (
-            Trees(2, "app/a.md", "apps/b.md"),
-            "apps",
-            "app",
-            "its name is only the beginning of apps",
-        ),
-    ):
+        (Trees(2, "apps/kfp/a.md", "apps/kfp/b.md", "apps/web/c.md"), "apps/kfp", "apps/web",
+         "it contains nothing that is wanted: use `within` for the folders of a folder, too"),
+        (Trees(2, "app/a.md", "apps/b.md"), "apps", "app",
+         "its name is only the beginning of apps"),
+    ):  # fmt: skip
         found = call(trees, "root", within=[within])
         found.returns(list[TreeEntry])
-        if any(sha == f"tree of {needless}" for sha, _ in trees.asked):
-            call.fail(
-                found.label,
-                got=f"a request for the folder {needless}",
-                expected="none",
-                because=because,
-            )
+        asked = [sha for sha, _ in trees.asked]
+        got = f"a request for the folder {needless}"
+        found.holds(f"tree of {needless}" not in asked, "none", got=got, because=because)
     call(Trees(1, "a.md", "b.md"), "root").raises(
         AnswerError,
         because="a folder alone is too large for an answer: the list would be incomplete",
@@ -189,13 +171,12 @@ def _lists(call: Probe, trees: Trees, because: str, **wanted: list[str]) -> None
 
 def _asks(call: Probe, trees: Trees, expected: list[str], because: str) -> None:
     asked = [sha if recursive else f"{sha} alone" for sha, recursive in trees.asked]
-    if sorted(asked) != sorted(expected):
-        call.fail(
-            call.called,
-            got=f"{len(asked)} requests: {', '.join(asked)}",
-            expected=f"{len(expected)}: {', '.join(expected)}",
-            because=because,
-        )
+    Case(call, call.called).holds(
+        sorted(asked) == sorted(expected),
+        f"{len(expected)}: {', '.join(expected)}",
+        got=f"{len(asked)} requests: {', '.join(asked)}",
+        because=because,
+    )
 
 
 DATE = "Sun, 01 Mar 2026 10:00:00 GMT"

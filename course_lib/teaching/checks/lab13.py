@@ -8,6 +8,10 @@ from typing import Any
 from course_lib.teaching.checks.probe import Case, Probe, exercise
 
 COIN = [0.0, 1.0] * 8
+ONCE = (
+    "`found` may be any Iterable, such as a generator: it may have no length, and you can read it "
+    "only once"
+)
 UNEVEN = [0.13, 0.29, 0.37, 0.48, 0.61, 0.72, 0.88, 0.94]
 
 
@@ -52,10 +56,10 @@ def check_recall_at(call: Probe) -> None:
         (([f"x{n}" for n in range(9)] + ["a"], {"a"}), 1.0,
          "without k, ten items count: place 10 is one of them"),
         (([f"x{n}" for n in range(10)] + ["a"], {"a"}), 0.0, "without k, ten items count"),
+        ((iter(["x", "a"]), {"a"}, 5), 1.0, ONCE),
+        ((["a"], set(), 5), 0.0, "there are no gold items"),
+        (([], {"a"}, 5), 0.0, "nothing is found"),
     )  # fmt: skip
-    _reads_once(call, {"a"}, 1.0)
-    call(["a"], set(), 5).gives(0.0, because="there are no gold items")
-    call([], {"a"}, 5).gives(0.0, because="nothing is found")
 
 
 @exercise(
@@ -91,9 +95,9 @@ def check_reciprocal_rank(call: Probe) -> None:
          "place 3 is beyond k = 2, so nothing that is wanted is found"),
         (([f"x{n}" for n in range(9)] + ["a"], {"a"}), 0.1, "place 10 still counts"),
         (([f"x{n}" for n in range(10)] + ["a"], {"a"}), 0.0, "without k, ten items count"),
+        ((iter(["x", "a"]), {"a"}, 5), 0.5, ONCE),
+        (([], {"a"}, 10), 0.0, "nothing is found"),
     )  # fmt: skip
-    _reads_once(call, {"a"}, 0.5)
-    call([], {"a"}, 10).gives(0.0, because="nothing is found")
 
 
 @exercise(
@@ -133,10 +137,10 @@ def check_ndcg_at(call: Probe) -> None:
         (([f"x{n}" for n in range(9)] + ["a"], {"a": 1}), 1 / math.log2(11),
          "without k, ten items count: place 10 is one of them"),
         (([f"x{n}" for n in range(10)] + ["a"], {"a": 1}), 0.0, "without k, ten items count"),
+        ((iter(["x", "a"]), {"a": 1}, 5), second, ONCE),
+        ((["a"], {}, 10), 0.0, "no item has a gain"),
+        ((["a"], {"a": 0}, 10), 0.0, "a gain of 0 adds nothing"),
     )  # fmt: skip
-    _reads_once(call, {"a": 1}, second)
-    call(["a"], {}, 10).gives(0.0, because="no item has a gain")
-    call(["a"], {"a": 0}, 10).gives(0.0, because="a gain of 0 adds nothing")
 
 
 @exercise(
@@ -159,20 +163,14 @@ def check_bootstrap_interval(call: Probe) -> None:
     """Compare with what can be calculated: how often a coin that is thrown 16 times shows 1."""
     _near(call([0.5, 0.5, 0.5]), 0.5, 0.0, "every redrawn set of equal values has the same mean")
     _near(call([0.7]), 0.7, 0.0, "one value is enough: every redrawn set is this value")
-    _near(
-        call(COIN),
-        0.5,
-        0.25,
-        "of the redrawn sets of 16 values, 1 % have 3 times 1 or fewer, and 4 % have 4 or fewer: "
-        "so `low` is 4 / 16, and `high` is 12 / 16 at the other end",
-        centre="`mean` is the mean of the values themselves, not of the redrawn means",
-    )
-    _near(
-        call(COIN, 0.7),
-        0.5,
-        0.125,
-        "with a confidence of 0.7, 15 % of the redrawn means are outside at each end",
-    )
+    _near(call(COIN), 0.5, 0.25,
+          "of the redrawn sets of 16 values, 1 % have 3 times 1 or fewer, and 4 % have 4 or fewer: "
+          "so `low` is 4 / 16, and `high` is 12 / 16 at the other end",
+          centre="`mean` is the mean of the values themselves, not of the redrawn means"
+    )  # fmt: skip
+    _near(call(COIN, 0.7), 0.5, 0.125,
+          "with a confidence of 0.7, 15 % of the redrawn means are outside at each end"
+    )  # fmt: skip
     skew = call([0.0] * 9 + [1.0])
     skew.holds(
         abs(_ends(skew)[1]) <= 1e-9,
@@ -217,27 +215,16 @@ def check_bootstrap_interval(call: Probe) -> None:
 )
 def check_paired_interval(call: Probe) -> None:
     """Use hard and easy questions, a loss, another confidence, and lists of unlike length."""
-    _near(
-        call([0.0, 1.0], [0.25, 1.25]),
-        0.25,
-        0.0,
-        "every question got better by 0.25, so every redrawn mean of the differences is 0.25",
-    )
+    _near(call([0.0, 1.0], [0.25, 1.25]), 0.25, 0.0,
+          "every question got better by 0.25, so every redrawn mean of the differences is 0.25"
+    )  # fmt: skip
     _near(call([1.0, 1.0], [0.5, 0.5]), -0.5, 0.0, "it got worse: after minus before is negative")
-    _near(
-        call([1.0, 0.0], [0.0, 1.0], resamples=100),
-        0.0,
-        1.0,
-        "one question lost 1 and the other gained 1: each is compared with itself",
-    )
-    _near(
-        call([0.5] * 16, [0.5, 1.5] * 8, confidence=0.7),
-        0.5,
-        0.125,
-        "with a confidence of 0.7, 15 % of the redrawn means are outside at each end: pass "
-        "`confidence` on",
-        centre="half of the questions gained 1 and the others nothing",
-    )
+    _near(call([1.0, 0.0], [0.0, 1.0], resamples=100), 0.0, 1.0,
+          "one question lost 1 and the other gained 1: each is compared with itself")  # fmt: skip
+    _near(call([0.5] * 16, [0.5, 1.5] * 8, confidence=0.7), 0.5, 0.125,
+          "with a confidence of 0.7, 15 % of the redrawn means are outside at each end: pass "
+          "`confidence` on",
+          centre="half of the questions gained 1 and the others nothing")  # fmt: skip
     gained = [0.0] * len(UNEVEN), UNEVEN
     _one_set(call(*gained, resamples=1))
     other = call(*gained, seed=4)
@@ -250,17 +237,6 @@ def check_paired_interval(call: Probe) -> None:
         ValueError, because="two values before and one after do not make pairs"
     )
     call([], []).raises(ValueError, because="without questions there is no difference")
-
-
-def _reads_once(call: Probe, wanted: object, expected: float) -> None:
-    """Give what was found as an iterator, which is all that the signature promises."""
-    case = call(iter(["x", "a"]), wanted, 5)
-    case.label = f"{call.exercise.name}(iter(['x', 'a']), {wanted}, 5)"
-    case.gives(
-        expected,
-        because="`found` may be any Iterable, such as a generator: it may have no length, and "
-        "you can read it only once",
-    )
 
 
 def _one_set(case: Case) -> None:

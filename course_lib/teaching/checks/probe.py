@@ -25,6 +25,7 @@ from course_lib.teaching.checks import Exercise
 from course_lib.teaching.checks.origin import named, stub_in, where_in_given
 from course_lib.teaching.checks.outcomes import CheckFailed
 from course_lib.teaching.checks.values import (
+    LIST_ITERATOR,
     TOLERANCE,
     describe,
     difference,
@@ -327,6 +328,6 @@ def _copied(value: Any) -> Any:
         return tuple(_copied(item) for item in value)
     if type(value) is dict:
         return {key: _copied(item) for key, item in value.items()}
-    if type(value) in (list, set, bytearray) or type(value).__name__ == "ndarray":
+    if type(value) in (list, set, bytearray, LIST_ITERATOR) or type(value).__name__ == "ndarray":
         return copy.deepcopy(value)
     return value
