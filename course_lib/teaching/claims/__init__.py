@@ -14,6 +14,7 @@ the tests do so after every execution. Whoever writes claims reads `lab07.py` as
 
 from __future__ import annotations
 
+import ast
 import importlib
 import importlib.util
 import re
@@ -22,7 +23,7 @@ from typing import Any
 
 from course_lib.teaching.checks import lab_number
 
-__all__ = ["Claims", "broken", "claims_of", "numbers", "text_of"]
+__all__ = ["Claims", "broken", "claims_of", "lists", "numbers", "plans", "rest_of_line", "text_of"]
 
 NUMBER = re.compile(r"(?<![\w.])[-−+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
 LINK = re.compile(r"\[([^\]]*)\]\([^)\s]*\)")
@@ -135,12 +136,37 @@ def numbers(shown: str, after: str = "", upto: str = "\n") -> list[float]:
     >>> numbers("rows:\nfive 5, 42 times\nfour 4", after="five")
     [5.0, 42.0]
     """
-    if after:
-        _, found, rest = shown.partition(after)
-        if not found:
-            raise ValueError(f"{after!r} is not shown")
-        shown = rest.partition(upto)[0]
+    shown = rest_of_line(shown, after, upto) if after else shown
     return [float(one.replace(",", "").replace("−", "-")) for one in NUMBER.findall(shown)]
+
+
+def rest_of_line(shown: str, after: str, upto: str = "\n") -> str:
+    r"""Return what is shown after a text, up to the end of its line.
+
+    Raises
+    ------
+    ValueError
+        If the text is not there.
+
+    Examples
+    --------
+    >>> rest_of_line("deleted: ['bleach']\nkept: []", "deleted: ")
+    "['bleach']"
+    """
+    _, found, rest = shown.partition(after)
+    if not found:
+        raise ValueError(f"{after!r} is not shown")
+    return rest.partition(upto)[0]
+
+
+def lists(shown: str) -> list[list[Any]]:
+    """Return the lists that a cell has printed, one in a line."""
+    return [ast.literal_eval(found) for found in re.findall(r"\[.*\]", shown)]
+
+
+def plans(shown: str) -> list[str]:
+    """Return the descriptions of the query plans that a cell has drawn."""
+    return [line for line in shown.splitlines() if "Query plan" in line]
 
 
 def _fault(

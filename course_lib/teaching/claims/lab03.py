@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Sequence
 
-from course_lib.teaching.claims import Claims, numbers
-
-
-def _lists(shown: str) -> list[list[object]]:
-    """Return the lists that a cell has printed, each in a line of its own."""
-    return [ast.literal_eval(found) for found in re.findall(r"\[.*\]", shown)]
+from course_lib.teaching.claims import Claims, lists, numbers
 
 
 def _mostly_text(shown: str) -> bool:
-    _, by_the_rule, in_truth = _lists(shown)
+    _, by_the_rule, in_truth = lists(shown)
     return {*in_truth} < {*by_the_rule} and len(in_truth) < len(by_the_rule) / 2
 
 
 def _inventions(shown: str) -> bool:
-    go, shell = _lists(shown)[:2]
+    go, shell = lists(shown)[:2]
     return {"fake", "Fake"} <= {*go} and "pretend" in shell
 
 
 def _no_inventions(shown: str) -> bool:
-    found = [str(name) for found in _lists(shown) for name in found]
+    found = [str(name) for found in lists(shown) for name in found]
     return len(found) > 5 and not any("fake" in name.lower() or "pretend" in name for name in found)
 
 
@@ -84,7 +78,7 @@ CLAIMS: Claims = {
         ),
     },
     "search = search_over(files, fixed_cuts": {
-        "no piece holds the whole answer": lambda shown: _lists(shown)[0] == [False] * 5,
+        "no piece holds the whole answer": lambda shown: lists(shown)[0] == [False] * 5,
     },
     "lab.show.torn(": {
         "So it keeps most definitions whole, but only by accident": lambda shown: (
@@ -93,7 +87,7 @@ CLAIMS: Claims = {
     },
     "tiny = 'import os": {
         "The rule takes line 4 for a definition, too": lambda shown: (
-            _lists(shown)[0] == ["no", "yes"]
+            lists(shown)[0] == ["no", "yes"]
         ),
         "In Heron's real file, most lines that it finds are text": _mostly_text,
     },

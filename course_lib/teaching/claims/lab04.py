@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 import re
 
-from course_lib.teaching.claims import Claims, numbers
-
-
-def _lists(shown: str) -> list[list[object]]:
-    """Return the lists that a cell has printed, each in a line of its own."""
-    return [ast.literal_eval(found) for found in re.findall(r"\[.*\]", shown)]
+from course_lib.teaching.claims import Claims, lists, numbers
 
 
 def _hashes(shown: str) -> list[str]:
@@ -45,7 +39,7 @@ CLAIMS: Claims = {
         "The sixth record is correct, but it is lost because the third one is wrong": (
             lambda shown: "stopped: ('line_strat',)" in shown and "2 accepted" in shown
         ),
-        "by default, pydantic converts": lambda shown: _lists(shown)[-1] == [52, 52],
+        "by default, pydantic converts": lambda shown: lists(shown)[-1] == [52, 52],
     },
     'check_record = lab.use("check_record")': {
         "Every error becomes a return value": "2 accepted, 4 rejected",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from course_lib.teaching.claims import Claims, numbers
+from course_lib.teaching.claims import Claims, numbers, plans
 
 STALE = "# the third night"
 HALF = "second[len(second) // 2]"
@@ -29,10 +29,6 @@ def _estimates(shown: str, of: str) -> list[tuple[float, float]]:
     lines = [line for line in shown.splitlines() if line.startswith(of)]
     found = [re.findall(r"(\d+) (?:expected|found)", line) for line in lines]
     return [(float(expected), float(rows)) for expected, rows in found]
-
-
-def _plans(shown: str) -> list[str]:
-    return [line for line in shown.splitlines() if "Query plan" in line]
 
 
 CLAIMS: Claims = {
@@ -107,8 +103,8 @@ CLAIMS: Claims = {
     },
     "INSERT INTO pieces": {
         "left out all partitions but one before it read a row": lambda shown: (
-            [plan.count(" on pieces_") for plan in _plans(shown)] == [3, 1]
-            and "on pieces_documentation" in _plans(shown)[1]
+            [plan.count(" on pieces_") for plan in plans(shown)] == [3, 1]
+            and "on pieces_documentation" in plans(shown)[1]
         ),
     },
     "CREATE TABLE kinds": {
@@ -122,13 +118,13 @@ CLAIMS: Claims = {
     },
     "CREATE INDEX kinds_hnsw": {
         "With the right estimate, PostgreSQL uses the index": lambda shown: (
-            "Index Scan using kinds_hnsw" in _plans(shown)[0]
+            "Index Scan using kinds_hnsw" in plans(shown)[0]
         ),
         "it expects that few rows will be left, reads the whole table and sorts": lambda shown: (
-            "Seq Scan on kinds" in _plans(shown)[1]
-            and "Sort" in _plans(shown)[1]
-            and numbers(_plans(shown)[1], "Seq Scan on kinds,")[0] * 50
-            < numbers(_plans(shown)[1], "Seq Scan on kinds,")[1]
+            "Seq Scan on kinds" in plans(shown)[1]
+            and "Sort" in plans(shown)[1]
+            and numbers(plans(shown)[1], "Seq Scan on kinds,")[0] * 50
+            < numbers(plans(shown)[1], "Seq Scan on kinds,")[1]
         ),
     },
     "STORAGE {storage}": {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from course_lib.teaching.claims import Claims, numbers
+from course_lib.teaching.claims import Claims, numbers, plans
 
 COUNTED = "old_kept = count"
 KNOBS = "The ten nearest of 12,000"
@@ -49,10 +49,6 @@ def _walk(shown: str, name: str, mode: str) -> tuple[float, float]:
 def _curve(shown: str, name: str) -> tuple[float, float]:
     first, last = re.findall(rf"{name} from (\S+) at \S+ to (\S+) at", shown)[0]
     return float(first), float(last)
-
-
-def _plans(shown: str) -> list[str]:
-    return [line for line in shown.splitlines() if "Query plan" in line]
 
 
 def _ways(shown: str) -> list[tuple[int, int]]:
@@ -156,17 +152,17 @@ CLAIMS: Claims = {
     },
     PLANS: {
         "without a filter, for sections, for archived sections": lambda shown: (
-            [GRAPH in plan for plan in _plans(shown)] == [True] * 3 + [False]
+            [GRAPH in plan for plan in plans(shown)] == [True] * 3 + [False]
         ),
     },
     (PLANS, COUNTED): {
         "expects hundreds of rows. It cannot know that there are 12": lambda shown, counted: (
-            100 < numbers(_plans(shown)[2], "document_chunks,")[0] < 1000
+            100 < numbers(plans(shown)[2], "document_chunks,")[0] < 1000
             and numbers(counted, "sections,")[0] == 12
         ),
         "For a single column the estimate is right": lambda shown, counted: (
-            numbers(_plans(shown)[1], "document_chunks,")[0] == numbers(counted, "rows,")[0]
-            and "121 rows expected and 121 found" in _plans(shown)[3]
+            numbers(plans(shown)[1], "document_chunks,")[0] == numbers(counted, "rows,")[0]
+            and "121 rows expected and 121 found" in plans(shown)[3]
         ),
     },
     "exactly = archived.replace": {

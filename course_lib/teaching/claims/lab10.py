@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from course_lib.teaching.claims import Claims, numbers
+from course_lib.teaching.claims import Claims, numbers, rest_of_line
 
 BYTES = re.compile(r"^([\w.]+)((?: [0-9a-f]{2})+)$", re.MULTILINE)
 BARS = re.compile(r"([\w-]+(?:\[\d\])?) (succeeded|failed|from the cache)")
@@ -23,12 +23,7 @@ def _each_in_one_shard(taken: str, shown: str) -> bool:
 
 
 def _of_three(shown: str, shard: int) -> list[str]:
-    return re.findall(r"'([^']+)'", _after(shown, f"shard {shard} of 3: "))
-
-
-def _after(shown: str, text: str) -> str:
-    """Return the rest of the line after a text, which has to be there."""
-    return shown[shown.index(text) + len(text) :].partition("\n")[0]
+    return re.findall(r"'([^']+)'", rest_of_line(shown, f"shard {shard} of 3: "))
 
 
 def _bars(shown: str) -> list[tuple[str, str]]:
@@ -91,9 +86,9 @@ CLAIMS: Claims = {
     },
     "by_default = dsl.component": {
         "By default, every task begins with a `pip install` of kfp": lambda shown: (
-            "pip install" in _after(shown, "by default:")
-            and "kfp==" in _after(shown, "by default:")
-            and not _after(shown, "ours:")
+            "pip install" in rest_of_line(shown, "by default:")
+            and "kfp==" in rest_of_line(shown, "by default:")
+            and not rest_of_line(shown, "ours:")
         ),
     },
     "def read_folder(folder: str, documents: Output[Dataset])": {
@@ -116,9 +111,9 @@ CLAIMS: Claims = {
     },
     "components.load_component_from_text(renamed)": {
         "A loop is a component with tasks of its own": lambda shown: (
-            "comp-for-loop-1" in _after(shown, "components:").split()
-            and _after(shown, "in the loop:").split() == ["split-part"]
-            and "split-part" not in _after(shown, "tasks:").split()
+            "comp-for-loop-1" in rest_of_line(shown, "components:").split()
+            and rest_of_line(shown, "in the loop:").split() == ["split-part"]
+            and "split-part" not in rest_of_line(shown, "tasks:").split()
         ),
         "a component names its executor, which has the image and the code": lambda shown: (
             "name: comp-collect" in shown
@@ -126,7 +121,7 @@ CLAIMS: Claims = {
             and "def collect(" in shown.partition("code:")[2]
         ),
         "It does not. A cluster finds the first mistake": lambda shown: (
-            _after(shown, "loaded:").strip() == "split-in-shards"
+            rest_of_line(shown, "loaded:").strip() == "split-in-shards"
         ),
         "The library's `find_problems` looks up all names": lambda shown: (
             "comp-colect, which is not a component" in shown

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import re
 
-from course_lib.teaching.claims import Claims, numbers
+from course_lib.teaching.claims import Claims, numbers, rest_of_line
 
 FOLLOWS = re.compile(r"([\w ]+) from ([\d.]+) at 1 to ([\d.]+) at 50")
-
-
-def _after(shown: str, text: str) -> str:
-    """Return the rest of the line after a text, which has to be there."""
-    return shown[shown.index(text) + len(text) :].partition("\n")[0]
 
 
 def _quoted(shown: str) -> list[str]:
@@ -21,7 +16,7 @@ def _quoted(shown: str) -> list[str]:
 def _sizes_and_shares(shown: str) -> list[tuple[float, float]]:
     """Return, for each project and language, how many packages it has and the share found."""
     sizes = re.findall(r"'([\w-]+ \w+)': (\d+)", shown)
-    return [(float(size), numbers(_after(shown, "first fifty:"), after=kind, upto=",")[0])
+    return [(float(size), numbers(rest_of_line(shown, "first fifty:"), after=kind, upto=",")[0])
             for kind, size in sizes]  # fmt: skip
 
 
@@ -66,7 +61,7 @@ def _three_meetings(shown: str) -> list[tuple[str, str, str]]:
 
 def _projects(shown: str, project: str) -> float:
     """Return how many packages a project has in all languages."""
-    return sum(numbers(_after(shown, f"{project} {{"), upto="}"))
+    return sum(numbers(rest_of_line(shown, f"{project} {{"), upto="}"))
 
 
 def _brought(shown: str) -> bool:
@@ -88,7 +83,7 @@ def _five_clients(shown: str) -> bool:
     return (
         len({language for language, _ in pairs}) == len(pairs) == 5
         and all(re.search("spotify|spotipy", name) for _, name in pairs)
-        and _quoted(_after(shown, "of the project:")) == ["spotipy"]
+        and _quoted(rest_of_line(shown, "of the project:")) == ["spotipy"]
     )
 
 
@@ -106,7 +101,7 @@ CLAIMS: Claims = {
     '("rider-app", "forecasting")': {
         "A prompt has no room for all of them": lambda shown: min(numbers(shown)[:2]) > 100,
         "The client for Spotify is called spotipy, and comes after these fifty": lambda shown: (
-            _after(shown, " to ") < "spotipy"
+            rest_of_line(shown, " to ") < "spotipy"
         ),
     },
     "first_fifty = score_suggestions(": {
@@ -141,14 +136,14 @@ CLAIMS: Claims = {
         "The foreign key has prevented the loss of pillow. But bleach was not deleted either": (
             lambda shown: (
                 "violates foreign key constraint" in shown
-                and _quoted(_after(shown, "in the catalogue:")) == ["bleach", "pillow"]
+                and _quoted(rest_of_line(shown, "in the catalogue:")) == ["bleach", "pillow"]
             )
         ),
     },
     'print("removed from the list:"': {
         "Pillow stays, because forecasting uses it": lambda shown: (
-            _quoted(_after(shown, "deleted:")) == ["bleach"]
-            and _quoted(_after(shown, "in the catalogue:")) == ["pillow"]
+            _quoted(rest_of_line(shown, "deleted:")) == ["bleach"]
+            and _quoted(rest_of_line(shown, "in the catalogue:")) == ["pillow"]
         ),
     },
     "DROP CONSTRAINT": {
@@ -171,7 +166,8 @@ CLAIMS: Claims = {
         "Of the 498 packages of forecasting, 170 are also in rider-app": _shared,
         "It skips a language if the checksum of its lock file is the same as last time": (
             lambda shown: (
-                _quoted(_after(shown, "again: unchanged")) == ["go", "javascript", "python", "ruby"]
+                _quoted(rest_of_line(shown, "again: unchanged"))
+                == ["go", "javascript", "python", "ruby"]
             )
         ),
     },
@@ -203,9 +199,9 @@ CLAIMS: Claims = {
             and 10 * _score(shown, "nearest 5")[1] == _score(shown, "first 50 by name")[1]
         ),
         "the description of geoalchemy2 has the word PostGIS": lambda shown: (
-            "PostGIS" in _after(shown, "is described as:")
+            "PostGIS" in rest_of_line(shown, "is described as:")
             and re.search(r"stations within 500 metres[^\n]*needs \('geoalchemy2',\)", shown)
-            and "metres" not in _after(shown, "is described as:")
+            and "metres" not in rest_of_line(shown, "is described as:")
         ),
     },
     "prompt = generation_prompt(": {
