@@ -6,7 +6,7 @@ from course_lib.loader.kind_words import KIND_WORDS
 from course_lib.loader.resource_identity import Identity
 from course_lib.loader.yaml_lines import Line, lines_of
 from course_lib.records import Span
-from course_lib.teaching.checks.probe import Case, Probe, exercise
+from course_lib.teaching.checks.probe import Probe, exercise
 
 SMALL = """\
 spec:
@@ -202,48 +202,44 @@ DOCUMENTS = (
 )
 def check_next_cut(call: Probe) -> None:
     """Follow the lab's small example, then test each rule."""
-    for at, limit, number, because in CUTS:
-        case = call(LINES, at, limit)
-        case.label = f"next_cut(lines, {at}, {limit})"  # the lab has the same `lines`
-        judged(case, number, because)
-    inwards = [Line(0, 0, False, "a"), Line(3, 4, True, "a.b"), Line(8, 8, True, "a.b.c"), END]
-    judged(call(inwards, 0, 10), 1, "every line in reach is a first, so cut before the next line")
-    outwards = [
-        Line(0, 12, False, "a.b.c"),
-        Line(10, 8, False, "a.d"),
-        Line(20, 4, False, "e"),
-        END,
-    ]
-    judged(call(outwards, 0, 25), 1, "line 1 is the first with a smaller depth; line 2 comes later")
-    judged(call(outwards, 2, 99), 3, "the last piece ends where the resource ends")
-    alike = [
-        Line(0, 8, False, "a.b"),
-        Line(5, 12, True, "a.b.c"),
-        Line(10, 8, False, "a.d"),
-        Line(20, 8, False, "a.e"),
-        END,
-    ]
-    judged(
-        call(alike, 0, 25), 3, "no line in reach has a smaller depth than line 0, so rule 2 decides"
-    )
+    for lines, at, limit, number, because in CUTS:
+        case = call(lines, at, limit)
+        if lines is LINES:
+            case.label = f"next_cut(lines, {at}, {limit})"  # the lab has the same `lines`
+        if type(case.value) is int and case.value > len(LINES):
+            because = "what is returned is the number of a line, not its offset"
+        case.gives(number, because=because)
 
 
 END = Line(30, -1, False, "")
-CUTS = (
-    (0, 70, 2,
+INWARDS = [Line(0, 0, False, "a"), Line(3, 4, True, "a.b"), Line(8, 8, True, "a.b.c"), END]
+OUTWARDS = [Line(0, 12, False, "a.b.c"), Line(10, 8, False, "a.d"), Line(20, 4, False, "e"), END]
+ALIKE = [
+    Line(0, 8, False, "a.b"),
+    Line(5, 12, True, "a.b.c"),
+    Line(10, 8, False, "a.d"),
+    Line(20, 8, False, "a.e"),
+    END,
+]
+CUTS: tuple[tuple[list[Line], int, int, int, str], ...] = (
+    (LINES, 0, 70, 2,
      "lines 1 to 5 are in reach: 1 and 2 have the smallest depth, 4, and line 1 is a first"),
-    (2, 90, 5,
+    (LINES, 2, 90, 5,
      "lines 3 to 6 are in reach: 3 is a first, 4 and 5 are equal, and the last one counts"),
-    (5, 139, 7, "line 7 has depth 9, which is less than 12: the block is over"),
-    (7, 173, 9, "the end has depth -1, and no depth is smaller"),
-    (5, 89, 6, "line 6 is a first, and no other line is in reach"),
-    (4, 60, 5, "no line starts at 60 or before, so cut before the next line"),
-    (0, 20, 2, "a line that starts at the limit is in reach: the piece ends there"),
-    (0, 138, 9, "the end of the resource is in reach, and its depth is smaller than 0"),
-    (0, 137, 2, "line 2 has the smallest depth of those that are not a first"),
-    (3, 110, 7, "line 7 has the same depth as line 3, the smallest in reach"),
+    (LINES, 5, 139, 7, "line 7 has depth 9, which is less than 12: the block is over"),
+    (LINES, 7, 173, 9, "the end has depth -1, and no depth is smaller"),
+    (LINES, 5, 89, 6, "line 6 is a first, and no other line is in reach"),
+    (LINES, 4, 60, 5, "no line starts at 60 or before, so cut before the next line"),
+    (LINES, 0, 20, 2, "a line that starts at the limit is in reach: the piece ends there"),
+    (LINES, 0, 138, 9, "the end of the resource is in reach, and its depth is smaller than 0"),
+    (LINES, 0, 137, 2, "line 2 has the smallest depth of those that are not a first"),
+    (LINES, 3, 110, 7, "line 7 has the same depth as line 3, the smallest in reach"),
+    (INWARDS, 0, 10, 1, "every line in reach is a first, so cut before the next line"),
+    (OUTWARDS, 0, 25, 1, "line 1 is the first with a smaller depth; line 2 comes later"),
+    (OUTWARDS, 2, 99, 3, "the last piece ends where the resource ends"),
+    (ALIKE, 0, 25, 3, "no line in reach has a smaller depth than line 0, so rule 2 decides"),
 )  # fmt: skip
-"""Where a piece of `LINES` begins, the limit, the line before which it ends, and why."""
+"""Lines, where a piece of them begins, the limit, the line before which it ends, and why."""
 
 
 @exercise(
@@ -312,18 +308,3 @@ def check_make_header(call: Probe) -> None:
         ((Identity("Secret", "web", None, "v1"), "", "", 20), "# v1 Secret web: pa\n",
          "what is lost is at the end, even if there is no file"),
     )  # fmt: skip
-
-
-def judged(case: Case, number: int, because: str) -> None:
-    """Expect the number of a line; if it is an offset, say so.
-
-    Parameters
-    ----------
-    case
-        A call of `next_cut`.
-    number, because
-        What it should have returned, and why.
-    """
-    if type(case.value) is int and case.value > len(LINES):
-        because = "what is returned is the number of a line, not its offset"
-    case.gives(number, because=because)

@@ -18,8 +18,7 @@ from course_lib.teaching.checks.probe import Probe, exercise
         "If the manifest does not have the base name, compare `name.casefold()` with all its "
         "names. Then continue with the paths that you have.",
         "Rule 2: `('/' + path.casefold()).endswith('/' + hint.casefold())` is true if the path "
-        "ends "
-        "with the hint. Rule 3 exchanges path and hint. Of the paths that it finds, leave out "
+        "ends with the hint. Rule 3 exchanges path and hint. Of the paths that it finds, leave out "
         "those without a slash and take `max(…, key=len)`.",
     ),
 )
