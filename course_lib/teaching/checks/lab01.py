@@ -18,8 +18,7 @@ PROSE = (
 
 @exercise(
     "1.1",
-    function="find_cut",
-    library="course_lib.loader.recursive:find_cut",
+    function="course_lib.loader.recursive:find_cut",
     points=3,
     time_limit=2,
     hints=(
@@ -74,8 +73,7 @@ def check_find_cut(call: Probe) -> None:
 
 @exercise(
     "1.2",
-    function="next_start",
-    library="course_lib.loader.recursive:next_start",
+    function="course_lib.loader.recursive:next_start",
     points=2,
     time_limit=2,
     hints=(
@@ -109,8 +107,7 @@ def check_next_start(call: Probe) -> None:
 
 @exercise(
     "1.3",
-    function="split_text",
-    library="course_lib.loader.recursive:split_text",
+    function="course_lib.loader.recursive:split_text",
     points=3,
     waits_for=("1.1", "1.2"),
     time_limit=3,

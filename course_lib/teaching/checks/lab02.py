@@ -24,8 +24,7 @@ LINES = lines_of(SMALL, 0, len(SMALL))
 
 @exercise(
     "2.1",
-    function="split_stream",
-    library="course_lib.loader.kubernetes:split_stream",
+    function="course_lib.loader.kubernetes:split_stream",
     points=2,
     time_limit=2,
     hints=(
@@ -89,8 +88,7 @@ STREAMS: tuple[tuple[str, list[tuple[int, int]], str], ...] = (
 
 @exercise(
     "2.2",
-    function="read_identity",
-    library="course_lib.loader.resource_identity:read_identity",
+    function="course_lib.loader.resource_identity:read_identity",
     points=3,
     time_limit=2,
     hints=(
@@ -186,8 +184,7 @@ DOCUMENTS = (
 
 @exercise(
     "2.3",
-    function="next_cut",
-    library="course_lib.loader.yaml_lines:next_cut",
+    function="course_lib.loader.yaml_lines:next_cut",
     points=3,
     time_limit=2,
     hints=(
@@ -244,8 +241,7 @@ CUTS: tuple[tuple[list[Line], int, int, int, str], ...] = (
 
 @exercise(
     "2.4",
-    function="make_header",
-    library="course_lib.loader.resource_chunks:make_header",
+    function="course_lib.loader.resource_chunks:make_header",
     points=2,
     time_limit=2,
     hints=(

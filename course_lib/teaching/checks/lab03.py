@@ -12,8 +12,7 @@ from course_lib.teaching.checks.values import shown
 
 @exercise(
     "3.1",
-    function="split_definitions",
-    library="course_lib.loader.languages:split_definitions",
+    function="course_lib.loader.languages:split_definitions",
     points=4,
     time_limit=3,
     hints=(
@@ -80,8 +79,7 @@ def check_split_definitions(call: Probe) -> None:
 
 @exercise(
     "3.2",
-    function="find_definitions",
-    library="course_lib.loader.languages:find_definitions",
+    function="course_lib.loader.languages:find_definitions",
     points=3,
     time_limit=3,
     hints=(
@@ -144,8 +142,7 @@ def check_find_definitions(call: Probe) -> None:
 
 @exercise(
     "3.3",
-    function="choose_header",
-    library="course_lib.loader.code:choose_header",
+    function="course_lib.loader.code:choose_header",
     points=3,
     time_limit=2,
     hints=(

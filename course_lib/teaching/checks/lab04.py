@@ -35,8 +35,7 @@ RECORD: dict[str, Any] = {
 
 @exercise(
     "4.1",
-    function="check_record",
-    library="course_lib.loader.contract:check_record",
+    function="course_lib.loader.contract:check_record",
     points=4,
     time_limit=2,
     hints=(
@@ -104,8 +103,7 @@ rejection, empty for none; the fields with problems, and why.
 
 @exercise(
     "4.2",
-    function="content_hash",
-    library="course_lib.records:content_hash",
+    function="course_lib.records:content_hash",
     points=3,
     time_limit=2,
     hints=(

@@ -14,8 +14,7 @@ from course_lib.teaching.checks.probe import Probe, exercise
 
 @exercise(
     "5.1",
-    function="cosine_similarity",
-    library="course_lib.embedder.vectors:cosine_similarity",
+    function="course_lib.embedder.vectors:cosine_similarity",
     points=3,
     hints=(
         "Bring every vector to length 1 first. The inner product of two such vectors is their "
@@ -61,8 +60,7 @@ def check_cosine_similarity(call: Probe) -> None:
 
 @exercise(
     "5.2",
-    function="mean_pool",
-    library="course_lib.embedder.vectors:mean_pool",
+    function="course_lib.embedder.vectors:mean_pool",
     points=2,
     hints=(
         "Multiply every token vector by its mask first: what is padding becomes a vector of zeros "
@@ -102,8 +100,7 @@ def check_mean_pool(call: Probe) -> None:
 
 @exercise(
     "5.3",
-    function="encode_in_batches",
-    library="course_lib.embedder.vectors:encode_in_batches",
+    function="course_lib.embedder.vectors:encode_in_batches",
     points=3,
     hints=(
         "Sort places, not texts: `order = sorted(range(len(texts)), key=…)` says which text comes "
@@ -184,8 +181,7 @@ class _Encoder:
 
 @exercise(
     "5.4",
-    function="unread",
-    library="course_lib.embedder.vectors:unread",
+    function="course_lib.embedder.vectors:unread",
     points=2,
     hints=(
         "Of `limit` word pieces two are special. How many places does that leave for the pieces "

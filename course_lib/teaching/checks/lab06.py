@@ -37,8 +37,7 @@ PARTITIONS = ["documentation", "issues"]
 
 @exercise(
     "6.1",
-    function="create_table_sql",
-    library="course_lib.store.schema:create_table_sql",
+    function="course_lib.store.schema:create_table_sql",
     points=2,
     time_limit=TIME_LIMIT,
     hints=(
@@ -128,8 +127,7 @@ def _has_table(db: Scratch, statement: str, name: str) -> None:
 
 @exercise(
     "6.2",
-    function="upsert_sql",
-    library="course_lib.store.writer:upsert_sql",
+    function="course_lib.store.writer:upsert_sql",
     points=3,
     time_limit=TIME_LIMIT,
     hints=(
@@ -264,8 +262,7 @@ def _holds(db: Scratch, called: str, rows: list[Row], because: str) -> None:
 
 @exercise(
     "6.3",
-    function="replace_document",
-    library="course_lib.store.writer:replace_document",
+    function="course_lib.store.writer:replace_document",
     points=3,
     time_limit=TIME_LIMIT,
     hints=(
@@ -426,8 +423,7 @@ def _obeys_its_caller(call: Probe, db: Scratch, there: list[Row]) -> None:
 
 @exercise(
     "6.4",
-    function="partitioned_table_sql",
-    library="course_lib.store.schema:partitioned_table_sql",
+    function="course_lib.store.schema:partitioned_table_sql",
     points=2,
     time_limit=TIME_LIMIT,
     hints=(

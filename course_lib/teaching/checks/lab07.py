@@ -37,8 +37,7 @@ TIME_LIMIT = 20
 
 @exercise(
     "7.1",
-    function="nearest_sql",
-    library="course_lib.retriever.query:nearest_sql",
+    function="course_lib.retriever.query:nearest_sql",
     points=2,
     time_limit=TIME_LIMIT,
     hints=(
@@ -153,8 +152,7 @@ NEAREST: tuple[tuple[list[Any], Any, int, list[Any], str], ...] = (
 
 @exercise(
     "7.2",
-    function="conditions",
-    library="course_lib.retriever.query:conditions",
+    function="course_lib.retriever.query:conditions",
     points=2,
     time_limit=TIME_LIMIT,
     hints=(
@@ -289,8 +287,7 @@ def _composed(case: Case) -> tuple[sql.Composable, Any]:
 
 @exercise(
     "7.3",
-    function="search_filtered",
-    library="course_lib.retriever.query:search_filtered",
+    function="course_lib.retriever.query:search_filtered",
     points=4,
     waits_for=("7.1", "7.2"),
     time_limit=TIME_LIMIT,
@@ -565,8 +562,7 @@ def _rows(case: Case) -> list[Any]:
 
 @exercise(
     "7.4",
-    function="fuse",
-    library="course_lib.retriever.query:fuse",
+    function="course_lib.retriever.query:fuse",
     points=2,
     time_limit=2,
     hints=(

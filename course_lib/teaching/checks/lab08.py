@@ -72,8 +72,7 @@ REFUSED: list[tuple[Body, str, str]] = [
 
 @exercise(
     "8.1",
-    function="request_model",
-    library="course_lib.service.models:request_model",
+    function="course_lib.service.models:request_model",
     points=3,
     hints=(
         "Inside the function, write `class SearchRequest(BaseModel):` with one line for each "
@@ -186,8 +185,7 @@ ADDRESSES = [
 
 @exercise(
     "8.2",
-    function="search_response",
-    library="course_lib.service.models:search_response",
+    function="course_lib.service.models:search_response",
     points=2,
     hints=(
         "Make one dictionary for each result, with its six names written out: use a comprehension, "
@@ -334,8 +332,7 @@ PROBLEMS: list[tuple[list[dict[str, Any]], list[tuple[str, str]], str]] = [
 
 @exercise(
     "8.3",
-    function="validation_problem",
-    library="course_lib.service.problems:validation_problem",
+    function="course_lib.service.problems:validation_problem",
     points=2,
     hints=(
         'First choose the errors. A dictionary with `error["loc"][:2]` as its key holds one error '
@@ -411,8 +408,7 @@ PARTS: list[tuple[str, float, tuple[Any, ...], str]] = [
 
 @exercise(
     "8.4",
-    function="readiness",
-    library="course_lib.service.probes:readiness",
+    function="course_lib.service.probes:readiness",
     points=3,
     time_limit=5,
     hints=(

@@ -12,8 +12,7 @@ from course_lib.teaching.checks.probe import Case, Probe, exercise
 
 @exercise(
     "9.1",
-    function="blob_sha",
-    library="course_lib.loader.github.tree:blob_sha",
+    function="course_lib.loader.github.tree:blob_sha",
     points=2,
     hints=(
         'For a content of 6 bytes, the head is `b"blob 6\\0"`. Use `len(content)` for the number.',
@@ -99,8 +98,7 @@ class Trees:
 
 @exercise(
     "9.2",
-    function="list_tree",
-    library="course_lib.loader.github.tree:list_tree",
+    function="course_lib.loader.github.tree:list_tree",
     points=3,
     hints=(
         "Begin with `entries, truncated = read(sha, True)`. If it is not truncated, return all "
@@ -186,8 +184,7 @@ NOW = 1_772_359_200
 
 @exercise(
     "9.3",
-    function="wait_time",
-    library="course_lib.loader.github.waiting:wait_time",
+    function="course_lib.loader.github.waiting:wait_time",
     points=3,
     hints=(
         "First return None if waiting does not help: for a status below 500 that is neither 403 "
@@ -277,8 +274,7 @@ NO_COMMITS = [
 
 @exercise(
     "9.4",
-    function="citation_url",
-    library="course_lib.loader.github.names:citation_url",
+    function="course_lib.loader.github.names:citation_url",
     points=2,
     hints=(
         "First decide: `if not is_sha(commit): raise InputError(…)`. A message says what came and "

@@ -31,8 +31,7 @@ WHOLE = 2**64
 
 @exercise(
     "10.1",
-    function="shard_of",
-    library="course_lib.pipeline.corpus:shard_of",
+    function="course_lib.pipeline.corpus:shard_of",
     points=1,
     hints=(
         '`sha256(name.encode("utf-8")).digest()` gives 32 bytes; `[:8]` takes the first 8.',

@@ -28,8 +28,7 @@ CATALOGUE = "SELECT language, name FROM xray_packages ORDER BY 1, 2"
 
 @exercise(
     "11.1",
-    function="make_plan",
-    library="course_lib.indexing.plan:make_plan",
+    function="course_lib.indexing.plan:make_plan",
     points=2,
     hints=(
         "Begin with `plan = Plan()`, which has four empty lists, and append to them. You need two "
@@ -97,8 +96,7 @@ def _plans(
 
 @exercise(
     "11.2",
-    function="names_to_embed",
-    library="course_lib.xray.catalogue:names_to_embed",
+    function="course_lib.xray.catalogue:names_to_embed",
     points=2,
     hints=(
         "Go through `texts`. Take a name if its vector was not made of its text by `model`. A list "
@@ -145,8 +143,7 @@ def check_names_to_embed(call: Probe) -> None:
 
 @exercise(
     "11.3",
-    function="delete_orphans",
-    library="course_lib.xray.catalogue:delete_orphans",
+    function="course_lib.xray.catalogue:delete_orphans",
     points=3,
     time_limit=TIME_LIMIT,
     hints=(
@@ -311,8 +308,7 @@ def _leaves_the_transaction_open(call: Probe, db: Scratch) -> None:
 
 @exercise(
     "11.4",
-    function="nearest_packages_query",
-    library="course_lib.xray.suggestions:nearest_packages_query",
+    function="course_lib.xray.suggestions:nearest_packages_query",
     points=3,
     time_limit=TIME_LIMIT,
     hints=(

@@ -9,8 +9,7 @@ from course_lib.teaching.checks.probe import Probe, exercise
 
 @exercise(
     "12.1",
-    function="find_hinted",
-    library="course_lib.answers.hints:find_hinted",
+    function="course_lib.answers.hints:find_hinted",
     points=2,
     hints=(
         "`manifest.get(PurePosixPath(hint).name, [])` returns the paths with this base name. If "
@@ -71,8 +70,7 @@ def check_find_hinted(call: Probe) -> None:
 
 @exercise(
     "12.2",
-    function="maximal_marginal_relevance",
-    library="course_lib.answers.selection:maximal_marginal_relevance",
+    function="course_lib.answers.selection:maximal_marginal_relevance",
     points=2,
     hints=(
         "Keep one number for each candidate: its similarity to the most similar one that was "
@@ -145,8 +143,7 @@ def check_mmr(call: Probe) -> None:
 
 @exercise(
     "12.3",
-    function="fit_passages",
-    library="course_lib.answers.budget:fit_passages",
+    function="course_lib.answers.budget:fit_passages",
     points=2,
     hints=(
         "Begin with all places. Remove one place as long as `fixed` and the costs of all places "
@@ -181,8 +178,7 @@ def check_fit(call: Probe) -> None:
 
 @exercise(
     "12.4",
-    function="check_citations",
-    library="course_lib.answers.citations:check_citations",
+    function="course_lib.answers.citations:check_citations",
     points=2,
     hints=(
         "`re.findall(r'\\[(\\d+): ([^\\[\\]]+)\\]', sentence)` gives pairs: the number, as text, "
@@ -245,8 +241,7 @@ def check_citation_check(call: Probe) -> None:
 
 @exercise(
     "12.5",
-    function="support",
-    library="course_lib.answers.faithfulness:support",
+    function="course_lib.answers.faithfulness:support",
     points=2,
     hints=(
         "First return 0.0 in two cases: there is no line, or a number of the sentence is not in "

@@ -17,8 +17,7 @@ UNEVEN = [0.13, 0.29, 0.37, 0.48, 0.61, 0.72, 0.88, 0.94]
 
 @exercise(
     "13.1",
-    function="recall_at",
-    library="course_lib.evaluation.metrics:recall_at",
+    function="course_lib.evaluation.metrics:recall_at",
     points=2,
     hints=(
         "Make two sets: the gold items, and the first k different items that were found. Which "
@@ -64,8 +63,7 @@ def check_recall_at(call: Probe) -> None:
 
 @exercise(
     "13.2",
-    function="reciprocal_rank",
-    library="course_lib.evaluation.metrics:reciprocal_rank",
+    function="course_lib.evaluation.metrics:reciprocal_rank",
     points=2,
     hints=(
         "Go through the first k different items with their places, and stop at the first gold "
@@ -102,8 +100,7 @@ def check_reciprocal_rank(call: Probe) -> None:
 
 @exercise(
     "13.3",
-    function="ndcg_at",
-    library="course_lib.evaluation.metrics:ndcg_at",
+    function="course_lib.evaluation.metrics:ndcg_at",
     points=2,
     hints=(
         "Compute two sums in the same way: one for the items found, one for the best possible "
@@ -145,8 +142,7 @@ def check_ndcg_at(call: Probe) -> None:
 
 @exercise(
     "13.4",
-    function="bootstrap_interval",
-    library="course_lib.evaluation.statistics:bootstrap_interval",
+    function="course_lib.evaluation.statistics:bootstrap_interval",
     points=2,
     time_limit=20.0,
     hints=(
@@ -200,8 +196,7 @@ def check_bootstrap_interval(call: Probe) -> None:
 
 @exercise(
     "13.5",
-    function="paired_interval",
-    library="course_lib.evaluation.statistics:paired_interval",
+    function="course_lib.evaluation.statistics:paired_interval",
     points=2,
     time_limit=20.0,
     waits_for=("13.4",),

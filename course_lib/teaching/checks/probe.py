@@ -52,21 +52,23 @@ def exercise(
     hints: Iterable[str],
     waits_for: Iterable[str] = (),
     time_limit: float = 5.0,
-    library: str | None = None,
 ) -> Callable[[Callable[[Probe], None]], Exercise]:
     """Declare the decorated check as an exercise; see `Exercise` for the parameters.
 
     Parameters
     ----------
-    id, points, hints, waits_for, time_limit, library
+    id, points, hints, waits_for, time_limit
         The exercise's.
     function
-        The name of what the learner writes (`Exercise.name`).
+        What the learner writes: where the library has it, as in
+        ``"course_lib.loader.recursive:find_cut"``, or the name alone of a sketch, which only the
+        lab's solution has.
     """
 
     def declare(check: Callable[[Probe], None]) -> Exercise:
+        name, library = function.rpartition(":")[2], function if ":" in function else None
         return Exercise(
-            id, function, points, tuple(hints), check, tuple(waits_for), time_limit, library
+            id, name, points, tuple(hints), check, tuple(waits_for), time_limit, library
         )
 
     return declare
