@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from course_lib.teaching.build import Project, build_labs
-from course_lib.teaching.claims import Claim
+from course_lib.teaching.claims import Claims
 
 MATHS = '''
 """A library."""
@@ -205,11 +205,11 @@ class Course:
             "01": {name: Exercise() for name in ("1.1", "1.2", "1.3")},
             "02": {"2.1": Exercise()},
         }
-        self.claims: dict[str, list[Claim]] = {}
+        self.claims: dict[str, Claims] = {}
         self.project = Project(
             root=root,
             checks=self._checks,
-            claims=lambda lab: self.claims.get(lab, []),
+            claims=lambda lab: self.claims.get(lab, {}),
             checks_file="checks{lab}.py",
         )
 

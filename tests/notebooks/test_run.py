@@ -14,7 +14,6 @@ import pytest
 from course_lib.errors import InputError
 from course_lib.teaching.build import BuildError, build_labs
 from course_lib.teaching.build.workers import CELL_TIMEOUT, Job, run_jobs
-from course_lib.teaching.claims import Claim
 from course_lib.teaching.run import run_labs, summary
 from course_lib.teaching.run.report import index_page
 from course_lib.teaching.run.runner import LabRun, database_in_use
@@ -66,7 +65,7 @@ def test_each_lab_gets_a_status_a_page_and_its_scorecard_and_one_failure_stops_n
 
 
 def test_a_lab_that_breaks_its_word_and_one_whose_kernel_dies_are_failed_runs(built) -> None:
-    built.claims["01"] = [Claim("they stay doubled", "double(21)", holds=lambda it: it == "43.0")]
+    built.claims["01"] = {"double(21)": {"they stay doubled": "43.0"}}
     built.change(
         "solutions/02_counting.ipynb",
         'lab.check(\\"2.1\\", Counter().up)',

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 from course_lib.errors import CourseError, InputError
 from course_lib.settings import make_folder, project_root
-from course_lib.teaching.claims import Claim, claims_of
+from course_lib.teaching.claims import Claims, claims_of
 
 _SOURCE_NAME = re.compile(r"(\d\d)_[a-z0-9_]+\.py")
 
@@ -83,7 +83,7 @@ class Project:
 
     root: Path = field(default_factory=project_root)
     checks: Callable[[str], Mapping[str, Any]] = _course_checks
-    claims: Callable[[str], Sequence[Claim]] = claims_of
+    claims: Callable[[str], Claims] = claims_of
     checks_file: str = "course_lib/teaching/checks/lab{lab}.py"
 
     @property

@@ -18,8 +18,7 @@ PROSE = (
 
 @exercise(
     "1.1",
-    function="find_cut",
-    library="course_lib.loader.recursive:find_cut",
+    function="course_lib.loader.recursive:find_cut",
     points=3,
     time_limit=2,
     hints=(
@@ -34,61 +33,47 @@ PROSE = (
 )
 def check_find_cut(call: Probe) -> None:
     """Test each rule once: strongest first, last of its kind, in reach, after the floor."""
-    call("ab cd. ef gh", 0, 8).gives(
-        7,
-        because="'. ' is the strongest separator in reach; it ends at 7 and stays with its chunk",
-    )
-    call("ab. cd ef gh", 0, 8).gives(
-        4, because="'. ' is stronger than ' ', and it means exactly these two characters"
-    )
-    call("abcdefghij", 0, 8).gives(8, because="without a boundary the cut is at the limit")
-    call("a b c d e", 0, 6).gives(6, because="of equal boundaries, the last one that fits counts")
-    call("a\n\n\nbcdef", 0, 6).gives(
-        4, because="the last blank line begins at 2; it shares a line end with the one at 1"
-    )
-    call("one.\n\ntwo. three four", 0, 18).gives(
-        6, because="a blank line is stronger than '. ' and ' ', even if it is far before the limit"
-    )
-    call("a\nb. cdefgh", 0, 8).gives(2, because="a line end is stronger than '. '")
-    call("abc. def", 0, 4).gives(4, because="'. ' ends at 5, which is after the limit")
-    call("xx ab cdefghij", 3, 11).gives(
-        6, because="the space ends at 6, an offset in the whole text: it is not counted from start"
-    )
-    call("ab cd. ef gh ij", 7, 13).gives(
-        13, because="the separator must begin at start or later; or the chunk is empty"
-    )
-    call("x. abcdefghij", 3, 10).gives(10, because="what is before start belongs to another chunk")
-    call(" abcdefgh", 0, 5).gives(1, because="a boundary at offset 0 counts, too")
-    call("ab cdefghij", 0, 8, 2).gives(3, because="3 is after floor=2")
-    call("ab cdefghij", 0, 8, 3).gives(8, because="the cut must be after floor=3, not at it")
-    call("xx ab cdefghij", 3, 11, 5).gives(
-        6, because="floor=5 is an offset in the text, like limit: it is not counted from start"
-    )
-    call("a\n\nb cdefgh", 0, 9, 4).gives(
-        5, because="the blank line ends before floor=4, and the space is the next strongest"
-    )
-    call("a,b;c,d", 0, 6, 0, (";", ",")).gives(4, because="the caller gives the separators")
-    call("ab. cdefghij", 3, 9, 0, (". ",)).gives(
-        9, because="'. ' begins at 2, which is before start, although it ends after start"
-    )
-    call("abcdefgh", 0, 4, 0, (" ",)).gives(
-        4, because="without '' in the list the limit holds, too"
-    )
-    call("ab", 0, 8, 0, (";",)).gives(
-        8, because="no separator counts, so the cut is at limit, even if the text ends before it"
-    )
-    call("ab cdef", 0, 5, 0, ("", " ")).gives(
-        5, because="'' cuts at the limit, and here it comes before ' ' in the list"
-    )
-    call("ab--cdefgh", 0, 8, 3, ("--",)).gives(
-        4, because="'--' begins before floor=3, but the cut, at its end, is after it"
-    )
+    call.cases(
+        (("ab cd. ef gh", 0, 8), 7,
+         "'. ' is the strongest separator in reach; it ends at 7 and stays with its chunk"),
+        (("ab. cd ef gh", 0, 8), 4,
+         "'. ' is stronger than ' ', and it means exactly these two characters"),
+        (("abcdefghij", 0, 8), 8, "without a boundary the cut is at the limit"),
+        (("a b c d e", 0, 6), 6, "of equal boundaries, the last one that fits counts"),
+        (("a\n\n\nbcdef", 0, 6), 4,
+         "the last blank line begins at 2; it shares a line end with the one at 1"),
+        (("one.\n\ntwo. three four", 0, 18), 6,
+         "a blank line is stronger than '. ' and ' ', even if it is far before the limit"),
+        (("a\nb. cdefgh", 0, 8), 2, "a line end is stronger than '. '"),
+        (("abc. def", 0, 4), 4, "'. ' ends at 5, which is after the limit"),
+        (("xx ab cdefghij", 3, 11), 6,
+         "the space ends at 6, an offset in the whole text: it is not counted from start"),
+        (("ab cd. ef gh ij", 7, 13), 13,
+         "the separator must begin at start or later; or the chunk is empty"),
+        (("x. abcdefghij", 3, 10), 10, "what is before start belongs to another chunk"),
+        ((" abcdefgh", 0, 5), 1, "a boundary at offset 0 counts, too"),
+        (("ab cdefghij", 0, 8, 2), 3, "3 is after floor=2"),
+        (("ab cdefghij", 0, 8, 3), 8, "the cut must be after floor=3, not at it"),
+        (("xx ab cdefghij", 3, 11, 5), 6,
+         "floor=5 is an offset in the text, like limit: it is not counted from start"),
+        (("a\n\nb cdefgh", 0, 9, 4), 5,
+         "the blank line ends before floor=4, and the space is the next strongest"),
+        (("a,b;c,d", 0, 6, 0, (";", ",")), 4, "the caller gives the separators"),
+        (("ab. cdefghij", 3, 9, 0, (". ",)), 9,
+         "'. ' begins at 2, which is before start, although it ends after start"),
+        (("abcdefgh", 0, 4, 0, (" ",)), 4, "without '' in the list the limit holds, too"),
+        (("ab", 0, 8, 0, (";",)), 8,
+         "no separator counts, so the cut is at limit, even if the text ends before it"),
+        (("ab cdef", 0, 5, 0, ("", " ")), 5,
+         "'' cuts at the limit, and here it comes before ' ' in the list"),
+        (("ab--cdefgh", 0, 8, 3, ("--",)), 4,
+         "'--' begins before floor=3, but the cut, at its end, is after it"),
+    )  # fmt: skip
 
 
 @exercise(
     "1.2",
-    function="next_start",
-    library="course_lib.loader.recursive:next_start",
+    function="course_lib.loader.recursive:next_start",
     points=2,
     time_limit=2,
     hints=(
@@ -104,34 +89,25 @@ def check_next_start(call: Probe) -> None:
     call("abcdefghij", 8, 3).gives(5, because="three characters are shared: offsets 5, 6 and 7")
     call("abcdefghij", 4, 0).gives(4, because="no overlap: it begins where the last one ended")
     call(quick, 16, 8).gives(8, because="words count only with snap_to_words=True")
-    call(quick, 16, 8, snap_to_words=True).gives(
-        10, because="'brown' is the first word that begins in the overlap"
-    )
-    call("ab cd ef", 6, 3, snap_to_words=True).gives(3, because="a word begins exactly there")
-    call("one two three four", 14, 10, snap_to_words=True).gives(
-        4, because="the overlap begins with the word 'two', so no word is skipped"
-    )
-    call("one\ntwo three", 8, 6, snap_to_words=True).gives(
-        4, because="a line end separates words, as a space does"
-    )
-    call("the  quick fox", 10, 7, snap_to_words=True).gives(
-        5, because="two spaces are before 'quick': a word does not begin with white space"
-    )
-    call("ab (cd) ef", 8, 6, snap_to_words=True).gives(
-        3, because="a word begins after white space, whatever its first character is"
-    )
-    call("abcdefghij", 8, 3, snap_to_words=True).gives(
-        5, because="no word begins in the overlap, so the start does not change"
-    )
-    call("ab cd", 3, 2, snap_to_words=True).gives(
-        1, because="the word 'cd' begins at `end`, which is after the overlap"
-    )
+    call.cases(
+        ((quick, 16, 8), 10, "'brown' is the first word that begins in the overlap"),
+        (("ab cd ef", 6, 3), 3, "a word begins exactly there"),
+        (("one two three four", 14, 10), 4,
+         "the overlap begins with the word 'two', so no word is skipped"),
+        (("one\ntwo three", 8, 6), 4, "a line end separates words, as a space does"),
+        (("the  quick fox", 10, 7), 5,
+         "two spaces are before 'quick': a word does not begin with white space"),
+        (("ab (cd) ef", 8, 6), 3,
+         "a word begins after white space, whatever its first character is"),
+        (("abcdefghij", 8, 3), 5, "no word begins in the overlap, so the start does not change"),
+        (("ab cd", 3, 2), 1, "the word 'cd' begins at `end`, which is after the overlap"),
+        snap_to_words=True,
+    )  # fmt: skip
 
 
 @exercise(
     "1.3",
-    function="split_text",
-    library="course_lib.loader.recursive:split_text",
+    function="course_lib.loader.recursive:split_text",
     points=3,
     waits_for=("1.1", "1.2"),
     time_limit=3,
@@ -196,96 +172,43 @@ def check_split_text(call: Probe) -> None:
 
 
 SPLITS: tuple[tuple[str, tuple[Any, ...], list[Span], str], ...] = (
-    (
-        "ab cd. e",
-        (8, 0),
-        [Span(0, 8, "ab cd. e")],
-        "the whole text fits, so it is one chunk and needs no cut",
-    ),
-    (
-        "abcdef gh",
-        (6, 0),
-        [Span(0, 6, "abcdef"), Span(6, 9, " gh")],
-        "the rest of the text, from 6 on, fits: it is the last chunk and needs no cut",
-    ),
-    (
-        "ab cd. ef gh",
-        (8, 0),
-        [Span(0, 7, "ab cd. "), Span(7, 12, "ef gh")],
-        "the first chunk ends after '. ', the strongest boundary within reach",
-    ),
-    (
-        "abcdefghij",
-        (6, 2),
-        [Span(0, 6, "abcdef"), Span(4, 10, "efghij")],
-        "the second chunk reaches the end of the text, so it is the last one",
-    ),
-    (
-        "ab cd. ef gh",
-        (8, 3),
-        [Span(0, 7, "ab cd. "), Span(4, 12, "d. ef gh")],
-        "the second chunk begins three characters before the end of the first",
-    ),
-    (
-        "abababab",
-        (4, 2),
-        [Span(0, 4, "abab"), Span(2, 6, "abab"), Span(4, 8, "abab")],
-        "work with offsets: the same text occurs in several places",
-    ),
-    (
-        "ab cdefghij",
-        (8, 3),
-        [Span(0, 8, "ab cdefg"), Span(5, 11, "efghij")],
-        "a chunk must end after start + chunk_overlap: if the first ended at 3, the second "
-        "would begin at 0 again",
-    ),
-    (
-        "ab cdefghij",
-        (8, 2),
-        [Span(0, 3, "ab "), Span(1, 9, "b cdefgh"), Span(7, 11, "ghij")],
-        "the first chunk ends at 3, which is after start + chunk_overlap = 2",
-    ),
-    (
-        "a;b,c,d",
-        (4, 0, (";", ",")),
-        [Span(0, 2, "a;"), Span(2, 6, "b,c,"), Span(6, 7, "d")],
-        "the caller gives the separators",
-    ),
-    (
-        "ab cd;ef gh",
-        (4, 0, (";",)),
-        [Span(0, 4, "ab c"), Span(4, 6, "d;"), Span(6, 10, "ef g"), Span(10, 11, "h")],
-        "';' is the only separator given, so a space is not a boundary",
-    ),
-    (
-        "Grüße aus Köln",
-        (8, 0),
-        [Span(0, 6, "Grüße "), Span(6, 14, "aus Köln")],
-        "sizes and offsets count characters, not bytes of UTF-8",
-    ),
-    (
-        "ab\r\ncd ef",
-        (5, 0),
-        [Span(0, 4, "ab\r\n"), Span(4, 9, "cd ef")],
-        "the text stays as it is: its line ends with CRLF, two characters",
-    ),
-)
+    ("ab cd. e", (8, 0), [Span(0, 8, "ab cd. e")],
+     "the whole text fits, so it is one chunk and needs no cut"),
+    ("abcdef gh", (6, 0), [Span(0, 6, "abcdef"), Span(6, 9, " gh")],
+     "the rest of the text, from 6 on, fits: it is the last chunk and needs no cut"),
+    ("ab cd. ef gh", (8, 0), [Span(0, 7, "ab cd. "), Span(7, 12, "ef gh")],
+     "the first chunk ends after '. ', the strongest boundary within reach"),
+    ("abcdefghij", (6, 2), [Span(0, 6, "abcdef"), Span(4, 10, "efghij")],
+     "the second chunk reaches the end of the text, so it is the last one"),
+    ("ab cd. ef gh", (8, 3), [Span(0, 7, "ab cd. "), Span(4, 12, "d. ef gh")],
+     "the second chunk begins three characters before the end of the first"),
+    ("abababab", (4, 2), [Span(0, 4, "abab"), Span(2, 6, "abab"), Span(4, 8, "abab")],
+     "work with offsets: the same text occurs in several places"),
+    ("ab cdefghij", (8, 3), [Span(0, 8, "ab cdefg"), Span(5, 11, "efghij")],
+     "a chunk must end after start + chunk_overlap: if the first ended at 3, the second would "
+     "begin at 0 again"),
+    ("ab cdefghij", (8, 2), [Span(0, 3, "ab "), Span(1, 9, "b cdefgh"), Span(7, 11, "ghij")],
+     "the first chunk ends at 3, which is after start + chunk_overlap = 2"),
+    ("a;b,c,d", (4, 0, (";", ",")), [Span(0, 2, "a;"), Span(2, 6, "b,c,"), Span(6, 7, "d")],
+     "the caller gives the separators"),
+    ("ab cd;ef gh", (4, 0, (";",)),
+     [Span(0, 4, "ab c"), Span(4, 6, "d;"), Span(6, 10, "ef g"), Span(10, 11, "h")],
+     "';' is the only separator given, so a space is not a boundary"),
+    ("Grüße aus Köln", (8, 0), [Span(0, 6, "Grüße "), Span(6, 14, "aus Köln")],
+     "sizes and offsets count characters, not bytes of UTF-8"),
+    ("ab\r\ncd ef", (5, 0), [Span(0, 4, "ab\r\n"), Span(4, 9, "cd ef")],
+     "the text stays as it is: its line ends with CRLF, two characters"),
+)  # fmt: skip
 """Text, arguments, spans, and why."""
 
 SNAPPED = (
-    (
-        "the quick brown fox jumps",
-        (16, 8),
-        [Span(0, 16, "the quick brown "), Span(10, 25, "brown fox jumps")],
-        "with snap_to_words the overlap begins with a word",
-    ),
-    (
-        "ab cd ef gh ij",
-        (7, 4),
-        [Span(0, 6, "ab cd "), Span(3, 9, "cd ef "), Span(6, 12, "ef gh "), Span(9, 14, "gh ij")],
-        "with snap_to_words every overlap begins with a word, not only the first ones",
-    ),
-)
+    ("the quick brown fox jumps", (16, 8),
+     [Span(0, 16, "the quick brown "), Span(10, 25, "brown fox jumps")],
+     "with snap_to_words the overlap begins with a word"),
+    ("ab cd ef gh ij", (7, 4),
+     [Span(0, 6, "ab cd "), Span(3, 9, "cd ef "), Span(6, 12, "ef gh "), Span(9, 14, "gh ij")],
+     "with snap_to_words every overlap begins with a word, not only the first ones"),
+)  # fmt: skip
 """Text, sizes, spans with `snap_to_words`, and why."""
 
 
@@ -307,36 +230,29 @@ def check_lossless(call: Probe) -> None:
     """Expect True if the spans cover the text, and False for each way to lose some of it."""
     text = "ab cd. ef gh"
     head, tail = Span(0, 7, "ab cd. "), Span(7, 12, "ef gh")
-    call(text, [head, tail]).gives(True, because="both spans together are the text")
-    call(text, [head, Span(4, 12, "d. ef gh")]).gives(True, because="overlap loses nothing")
-    call("", []).gives(True, because="there is nothing to lose")
-    call(text, []).gives(False, because="there is a text, but no span")
-    call(text, [head]).gives(False, because="the end of the text is missing")
-    call(text, [tail]).gives(False, because="the beginning of the text is missing")
-    call(text, [Span(0, 3, "ab "), Span(4, 12, "d. ef gh")]).gives(
-        False, because="offset 3 is in no span"
-    )
-    call(text, [Span(0, 2, "ab"), Span(3, 12, "cd. ef gh")]).gives(
-        False, because="offset 2 is in no span, and a space is a character, too"
-    )
-    call(text, [Span(0, 7, "ab cd."), tail]).gives(
-        False, because="the span's text is not the text at its offsets: a space was stripped"
-    )
-    call("abab", [Span(0, 2, "ab"), Span(0, 2, "ab")]).gives(
-        False, because="joined, the spans look like the text, but its second half is in no span"
-    )
-    call("abcd", [Span(0, 2, "cd"), Span(2, 4, "ab")]).gives(
-        False, because="both texts occur in the text, but not at their offsets"
-    )
-    call("abcd", [Span(0, 3, "abc"), Span(1, 2, "b"), Span(3, 4, "d")]).gives(
-        True, because="a span may be inside another one: the text is still covered up to 3"
-    )
-    call("abcd", [Span(0, 4, "abcd"), Span(1, 2, "b")]).gives(
-        True, because="the last span is inside the first, which covers the text up to 4"
-    )
-    call("abcd", [Span(0, 4, "abcd"), Span(1, 2, "x")]).gives(
-        False, because="the second span's text is wrong, although the first reaches the end"
-    )
+    call.cases(
+        ((text, [head, tail]), True, "both spans together are the text"),
+        ((text, [head, Span(4, 12, "d. ef gh")]), True, "overlap loses nothing"),
+        (("", []), True, "there is nothing to lose"),
+        ((text, []), False, "there is a text, but no span"),
+        ((text, [head]), False, "the end of the text is missing"),
+        ((text, [tail]), False, "the beginning of the text is missing"),
+        ((text, [Span(0, 3, "ab "), Span(4, 12, "d. ef gh")]), False, "offset 3 is in no span"),
+        ((text, [Span(0, 2, "ab"), Span(3, 12, "cd. ef gh")]), False,
+         "offset 2 is in no span, and a space is a character, too"),
+        ((text, [Span(0, 7, "ab cd."), tail]), False,
+         "the span's text is not the text at its offsets: a space was stripped"),
+        (("abab", [Span(0, 2, "ab"), Span(0, 2, "ab")]), False,
+         "joined, the spans look like the text, but its second half is in no span"),
+        (("abcd", [Span(0, 2, "cd"), Span(2, 4, "ab")]), False,
+         "both texts occur in the text, but not at their offsets"),
+        (("abcd", [Span(0, 3, "abc"), Span(1, 2, "b"), Span(3, 4, "d")]), True,
+         "a span may be inside another one: the text is still covered up to 3"),
+        (("abcd", [Span(0, 4, "abcd"), Span(1, 2, "b")]), True,
+         "the last span is inside the first, which covers the text up to 4"),
+        (("abcd", [Span(0, 4, "abcd"), Span(1, 2, "x")]), False,
+         "the second span's text is wrong, although the first reaches the end"),
+    )  # fmt: skip
 
 
 def keeps_the_laws(case: Case, text: str, size: int, overlap: int) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import tree_sitter
 
 from course_lib.loader.languages import LANGUAGES, parse_source
@@ -14,8 +12,7 @@ from course_lib.teaching.checks.values import shown
 
 @exercise(
     "3.1",
-    function="split_definitions",
-    library="course_lib.loader.languages:split_definitions",
+    function="course_lib.loader.languages:split_definitions",
     points=4,
     time_limit=3,
     hints=(
@@ -34,58 +31,55 @@ def check_split_definitions(call: Probe) -> None:
     """Test definitions alone, then lines that belong to them, then the offsets."""
     yes, no = ("yes", "def yes():\n    return 1\n"), ("no", "async def no():\n    pass\n")
     head = ("", "import os\n")
-    _split(call, "python", [head, yes],
-           "a definition begins in line 2, its name is yes; the piece before it has the name '' "
-           "and ends there, line end included")  # fmt: skip
-    _split(call, "python", [yes, no],
-           "there is no text before the definition: an empty piece is left out")  # fmt: skip
-    _split(
-        call,
-        "python",
-        [head],
-        "without a definition, all of the text is one piece with the name ''",
-    )
-    _split(call, "python", [], "an empty text has no pieces")
-    _split(call, "python", [("a", "def a():\n    pass\n\n\n"), yes],
-           "a piece ends where the next one begins, after the blank lines")  # fmt: skip
-    _split(call, "python", [("a", "def a():\n    pass")],
-           "the last piece ends where the text ends, and this text has no line end")  # fmt: skip
-    _split(call, "python", [("a", "def a():\n    pass\n"), ("a", "def a():\n    pass\n")],
-           "two definitions may have the same name, and the same text")  # fmt: skip
-    _split(call, "python", [("A", "class A:\n    def say(self):\n        pass\n")],
-           "an indented definition belongs to the piece around it")  # fmt: skip
-    _split(call, "python", [head, ("yes", "# Says yes.\ndef yes():\n    return 1\n")],
-           "a comment directly above belongs to the definition")  # fmt: skip
-    _split(call, "python", [head, ("yes", "# Says yes.\n@cached\ndef yes():\n    return 1\n")],
-           "so does the line above that one, if it also begins with one of ABOVE")  # fmt: skip
-    _split(call, "python", [("yes", "# Says yes.\n@cached\ndef yes():\n    return 1\n")],
-           "the comment is the first line of the file, and belongs to the definition")  # fmt: skip
-    _split(call, "python", [("a", "def a():\n    pass\n# end\n")],
-           "a is at the start of the text: no line is above it, so stop there")  # fmt: skip
-    _split(call, "python", [("", "# About the file.\n\n"), no],
-           "a blank line is between them, so the comment is not directly above")  # fmt: skip
-    _split(call, "python", [("a", "def a():\n    pass\n    # The end of a.\n"), yes],
-           "the line above begins with blanks, so it does not begin with one of ABOVE")  # fmt: skip
-    method = ("B", "// B does.\nfunc (c *C) B() {\n}\n\n")
-    _split(call, "go", [("", "package a\n\n"), method], "in Go, comments begin with //")
-    _split(call, "go", [("a", "var a = 1\n"), ("", "const (\n\tb = 2\n)\n")],
-           "a definition without a name is one, too: its group `name` is ''")  # fmt: skip
+    for language, parts, because in (
+        ("python", [head, yes],
+         "a definition begins in line 2, its name is yes; the piece before it has the name '' "
+         "and ends there, line end included"),
+        ("python", [yes, no],
+         "there is no text before the definition: an empty piece is left out"),
+        ("python", [head],
+         "without a definition, all of the text is one piece with the name ''"),
+        ("python", [], "an empty text has no pieces"),
+        ("python", [("a", "def a():\n    pass\n\n\n"), yes],
+         "a piece ends where the next one begins, after the blank lines"),
+        ("python", [("a", "def a():\n    pass")],
+         "the last piece ends where the text ends, and this text has no line end"),
+        ("python", [("a", "def a():\n    pass\n"), ("a", "def a():\n    pass\n")],
+         "two definitions may have the same name, and the same text"),
+        ("python", [("A", "class A:\n    def say(self):\n        pass\n")],
+         "an indented definition belongs to the piece around it"),
+        ("python", [head, ("yes", "# Says yes.\ndef yes():\n    return 1\n")],
+         "a comment directly above belongs to the definition"),
+        ("python", [head, ("yes", "# Says yes.\n@cached\ndef yes():\n    return 1\n")],
+         "so does the line above that one, if it also begins with one of ABOVE"),
+        ("python", [("yes", "# Says yes.\n@cached\ndef yes():\n    return 1\n")],
+         "the comment is the first line of the file, and belongs to the definition"),
+        ("python", [("a", "def a():\n    pass\n# end\n")],
+         "a is at the start of the text: no line is above it, so stop there"),
+        ("python", [("", "# About the file.\n\n"), no],
+         "a blank line is between them, so the comment is not directly above"),
+        ("python", [("a", "def a():\n    pass\n    # The end of a.\n"), yes],
+         "the line above begins with blanks, so it does not begin with one of ABOVE"),
+        ("go", [("", "package a\n\n"), ("B", "// B does.\nfunc (c *C) B() {\n}\n\n")],
+         "in Go, comments begin with //"),
+        ("go", [("a", "var a = 1\n"), ("", "const (\n\tb = 2\n)\n")],
+         "a definition without a name is one, too: its group `name` is ''"),
+        ("shell", [("", "set -e\n"), ("a", "a() {\n  b\n}\n\na\n")],
+         "a piece ends only where the next one begins"),
+        ("python", [("", "x = 'é'\n"), yes], "offsets count characters, and é is one character"),
+        ("python", [("", "import os\r\n"), ("a", "# Says.\r\ndef a():\r\n    pass\r\n")],
+         "the offsets count all characters of the text: each line end has two here"),
+    ):  # fmt: skip
+        starts = LANGUAGES[language].starts
+        _cuts(call, parts, starts, f'LANGUAGES["{language}"].starts', because)
     rust = r"^(pub )?fn (?P<name>\w+)"
-    _cuts(call, [("", "const A: i32 = 1;\n"), ("b", "pub fn b() {}\n")], rust, 'r"' + rust + '"',
+    _cuts(call, [("", "const A: i32 = 1;\n"), ("b", "pub fn b() {}\n")], rust, f'r"{rust}"',
           "what is defined is in the group `name`, be it the first group or not")  # fmt: skip
-    _split(call, "shell", [("", "set -e\n"), ("a", "a() {\n  b\n}\n\na\n")],
-           "a piece ends only where the next one begins")  # fmt: skip
-    _split(
-        call, "python", [("", "x = 'é'\n"), yes], "offsets count characters, and é is one character"
-    )
-    _split(call, "python", [("", "import os\r\n"), ("a", "# Says.\r\ndef a():\r\n    pass\r\n")],
-           "the offsets count all characters of the text: each line end has two here")  # fmt: skip
 
 
 @exercise(
     "3.2",
-    function="find_definitions",
-    library="course_lib.loader.languages:find_definitions",
+    function="course_lib.loader.languages:find_definitions",
     points=3,
     time_limit=3,
     hints=(
@@ -100,35 +94,34 @@ def check_split_definitions(call: Probe) -> None:
 )
 def check_find_definitions(call: Probe) -> None:
     """Test the left margin, then definitions further in, then a very deep tree."""
-    python = LANGUAGES["python"].definitions
-    _find(call, "python", "", python, [], "an empty file has no definitions")
-    _find(call, "python", "x = 1\n", python, [], "there is no definition in this file")
-    _find(call, "python", "def a(): pass\n", python, ["def a()"], "a function is a definition")
-    _find(call, "python", "def a(): pass\nclass B: pass\ndef c(): pass\n", python,
-          ["def a()", "class B", "def c()"], "all three, in the order of the text")  # fmt: skip
-    _find(call, "python", "class A:\n    def b(self): pass\n", python,
-          ["class A"], "b is inside A: only the outermost definitions are wanted")  # fmt: skip
-    _find(call, "python", "def a():\n    def b(): pass\n    return b\n", python,
-          ["def a()"], "b is inside a: only the outermost definitions are wanted")  # fmt: skip
-    _find(call, "python", "if x:\n    def a(): pass\nelse:\n    def b(): pass\ndef c(): pass\n",
-          python, ["def a()", "def b()", "def c()"],
-          "a and b are further in, in no other definition, and above c")  # fmt: skip
-    _find(call, "python", "if x:\n    def a(): pass\n    y = 1 +\n", python, ["def a()"],
-          "an error in the grammar, further below, leaves a what it is")  # fmt: skip
-    _find(call, "python", "@cached\ndef a(): pass\n", python,
-          ["@cached"], "the node with decorator and function is the definition")  # fmt: skip
-    _find(
-        call,
-        "python",
-        'x = """\ndef a(): pass\n"""\n',
-        python,
-        [],
-        "the quotes hold text, not a definition",
-    )
-    _find(call, "python", "def a(): pass\nclass B: pass\n", {"class_definition": "class"},
-          ["class B"], "types has only the type of classes")  # fmt: skip
-    _find(call, "go", "package a\n\ntype T struct{}\n\nfunc (t T) B() {}\n",
-          LANGUAGES["go"].definitions, ["type T", "func (t"], "Go has other types")  # fmt: skip
+    python, go = LANGUAGES["python"].definitions, LANGUAGES["go"].definitions
+    for language, text, types, beginnings, because in (
+        ("python", "", python, [], "an empty file has no definitions"),
+        ("python", "x = 1\n", python, [], "there is no definition in this file"),
+        ("python", "def a(): pass\n", python, ["def a()"], "a function is a definition"),
+        ("python", "def a(): pass\nclass B: pass\ndef c(): pass\n", python,
+         ["def a()", "class B", "def c()"], "all three, in the order of the text"),
+        ("python", "class A:\n    def b(self): pass\n", python, ["class A"],
+         "b is inside A: only the outermost definitions are wanted"),
+        ("python", "def a():\n    def b(): pass\n    return b\n", python, ["def a()"],
+         "b is inside a: only the outermost definitions are wanted"),
+        ("python", "if x:\n    def a(): pass\nelse:\n    def b(): pass\ndef c(): pass\n", python,
+         ["def a()", "def b()", "def c()"],
+         "a and b are further in, in no other definition, and above c"),
+        ("python", "if x:\n    def a(): pass\n    y = 1 +\n", python, ["def a()"],
+         "an error in the grammar, further below, leaves a what it is"),
+        ("python", "@cached\ndef a(): pass\n", python, ["@cached"],
+         "the node with decorator and function is the definition"),
+        ("python", 'x = """\ndef a(): pass\n"""\n', python, [],
+         "the quotes hold text, not a definition"),
+        ("python", "def a(): pass\nclass B: pass\n", {"class_definition": "class"}, ["class B"],
+         "types has only the type of classes"),
+        ("go", "package a\n\ntype T struct{}\n\nfunc (t T) B() {}\n", go, ["type T", "func (t"],
+         "Go has other types"),
+    ):  # fmt: skip
+        case = call(parse_source(text, language), types)
+        case.label = f'find_definitions(parse_source({text!r}, "{language}"), {dict(types)!r})'
+        _same_nodes(call, case, beginnings, because)
     deep = "x = " + "(" * 10_000 + "1" + ")" * 10_000 + "\ndef a(): pass\n"
     case = call(parse_source(deep, "python"), python)
     case.label = 'find_definitions(root of "x = ((((… 10,000 brackets", types)'
@@ -149,8 +142,7 @@ def check_find_definitions(call: Probe) -> None:
 
 @exercise(
     "3.3",
-    function="choose_header",
-    library="course_lib.loader.code:choose_header",
+    function="course_lib.loader.code:choose_header",
     points=3,
     time_limit=2,
     hints=(
@@ -165,59 +157,29 @@ def check_find_definitions(call: Probe) -> None:
 def check_choose_header(call: Probe) -> None:
     """Test room for all signatures, then less and less room, then empty arguments."""
     mill, grind = "class Mill:\n", "    def grind(\n        self, corn\n    ):\n"
-    both = [mill, grind]
-    _choose(call, both, 80, mill + grind, "all signatures fit, so the header has all of them")
-    _choose(call, [mill], 80, mill, "there is one signature, and it fits")
-    _choose(call, [mill, mill, grind], 80, mill + mill + grind, "all three signatures fit")
-    _choose(
-        call,
-        both,
-        len(mill + grind),
-        mill + grind,
-        "both together have exactly `room` characters, so they fit",
-    )
-    _choose(call, both, 50, grind, "both together do not fit; the whole innermost one fits")
-    _choose(
-        call,
-        [mill, mill, grind],
-        60,
-        grind,
-        "all three together do not fit, so only the innermost one is taken",
-    )
-    _choose(call, both, len(grind), grind, "the innermost one has exactly `room` characters")
-    _choose(call, both, 20, "    def grind(\n", "only the first line of the innermost one fits")
-    _choose(call, both, 30, "    def grind(\n", "the first line of the innermost one, and no other")
-    _choose(
-        call,
-        both,
-        len("    def grind(\n"),
-        "    def grind(\n",
-        "the line end counts as a character, and there is room for it",
-    )
-    _choose(
-        call,
-        both,
-        len("    def grind("),
-        "",
-        "the line end counts as a character, and there is no room for it",
-    )
-    _choose(
-        call,
-        ["class A:\n", "    def long_name(self):\n"],
-        12,
-        "",
-        "the first line of the innermost one does not fit; never take the outermost one alone",
-    )
-    _choose(call, ["def é():\n"], 9, "def é():\n", "room is in characters, and é is one")
-    _choose(call, both, 0, "", "there is no room")
-    _choose(call, [], 80, "", "there are no signatures")
-    case = call((mill, grind), 50)
-    case.gives(grind, because="the signatures may be a tuple, which cannot be changed")
-
-
-def _split(call: Probe, language: str, parts: list[tuple[str, str]], because: str) -> None:
-    """Expect a text in this language to be cut by its rule."""
-    _cuts(call, parts, LANGUAGES[language].starts, f'LANGUAGES["{language}"].starts', because)
+    both, line = [mill, grind], "    def grind(\n"
+    call.cases(
+        ((both, 80), mill + grind, "all signatures fit, so the header has all of them"),
+        (([mill], 80), mill, "there is one signature, and it fits"),
+        (([mill, mill, grind], 80), mill + mill + grind, "all three signatures fit"),
+        ((both, len(mill + grind)), mill + grind,
+         "both together have exactly `room` characters, so they fit"),
+        ((both, 50), grind, "both together do not fit; the whole innermost one fits"),
+        (([mill, mill, grind], 60), grind,
+         "all three together do not fit, so only the innermost one is taken"),
+        ((both, len(grind)), grind, "the innermost one has exactly `room` characters"),
+        ((both, 20), line, "only the first line of the innermost one fits"),
+        ((both, 30), line, "the first line of the innermost one, and no other"),
+        ((both, len(line)), line, "the line end counts as a character, and there is room for it"),
+        ((both, len(line) - 1), "",
+         "the line end counts as a character, and there is no room for it"),
+        ((["class A:\n", "    def long_name(self):\n"], 12), "",
+         "the first line of the innermost one does not fit; never take the outermost one alone"),
+        ((["def é():\n"], 9), "def é():\n", "room is in characters, and é is one"),
+        ((both, 0), "", "there is no room"),
+        (([], 80), "", "there are no signatures"),
+        (((mill, grind), 50), grind, "the signatures may be a tuple, which cannot be changed"),
+    )  # fmt: skip
 
 
 def _cuts(call: Probe, parts: list[tuple[str, str]], starts: str, rule: str, because: str) -> None:
@@ -232,20 +194,6 @@ def _cuts(call: Probe, parts: list[tuple[str, str]], starts: str, rule: str, bec
     case.gives(spans, because=because)
 
 
-def _find(
-    call: Probe,
-    language: str,
-    text: str,
-    types: Mapping[str, str],
-    beginnings: list[str],
-    because: str,
-) -> None:
-    """Expect the definitions of a text to be nodes whose texts begin like this."""
-    case = call(parse_source(text, language), types)
-    case.label = f'find_definitions(parse_source({text!r}, "{language}"), {dict(types)!r})'
-    _same_nodes(call, case, beginnings, because)
-
-
 def _same_nodes(call: Probe, case: Case, beginnings: list[str], because: str) -> None:
     found = [(node.text or b"").decode() for node in case.returns(list[tree_sitter.Node])]
     pairs = zip(found, beginnings, strict=False)
@@ -256,8 +204,3 @@ def _same_nodes(call: Probe, case: Case, beginnings: list[str], because: str) ->
             expected=f"nodes that begin with {shown(beginnings)}",
             because=because,
         )
-
-
-def _choose(call: Probe, signatures: list[str], room: int, expected: str, because: str) -> None:
-    case = call(list(signatures), room)
-    case.gives(expected, because=because)

@@ -35,8 +35,7 @@ RECORD: dict[str, Any] = {
 
 @exercise(
     "4.1",
-    function="check_record",
-    library="course_lib.loader.contract:check_record",
+    function="course_lib.loader.contract:check_record",
     points=4,
     time_limit=2,
     hints=(
@@ -54,76 +53,57 @@ RECORD: dict[str, Any] = {
 )
 def check_check_record(call: Probe) -> None:
     """Break a record in each way."""
-    _judge(call, {}, "it keeps the contract, and becomes a Chunk")
-    _judge(call, {"name": "b"}, "it keeps the contract, and becomes a Chunk")
-    _judge(call, "oops", "it is not JSON", INVALID, ["record"])
-    _judge(call, "", "an empty line is a line, and it is not JSON", INVALID, ["record"])
-    shown = "check_record('[' * 100_000, 'line 7')"
-    _judge(call, "[" * 100_000, "it is nested too deep to be read", INVALID, ["record"], shown)
-    for line in ("[]", "3", "null", '"an embedding"'):
-        _judge(call, line, "it is JSON, but not an object", INVALID, ["record"])
-    for change, fields, because in (
-        ({"name": None}, ["name"], "name must be a string"),
-        ({"line_strat": 3}, ["line_strat"], "there is no field with this name"),
-        ({"sourcePath": "../a.py"}, ["sourcePath"], "a path must not go up to parent folders"),
-        ({"hashInputs": ["name"]}, ["hashInputs"], "hashInputs must name the content"),
-        ({"line_start": "3"}, ["line_start"], "types are not converted: '3' is not a number"),
-        ({"line_start": True}, ["line_start"], "types are not converted: true is not a number"),
-        ({"line_start": 9, "line_end": 3}, ["line_end"], "the last line is before the first"),
-        ({"kind": ...}, ["kind"], "kind is missing"),
-        (
-            {"name": None, "kind": None},
-            ["kind", "name"],
-            "two fields are wrong, so there are two problems",
-        ),
-        (
-            {"schemaVersion": ..., "kind": ...},
-            ["schemaVersion", "kind"],
-            "schemaVersion is missing, and that problem comes first",
-        ),
-        (
-            {"sourcePath": ..., "source_path": "a.py"},
-            ["sourcePath", "source_path"],
-            "in JSON, the name of the field is sourcePath",
-        ),
-        ({"content": "a\0b"}, ["content"], "PostgreSQL cannot store a NUL character"),
-        ({"hashInputs": ["content", "nmae"]}, ["hashInputs.1"], "there is no field nmae"),
-    ):
-        _judge(call, change, because, INVALID, fields)
-    vector = {"embedding": [0.1]}
-    _judge(call, vector, "a record must not have a vector", REJECTED, ["embedding"])
-    _judge(
-        call,
-        {"embedding": None},
-        "the record has a field `embedding`, and its value does not matter",
-        REJECTED,
-        ["embedding"],
-    )
-    _judge(
-        call,
-        vector | {"kind": ...},
-        "kind is missing, too, but the embedding is reported whatever else is wrong",
-        REJECTED,
-        ["embedding"],
-    )
-    _judge(
-        call,
-        vector | {"schemaVersion": ...},
-        "schemaVersion is missing, too, but the embedding is the only problem that is reported",
-        REJECTED,
-        ["embedding"],
-    )
-    _judge(
-        call,
-        {"content": "embedding", "customMeta": {"embedding": "old"}},
-        "the word is in the content and in customMeta, but the record has no such field",
-    )
+    for record, code, fields, because in JUDGED:
+        _judge(call, record, code, fields, because)
+
+
+VECTOR = {"embedding": [0.1]}
+JUDGED: tuple[tuple[str | dict[str, Any], str, list[str], str], ...] = (
+    ({}, "", [], "it keeps the contract, and becomes a Chunk"),
+    ({"name": "b"}, "", [], "it keeps the contract, and becomes a Chunk"),
+    ("oops", INVALID, ["record"], "it is not JSON"),
+    ("", INVALID, ["record"], "an empty line is a line, and it is not JSON"),
+    ("[" * 100_000, INVALID, ["record"], "it is nested too deep to be read"),
+    ("[]", INVALID, ["record"], "it is JSON, but not an object"),
+    ("3", INVALID, ["record"], "it is JSON, but not an object"),
+    ("null", INVALID, ["record"], "it is JSON, but not an object"),
+    ('"an embedding"', INVALID, ["record"], "it is JSON, but not an object"),
+    ({"name": None}, INVALID, ["name"], "name must be a string"),
+    ({"line_strat": 3}, INVALID, ["line_strat"], "there is no field with this name"),
+    ({"sourcePath": "../a.py"}, INVALID, ["sourcePath"], "a path must not go up to parent folders"),
+    ({"hashInputs": ["name"]}, INVALID, ["hashInputs"], "hashInputs must name the content"),
+    ({"line_start": "3"}, INVALID, ["line_start"], "types are not converted: '3' is not a number"),
+    ({"line_start": True}, INVALID, ["line_start"],
+     "types are not converted: true is not a number"),
+    ({"line_start": 9, "line_end": 3}, INVALID, ["line_end"],
+     "the last line is before the first"),
+    ({"kind": ...}, INVALID, ["kind"], "kind is missing"),
+    ({"name": None, "kind": None}, INVALID, ["kind", "name"],
+     "two fields are wrong, so there are two problems"),
+    ({"schemaVersion": ..., "kind": ...}, INVALID, ["schemaVersion", "kind"],
+     "schemaVersion is missing, and that problem comes first"),
+    ({"sourcePath": ..., "source_path": "a.py"}, INVALID, ["sourcePath", "source_path"],
+     "in JSON, the name of the field is sourcePath"),
+    ({"content": "a\0b"}, INVALID, ["content"], "PostgreSQL cannot store a NUL character"),
+    ({"hashInputs": ["content", "nmae"]}, INVALID, ["hashInputs.1"], "there is no field nmae"),
+    (VECTOR, REJECTED, ["embedding"], "a record must not have a vector"),
+    ({"embedding": None}, REJECTED, ["embedding"],
+     "the record has a field `embedding`, and its value does not matter"),
+    (VECTOR | {"kind": ...}, REJECTED, ["embedding"],
+     "kind is missing, too, but the embedding is reported whatever else is wrong"),
+    (VECTOR | {"schemaVersion": ...}, REJECTED, ["embedding"],
+     "schemaVersion is missing, too, but the embedding is the only problem that is reported"),
+    ({"content": "embedding", "customMeta": {"embedding": "old"}}, "", [],
+     "the word is in the content and in customMeta, but the record has no such field"),
+)  # fmt: skip
+"""A text, or what differs from a good record (`...`: the field is not there); the code of the
+rejection, empty for none; the fields with problems, and why.
+"""
 
 
 @exercise(
     "4.2",
-    function="content_hash",
-    library="course_lib.records:content_hash",
+    function="course_lib.records:content_hash",
     points=3,
     time_limit=2,
     hints=(
@@ -137,42 +117,43 @@ def check_check_record(call: Probe) -> None:
 )
 def check_content_hash(call: Probe) -> None:
     """Compare with the SHA-256 of bytes written by hand, from one string to nested values."""
-    hello = b"4:acme4:docs6:Hello."
-    _hash(call, {}, hello, "they are tenant, repository and content, each after its length")
-    _hash(call, {"content": "ü"}, b"4:acme4:docs2:\xc3\xbc", "ü is one character, but two bytes")
-    for content, because in {
-        " a  b\n": "white space is part of the content",
-        "a\r\n": "line ends are part of the content, and this one has two characters",
-        "u\u0308": "the accent is a separate character here, and remains one",
-    }.items():
-        raw = content.encode()
-        _hash(call, {"content": content}, b"4:acme4:docs%d:%b" % (len(raw), raw), because)
-    _hash(call, {"tenantId": "other"}, b"5:other4:docs6:Hello.", "the tenant comes first")
-    _hash(call, {"repoSlug": "code"}, b"4:acme4:code6:Hello.", "the repository comes second")
-    _hash(
-        call, {"kind": "class", "line_start": 3}, hello, "hashInputs does not name these two fields"
-    )
-    named = {"hashInputs": ["name", "content"]}
-    _hash(call, named, b"4:acme4:docs5:hello6:Hello.", "the fields are in the order of hashInputs")
-    named = {"hashInputs": ["content", "name"]}
-    _hash(call, named, b"4:acme4:docs6:Hello.5:hello", "the fields are in the order of hashInputs")
-    named = {"hashInputs": ["content", "sourcePath"]}
-    _hash(call, named, hello + b"4:a.py", "hashInputs has the names in JSON: sourcePath")
-    named = {"hashInputs": ["content", "tenantId"]}
-    _hash(call, named, hello + b"4:acme", "hashInputs names the tenant, so it is hashed again")
-    named = {"hashInputs": ["content", "className", "name"]}
-    _hash(call, named, hello + b"0:5:hello", "className is not set: an empty text of 0 bytes")
-    line = {"hashInputs": ["content", "line_start"], "line_start": 12}
-    _hash(call, line, hello + b"2:12", "12 is not a string: its canonical JSON has 2 bytes")
-    meta: dict[str, Any] = {"hashInputs": ["content", "customMeta"], "customMeta": {}}
-    _hash(call, meta, hello + b"2:{}", "customMeta is set: it is an object without keys")
-    meta["customMeta"] = {"b": {"d": 1, "c": None}, "a": "ü"}
-    _hash(
-        call,
-        meta,
-        hello + b'31:{"a":"\xc3\xbc","b":{"c":null,"d":1}}',
-        "canonical JSON has sorted keys (at every level), no blanks and no escapes",
-    )
+    for change, hashed, because in HASHED:
+        case = call(Chunk.model_validate(RECORD | change))
+        expected = hashlib.sha256(hashed).hexdigest()
+        case.gives(expected, because=f"the bytes are {hashed!r}: {because}")
+
+
+HELLO = b"4:acme4:docs6:Hello."
+HASHED: tuple[tuple[dict[str, Any], bytes, str], ...] = (
+    ({}, HELLO, "they are tenant, repository and content, each after its length"),
+    ({"content": "ü"}, b"4:acme4:docs2:\xc3\xbc", "ü is one character, but two bytes"),
+    ({"content": " a  b\n"}, b"4:acme4:docs6: a  b\n", "white space is part of the content"),
+    ({"content": "a\r\n"}, b"4:acme4:docs3:a\r\n",
+     "line ends are part of the content, and this one has two characters"),
+    ({"content": "u\u0308"}, b"4:acme4:docs3:u\xcc\x88",
+     "the accent is a separate character here, and remains one"),
+    ({"tenantId": "other"}, b"5:other4:docs6:Hello.", "the tenant comes first"),
+    ({"repoSlug": "code"}, b"4:acme4:code6:Hello.", "the repository comes second"),
+    ({"kind": "class", "line_start": 3}, HELLO, "hashInputs does not name these two fields"),
+    ({"hashInputs": ["name", "content"]}, b"4:acme4:docs5:hello6:Hello.",
+     "the fields are in the order of hashInputs"),
+    ({"hashInputs": ["content", "name"]}, b"4:acme4:docs6:Hello.5:hello",
+     "the fields are in the order of hashInputs"),
+    ({"hashInputs": ["content", "sourcePath"]}, HELLO + b"4:a.py",
+     "hashInputs has the names in JSON: sourcePath"),
+    ({"hashInputs": ["content", "tenantId"]}, HELLO + b"4:acme",
+     "hashInputs names the tenant, so it is hashed again"),
+    ({"hashInputs": ["content", "className", "name"]}, HELLO + b"0:5:hello",
+     "className is not set: an empty text of 0 bytes"),
+    ({"hashInputs": ["content", "line_start"], "line_start": 12}, HELLO + b"2:12",
+     "12 is not a string: its canonical JSON has 2 bytes"),
+    ({"hashInputs": ["content", "customMeta"], "customMeta": {}}, HELLO + b"2:{}",
+     "customMeta is set: it is an object without keys"),
+    ({"hashInputs": ["content", "customMeta"], "customMeta": {"b": {"d": 1, "c": None}, "a": "ü"}},
+     HELLO + b'31:{"a":"\xc3\xbc","b":{"c":null,"d":1}}',
+     "canonical JSON has sorted keys (at every level), no blanks and no escapes"),
+)  # fmt: skip
+"""What differs from the record, the bytes that are hashed, and why."""
 
 
 @exercise(
@@ -193,80 +174,45 @@ def check_content_hash(call: Probe) -> None:
 )
 def check_parse_proto(call: Probe) -> None:
     """Compare whole records: one definition, then two, then the text around them."""
-    ask, level = "message Ask {\n}\n", "enum Level {\n}\n"
-    _parse(
-        call,
-        [("Ask", ask, (1, 2))],
-        "one message is the whole file: its exact text, lines 1 and 2, number 0, and the other "
-        "fields as the exercise lists them",
-    )
-    _parse(
-        call,
-        [("Ask", ask, (1, 2))],
-        "tenant and repository come from scope, and source_path is file.name",
-        path="level.proto",
-        tenant="umbrella",
-    )
-    _parse(
-        call,
-        [("Ask", ask, (1, 2)), ("Level", level, (3, 4))],
-        "records are numbered from 0, and lines are counted in the whole file",
-    )
-    _parse(
-        call,
-        [("ask.proto", 'syntax = "proto3";\n', (1, 1)), ("Ask", ask, (2, 3))],
-        "the path is the file's, with its folders; what is before the definitions has the name "
-        "of the file, without its folders",
-        path="api/v1/ask.proto",
-    )
-    _parse(
-        call,
-        [("Ask", ask + "\n\n", (1, 2)), ("Level", level, (5, 6))],
-        "blank lines at the end belong to the content, but line_end does not count them",
-    )
-    _parse(
-        call,
-        [("ask.proto", "\n\n// Hi.\n\n", (1, 3)), ("Ask", ask, (5, 6))],
-        "blank lines at the beginning count; only those at the end do not",
-    )
-    _parse(
-        call,
-        [("", "\n\n", (0, 0)), ("Level", level, (3, 4))],
-        "a piece of white space gives no record and no number: the first record is 0",
-    )
-    _parse(
-        call,
-        [("Ask", "message Ask {\n}", (1, 2))],
-        "the content is the exact text, which has no line end here",
-    )
-    _parse(
-        call,
-        [("Ask", "message Ask {\r\n}\r\n", (1, 2))],
-        "the content is the exact text, with its line ends",
-    )
-    _parse(call, [], "an empty file has no pieces")
+    ask, level = ("Ask", "message Ask {\n}\n", (1, 2)), "enum Level {\n}\n"
+    for path, tenant, pieces, because in (
+        ("ask.proto", "acme", [ask],
+         "one message is the whole file: its exact text, lines 1 and 2, number 0, and the other "
+         "fields as the exercise lists them"),
+        ("level.proto", "umbrella", [ask],
+         "tenant and repository come from scope, and source_path is file.name"),
+        ("ask.proto", "acme", [ask, ("Level", level, (3, 4))],
+         "records are numbered from 0, and lines are counted in the whole file"),
+        ("api/v1/ask.proto", "acme",
+         [("ask.proto", 'syntax = "proto3";\n', (1, 1)), ("Ask", ask[1], (2, 3))],
+         "the path is the file's, with its folders; what is before the definitions has the name "
+         "of the file, without its folders"),
+        ("ask.proto", "acme", [("Ask", ask[1] + "\n\n", (1, 2)), ("Level", level, (5, 6))],
+         "blank lines at the end belong to the content, but line_end does not count them"),
+        ("ask.proto", "acme", [("ask.proto", "\n\n// Hi.\n\n", (1, 3)), ("Ask", ask[1], (5, 6))],
+         "blank lines at the beginning count; only those at the end do not"),
+        ("ask.proto", "acme", [("", "\n\n", (0, 0)), ("Level", level, (3, 4))],
+         "a piece of white space gives no record and no number: the first record is 0"),
+        ("ask.proto", "acme", [("Ask", "message Ask {\n}", (1, 2))],
+         "the content is the exact text, which has no line end here"),
+        ("ask.proto", "acme", [("Ask", "message Ask {\r\n}\r\n", (1, 2))],
+         "the content is the exact text, with its line ends"),
+        ("ask.proto", "acme", [], "an empty file has no pieces"),
+    ):  # fmt: skip
+        _parse(call, path, tenant, pieces, because)
 
 
 def _judge(
-    call: Probe,
-    record: str | dict[str, Any],
-    because: str,
-    code: str = "",
-    fields: Sequence[str] = (),
-    label: str = "",
+    call: Probe, record: str | dict[str, Any], code: str, fields: Sequence[str], because: str
 ) -> None:
-    """Expect a chunk, or a rejection with this code and these fields.
-
-    The record is a text, or says what differs from a good one (`...`: the field is not there). The
-    label is the call as it is shown, where the record is too long.
-    """
-    text = record if isinstance(record, str) else ""
-    if not isinstance(record, str):
+    """Expect a rejection with this code and these fields, or a chunk if there is no code."""
+    if isinstance(record, str):
+        text = record
+    else:
         values = {key: value for key, value in (RECORD | record).items() if value is not ...}
         text = json.dumps(values)
     case = call(text, "line 7")
-    if label:
-        case.label = label
+    case.label = case.label.replace("[" * 100_000 + "'", "[' * 100_000")
     if not code:
         case.gives(Chunk.model_validate(values), because=because)
         return
@@ -302,20 +248,10 @@ def _rejection(code: str, record: str, fields: list[str]) -> str:
     return f"a Rejection with the code {code}, of {record!r}, with problems of {shown(fields)}"
 
 
-def _hash(call: Probe, change: dict[str, Any], hashed: bytes, because: str) -> None:
-    """Expect the SHA-256 of these bytes."""
-    chunk = Chunk.model_validate(RECORD | change)
-    case = call(chunk)
-    case.gives(hashlib.sha256(hashed).hexdigest(), because=f"the bytes are {hashed!r}: {because}")
-
-
 def _parse(
-    call: Probe,
-    pieces: list[tuple[str, str, tuple[int, int]]],
+    call: Probe, path: str, tenant: str, pieces: Sequence[tuple[str, str, tuple[int, int]]],
     because: str,
-    path: str = "ask.proto",
-    tenant: str = "acme",
-) -> None:
+) -> None:  # fmt: skip
     """Expect a file made of these pieces (name, text, first and last line) to give their records.
 
     A piece of white space gives none.

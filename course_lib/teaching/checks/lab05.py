@@ -14,8 +14,7 @@ from course_lib.teaching.checks.probe import Probe, exercise
 
 @exercise(
     "5.1",
-    function="cosine_similarity",
-    library="course_lib.embedder.vectors:cosine_similarity",
+    function="course_lib.embedder.vectors:cosine_similarity",
     points=3,
     hints=(
         "Bring every vector to length 1 first. The inner product of two such vectors is their "
@@ -33,50 +32,35 @@ def check_cosine_similarity(call: Probe) -> None:
 
     a, b = np.array([4.0, 3.0]), np.array([3.0, 4.0])
     rows = np.array([[4.0, 3.0], [0.0, 5.0], [6.0, 8.0]])
-    call(a, b).gives(0.96, because="it is the example worked by hand: 24 / (5 · 5)")
-    call(a, np.array([8.0, 6.0])).gives(1.0, because="twice as long, but the same direction")
-    call(a, np.array([-3.0, 4.0])).gives(0.0, because="the two are at a right angle")
-    call(a, np.array([-4.0, -3.0])).gives(-1.0, because="the two point in opposite directions")
-    call(np.array([1, 2, 2]), np.array([2, 2, 1])).gives(
-        8 / 9, because="three whole numbers: 8 / (3 · 3)"
-    )
-    call(np.array([4e-30, 3e-30]), b).gives(
-        0.96,
-        because="a short vector has a direction, too: nothing is added to its length, and only a "
-        "vector of zeros has none",
-    )
-    call(rows, b).gives(
-        np.array([0.96, 0.8, 1.0]), because="every row of a is compared with the one vector b"
-    )
-    call(b, rows).gives(
-        np.array([0.96, 0.8, 1.0]), because="the one vector a is compared with every row of b"
-    )
-    call(rows, rows[:2]).gives(
-        np.array([[1.0, 0.6], [0.6, 1.0], [0.96, 0.8]]),
-        because="three rows with two: result[i, j] compares row i of a with row j of b",
-    )
-    call(rows[:2], rows[:2]).gives(
-        np.array([[1.0, 0.6], [0.6, 1.0]]),
-        because="result[i, j] compares row i of a with row j of b",
-    )
-    call(rows[:1], rows[:1]).gives(
-        np.array([[1.0]]), because="a matrix of one row is a matrix all the same"
-    )
-    call(np.zeros(2), b).gives(0.0, because="a vector of zeros points nowhere")
-    call(b, np.zeros(2)).gives(0.0, because="a vector of zeros points nowhere, as b too")
-    call(np.zeros(2), np.zeros(2)).gives(0.0, because="neither points anywhere")
-    call(np.array([[0.0, 0.0], [6.0, 8.0]]), b).gives(
-        np.array([0.0, 1.0]), because="one vector of zeros must not spoil the others"
-    )
-    call(b, np.array([[6.0, 8.0], [0.0, 0.0]])).gives(
-        np.array([1.0, 0.0]), because="one vector of zeros must not spoil the others"
-    )
+    call.cases(
+        ((a, b), 0.96, "it is the example worked by hand: 24 / (5 · 5)"),
+        ((a, np.array([8.0, 6.0])), 1.0, "twice as long, but the same direction"),
+        ((a, np.array([-3.0, 4.0])), 0.0, "the two are at a right angle"),
+        ((a, np.array([-4.0, -3.0])), -1.0, "the two point in opposite directions"),
+        ((np.array([1, 2, 2]), np.array([2, 2, 1])), 8 / 9, "three whole numbers: 8 / (3 · 3)"),
+        ((np.array([4e-30, 3e-30]), b), 0.96,
+         "a short vector has a direction, too: nothing is added to its length, and only a vector "
+         "of zeros has none"),
+        ((rows, b), np.array([0.96, 0.8, 1.0]), "every row of a is compared with the one vector b"),
+        ((b, rows), np.array([0.96, 0.8, 1.0]), "the one vector a is compared with every row of b"),
+        ((rows, rows[:2]), np.array([[1.0, 0.6], [0.6, 1.0], [0.96, 0.8]]),
+         "three rows with two: result[i, j] compares row i of a with row j of b"),
+        ((rows[:2], rows[:2]), np.array([[1.0, 0.6], [0.6, 1.0]]),
+         "result[i, j] compares row i of a with row j of b"),
+        ((rows[:1], rows[:1]), np.array([[1.0]]), "a matrix of one row is a matrix all the same"),
+        ((np.zeros(2), b), 0.0, "a vector of zeros points nowhere"),
+        ((b, np.zeros(2)), 0.0, "a vector of zeros points nowhere, as b too"),
+        ((np.zeros(2), np.zeros(2)), 0.0, "neither points anywhere"),
+        ((np.array([[0.0, 0.0], [6.0, 8.0]]), b), np.array([0.0, 1.0]),
+         "one vector of zeros must not spoil the others"),
+        ((b, np.array([[6.0, 8.0], [0.0, 0.0]])), np.array([1.0, 0.0]),
+         "one vector of zeros must not spoil the others"),
+    )  # fmt: skip
 
 
 @exercise(
     "5.2",
-    function="mean_pool",
-    library="course_lib.embedder.vectors:mean_pool",
+    function="course_lib.embedder.vectors:mean_pool",
     points=2,
     hints=(
         "Multiply every token vector by its mask first: what is padding becomes a vector of zeros "
@@ -91,36 +75,32 @@ def check_mean_pool(call: Probe) -> None:
     """Look at padding at the end, at the beginning, and at two texts of unlike length."""
     import numpy as np
 
-    call(np.array([[[3.0, 4.0], [9.0, 8.0], [6.0, 9.0]]]), np.array([[1, 1, 1]])).gives(
-        np.array([[6.0, 7.0]]),
-        because="without padding it is the mean of all places of the text, as it is",
-    )
-    call(np.array([[[1.0, 2.0], [3.0, 4.0], [90.0, 90.0]]]), np.array([[1, 1, 0]])).gives(
-        np.array([[2.0, 3.0]]), because="the third place is padding and does not count"
-    )
-    call(np.array([[[3.0, 4.0], [4.0, 4.0]]]), np.array([[1, 1]])).gives(
-        np.array([[3.5, 4.0]]), because="the mean of 3 and 4 is 3.5"
-    )
-    call(np.array([[[3.0, 4.0], [0.0, 0.0]]]), np.array([[1, 1]])).gives(
-        np.array([[1.5, 2.0]]), because="the mask says what counts, whatever numbers the vector has"
-    )
-    call(np.array([[[90.0, 90.0], [1.0, 2.0], [3.0, 4.0]]]), np.array([[0, 1, 1]])).gives(
-        np.array([[2.0, 3.0]]), because="padding counts nowhere, also not at the beginning"
-    )
-    call(np.array([[[1.0, 2.0], [90.0, 90.0], [3.0, 4.0]]]), np.array([[1, 0, 1]])).gives(
-        np.array([[2.0, 3.0]]), because="padding counts nowhere, also not in the middle"
-    )
     two = np.array([[[1.0, 5.0], [2.0, 5.0], [6.0, 5.0]], [[4.0, 0.0], [7.0, 7.0], [8.0, 8.0]]])
-    call(two, np.array([[1, 1, 1], [1, 0, 0]])).gives(
-        np.array([[3.0, 5.0], [4.0, 0.0]]),
-        because="the first text has three places that count, the second has one",
-    )
+    call.cases(
+        ((np.array([[[3.0, 4.0], [9.0, 8.0], [6.0, 9.0]]]), np.array([[1, 1, 1]])),
+         np.array([[6.0, 7.0]]),
+         "without padding it is the mean of all places of the text, as it is"),
+        ((np.array([[[1.0, 2.0], [3.0, 4.0], [90.0, 90.0]]]), np.array([[1, 1, 0]])),
+         np.array([[2.0, 3.0]]),
+         "the third place is padding and does not count"),
+        ((np.array([[[3.0, 4.0], [4.0, 4.0]]]), np.array([[1, 1]])), np.array([[3.5, 4.0]]),
+         "the mean of 3 and 4 is 3.5"),
+        ((np.array([[[3.0, 4.0], [0.0, 0.0]]]), np.array([[1, 1]])), np.array([[1.5, 2.0]]),
+         "the mask says what counts, whatever numbers the vector has"),
+        ((np.array([[[90.0, 90.0], [1.0, 2.0], [3.0, 4.0]]]), np.array([[0, 1, 1]])),
+         np.array([[2.0, 3.0]]),
+         "padding counts nowhere, also not at the beginning"),
+        ((np.array([[[1.0, 2.0], [90.0, 90.0], [3.0, 4.0]]]), np.array([[1, 0, 1]])),
+         np.array([[2.0, 3.0]]),
+         "padding counts nowhere, also not in the middle"),
+        ((two, np.array([[1, 1, 1], [1, 0, 0]])), np.array([[3.0, 5.0], [4.0, 0.0]]),
+         "the first text has three places that count, the second has one"),
+    )  # fmt: skip
 
 
 @exercise(
     "5.3",
-    function="encode_in_batches",
-    library="course_lib.embedder.vectors:encode_in_batches",
+    function="course_lib.embedder.vectors:encode_in_batches",
     points=3,
     hints=(
         "Sort places, not texts: `order = sorted(range(len(texts)), key=…)` says which text comes "
@@ -201,8 +181,7 @@ class _Encoder:
 
 @exercise(
     "5.4",
-    function="unread",
-    library="course_lib.embedder.vectors:unread",
+    function="course_lib.embedder.vectors:unread",
     points=2,
     hints=(
         "Of `limit` word pieces two are special. How many places does that leave for the pieces "
@@ -216,29 +195,25 @@ def check_unread(call: Probe) -> None:
     """Go to both sides of the limit, and to texts in which pieces, words and characters differ."""
     text = "one two three four"
     pieces = [(0, 3), (4, 7), (8, 13), (14, 18)]
-    call(text, pieces, 4).gives(
-        "three four",
-        because="of four places two are special: 'one' and 'two' are read, and the rest of the "
-        "text begins with 'three'",
-    )
-    call(text, pieces, 5).gives("four", because="of five places two are special: three are read")
-    call(text, pieces, 6).gives("", because="the four pieces just fit")
-    call(text, pieces, 256).gives("", because="all is read")
-    call("", [], 256).gives("", because="there is nothing to read")
-    call("one two\n", pieces[:2], 4).gives(
-        "", because="every piece is read; a line end at the end is not a piece"
-    )
-    call(text, pieces, 2).gives(text, because="the special ones leave no place at all")
-    call("roll the rollback", [(0, 4), (5, 8), (9, 13), (13, 17)], 5).gives(
-        "back", because="a word can be several pieces, and the limit may fall between them"
-    )
-    call("go go go", [(0, 2), (3, 5), (6, 8)], 4).gives(
-        "go", because="the third piece is not read; the same word is read twice before"
-    )
-    call("one two three four.\n", pieces, 4).gives(
-        "three four.\n", because="it goes to the end of the text, not of the last piece"
-    )
-    call("é one two", [(0, 1), (2, 5), (6, 9)], 4).gives("two", because="offsets count characters")
+    call.cases(
+        ((text, pieces, 4), "three four",
+         "of four places two are special: 'one' and 'two' are read, and the rest of the text "
+         "begins with 'three'"),
+        ((text, pieces, 5), "four", "of five places two are special: three are read"),
+        ((text, pieces, 6), "", "the four pieces just fit"),
+        ((text, pieces, 256), "", "all is read"),
+        (("", [], 256), "", "there is nothing to read"),
+        (("one two\n", pieces[:2], 4), "",
+         "every piece is read; a line end at the end is not a piece"),
+        ((text, pieces, 2), text, "the special ones leave no place at all"),
+        (("roll the rollback", [(0, 4), (5, 8), (9, 13), (13, 17)], 5), "back",
+         "a word can be several pieces, and the limit may fall between them"),
+        (("go go go", [(0, 2), (3, 5), (6, 8)], 4), "go",
+         "the third piece is not read; the same word is read twice before"),
+        (("one two three four.\n", pieces, 4), "three four.\n",
+         "it goes to the end of the text, not of the last piece"),
+        (("é one two", [(0, 1), (2, 5), (6, 9)], 4), "two", "offsets count characters"),
+    )  # fmt: skip
     case = call("a" * 255, [(at, at + 1) for at in range(255)])
     case.label = 'unread("a" * 255, [(at, at + 1) for at in range(255)])'
     case.gives("a", because="limit is 256 by default, so 254 pieces of 255 are read")

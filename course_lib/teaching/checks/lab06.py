@@ -37,8 +37,7 @@ PARTITIONS = ["documentation", "issues"]
 
 @exercise(
     "6.1",
-    function="create_table_sql",
-    library="course_lib.store.schema:create_table_sql",
+    function="course_lib.store.schema:create_table_sql",
     points=2,
     time_limit=TIME_LIMIT,
     hints=(
@@ -58,8 +57,8 @@ def check_create_table(call: Probe) -> None:
     insert = "INSERT INTO chunks (document_name, chunk_index, content, embedding) VALUES "
     with call.scratch() as db:
         db.runs(statement, because="it is what create_table_sql returned")
-        _has_table(call, db, statement, "chunks")
-        _makes_it_once(call, db, statement)
+        _has_table(db, statement, "chunks")
+        _makes_it_once(db, statement)
         for values, because in (
             ("('a.md', 0, 'one', '[1,2,3]')", "it is a chunk like any other"),
             ("('a.md', 1, 'two', '[1,2,3]')", "a document has more than one chunk"),
@@ -73,12 +72,12 @@ def check_create_table(call: Probe) -> None:
             ("('a.md', 3, NULL, '[1,2,3]')", "content may not be NULL"),
         ):
             db.rejects(insert + values, because=because)
-        db.rows(PLACES + " LIMIT 1").give([("a.md", 0, "one")])
+        db.runs(PLACES + " LIMIT 1").gives([("a.md", 0, "one")])
         constraints = (
             "SELECT contype::text FROM pg_constraint "
             "WHERE conrelid = 'chunks'::regclass AND contype IN ('p', 'u')"
         )
-        db.rows(constraints).give(
+        db.runs(constraints).gives(
             [("p",)], because="the key is the table's PRIMARY KEY, and not merely UNIQUE"
         )
     with call.scratch() as db:
@@ -94,7 +93,7 @@ def _is_general(call: Probe, db: Scratch) -> None:
     }
     statement = call("notes", columns, ["line", "page"]).returns(str)
     db.runs(statement, because="it is what create_table_sql returned")
-    _has_table(call, db, statement, "notes")
+    _has_table(db, statement, "notes")
     for values, because in (
         ("('Hi', 'a')", "the columns have the order of the dict, and their rules: line is 7"),
         ("('Hi', 'b')", "line and page together are the key"),
@@ -105,12 +104,12 @@ def _is_general(call: Probe, db: Scratch) -> None:
     db.rejects(again, because="there is a row with this line and this page")
 
 
-def _makes_it_once(call: Probe, db: Scratch, statement: str) -> None:
+def _makes_it_once(db: Scratch, statement: str) -> None:
     try:
-        db.connection.execute(statement.encode())
+        db.execute(statement)
     except psycopg.errors.DuplicateTable:
         return
-    call.fail(
+    db.probe.fail(
         db.called(statement),
         got="it was accepted a second time",
         expected="an error, because the table is there already",
@@ -118,19 +117,17 @@ def _makes_it_once(call: Probe, db: Scratch, statement: str) -> None:
     )
 
 
-def _has_table(call: Probe, db: Scratch, statement: str, name: str) -> None:
+def _has_table(db: Scratch, statement: str, name: str) -> None:
     # Asked for with its schema: the lab has a table of this name in another one.
     row = db.execute("SELECT to_regclass(%s)", [f"{db.schema}.{name}"]).fetchone()
-    if row == (None,):
-        call.fail(
-            db.called(statement), got="no table of that name", expected=f"a table named {name}"
-        )
+    Case(db.probe, db.called(statement)).holds(
+        row != (None,), f"a table named {name}", got="no table of that name"
+    )
 
 
 @exercise(
     "6.2",
-    function="upsert_sql",
-    library="course_lib.store.writer:upsert_sql",
+    function="course_lib.store.writer:upsert_sql",
     points=3,
     time_limit=TIME_LIMIT,
     hints=(
@@ -198,7 +195,7 @@ def _upserts_any(call: Probe, db: Scratch) -> None:
         _touches(db, called, statement, row, touched, because)
         before = row
     last = [("Hi", "", "mine")]
-    db.rows("SELECT note, author, own FROM notes").give(
+    db.runs("SELECT note, author, own FROM notes").gives(
         last, because="an update sets the columns that it was given, and no others"
     )
 
@@ -222,7 +219,7 @@ def _upsert(
     is_there = any(other[:2] == row[:2] for other in there)
     asked = "SELECT now() - updated_at < interval '1 minute' FROM chunks WHERE "
     asked += "(document_name, chunk_index) = "
-    db.runs(f"{asked}('{row[0]}', {row[1]})", called=called).give(
+    db.runs(f"{asked}('{row[0]}', {row[1]})", called=called).gives(
         [(bool(is_there and touched),)],
         because="an update sets updated_at to now(), and a row that is not updated keeps it",
     )
@@ -236,14 +233,8 @@ def _touches(
     db: Scratch, called: str, statement: str, values: dict[str, object], touched: int, because: str
 ) -> None:
     """Run the learner's statement and expect it to touch so many rows."""
-    try:
-        rowcount = db.connection.execute(statement.encode(), values).rowcount
-    except psycopg.Error as error:
-        if error.diag.sqlstate is None:  # psycopg's own, about placeholders: said for all labs
-            raise
-        db.probe.fail(called, got=str(error).split("\n")[0], expected=str(touched), because=because)
-    if rowcount != touched:
-        db.probe.fail(called, got=str(rowcount), expected=str(touched), because=because)
+    rowcount = db.cursor(statement, values, because=because, called=called).rowcount
+    Case(db.probe, called, value=rowcount).gives(touched, because=because)
 
 
 def _fill(db: Scratch, there: list[Row]) -> None:
@@ -266,13 +257,12 @@ def _pasted(there: list[Row], *lines: str, more: Sequence[str] = ()) -> str:
 def _holds(db: Scratch, called: str, rows: list[Row], because: str) -> None:
     """Expect the table to hold these rows after a call."""
     asked = f'{called}\n    print(db.execute("TABLE chunks ORDER BY 1, 2").fetchall())'
-    db.runs(ALL, called=asked).give(rows, because=because)
+    db.runs(ALL, called=asked).gives(rows, because=because)
 
 
 @exercise(
     "6.3",
-    function="replace_document",
-    library="course_lib.store.writer:replace_document",
+    function="course_lib.store.writer:replace_document",
     points=3,
     time_limit=TIME_LIMIT,
     hints=(
@@ -343,7 +333,7 @@ def _replaces_of_a_shelf(call: Probe, db: Scratch) -> None:
     case.gives((1, 1), because="shelf and page together say which document it is")
     db.runs(
         "SELECT chunk_index, page, note, shelf FROM pages ORDER BY 4, 2, 1", called=case.label
-    ).give(
+    ).gives(
         [(0, 1, "y", "a"), (1, 2, "x", "a"), (1, 1, "x", "b")],
         because="page 1 of shelf b and page 2 of shelf a are other documents",
     )
@@ -372,13 +362,12 @@ def _replaces(
 
 def _has_ended(case: Case, db: Scratch) -> None:
     status = db.connection.info.transaction_status.name
-    if status != "IDLE":
-        case.probe.fail(
-            f"{case.label}\n    print(db.info.transaction_status.name)",
-            got=f"a connection in state {status}",
-            expected="a connection that can be used again",
-            because="a transaction that was begun has to end, also if it fails",
-        )
+    Case(db.probe, f"{case.label}\n    print(db.info.transaction_status.name)").holds(
+        status == "IDLE",
+        "a connection that can be used again",
+        got=f"a connection in state {status}",
+        because="a transaction that was begun has to end, also if it fails",
+    )
 
 
 def _fails(
@@ -434,8 +423,7 @@ def _obeys_its_caller(call: Probe, db: Scratch, there: list[Row]) -> None:
 
 @exercise(
     "6.4",
-    function="partitioned_table_sql",
-    library="course_lib.store.schema:partitioned_table_sql",
+    function="course_lib.store.schema:partitioned_table_sql",
     points=2,
     time_limit=TIME_LIMIT,
     hints=(
@@ -454,12 +442,12 @@ def check_partitioned_table(call: Probe) -> None:
     statements = call("pieces", columns, key, PARTITIONS).returns(str)
     with call.scratch() as db:
         db.runs(statements, because="it is what partitioned_table_sql(…) returned")
-        _has_table(call, db, statements, "pieces")
+        _has_table(db, statements, "pieces")
         into = "INSERT INTO pieces VALUES "
         for name in (*PARTITIONS, "something else"):
             piece = f"('{name}', 'a.md', 0, 'text', '[1,2,3]')"
             db.runs(into + piece, because=f"it is a piece of partition {name!r}")
-        db.rows("SELECT partition, tableoid::regclass::text FROM pieces ORDER BY 2").give(
+        db.runs("SELECT partition, tableoid::regclass::text FROM pieces ORDER BY 2").gives(
             [
                 ("something else", "pieces_default"),
                 ("documentation", "pieces_documentation"),
@@ -478,20 +466,17 @@ def check_partitioned_table(call: Probe) -> None:
         nothing = "('issues', 'c.md', 0, NULL, '[1,2,3]')"
         db.rejects(into + nothing, because="content may not be NULL")
         where = "SELECT content FROM pieces WHERE partition = 'issues'"
-        _reads(call, db, where, ["pieces_issues"])
+        _reads(db, where, "pieces_issues")
     with call.scratch() as db:
         columns = {"note": "text NOT NULL", "partition": "text NOT NULL"}
         db.runs(call("notes", columns, ["note", "partition"], ["one", "two"]).returns(str))
-        children = db.rows(
+        children = [("notes_default",), ("notes_one",), ("notes_two",)]
+        db.runs(
             "SELECT inhrelid::regclass::text FROM pg_inherits "
             "WHERE inhparent = 'notes'::regclass ORDER BY 1"
-        )
-        children.give(
-            [("notes_default",), ("notes_one",), ("notes_two",)],
-            because="the names are the caller's",
-        )
+        ).gives(children, because="the names are the caller's")
         db.runs("INSERT INTO notes VALUES ('two', 'one')")
-        db.rows("SELECT tableoid::regclass::text FROM notes").give(
+        db.runs("SELECT tableoid::regclass::text FROM notes").gives(
             [("notes_one",)],
             because="the column `partition` says where a row belongs, first in the key or not",
         )
@@ -502,18 +487,17 @@ def check_partitioned_table(call: Probe) -> None:
         )
 
 
-def _reads(call: Probe, db: Scratch, statement: str, tables: list[str]) -> None:
-    """Expect a query's plan to read these tables and no others."""
+def _reads(db: Scratch, statement: str, table: str) -> None:
+    """Expect a query's plan to read this table and no other."""
     row = db.execute(f"EXPLAIN (FORMAT JSON) {statement}").fetchone()
     assert row is not None
     found = sorted(_relations(row[0][0]["Plan"]))
-    if found != tables:
-        call.fail(
-            db.called(f"EXPLAIN {statement}"),
-            got=f"a plan that reads {', '.join(found)}",
-            expected=f"a plan that reads {', '.join(tables)} only",
-            because="a search of one partition must not read the others",
-        )
+    Case(db.probe, db.called(f"EXPLAIN {statement}")).holds(
+        found == [table],
+        f"a plan that reads {table} only",
+        got=f"a plan that reads {', '.join(found)}",
+        because="a search of one partition must not read the others",
+    )
 
 
 def _relations(plan: dict[str, Any]) -> set[str]:

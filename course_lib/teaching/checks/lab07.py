@@ -14,12 +14,13 @@ from psycopg import sql
 from course_lib.retriever.statements import LOOK_AT_ALL, WALK
 from course_lib.teaching.checks.outcomes import CheckFailed
 from course_lib.teaching.checks.probe import Case, Probe, exercise
-from course_lib.teaching.checks.scratch import Rows, Scratch
+from course_lib.teaching.checks.scratch import Scratch
 from course_lib.teaching.checks.searched import (
     EAST,
     INDEX,
     PREFER_INDEX,
     TABLE,
+    Scans,
     brute_force,
     crowd,
     directions,
@@ -36,8 +37,7 @@ TIME_LIMIT = 20
 
 @exercise(
     "7.1",
-    function="nearest_sql",
-    library="course_lib.retriever.query:nearest_sql",
+    function="course_lib.retriever.query:nearest_sql",
     points=2,
     time_limit=TIME_LIMIT,
     hints=(
@@ -52,33 +52,25 @@ TIME_LIMIT = 20
 )
 def check_nearest(call: Probe) -> None:
     """Ask small tables, one a rule; then look whether the index is of use, and fill the gaps."""
-    statement = _text(call())
     for rows, query, top_k, expected, because in NEAREST:
-        with call.scratch() as db:
-            fill(db, rows)
-            held = "; ".join(f"{name!r}, {index}, {vector}" for name, index, vector in rows)
-            values = {"query": query, "top_k": top_k}
-            called = f"conn.execute(nearest_sql(), {written(values)})"
-            table = f"{because}\nthe table holds {held}"
-            _nearest(call, db, statement, values, called).give(
-                [(*row[:2], "text", row[2]) for row in expected], because=table
-            )
+        _nearest(call, {}, rows, {"query": query, "top_k": top_k}, expected, because)
     with call.scratch() as db:
         fill(db, [(f"{i}.md", i, row) for i, row in enumerate(directions(500))])
         db.execute(INDEX)
         db.execute("ANALYZE document_chunks")
         db.execute(PREFER_INDEX)
         values = {"query": EAST, "top_k": 5}
-        plan = db.runs("EXPLAIN " + statement, values).rows
-        if "using graph" not in "\n".join(line for (line,) in plan):
-            call.fail(
-                f"conn.execute(sql.SQL('EXPLAIN ') + nearest_sql(), {written(values)})",
-                got="a plan that reads the whole table: " + plan[-1][0].strip(),
-                expected="a plan that uses the HNSW index",
-                because="the index gives rows in the order of embedding <=> %(query)s, and ORDER "
-                "BY does not begin with this expression as it is",
-            )
-    _gaps(call)
+        plan = db.runs("EXPLAIN " + _text(call()), values).value
+        called = f"conn.execute(sql.SQL('EXPLAIN ') + nearest_sql(), {written(values)})"
+        Case(call, called).holds(
+            "using graph" in "\n".join(line for (line,) in plan),
+            "a plan that uses the HNSW index",
+            got="a plan that reads the whole table: " + plan[-1][0].strip(),
+            because="the index gives rows in the order of embedding <=> %(query)s, and ORDER "
+            "BY does not begin with this expression as it is",
+        )
+    for gaps, expected, because in GAPS:
+        _nearest(call, gaps, [NEAR, FAR, MIDDLE], {"query": EAST, "top_k": 5}, expected, because)
 
 
 def _text(case: Case) -> str:
@@ -86,42 +78,27 @@ def _text(case: Case) -> str:
     return str(case.returns(sql.Composed).as_string(None))
 
 
-def _nearest(call: Probe, db: Scratch, statement: str, values: Any, called: str) -> Rows:
-    """Run a statement; return name, place, text and similarity of its rows."""
-    rows = db.runs(statement, values, called=called).rows
-    columns = db.connection.execute(statement.encode(), values).description or ()
-    names = [column.name for column in columns]
-    if names != list(NAMES):
-        call.fail(called, got=f"the columns {names}", expected=f"the columns {list(NAMES)}")
-    shown = [names.index(name) for name in SHOWN]
-    return Rows(call, called, [tuple(row[at] for at in shown) for row in rows])
-
-
-def _gaps(call: Probe) -> None:
-    """Fill both gaps with something else."""
-    rows = [("a.md", 2, [1, 0, 0, 0]), ("b.md", 1, [3, 4, 0, 0]), ("c.md", 0, [4, 3, 0, 0])]
-    values = {"query": EAST, "top_k": 5}
-    near, middle, far = ("a.md", 2, "text", 1.0), ("c.md", 0, "text", 0.8), ("b.md", 1, "text", 0.6)
-    for gaps, expected, because in (
-        ({"condition": sql.SQL("chunk_index > 0")}, [near, far], "only these pass the condition"),
-        (
-            {"distance": sql.SQL("chunk_index")},
-            [middle, far, near],
-            "ORDER BY begins with `distance`, whatever it is; the similarity stays the cosine",
-        ),
-        (
-            {"condition": sql.SQL("chunk_index = 1 OR chunk_index = 2"), "distance": LOOK_AT_ALL},
-            [near, far],
-            "both gaps at once",
-        ),
-    ):
-        with call.scratch() as db:
-            fill(db, rows)
-            case = call(**gaps)
-            called = f"conn.execute({case.label}, {written(values)})"
-            held = "; ".join(f"{name!r}, {index}, {vector}" for name, index, vector in rows)
-            table = f"{because}\nthe table holds {held}"
-            _nearest(call, db, _text(case), values, called).give(expected, because=table)
+def _nearest(
+    call: Probe, gaps: dict[str, Any], rows: list[Any], values: dict[str, Any],
+    expected: list[tuple[str, int, float]], because: str,
+) -> None:  # fmt: skip
+    """Expect the statement with these gaps to find these rows: name, place and similarity."""
+    with call.scratch() as db:
+        fill(db, rows)
+        case = call(**gaps)
+        statement = _text(case)
+        called = f"conn.execute({case.label}, {written(values)})"
+        found = db.runs(statement, values, called=called).value
+        columns = db.execute(statement, values).description or ()
+        names = [column.name for column in columns]
+        if names != list(NAMES):
+            call.fail(called, got=f"the columns {names}", expected=f"the columns {list(NAMES)}")
+        shown = [names.index(name) for name in SHOWN]
+        held = "; ".join(f"{name!r}, {index}, {vector}" for name, index, vector in rows)
+        Case(call, called, value=[tuple(row[at] for at in shown) for row in found]).gives(
+            [(name, index, "text", similarity) for name, index, similarity in expected],
+            because=f"{because}\nthe table holds {held}",
+        )
 
 
 NAMES = (
@@ -133,68 +110,49 @@ NAMES = (
 SHOWN = ("document_name", "chunk_index", "content", "similarity_score")
 LONG_ONE = ("long.md", 0, [12, 5, 0, 0])
 SAME = ("same.md", 0, [5, 0, 0, 0])
+SIDE = [3, 4, 0, 0]
+NEAR, MIDDLE, FAR = ("a.md", 2, [1, 0, 0, 0]), ("c.md", 0, [4, 3, 0, 0]), ("b.md", 1, SIDE)
+GAPS: tuple[tuple[dict[str, Any], list[tuple[str, int, float]], str], ...] = (
+    ({"condition": sql.SQL("chunk_index > 0")}, [("a.md", 2, 1.0), ("b.md", 1, 0.6)],
+     "only these pass the condition"),
+    ({"distance": sql.SQL("chunk_index")}, [("c.md", 0, 0.8), ("b.md", 1, 0.6), ("a.md", 2, 1.0)],
+     "ORDER BY begins with `distance`, whatever it is; the similarity stays the cosine"),
+    ({"condition": sql.SQL("chunk_index = 1 OR chunk_index = 2"), "distance": LOOK_AT_ALL},
+     [("a.md", 2, 1.0), ("b.md", 1, 0.6)],
+     "both gaps at once"),
+)  # fmt: skip
+"""What fills the gaps, what comes of `NEAR`, `MIDDLE` and `FAR`, and why."""
+
 CLOSE = ("close.md", 0, [0.6, 0.8, 0, 0])
 NEAREST: tuple[tuple[list[Any], Any, int, list[Any], str], ...] = (
-    (
-        [LONG_ONE, CLOSE, SAME],
-        EAST,
-        3,
-        [("same.md", 0, 1.0), ("long.md", 0, 12 / 13), ("close.md", 0, 0.6)],
-        "by cosine same.md is the nearest, with 5 / 5; then long.md, with 12 / 13, and close.md, "
-        "with 0.6 / 1: how long a vector is does not count",
-    ),
-    (
-        [LONG_ONE, CLOSE, SAME],
-        EAST,
-        1,
-        [("same.md", 0, 1.0)],
-        "one row was asked for",
-    ),
-    (
-        [(f"{i}.md", 0, [1, i, 0, 0]) for i in range(7)],
-        EAST,
-        6,
-        [(f"{i}.md", 0, 1 / (1 + i * i) ** 0.5) for i in range(6)],
-        "six rows were asked for",
-    ),
-    (
-        [("up.md", 0, [0, 0, 2, 0]), ("back.md", 0, [-1, 0, 0, 0])],
-        EAST * 7,
-        2,
-        [("up.md", 0, 0.0), ("back.md", 0, -1.0)],
-        "perpendicular is 0 and opposite is -1, whatever the length",
-    ),
-    (
-        [("b.md", 2, [3, 4, 0, 0]), ("b.md", 1, [3, 4, 0, 0]), ("b.md", 0, [3, 4, 0, 0]),
-         ("a.md", 3, [3, 4, 0, 0])],
-        EAST,
-        3,
-        [("a.md", 3, 0.6), ("b.md", 0, 0.6), ("b.md", 1, 0.6)],
-        "all are equally near: equals come by document name, then by chunk index",
-    ),
-    (
-        [("a.md", 10, [3, 4, 0, 0]), ("a.md", 9, [3, 4, 0, 0])],
-        EAST,
-        2,
-        [("a.md", 9, 0.6), ("a.md", 10, 0.6)],
-        "both are equally near: chunk 9 comes before chunk 10, as numbers do",
-    ),
-    (
-        [("zero.md", 0, [0, 0, 0, 0]), ("up.md", 0, [0, 0, 2, 0])],
-        EAST,
-        2,
-        [("up.md", 0, 0.0), ("zero.md", 0, float("nan"))],
-        "a vector of zeros has no direction, so its similarity is not a number: PostgreSQL puts "
-        "that above all numbers, and the row last by distance",
-    ),
+    ([LONG_ONE, CLOSE, SAME], EAST, 3,
+     [("same.md", 0, 1.0), ("long.md", 0, 12 / 13), ("close.md", 0, 0.6)],
+     "by cosine same.md is the nearest, with 5 / 5; then long.md, with 12 / 13, and close.md, "
+     "with 0.6 / 1: how long a vector is does not count"),
+    ([LONG_ONE, CLOSE, SAME], EAST, 1, [("same.md", 0, 1.0)], "one row was asked for"),
+    ([(f"{i}.md", 0, [1, i, 0, 0]) for i in range(7)], EAST, 6,
+     [(f"{i}.md", 0, 1 / (1 + i * i) ** 0.5) for i in range(6)],
+     "six rows were asked for"),
+    ([("up.md", 0, [0, 0, 2, 0]), ("back.md", 0, [-1, 0, 0, 0])], EAST * 7, 2,
+     [("up.md", 0, 0.0), ("back.md", 0, -1.0)],
+     "perpendicular is 0 and opposite is -1, whatever the length"),
+    ([("b.md", 2, SIDE), ("b.md", 1, SIDE), ("b.md", 0, SIDE), ("a.md", 3, SIDE)], EAST, 3,
+     [("a.md", 3, 0.6), ("b.md", 0, 0.6), ("b.md", 1, 0.6)],
+     "all are equally near: equals come by document name, then by chunk index"),
+    ([("a.md", 10, SIDE), ("a.md", 9, SIDE)], EAST, 2,
+     [("a.md", 9, 0.6), ("a.md", 10, 0.6)],
+     "both are equally near: chunk 9 comes before chunk 10, as numbers do"),
+    ([("zero.md", 0, [0, 0, 0, 0]), ("up.md", 0, [0, 0, 2, 0])], EAST, 2,
+     [("up.md", 0, 0.0), ("zero.md", 0, float("nan"))],
+     "a vector of zeros has no direction, so its similarity is not a number: PostgreSQL puts "
+     "that above all numbers, and the row last by distance"),
 )  # fmt: skip
 """Rows, query, how many are asked for, what comes, and why."""
 
 
 @exercise(
     "7.2",
-    function="conditions",
-    library="course_lib.retriever.query:conditions",
+    function="course_lib.retriever.query:conditions",
     points=2,
     time_limit=TIME_LIMIT,
     hints=(
@@ -329,8 +287,7 @@ def _composed(case: Case) -> tuple[sql.Composable, Any]:
 
 @exercise(
     "7.3",
-    function="search_filtered",
-    library="course_lib.retriever.query:search_filtered",
+    function="course_lib.retriever.query:search_filtered",
     points=4,
     waits_for=("7.1", "7.2"),
     time_limit=TIME_LIMIT,
@@ -404,67 +361,63 @@ def _thresholds(call: Probe, db: Scratch, rows: list[Any]) -> None:
     _finds(call, db, rows, two, "without a threshold it is 0.0", top_k=50, threshold=None)
     edge = "one row is 0.5 similar, which is at least 0.5; the other is 0.4996, which is not"
     _finds(call, db, rows, {"kind": "edge"}, edge, threshold=0.5)
-    walks, before, _ = scans(db)
+    before = scans(db)
     case = _called(call, db, rows, {}, 5, 0.999)
-    _walked(case, db, walks, "2,200 rows qualify, and WALK is the first way")
+    _walked(case, db, before, "2,200 rows qualify, and WALK is the first way")
     similar = all(row.similarity_score >= 0.999 for row in _rows(case))
     case.holds(similar, "rows that are at least 0.999 similar")
-    if scans(db)[1] > before:
-        call.fail(
-            case.label,
-            got="a walk, and then a look at all rows",
-            expected="the walk, which finds five rows, of which some are dropped",
-            because="five rows came back, as many as were asked for, so the next way is not taken; "
-            "the threshold is not part of the statement, and says only afterwards what is a result",
-        )
+    case.holds(
+        scans(db).looks == before.looks,
+        "the walk, which finds five rows, of which some are dropped",
+        got="a walk, and then a look at all rows",
+        because="five rows came back, as many as were asked for, so the next way is not taken; "
+        "the threshold is not part of the statement, and says only afterwards what is a result",
+    )
 
 
 def _many_rows(call: Probe, db: Scratch, rows: list[Any], notices: list[str]) -> None:
-    _, looks, _ = scans(db)
+    before = scans(db)
     modes = watch(db.connection)
     case = _called(call, db, rows, {}, 5, -1.0)
-    modes = list(modes)
+    other = {*modes} - {"off", "strict_order"}
     scores = [row.similarity_score for row in _rows(case)]
     case.holds(
         len(scores) == 5 and scores == sorted(scores, reverse=True) and scores[0] > 0.9,
         "five rows, the most similar first",
         because="2,200 rows qualify",
     )
-    if scans(db)[1] > looks:
-        call.fail(
-            case.label,
-            got="a walk, and then a look at all rows",
-            expected="the walk alone",
-            because="the walk found five rows, as many as were asked for",
-        )
-    if lost := [notice for notice in notices if "SET LOCAL" in notice]:
-        call.fail(
-            case.label,
-            got=f"PostgreSQL's warning: {lost[0]}",
-            expected="the setting inside `with conn.transaction():`",
-            because="outside a transaction SET LOCAL has no effect",
-        )
-    if other := {*modes} - {"off", "strict_order"}:
-        call.fail(
-            case.label,
-            got=f"hnsw.iterative_scan = {', '.join(other)}",
-            expected="hnsw.iterative_scan = strict_order",
-            because="a relaxed walk may return rows in the wrong order",
-        )
+    case.holds(
+        scans(db).looks == before.looks,
+        "the walk alone",
+        got="a walk, and then a look at all rows",
+        because="the walk found five rows, as many as were asked for",
+    )
+    lost = [notice for notice in notices if "SET LOCAL" in notice]
+    case.holds(
+        not lost,
+        "the setting inside `with conn.transaction():`",
+        got=f"PostgreSQL's warning: {''.join(lost[:1])}",
+        because="outside a transaction SET LOCAL has no effect",
+    )
+    case.holds(
+        not other,
+        "hnsw.iterative_scan = strict_order",
+        got=f"hnsw.iterative_scan = {', '.join(other)}",
+        because="a relaxed walk may return rows in the wrong order",
+    )
 
 
 def _short_walks(call: Probe, db: Scratch, rows: list[Any]) -> None:
     far = {"kind": "far"}  # at the other end of the graph
-    _, before, _ = scans(db)
+    before = scans(db)
     case = _called(call, db, rows, far, 5, -1.0)
     case.holds(len(_rows(case)) == 5, "five rows", because="200 rows pass the filter")
-    if scans(db)[1] > before:
-        call.fail(
-            case.label,
-            got="an index walk that brought too few rows, and a look at all of them",
-            expected="a walk that goes on until five have passed the filter",
-            because="that is what hnsw.iterative_scan is for",
-        )
+    case.holds(
+        scans(db).looks == before.looks,
+        "a walk that goes on until five have passed the filter",
+        got="an index walk that brought too few rows, and a look at all of them",
+        because="that is what hnsw.iterative_scan is for",
+    )
     db.execute("SET hnsw.max_scan_tuples = 60")
     _finds(call, db, rows, far, "the walk stopped after 60 rows; 200 pass the filter")
     two = "the walk stopped after 60 rows and returned two; 202 pass the filter"
@@ -482,20 +435,20 @@ def _short_walks(call: Probe, db: Scratch, rows: list[Any]) -> None:
 
 
 def _ways(call: Probe, db: Scratch, rows: list[Any]) -> None:
-    walks, _, _ = scans(db)
+    before = scans(db)
     _finds(call, db, rows, {}, "the only way is to look at all rows", ways=(LOOK_AT_ALL,))
     case = _called(call, db, rows, {"kind": "many"}, 5, -1.0, (LOOK_AT_ALL,))
     case.holds(
-        scans(db)[0] == walks,
+        scans(db).walks == before.walks,
         "a search that looks at all rows",
         got="one that walked the index",
         because="`ways` names one way, and it is LOOK_AT_ALL",
     )
-    walks, looks, _ = scans(db)
+    before = scans(db)
     case = _called(call, db, rows, {"kind": "rare"}, 5, -1.0, (WALK,))
-    _walked(case, db, walks, "`ways` names one way, and it is WALK")
+    _walked(case, db, before, "`ways` names one way, and it is WALK")
     case.holds(
-        scans(db)[1] == looks,
+        scans(db).looks == before.looks,
         "a search that walks the index and leaves it at that",
         got="one that looked at all rows as well",
         because="`ways` names one way, and it is WALK",
@@ -508,18 +461,17 @@ def _is_planned_for_its_values(call: Probe, db: Scratch, rows: list[Any]) -> Non
     kept = db.execute(
         "SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE '%similarity_score%'"
     ).fetchone()
-    if kept != (0,):
-        call.fail(
-            case.label,
-            got="a statement that was prepared, by psycopg after five uses",
-            expected="one that is planned again each time: prepare=False",
-            because="a plan for any value does not know how many rows pass this filter",
-        )
-
-
-def _walked(case: Case, db: Scratch, walks: int, because: str) -> None:
     case.holds(
-        scans(db)[0] > walks,
+        kept == (0,),
+        "one that is planned again each time: prepare=False",
+        got="a statement that was prepared, by psycopg after five uses",
+        because="a plan for any value does not know how many rows pass this filter",
+    )
+
+
+def _walked(case: Case, db: Scratch, before: Scans, because: str) -> None:
+    case.holds(
+        scans(db).walks > before.walks,
         "one that walks the HNSW index",
         got="a search that looked at every row",
         because=because,
@@ -547,14 +499,13 @@ def _left(case: Case, db: Scratch, expected: tuple[str, str, str], ending: str) 
         "current_setting('enable_indexscan') AS index"
     ).fetchone()
     found = (*(row or ("?", "?")), status)
-    if found != expected:
-        says = "hnsw.iterative_scan = {}, enable_indexscan = {}, and the connection {}"
-        case.probe.fail(
-            case.label,
-            got=says.format(*found),
-            expected=says.format(*expected),
-            because=f"settings are only for this search: after {ending} they are as before",
-        )
+    says = "hnsw.iterative_scan = {}, enable_indexscan = {}, and the connection {}"
+    Case(db.probe, case.label).holds(
+        found == expected,
+        says.format(*expected),
+        got=says.format(*found),
+        because=f"settings are only for this search: after {ending} they are as before",
+    )
 
 
 def _called(
@@ -611,8 +562,7 @@ def _rows(case: Case) -> list[Any]:
 
 @exercise(
     "7.4",
-    function="fuse",
-    library="course_lib.retriever.query:fuse",
+    function="course_lib.retriever.query:fuse",
     points=2,
     time_limit=2,
     hints=(
@@ -624,35 +574,23 @@ def _rows(case: Case) -> list[Any]:
 )
 def check_fuse(call: Probe) -> None:
     """Take one case for each way of adding it up wrongly."""
-    call(["a"]).gives(
-        [("a", 1 / 61)],
-        because="a pair of what was ranked and its score; places count from 1, and RRF_K is 60",
-    )
-    call(["b"], ["a"]).gives(
-        [("b", 1 / 61), ("a", 1 / 61)],
-        because="each is first in one ranking; of equals, the first ranking's comes first",
-    )
-    call(["a", "b", "c"], ["c", "d"]).gives(
-        [("c", 1 / 63 + 1 / 61), ("a", 1 / 61), ("b", 1 / 62), ("d", 1 / 62)],
-        because="'c' is third in one and first in the other, and gets both",
-    )
-    call(["d", "c"], ["b", "a"]).gives(
-        [("d", 1 / 61), ("b", 1 / 61), ("c", 1 / 62), ("a", 1 / 62)],
-        because="equals come in the order of the first ranking, then of the next one",
-    )
-    call(["a", "b"], ["a", "b"], ["b", "a"]).gives(
-        [("a", 2 / 61 + 1 / 62), ("b", 2 / 62 + 1 / 61)],
-        because="there may be more than two rankings",
-    )
-    call([("a.md", 0), ("a.md", 1)], [("a.md", 1)]).gives(
-        [(("a.md", 1), 1 / 62 + 1 / 61), (("a.md", 0), 1 / 61)],
-        because="what is ranked may be a tuple",
-    )
-    case = call(iter(["a", "b"]), iter(["b"]))
-    case.label = "fuse(iter(['a', 'b']), iter(['b']))"
-    case.gives(
-        [("b", 1 / 62 + 1 / 61), ("a", 1 / 61)],
-        because="a ranking is any Iterable: it may have no length, and can be read once",
-    )
-    call([], ["a"]).gives([("a", 1 / 61)], because="a ranking may be empty")
-    call([], []).gives([], because="nothing was ranked")
+    call.cases(
+        ((["a"],), [("a", 1 / 61)],
+         "a pair of what was ranked and its score; places count from 1, and RRF_K is 60"),
+        ((["b"], ["a"]), [("b", 1 / 61), ("a", 1 / 61)],
+         "each is first in one ranking; of equals, the first ranking's comes first"),
+        ((["a", "b", "c"], ["c", "d"]),
+         [("c", 1 / 63 + 1 / 61), ("a", 1 / 61), ("b", 1 / 62), ("d", 1 / 62)],
+         "'c' is third in one and first in the other, and gets both"),
+        ((["d", "c"], ["b", "a"]), [("d", 1 / 61), ("b", 1 / 61), ("c", 1 / 62), ("a", 1 / 62)],
+         "equals come in the order of the first ranking, then of the next one"),
+        ((["a", "b"], ["a", "b"], ["b", "a"]), [("a", 2 / 61 + 1 / 62), ("b", 2 / 62 + 1 / 61)],
+         "there may be more than two rankings"),
+        (([("a.md", 0), ("a.md", 1)], [("a.md", 1)]),
+         [(("a.md", 1), 1 / 62 + 1 / 61), (("a.md", 0), 1 / 61)],
+         "what is ranked may be a tuple"),
+        ((iter(["a", "b"]), iter(["b"])), [("b", 1 / 62 + 1 / 61), ("a", 1 / 61)],
+         "a ranking is any Iterable: it may have no length, and can be read once"),
+        (([], ["a"]), [("a", 1 / 61)], "a ranking may be empty"),
+        (([], []), [], "nothing was ranked"),
+    )  # fmt: skip

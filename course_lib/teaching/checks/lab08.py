@@ -56,16 +56,10 @@ REFUSED: list[tuple[Body, str, str]] = [
     ({**DRIFT, "top_k": None}, "top_k", "None is not a number, although the field may be missing"),
     ({**DRIFT, "similarity_threshold": -0.1}, "similarity_threshold", "0 is the minimum"),
     ({**DRIFT, "similarity_threshold": 1.1}, "similarity_threshold", "1 is the maximum"),
-    (
-        {**DRIFT, "similarity_threshold": "0.5"},
-        "similarity_threshold",
-        "a number in quotes is not a number: strict",
-    ),
-    (
-        {**DRIFT, "similarity_threshold": None},
-        "similarity_threshold",
-        "None is not a number, although the field may be missing",
-    ),
+    ({**DRIFT, "similarity_threshold": "0.5"}, "similarity_threshold",
+     "a number in quotes is not a number: strict"),
+    ({**DRIFT, "similarity_threshold": None}, "similarity_threshold",
+     "None is not a number, although the field may be missing"),
     ({**DRIFT, "partitions": "issues"}, "partitions", "a text is not a list"),
     ({**DRIFT, "partitions": ["issues", 7]}, "partitions", "7 is not a text"),
     ({**DRIFT, "partitions": [""]}, "partitions", "a name has at least one character: `Filter`"),
@@ -73,13 +67,12 @@ REFUSED: list[tuple[Body, str, str]] = [
     ({**DRIFT, "partitions": []}, "partitions", "an empty list holds no name"),
     ({**DRIFT, "partitions": ["issues"] * 21}, "partitions", "20 names are the maximum"),
     ({**DRIFT, "topk": 3}, "topk", "an unknown field is a mistake and must not be ignored"),
-]
+]  # fmt: skip
 
 
 @exercise(
     "8.1",
-    function="request_model",
-    library="course_lib.service.models:request_model",
+    function="course_lib.service.models:request_model",
     points=3,
     hints=(
         "Inside the function, write `class SearchRequest(BaseModel):` with one line for each "
@@ -98,56 +91,43 @@ def check_request_model(call: Probe) -> None:
     model = call().value
     if not (isinstance(model, type) and issubclass(model, BaseModel)):
         call.fail("request_model()", got=repr(model), expected="a class made from BaseModel")
-    if model.__name__ != "SearchRequest":
-        call.fail(
-            "request_model().__name__",
-            got=repr(model.__name__),
-            expected="'SearchRequest'",
-            because="the description of the API shows this name",
-        )
+    Case(call, "request_model().__name__", value=model.__name__).gives(
+        "SearchRequest", because="the description of the API shows this name"
+    )
     for body, because in ALLOWED:
-        _accepts(call, model, body, because)
+        _judges(call, model, body, set(), because)
     for body, field, because in REFUSED:
-        _refuses(call, model, body, field, because)
+        _judges(call, model, body, {field}, because)
     missing = {"top_k": 5, "similarity_threshold": 0.0, "partitions": None}
     for body, because in (
-        (
-            DRIFT,
-            "these are the fields, and their values if they are missing; a validator returns "
-            "the value",
-        ),
-        (
-            {**DRIFT, "top_k": 3, "similarity_threshold": 0.5, "partitions": ["issues"]},
-            "the search has to get the values that were sent",
-        ),
-    ):
+        (DRIFT,
+         "these are the fields, and their values if they are missing; a validator returns the "
+         "value"),
+        ({**DRIFT, "top_k": 3, "similarity_threshold": 0.5, "partitions": ["issues"]},
+         "the search has to get the values that were sent"),
+    ):  # fmt: skip
         label = f"{_validated(body)}.model_dump()"
         Case(call, label, value=model.model_validate(body).model_dump()).gives(
             {**missing, **body}, because=because
         )
 
 
-def _accepts(call: Probe, model: type[BaseModel], body: Body, because: str) -> None:
+def _judges(
+    call: Probe, model: type[BaseModel], body: Body, wanted: set[str], because: str
+) -> None:
+    """Expect a body to be refused for these fields, or accepted if there are none."""
+    fields, got = set(), "accepted"
     try:
         model.model_validate(body)
     except ValidationError as error:
-        one = error.errors()[0]
-        place = ".".join(map(str, one["loc"]))
-        call.fail(_validated(body), got=f"refused: {place}: {one['msg']}", expected="accepted",
-                  because=because)  # fmt: skip
-
-
-def _refuses(call: Probe, model: type[BaseModel], body: Body, field: str, because: str) -> None:
-    try:
-        model.model_validate(body)
-    except ValidationError as error:
-        fields = {str(one["loc"][0]) if one["loc"] else "" for one in error.errors()}
-        if fields == {field}:
-            return
-        got = f"refused for {', '.join(sorted(fields)) or 'no field'}"
-    else:
-        got = "accepted"
-    call.fail(_validated(body), got=got, expected=f"refused for {field}", because=because)
+        fields = {str(one["loc"][0]) if one["loc"] else "no field" for one in error.errors()}
+        got = f"refused for {', '.join(sorted(fields))}: {error.errors()[0]['msg']}"
+    Case(call, _validated(body)).holds(
+        fields == wanted,
+        f"refused for {', '.join(wanted)}" if wanted else "accepted",
+        got=got,
+        because=because,
+    )
 
 
 def _validated(body: Body) -> str:
@@ -205,8 +185,7 @@ ADDRESSES = [
 
 @exercise(
     "8.2",
-    function="search_response",
-    library="course_lib.service.models:search_response",
+    function="course_lib.service.models:search_response",
     points=2,
     hints=(
         "Make one dictionary for each result, with its six names written out: use a comprehension, "
@@ -220,17 +199,15 @@ ADDRESSES = [
 )
 def check_search_response(call: Probe) -> None:
     """Begin with the statement's result, then what JSON cannot hold and what was forged."""
-    call("How?", [], 0.0123456, 0.0654321).gives(
-        _response("How?", [], 12.35, 65.43),
-        because="an empty list is an answer, too; the time of the embedding comes first, then that "
-        "of the search; times are in milliseconds, of which a second has 1,000, rounded to two "
-        "decimals",
-    )
-    call("How?", [FOUND], 0.0123456, 0.0021).gives(
-        _response("How?", [RESULT], 12.35, 2.1),
-        because="the answer has these six fields of each result, even if one is None, and no "
-        "others; `metadata` has the sender's entries and eight of the result, side by side",
-    )
+    call.cases(
+        (("How?", [], 0.0123456, 0.0654321), _response("How?", [], 12.35, 65.43),
+         "an empty list is an answer, too; the time of the embedding comes first, then that of "
+         "the search; times are in milliseconds, of which a second has 1,000, rounded to two "
+         "decimals"),
+        (("How?", [FOUND], 0.0123456, 0.0021), _response("How?", [RESULT], 12.35, 2.1),
+         "the answer has these six fields of each result, even if one is None, and no others; "
+         "`metadata` has the sender's entries and eight of the result, side by side"),
+    )  # fmt: skip
     url = "https://example.org/b#L4"
     as_numpy: Any = np.float32(0.7265625)
     cited = replace(
@@ -265,28 +242,25 @@ def check_search_response(call: Probe) -> None:
             because="an answer is sent as JSON, and a score may be a NumPy number",
         )
     for given, because in ADDRESSES:
-        sent = given if given[0:1] == "H" else None
-        call("Why?", [replace(FOUND, citation_url=given)], 1.0, 0.0).gives(
-            _response("Why?", [{**RESULT, "citation_url": sent}], 1000.0, 0.0), because=because
-        )
+        sent = {**RESULT, "citation_url": given if given[0:1] == "H" else None}
+        _responds(call, [replace(FOUND, citation_url=given)], [sent], because)
     forged: Body = {"repo": "elsewhere", "score": 1.0, "lineStart": 4}
-    call("Why?", [replace(FOUND, metadata=forged)], 1.0, 0.0).gives(
-        _response("Why?", [RESULT], 1000.0, 0.0),
-        because="the sender of a chunk wrote its metadata, which must not replace the result's "
-        "own repo and score",
-    )
     own: Body = {**dict.fromkeys(NAMED, "forged"), "lineStart": 4}
-    call("Why?", [replace(FOUND, metadata=own)], 1.0, 0.0).gives(
-        _response("Why?", [RESULT], 1000.0, 0.0),
-        because="the sender forged all eight entries of the result; `namespace` stays None, which "
-        "is the result's",
-    )
     better: Body = {"chunk_id": "c8", "content": "Go.", "similarity_score": 0.75}
-    call("Why?", [FOUND, replace(FOUND, **better)], 1.0, 0.0).gives(
-        _response("Why?", [RESULT, {**RESULT, **better}], 1000.0, 0.0),
-        because="all results are in the answer, also two of one document, and the results stay in "
-        "the order of the search",
-    )
+    _responds(call, [replace(FOUND, metadata=forged)], [RESULT],
+              "the sender of a chunk wrote its metadata, which must not replace the result's own "
+              "repo and score")  # fmt: skip
+    _responds(call, [replace(FOUND, metadata=own)], [RESULT],
+              "the sender forged all eight entries of the result; `namespace` stays None, which "
+              "is the result's")  # fmt: skip
+    _responds(call, [FOUND, replace(FOUND, **better)], [RESULT, {**RESULT, **better}],
+              "all results are in the answer, also two of one document, and the results stay in "
+              "the order of the search")  # fmt: skip
+
+
+def _responds(call: Probe, found: list[SearchResult], told: list[Body], because: str) -> None:
+    """Expect these results to be answered so."""
+    call("Why?", found, 1.0, 0.0).gives(_response("Why?", told, 1000.0, 0.0), because=because)
 
 
 def _response(query: str, results: list[Any], encoding: float, searching: float) -> dict[str, Any]:
@@ -309,101 +283,56 @@ def _error(*place_and_message: str | int) -> dict[str, Any]:
 
 
 PROBLEMS: list[tuple[list[dict[str, Any]], list[tuple[str, str]], str]] = [
-    (
-        [_error("top_k", "Too much")],
-        [("top_k", "Too much")],
-        "the document has type, title, status (a number), detail (a text) and errors; the field is "
-        "`loc` without its first part, the message is `msg`, and nothing else is told",
-    ),
-    (
-        [{"type": "le", "loc": ("body", "top_k"), "msg": "Too much", "input": 99}],
-        [("top_k", "Too much")],
-        "only `loc` and `msg` are used, and nothing that the client sent",
-    ),
-    (
-        [_error("query", "Too long"), _error("top_k", "Too much")],
-        [("query", "Too long"), ("top_k", "Too much")],
-        "two fields have one error each: both are in the document, in this order; `; ` joins them "
-        "in the detail",
-    ),
-    (
-        [_error("partitions", 0, "No text")],
-        [("partitions.0", "No text")],
-        "all parts after the first are joined; the first item of a list has the number 0",
-    ),
-    (
-        [{"loc": ("body",), "msg": "Field required"}],
-        [("body", "Field required")],
-        "if `loc` has only one part, this part is the field",
-    ),
-    (
-        [{"loc": ("query", "q"), "msg": "Too long"}],
-        [("q", "Too long")],
-        "the first part is left out, whatever it is",
-    ),
-    (
-        [_error("q", "Value error, a blank, alone")],
-        [("q", "a blank, alone")],
-        "pydantic added 'Value error, ' at the beginning; the rest of the message stays as it is",
-    ),
-    (
-        [_error("q", "Value error, no 'Value error, ' please")],
-        [("q", "no 'Value error, ' please")],
-        "'Value error, ' is left out only at the beginning",
-    ),
-    (
-        [_error("q", "Input should be 1, 2 or 3")],
-        [("q", "Input should be 1, 2 or 3")],
-        "a message without that beginning stays as it is",
-    ),
-    (
-        [_error("top_k", "Too much"), _error("top_k", "Too odd")],
-        [("top_k", "Too much")],
-        "two errors of one field with equally long `loc`: the first is used",
-    ),
-    (
-        [_error("repo", "str", "No text"), _error("repo", "list", 1, "No text")],
-        [("repo.list.1", "No text")],
-        "`repo` may be a text or a list: the error with the longest `loc` got furthest",
-    ),
-    (
-        [_error("repo", "list", 1, "No text"), _error("repo", "str", "Too odd")],
-        [("repo.list.1", "No text")],
-        "the error with the longest `loc` is used, also if it comes first",
-    ),
-    (
-        [_error("texts", place, "No text") for place in (3, 4, 5)],
-        [("texts.3", "No text")],
-        "three items of one list are wrong: only the first is used",
-    ),
-    (
-        [_error("b", "Odd"), _error("a", "str", "No text"), _error("b", "str", "No text")],
-        [("b.str", "No text"), ("a.str", "No text")],
-        "`b` has two errors, although one of `a` is between them; the fields keep the order of "
-        "their first errors",
-    ),
-    (
-        [_error("a", "x", "Missing"), _error("b", "x", "Missing")],
-        [("a.x", "Missing"), ("b.x", "Missing")],
-        "two fields, although their last parts are equal: each has an error",
-    ),
-    (
-        [{"loc": ("query", "q"), "msg": "Odd"}, {"loc": ("body", "q"), "msg": "Too odd"}],
-        [("q", "Odd"), ("q", "Too odd")],
-        "one `q` is in the query and one in the body: the first two parts of `loc` differ",
-    ),
-    (
-        [_error(name, "Missing") for name in "abcd"],
-        [(name, "Missing") for name in "abcd"],
-        "the detail has three of the errors, the list has all of them",
-    ),
-]
+    ([_error("top_k", "Too much")], [("top_k", "Too much")],
+     "the document has type, title, status (a number), detail (a text) and errors; the field is "
+     "`loc` without its first part, the message is `msg`, and nothing else is told"),
+    ([{"type": "le", "loc": ("body", "top_k"), "msg": "Too much", "input": 99}],
+     [("top_k", "Too much")],
+     "only `loc` and `msg` are used, and nothing that the client sent"),
+    ([_error("query", "Too long"), _error("top_k", "Too much")],
+     [("query", "Too long"), ("top_k", "Too much")],
+     "two fields have one error each: both are in the document, in this order; `; ` joins them "
+     "in the detail"),
+    ([_error("partitions", 0, "No text")], [("partitions.0", "No text")],
+     "all parts after the first are joined; the first item of a list has the number 0"),
+    ([{"loc": ("body",), "msg": "Field required"}], [("body", "Field required")],
+     "if `loc` has only one part, this part is the field"),
+    ([{"loc": ("query", "q"), "msg": "Too long"}], [("q", "Too long")],
+     "the first part is left out, whatever it is"),
+    ([_error("q", "Value error, a blank, alone")], [("q", "a blank, alone")],
+     "pydantic added 'Value error, ' at the beginning; the rest of the message stays as it is"),
+    ([_error("q", "Value error, no 'Value error, ' please")], [("q", "no 'Value error, ' please")],
+     "'Value error, ' is left out only at the beginning"),
+    ([_error("q", "Input should be 1, 2 or 3")], [("q", "Input should be 1, 2 or 3")],
+     "a message without that beginning stays as it is"),
+    ([_error("top_k", "Too much"), _error("top_k", "Too odd")], [("top_k", "Too much")],
+     "two errors of one field with equally long `loc`: the first is used"),
+    ([_error("repo", "str", "No text"), _error("repo", "list", 1, "No text")],
+     [("repo.list.1", "No text")],
+     "`repo` may be a text or a list: the error with the longest `loc` got furthest"),
+    ([_error("repo", "list", 1, "No text"), _error("repo", "str", "Too odd")],
+     [("repo.list.1", "No text")],
+     "the error with the longest `loc` is used, also if it comes first"),
+    ([_error("texts", place, "No text") for place in (3, 4, 5)], [("texts.3", "No text")],
+     "three items of one list are wrong: only the first is used"),
+    ([_error("b", "Odd"), _error("a", "str", "No text"), _error("b", "str", "No text")],
+     [("b.str", "No text"), ("a.str", "No text")],
+     "`b` has two errors, although one of `a` is between them; the fields keep the order of "
+     "their first errors"),
+    ([_error("a", "x", "Missing"), _error("b", "x", "Missing")],
+     [("a.x", "Missing"), ("b.x", "Missing")],
+     "two fields, although their last parts are equal: each has an error"),
+    ([{"loc": ("query", "q"), "msg": "Odd"}, {"loc": ("body", "q"), "msg": "Too odd"}],
+     [("q", "Odd"), ("q", "Too odd")],
+     "one `q` is in the query and one in the body: the first two parts of `loc` differ"),
+    ([_error(name, "Missing") for name in "abcd"], [(name, "Missing") for name in "abcd"],
+     "the detail has three of the errors, the list has all of them"),
+]  # fmt: skip
 
 
 @exercise(
     "8.3",
-    function="validation_problem",
-    library="course_lib.service.problems:validation_problem",
+    function="course_lib.service.problems:validation_problem",
     points=2,
     hints=(
         'First choose the errors. A dictionary with `error["loc"][:2]` as its key holds one error '
@@ -434,102 +363,52 @@ def check_validation_problem(call: Probe) -> None:
 
 
 PARTS: list[tuple[str, float, tuple[Any, ...], str]] = [
-    (
-        '{"database": works, "model": works}',
-        1,
-        (200, "ready", "ready", "ready"),
-        "nothing is missing: the status comes first, then the body, with `status` and each part",
-    ),
-    (
-        '{"database": lambda: asyncio.sleep(0.1, "ready"), "model": loads}',
-        1,
-        (503, "not ready", "ready", "the model is being loaded"),
-        "the text that a function returns is in the answer, unchanged and under its own name, also "
-        "if another function is faster; unless all return `ready`, the status is 503",
-    ),
-    (
-        '{"database": raises, "model": works}',
-        1,
-        (503, "not ready", "missing", "ready"),
-        "a part is missing, under its own name, if its function raises any exception; the "
-        "others are asked and named, and the status is 503",
-    ),
-    (
-        '{"database": works, "model": raises}',
-        1,
-        (503, "not ready", "ready", "missing"),
-        "every part is asked and named, not only the first, and each state has its own name",
-    ),
-    (
-        '{"database": raises, "model": raises}',
-        1,
-        (503, "not ready", "missing", "missing"),
-        "both functions raised; the text of an exception is not part of the answer",
-    ),
-    (
-        '{"database": works, "model": loads}',
-        1,
-        (503, "not ready", "ready", "the model is being loaded"),
-        "the text that a function returns is in the answer, unchanged; unless all return `ready`, "
-        "the status is 503",
-    ),
-    (
-        '{"database": lambda: asyncio.sleep("a"), "model": works}',
-        1,
-        (503, "not ready", "missing", "ready"),
-        "the first function raises a TypeError: an exception of any kind means missing",
-    ),
-    (
-        '{"database": lambda: asyncio.sleep(0, "not ready yet")}',
-        1,
-        (503, "not ready", "not ready yet"),
-        "only the text `ready` means that a part is ready",
-    ),
-    (
-        '{"database": (lambda times: lambda: asyncio.sleep(next(times), "ready"))(iter(["a", 0]))}',
-        1,
-        (503, "not ready", "missing"),
-        "the function raises an exception the first time, so the part is missing: ask it once",
-    ),
-    (
-        '{"database": hangs, "model": works}',
-        0.1,
-        (503, "not ready", "missing", "ready"),
-        "a part that does not answer within `timeout` seconds is missing; the others are not",
-    ),
-    (
-        '{"database": lambda: asyncio.sleep(0.1, "ready")}',
-        0.01,
-        (503, "not ready", "missing"),
-        "0.1 seconds are longer than `timeout`",
-    ),
-    (
-        '{"database": hangs, "model": lambda: asyncio.sleep(0.45, "ready")}',
-        0.3,
-        (503, "not ready", "missing", "missing"),
-        "both take longer than `timeout`: the time of each begins when all are asked, and not when "
-        "the one before has ended",
-    ),
-    (
-        '{"database": raises, "model": lambda: asyncio.sleep(0.1, "ready")}',
-        1,
-        (503, "not ready", "missing", "ready"),
-        "each part is asked even if another fails: the model answers in time",
-    ),
+    ('{"database": works, "model": works}', 1, (200, "ready", "ready", "ready"),
+     "nothing is missing: the status comes first, then the body, with `status` and each part"),
+    ('{"database": lambda: asyncio.sleep(0.1, "ready"), "model": loads}', 1,
+     (503, "not ready", "ready", "the model is being loaded"),
+     "the text that a function returns is in the answer, unchanged and under its own name, also "
+     "if another function is faster; unless all return `ready`, the status is 503"),
+    ('{"database": raises, "model": works}', 1, (503, "not ready", "missing", "ready"),
+     "a part is missing, under its own name, if its function raises any exception; the others "
+     "are asked and named, and the status is 503"),
+    ('{"database": works, "model": raises}', 1, (503, "not ready", "ready", "missing"),
+     "every part is asked and named, not only the first, and each state has its own name"),
+    ('{"database": raises, "model": raises}', 1, (503, "not ready", "missing", "missing"),
+     "both functions raised; the text of an exception is not part of the answer"),
+    ('{"database": works, "model": loads}', 1,
+     (503, "not ready", "ready", "the model is being loaded"),
+     "the text that a function returns is in the answer, unchanged; unless all return `ready`, "
+     "the status is 503"),
+    ('{"database": lambda: asyncio.sleep("a"), "model": works}', 1,
+     (503, "not ready", "missing", "ready"),
+     "the first function raises a TypeError: an exception of any kind means missing"),
+    ('{"database": lambda: asyncio.sleep(0, "not ready yet")}', 1,
+     (503, "not ready", "not ready yet"),
+     "only the text `ready` means that a part is ready"),
+    ('{"database": (lambda times: lambda: asyncio.sleep(next(times), "ready"))(iter(["a", 0]))}', 1,
+     (503, "not ready", "missing"),
+     "the function raises an exception the first time, so the part is missing: ask it once"),
+    ('{"database": hangs, "model": works}', 0.1, (503, "not ready", "missing", "ready"),
+     "a part that does not answer within `timeout` seconds is missing; the others are not"),
+    ('{"database": lambda: asyncio.sleep(0.1, "ready")}', 0.01, (503, "not ready", "missing"),
+     "0.1 seconds are longer than `timeout`"),
+    ('{"database": hangs, "model": lambda: asyncio.sleep(0.45, "ready")}', 0.3,
+     (503, "not ready", "missing", "missing"),
+     "both take longer than `timeout`: the time of each begins when all are asked, and not when "
+     "the one before has ended"),
+    ('{"database": raises, "model": lambda: asyncio.sleep(0.1, "ready")}', 1,
+     (503, "not ready", "missing", "ready"),
+     "each part is asked even if another fails: the model answers in time"),
     ("{}", 1, (200, "ready"), "if no part is needed, no part is missing"),
-    (
-        'dict(zip(["database", "model"], meeting()))',
-        1,
-        (200, "ready", "ready", "ready"),
-        "each function here waits until the other was called: ask all at the same time",
-    ),
-]
+    ('dict(zip(["database", "model"], meeting()))', 1, (200, "ready", "ready", "ready"),
+     "each function here waits until the other was called: ask all at the same time"),
+]  # fmt: skip
 
 
 @exercise(
     "8.4",
-    function="readiness",
-    library="course_lib.service.probes:readiness",
+    function="course_lib.service.probes:readiness",
     points=3,
     time_limit=5,
     hints=(
@@ -545,19 +424,15 @@ PARTS: list[tuple[str, float, tuple[Any, ...], str]] = [
 )
 def check_readiness(call: Probe) -> None:
     """Let parts be there, be away, hang, and wait for each other."""
-    for checks, timeout, (status, overall, *states), because in PARTS:
-        _answers(call, checks, timeout, status, overall, states, because)
+    for checks, timeout, answer, because in PARTS:
+        _answers(call, checks, timeout, answer, because)
 
 
 def _answers(
-    call: Probe,
-    checks: str,
-    timeout: float,
-    status: int,
-    overall: str,
-    states: list[str],
-    because: str,
+    call: Probe, checks: str, timeout: float, answer: tuple[Any, ...], because: str
 ) -> None:
+    """Expect this status, the state of all, and the state of each of the parts."""
+    status, overall, *states = answer
     label = f"await readiness({checks}, timeout={timeout})"
     known = (works, loads, raises, hangs, meeting)
     parts = eval(checks, {"asyncio": asyncio} | {one.__name__: one for one in known})
@@ -583,10 +458,9 @@ def _answers(
         case = Case(call, label, error=error)
     call.calling = ""
     case.gives((status, body), because=because)
-    if left:
-        call.fail(
-            label,
-            got=f"{len(left)} of the functions are still running",
-            expected="none of them is running after the answer",
-            because="a function that takes too long has to be cancelled, or it goes on running",
-        )
+    case.holds(
+        not left,
+        "none of them is running after the answer",
+        got=f"{len(left)} of the functions are still running",
+        because="a function that takes too long has to be cancelled, or it goes on running",
+    )

@@ -12,8 +12,7 @@ from course_lib.teaching.checks.probe import Case, Probe, exercise
 
 @exercise(
     "9.1",
-    function="blob_sha",
-    library="course_lib.loader.github.tree:blob_sha",
+    function="course_lib.loader.github.tree:blob_sha",
     points=2,
     hints=(
         'For a content of 6 bytes, the head is `b"blob 6\\0"`. Use `len(content)` for the number.',
@@ -23,23 +22,17 @@ from course_lib.teaching.checks.probe import Case, Probe, exercise
 )
 def check_blob_sha(call: Probe) -> None:
     """Begin with git's own examples, then contents that are not plain text."""
-    call(b"hello\n").gives(
-        "ce013625030ba8dba906f756967f9e9ca394464a",
-        because="it is the SHA-1 of b'blob 6\\0hello\\n', in hexadecimal",
-    )
-    call(b"").gives(
-        "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391", because="an empty file has a hash, too"
-    )
-    call("é\n".encode()).gives(
-        "c6003325155f475bd7c87731607525dce73be9cf", because="é is one character and two bytes"
-    )
-    call(b"0123456789abcde\n").gives(
-        "f999b43b943e829cd587885f0f567e1ea2f2d44d",
-        because="the number of bytes is written in decimal: 16",
-    )
-    call(b"\0\xff\r\n").gives(
-        "00822ce7dfc6f27759b94e2c7dfd26f25afbac9d", because="a file may contain any bytes"
-    )
+    call.cases(
+        ((b"hello\n",), "ce013625030ba8dba906f756967f9e9ca394464a",
+         "it is the SHA-1 of b'blob 6\\0hello\\n', in hexadecimal"),
+        ((b"",), "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391", "an empty file has a hash, too"),
+        (("é\n".encode(),), "c6003325155f475bd7c87731607525dce73be9cf",
+         "é is one character and two bytes"),
+        ((b"0123456789abcde\n",), "f999b43b943e829cd587885f0f567e1ea2f2d44d",
+         "the number of bytes is written in decimal: 16"),
+        ((b"\0\xff\r\n",), "00822ce7dfc6f27759b94e2c7dfd26f25afbac9d",
+         "a file may contain any bytes"),
+    )  # fmt: skip
 
 
 MARKS = {"*": "100755", "@": LINK, ":": SUBMODULE}
@@ -105,8 +98,7 @@ class Trees:
 
 @exercise(
     "9.2",
-    function="list_tree",
-    library="course_lib.loader.github.tree:list_tree",
+    function="course_lib.loader.github.tree:list_tree",
     points=3,
     hints=(
         "Begin with `entries, truncated = read(sha, True)`. If it is not truncated, return all "
@@ -121,12 +113,9 @@ class Trees:
 def check_list_tree(call: Probe) -> None:
     """List a tree that fits, then trees that do not, then a part of one."""
     fits = Trees(9, "README.md", "apps/run.sh*", "common/charts:", "now.md@")
-    _lists(
-        call,
-        fits,
-        "one answer contains everything; folders are not in the result, but programs, links and "
-        "submodules are",
-    )
+    _lists(call, fits,
+           "one answer contains everything; folders are not in the result, but programs, links "
+           "and submodules are")  # fmt: skip
     _asks(call, fits, ["root"], "one request is enough if the answer is not truncated")
     [run] = Trees(9, "run.sh*").all_files()
     call(Trees(9, "run.sh*"), "root", "apps/").gives(
@@ -137,11 +126,8 @@ def check_list_tree(call: Probe) -> None:
            "the answer was truncated: ignore it, and list the folder alone")  # fmt: skip
     _lists(call, Trees(2, "x/a.md", "x/y/b.md", "x/y/c.md"),
            "the answer for x is truncated, too: list x alone, then the folder in it")  # fmt: skip
-    _lists(
-        call,
-        Trees(3, "now.md@", "run.sh*", "sub/b.md", "sub/charts:"),
-        "folders are left out, but programs, links and submodules are not",
-    )
+    _lists(call, Trees(3, "now.md@", "run.sh*", "sub/b.md", "sub/charts:"),
+           "folders are left out, but programs, links and submodules are not")  # fmt: skip
     large = Trees(3, "a.md", "x/b.md", "x/y/c.md")
     _lists(call, large, "the answer was truncated")
     _asks(call, large, ["root", "root alone", "tree of x"],
@@ -152,28 +138,16 @@ def check_list_tree(call: Probe) -> None:
            "apps is wanted with everything below it", within=["apps"])  # fmt: skip
     for trees, within, needless, because in (
         (Trees(2, "apps/a.md", "web/b.md"), "apps", "web", "it contains nothing that is wanted"),
-        (
-            Trees(2, "apps/kfp/a.md", "apps/kfp/b.md", "apps/web/c.md"),
-            "apps/kfp",
-            "apps/web",
-            "it contains nothing that is wanted: use `within` for the folders of a folder, too",
-        ),
-        (
-            Trees(2, "app/a.md", "apps/b.md"),
-            "apps",
-            "app",
-            "its name is only the beginning of apps",
-        ),
-    ):
+        (Trees(2, "apps/kfp/a.md", "apps/kfp/b.md", "apps/web/c.md"), "apps/kfp", "apps/web",
+         "it contains nothing that is wanted: use `within` for the folders of a folder, too"),
+        (Trees(2, "app/a.md", "apps/b.md"), "apps", "app",
+         "its name is only the beginning of apps"),
+    ):  # fmt: skip
         found = call(trees, "root", within=[within])
         found.returns(list[TreeEntry])
-        if any(sha == f"tree of {needless}" for sha, _ in trees.asked):
-            call.fail(
-                found.label,
-                got=f"a request for the folder {needless}",
-                expected="none",
-                because=because,
-            )
+        asked = [sha for sha, _ in trees.asked]
+        got = f"a request for the folder {needless}"
+        found.holds(f"tree of {needless}" not in asked, "none", got=got, because=because)
     call(Trees(1, "a.md", "b.md"), "root").raises(
         AnswerError,
         because="a folder alone is too large for an answer: the list would be incomplete",
@@ -195,13 +169,12 @@ def _lists(call: Probe, trees: Trees, because: str, **wanted: list[str]) -> None
 
 def _asks(call: Probe, trees: Trees, expected: list[str], because: str) -> None:
     asked = [sha if recursive else f"{sha} alone" for sha, recursive in trees.asked]
-    if sorted(asked) != sorted(expected):
-        call.fail(
-            call.called,
-            got=f"{len(asked)} requests: {', '.join(asked)}",
-            expected=f"{len(expected)}: {', '.join(expected)}",
-            because=because,
-        )
+    Case(call, call.called).holds(
+        sorted(asked) == sorted(expected),
+        f"{len(expected)}: {', '.join(expected)}",
+        got=f"{len(asked)} requests: {', '.join(asked)}",
+        because=because,
+    )
 
 
 DATE = "Sun, 01 Mar 2026 10:00:00 GMT"
@@ -211,8 +184,7 @@ NOW = 1_772_359_200
 
 @exercise(
     "9.3",
-    function="wait_time",
-    library="course_lib.loader.github.waiting:wait_time",
+    function="course_lib.loader.github.waiting:wait_time",
     points=3,
     hints=(
         "First return None if waiting does not help: for a status below 500 that is neither 403 "
@@ -226,34 +198,28 @@ NOW = 1_772_359_200
 def check_wait_time(call: Probe) -> None:
     """Go through the table: each row, and answers that look like it."""
     for status in (403, 429):
-        call(status, {"retry-after": "7"}).gives(7.0, because="the server says how long")
-        call(status, {"retry-after": "0"}).gives(
-            0.0, because="0 seconds is a valid answer: the request may be repeated at once"
-        )
-        call(status, _used_up(60)).gives(
-            61.0, because="from `date` to the reset by the server's clock, plus one second"
-        )
-        call(status, {**_used_up(60), "retry-after": "7"}).gives(
-            7.0, because="retry-after comes first"
-        )
-    call(403, _used_up(60), "API rate limit exceeded").gives(
-        61.0, because="look at the end of the hour before the message"
-    )
-    call(403, _used_up(-5)).gives(
-        1.0,
-        because="the reset is in the past: the seconds "
-        "to it are 0, and a wait is never negative, plus one second",
-    )
-    call(403, _left(41), "Must have admin rights").gives(
-        None, because="requests are left: this 403 is about rights, and waiting does not help"
-    )
-    call(403, {}, "The size limit is 100 MB").gives(
-        None, because="the message mentions no rate limit: this 403 is about rights"
-    )
-    call(403, {}, "Only corporate accounts: ask us to lift this limit").gives(
-        None, because="'rate' and 'limit' are in this message, but it mentions no 'rate limit'"
-    )
-    call(403, {}).gives(None, because="without a message, a 403 is about rights")
+        call.cases(
+            ((status, {"retry-after": "7"}), 7.0, "the server says how long"),
+            ((status, {"retry-after": "0"}), 0.0,
+             "0 seconds is a valid answer: the request may be repeated at once"),
+            ((status, _used_up(60)), 61.0,
+             "from `date` to the reset by the server's clock, plus one second"),
+            ((status, {**_used_up(60), "retry-after": "7"}), 7.0, "retry-after comes first"),
+        )  # fmt: skip
+    call.cases(
+        ((403, _used_up(60), "API rate limit exceeded"), 61.0,
+         "look at the end of the hour before the message"),
+        ((403, _used_up(-5)), 1.0,
+         "the reset is in the past: the seconds to it are 0, and a wait is never negative, plus "
+         "one second"),
+        ((403, _left(41), "Must have admin rights"), None,
+         "requests are left: this 403 is about rights, and waiting does not help"),
+        ((403, {}, "The size limit is 100 MB"), None,
+         "the message mentions no rate limit: this 403 is about rights"),
+        ((403, {}, "Only corporate accounts: ask us to lift this limit"), None,
+         "'rate' and 'limit' are in this message, but it mentions no 'rate limit'"),
+        ((403, {}), None, "without a message, a 403 is about rights"),
+    )  # fmt: skip
     said = "You have exceeded a secondary Rate Limit."
     for attempt, seconds in (0, 60.0), (1, 120.0), (2, 240.0), (6, 3840.0):
         call(403, _left(41), said, attempt=attempt).gives(
@@ -269,12 +235,11 @@ def check_wait_time(call: Probe) -> None:
     for status in (500, 504, 599):
         call(status, {}).gives(1.0, because="500 and above means a problem of the server")
     call(503, {"retry-after": "30"}, attempt=2).gives(30.0, because="the server says how long")
-    call(502, _used_up(60)).gives(
-        1.0, because="the server has a problem, and this does not depend on the requests left"
-    )
-    call(502, {}, "rate limit").gives(
-        1.0, because="the server has a problem, whatever the message says"
-    )
+    call.cases(
+        ((502, _used_up(60)), 1.0,
+         "the server has a problem, and this does not depend on the requests left"),
+        ((502, {}, "rate limit"), 1.0, "the server has a problem, whatever the message says"),
+    )  # fmt: skip
     for status in (200, 301, 401, 404, 422, 451):
         because = f"a {status} is not a limit and not a fault: the next answer would be the same"
         call(status, _used_up(60)).gives(None, because=because)
@@ -309,8 +274,7 @@ NO_COMMITS = [
 
 @exercise(
     "9.4",
-    function="citation_url",
-    library="course_lib.loader.github.names:citation_url",
+    function="course_lib.loader.github.names:citation_url",
     points=2,
     hints=(
         "First decide: `if not is_sha(commit): raise InputError(…)`. A message says what came and "
@@ -324,47 +288,32 @@ NO_COMMITS = [
 def check_citation_url(call: Probe) -> None:
     """Cite a file, one line, several, what is shown rendered, and what is not a commit."""
     page = f"{WEB}/blob/{SHA}"
-    call(WEB, SHA, "apps/a.yaml").gives(
-        f"{page}/apps/a.yaml",
-        because="the whole hash comes after `blob`, and a slash stays; "
-        "without lines, the whole file is cited",
-    )
-    call(WEB, SHA, "apps/a.yaml", 10, 20).gives(
-        f"{page}/apps/a.yaml#L10-L20",
-        because="these are lines 10 to 20, each with an L; a YAML file needs no `?plain=1`",
-    )
-    call(WEB, SHA, "apps/a.yaml", 3, 3).gives(
-        f"{page}/apps/a.yaml#L3", because="one line is not a range"
-    )
-    call(WEB, SHA, "apps/a.yaml", 3).gives(
-        f"{page}/apps/a.yaml#L3", because="if the last line is not given, it is the first"
-    )
-    call(WEB, SHA, "apps/a.yaml", None, 5).gives(
-        f"{page}/apps/a.yaml", because="without the first line the whole file is cited"
-    )
-    call(WEB, SHA, "docs/x y#1.py", 1, 2).gives(
-        f"{page}/docs/x%20y%231.py#L1-L2",
-        because="a space or a # in a name would end the address; a slash stays",
-    )
-    call(WEB, SHA, "é?.py", 1).gives(
-        f"{page}/%C3%A9%3F.py#L1", because="a path in an address cannot contain é and ? either"
-    )
-    call(WEB, SHA, "README.md", 3, 5).gives(
-        f"{page}/README.md?plain=1#L3-L5", because="a formatted page has no lines to link to"
-    )
-    call(WEB, SHA, "docs/GUIDE.MD", 1, 1).gives(
-        f"{page}/docs/GUIDE.MD?plain=1#L1", because="GitHub formats it, also with capital letters"
-    )
-    call(WEB, SHA, "a.rst", 3).gives(
-        f"{page}/a.rst?plain=1#L3", because=".rst is one of RENDERED, too"
-    )
-    call(WEB, SHA, "README.md").gives(
-        f"{page}/README.md", because="without lines, the formatted page is better"
-    )
-    call(WEB, SHA, "a.mdx.py", 1, 2).gives(f"{page}/a.mdx.py#L1-L2", because="its ending is .py")
-    call(WEB, SHA, "docs/.md", 1, 2).gives(
-        f"{page}/docs/.md?plain=1#L1-L2", because="a name may be one of RENDERED and nothing else"
-    )
+    call.cases(
+        ((WEB, SHA, "apps/a.yaml"), f"{page}/apps/a.yaml",
+         "the whole hash comes after `blob`, and a slash stays; without lines, the whole file is "
+         "cited"),
+        ((WEB, SHA, "apps/a.yaml", 10, 20), f"{page}/apps/a.yaml#L10-L20",
+         "these are lines 10 to 20, each with an L; a YAML file needs no `?plain=1`"),
+        ((WEB, SHA, "apps/a.yaml", 3, 3), f"{page}/apps/a.yaml#L3", "one line is not a range"),
+        ((WEB, SHA, "apps/a.yaml", 3), f"{page}/apps/a.yaml#L3",
+         "if the last line is not given, it is the first"),
+        ((WEB, SHA, "apps/a.yaml", None, 5), f"{page}/apps/a.yaml",
+         "without the first line the whole file is cited"),
+        ((WEB, SHA, "docs/x y#1.py", 1, 2), f"{page}/docs/x%20y%231.py#L1-L2",
+         "a space or a # in a name would end the address; a slash stays"),
+        ((WEB, SHA, "é?.py", 1), f"{page}/%C3%A9%3F.py#L1",
+         "a path in an address cannot contain é and ? either"),
+        ((WEB, SHA, "README.md", 3, 5), f"{page}/README.md?plain=1#L3-L5",
+         "a formatted page has no lines to link to"),
+        ((WEB, SHA, "docs/GUIDE.MD", 1, 1), f"{page}/docs/GUIDE.MD?plain=1#L1",
+         "GitHub formats it, also with capital letters"),
+        ((WEB, SHA, "a.rst", 3), f"{page}/a.rst?plain=1#L3", ".rst is one of RENDERED, too"),
+        ((WEB, SHA, "README.md"), f"{page}/README.md",
+         "without lines, the formatted page is better"),
+        ((WEB, SHA, "a.mdx.py", 1, 2), f"{page}/a.mdx.py#L1-L2", "its ending is .py"),
+        ((WEB, SHA, "docs/.md", 1, 2), f"{page}/docs/.md?plain=1#L1-L2",
+         "a name may be one of RENDERED and nothing else"),
+    )  # fmt: skip
     for ref, because in NO_COMMITS:
         call(WEB, ref, "apps/a.yaml", 10, 20).raises(InputError, because=because)
     call(WEB, "main", "apps/a.yaml").raises(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -31,8 +31,7 @@ WHOLE = 2**64
 
 @exercise(
     "10.1",
-    function="shard_of",
-    library="course_lib.pipeline.corpus:shard_of",
+    function="course_lib.pipeline.corpus:shard_of",
     points=1,
     hints=(
         '`sha256(name.encode("utf-8")).digest()` gives 32 bytes; `[:8]` takes the first 8.',
@@ -42,29 +41,20 @@ WHOLE = 2**64
 )
 def check_shard_of(call: Probe) -> None:
     """Take one shard, then as many as there are numbers, then few, then none."""
-    call("a.md", 1).gives(0, because="shards are counted from 0, and a single shard has every name")
-    call("a.md", WHOLE).gives(
-        18_360_274_731_189_692_333,
-        because="the first 8 bytes of the digest are fe cc cc 97 53 24 67 ad, the most significant "
-        "first; with so many shards, the remainder is the number itself",
-    )
-    call("A.md", WHOLE).gives(
-        3_270_483_378_732_478_427,
-        because="A.md and a.md are different names and have different digests",
-    )
-    for name, number, because in (
-        (
-            "docs/a.md",
-            5_922_788_355_801_945_178,
-            "docs/a.md is another name than a.md: its folder counts",
-        ),
-        (" a.md", 12_867_377_367_227_000_807, "a blank is a character of the name like any other"),
-    ):
-        call(name, WHOLE).gives(number, because=because)
-    call("ü.md", WHOLE).gives(
-        3_913_720_615_600_961_492,
-        because="in UTF-8 the name is the bytes c3 bc 2e 6d 64, whose digest begins with 36 50",
-    )
+    call.cases(
+        (("a.md", 1), 0, "shards are counted from 0, and a single shard has every name"),
+        (("a.md", WHOLE), 18_360_274_731_189_692_333,
+         "the first 8 bytes of the digest are fe cc cc 97 53 24 67 ad, the most significant "
+         "first; with so many shards, the remainder is the number itself"),
+        (("A.md", WHOLE), 3_270_483_378_732_478_427,
+         "A.md and a.md are different names and have different digests"),
+        (("docs/a.md", WHOLE), 5_922_788_355_801_945_178,
+         "docs/a.md is another name than a.md: its folder counts"),
+        ((" a.md", WHOLE), 12_867_377_367_227_000_807,
+         "a blank is a character of the name like any other"),
+        (("ü.md", WHOLE), 3_913_720_615_600_961_492,
+         "in UTF-8 the name is the bytes c3 bc 2e 6d 64, whose digest begins with 36 50"),
+    )  # fmt: skip
     for shards, shard in {2: 1, 3: 2, 7: 4}.items():
         call("a.md", shards).gives(
             shard, because=f"18360274731189692333 divided by {shards} has the remainder {shard}"
@@ -91,33 +81,31 @@ def check_shard_of(call: Probe) -> None:
 def check_split_part(call: Probe) -> None:
     """Split one document, three, a long one, none, an empty one, and write over a file."""
     stands_alone(call)
-    one = {"a.md": "Apples."}
-    _splits(call, one, "0/1", ["a.md"],
-            "shard 0 of 1 takes every document: here one, of one chunk, which is a line "
-            "of JSON")  # fmt: skip
-    three = {"c.md": "Überall Äpfel.", "b.md": "Pears.", "a.md": "Apples."}
-    _splits(call, three, "0/2", ["c.md", "b.md"],
-            "a.md is in shard 1 of 2; the others follow in the order of the file")  # fmt: skip
-    _splits(call, {"docs/a.md": "Apples."}, "0/1", ["docs/a.md"],
-            "a document's name is all of its `name`, with the folder")  # fmt: skip
-    _splits(call, {"a.md": "Apples,\u2028pears."}, "0/1", ["a.md"],
-            "only a line feed ends a line; U+2028 is a character inside of one")  # fmt: skip
-    _splits(call, {"x.md": "Figs."}, "10/12", ["x.md"],
-            "a shard's number may have more than one digit")  # fmt: skip
-    long = {"b.md": "Pears do not keep. " * 28}
-    _splits(call, long, "0/1", ["b.md"], "a longer document gives two chunks")
-    _splits(call, one, "0/2", [],
-            "the next step opens the file of every shard, even if it is empty")  # fmt: skip
-    _splits(call, one, "0/2", [], "overwrite what a failed attempt left, also with an empty file",
-            before=["left by a failed attempt"])  # fmt: skip
-    _splits(call, one, "0/1", ["a.md"], "overwrite what a failed attempt left",
-            before=["left by a failed attempt"])  # fmt: skip
-    _splits(call, {"a.md": ""}, "0/1", ["a.md"], "an empty document is one document without chunks")
+    one, left = {"a.md": "Apples."}, ["left by a failed attempt"]
+    for corpus, shard, mine, before, because in (
+        (one, "0/1", ["a.md"], None,
+         "shard 0 of 1 takes every document: here one, of one chunk, which is a line of JSON"),
+        ({"c.md": "Überall Äpfel.", "b.md": "Pears.", **one}, "0/2", ["c.md", "b.md"], None,
+         "a.md is in shard 1 of 2; the others follow in the order of the file"),
+        ({"docs/a.md": "Apples."}, "0/1", ["docs/a.md"], None,
+         "a document's name is all of its `name`, with the folder"),
+        ({"a.md": "Apples,\u2028pears."}, "0/1", ["a.md"], None,
+         "only a line feed ends a line; U+2028 is a character inside of one"),
+        ({"x.md": "Figs."}, "10/12", ["x.md"], None,
+         "a shard's number may have more than one digit"),
+        ({"b.md": "Pears do not keep. " * 28}, "0/1", ["b.md"], None,
+         "a longer document gives two chunks"),
+        (one, "0/2", [], None, "the next step opens the file of every shard, even if it is empty"),
+        (one, "0/2", [], left, "overwrite what a failed attempt left, also with an empty file"),
+        (one, "0/1", ["a.md"], left, "overwrite what a failed attempt left"),
+        ({"a.md": ""}, "0/1", ["a.md"], None, "an empty document is one document without chunks"),
+    ):  # fmt: skip
+        _splits(call, corpus, shard, mine, because, before)
 
 
 def _splits(
     call: Probe, corpus: Mapping[str, str], shard: str, mine: Sequence[str], because: str,
-    before: Sequence[str] | None = None,
+    before: Sequence[str] | None,
 ) -> None:  # fmt: skip
     records = [
         json.dumps({"name": name, "content": text}, ensure_ascii=False)
@@ -162,43 +150,42 @@ def _chunks(name: str, text: str) -> list[str]:
 def check_collect(call: Probe) -> None:
     """Collect complete parts, with one difficulty at a time, then incomplete parts."""
     stands_alone(call)
-    _collects(
-        call, [(['"a"', '"b"'], 2, 1), (['"c"'], 1, 2)], "all lines, in the order of the parts"
-    )
-    _collects(
-        call,
-        [(['"b"'], 1, 1), (['"a"'], 1, 1)],
-        "keep the order of the parts, and do not sort the lines",
-    )
-    _collects(call, [(["{}"], 1, 1), (["{}"], 1, 1)], "two equal lines are two chunks")
-    _collects(call, [(["{}"], 1, 1), ([], 0, 0)], "the second shard was empty")
     left = ["left by a failed attempt"]
-    _collects(call, [(["{}"], 1, 1)], "overwrite what a failed attempt left", left)
-    _collects(
-        call, [([], 0, 0)], "overwrite what a failed attempt left, also with an empty file", left
-    )
-    _collects(call, [(['"\u2028"'], 1, 1)],
-              "only a line feed ends a line; U+2028 is a character inside a line")  # fmt: skip
-    _collects(call, [(["", "{}"], 2, 1)], "all lines are in the file, also an empty line")
-    _collects(call, [([" {} "], 1, 1)], "lines are written without a change, with their spaces")
-    _collects(call, [(["{}\r"], 1, 1)],
-              "lines are not changed, also a carriage return: open files as bytes")  # fmt: skip
+    for parts, before, because in (
+        ([(['"a"', '"b"'], 2, 1), (['"c"'], 1, 2)], None, "all lines, in the order of the parts"),
+        ([(['"b"'], 1, 1), (['"a"'], 1, 1)], None,
+         "keep the order of the parts, and do not sort the lines"),
+        ([(["{}"], 1, 1), (["{}"], 1, 1)], None, "two equal lines are two chunks"),
+        ([(["{}"], 1, 1), ([], 0, 0)], None, "the second shard was empty"),
+        ([(["{}"], 1, 1)], left, "overwrite what a failed attempt left"),
+        ([([], 0, 0)], left, "overwrite what a failed attempt left, also with an empty file"),
+        ([(['"\u2028"'], 1, 1)], None,
+         "only a line feed ends a line; U+2028 is a character inside a line"),
+        ([(["", "{}"], 2, 1)], None, "all lines are in the file, also an empty line"),
+        ([([" {} "], 1, 1)], None, "lines are written without a change, with their spaces"),
+        ([(["{}\r"], 1, 1)], None,
+         "lines are not changed, also a carriage return: open files as bytes"),
+    ):  # fmt: skip
+        _collects(call, parts, because, before)
     ok, short, long = (["{}"], 1, 1), (["{}"], 2, 1), (["{}", "{}"], 1, 1)
-    _refuses(call, [short], "a line is missing: the metadata say 2 chunks, the file has 1")
-    _refuses(call, [long], "there is one line too many: the metadata say 1 chunk, the file has 2")
-    _refuses(call, [([], 2, 1)], "all lines are missing: the metadata say 2 chunks, the file has 0")
-    _refuses(
-        call,
-        [(["{}"], 0, 0)],
-        "there is one line too many: the metadata say 0 chunks, the file has 1",
-    )
-    _refuses(call, [(["", "{}"], 1, 1)], "an empty line is a line, too: the file has 2")
-    _refuses(call, [ok, short], "the second part has 1 line and not 2")
-    _refuses(call, [short, ok], "the first part has 1 line and not 2")
-    _refuses(call, [long, short], "both parts are wrong, although the sums are equal: one has a "
-             "line too many, the other has lost one")  # fmt: skip
-    _refuses(call, [(["{}", "{"], 2, 1), ok], "the first part ends with half a line without a line "
-             "feed, and the next part would be added to this line", end="")  # fmt: skip
+    for parts, end, because in (
+        ([short], "\n", "a line is missing: the metadata say 2 chunks, the file has 1"),
+        ([long], "\n", "there is one line too many: the metadata say 1 chunk, the file has 2"),
+        ([([], 2, 1)], "\n", "all lines are missing: the metadata say 2 chunks, the file has 0"),
+        ([(["{}"], 0, 0)], "\n",
+         "there is one line too many: the metadata say 0 chunks, the file has 1"),
+        ([(["", "{}"], 1, 1)], "\n", "an empty line is a line, too: the file has 2"),
+        ([ok, short], "\n", "the second part has 1 line and not 2"),
+        ([short, ok], "\n", "the first part has 1 line and not 2"),
+        ([long, short], "\n",
+         "both parts are wrong, although the sums are equal: one has a line too many, the other "
+         "has lost one"),
+        ([(["{}", "{"], 2, 1), ok], "",
+         "the first part ends with half a line without a line feed, and the next part would be "
+         "added to this line"),
+    ):  # fmt: skip
+        case, _ = _collect(call, parts, None, end)
+        case.raises(ValueError, because=because)
 
 
 Part = tuple[list[str], int, int]
@@ -206,7 +193,7 @@ Part = tuple[list[str], int, int]
 
 
 def _collects(
-    call: Probe, parts: Sequence[Part], because: str, before: Sequence[str] | None = None
+    call: Probe, parts: Sequence[Part], because: str, before: Sequence[str] | None
 ) -> None:
     case, chunks = _collect(call, parts, before)
     lines = [line for own, _, _ in parts for line in own]
@@ -216,11 +203,6 @@ def _collects(
     lines_of(call, case.label, chunks, because).gives(lines, because=because)
     sums = {"documents": sum(part[2] for part in parts), "chunks": len(lines)}
     _whole(counts_of(call, case.label, chunks), sums, "the sums of both counts")
-
-
-def _refuses(call: Probe, parts: Sequence[Part], because: str, end: str = "\n") -> None:
-    case, _ = _collect(call, parts, None, end)
-    case.raises(ValueError, because=because)
 
 
 def _collect(
@@ -271,71 +253,60 @@ def check_build_pipeline(call: Probe) -> None:
         kind = "the three components were called, and nothing was returned"
         call.fail(label, got=kind if given is None else f"{shown(given)} ({type(given).__name__})",
                   expected="a pipeline: a function under @dsl.pipeline")  # fmt: skip
-    spec = _as_dict(given)
-
-    def compiled(what: str, value: Any) -> Case:
-        return Case(call, f"{label}.pipeline_spec  # {what}", value=value)
-
-    compiled("its name", spec["pipelineInfo"]["name"]).gives("split-in-shards")
-    parameters = spec["root"].get("inputDefinitions", {}).get("parameters", {})
-    kinds = {name: one["parameterType"] for name, one in parameters.items()}
-    compiled("its parameters", kinds).gives({"folder": "STRING", "shards": "LIST"})
-    default = parameters["shards"].get("defaultValue")
-    compiled("the default of shards", default).gives(["0/3", "1/3", "2/3"])
-    optional = [name for name, one in parameters.items() if one.get("isOptional")]
-    compiled("parameters with a default", optional).gives(
-        ["shards"], because="the folder has no default, because without it there is nothing to read"
-    )
-    _wiring(call, compiled, spec)
-    executors = spec["deploymentSpec"]["executors"].values()
-    others = sorted({one["container"]["image"] for one in executors} - {IMAGE})
-    compiled("images of components other than the three that it was given", others).gives(
-        [], because="use the three arguments, and not the components of the notebook"
-    )
+    for what, value, expected, because in _wiring(_as_dict(given)):
+        read = Case(call, f"{label}.pipeline_spec  # {what}", value=value)
+        read.gives(expected, because=because)
 
 
-def _wiring(call: Probe, compiled: Callable[[str, Any], Case], spec: Mapping[str, Any]) -> None:
+def _wiring(spec: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any, str]]:
+    """Give what is read in a compiled pipeline, its value, what is expected, and why.
+
+    One after the other, as each can only be read if what comes before it is right.
+    """
     from course_lib.teaching.lab.dag import read_dag
 
+    yield "its name", spec["pipelineInfo"]["name"], "split-in-shards", ""
+    parameters = spec["root"].get("inputDefinitions", {}).get("parameters", {})
+    kinds = {name: one["parameterType"] for name, one in parameters.items()}
+    yield "its parameters", kinds, {"folder": "STRING", "shards": "LIST"}, ""
+    default = parameters["shards"].get("defaultValue")
+    yield "the default of shards", default, ["0/3", "1/3", "2/3"], ""
+    optional = [name for name, one in parameters.items() if one.get("isOptional")]
+    yield ("parameters with a default", optional, ["shards"],
+           "the folder has no default, because without it there is nothing to read")  # fmt: skip
     dag = read_dag(spec)
-    compiled("its tasks", sorted(dag.tasks)).gives(
-        ["collect", "read-folder", "split-part"], because="each component is used once"
-    )
+    yield ("its tasks", sorted(dag.tasks), ["collect", "read-folder", "split-part"],
+           "each component is used once")  # fmt: skip
     loops = [(group.label, group.members) for group in dag.groups]
-    compiled("its loops", loops).gives(
-        [("for each of shards, 2 at once", ["split-part"])],
-        because="only the splitting is done for each shard, 2 at the same time",
-    )
-    notes = {name: [one for one in task.notes if "retr" in one] for name, task in dag.tasks.items()}
-    compiled("retries of split-part", notes["split-part"]).gives(
-        ["2 retries"], because="the task in the loop has 2 retries"
-    )
+    yield ("its loops", loops, [("for each of shards, 2 at once", ["split-part"])],
+           "only the splitting is done for each shard, 2 at the same time")  # fmt: skip
+    retries = [one for one in dag.tasks["split-part"].notes if "retr" in one]
+    yield "retries of split-part", retries, ["2 retries"], "the task in the loop has 2 retries"
     edges = sorted((one.producer, one.label, one.consumer) for one in dag.edges if one.label)
-    compiled("who gives what to whom", edges).gives(
-        [("read-folder", "documents", "split-part"), ("split-part", "chunks", "collect")],
-        because="each step gets the output of the step before it",
-    )
+    wanted = [("read-folder", "documents", "split-part"), ("split-part", "chunks", "collect")]
+    because = "each step gets the output of the step before it"
+    yield "who gives what to whom", edges, wanted, because
     tasks = spec["root"]["dag"]["tasks"]
     folder = tasks["read-folder"].get("inputs", {}).get("parameters", {}).get("folder", {})
-    compiled("the folder that is read", folder).gives(
-        {"componentInputParameter": "folder"}, because="it is the pipeline's parameter"
-    )
-    [loop] = [one for name, one in spec["components"].items() if "dag" in one]
+    yield ("the folder that is read", folder, {"componentInputParameter": "folder"},
+           "it is the pipeline's parameter")  # fmt: skip
+    [loop] = [one for one in spec["components"].values() if "dag" in one]
     shard = loop["dag"]["tasks"]["split-part"]["inputs"]["parameters"].get("shard", {})
-    compiled("the shard that is split", shard).gives(
-        {"componentInputParameter": "pipelinechannel--shards-loop-item"},
-        because="each turn of the loop has its own shard",
-    )
+    item = {"componentInputParameter": "pipelinechannel--shards-loop-item"}
+    yield "the shard that is split", shard, item, "each turn of the loop has its own shard"
     outputs = spec["root"]["dag"].get("outputs", {}).get("artifacts", {})
     selected = [one["artifactSelectors"] for one in outputs.values()]
-    compiled("its outputs", selected).gives(
-        [[{"producerSubtask": "collect", "outputArtifactKey": "chunks"}]],
-        because="it returns the output of collect, and its return type is `Dataset`",
-    )
+    collected = {"producerSubtask": "collect", "outputArtifactKey": "chunks"}
+    yield ("its outputs", selected, [[collected]],
+           "it returns the output of collect, and its return type is `Dataset`")  # fmt: skip
     declared = spec["root"]["outputDefinitions"]["artifacts"].values()
-    compiled(
-        "the type of its output", [one["artifactType"]["schemaTitle"] for one in declared]
-    ).gives(["system.Dataset"], because="the pipeline's own `-> Dataset` says what it returns")
+    titles = [one["artifactType"]["schemaTitle"] for one in declared]
+    yield ("the type of its output", titles, ["system.Dataset"],
+           "the pipeline's own `-> Dataset` says what it returns")  # fmt: skip
+    executors = spec["deploymentSpec"]["executors"].values()
+    others = sorted({one["container"]["image"] for one in executors} - {IMAGE})
+    yield ("images of components other than the three that it was given", others, [],
+           "use the three arguments, and not the components of the notebook")  # fmt: skip
 
 
 def _components() -> tuple[Any, Any, Any]:

@@ -28,8 +28,7 @@ CATALOGUE = "SELECT language, name FROM xray_packages ORDER BY 1, 2"
 
 @exercise(
     "11.1",
-    function="make_plan",
-    library="course_lib.indexing.plan:make_plan",
+    function="course_lib.indexing.plan:make_plan",
     points=2,
     hints=(
         "Begin with `plan = Plan()`, which has four empty lists, and append to them. You need two "
@@ -97,8 +96,7 @@ def _plans(
 
 @exercise(
     "11.2",
-    function="names_to_embed",
-    library="course_lib.xray.catalogue:names_to_embed",
+    function="course_lib.xray.catalogue:names_to_embed",
     points=2,
     hints=(
         "Go through `texts`. Take a name if its vector was not made of its text by `model`. A list "
@@ -112,47 +110,40 @@ def _plans(
 def check_names_to_embed(call: Probe) -> None:
     """Test each reason for a new vector, both together, and names that need none."""
     texts, one = {"rich": "Colours"}, ("Colours", "mini")
-    call(texts, {"rich": one}, "mini").gives([], because="this text and this model made the vector")
-    call(texts, {}, "mini").gives(["rich"], because="it has no vector yet")
-    call(texts, {"typer": one}, "mini").gives(
-        ["rich"], because="typer has a vector of the same text, but rich has none"
-    )
-    call(texts, {"rich": ("Pictures", "mini")}, "mini").gives(
-        ["rich"], because="another text made the vector"
-    )
-    for other in ("colours", "Colours "):
-        call(texts, {"rich": (other, "mini")}, "mini").gives(
-            ["rich"], because="a text with another capital or blank is another text"
-        )
-    call(texts, {"rich": ("Colours", "mini-2")}, "mini").gives(
-        ["rich"], because="another model, mini-2, made the vector"
-    )
-    call(texts, {"rich": ("Pictures", "mini-2")}, "mini").gives(
-        ["rich"], because="text and model are both different, but each name is returned once"
-    )
-    call({}, {"rich": one}, "mini").gives([], because="rich is not in `texts`")
-    call({"typer": "Commands", **texts}, {}, "mini").gives(
-        ["typer", "rich"], because="the names are in the order of `texts`"
-    )
-    call({"typer": "Commands", **texts}, {"rich": ("Pictures", "mini")}, "mini").gives(
-        ["typer", "rich"], because="the order is that of `texts`, whatever has a vector already"
-    )
-    call({"typer": "Colours", **texts}, {}, "mini").gives(
-        ["typer", "rich"], because="both names need a vector, although their texts are equal"
-    )
-    call({"typer": "Commands", **texts}, {"typer": ("Commands", "old"), "rich": one}, "mini").gives(
-        ["typer"], because="only typer's vector was made by another model"
-    )
-    call({"rich": ""}, {}, "mini").gives(["rich"], because="an empty text is a text, too")
-    call(
-        {**texts, "typer": "Commands"}, {"typer": ("Commands", "mini"), "rich": one}, "mini"
-    ).gives([], because="both vectors can be kept; the order of `made_of` does not matter")
+    call.cases(
+        ((texts, {"rich": one}, "mini"), [], "this text and this model made the vector"),
+        ((texts, {}, "mini"), ["rich"], "it has no vector yet"),
+        ((texts, {"typer": one}, "mini"), ["rich"],
+         "typer has a vector of the same text, but rich has none"),
+        ((texts, {"rich": ("Pictures", "mini")}, "mini"), ["rich"], "another text made the vector"),
+        ((texts, {"rich": ("colours", "mini")}, "mini"), ["rich"],
+         "a text with another capital or blank is another text"),
+        ((texts, {"rich": ("Colours ", "mini")}, "mini"), ["rich"],
+         "a text with another capital or blank is another text"),
+        ((texts, {"rich": ("Colours", "mini-2")}, "mini"), ["rich"],
+         "another model, mini-2, made the vector"),
+        ((texts, {"rich": ("Pictures", "mini-2")}, "mini"), ["rich"],
+         "text and model are both different, but each name is returned once"),
+        (({}, {"rich": one}, "mini"), [], "rich is not in `texts`"),
+        (({"typer": "Commands", **texts}, {}, "mini"), ["typer", "rich"],
+         "the names are in the order of `texts`"),
+        (({"typer": "Commands", **texts}, {"rich": ("Pictures", "mini")}, "mini"),
+         ["typer", "rich"],
+         "the order is that of `texts`, whatever has a vector already"),
+        (({"typer": "Colours", **texts}, {}, "mini"), ["typer", "rich"],
+         "both names need a vector, although their texts are equal"),
+        (({"typer": "Commands", **texts}, {"typer": ("Commands", "old"), "rich": one}, "mini"),
+         ["typer"],
+         "only typer's vector was made by another model"),
+        (({"rich": ""}, {}, "mini"), ["rich"], "an empty text is a text, too"),
+        (({**texts, "typer": "Commands"}, {"typer": ("Commands", "mini"), "rich": one}, "mini"), [],
+         "both vectors can be kept; the order of `made_of` does not matter"),
+    )  # fmt: skip
 
 
 @exercise(
     "11.3",
-    function="delete_orphans",
-    library="course_lib.xray.catalogue:delete_orphans",
+    function="course_lib.xray.catalogue:delete_orphans",
     points=3,
     time_limit=TIME_LIMIT,
     hints=(
@@ -317,8 +308,7 @@ def _leaves_the_transaction_open(call: Probe, db: Scratch) -> None:
 
 @exercise(
     "11.4",
-    function="nearest_packages_query",
-    library="course_lib.xray.suggestions:nearest_packages_query",
+    function="course_lib.xray.suggestions:nearest_packages_query",
     points=3,
     time_limit=TIME_LIMIT,
     hints=(
@@ -410,10 +400,10 @@ def _finds(
     columns = [column.name for column in db.connection.execute(*value).description or ()]
     if columns != SHOWN:
         call.fail(called, got=f"the columns {columns}", expected=f"the columns {SHOWN}")
-    names = [row[0] for row in rows.rows]
+    names = [row[0] for row in rows.value]
     if names != list(expected):
         call.fail(called, got=f"{names}", expected=f"{list(expected)}", because=because)
-    for name, version, _, similarity in rows.rows:
+    for name, version, _, similarity in rows.value:
         if version != "1.0" or not abs(similarity - expected[name]) < 1e-6:
             call.fail(
                 called,

@@ -9,8 +9,7 @@ from course_lib.teaching.checks.probe import Probe, exercise
 
 @exercise(
     "12.1",
-    function="find_hinted",
-    library="course_lib.answers.hints:find_hinted",
+    function="course_lib.answers.hints:find_hinted",
     points=2,
     hints=(
         "`manifest.get(PurePosixPath(hint).name, [])` returns the paths with this base name. If "
@@ -18,8 +17,7 @@ from course_lib.teaching.checks.probe import Probe, exercise
         "If the manifest does not have the base name, compare `name.casefold()` with all its "
         "names. Then continue with the paths that you have.",
         "Rule 2: `('/' + path.casefold()).endswith('/' + hint.casefold())` is true if the path "
-        "ends "
-        "with the hint. Rule 3 exchanges path and hint. Of the paths that it finds, leave out "
+        "ends with the hint. Rule 3 exchanges path and hint. Of the paths that it finds, leave out "
         "those without a slash and take `max(…, key=len)`.",
     ),
 )
@@ -27,76 +25,52 @@ def check_find_hinted(call: Probe) -> None:
     """Ask for names that one file has, or many, in other capitals, and from other folders."""
     three = {"main.go": ["cmd/main.go", "tools/cmd/main.go", "main.go"]}
     two = {"main.go": ["a/cmd/main.go", "b/cmd/main.go", "main.go"]}
-    call("app.yaml", {"app.yaml": ["k8s/app.yaml"], "b.py": ["b.py"]}).gives(
-        ["k8s/app.yaml"], because="there is one file with this name"
-    )
-    call("main.go", three).gives(
-        three["main.go"],
-        because="a name without a folder may mean any of them; they come in the manifest's order",
-    )
-    call("tools/cmd/main.go", three).gives(
-        ["tools/cmd/main.go"], because="a hint with a folder leaves out what is elsewhere"
-    )
-    call("cmd/main.go", three).gives(
-        ["cmd/main.go"], because="the index has exactly this path, so this one file is meant"
-    )
-    call("cmd/main.go", two).gives(
-        ["a/cmd/main.go", "b/cmd/main.go"],
-        because="two paths end with the hint, and the third does not",
-    )
-    call("md/main.go", {"main.go": ["cmd/main.go"]}).gives(
-        [], because="cmd/main.go ends in these letters, but not after a slash"
-    )
-    call("lib/main.go", {"main.go": ["cmd/main.go"]}).gives(
-        [], because="cmd is another folder than lib"
-    )
-    call("MAIN.go", three).gives(
-        three["main.go"],
-        because="no base name is written exactly like this, so capitals do not count",
-    )
     notes = {"README.md": ["README.md"], "readme.md": ["old/readme.md"]}
-    call("README.md", notes).gives(
-        ["README.md"],
-        because="one base name is written exactly like this, and readme.md is another name",
-    )
-    call("Readme.md", notes).gives(
-        ["README.md", "old/readme.md"],
-        because="no base name is written exactly like this, and both are equal without case",
-    )
-    call("CMD/main.go", {"main.go": ["tools/cmd/main.go", "x/main.go"]}).gives(
-        ["tools/cmd/main.go"], because="capitals do not count in folders"
-    )
-    call("home/ada/tools/cmd/main.go", three).gives(
-        ["tools/cmd/main.go"],
-        because="the hint begins in a folder above the indexed one: it means the longest path with "
-        "which it ends",
-    )
-    call("CMD/main.go", {"main.go": ["cmd/main.go", "tools/cmd/main.go"]}).gives(
-        ["cmd/main.go", "tools/cmd/main.go"],
-        because="a path that differs in capitals is not the one that the hint is, so all that end "
-        "in it are meant",
-    )
-    call("home/CMD/main.go", {"main.go": ["cmd/main.go"]}).gives(
-        ["cmd/main.go"], because="capitals do not count where the hint ends in the path, either"
-    )
-    call("home/cmd/main.go", {"main.go": ["Cmd/main.go", "cmd/main.go"]}).gives(
-        ["Cmd/main.go"],
-        because="the hint ends with both paths, and of equally long paths it means the first",
-    )
-    call("home/main.go", {"main.go": ["main.go"]}).gives(
-        [], because="a path without a folder would fit any hint"
-    )
-    call("home/xcmd/main.go", {"main.go": ["cmd/main.go"]}).gives(
-        [], because="xcmd is another folder than cmd, although it ends with cmd"
-    )
-    call("b.py", three).gives([], because="the index has no such file")
-    call("b.py", {}).gives([], because="the index is empty")
+    call.cases(
+        (("app.yaml", {"app.yaml": ["k8s/app.yaml"], "b.py": ["b.py"]}), ["k8s/app.yaml"],
+         "there is one file with this name"),
+        (("main.go", three), three["main.go"],
+         "a name without a folder may mean any of them; they come in the manifest's order"),
+        (("tools/cmd/main.go", three), ["tools/cmd/main.go"],
+         "a hint with a folder leaves out what is elsewhere"),
+        (("cmd/main.go", three), ["cmd/main.go"],
+         "the index has exactly this path, so this one file is meant"),
+        (("cmd/main.go", two), ["a/cmd/main.go", "b/cmd/main.go"],
+         "two paths end with the hint, and the third does not"),
+        (("md/main.go", {"main.go": ["cmd/main.go"]}), [],
+         "cmd/main.go ends in these letters, but not after a slash"),
+        (("lib/main.go", {"main.go": ["cmd/main.go"]}), [], "cmd is another folder than lib"),
+        (("MAIN.go", three), three["main.go"],
+         "no base name is written exactly like this, so capitals do not count"),
+        (("README.md", notes), ["README.md"],
+         "one base name is written exactly like this, and readme.md is another name"),
+        (("Readme.md", notes), ["README.md", "old/readme.md"],
+         "no base name is written exactly like this, and both are equal without case"),
+        (("CMD/main.go", {"main.go": ["tools/cmd/main.go", "x/main.go"]}), ["tools/cmd/main.go"],
+         "capitals do not count in folders"),
+        (("home/ada/tools/cmd/main.go", three), ["tools/cmd/main.go"],
+         "the hint begins in a folder above the indexed one: it means the longest path with "
+         "which it ends"),
+        (("CMD/main.go", {"main.go": ["cmd/main.go", "tools/cmd/main.go"]}),
+         ["cmd/main.go", "tools/cmd/main.go"],
+         "a path that differs in capitals is not the one that the hint is, so all that end in it "
+         "are meant"),
+        (("home/CMD/main.go", {"main.go": ["cmd/main.go"]}), ["cmd/main.go"],
+         "capitals do not count where the hint ends in the path, either"),
+        (("home/cmd/main.go", {"main.go": ["Cmd/main.go", "cmd/main.go"]}), ["Cmd/main.go"],
+         "the hint ends with both paths, and of equally long paths it means the first"),
+        (("home/main.go", {"main.go": ["main.go"]}), [],
+         "a path without a folder would fit any hint"),
+        (("home/xcmd/main.go", {"main.go": ["cmd/main.go"]}), [],
+         "xcmd is another folder than cmd, although it ends with cmd"),
+        (("b.py", three), [], "the index has no such file"),
+        (("b.py", {}), [], "the index is empty"),
+    )  # fmt: skip
 
 
 @exercise(
     "12.2",
-    function="maximal_marginal_relevance",
-    library="course_lib.answers.selection:maximal_marginal_relevance",
+    function="course_lib.answers.selection:maximal_marginal_relevance",
     points=2,
     hints=(
         "Keep one number for each candidate: its similarity to the most similar one that was "
@@ -112,39 +86,36 @@ def check_mmr(call: Probe) -> None:
     import numpy as np
 
     copies = np.array([[1, 0], [1, 0], [0, 1]], np.float32)
+    half = np.array([[1, 0], [0.8, 0.6], [0, 1]], np.float32)
+    partly = np.array([[1, 0, 0, 0], [0.5, 0.5, 0.5, 0.5], [0, 1, 0, 0]], np.float32)
+    opposite = np.array([[1, 0], [-1, 0], [0, 1]], np.float32)
+    echo = np.array([[1, 0, 0], [0, 1, 0], [1, 0, 0], [0, 0, 1]], np.float32)
+    between = np.array([[1, 0, 0, 0], [0, 1, 0, 0], [0.5] * 4, [0, 0, 1, 0]], np.float32)
     call([0.9, 0.8, 0.7], copies, 3).gives(
         [0, 2, 1], because="the second is a copy of the first, so the third adds more"
     )
     call([0.9, 0.8, 0.7], copies, 2, diversity=0).gives(
         [0, 1], because="with diversity 0, only relevance counts"
     )
-    half = np.array([[1, 0], [0.8, 0.6], [0, 1]], np.float32)
-    call([1.0, 0.9, 0.5], half, 2).gives(
-        [0, 1],
-        because="without a diversity it is 0.3: the second adds 0.63 - 0.24, the third 0.35 - 0",
-    )
-    call([0.1, 0.9, 0.8], copies, 1).gives([1], because="the first one taken is the most relevant")
-    call([0.9], copies[:1], 0).gives([], because="none was asked for")
-    partly = np.array([[1, 0, 0, 0], [0.5, 0.5, 0.5, 0.5], [0, 1, 0, 0]], np.float32)
-    call([1.0, 0.8, 0.4], partly, 2, diversity=0.5).gives(
-        [0, 2], because="after the first, the second adds 0.4 - 0.25 and the third 0.2 - 0"
-    )
-    opposite = np.array([[1, 0], [-1, 0], [0, 1]], np.float32)
-    call([1.0, 0.5, 0.4], opposite, 2, diversity=0.5).gives(
-        [0, 1], because="an inner product below 0 counts as a similarity of 0"
-    )
-    echo = np.array([[1, 0, 0], [0, 1, 0], [1, 0, 0], [0, 0, 1]], np.float32)
-    call([1.0, 0.9, 0.8, 0.2], echo, 3, diversity=0.5).gives(
-        [0, 1, 3],
-        because="the third is a copy of the first, which was taken two rounds before: it adds "
-        "0.4 - 0.5, and the last one adds 0.1 - 0",
-    )
-    between = np.array([[1, 0, 0, 0], [0, 1, 0, 0], [0.5] * 4, [0, 0, 1, 0]], np.float32)
-    call([1.0, 0.9, 0.8, 0.2], between, 3, diversity=0.5).gives(
-        [0, 1, 2],
-        because="only the most similar one counts: the third adds 0.4 - 0.25, although it is "
-        "similar to both that were taken",
-    )
+    call.cases(
+        (([1.0, 0.9, 0.5], half, 2), [0, 1],
+         "without a diversity it is 0.3: the second adds 0.63 - 0.24, the third 0.35 - 0"),
+        (([0.1, 0.9, 0.8], copies, 1), [1], "the first one taken is the most relevant"),
+        (([0.9], copies[:1], 0), [], "none was asked for"),
+    )  # fmt: skip
+    call.cases(
+        (([1.0, 0.8, 0.4], partly, 2), [0, 2],
+         "after the first, the second adds 0.4 - 0.25 and the third 0.2 - 0"),
+        (([1.0, 0.5, 0.4], opposite, 2), [0, 1],
+         "an inner product below 0 counts as a similarity of 0"),
+        (([1.0, 0.9, 0.8, 0.2], echo, 3), [0, 1, 3],
+         "the third is a copy of the first, which was taken two rounds before: it adds 0.4 - "
+         "0.5, and the last one adds 0.1 - 0"),
+        (([1.0, 0.9, 0.8, 0.2], between, 3), [0, 1, 2],
+         "only the most similar one counts: the third adds 0.4 - 0.25, although it is similar to "
+         "both that were taken"),
+        diversity=0.5,
+    )  # fmt: skip
     call([0.9, 0.8, 0.7], copies, 1, taken=copies[:1]).gives(
         [2], because="the context already has a copy of the first two"
     )
@@ -156,8 +127,10 @@ def check_mmr(call: Probe) -> None:
     call([0.9, 0.8, 0.7], copies, 2, taken=copies[:0]).gives(
         [0, 2], because="`taken` has no rows: there is nothing in the context yet"
     )
-    call([0.9, 0.8], copies[:2], 5).gives([0, 1], because="there are no more than two")
-    call([], np.empty((0, 2), np.float32), 3).gives([], because="there is no candidate")
+    call.cases(
+        (([0.9, 0.8], copies[:2], 5), [0, 1], "there are no more than two"),
+        (([], np.empty((0, 2), np.float32), 3), [], "there is no candidate"),
+    )  # fmt: skip
     call([1.0, 0.3, 0.45], opposite, 2, diversity=0.5).gives(
         [0, 2],
         because="an inner product below 0 counts as 0: the second adds 0.15, the third 0.225",
@@ -170,8 +143,7 @@ def check_mmr(call: Probe) -> None:
 
 @exercise(
     "12.3",
-    function="fit_passages",
-    library="course_lib.answers.budget:fit_passages",
+    function="course_lib.answers.budget:fit_passages",
     points=2,
     hints=(
         "Begin with all places. Remove one place as long as `fixed` and the costs of all places "
@@ -184,27 +156,21 @@ def check_mmr(call: Probe) -> None:
 )
 def check_fit(call: Probe) -> None:
     """Drop nothing, the weakest, several, all; and refuse what cannot fit."""
-    call(100, [50, 50, 50], [3, 2, 1], 300).gives([0, 1, 2], because="all of it fits: 250 of 300")
-    call(100, [50, 50, 50], [3, 2, 1], 250).gives([0, 1, 2], because="250 of 250 tokens still fit")
-    call(100, [50, 50, 50], [2, 1, 3], 249).gives(
-        [0, 2],
-        because="100 and three times 50 are 250, one more than fits: the weakest goes, and the "
-        "others keep their order and their numbers",
-    )
-    call(100, [10, 200, 10], [1, 3, 2], 300).gives(
-        [1],
-        because="the first passage is dropped although it is short, then the third: only the score "
-        "decides",
-    )
-    call(100, [50, 100, 10], [3, 2, 1], 200).gives(
-        [0],
-        because="the last one is dropped first, and does not come back when there is room again",
-    )
-    call(100, [50, 50, 50], [2, 1, 1], 220).gives(
-        [0, 1], because="of equal scores, the last one is dropped"
-    )
-    call(100, [500], [1], 300).gives([], because="a passage that never fits is dropped, too")
-    call(100, [], [], 100).gives([], because="there is nothing to drop, and it fits")
+    call.cases(
+        ((100, [50, 50, 50], [3, 2, 1], 300), [0, 1, 2], "all of it fits: 250 of 300"),
+        ((100, [50, 50, 50], [3, 2, 1], 250), [0, 1, 2], "250 of 250 tokens still fit"),
+        ((100, [50, 50, 50], [2, 1, 3], 249), [0, 2],
+         "100 and three times 50 are 250, one more than fits: the weakest goes, and the others "
+         "keep their order and their numbers"),
+        ((100, [10, 200, 10], [1, 3, 2], 300), [1],
+         "the first passage is dropped although it is short, then the third: only the score "
+         "decides"),
+        ((100, [50, 100, 10], [3, 2, 1], 200), [0],
+         "the last one is dropped first, and does not come back when there is room again"),
+        ((100, [50, 50, 50], [2, 1, 1], 220), [0, 1], "of equal scores, the last one is dropped"),
+        ((100, [500], [1], 300), [], "a passage that never fits is dropped, too"),
+        ((100, [], [], 100), [], "there is nothing to drop, and it fits"),
+    )  # fmt: skip
     call(101, [50], [1], 100).raises(
         ValueError, mentions="question", because="without any passage it is still too long"
     )
@@ -212,8 +178,7 @@ def check_fit(call: Probe) -> None:
 
 @exercise(
     "12.4",
-    function="check_citations",
-    library="course_lib.answers.citations:check_citations",
+    function="course_lib.answers.citations:check_citations",
     points=2,
     hints=(
         "`re.findall(r'\\[(\\d+): ([^\\[\\]]+)\\]', sentence)` gives pairs: the number, as text, "
@@ -228,74 +193,55 @@ def check_fit(call: Probe) -> None:
 def check_citation_check(call: Probe) -> None:
     """Look at right citations, wrong numbers, wrong paths, repetitions, and sentences without."""
     paths = ["docs/a.md", "b.py"]
-    call(["So [1: docs/a.md].", "And so [2: b.py]."], paths).gives(
-        ([[1], [2]], []), because="each sentence gets the passages that it cites"
-    )
-    call(["So [1: docs/a.md] and so [2: b.py]."], paths).gives(
-        ([[1, 2]], []), because="a sentence may cite more than one passage"
-    )
-    call(["So [1: docs/a.md].", "It was so."], paths).gives(
-        ([[1], [1]], []),
-        because="the second sentence cites nothing, so all that the answer cites counts; passage "
-        "2 is cited nowhere",
-    )
-    call(["So [2: b.py], so [1: docs/a.md], and [2: b.py]."], paths).gives(
-        ([[2, 1]], []), because="each once, in the order of the text"
-    )
-    call(["So [1: docs/a.md].", "It was so.", "And so [2: b.py]."], paths).gives(
-        ([[1], [1, 2], [2]], []),
-        because="the second sentence cites nothing, so it gets all passages that the answer cites, "
-        "before it and after it",
-    )
-    call(["So [2: b.py].", "So [1: docs/a.md] [2: b.py].", "It was."], paths).gives(
-        ([[2], [1, 2], [2, 1]], []),
-        because="the passages that the answer cites come in the order of the text, each once",
-    )
-    call(["So [3: c.py].", "So [0: b.py].", "Yes [1: docs/a.md]."], paths).gives(
-        ([[], [], [1]], ["[3: c.py]", "[0: b.py]"]),
-        because="there is no passage 3, and no passage 0: these sentences have no source, and "
-        "wrong citations come as they are written, in the order of the text",
-    )
-    call(["So [3: c.py].", "So [3: c.py]."], paths).gives(
-        ([[], []], ["[3: c.py]", "[3: c.py]"]),
-        because="a wrong citation is returned as often as it is in the text: here twice",
-    )
-    call(["So [1: b.py]."], paths).gives(
-        ([[]], ["[1: b.py]"]), because="passage 1 is docs/a.md: number and path have to agree"
-    )
-    call(["Yes [1: docs/a.md], no [1: b.py]."], paths).gives(
-        ([[1]], ["[1: b.py]"]),
-        because="each citation is judged alone, also where numbers are equal",
-    )
-    call(["So [1: a.md]."], paths).gives(
-        ([[]], ["[1: a.md]"]), because="passage 1 has the path docs/a.md, of which a.md is a part"
-    )
-    call(["So [1: docs/a]."], paths).gives(
-        ([[]], ["[1: docs/a]"]), because="passage 1 has the path docs/a.md, which only begins so"
-    )
-    call(["So [2: b.pyi]."], paths).gives(
-        ([[]], ["[2: b.pyi]"]), because="passage 2 has the path b.py, which is another file"
-    )
-    call(["So [1: my-notes v2.md]."], ["my-notes v2.md"]).gives(
-        ([[1]], []), because="a path may hold spaces and hyphens"
-    )
-    call(["So [10: j.py]."], [f"{letter}.py" for letter in "abcdefghij"]).gives(
-        ([[10]], []), because="a number may have two digits"
-    )
-    call(["items[0] is first.", "So [2: b.py]."], paths).gives(
-        ([[2], [2]], []), because="brackets alone cite nothing"
-    )
-    call(["No [5: x.py].", "It was."], paths).gives(
-        ([[], []], ["[5: x.py]"]), because="the answer cites no passage that exists"
-    )
-    call(["I don't know."], []).gives(([[]], []), because="nothing is cited")
-    call([], paths).gives(([], []), because="there is no sentence")
+    call.cases(
+        ((["So [1: docs/a.md].", "And so [2: b.py]."], paths), ([[1], [2]], []),
+         "each sentence gets the passages that it cites"),
+        ((["So [1: docs/a.md] and so [2: b.py]."], paths), ([[1, 2]], []),
+         "a sentence may cite more than one passage"),
+        ((["So [1: docs/a.md].", "It was so."], paths), ([[1], [1]], []),
+         "the second sentence cites nothing, so all that the answer cites counts; passage 2 is "
+         "cited nowhere"),
+        ((["So [2: b.py], so [1: docs/a.md], and [2: b.py]."], paths), ([[2, 1]], []),
+         "each once, in the order of the text"),
+        ((["So [1: docs/a.md].", "It was so.", "And so [2: b.py]."], paths),
+         ([[1], [1, 2], [2]], []),
+         "the second sentence cites nothing, so it gets all passages that the answer cites, "
+         "before it and after it"),
+        ((["So [2: b.py].", "So [1: docs/a.md] [2: b.py].", "It was."], paths),
+         ([[2], [1, 2], [2, 1]], []),
+         "the passages that the answer cites come in the order of the text, each once"),
+        ((["So [3: c.py].", "So [0: b.py].", "Yes [1: docs/a.md]."], paths),
+         ([[], [], [1]], ["[3: c.py]", "[0: b.py]"]),
+         "there is no passage 3, and no passage 0: these sentences have no source, and wrong "
+         "citations come as they are written, in the order of the text"),
+        ((["So [3: c.py].", "So [3: c.py]."], paths), ([[], []], ["[3: c.py]", "[3: c.py]"]),
+         "a wrong citation is returned as often as it is in the text: here twice"),
+        ((["So [1: b.py]."], paths), ([[]], ["[1: b.py]"]),
+         "passage 1 is docs/a.md: number and path have to agree"),
+        ((["Yes [1: docs/a.md], no [1: b.py]."], paths), ([[1]], ["[1: b.py]"]),
+         "each citation is judged alone, also where numbers are equal"),
+        ((["So [1: a.md]."], paths), ([[]], ["[1: a.md]"]),
+         "passage 1 has the path docs/a.md, of which a.md is a part"),
+        ((["So [1: docs/a]."], paths), ([[]], ["[1: docs/a]"]),
+         "passage 1 has the path docs/a.md, which only begins so"),
+        ((["So [2: b.pyi]."], paths), ([[]], ["[2: b.pyi]"]),
+         "passage 2 has the path b.py, which is another file"),
+        ((["So [1: my-notes v2.md]."], ["my-notes v2.md"]), ([[1]], []),
+         "a path may hold spaces and hyphens"),
+        ((["So [10: j.py]."], [f"{letter}.py" for letter in "abcdefghij"]), ([[10]], []),
+         "a number may have two digits"),
+        ((["items[0] is first.", "So [2: b.py]."], paths), ([[2], [2]], []),
+         "brackets alone cite nothing"),
+        ((["No [5: x.py].", "It was."], paths), ([[], []], ["[5: x.py]"]),
+         "the answer cites no passage that exists"),
+        ((["I don't know."], []), ([[]], []), "nothing is cited"),
+        (([], paths), ([], []), "there is no sentence"),
+    )  # fmt: skip
 
 
 @exercise(
     "12.5",
-    function="support",
-    library="course_lib.answers.faithfulness:support",
+    function="course_lib.answers.faithfulness:support",
     points=2,
     hints=(
         "First return 0.0 in two cases: there is no line, or a number of the sentence is not in "
@@ -309,55 +255,41 @@ def check_citation_check(call: Probe) -> None:
 def check_support(call: Probe) -> None:
     """Compare sentences with lines: similarity, words, numbers, and no lines at all."""
     purr = "Cats purr loudly."
-    call(purr, ["A cat can purr."], _Encode({"A cat can purr.": 0.8})).gives(
-        (0.8 + 2 / 3) / 2, because="the similarity is 0.8, and the line has two of the three words"
-    )
-    call(purr, ["It rains."], _Encode({"It rains.": 0.2})).gives(
-        0.1, because="the similarity is 0.2, and the line has none of the words"
-    )
-    call(purr, [], _Encode({})).gives(0.0, because="without a line, nothing supports the sentence")
     two = ["Cats sleep.", "They purr loudly."]
-    call(purr, two, _Encode({two[0]: 0.9, two[1]: 0.3})).gives(
-        (0.9 + 1) / 2,
-        because="only the most similar line gives the similarity, but all lines give the words",
-    )
-    call(purr, two, _Encode({two[0]: 0.3, two[1]: 0.9})).gives(
-        (0.9 + 1) / 2, because="the most similar line may be any of them"
-    )
-    call(purr, ["Dogs bark."], _Encode({"Dogs bark.": -0.4})).gives(
-        0.0, because="a similarity below 0 counts as 0"
-    )
-    call("Purring relaxes.", ["It purrs to relax."], _Encode({"It purrs to relax.": 0.5})).gives(
-        (0.5 + 1) / 2, because="`stems` removes the endings: purring and purrs are one word"
-    )
     long = "Cats purr when they are stroked, and cats eat fish."
-    call("Cats eat.", [long], _Encode({long: 0.6})).gives(
-        (0.6 + 1) / 2, because="the share is of the words of the sentence, not of those of the line"
-    )
-    call("It is so.", ["Cats purr."], _Encode({"Cats purr.": 0.6})).gives(
-        0.3, because="`stems` finds no word in the sentence, so its share is 0"
-    )
     limit = ["The limit is 50 rows, or 1,544 bytes.", "It was 0.5 before."]
     alike = _Encode({limit[0]: 0.9, limit[1]: 0.4})
-    call("The limit is 60 rows.", limit, alike).gives(
-        0.0, because="no line has the number 60, although the other words are equal"
-    )
-    call("The limit is 5 rows.", limit, alike).gives(
-        0.0, because="5 is a part of 50, but another number"
-    )
-    call("The limit is 50 rows, before 2.", limit, alike).gives(
-        0.0, because="50 is there and 2 is not: each number counts"
-    )
-    call("The limit was 0.5 before.", limit, alike).gives(
-        (0.9 + 1) / 2,
-        because="0.5 is in one of the lines, although this is not the most similar line",
-    )
-    call("The limit is 50 rows, before 0.5.", limit, alike).gives(
-        (0.9 + 1) / 2, because="both numbers are there, each in a line of its own"
-    )
-    call("The limit is 1,544 bytes.", limit, alike).gives(
-        (0.9 + 1) / 2, because="1,544 is one number, with its comma"
-    )
+    call.cases(
+        ((purr, ["A cat can purr."], _Encode({"A cat can purr.": 0.8})), (0.8 + 2 / 3) / 2,
+         "the similarity is 0.8, and the line has two of the three words"),
+        ((purr, ["It rains."], _Encode({"It rains.": 0.2})), 0.1,
+         "the similarity is 0.2, and the line has none of the words"),
+        ((purr, [], _Encode({})), 0.0, "without a line, nothing supports the sentence"),
+        ((purr, two, _Encode({two[0]: 0.9, two[1]: 0.3})), (0.9 + 1) / 2,
+         "only the most similar line gives the similarity, but all lines give the words"),
+        ((purr, two, _Encode({two[0]: 0.3, two[1]: 0.9})), (0.9 + 1) / 2,
+         "the most similar line may be any of them"),
+        ((purr, ["Dogs bark."], _Encode({"Dogs bark.": -0.4})), 0.0,
+         "a similarity below 0 counts as 0"),
+        (("Purring relaxes.", ["It purrs to relax."], _Encode({"It purrs to relax.": 0.5})),
+         (0.5 + 1) / 2,
+         "`stems` removes the endings: purring and purrs are one word"),
+        (("Cats eat.", [long], _Encode({long: 0.6})), (0.6 + 1) / 2,
+         "the share is of the words of the sentence, not of those of the line"),
+        (("It is so.", ["Cats purr."], _Encode({"Cats purr.": 0.6})), 0.3,
+         "`stems` finds no word in the sentence, so its share is 0"),
+        (("The limit is 60 rows.", limit, alike), 0.0,
+         "no line has the number 60, although the other words are equal"),
+        (("The limit is 5 rows.", limit, alike), 0.0, "5 is a part of 50, but another number"),
+        (("The limit is 50 rows, before 2.", limit, alike), 0.0,
+         "50 is there and 2 is not: each number counts"),
+        (("The limit was 0.5 before.", limit, alike), (0.9 + 1) / 2,
+         "0.5 is in one of the lines, although this is not the most similar line"),
+        (("The limit is 50 rows, before 0.5.", limit, alike), (0.9 + 1) / 2,
+         "both numbers are there, each in a line of its own"),
+        (("The limit is 1,544 bytes.", limit, alike), (0.9 + 1) / 2,
+         "1,544 is one number, with its comma"),
+    )  # fmt: skip
 
 
 class _Encode:

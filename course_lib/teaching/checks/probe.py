@@ -1,10 +1,13 @@
 """What a check is written with: `exercise` declares it, a `Probe` calls the learner's function.
 
-A check reads like a specification, one case a line, and every case says what it expects and why::
+A check reads like a specification: every case says what is called, what is expected, and why::
 
     @exercise("1.1", function="find_cut", points=4, hints=("Look at `str.rfind`.",))
     def find_cut(call: Probe) -> None:
-        call("ab cd. ef gh", 0, 8).gives(7, because="'. ' is the strongest boundary within reach")
+        call.cases(
+            (("ab cd. ef gh", 0, 8), 7, "'. ' is the strongest boundary within reach"),
+            (("abcdefghij", 0, 8), 8, "without a boundary the cut is at the limit"),
+        )
         call("abc", 0, 0).raises(ValueError, mentions="limit")
 
 Where a case does not hold, `CheckFailed` names the call, what came and what was expected.
@@ -22,6 +25,7 @@ from course_lib.teaching.checks import Exercise
 from course_lib.teaching.checks.origin import named, stub_in, where_in_given
 from course_lib.teaching.checks.outcomes import CheckFailed
 from course_lib.teaching.checks.values import (
+    LIST_ITERATOR,
     TOLERANCE,
     describe,
     difference,
@@ -48,21 +52,23 @@ def exercise(
     hints: Iterable[str],
     waits_for: Iterable[str] = (),
     time_limit: float = 5.0,
-    library: str | None = None,
 ) -> Callable[[Callable[[Probe], None]], Exercise]:
     """Declare the decorated check as an exercise; see `Exercise` for the parameters.
 
     Parameters
     ----------
-    id, points, hints, waits_for, time_limit, library
+    id, points, hints, waits_for, time_limit
         The exercise's.
     function
-        The name of what the learner writes (`Exercise.name`).
+        What the learner writes: where the library has it, as in
+        ``"course_lib.loader.recursive:find_cut"``, or the name alone of a sketch, which only the
+        lab's solution has.
     """
 
     def declare(check: Callable[[Probe], None]) -> Exercise:
+        name, library = function.rpartition(":")[2], function if ":" in function else None
         return Exercise(
-            id, function, points, tuple(hints), check, tuple(waits_for), time_limit, library
+            id, name, points, tuple(hints), check, tuple(waits_for), time_limit, library
         )
 
     return declare
@@ -145,23 +151,18 @@ class Probe:
         self.calling = ""
         return case
 
-    def property(
-        self, says: str, law: Callable[..., bool], over: Iterable[tuple[Any, ...]]
-    ) -> None:
-        """Expect ``law(result, *arguments)`` for each tuple of arguments.
+    def cases(self, *rows: tuple[tuple[Any, ...], Any, str], **named: Any) -> None:
+        """Go through a table: with these arguments it gives this value, for this reason.
 
         Parameters
         ----------
-        says
-            The law as a sentence, for the message.
-        law
-            Gets the result and the arguments.
-        over
-            The arguments of each call.
+        rows
+            The arguments of each call, what is expected, and why.
+        named
+            What every call gets in addition, by its name.
         """
-        for arguments in over:
-            case = self(*arguments)
-            case.holds(law(case.value, *arguments), says)
+        for args, expected, because in rows:
+            self(*args, **named).gives(expected, because=because)
 
     def fail(
         self,
@@ -329,6 +330,6 @@ def _copied(value: Any) -> Any:
         return tuple(_copied(item) for item in value)
     if type(value) is dict:
         return {key: _copied(item) for key, item in value.items()}
-    if type(value) in (list, set, bytearray) or type(value).__name__ == "ndarray":
+    if type(value) in (list, set, bytearray, LIST_ITERATOR) or type(value).__name__ == "ndarray":
         return copy.deepcopy(value)
     return value

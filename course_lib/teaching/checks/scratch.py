@@ -5,7 +5,7 @@ The checks of labs 06 and 07 use it so::
 with call.scratch() as db:
     db.runs(call(384).returns(str))                     # the learner's DDL
     db.execute("INSERT INTO chunks …")                  # the check's own statements
-    db.rows("SELECT count(*) FROM chunks").give([(3,)], because="…")
+    db.runs("SELECT count(*) FROM chunks").gives([(3,)], because="…")
 """
 
 from __future__ import annotations
@@ -13,14 +13,12 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from course_lib.teaching.checks.values import TOLERANCE, difference, shown
+import psycopg
+from psycopg import sql
 
-if TYPE_CHECKING:
-    import psycopg
-
-    from course_lib.teaching.checks.probe import Probe
+from course_lib.teaching.checks.probe import Case, Probe
 
 
 class Scratch:
@@ -45,8 +43,8 @@ class Scratch:
 
     def runs(
         self, statement: str, params: Any = None, *, because: str = "", called: str = ""
-    ) -> Rows:
-        """Run the learner's statements; what PostgreSQL says against them fails the check.
+    ) -> Case:
+        """Run statements, such as a learner's; what PostgreSQL says against them fails the check.
 
         Parameters
         ----------
@@ -61,16 +59,22 @@ class Scratch:
 
         Returns
         -------
-        Rows
-            What the last statement returned.
+        Case
+            The rows that the last statement returned, to be judged.
         """
-        import psycopg
+        cursor = self.cursor(statement, params, because=because, called=called)
+        rows = cursor.fetchall() if cursor.description is not None else []
+        return Case(self.probe, called or self.called(statement), value=rows)
 
+    def cursor(
+        self, statement: str, params: Any = None, *, because: str = "", called: str = ""
+    ) -> psycopg.Cursor[Any]:
+        """Run statements as `runs` does, and return what the last one left."""
         try:
             cursor = self.connection.execute(statement.encode(), params)
             while cursor.nextset():
                 pass
-            rows = cursor.fetchall() if cursor.description is not None else []
+            return cursor
         except psycopg.Error as error:
             if error.diag.sqlstate is None:  # psycopg's own, about placeholders: said for all labs
                 raise
@@ -80,12 +84,9 @@ class Scratch:
                 expected="a statement that PostgreSQL accepts",
                 because=because,
             )
-        return Rows(self.probe, called or self.called(statement), rows)
 
     def rejects(self, statement: str, *, because: str = "") -> None:
         """Run a statement that the learner's tables have to refuse (a constraint, a dimension)."""
-        import psycopg
-
         try:
             self.connection.execute(statement.encode())
         except (psycopg.IntegrityError, psycopg.DataError):
@@ -94,46 +95,11 @@ class Scratch:
             self.called(statement), got="it was accepted", expected="an error", because=because
         )
 
-    def rows(self, statement: str) -> Rows:
-        """Return what a query of the check's own finds, to be judged with `Rows.give`."""
-        return self.runs(statement)
-
     def called(self, statement: str) -> str:
         """Return the learner's last call and a statement after it, for a message."""
         lines = [line.rstrip() for line in statement.strip().splitlines()]
         ran = "\n".join(lines) if len(lines) > 1 else f"conn.execute({lines[0]!r})"
         return f"{self.probe.called}\n{ran}".strip()
-
-
-class Rows:
-    """The rows of a query, and how to judge them.
-
-    Attributes
-    ----------
-    rows
-        As tuples.
-    """
-
-    def __init__(self, probe: Probe, called: str, rows: list[Any]) -> None:
-        self.probe = probe
-        self.called = called
-        self.rows = rows
-
-    def give(self, expected: list[Any], *, because: str = "", tolerance: float = TOLERANCE) -> Rows:
-        """Expect these rows, in this order."""
-        if found := difference(self.rows, expected, tolerance=tolerance):
-            place, got, wanted = found
-            at = f"  (at {place})" if place else ""
-            self.probe.fail(
-                self.called, got=f"{got}{at}", expected=f"{wanted}{at}", because=because
-            )
-        return self
-
-    def hold(self, condition: object, says: str, *, because: str = "") -> Rows:
-        """Expect a condition on the rows, which `says` puts into words."""
-        if condition is not True:
-            self.probe.fail(self.called, got=shown(self.rows), expected=says, because=because)
-        return self
 
 
 @contextmanager
@@ -147,8 +113,6 @@ def scratch_schema(probe: Probe, connection: psycopg.Connection[Any]) -> Iterato
     connection
         To the lab's database; it is switched to autocommit.
     """
-    from psycopg import sql
-
     schema = f"check_{secrets.token_hex(6)}"
     name = sql.Identifier(schema)
     connection.autocommit = True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -99,14 +99,21 @@ def brute_force(rows: list[Any], filters: dict[str, Any]) -> list[tuple[float, s
     return sorted(found, key=lambda row: (-row[0], row[1], row[2]))
 
 
-def scans(db: Scratch) -> tuple[int, int, int]:
-    """Return how often the HNSW index was walked and the table scanned, and rows read in scans."""
+class Scans(NamedTuple):
+    """How often the HNSW index was walked, and the table looked at as a whole."""
+
+    walks: int
+    looks: int
+
+
+def scans(db: Scratch) -> Scans:
+    """Return what PostgreSQL has counted until now."""
     db.execute("SELECT pg_stat_force_next_flush()")
     row = db.execute(
         "SELECT (SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelid = 'graph'::regclass), "
-        "seq_scan, seq_tup_read FROM pg_stat_user_tables WHERE relid = 'document_chunks'::regclass"
+        "seq_scan FROM pg_stat_user_tables WHERE relid = 'document_chunks'::regclass"
     ).fetchone()
-    return (row[0], row[1], row[2]) if row else (0, 0, 0)
+    return Scans(*row) if row else Scans(0, 0)
 
 
 class Watched(psycopg.Cursor[Any]):

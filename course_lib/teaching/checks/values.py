@@ -7,6 +7,7 @@ of them trusts the learner's object: one that claims to equal everything is not 
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import math
 import re
@@ -19,6 +20,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 TOLERANCE = 1e-5
 WIDTH = 100
 DICTS = (dict, OrderedDict, defaultdict, Counter)
+LIST_ITERATOR: type = type(iter([]))
 PLAIN = frozenset((bool, int, float, str, bytes))
 """Types whose values have no parts that could be of another."""
 
@@ -143,6 +145,9 @@ def written(value: object) -> str:
         return f"np.array({array.tolist()}, dtype=np.{array.dtype})"
     if isinstance(value, type | types.FunctionType):
         return value.__name__
+    if kind is LIST_ITERATOR:
+        again: Any = copy.copy(value)
+        return f"iter({written(list(again))})"
     if kind is dict and isinstance(value, dict):
         return "{" + ", ".join(f"{written(k)}: {written(v)}" for k, v in value.items()) + "}"
     if kind in (list, set, tuple) and isinstance(value, list | set | tuple) and value:

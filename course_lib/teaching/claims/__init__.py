@@ -1,56 +1,45 @@
 """What a lab's prose says about its outputs, as predicates: one module a lab (`lab07.py`).
 
-A claim names a sentence of the lab, the cells whose outputs it is about, and what has to hold of
+A claim is a sentence of the lab, the cells whose outputs it is about, and what has to hold of
 them. `broken` holds a lab's claims against an executed notebook; `course build`, `course run` and
 the tests do so after every execution. Whoever writes claims reads `lab07.py` as the example::
 
-    CLAIMS = (
-        Claim(
-            "some lists are just shorter",
-            "counts = rows_found(sections)",
-            holds=lambda shown: numbers(shown)[0] > 0,
-        ),
-    )
+    CLAIMS: Claims = {
+        "counts = rows_found(sections)": {
+            "some lists are just shorter": lambda shown: numbers(shown)[0] > 0,
+            "each of them has its own line": "a.md: 3 rows",
+        },
+    }
 """
 
 from __future__ import annotations
 
+import ast
 import importlib
 import importlib.util
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from course_lib.teaching.checks import lab_number
 
-__all__ = ["Claim", "broken", "claims_of", "numbers", "text_of"]
+__all__ = ["Claims", "broken", "claims_of", "lists", "numbers", "plans", "rest_of_line", "text_of"]
 
 NUMBER = re.compile(r"(?<![\w.])[-−+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
 LINK = re.compile(r"\[([^\]]*)\]\([^)\s]*\)")
 
 
-class Claim:
-    """A sentence about outputs, and what has to hold of them.
+Claims = Mapping[str | tuple[str, ...], Mapping[str, str | Callable[..., object]]]
+"""For each cell, or several, what sentences say about what it has shown.
 
-    Parameters
-    ----------
-    says
-        The sentence, or the part of it that claims, as it is in the lab: in its prose (where
-        line breaks, links and emphasis do not count) or in a comment of its code.
-    cells
-        For each output that the sentence is about, a piece of source that only its cell holds.
-    holds
-        Gets what each of the cells has shown, as `text_of` gives it, and returns whether the
-        sentence is true.
-    """
-
-    def __init__(self, says: str, *cells: str, holds: Callable[..., object]) -> None:
-        self.says = says
-        self.cells = cells
-        self.holds = holds
+A cell is named by a piece of source that only it holds. A sentence, or the part of it that claims,
+is as it is in the lab: in its prose (where line breaks, links and emphasis do not count) or in a
+comment of its code. It is true if the text that belongs to it is shown, or if the function does,
+which gets what each of the cells has shown, as `text_of` gives it.
+"""
 
 
-def claims_of(lab_id: str | int) -> Sequence[Claim]:
+def claims_of(lab_id: str | int) -> Claims:
     """Return the claims of a lab; none for a lab that has none.
 
     Parameters
@@ -60,12 +49,12 @@ def claims_of(lab_id: str | int) -> Sequence[Claim]:
     """
     name = f"{__name__}.lab{lab_number(lab_id)}"
     if importlib.util.find_spec(name) is None:
-        return ()
-    claims: Sequence[Claim] = importlib.import_module(name).CLAIMS
+        return {}
+    claims: Claims = importlib.import_module(name).CLAIMS
     return claims
 
 
-def broken(cells: Iterable[Mapping[str, Any]], claims: Sequence[Claim]) -> list[str]:
+def broken(cells: Iterable[Mapping[str, Any]], claims: Claims) -> list[str]:
     r"""Return which claims do not hold of an executed notebook, a line or two each.
 
     Parameters
@@ -82,9 +71,9 @@ def broken(cells: Iterable[Mapping[str, Any]], claims: Sequence[Claim]) -> list[
     ...     {"cell_type": "code", "source": "print(2 + 2)", "outputs": [{"text": "4"}]},
     ...     {"cell_type": "markdown", "source": "Four, and never five."},
     ... ]
-    >>> broken(cells, [Claim("never five", "2 + 2", holds=lambda shown: "5" not in shown)])
+    >>> broken(cells, {"2 + 2": {"never five": lambda shown: "5" not in shown, "Four": "4"}})
     []
-    >>> broken(cells, [Claim("Four", "2 + 2", holds=lambda shown: numbers(shown) == [5])])
+    >>> broken(cells, {"2 + 2": {"Four": lambda shown: numbers(shown) == [5]}})
     ['"Four" is not what 2 + 2 shows:\n    4']
     """
     code: dict[str, str] = {}
@@ -95,8 +84,15 @@ def broken(cells: Iterable[Mapping[str, Any]], claims: Sequence[Claim]) -> list[
         if cell["cell_type"] == "code":
             code[source] = text_of(cell.get("outputs", ()))
     told = " ".join(prose)
-    faults = [_fault(claim, code, told) for claim in claims]
-    return [fault for fault in faults if fault]
+    faults = []
+    for pieces, sentences in claims.items():
+        about = (pieces,) if isinstance(pieces, str) else pieces
+        for says, holds in sentences.items():
+            if _plain(says) not in told:
+                faults.append(f'the lab does not say "{says}"')
+            elif fault := _fault(about, holds, code):
+                faults.append(f'"{says}"{fault}')
+    return faults
 
 
 def text_of(outputs: Iterable[Mapping[str, Any]]) -> str:
@@ -140,31 +136,55 @@ def numbers(shown: str, after: str = "", upto: str = "\n") -> list[float]:
     >>> numbers("rows:\nfive 5, 42 times\nfour 4", after="five")
     [5.0, 42.0]
     """
-    if after:
-        _, found, rest = shown.partition(after)
-        if not found:
-            raise ValueError(f"{after!r} is not shown")
-        shown = rest.partition(upto)[0]
+    shown = rest_of_line(shown, after, upto) if after else shown
     return [float(one.replace(",", "").replace("−", "-")) for one in NUMBER.findall(shown)]
 
 
-def _fault(claim: Claim, code: Mapping[str, str], told: str) -> str:
-    if _plain(claim.says) not in told:
-        return f'the lab does not say "{claim.says}"'
+def rest_of_line(shown: str, after: str, upto: str = "\n") -> str:
+    r"""Return what is shown after a text, up to the end of its line.
+
+    Raises
+    ------
+    ValueError
+        If the text is not there.
+
+    Examples
+    --------
+    >>> rest_of_line("deleted: ['bleach']\nkept: []", "deleted: ")
+    "['bleach']"
+    """
+    _, found, rest = shown.partition(after)
+    if not found:
+        raise ValueError(f"{after!r} is not shown")
+    return rest.partition(upto)[0]
+
+
+def lists(shown: str) -> list[list[Any]]:
+    """Return the lists that a cell has printed, one in a line."""
+    return [ast.literal_eval(found) for found in re.findall(r"\[.*\]", shown)]
+
+
+def plans(shown: str) -> list[str]:
+    """Return the descriptions of the query plans that a cell has drawn."""
+    return [line for line in shown.splitlines() if "Query plan" in line]
+
+
+def _fault(
+    about: tuple[str, ...], holds: str | Callable[..., object], code: Mapping[str, str]
+) -> str:
+    """Return what is wrong with a claim about cells, to be read after it; empty for nothing."""
     shown = []
-    for piece in claim.cells:
+    for piece in about:
         found = [text for source, text in code.items() if piece in source]
         if len(found) != 1:
-            return f'"{claim.says}": {len(found)} cells hold {piece!r}, and it has to be one'
+            return f": {len(found)} cells hold {piece!r}, and it has to be one"
         shown.append(found[0])
     try:
-        holds = claim.holds(*shown)
+        if holds(*shown) if callable(holds) else holds in shown[0]:
+            return ""
     except Exception as error:  # whatever the predicate could not read is not what it claims
-        holds, shown = False, [f"{type(error).__name__}: {error}", *shown]
-    if holds:
-        return ""
-    where = " and ".join(claim.cells)
-    return f'"{claim.says}" is not what {where} shows:\n' + "\n".join(
+        shown = [f"{type(error).__name__}: {error}", *shown]
+    return f" is not what {' and '.join(about)} shows:\n" + "\n".join(
         f"    {line}" for text in shown for line in text.splitlines()[:20]
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from course_lib.teaching.claims import Claim, numbers
+from course_lib.teaching.claims import Claims, numbers
 
 
 def _pages(shown: str) -> list[str]:
@@ -15,82 +15,69 @@ def _found(shown: str, count: int) -> list[str]:
     return [line for line in shown.splitlines() if "undo:" in line][:count]
 
 
-CLAIMS = (
-    Claim(
-        "five pages about running machine learning in production",
-        "documents = lab.documents()",
-        holds=lambda shown: shown.count(" words ") == 5,
-    ),
-    Claim(
-        "The word that you used leads to the wrong page",
-        "'undo' in text.lower()",
-        "'## Rollback' in text",
-        holds=lambda undo, rollback: (
+CLAIMS: Claims = {
+    "documents = lab.documents()": {
+        "five pages about running machine learning in production": lambda shown: (
+            shown.count(" words ") == 5
+        ),
+    },
+    ("'undo' in text.lower()", "'## Rollback' in text"): {
+        "The word that you used leads to the wrong page": lambda undo, rollback: (
             len(_pages(undo)) == len(_pages(rollback)) == 1 and _pages(undo) != _pages(rollback)
         ),
-    ),
-    Claim(
-        "gives back 384 numbers",
-        "vector = lab.encode(question)",
-        holds=lambda shown: "(384,) float32" in shown,
-    ),
-    Claim(
-        "pieces of at most 512 characters",
-        "SELECT document_name, count(*)",
-        holds=lambda shown: 400 < max(numbers(line)[-1] for line in shown.splitlines()) <= 512,
-    ),
-    Claim(
-        "The first two pieces are from the right page, around the section on rollback, and the "
-        "word undo is in neither",
-        "lab.show.ranking(results",
-        holds=lambda shown: (
+    },
+    "vector = lab.encode(question)": {
+        "gives back 384 numbers": "(384,) float32",
+    },
+    "SELECT document_name, count(*)": {
+        "pieces of at most 512 characters": lambda shown: (
+            400 < max(numbers(line)[-1] for line in shown.splitlines()) <= 512
+        ),
+    },
+    "lab.show.ranking(results": {
+        (
+            "The first two pieces are from the right page, around the section on rollback, and the "
+            "word undo is in neither"
+        ): lambda shown: (
             ["ci-cd-for-ml.md" in line and "undo: False" in line for line in _found(shown, 2)]
             == [True, True]
         ),
-    ),
-    Claim(
-        "What matters is the order",
-        "lab.show.ranking(results",
-        holds=lambda shown: (
+        "What matters is the order": lambda shown: (
             len(_found(shown, 3)) == 3
             and sorted(_found(shown, 3), reverse=True) == _found(shown, 3)
         ),
-    ),
-    Claim(
-        "Every piece is stored with its source: the document, the heading above it and its lines",
-        "best = results[0]",
-        holds=lambda shown: (
-            "ci-cd-for-ml.md · Rollback" in shown
-            and numbers(shown, after="lines")[0] < numbers(shown, after="lines")[1]
+    },
+    "best = results[0]": {
+        "Every piece is stored with its source: the document, the heading above it and its lines": (
+            lambda shown: (
+                "ci-cd-for-ml.md · Rollback" in shown
+                and numbers(shown, after="lines")[0] < numbers(shown, after="lines")[1]
+            )
         ),
-    ),
-    Claim(
-        "The search returns three pieces, although no piece is about eggs",
-        "off_topic = search",
-        holds=lambda shown: numbers(shown)[0] == 3 and numbers(shown)[1] < 0.25,
-    ),
-    Claim(
-        "With 0.2 the search finds pieces for the release and none for the egg",
-        "for threshold in (0.0, 0.2, 0.4)",
-        holds=lambda shown: numbers(shown, after="threshold 0.2:") == [3, 0],
-    ),
-    Claim(
-        "The two axes show less than a quarter of the variance",
-        "SELECT document_name, content, embedding",
-        holds=lambda shown: numbers(shown, after="The two axes show")[0] < 25,
-    ),
-    Claim(
-        "other points look nearer to the star than those that the search found",
-        "SELECT document_name, content, embedding",
-        holds=lambda shown: "nearest to " in shown and "nearest to ci-cd-for-ml" not in shown,
-    ),
-    Claim(
-        "Nothing was inserted, and nothing was encoded either",
-        "again = ingest",
-        holds=lambda shown: (
+    },
+    "off_topic = search": {
+        "The search returns three pieces, although no piece is about eggs": lambda shown: (
+            numbers(shown)[0] == 3 and numbers(shown)[1] < 0.25
+        ),
+    },
+    "for threshold in (0.0, 0.2, 0.4)": {
+        "With 0.2 the search finds pieces for the release and none for the egg": lambda shown: (
+            numbers(shown, after="threshold 0.2:") == [3, 0]
+        ),
+    },
+    "SELECT document_name, content, embedding": {
+        "The two axes show less than a quarter of the variance": lambda shown: (
+            numbers(shown, after="The two axes show")[0] < 25
+        ),
+        "other points look nearer to the star than those that the search found": lambda shown: (
+            "nearest to " in shown and "nearest to ci-cd-for-ml" not in shown
+        ),
+    },
+    "again = ingest": {
+        "Nothing was inserted, and nothing was encoded either": lambda shown: (
             numbers(shown)[0] == 0
             and numbers(shown)[1] == numbers(shown)[2] > 0
             and "anything encoded: False" in shown
         ),
-    ),
-)
+    },
+}

@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Sequence
 
-from course_lib.teaching.claims import Claim, numbers
-
-
-def _lists(shown: str) -> list[list[object]]:
-    """Return the lists that a cell has printed, each in a line of its own."""
-    return [ast.literal_eval(found) for found in re.findall(r"\[.*\]", shown)]
+from course_lib.teaching.claims import Claims, lists, numbers
 
 
 def _mostly_text(shown: str) -> bool:
-    _, by_the_rule, in_truth = _lists(shown)
+    _, by_the_rule, in_truth = lists(shown)
     return {*in_truth} < {*by_the_rule} and len(in_truth) < len(by_the_rule) / 2
 
 
 def _inventions(shown: str) -> bool:
-    go, shell = _lists(shown)[:2]
+    go, shell = lists(shown)[:2]
     return {"fake", "Fake"} <= {*go} and "pretend" in shell
 
 
 def _no_inventions(shown: str) -> bool:
-    found = [str(name) for found in _lists(shown) for name in found]
+    found = [str(name) for found in lists(shown) for name in found]
     return len(found) > 5 and not any("fake" in name.lower() or "pretend" in name for name in found)
 
 
@@ -70,122 +64,89 @@ def _near_the_split_by_lines(field: str, shares: str) -> bool:
     return abs(_kept(shares, "by lines")[0] - theirs) < min(far.values())
 
 
-CLAIMS = (
-    Claim(
-        "One cut goes through a decorator, one through a name, and one through the word switched",
-        "left.text[-32:]",
-        holds=lambda shown: all(
-            torn in shown
-            for torn in ("(frozen' ✂ '=True)", "def qu' ✂ 'antile_edges", "is swit' ✂ 'ched off")
+CLAIMS: Claims = {
+    "left.text[-32:]": {
+        "One cut goes through a decorator, one through a name, and one through the word switched": (
+            lambda shown: all(
+                torn in shown
+                for torn in (
+                    "(frozen' ✂ '=True)",
+                    "def qu' ✂ 'antile_edges",
+                    "is swit' ✂ 'ched off",
+                )
+            )
         ),
-    ),
-    Claim(
-        "no piece holds the whole answer",
-        "search = search_over(files, fixed_cuts",
-        holds=lambda shown: _lists(shown)[0] == [False] * 5,
-    ),
-    Claim(
-        "So it keeps most definitions whole, but only by accident",
-        "lab.show.torn(",
-        holds=lambda shown: (
+    },
+    "search = search_over(files, fixed_cuts": {
+        "no piece holds the whole answer": lambda shown: lists(shown)[0] == [False] * 5,
+    },
+    "lab.show.torn(": {
+        "So it keeps most definitions whole, but only by accident": lambda shown: (
             numbers(shown, after="every 512 tears")[0] > 2 * numbers(shown, "recursive tears")[0]
         ),
-    ),
-    Claim(
-        "The rule takes line 4 for a definition, too",
-        "tiny = 'import os",
-        holds=lambda shown: _lists(shown)[0] == ["no", "yes"],
-    ),
-    Claim(
-        "In Heron's real file, most lines that it finds are text",
-        "tiny = 'import os",
-        holds=_mostly_text,
-    ),
-    Claim(
-        "the definitions fake, Fake and pretend do not exist",
-        'lab.use("split_definitions")',
-        holds=_inventions,
-    ),
-    Claim(
-        "two are in a raw string of the Go file", 'lab.use("split_definitions")', holds=_inventions
-    ),
-    Claim(
-        "The string is one node. The decorator and its function are together in one node",
-        "for source in (tiny,",
-        holds=lambda shown: (
-            shown.split("valid")[0].count("expression_statement") == 1
-            and "decorated_definition" in shown
+    },
+    "tiny = 'import os": {
+        "The rule takes line 4 for a definition, too": lambda shown: (
+            lists(shown)[0] == ["no", "yes"]
         ),
-    ),
-    Claim(
-        "In the broken file, b is still found",
-        "for source in (tiny,",
-        holds=lambda shown: "4-5  function_definition" in shown.split("valid")[1],
-    ),
-    Claim(
-        "The ERROR node is inside a; the last column says whether a node contains one",
-        "for source in (tiny,",
-        holds=lambda shown: re.search(r"1-2 +function_definition +True", shown),
-    ),
-    Claim(
-        "No definition is found inside a string or a heredoc any more",
-        'lab.use("find_definitions")',
-        holds=_no_inventions,
-    ),
-    Claim(
-        "A regular expression keeps nearly every definition at the left margin whole",
-        "shares = {name: kept_whole",
-        holds=lambda shown: _kept(shown, "by lines")[1] > 98,
-    ),
-    Claim(
-        "Most definitions that it tears are inside large classes and functions; with the parser",
-        "shares = {name: kept_whole",
-        holds=_loses_inner_ones,
-    ),
-    Claim(
-        "which has no rule for Python, is also much better than fixed cuts",
-        "shares = {name: kept_whole",
-        holds=_blank_lines_go_far,
-    ),
-    Claim(
-        "The header of the part at line 67 has two signatures",
-        "from course_lib.loader import split_code",
-        holds=_under_headers,
-    ),
-    Claim(
-        "Its result is close to that of by lines",
-        "def by_langchain(",
-        "shares = {name: kept_whole",
-        holds=_near_the_split_by_lines,
-    ),
-    Claim(
-        "Two of its pieces of drift.py end with a decorator that belongs to the next piece",
-        "def by_langchain(",
-        holds=lambda shown: "LangChain" not in shown or shown.count("'@dataclass") == 2,
-    ),
-    Claim(
-        "So split_definitions leaves the decorator in the piece before. split_code does the same",
-        "draft = ",
-        holds=lambda shown: shown.count("'@task('), ('train', 'def train(rows):')") == 2,
-    ),
-    Claim(
-        "ast cannot read an unfinished file at all",
-        "draft = ",
-        holds=lambda shown: "closed" in shown,
-    ),
-    Claim(
-        "The first question now has its answer, in the first result",
-        "measured = lab.measure_retrieval(search)",
-        holds=lambda shown: "holds the whole answer: [True" in shown,
-    ),
-    Claim(
-        "All three other splitters find more than the fixed cuts",
-        "measured = lab.measure_retrieval(search)",
-        holds=lambda shown: _recall(shown)[0] < min(_recall(shown)[1:]),
-    ),
-    Claim(
-        "they differ by only a few questions, which is too little to choose one of them",
-        "measured = lab.measure_retrieval(search)",
-        holds=lambda shown: max(_recall(shown)[1:]) - min(_recall(shown)[1:]) < 6 / 54,
-    ),
-)
+        "In Heron's real file, most lines that it finds are text": _mostly_text,
+    },
+    'lab.use("split_definitions")': {
+        "the definitions fake, Fake and pretend do not exist": _inventions,
+        "two are in a raw string of the Go file": _inventions,
+    },
+    "for source in (tiny,": {
+        "The string is one node. The decorator and its function are together in one node": (
+            lambda shown: (
+                shown.split("valid")[0].count("expression_statement") == 1
+                and "decorated_definition" in shown
+            )
+        ),
+        "In the broken file, b is still found": lambda shown: (
+            "4-5  function_definition" in shown.split("valid")[1]
+        ),
+        "The ERROR node is inside a; the last column says whether a node contains one": (
+            lambda shown: re.search(r"1-2 +function_definition +True", shown)
+        ),
+    },
+    'lab.use("find_definitions")': {
+        "No definition is found inside a string or a heredoc any more": _no_inventions,
+    },
+    "shares = {name: kept_whole": {
+        "A regular expression keeps nearly every definition at the left margin whole": (
+            lambda shown: _kept(shown, "by lines")[1] > 98
+        ),
+        "Most definitions that it tears are inside large classes and functions; with the parser": (
+            _loses_inner_ones
+        ),
+        "which has no rule for Python, is also much better than fixed cuts": _blank_lines_go_far,
+    },
+    "from course_lib.loader import split_code": {
+        "The header of the part at line 67 has two signatures": _under_headers,
+    },
+    ("def by_langchain(", "shares = {name: kept_whole"): {
+        "Its result is close to that of by lines": _near_the_split_by_lines,
+    },
+    "def by_langchain(": {
+        "Two of its pieces of drift.py end with a decorator that belongs to the next piece": (
+            lambda shown: "LangChain" not in shown or shown.count("'@dataclass") == 2
+        ),
+    },
+    "draft = ": {
+        "So split_definitions leaves the decorator in the piece before. split_code does the same": (
+            lambda shown: shown.count("'@task('), ('train', 'def train(rows):')") == 2
+        ),
+        "ast cannot read an unfinished file at all": "closed",
+    },
+    "measured = lab.measure_retrieval(search)": {
+        "The first question now has its answer, in the first result": (
+            "holds the whole answer: [True"
+        ),
+        "All three other splitters find more than the fixed cuts": lambda shown: (
+            _recall(shown)[0] < min(_recall(shown)[1:])
+        ),
+        "they differ by only a few questions, which is too little to choose one of them": (
+            lambda shown: max(_recall(shown)[1:]) - min(_recall(shown)[1:]) < 6 / 54
+        ),
+    },
+}

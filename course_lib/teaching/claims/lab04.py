@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 import re
 
-from course_lib.teaching.claims import Claim, numbers
-
-
-def _lists(shown: str) -> list[list[object]]:
-    """Return the lists that a cell has printed, each in a line of its own."""
-    return [ast.literal_eval(found) for found in re.findall(r"\[.*\]", shown)]
+from course_lib.teaching.claims import Claims, lists, numbers
 
 
 def _hashes(shown: str) -> list[str]:
@@ -40,100 +34,68 @@ def _costs_its_own_file(shown: str) -> bool:
     return refused == ["a.misplaced", "b.crashing"] and numbers(shown, after="c.proto") > [0]
 
 
-CLAIMS = (
-    Claim(
-        "The sixth record is correct, but it is lost because the third one is wrong",
-        "accepted = []",
-        holds=lambda shown: "stopped: ('line_strat',)" in shown and "2 accepted" in shown,
-    ),
-    Claim(
-        "by default, pydantic converts",
-        "accepted = []",
-        holds=lambda shown: _lists(shown)[-1] == [52, 52],
-    ),
-    Claim(
-        "Every error becomes a return value",
-        'check_record = lab.use("check_record")',
-        holds=lambda shown: "2 accepted, 4 rejected" in shown,
-    ),
-    Claim(
-        "Python starts every process with another random seed for hash, so the numbers differ",
-        "def in_a_new_process",
-        holds=lambda shown: "is the same: False" in shown,
-    ),
-    Claim(
-        "different records can have the same SHA-256",
-        "def in_a_new_process",
-        holds=lambda shown: len({*shown.split("two tenants: ")[1].split()}) == 1,
-    ),
-    Claim(
-        "The two tenants have different hashes now",
-        'content_hash = lab.use("content_hash")',
-        holds=lambda shown: _hashes(shown)[0] != _hashes(shown)[2],
-    ),
-    Claim(
-        "A record that moved to another line keeps its hash",
-        'content_hash = lab.use("content_hash")',
-        holds=lambda shown: _hashes(shown)[0] == _hashes(shown)[1],
-    ),
-    Claim(
-        "The line is rejected like any other wrong record",
-        'deep = check_record("[" * 100_000',
-        holds=lambda shown: "KB_PARSED_CHUNK_INVALID ['record']" in shown,
-    ),
-    Claim(
-        "It cannot say that one number must not be less than another",
-        "backwards = json.dumps",
-        holds=lambda shown: (
+CLAIMS: Claims = {
+    "accepted = []": {
+        "The sixth record is correct, but it is lost because the third one is wrong": (
+            lambda shown: "stopped: ('line_strat',)" in shown and "2 accepted" in shown
+        ),
+        "by default, pydantic converts": lambda shown: lists(shown)[-1] == [52, 52],
+    },
+    'check_record = lab.use("check_record")': {
+        "Every error becomes a return value": "2 accepted, 4 rejected",
+    },
+    "def in_a_new_process": {
+        "Python starts every process with another random seed for hash, so the numbers differ": (
+            "is the same: False"
+        ),
+        "different records can have the same SHA-256": lambda shown: (
+            len({*shown.split("two tenants: ")[1].split()}) == 1
+        ),
+    },
+    'content_hash = lab.use("content_hash")': {
+        "The two tenants have different hashes now": lambda shown: (
+            _hashes(shown)[0] != _hashes(shown)[2]
+        ),
+        "A record that moved to another line keeps its hash": lambda shown: (
+            _hashes(shown)[0] == _hashes(shown)[1]
+        ),
+    },
+    'deep = check_record("[" * 100_000': {
+        "The line is rejected like any other wrong record": "KB_PARSED_CHUNK_INVALID ['record']",
+    },
+    "backwards = json.dumps": {
+        "It cannot say that one number must not be less than another": lambda shown: (
             "record 7: accepted by the schema, rejected by check_record" in shown
             and len(re.findall(r": (accepted|rejected) by the schema, \1 by", shown)) == 6
         ),
-    ),
-    Claim(
-        "The new line at the top moves all fixed cuts, so every piece changes",
-        "def changed(split)",
-        holds=lambda shown: numbers(shown, after="cuts every 512 characters")[0] == 100,
-    ),
-    Claim(
-        "With definitions, only the edited pieces get a new hash",
-        "def changed(split)",
-        holds=lambda shown: numbers(shown, after="definitions, without customMeta")[0] < 25,
-    ),
-    Claim(
-        "so a piece that only moved gets a new hash, too",
-        "def changed(split)",
-        holds=lambda shown: numbers(shown, after="definitions, with customMeta")[0] == 100,
-    ),
-    Claim(
-        "one of them begins inside a definition and holds two others",
-        "registry, heron = Registry()",
-        "labels = [f",
-        holds=_one_holds_two,
-    ),
-    Claim(
-        "message Window is in a comment, so it is not a definition",
-        "labels = [f",
-        holds=lambda shown: "'message Window' is in Window, lines 9-14" in shown,
-    ),
-    Claim(
-        "the file is rejected with its own code",
-        "registry, heron = Registry()",
-        'check_record = lab.use("check_record")',
-        holds=_refused_with_its_own_code,
-    ),
-    Claim(
-        "The server replaces the tenant of each record",
-        "from course_lib.loader.registry import stamp",
-        holds=lambda shown: "wrong-tenant became acme" in shown,
-    ),
-    Claim(
-        "Everything else is the same",
-        "from course_lib.loader.registry import stamp",
-        holds=lambda shown: "the same both ways: True []" in shown,
-    ),
-    Claim(
-        "A wrong parser affects only its own files, never the others",
-        "misplaced = ProtoParser()",
-        holds=_costs_its_own_file,
-    ),
-)
+    },
+    "def changed(split)": {
+        "The new line at the top moves all fixed cuts, so every piece changes": lambda shown: (
+            numbers(shown, after="cuts every 512 characters")[0] == 100
+        ),
+        "With definitions, only the edited pieces get a new hash": lambda shown: (
+            numbers(shown, after="definitions, without customMeta")[0] < 25
+        ),
+        "so a piece that only moved gets a new hash, too": lambda shown: (
+            numbers(shown, after="definitions, with customMeta")[0] == 100
+        ),
+    },
+    ("registry, heron = Registry()", "labels = [f"): {
+        "one of them begins inside a definition and holds two others": _one_holds_two,
+    },
+    "labels = [f": {
+        "message Window is in a comment, so it is not a definition": (
+            "'message Window' is in Window, lines 9-14"
+        ),
+    },
+    ("registry, heron = Registry()", 'check_record = lab.use("check_record")'): {
+        "the file is rejected with its own code": _refused_with_its_own_code,
+    },
+    "from course_lib.loader.registry import stamp": {
+        "The server replaces the tenant of each record": "wrong-tenant became acme",
+        "Everything else is the same": "the same both ways: True []",
+    },
+    "misplaced = ProtoParser()": {
+        "A wrong parser affects only its own files, never the others": _costs_its_own_file,
+    },
+}

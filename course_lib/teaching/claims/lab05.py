@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from course_lib.teaching.claims import Claim, numbers
+from course_lib.teaching.claims import Claims, numbers
 
 
 def _values(shown: str) -> list[float]:
@@ -60,171 +60,127 @@ def _scrap_pushes_in(shown: str) -> bool:
     return by_length > 3 * by_angle
 
 
-CLAIMS = (
-    Claim(
-        "The first hit is about rollbacks and shares which and up",
-        "def shared_words",
-        holds=lambda shown: (
+CLAIMS: Claims = {
+    "def shared_words": {
+        "The first hit is about rollbacks and shares which and up": lambda shown: (
             "ci-cd-for-ml.md ['up', 'which']" in shown and "rollback" in shown.splitlines()[1]
         ),
-    ),
-    Claim(
-        "It has no word in common with the question",
-        "def shared_words",
-        holds=lambda shown: shown.splitlines()[-1] == "model-monitoring.md set()",
-    ),
-    Claim(
-        "The ruler (Euclidean distance) puts note c last, although it says the same as note a",
-        "def cosine_by_hand",
-        holds=lambda shown: (
-            numbers(shown, "a and c: ruler")[0]
-            > max(numbers(shown, "a and b: ruler")[0], numbers(shown, "a and d: ruler")[0])
-            and numbers(shown, "a and c: ruler")[1] == 1
+        "It has no word in common with the question": lambda shown: (
+            shown.splitlines()[-1] == "model-monitoring.md set()"
         ),
-    ),
-    Claim(
-        "is 24 / (5 · 5) = 0.96",
-        "def cosine_by_hand",
-        holds=lambda shown: numbers(shown, "a and b: ruler")[1] == 0.96,
-    ),
-    Claim(
-        "Still it comes before the sentence about the table, and far before the one about the egg",
-        "similar = cosine_similarity",
-        holds=_answer_before_table,
-    ),
-    Claim(
-        "But Someone deserves a warning answers nothing and comes first",
-        "similar = cosine_similarity",
-        holds=_warning_first,
-    ),
-    Claim(
-        "The model has three parts.",
-        "type(part).__name__",
-        holds=lambda shown: "['Transformer', 'Pooling', 'Normalize']" in shown,
-    ),
-    Claim(
-        "## continues a word",
-        "type(part).__name__",
-        holds=lambda shown: "'id', '##em', '##pot', '##ent'" in shown and "'survive'" in shown,
-    ),
-    Claim(
-        "The piece is the same, but its vectors differ",
-        "def piece_vectors",
-        holds=lambda shown: (
+    },
+    "def cosine_by_hand": {
+        "The ruler (Euclidean distance) puts note c last, although it says the same as note a": (
+            lambda shown: (
+                numbers(shown, "a and c: ruler")[0]
+                > max(numbers(shown, "a and b: ruler")[0], numbers(shown, "a and d: ruler")[0])
+                and numbers(shown, "a and c: ruler")[1] == 1
+            )
+        ),
+        "is 24 / (5 · 5) = 0.96": lambda shown: numbers(shown, "a and b: ruler")[1] == 0.96,
+    },
+    "similar = cosine_similarity": {
+        (
+            "Still it comes before the sentence about the table, "
+            "and far before the one about the egg"
+        ): (_answer_before_table),
+        "But Someone deserves a warning answers nothing and comes first": _warning_first,
+    },
+    "type(part).__name__": {
+        "The model has three parts.": "['Transformer', 'Pooling', 'Normalize']",
+        "## continues a word": lambda shown: (
+            "'id', '##em', '##pot', '##ent'" in shown and "'survive'" in shown
+        ),
+    },
+    "def piece_vectors": {
+        "The piece is the same, but its vectors differ": lambda shown: (
             numbers(shown, "[1. ")[0] < 0.96
             and numbers(shown, "[1. ")[1] < numbers(shown, "[1. ")[0] - 0.1
         ),
-    ),
-    Claim(
-        "No: the two means are very different.",
-        "alone = piece_vectors",
-        holds=lambda shown: numbers(shown, "cosine of the two means:")[0] < 0.75,
-    ),
-    Claim(
-        "You have rebuilt encode, to the sixth decimal",
-        'mean_pool = lab.use("mean_pool")',
-        holds=lambda shown: "the same as the library's, to 0.000001: True" in shown,
-    ),
-    Claim(
-        "All the rest is work for nothing",
-        "def count_only",
-        holds=lambda shown: _computed(shown)["1"] < _computed(shown)["4"] < _computed(shown)["16"],
-    ),
-    Claim("Sorting saves padding", 'encode_in_batches = lab.use("encode', holds=_sorting_saves),
-    Claim(
-        "sorted batches of 16 still have more padding than sorted batches of 4",
-        'encode_in_batches = lab.use("encode',
-        holds=lambda shown: _computed(shown)["sorted 16"] > 1.5 * _computed(shown)["sorted 4"],
-    ),
-    Claim(
-        "There is no difference at all, and no warning",
-        "spoilt = page",
-        holds=lambda shown: "every number is the same: True" in shown and "arning" not in shown,
-    ),
-    Claim(
-        "The answer from the beginning of this lab is in the part that was cut off",
-        "spoilt = page",
-        "def offsets(text)",
-        holds=lambda shown, cut: (
-            numbers(shown, "the answer begins at character")[0]
-            > numbers(cut, "read to character")[0]
+    },
+    "alone = piece_vectors": {
+        "No: the two means are very different.": lambda shown: (
+            numbers(shown, "cosine of the two means:")[0] < 0.75
         ),
-    ),
-    Claim(
-        "With 512 characters nothing is lost; with 1,024 some text is lost",
-        "def offsets(text)",
-        holds=lambda shown: _lost(shown, "   512") == 0 < _lost(shown, " 1,024"),
-    ),
-    Claim(
-        "few of the chunks are longer than what the model was trained on",
-        "def offsets(text)",
-        holds=lambda shown: 0 < numbers(shown.split("\nFigure")[0].splitlines()[-1])[0] < 121 / 5,
-    ),
-    Claim(
-        "its two axes show less than a quarter of the variance",
-        "lab.show.map_2d(vectors",
-        holds=lambda shown: numbers(shown, after="The two axes show")[0] < 25,
-    ),
-    Claim(
-        "It has a vector like any other",
-        'empty = model.encode("")',
-        holds=lambda shown: numbers(shown, after="its length is") == [1],
-    ),
-    Claim(
-        "It is nearer to the two shortest questions than any chunk is",
-        'empty = model.encode("")',
-        holds=_nearer_than_every_chunk,
-    ),
-    Claim(
-        "The opposite is nearer than the paraphrase",
-        "The model was not deployed",
-        holds=lambda shown: _values(shown)[0] > _values(shown)[1] + 0.2,
-    ),
-    Claim(
-        "not, numbers, and who does what to whom hardly change it",
-        "The model was not deployed",
-        holds=lambda shown: min(value for i, value in enumerate(_values(shown)) if i != 1) > 0.75,
-    ),
-    Claim(
-        "The number of wrong pairs there is larger",
-        "queries = model.encode",
-        holds=_more_wrong_ones,
-    ),
-    Claim(
-        "A similarity of 0.3 does not mean 30 %",
-        "queries = model.encode",
-        holds=lambda shown: _share_right(shown, "0.3") < 20,
-    ),
-    Claim(
-        "You can sort by similarity",
-        "queries = model.encode",
-        holds=lambda shown: (
+    },
+    'mean_pool = lab.use("mean_pool")': {
+        "You have rebuilt encode, to the sixth decimal": (
+            "the same as the library's, to 0.000001: True"
+        ),
+    },
+    "def count_only": {
+        "All the rest is work for nothing": lambda shown: (
+            _computed(shown)["1"] < _computed(shown)["4"] < _computed(shown)["16"]
+        ),
+    },
+    'encode_in_batches = lab.use("encode': {
+        "Sorting saves padding": _sorting_saves,
+        "sorted batches of 16 still have more padding than sorted batches of 4": lambda shown: (
+            _computed(shown)["sorted 16"] > 1.5 * _computed(shown)["sorted 4"]
+        ),
+    },
+    "spoilt = page": {
+        "There is no difference at all, and no warning": lambda shown: (
+            "every number is the same: True" in shown and "arning" not in shown
+        ),
+    },
+    ("spoilt = page", "def offsets(text)"): {
+        "The answer from the beginning of this lab is in the part that was cut off": (
+            lambda shown, cut: (
+                numbers(shown, "the answer begins at character")[0]
+                > numbers(cut, "read to character")[0]
+            )
+        ),
+    },
+    "def offsets(text)": {
+        "With 512 characters nothing is lost; with 1,024 some text is lost": lambda shown: (
+            _lost(shown, "   512") == 0 < _lost(shown, " 1,024")
+        ),
+        "few of the chunks are longer than what the model was trained on": lambda shown: (
+            0 < numbers(shown.split("\nFigure")[0].splitlines()[-1])[0] < 121 / 5
+        ),
+    },
+    "lab.show.map_2d(vectors": {
+        "its two axes show less than a quarter of the variance": lambda shown: (
+            numbers(shown, after="The two axes show")[0] < 25
+        ),
+    },
+    'empty = model.encode("")': {
+        "It has a vector like any other": lambda shown: (
+            numbers(shown, after="its length is") == [1]
+        ),
+        "It is nearer to the two shortest questions than any chunk is": _nearer_than_every_chunk,
+    },
+    "The model was not deployed": {
+        "The opposite is nearer than the paraphrase": lambda shown: (
+            _values(shown)[0] > _values(shown)[1] + 0.2
+        ),
+        "not, numbers, and who does what to whom hardly change it": lambda shown: (
+            min(value for i, value in enumerate(_values(shown)) if i != 1) > 0.75
+        ),
+    },
+    "queries = model.encode": {
+        "The number of wrong pairs there is larger": _more_wrong_ones,
+        "A similarity of 0.3 does not mean 30 %": lambda shown: _share_right(shown, "0.3") < 20,
+        "You can sort by similarity": lambda shown: (
             _share_right(shown, "0.2")
             < _share_right(shown, "0.3")
             < _share_right(shown, "0.4")
             < _share_right(shown, "0.5")
         ),
-    ),
-    Claim(
-        "The longest vector belongs to a very short chunk",
-        "longest = lengths.argmax()",
-        holds=lambda shown: (
+    },
+    "longest = lengths.argmax()": {
+        "The longest vector belongs to a very short chunk": lambda shown: (
             numbers(shown.splitlines()[1])[0] < numbers(shown.splitlines()[1])[1] / 2
         ),
-    ),
-    Claim(
-        "With the inner product, this chunk is among the hits for many questions",
-        "longest = lengths.argmax()",
-        holds=_scrap_pushes_in,
-    ),
-    Claim(
-        "The questions found by words alone are a reason to combine both methods",
-        "def quality(scores)",
-        holds=lambda shown: numbers(shown, after="found by words alone:")[0] > 0,
-    ),
-    Claim(
-        "the vectors are equal except for rounding",
-        "from course_lib.embedder import EmbeddingClient",
-        holds=lambda shown: numbers(shown)[0] > 99,
-    ),
-)
+        "With the inner product, this chunk is among the hits for many questions": _scrap_pushes_in,
+    },
+    "def quality(scores)": {
+        "The questions found by words alone are a reason to combine both methods": lambda shown: (
+            numbers(shown, after="found by words alone:")[0] > 0
+        ),
+    },
+    "from course_lib.embedder import EmbeddingClient": {
+        "the vectors are equal except for rounding": lambda shown: numbers(shown)[0] > 99,
+    },
+}

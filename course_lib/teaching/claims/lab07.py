@@ -4,24 +4,13 @@ from __future__ import annotations
 
 import re
 
-from course_lib.teaching.claims import Claim, numbers
+from course_lib.teaching.claims import Claims, numbers, plans
 
-STORE = "CREATE INDEX chunks_hnsw"
-SHORT = "counts = rows_found(sections)"
-BY_HAND = "INSERT INTO tiny"
-PLAN = 'EXPLAIN (ANALYZE, BUFFERS) ") + nearest_sql()'
-UNRELATED = "unrelated = ["
-THRESHOLDS = "What a threshold does"
-LEAK = "secret = "
 COUNTED = "old_kept = count"
 KNOBS = "The ten nearest of 12,000"
 FAILURE = "archived = sections.replace"
 PLANS = "sections_only"
-LIMITED = "exactly = archived.replace"
 THRESHOLD = "inside = "
-MEASURED = "ask_mine"
-PLACES = "by_words = "
-FUSED = "for each, (near, said) in rankings"
 GRAPH = "Index Scan using chunks_hnsw"
 
 
@@ -62,10 +51,6 @@ def _curve(shown: str, name: str) -> tuple[float, float]:
     return float(first), float(last)
 
 
-def _plans(shown: str) -> list[str]:
-    return [line for line in shown.splitlines() if "Query plan" in line]
-
-
 def _ways(shown: str) -> list[tuple[int, int]]:
     """Return for each question the place of its answer by meaning and by words."""
     found = re.findall(r"meaning: number (\d+); by words: (\d+)", shown)
@@ -77,239 +62,165 @@ def _lifts_two_and_lowers_one(shown: str) -> bool:
     return lifted == [1, 1] and len(_ways(shown)) == 3
 
 
-CLAIMS = (
-    Claim(
-        "there are nine comments",
-        STORE,
-        holds=lambda shown: (
+CLAIMS: Claims = {
+    "CREATE INDEX chunks_hnsw": {
+        "there are nine comments": lambda shown: (
             9 * sum(numbers(shown, f"{repo} doc-section")[0] for repo in ("handbook", "forum"))
             == sum(numbers(shown, f"{repo} comment")[0] for repo in ("handbook", "forum"))
         ),
-    ),
-    Claim(
-        "More than a thousand rows pass this filter",
-        STORE,
-        holds=lambda shown: sum(int(n) for n in re.findall(r"doc-section (\d+)", shown)) > 1000,
-    ),
-    Claim(
-        "some lists are just shorter",
-        SHORT,
-        holds=lambda shown: 5 < numbers(shown)[0] < numbers(shown)[1] / 2,
-    ),
-    Claim(
-        "the distance of c is 1 − 14 / (3 · 5)",
-        BY_HAND,
-        holds=lambda shown: numbers(shown, "c  distance")[0] == round(1 - 14 / 15, 3),
-    ),
-    Claim(
-        "a points in the same direction as the query",
-        BY_HAND,
-        holds=lambda shown: numbers(shown, "a  distance") == [0, 1],
-    ),
-    Claim(
-        "d is perpendicular", BY_HAND, holds=lambda shown: numbers(shown, "d  distance") == [1, 0]
-    ),
-    Claim(
-        "an incremental sort",
-        PLAN,
-        holds=lambda shown: "Incremental Sort" in shown and GRAPH in shown,
-    ),
-    Claim(
-        "Only few rows leave it, because LIMIT stops it early",
-        PLAN,
-        holds=lambda shown: numbers(shown, f"{GRAPH} on document_chunks_documentation")[1] < 20,
-    ),
-    Claim(
-        "One word in common is enough",
-        UNRELATED,
-        holds=lambda shown: (
+        "More than a thousand rows pass this filter": lambda shown: (
+            sum(int(n) for n in re.findall(r"doc-section (\d+)", shown)) > 1000
+        ),
+    },
+    "counts = rows_found(sections)": {
+        "some lists are just shorter": lambda shown: 5 < numbers(shown)[0] < numbers(shown)[1] / 2,
+    },
+    "INSERT INTO tiny": {
+        "the distance of c is 1 − 14 / (3 · 5)": lambda shown: (
+            numbers(shown, "c  distance")[0] == round(1 - 14 / 15, 3)
+        ),
+        "a points in the same direction as the query": lambda shown: (
+            numbers(shown, "a  distance") == [0, 1]
+        ),
+        "d is perpendicular": lambda shown: numbers(shown, "d  distance") == [1, 0],
+    },
+    'EXPLAIN (ANALYZE, BUFFERS) ") + nearest_sql()': {
+        "an incremental sort": lambda shown: "Incremental Sort" in shown and GRAPH in shown,
+        "Only few rows leave it, because LIMIT stops it early": lambda shown: (
+            numbers(shown, f"{GRAPH} on document_chunks_documentation")[1] < 20
+        ),
+    },
+    "unrelated = [": {
+        "One word in common is enough": lambda shown: (
             len(shown.splitlines()) == 4
             and ["train" in line for line in shown.splitlines()] == [True, True, False, False]
         ),
-    ),
-    Claim(
-        "Here this threshold removes nearly every answer",
-        THRESHOLDS,
-        holds=lambda shown: _curve(shown, "answer kept")[1] < 0.05,
-    ),
-    Claim(
-        "Even at the best threshold, some of our own questions lose their answer",
-        THRESHOLDS,
-        holds=lambda shown: (
+    },
+    "What a threshold does": {
+        "Here this threshold removes nearly every answer": lambda shown: (
+            _curve(shown, "answer kept")[1] < 0.05
+        ),
+        "Even at the best threshold, some of our own questions lose their answer": lambda shown: (
             numbers(shown, "\nat ")[1] < numbers(shown, "without a threshold,")[0]
             and numbers(shown, "\nat ")[2] < 100
         ),
-    ),
-    Claim(
-        "The curve of our own questions does not start at 1",
-        THRESHOLDS,
-        holds=lambda shown: _curve(shown, "answer kept")[0] < 0.9,
-    ),
-    Claim(
-        "the rest of it was read as SQL",
-        LEAK,
-        holds=lambda shown: [("tulip" in line) for line in shown.splitlines()] == [False, True],
-    ),
-    Claim(
-        "a value is never read as SQL",
-        COUNTED,
-        holds=lambda shown: shown.splitlines()[-1] == "0 leaked; 0 in no partition",
-    ),
-    Claim(
-        "a search finds more and reads more",
-        KNOBS,
-        holds=lambda shown: _rises(shown, "HNSW") and _rises(shown, "IVFFlat"),
-    ),
-    Claim(
-        "HNSW finds more than IVFFlat with 3 probes, and reads about as many pages",
-        KNOBS,
-        holds=_finds_more_in_as_many_pages,
-    ),
-    Claim(
-        "the first steps cost little, and the last per cent costs a lot",
-        KNOBS,
-        holds=lambda shown: _flattens(shown, "HNSW") and _flattens(shown, "IVFFlat"),
-    ),
-    Claim(
-        "Only then was the filter applied",
-        FAILURE,
-        holds=lambda shown: (
+        "The curve of our own questions does not start at 1": lambda shown: (
+            _curve(shown, "answer kept")[0] < 0.9
+        ),
+    },
+    "secret = ": {
+        "the rest of it was read as SQL": lambda shown: (
+            [("tulip" in line) for line in shown.splitlines()] == [False, True]
+        ),
+    },
+    COUNTED: {
+        "a value is never read as SQL": lambda shown: (
+            shown.splitlines()[-1] == "0 leaked; 0 in no partition"
+        ),
+        "1,321 sections, and 12 archived ones": lambda shown: numbers(shown, "rows,") == [1321, 12],
+    },
+    KNOBS: {
+        "a search finds more and reads more": lambda shown: (
+            _rises(shown, "HNSW") and _rises(shown, "IVFFlat")
+        ),
+        "HNSW finds more than IVFFlat with 3 probes, and reads about as many pages": (
+            _finds_more_in_as_many_pages
+        ),
+        "the first steps cost little, and the last per cent costs a lot": lambda shown: (
+            _flattens(shown, "HNSW") and _flattens(shown, "IVFFlat")
+        ),
+    },
+    FAILURE: {
+        "Only then was the filter applied": lambda shown: (
             _walk(shown, "sections", "off")[0] < 4.9
             and _walk(shown, "archived sections", "off")[0] < 1
         ),
-    ),
-    Claim(
-        "Both get all five rows",
-        FAILURE,
-        holds=lambda shown: all(
+        "Both get all five rows": lambda shown: all(
             _walk(shown, name, "strict_order")[0] == 5 for name in ("sections", "archived sections")
         ),
-    ),
-    Claim(
-        "For the sections the walk reads about 30 % more pages",
-        FAILURE,
-        holds=lambda shown: (
+        "For the sections the walk reads about 30 % more pages": lambda shown: (
             1.2
             < _walk(shown, "sections", "strict_order")[1] / _walk(shown, "sections", "off")[1]
             < 1.4
         ),
-    ),
-    Claim(
-        "For the archived ones it reads more pages than an exact scan",
-        FAILURE,
-        KNOBS,
-        holds=lambda shown, knobs: (
+    },
+    (FAILURE, KNOBS): {
+        "For the archived ones it reads more pages than an exact scan": lambda shown, knobs: (
             _walk(shown, "archived sections", "strict_order")[1]
             > 2 * _one(knobs, "enable_indexscan = off")[1]
         ),
-    ),
-    Claim(
-        "without a filter, for sections, for archived sections",
-        PLANS,
-        holds=lambda shown: [GRAPH in plan for plan in _plans(shown)] == [True] * 3 + [False],
-    ),
-    Claim(
-        "1,321 sections, and 12 archived ones",
-        COUNTED,
-        holds=lambda shown: numbers(shown, "rows,") == [1321, 12],
-    ),
-    Claim(
-        "expects hundreds of rows. It cannot know that there are 12",
-        PLANS,
-        COUNTED,
-        holds=lambda shown, counted: (
-            100 < numbers(_plans(shown)[2], "document_chunks,")[0] < 1000
+    },
+    PLANS: {
+        "without a filter, for sections, for archived sections": lambda shown: (
+            [GRAPH in plan for plan in plans(shown)] == [True] * 3 + [False]
+        ),
+    },
+    (PLANS, COUNTED): {
+        "expects hundreds of rows. It cannot know that there are 12": lambda shown, counted: (
+            100 < numbers(plans(shown)[2], "document_chunks,")[0] < 1000
             and numbers(counted, "sections,")[0] == 12
         ),
-    ),
-    Claim(
-        "For a single column the estimate is right",
-        PLANS,
-        COUNTED,
-        holds=lambda shown, counted: (
-            numbers(_plans(shown)[1], "document_chunks,")[0] == numbers(counted, "rows,")[0]
-            and "121 rows expected and 121 found" in _plans(shown)[3]
+        "For a single column the estimate is right": lambda shown, counted: (
+            numbers(plans(shown)[1], "document_chunks,")[0] == numbers(counted, "rows,")[0]
+            and "121 rows expected and 121 found" in plans(shown)[3]
         ),
-    ),
-    Claim(
-        "When the limit ends the walk, rows are missing again",
-        LIMITED,
-        holds=lambda shown: _curve(shown, "iterative scan")[0] < 0.3,
-    ),
-    Claim(
-        "finds what the exact search finds, or nearly all of it",
-        LIMITED,
-        holds=lambda shown: (
+    },
+    "exactly = archived.replace": {
+        "When the limit ends the walk, rows are missing again": lambda shown: (
+            _curve(shown, "iterative scan")[0] < 0.3
+        ),
+        "finds what the exact search finds, or nearly all of it": lambda shown: (
             _curve(shown, "iterative scan")[1] > 0.8 and _curve(shown, "exact search") == (1, 1)
         ),
-    ),
-    Claim(
-        "reads hundreds of times as many pages",
-        LIMITED,
-        holds=lambda shown: (
+        "reads hundreds of times as many pages": lambda shown: (
             numbers(shown, "to the end:")[0] > 200 * numbers(shown, "exact search:")[0]
         ),
-    ),
-    Claim(
-        "No row has a similarity of 0.8",
-        THRESHOLD,
-        holds=lambda shown: numbers(shown, "inside")[0] == numbers(shown, "outside")[0] == 0,
-    ),
-    Claim(
-        "walks on, over more pages than an exact scan would read",
-        THRESHOLD,
-        KNOBS,
-        holds=lambda shown, knobs: (
+    },
+    THRESHOLD: {
+        "No row has a similarity of 0.8": lambda shown: (
+            numbers(shown, "inside")[0] == numbers(shown, "outside")[0] == 0
+        ),
+    },
+    (THRESHOLD, KNOBS): {
+        "walks on, over more pages than an exact scan would read": lambda shown, knobs: (
             numbers(shown, "inside")[1] > 2 * _one(knobs, "enable_indexscan = off")[1]
             and numbers(shown, "inside")[1] > 10 * numbers(shown, "outside")[1]
         ),
-    ),
-    Claim(
-        "the last search does not get its five",
-        "prepared = ",
-        holds=lambda shown: (
+    },
+    "prepared = ": {
+        "the last search does not get its five": lambda shown: (
             numbers(shown, "rows:")[:-1] == [5] * 11 and numbers(shown, "rows:")[-1] < 5
         ),
-    ),
-    Claim(
-        "as soon as it looks cheaper than the plans before it on average: here one run later",
-        "prepared = ",
-        holds=lambda shown: (
-            numbers(shown, "its values:")[0] == 6 and numbers(shown, "any value:")[0] >= 1
+        "as soon as it looks cheaper than the plans before it on average: here one run later": (
+            lambda shown: (
+                numbers(shown, "its values:")[0] == 6 and numbers(shown, "any value:")[0] >= 1
+            )
         ),
-    ),
-    Claim(
-        "All four: the similarity is NaN",
-        "np.zeros(vectors.shape[1])",
-        holds=lambda shown: shown.splitlines()[0] == "4",
-    ),
-    Claim(
-        "the same recall as over our documents alone",
-        MEASURED,
-        holds=lambda shown: numbers(shown, "library's")[0] == numbers(shown, "memory")[0],
-    ),
-    Claim(
-        "Both searches find the right rows among 12,000 others",
-        MEASURED,
-        holds=lambda shown: abs(numbers(shown, "yours")[0] - numbers(shown, "library's")[0]) < 0.05,
-    ),
-    Claim(
-        "moves two of the three answers to the first place and the third one further down",
-        PLACES,
-        holds=_lifts_two_and_lowers_one,
-    ),
-    Claim(
-        "two of the three answers are among the first five",
-        FUSED,
-        holds=lambda shown: (
+    },
+    "np.zeros(vectors.shape[1])": {
+        "All four: the similarity is NaN": lambda shown: shown.splitlines()[0] == "4",
+    },
+    "ask_mine": {
+        "the same recall as over our documents alone": lambda shown: (
+            numbers(shown, "library's")[0] == numbers(shown, "memory")[0]
+        ),
+        "Both searches find the right rows among 12,000 others": lambda shown: (
+            abs(numbers(shown, "yours")[0] - numbers(shown, "library's")[0]) < 0.05
+        ),
+    },
+    "by_words = ": {
+        "moves two of the three answers to the first place and the third one further down": (
+            _lifts_two_and_lowers_one
+        ),
+    },
+    "for each, (near, said) in rankings": {
+        "two of the three answers are among the first five": lambda shown: (
             sum(int(n) <= 5 for n in re.findall(r"by both: number (\d+)", shown)) == 2
         ),
-    ),
-    Claim(
-        "Over all questions, both rankings together are about as good as meaning alone",
-        "by both {found.recall",
-        holds=lambda shown: (
-            abs(numbers(shown, "by both")[0] - numbers(shown, "by meaning")[0]) < 0.03
+    },
+    "by both {found.recall": {
+        "Over all questions, both rankings together are about as good as meaning alone": (
+            lambda shown: abs(numbers(shown, "by both")[0] - numbers(shown, "by meaning")[0]) < 0.03
         ),
-    ),
-)
+    },
+}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from course_lib.teaching.claims import Claim, numbers
+from course_lib.teaching.claims import Claims, numbers, rest_of_line
 
 BYTES = re.compile(r"^([\w.]+)((?: [0-9a-f]{2})+)$", re.MULTILINE)
 BARS = re.compile(r"([\w-]+(?:\[\d\])?) (succeeded|failed|from the cache)")
@@ -23,12 +23,7 @@ def _each_in_one_shard(taken: str, shown: str) -> bool:
 
 
 def _of_three(shown: str, shard: int) -> list[str]:
-    return re.findall(r"'([^']+)'", _after(shown, f"shard {shard} of 3: "))
-
-
-def _after(shown: str, text: str) -> str:
-    """Return the rest of the line after a text, which has to be there."""
-    return shown[shown.index(text) + len(text) :].partition("\n")[0]
+    return re.findall(r"'([^']+)'", rest_of_line(shown, f"shard {shard} of 3: "))
 
 
 def _bars(shown: str) -> list[tuple[str, str]]:
@@ -57,181 +52,132 @@ def _all_five_cached(shown: str) -> bool:
     return first[:2] == [5, 0] and second[:2] == [0, 5] and first[2] == second[2]
 
 
-CLAIMS = (
-    Claim(
-        "many files are in no shard",
-        "taken = [machine(0), machine(1)]",
-        holds=lambda shown: numbers(shown)[1] > 2 and numbers(shown)[2] > 2,
-    ),
-    Claim(
-        "So the names belong to shard 1, shard 0 and shard 0",
-        "[:8].hex",
-        holds=lambda shown: (
+CLAIMS: Claims = {
+    "taken = [machine(0), machine(1)]": {
+        "many files are in no shard": lambda shown: numbers(shown)[1] > 2 and numbers(shown)[2] > 2,
+    },
+    "[:8].hex": {
+        "So the names belong to shard 1, shard 0 and shard 0": lambda shown: (
             [line[-1] for line in shown.splitlines()] == ["d", "e", "e"]
             and _last_digits(shown) == [1, 0, 0]
         ),
-    ),
-    Claim(
-        "The 8 bytes of a.md end in ad, those of b.md in ae, and those of c.md in 1e",
-        "[:8].hex",
-        holds=lambda shown: [line[-2:] for line in shown.splitlines()] == ["ad", "ae", "1e"],
-    ),
-    Claim(
-        "Every file is in exactly one shard",
-        "taken = [machine(0), machine(1)]",
-        "documents in shard",
-        holds=_each_in_one_shard,
-    ),
-    Claim(
-        "With few files, a shard may be empty",
-        "documents in shard",
-        holds=lambda shown: any(not _of_three(shown, shard) for shard in range(3)),
-    ),
-    Claim(
-        "kfp takes only the text of the function, without the notebook's imports",
-        "component = dsl.component(count_words",
-        holds=lambda shown: (
+        "The 8 bytes of a.md end in ad, those of b.md in ae, and those of c.md in 1e": (
+            lambda shown: [line[-2:] for line in shown.splitlines()] == ["ad", "ae", "1e"]
+        ),
+    },
+    ("taken = [machine(0), machine(1)]", "documents in shard"): {
+        "Every file is in exactly one shard": _each_in_one_shard,
+    },
+    "documents in shard": {
+        "With few files, a shard may be empty": lambda shown: any(
+            not _of_three(shown, shard) for shard in range(3)
+        ),
+    },
+    "component = dsl.component(count_words": {
+        "kfp takes only the text of the function, without the notebook's imports": lambda shown: (
             numbers(shown, after="here:") > [0]
             and "failed     NameError: name 'read_documents' is not defined" in shown
         ),
-    ),
-    Claim(
-        "a component has to import everything that it needs",
-        "component = dsl.component(count_words",
-        "by_default = dsl.component",
-        holds=lambda here, there: numbers(here, after="here:") == numbers(there, after="Output':"),
-    ),
-    Claim(
-        "By default, every task begins with a `pip install` of kfp",
-        "by_default = dsl.component",
-        holds=lambda shown: (
-            "pip install" in _after(shown, "by default:")
-            and "kfp==" in _after(shown, "by default:")
-            and not _after(shown, "ours:")
+    },
+    ("component = dsl.component(count_words", "by_default = dsl.component"): {
+        "a component has to import everything that it needs": lambda here, there: (
+            numbers(here, after="here:") == numbers(there, after="Output':")
         ),
-    ),
-    Claim(
-        "The component wrote 5, and you got 5.0",
-        "def read_folder(folder: str, documents: Output[Dataset])",
-        holds=lambda shown: "{'documents': 5.0}" in shown and "5 lines" in shown,
-    ),
-    Claim(
-        "{'documents': 3, 'chunks': 77}",
-        "parts = [Dataset(uri=",
-        holds=lambda shown: "0 {'documents': 3, 'chunks': 77}" in shown,
-    ),
-    Claim(
-        "For an empty shard, the function writes an empty file and two zeros",
-        "parts = [Dataset(uri=",
-        holds=lambda shown: "1 {'documents': 0, 'chunks': 0}" in shown,
-    ),
-    Claim(
-        "kfp compares the result with the signature, and a sum of floats is not an `int`",
-        "def add_up(parts",
-        holds=lambda shown: (
-            shown.startswith("add-up failed") and "'float'>; want type <class 'int'>" in shown
+    },
+    "by_default = dsl.component": {
+        "By default, every task begins with a `pip install` of kfp": lambda shown: (
+            "pip install" in rest_of_line(shown, "by default:")
+            and "kfp==" in rest_of_line(shown, "by default:")
+            and not rest_of_line(shown, "ours:")
         ),
-    ),
-    Claim(
-        "A loop is a component with tasks of its own",
-        "components.load_component_from_text(renamed)",
-        holds=lambda shown: (
-            "comp-for-loop-1" in _after(shown, "components:").split()
-            and _after(shown, "in the loop:").split() == ["split-part"]
-            and "split-part" not in _after(shown, "tasks:").split()
+    },
+    "def read_folder(folder: str, documents: Output[Dataset])": {
+        "The component wrote 5, and you got 5.0": lambda shown: (
+            "{'documents': 5.0}" in shown and "5 lines" in shown
         ),
-    ),
-    Claim(
-        "a component names its executor, which has the image and the code",
-        "components.load_component_from_text(renamed)",
-        holds=lambda shown: (
+    },
+    "parts = [Dataset(uri=": {
+        "{'documents': 3, 'chunks': 77}": "0 {'documents': 3, 'chunks': 77}",
+        "For an empty shard, the function writes an empty file and two zeros": (
+            "1 {'documents': 0, 'chunks': 0}"
+        ),
+    },
+    "def add_up(parts": {
+        "kfp compares the result with the signature, and a sum of floats is not an `int`": (
+            lambda shown: (
+                shown.startswith("add-up failed") and "'float'>; want type <class 'int'>" in shown
+            )
+        ),
+    },
+    "components.load_component_from_text(renamed)": {
+        "A loop is a component with tasks of its own": lambda shown: (
+            "comp-for-loop-1" in rest_of_line(shown, "components:").split()
+            and rest_of_line(shown, "in the loop:").split() == ["split-part"]
+            and "split-part" not in rest_of_line(shown, "tasks:").split()
+        ),
+        "a component names its executor, which has the image and the code": lambda shown: (
             "name: comp-collect" in shown
             and "rag-loader:" in shown.partition("image:")[2].partition("code:")[0]
             and "def collect(" in shown.partition("code:")[2]
         ),
-    ),
-    Claim(
-        "It does not. A cluster finds the first mistake",
-        "components.load_component_from_text(renamed)",
-        holds=lambda shown: _after(shown, "loaded:").strip() == "split-in-shards",
-    ),
-    Claim(
-        "The library's `find_problems` looks up all names",
-        "components.load_component_from_text(renamed)",
-        holds=lambda shown: (
+        "It does not. A cluster finds the first mistake": lambda shown: (
+            rest_of_line(shown, "loaded:").strip() == "split-in-shards"
+        ),
+        "The library's `find_problems` looks up all names": lambda shown: (
             "comp-colect, which is not a component" in shown
             and "takes document of read-folder, which has no such output" in shown
         ),
-    ),
-    Claim("The second time, no task ran", "first, second = (", holds=_all_five_cached),
-    Claim(
-        "Each bar in the figure is one process, except for a task from the cache",
-        "first, second = (",
-        "def dies_once",
-        holds=lambda first, third: (
-            [outcome for _, outcome in _bars(first)] == ["succeeded"] * 5
-            and ("read-folder", "from the cache") in _bars(third)
+    },
+    "first, second = (": {
+        "The second time, no task ran": _all_five_cached,
+    },
+    ("first, second = (", "def dies_once"): {
+        "Each bar in the figure is one process, except for a task from the cache": (
+            lambda first, third: (
+                [outcome for _, outcome in _bars(first)] == ["succeeded"] * 5
+                and ("read-folder", "from the cache") in _bars(third)
+            )
         ),
-    ),
-    Claim(
-        "No chunk is lost, and none is there twice",
-        "def dies_once",
-        holds=lambda shown: (
+    },
+    "def dies_once": {
+        "No chunk is lost, and none is there twice": lambda shown: (
             numbers(shown)[0] == numbers(shown)[1] and "both files are equal: True" in shown
         ),
-    ),
-    Claim("The other shards were not repeated", "def dies_once", holds=_only_shard_two_again),
-    Claim(
-        "The ten chunks of the first attempt are still in the file",
-        "appends = without_cache",
-        holds=lambda shown: (
+        "The other shards were not repeated": _only_shard_two_again,
+    },
+    "appends = without_cache": {
+        "The ten chunks of the first attempt are still in the file": lambda shown: (
             numbers(shown, after="ValueError:")[0] == 10 + numbers(shown, after="but ")[0]
         ),
-    ),
-    Claim(
-        "and no step would have failed",
-        "appends = without_cache",
-        holds=lambda shown: (
+        "and no step would have failed": lambda shown: (
             re.findall(r"^(\S+)  +failed +\w+Error", shown, re.MULTILINE) == ["collect"]
             and "dies-once[0]  succeeded" in shown
         ),
-    ),
-    Claim(
-        "So the input is the same, and no task runs",
-        '"rollback.md").write_text',
-        holds=lambda shown: numbers(shown) == [6, 0, 5, 5],
-    ),
-    Claim(
-        "begins with a small task that is never cached",
-        'compile_pipeline("docs_pipeline")',
-        holds=lambda shown: (
+    },
+    '"rollback.md").write_text': {
+        "So the input is the same, and no task runs": lambda shown: numbers(shown) == [6, 0, 5, 5],
+    },
+    'compile_pipeline("docs_pipeline")': {
+        "begins with a small task that is never cached": lambda shown: (
             "fingerprint-documents: 1 retry, never cached" in shown
             and "fingerprint-documents → load-documents (Output)" in shown
         ),
-    ),
-    Claim(
-        "The step that stores the chunks is never cached",
-        'compile_pipeline("docs_pipeline")',
-        holds=lambda shown: re.search(r"embed-and-store: [^;]*never cached", shown),
-    ),
-    Claim(
-        "`report` runs at the end, even if one of them fails",
-        'compile_pipeline("docs_pipeline")',
-        holds=lambda shown: re.search(r"; report: [^;]*always runs", shown),
-    ),
-    Claim(
-        "The sixth document is in the index",
-        "filled = run_locally(docs_pipeline",
-        holds=lambda shown: len(_rows(shown)) == 6 and _rows(shown)["rollback.md"] == 1,
-    ),
-    Claim(
-        "How many of the 122 chunks",
-        "filled = run_locally(docs_pipeline",
-        holds=lambda shown: sum(_rows(shown).values()) == 122,
-    ),
-    Claim(
-        "It writes none: every chunk is already there",
-        "done = ingest(copy",
-        holds=lambda shown: numbers(shown.splitlines()[0]) == [0, 0, 122, 0],
-    ),
-)
+        "The step that stores the chunks is never cached": lambda shown: re.search(
+            r"embed-and-store: [^;]*never cached", shown
+        ),
+        "`report` runs at the end, even if one of them fails": lambda shown: re.search(
+            r"; report: [^;]*always runs", shown
+        ),
+    },
+    "filled = run_locally(docs_pipeline": {
+        "The sixth document is in the index": lambda shown: (
+            len(_rows(shown)) == 6 and _rows(shown)["rollback.md"] == 1
+        ),
+        "How many of the 122 chunks": lambda shown: sum(_rows(shown).values()) == 122,
+    },
+    "done = ingest(copy": {
+        "It writes none: every chunk is already there": lambda shown: (
+            numbers(shown.splitlines()[0]) == [0, 0, 122, 0]
+        ),
+    },
+}

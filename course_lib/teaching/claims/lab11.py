@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import re
 
-from course_lib.teaching.claims import Claim, numbers
+from course_lib.teaching.claims import Claims, numbers, rest_of_line
 
 FOLLOWS = re.compile(r"([\w ]+) from ([\d.]+) at 1 to ([\d.]+) at 50")
-
-
-def _after(shown: str, text: str) -> str:
-    """Return the rest of the line after a text, which has to be there."""
-    return shown[shown.index(text) + len(text) :].partition("\n")[0]
 
 
 def _quoted(shown: str) -> list[str]:
@@ -21,7 +16,7 @@ def _quoted(shown: str) -> list[str]:
 def _sizes_and_shares(shown: str) -> list[tuple[float, float]]:
     """Return, for each project and language, how many packages it has and the share found."""
     sizes = re.findall(r"'([\w-]+ \w+)': (\d+)", shown)
-    return [(float(size), numbers(_after(shown, "first fifty:"), after=kind, upto=",")[0])
+    return [(float(size), numbers(rest_of_line(shown, "first fifty:"), after=kind, upto=",")[0])
             for kind, size in sizes]  # fmt: skip
 
 
@@ -66,7 +61,7 @@ def _three_meetings(shown: str) -> list[tuple[str, str, str]]:
 
 def _projects(shown: str, project: str) -> float:
     """Return how many packages a project has in all languages."""
-    return sum(numbers(_after(shown, f"{project} {{"), upto="}"))
+    return sum(numbers(rest_of_line(shown, f"{project} {{"), upto="}"))
 
 
 def _brought(shown: str) -> bool:
@@ -88,7 +83,7 @@ def _five_clients(shown: str) -> bool:
     return (
         len({language for language, _ in pairs}) == len(pairs) == 5
         and all(re.search("spotify|spotipy", name) for _, name in pairs)
-        and _quoted(_after(shown, "of the project:")) == ["spotipy"]
+        and _quoted(rest_of_line(shown, "of the project:")) == ["spotipy"]
     )
 
 
@@ -102,184 +97,138 @@ def _night(shown: str, which: str) -> list[float]:
     return numbers(shown, after=f"{which}: ")
 
 
-CLAIMS = (
-    Claim(
-        "A prompt has no room for all of them",
-        '("rider-app", "forecasting")',
-        holds=lambda shown: min(numbers(shown)[:2]) > 100,
-    ),
-    Claim(
-        "The client for Spotify is called spotipy, and comes after these fifty",
-        '("rider-app", "forecasting")',
-        holds=lambda shown: _after(shown, " to ") < "spotipy",
-    ),
-    Claim(
-        "If a project has fewer than fifty packages in a language, all are found. Otherwise the",
-        "first_fifty = score_suggestions(",
-        holds=_few_do_well,
-    ),
-    Claim(
-        "httpx is skipped, spotipy is changed, polars is added, pillow and bleach are removed",
-        "plan = make_plan(today, rider)",
-        holds=lambda shown: _plan(shown) == [["polars"], ["spotipy"], ["bleach", "pillow"]],
-    ),
-    Claim(
-        "The catalogue has fewer packages than both lock files together",
-        "ADD_TO_LIST = ",
-        holds=lambda shown: numbers(shown)[2] < numbers(shown)[0] + numbers(shown)[1],
-    ),
-    Claim(
-        "In the first night, everything is new. In the second, nothing changes",
-        "nights = [embed(texts), embed(texts)]",
-        "ADD_TO_LIST = ",
-        holds=lambda shown, before: _nights(shown)[:2] == [numbers(before)[2], 0],
-    ),
-    Claim(
-        "polars needed no encoding, because forecasting already uses it. Spotipy needed none",
-        "nights = [embed(texts), embed(texts)]",
-        holds=lambda shown: _nights(shown)[2] == 1,
-    ),
-    Claim(
-        "A naive job encodes both lock files every night",
-        "nights = [embed(texts), embed(texts)]",
-        holds=lambda shown: (
+CLAIMS: Claims = {
+    '("rider-app", "forecasting")': {
+        "A prompt has no room for all of them": lambda shown: min(numbers(shown)[:2]) > 100,
+        "The client for Spotify is called spotipy, and comes after these fifty": lambda shown: (
+            rest_of_line(shown, " to ") < "spotipy"
+        ),
+    },
+    "first_fifty = score_suggestions(": {
+        "If a project has fewer than fifty packages in a language, all are found. Otherwise the": (
+            _few_do_well
+        ),
+    },
+    "plan = make_plan(today, rider)": {
+        "httpx is skipped, spotipy is changed, polars is added, pillow and bleach are removed": (
+            lambda shown: _plan(shown) == [["polars"], ["spotipy"], ["bleach", "pillow"]]
+        ),
+    },
+    "ADD_TO_LIST = ": {
+        "The catalogue has fewer packages than both lock files together": lambda shown: (
+            numbers(shown)[2] < numbers(shown)[0] + numbers(shown)[1]
+        ),
+    },
+    ("nights = [embed(texts), embed(texts)]", "ADD_TO_LIST = "): {
+        "In the first night, everything is new. In the second, nothing changes": (
+            lambda shown, before: _nights(shown)[:2] == [numbers(before)[2], 0]
+        ),
+    },
+    "nights = [embed(texts), embed(texts)]": {
+        "polars needed no encoding, because forecasting already uses it. Spotipy needed none": (
+            lambda shown: _nights(shown)[2] == 1
+        ),
+        "A naive job encodes both lock files every night": lambda shown: (
             _spent(shown)[1] == sum(_nights(shown)) and _spent(shown)[0] > 3 * _spent(shown)[1]
         ),
-    ),
-    Claim(
-        "The foreign key has prevented the loss of pillow. But bleach was not deleted either",
-        "ForeignKeyViolation",
-        holds=lambda shown: (
-            "violates foreign key constraint" in shown
-            and _quoted(_after(shown, "in the catalogue:")) == ["bleach", "pillow"]
+    },
+    "ForeignKeyViolation": {
+        "The foreign key has prevented the loss of pillow. But bleach was not deleted either": (
+            lambda shown: (
+                "violates foreign key constraint" in shown
+                and _quoted(rest_of_line(shown, "in the catalogue:")) == ["bleach", "pillow"]
+            )
         ),
-    ),
-    Claim(
-        "Pillow stays, because forecasting uses it",
-        'print("removed from the list:"',
-        holds=lambda shown: (
-            _quoted(_after(shown, "deleted:")) == ["bleach"]
-            and _quoted(_after(shown, "in the catalogue:")) == ["pillow"]
+    },
+    'print("removed from the list:"': {
+        "Pillow stays, because forecasting uses it": lambda shown: (
+            _quoted(rest_of_line(shown, "deleted:")) == ["bleach"]
+            and _quoted(rest_of_line(shown, "in the catalogue:")) == ["pillow"]
         ),
-    ),
-    Claim(
-        "A package in use was lost",
-        "DROP CONSTRAINT",
-        holds=lambda shown: _three_meetings(shown) == [("True", "['shared']", "[]")],
-    ),
-    Claim(
-        "Neither deletes it, because each sees that the other still uses it",
-        'look(at_once(lab.connect, naive_sync, ("one", {"mine": "1"}), ("two", {"yours": "1"})))',
-        holds=lambda shown: _three_meetings(shown) == [("True", "[]", "['shared']")],
-    ),
-    Claim(
-        "The two syncs cannot meet any more",
-        "def careful_sync",
-        holds=lambda shown: _three_meetings(shown) == [("False", "[]", "[]")] * 2,
-    ),
-    Claim("rider-app adds 453 packages", "sync_project(conn, project, files", holds=_brought),
-    Claim(
-        "Of the 498 packages of forecasting, 170 are also in rider-app",
-        "sync_project(conn, project, files",
-        holds=_shared,
-    ),
-    Claim(
-        "It skips a language if the checksum of its lock file is the same as last time",
-        "sync_project(conn, project, files",
-        holds=lambda shown: (
-            _quoted(_after(shown, "again: unchanged")) == ["go", "javascript", "python", "ruby"]
+    },
+    "DROP CONSTRAINT": {
+        "A package in use was lost": lambda shown: (
+            _three_meetings(shown) == [("True", "['shared']", "[]")]
         ),
-    ),
-    Claim(
-        "These are five clients for Spotify in five languages",
-        "nearest = conn.execute(",
-        holds=_five_clients,
-    ),  # fmt: skip
-    Claim(
-        "Each instruction is most similar to the package that it needs",
-        "lab.show.heat_map(likeness",
-        holds=lambda shown: (
+    },
+    'look(at_once(lab.connect, naive_sync, ("one", {"mine": "1"}), ("two", {"yours": "1"})))': {
+        "Neither deletes it, because each sees that the other still uses it": lambda shown: (
+            _three_meetings(shown) == [("True", "[]", "['shared']")]
+        ),
+    },
+    "def careful_sync": {
+        "The two syncs cannot meet any more": lambda shown: (
+            _three_meetings(shown) == [("False", "[]", "[]")] * 2
+        ),
+    },
+    "sync_project(conn, project, files": {
+        "rider-app adds 453 packages": _brought,
+        "Of the 498 packages of forecasting, 170 are also in rider-app": _shared,
+        "It skips a language if the checksum of its lock file is the same as last time": (
+            lambda shown: (
+                _quoted(rest_of_line(shown, "again: unchanged"))
+                == ["go", "javascript", "python", "ruby"]
+            )
+        ),
+    },
+    "nearest = conn.execute(": {
+        "These are five clients for Spotify in five languages": _five_clients,
+    },
+    "lab.show.heat_map(likeness": {
+        "Each instruction is most similar to the package that it needs": lambda shown: (
             [name for _, name in _serving(shown)] == ["spotipy", "stripe", "pillow", "tenacity"]
         ),
-    ),
-    Claim(
-        "although no instruction contains the name of its package",
-        "lab.show.heat_map(likeness",
-        holds=lambda shown: (
+        "although no instruction contains the name of its package": lambda shown: (
             len(_serving(shown)) == 4
             and not any(name in instruction.lower() for instruction, name in _serving(shown))
         ),
-    ),
-    Claim(
-        "The descriptions make this possible",
-        "curves = {way:",
-        holds=lambda shown: (
+    },
+    "curves = {way:": {
+        "The descriptions make this possible": lambda shown: (
             _first(shown, "name and description")[0] > 2 * _first(shown, "name alone")[0]
         ),
-    ),
-    Claim(
-        "How many suggestions does your search need to find as much as the first fifty",
-        "curves = {way:",
-        holds=lambda shown: (
-            _first(shown, "name and description")[0] > _first(shown, "first by name")[1]
+        "How many suggestions does your search need to find as much as the first fifty": (
+            lambda shown: (
+                _first(shown, "name and description")[0] > _first(shown, "first by name")[1]
+            )
         ),
-    ),
-    Claim(
-        "Your search finds far more, with a tenth of the packages in the prompt",
-        "best = score_suggestions(",
-        holds=lambda shown: (
+    },
+    "best = score_suggestions(": {
+        "Your search finds far more, with a tenth of the packages in the prompt": lambda shown: (
             _score(shown, "nearest 5")[0] > 1.8 * _score(shown, "first 50 by name")[0]
             and 10 * _score(shown, "nearest 5")[1] == _score(shown, "first 50 by name")[1]
         ),
-    ),
-    Claim(
-        "the description of geoalchemy2 has the word PostGIS",
-        "best = score_suggestions(",
-        holds=lambda shown: (
-            "PostGIS" in _after(shown, "is described as:")
+        "the description of geoalchemy2 has the word PostGIS": lambda shown: (
+            "PostGIS" in rest_of_line(shown, "is described as:")
             and re.search(r"stations within 500 metres[^\n]*needs \('geoalchemy2',\)", shown)
-            and "metres" not in _after(shown, "is described as:")
+            and "metres" not in rest_of_line(shown, "is described as:")
         ),
-    ),
-    Claim(
-        "If there is no model, it returns the first fifty by name, and says that they are a",
-        "prompt = generation_prompt(",
-        holds=lambda shown: (
-            numbers(shown, after="without a model:") == [50] and "there is no model" in shown
+    },
+    "prompt = generation_prompt(": {
+        "If there is no model, it returns the first fifty by name, and says that they are a": (
+            lambda shown: (
+                numbers(shown, after="without a model:") == [50] and "there is no model" in shown
+            )
         ),
-    ),
-    Claim(
-        "generation_prompt finds the comment above the cursor",
-        "prompt = generation_prompt(",
-        holds=lambda shown: "It has to do this:\nfetch top charts from Spotify\n" in shown,
-    ),
-    Claim(
-        "A page has about 24 chunks",
-        "done = ingest(pages",
-        holds=lambda shown: abs(_night(shown, "first")[0] / 5 - 24) < 1,
-    ),
-    Claim(
-        "Only one chunk changed. The other chunks of the edited page are unchanged",
-        "done = ingest(pages",
-        holds=lambda shown: (
+        "generation_prompt finds the comment above the cursor": (
+            "It has to do this:\nfetch top charts from Spotify\n"
+        ),
+    },
+    "done = ingest(pages": {
+        "A page has about 24 chunks": lambda shown: abs(_night(shown, "first")[0] / 5 - 24) < 1,
+        "Only one chunk changed. The other chunks of the edited page are unchanged": lambda shown: (
             _night(shown, "nothing changed")[:2] == [0, 0]
             and _night(shown, "one deleted")[:2] == [0, 1]
             and sum(_night(shown, "one deleted")[1:]) == _night(shown, "first")[0]
         ),
-    ),
-    Claim(
-        "so a new version needs a new vector for the same text",
-        "InMemoryRecordManager(",
-        holds=lambda shown: (
+    },
+    "InMemoryRecordManager(": {
+        "so a new version needs a new vector for the same text": lambda shown: (
             "not installed" in shown or re.search(r"^version .*'num_added': 2", shown, re.M)
         ),
-    ),
-    Claim(
-        "so index skips everything",
-        "InMemoryRecordManager(",
-        holds=lambda shown: (
+        "so index skips everything": lambda shown: (
             "not installed" in shown
             or re.search(r"^model .*'num_added': 0.*'num_skipped': 2", shown, re.M)
         ),
-    ),
-)
+    },
+}

@@ -4,15 +4,7 @@ from __future__ import annotations
 
 import re
 
-from course_lib.teaching.claims import Claim, numbers
-
-ASKED = 'node_file = "What does importer_node.py return?"'
-PAGE = "for places in (0, 1):"
-SIMILAR = 'title="How similar the ten best passages are"'
-ORDERS = "for diversity in (0.0, 0.3, 0.7):"
-BUDGET = "lab.show.budget(fitted"
-CARD = "found[name] = dict(ranks(**how))"
-JUDGED = "for got, label, kind, sentence in sorted("
+from course_lib.teaching.claims import Claims, numbers
 
 
 def _files(shown: str, question: str, mode: str) -> list[str]:
@@ -44,230 +36,162 @@ def _row(shown: str, name: str) -> list[float]:
     return numbers(shown, f"{name:12}")[:6]
 
 
-CLAIMS = (
-    Claim(
-        "a copy without the tests",
-        "page = structure_text(folder",
-        holds=lambda shown: "37 files" in shown and "test" not in shown,
-    ),
-    Claim(
-        "command line lead to executor_main.py",
-        ASKED,
-        holds=lambda shown: _files(shown, "executor_main.py", "dense")[0] == "executor_main.py",
-    ),
-    Claim(
-        "The dense search does not find importer_node.py",
-        ASKED,
-        holds=lambda shown: "importer_node.py" not in _files(shown, "importer_node.py", "dense"),
-    ),
-    Claim(
-        "The hybrid search finds it, but only after another file",
-        ASKED,
-        holds=lambda shown: (
+CLAIMS: Claims = {
+    "page = structure_text(folder": {
+        "a copy without the tests": lambda shown: "37 files" in shown and "test" not in shown,
+    },
+    'node_file = "What does importer_node.py return?"': {
+        "command line lead to executor_main.py": lambda shown: (
+            _files(shown, "executor_main.py", "dense")[0] == "executor_main.py"
+        ),
+        "The dense search does not find importer_node.py": lambda shown: (
+            "importer_node.py" not in _files(shown, "importer_node.py", "dense")
+        ),
+        "The hybrid search finds it, but only after another file": lambda shown: (
             _files(shown, "importer_node.py", "hybrid").index("importer_node.py") == 1
         ),
-    ),
-    Claim(
-        "The name __init__.py means more than one file, and setup.py means no file of the index",
-        "manifest = file_manifest(conn)",
-        holds=lambda shown: (
-            shown.partition("'__init__.py': [")[2].count("__init__.py'") > 1
-            and "setup.py: []" in shown
+    },
+    "manifest = file_manifest(conn)": {
+        "The name __init__.py means more than one file, and setup.py means no file of the index": (
+            lambda shown: (
+                shown.partition("'__init__.py': [")[2].count("__init__.py'") > 1
+                and "setup.py: []" in shown
+            )
         ),
-    ),
-    Claim(
-        "Most of these files have such a text, and the page shows its first line",
-        'at = page.index("## `types/`")',
-        holds=lambda shown: (
+    },
+    'at = page.index("## `types/`")': {
+        "Most of these files have such a text, and the page shows its first line": lambda shown: (
             2 * len(re.findall(r"^- `\w+\.py`: .+ \(\d+ lines\)$", shown, re.M))
             > len(re.findall(r"^- `\w+\.py`", shown, re.M))
         ),
-    ),
-    Claim(
-        "The file that defines them is not in the first context",
-        PAGE,
-        holds=lambda shown: (
+    },
+    "for places in (0, 1):": {
+        "The file that defines them is not in the first context": lambda shown: (
             "types/artifact_types.py" not in shown.split("1 for the page")[0] and "is in:" in shown
         ),
-    ),
-    Claim(
-        "In the second context, the page names this file",
-        PAGE,
-        holds=lambda shown: (
+        "In the second context, the page names this file": lambda shown: (
             "[structure STRUCTURE.md" in shown
             and "STRUCTURE.md" in shown.split("artifact_types.py is in:")[2]
         ),
-    ),
-    Claim(
-        "The functions set_memory_limit, set_memory_request, set_cpu_limit … differ only in a word",
-        SIMILAR,
-        holds=lambda shown: (
-            re.search(r"Most alike: \d+ set_\w+ and \d+ set_\w+", shown)
-            and numbers(re.findall(r"\(([\d.]+)\)", shown)[0])[0] > 0.9
+    },
+    'title="How similar the ten best passages are"': {
+        (
+            "The functions set_memory_limit, set_memory_request, set_cpu_limit … "
+            "differ only in a word"
+        ): (
+            lambda shown: (
+                re.search(r"Most alike: \d+ set_\w+ and \d+ set_\w+", shown)
+                and numbers(re.findall(r"\(([\d.]+)\)", shown)[0])[0] > 0.9
+            )
         ),
-    ),
-    Claim(
-        "With a higher diversity, MMR takes passages from further down the list",
-        ORDERS,
-        holds=lambda shown: (
+    },
+    "for diversity in (0.0, 0.3, 0.7):": {
+        "With a higher diversity, MMR takes passages from further down the list": lambda shown: (
             _places(shown, "0.0") == [1, 2, 3, 4, 5]
             and max(_places(shown, "0.7")) > max(_places(shown, "0.3")) >= 5
         ),
-    ),
-    Claim(
-        "the question names two files, and the window is small",
-        BUDGET,
-        holds=lambda shown: (
+    },
+    "lab.show.budget(fitted": {
+        "the question names two files, and the window is small": lambda shown: (
             "executor_main.py" in shown
             and "python_component.py" in shown
             and list(_passages(shown)[0].values()).count("hint") == 4
         ),
-    ),
-    Claim(
-        "Passages of named files come first",
-        BUDGET,
-        holds=lambda shown: _passages(shown)[0][1] == "hint",
-    ),
-    Claim(
-        "so the last results of the search are dropped first",
-        BUDGET,
-        holds=lambda shown: (
+        "Passages of named files come first": lambda shown: _passages(shown)[0][1] == "hint",
+        "so the last results of the search are dropped first": lambda shown: (
             _passages(shown)[1] and min(_passages(shown)[1]) > max(_passages(shown)[0])
         ),
-    ),
-    Claim(
-        "The second cell gets an answer from the same two passages",
-        "said = answer(conn, lab.embedder",
-        holds=lambda shown: (
+    },
+    "said = answer(conn, lab.embedder": {
+        "The second cell gets an answer from the same two passages": lambda shown: (
             not shown.startswith("No language model")
             or set(re.findall(r"^\[(\d+): \S+\]$", shown, re.M)) <= {"1", "2"}
         ),
-    ),
-    Claim(
-        "This generator needs no model: it quotes the passages",
-        "said = answer(conn, lab.embedder",
         # Where there is a language model, it says what it likes.
-        holds=lambda shown: (
+        "This generator needs no model: it quotes the passages": lambda shown: (
             not shown.startswith("No language model")
             or ("num_retries" in shown and re.search(r"^\[\d+: \S+\]$", shown, re.M))
         ),
-    ),
-    Claim(
-        "The END in the passage does not end the passage. The real lines",
-        "print(fence(",
-        holds=lambda shown: re.search(r"^BEGIN (\w+) .*^END$.*^END \1$", shown, re.M | re.S),
-    ),
-    Claim(
-        "so they are no longer markers",
-        "print(fence(",
-        holds=lambda shown: "<<" in shown and not re.search(r"<<(BEGIN|END)_FILE>>", shown),
-    ),
-    Claim(
-        "90 answers that we wrote about thirty sections",
-        "print(Counter(",
-        holds=lambda shown: (
+    },
+    "print(fence(": {
+        "The END in the passage does not end the passage. The real lines": lambda shown: re.search(
+            r"^BEGIN (\w+) .*^END$.*^END \1$", shown, re.M | re.S
+        ),
+        "so they are no longer markers": lambda shown: (
+            "<<" in shown and not re.search(r"<<(BEGIN|END)_FILE>>", shown)
+        ),
+    },
+    "print(Counter(": {
+        "90 answers that we wrote about thirty sections": lambda shown: (
             "'right': 30, 'half right': 30, 'invented': 30" in shown
             and "'tune': 45, 'test': 45" in shown
         ),
-    ),
-    Claim(
-        "Most supported sentences are accepted, and most unsupported ones are rejected",
-        JUDGED,
-        holds=lambda shown: (
-            _test(shown, "supported, accepted")[0] > 0.7
-            and _test(shown, "unsupported, rejected")[0] > 0.7
+    },
+    "for got, label, kind, sentence in sorted(": {
+        "Most supported sentences are accepted, and most unsupported ones are rejected": (
+            lambda shown: (
+                _test(shown, "supported, accepted")[0] > 0.7
+                and _test(shown, "unsupported, rejected")[0] > 0.7
+            )
         ),
-    ),
-    Claim(
-        "Balanced accuracy is higher in the test half than in the tune half",
-        JUDGED,
-        holds=lambda shown: numbers(shown, "tune")[0] < numbers(shown, "tune")[1],
-    ),
-    Claim(
-        "only 45 sentences of each label, so the interval of the rejected ones is wide",
-        JUDGED,
-        holds=lambda shown: (
-            _test(shown, "unsupported, rejected")[2] - _test(shown, "unsupported, rejected")[1]
-            > 0.1
+        "Balanced accuracy is higher in the test half than in the tune half": lambda shown: (
+            numbers(shown, "tune")[0] < numbers(shown, "tune")[1]
         ),
-    ),
-    Claim(
-        "All 45 supported sentences are judged correctly",
-        JUDGED,
-        holds=lambda shown: _test(shown, "supported, accepted")[0] == 1.0,
-    ),
-    Claim(
-        "Some are from half right answers and some from invented ones",
-        JUDGED,
-        holds=lambda shown: (
+        "only 45 sentences of each label, so the interval of the rejected ones is wide": (
+            lambda shown: (
+                _test(shown, "unsupported, rejected")[2] - _test(shown, "unsupported, rejected")[1]
+                > 0.1
+            )
+        ),
+        "All 45 supported sentences are judged correctly": lambda shown: (
+            _test(shown, "supported, accepted")[0] == 1.0
+        ),
+        "Some are from half right answers and some from invented ones": lambda shown: (
             re.search(r"^missed.*half right:", shown, re.M)
             and re.search(r"^missed.*invented:", shown, re.M)
         ),
-    ),
-    Claim(
-        "Leakage makes a model look worse in the evaluation",
-        JUDGED,
-        holds=lambda shown: re.search(r"^missed.*: Leakage makes a model look worse", shown, re.M),
-    ),
-    Claim(
-        "Any other answer is refused before anything is written",
-        "between_markers(reply)",
-        holds=lambda shown: "says something beside the file" in shown,
-    ),
-    Claim(
-        "if the file could be parsed before the edit, it must still be possible to parse it after",
-        "between_markers(reply)",
-        holds=lambda shown: "would not be Python any more" in shown,
-    ),
-    Claim(
-        "finds named files more often than the dense search, and hints find them most often",
-        CARD,
-        holds=lambda shown: (
-            _row(shown, "+ hints")[0] > _row(shown, "hybrid")[0] > _row(shown, "dense only")[0]
+        "Leakage makes a model look worse in the evaluation": lambda shown: re.search(
+            r"^missed.*: Leakage makes a model look worse", shown, re.M
         ),
-    ),
-    Claim(
-        "the hybrid search finds no more answers, and it ranks them slightly lower (see the MRR)",
-        CARD,
-        holds=lambda shown: (
-            _row(shown, "hybrid")[2] <= _row(shown, "dense only")[2]
-            and 0 < _row(shown, "dense only")[3] - _row(shown, "hybrid")[3] < 0.05
+    },
+    "between_markers(reply)": {
+        "Any other answer is refused before anything is written": "says something beside the file",
+        (
+            "if the file could be parsed before the edit, "
+            "it must still be possible to parse it after"
+        ): ("would not be Python any more"),
+    },
+    "found[name] = dict(ranks(**how))": {
+        "finds named files more often than the dense search, and hints find them most often": (
+            lambda shown: (
+                _row(shown, "+ hints")[0] > _row(shown, "hybrid")[0] > _row(shown, "dense only")[0]
+            )
         ),
-    ),
-    Claim(
-        "Hints change nothing for these questions",
-        CARD,
-        holds=lambda shown: _row(shown, "+ hints")[2:4] == _row(shown, "hybrid")[2:4],
-    ),
-    Claim(
-        "The intervals in the figure all overlap",
-        CARD,
-        holds=lambda shown: (
+        "the hybrid search finds no more answers, and it ranks them slightly lower (see the MRR)": (
+            lambda shown: (
+                _row(shown, "hybrid")[2] <= _row(shown, "dense only")[2]
+                and 0 < _row(shown, "dense only")[3] - _row(shown, "hybrid")[3] < 0.05
+            )
+        ),
+        "Hints change nothing for these questions": lambda shown: (
+            _row(shown, "+ hints")[2:4] == _row(shown, "hybrid")[2:4]
+        ),
+        "The intervals in the figure all overlap": lambda shown: (
             max(map(float, re.findall(r" from (\d\.\d+) to ", shown)))
             < min(map(float, re.findall(r" from [\d.]+ to (\d\.\d+)", shown)))
         ),
-    ),
-    Claim(
-        "the answers to these questions rank lower, and no more of them are found",
-        CARD,
-        holds=lambda shown: (
+        "the answers to these questions rank lower, and no more of them are found": lambda shown: (
             _row(shown, "+ structure")[3] < _row(shown, "+ hints")[3]
             and _row(shown, "+ structure")[2] <= _row(shown, "+ hints")[2]
         ),
-    ),
-    Claim(
-        "Diversity finds one more answer to these questions",
-        CARD,
-        holds=lambda shown: (
+        "Diversity finds one more answer to these questions": lambda shown: (
             0.02 < _row(shown, "+ diversity")[2] - _row(shown, "+ structure")[2] < 0.05
         ),
-    ),
-    Claim(
-        "It ranks answers higher if the question names no file, and lower if it names one",
-        CARD,
-        holds=lambda shown: (
-            _row(shown, "+ rerank")[3] > _row(shown, "+ diversity")[3]
-            and _row(shown, "+ rerank")[1] < _row(shown, "+ diversity")[1]
+        "It ranks answers higher if the question names no file, and lower if it names one": (
+            lambda shown: (
+                _row(shown, "+ rerank")[3] > _row(shown, "+ diversity")[3]
+                and _row(shown, "+ rerank")[1] < _row(shown, "+ diversity")[1]
+            )
         ),
-    ),
-)
+    },
+}

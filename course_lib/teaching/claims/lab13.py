@@ -5,26 +5,11 @@ from __future__ import annotations
 import re
 from itertools import combinations
 
-from course_lib.teaching.claims import Claim, numbers
+from course_lib.teaching.claims import Claims, numbers
 from course_lib.teaching.lab.scorecard import COURSES
 
-INDEXED = 'index("sections-512", split_document)'
-HALVES = 'print(f"colleague {colleague + 1}'
-BY_HAND = 'in {"files": first_different(found)'
-PLACES = '"The place of the first answer, sections"'
 THREE = 'ndcg_at = lab.use("ndcg_at")'
-FIELD = "ir_measures.calc_aggregate"
 EIGHT = "for name, interval in intervals.items():"
-SPREAD = "lab.show.histogram(means"
-WIDTHS = '"The interval and the number of questions"'
-JUDGED = "def judge(before, after):"
-WHOLE = 'systems["whole, hybrid"] = ask('
-READ = '"Answers within what is read"'
-LUCK = "def kept_by_luck(seed"
-TRIED = 'print("to try on:"'
-HELD = 'print("held out: "'
-JOINT = "with indexed(corpora, lab.embedder, "
-MISSED = "for answer in worst[:4]:"
 SPLITS = ("fixed-512", "plain-512", "sections-512", "sections-1000")
 
 
@@ -85,165 +70,123 @@ def _numbers_of(shown: str, kind: str, metric: str) -> list[float]:
     return numbers(line, metric)[: 3 if metric == "MRR" else 1]
 
 
-CLAIMS = (
-    Claim(
-        "Every third question is held back",
-        INDEXED,
-        holds=lambda shown: numbers(shown.splitlines()[-1]) == [42, 21],
-    ),
-    Claim(
-        "One colleague reports a gain, the other a loss",
-        HALVES,
-        holds=lambda shown: min(_gains(shown)) < -0.02 and max(_gains(shown)) > 0.02,
-    ),
-    Claim(
-        "a search looks worse because it found two passages of the same file",
-        BY_HAND,
-        holds=lambda shown: re.findall(r"rank 1/(\d)", shown) == ["2", "3"],
-    ),
-    Claim(
-        "The first place is the most frequent one",
-        PLACES,
-        holds=lambda shown: (
+CLAIMS: Claims = {
+    'index("sections-512", split_document)': {
+        "Every third question is held back": lambda shown: (
+            numbers(shown.splitlines()[-1]) == [42, 21]
+        ),
+    },
+    'print(f"colleague {colleague + 1}': {
+        "One colleague reports a gain, the other a loss": lambda shown: (
+            min(_gains(shown)) < -0.02 and max(_gains(shown)) > 0.02
+        ),
+    },
+    'in {"files": first_different(found)': {
+        "a search looks worse because it found two passages of the same file": lambda shown: (
+            re.findall(r"rank 1/(\d)", shown) == ["2", "3"]
+        ),
+    },
+    '"The place of the first answer, sections"': {
+        "The first place is the most frequent one": lambda shown: (
             numbers(shown, "place 1 ")[0]
             > max(numbers(shown, f"place {place} ")[0] for place in range(2, 11))
         ),
-    ),
-    Claim(
-        "The metrics disagree, and none of them is wrong",
-        THREE,
-        holds=lambda shown: (
+    },
+    THREE: {
+        "The metrics disagree, and none of them is wrong": lambda shown: (
             _column(shown, "MRR")[0] == max(_column(shown, "MRR"))
             and max(_column(shown, "recall@3")) == _column(shown, "recall@3")[1]
             and max(_column(shown, "nDCG")) == _column(shown, "nDCG")[2]
         ),
-    ),
-    Claim(
-        "The numbers are the same",
-        THREE,
-        FIELD,
-        holds=lambda own, field: "not installed" in field or _by_metric(own) == _by_metric(field),
-    ),
-    Claim(
-        "The naive splitter seems worst",
-        EIGHT,
-        holds=lambda shown: (
+    },
+    (THREE, "ir_measures.calc_aggregate"): {
+        "The numbers are the same": lambda own, field: (
+            "not installed" in field or _by_metric(own) == _by_metric(field)
+        ),
+    },
+    EIGHT: {
+        "The naive splitter seems worst": lambda shown: (
             {name[:9] for name in sorted(_means(shown), key=_means(shown).__getitem__)[:2]}
             == {"fixed-512"}
         ),
-    ),
-    Claim(
-        "the largest pieces seem best with hybrid search",
-        EIGHT,
-        holds=lambda shown: (
+        "the largest pieces seem best with hybrid search": lambda shown: (
             max(_means(shown), key=_means(shown).__getitem__) == "sections-1000, hybrid"
         ),
-    ),
-    Claim(
-        "hybrid search seems to help two splitters of four",
-        EIGHT,
-        holds=lambda shown: (
+        "hybrid search seems to help two splitters of four": lambda shown: (
             sum(
                 _means(shown)[f"{split}, hybrid"] > _means(shown)[f"{split}, dense"]
                 for split in SPLITS
             )
             == 2
         ),
-    ),
-    Claim(
-        "Here the second decimal means nothing, and even the first one is not certain",
-        SPREAD,
-        holds=lambda shown: numbers(shown, "from")[1] - numbers(shown, "from")[0] > 0.2,
-    ),
-    Claim(
-        "Nearly every interval overlaps with every other",
-        EIGHT,
-        holds=lambda shown: _overlaps(shown) > 0.85,
-    ),
-    Claim(
-        "With four times as many questions, the interval is half as wide",
-        WIDTHS,
+        "Nearly every interval overlaps with every other": lambda shown: _overlaps(shown) > 0.85,
+    },
+    "lab.show.histogram(means": {
+        "Here the second decimal means nothing, and even the first one is not certain": (
+            lambda shown: numbers(shown, "from")[1] - numbers(shown, "from")[0] > 0.2
+        ),
+    },
+    '"The interval and the number of questions"': {
         # From 10 questions to 640 they are 64 times as many, so the width falls to an eighth.
-        holds=lambda shown: 5 < numbers(shown, "from")[0] / numbers(shown, "from")[2] < 12,
-    ),
-    Claim(
-        "you would need more than ten thousand questions",
-        WIDTHS,
-        holds=lambda shown: 640 * (numbers(shown, "from")[2] / 0.01) ** 2 > 10_000,
-    ),
-    Claim(
-        "The rule keeps the cuts at headings",
-        JUDGED,
-        holds=lambda shown: _verdicts(shown)[0] == "keep",
-    ),
-    Claim(
-        "It does not decide about hybrid search",
-        JUDGED,
-        holds=lambda shown: _verdicts(shown)[1] == "undecided",
-    ),
-    Claim(
-        "The rule also keeps larger pieces with hybrid search",
-        JUDGED,
-        holds=lambda shown: _verdicts(shown)[2] == "keep",
-    ),
-    Claim(
-        "some answers rank higher with it and others rank lower",
-        JUDGED,
-        holds=lambda shown: numbers(shown, "better ")[0] > 3 and numbers(shown, "worse ")[0] > 3,
-    ),
-    Claim(
-        "This is better than seven of the eight systems",
-        WHOLE,
-        EIGHT,
-        holds=lambda whole, eight: (
+        "With four times as many questions, the interval is half as wide": lambda shown: (
+            5 < numbers(shown, "from")[0] / numbers(shown, "from")[2] < 12
+        ),
+        "you would need more than ten thousand questions": lambda shown: (
+            640 * (numbers(shown, "from")[2] / 0.01) ** 2 > 10_000
+        ),
+    },
+    "def judge(before, after):": {
+        "The rule keeps the cuts at headings": lambda shown: _verdicts(shown)[0] == "keep",
+        "It does not decide about hybrid search": lambda shown: _verdicts(shown)[1] == "undecided",
+        "The rule also keeps larger pieces with hybrid search": lambda shown: (
+            _verdicts(shown)[2] == "keep"
+        ),
+        "some answers rank higher with it and others rank lower": lambda shown: (
+            numbers(shown, "better ")[0] > 3 and numbers(shown, "worse ")[0] > 3
+        ),
+    },
+    ('systems["whole, hybrid"] = ask(', EIGHT): {
+        "This is better than seven of the eight systems": lambda whole, eight: (
             sum(numbers(whole, "MRR")[0] > mean for mean in _means(eight).values()) == 7
         ),
-    ),
-    Claim(
-        "the two sizes find nearly the same number of answers. The whole documents find none",
-        READ,
-        holds=lambda shown: (
-            _within(shown)["whole"] == 0
-            and abs(_within(shown)["sections-512"] - _within(shown)["sections-1000"]) < 0.08
+    },
+    '"Answers within what is read"': {
+        "the two sizes find nearly the same number of answers. The whole documents find none": (
+            lambda shown: (
+                _within(shown)["whole"] == 0
+                and abs(_within(shown)["sections-512"] - _within(shown)["sections-1000"]) < 0.08
+            )
         ),
-    ),
-    Claim(
-        "it will probably be wrong at least once",
-        LUCK,
-        holds=lambda shown: 1 <= sum(numbers(shown, "colleagues:")) <= 20,
-    ),
-    Claim(
-        "The rule would have kept the course's change",
-        TRIED,
-        holds=lambda shown: numbers(shown, "to try on:")[1] > 0.01,
-    ),
-    Claim(
-        "The held-out questions do not confirm it: their interval contains 0",
-        HELD,
-        holds=lambda shown: numbers(shown, "held out:")[1] < 0 < numbers(shown, "held out:")[2],
-    ),
-    Claim(
-        "nothing of their gain is left",
-        HELD,
-        holds=lambda shown: numbers(shown, "with hybrid search:")[0] < 0.02,
-    ),
-    Claim(
-        "For manifests, the whole interval is well above 0",
-        JOINT,
-        holds=lambda shown: _gained(shown)["manifests"][0] > 0.03,
-    ),
-    Claim(
-        "For documents and for code, the interval contains 0 or comes close to it",
-        JOINT,
-        holds=lambda shown: all(
-            low < 0.03 and high > -0.03
-            for low, high in (_gained(shown)["docs"], _gained(shown)["code"])
+    },
+    "def kept_by_luck(seed": {
+        "it will probably be wrong at least once": lambda shown: (
+            1 <= sum(numbers(shown, "colleagues:")) <= 20
         ),
-    ),
-    Claim(
-        "Every scorecard shows these numbers as the course's",
-        JOINT,
-        holds=lambda shown: all(
+    },
+    'print("to try on:"': {
+        "The rule would have kept the course's change": lambda shown: (
+            numbers(shown, "to try on:")[1] > 0.01
+        ),
+    },
+    'print("held out: "': {
+        "The held-out questions do not confirm it: their interval contains 0": lambda shown: (
+            numbers(shown, "held out:")[1] < 0 < numbers(shown, "held out:")[2]
+        ),
+        "nothing of their gain is left": lambda shown: (
+            numbers(shown, "with hybrid search:")[0] < 0.02
+        ),
+    },
+    "with indexed(corpora, lab.embedder, ": {
+        "For manifests, the whole interval is well above 0": lambda shown: (
+            _gained(shown)["manifests"][0] > 0.03
+        ),
+        "For documents and for code, the interval contains 0 or comes close to it": lambda shown: (
+            all(
+                low < 0.03 and high > -0.03
+                for low, high in (_gained(shown)["docs"], _gained(shown)["code"])
+            )
+        ),
+        "Every scorecard shows these numbers as the course's": lambda shown: all(
             abs(was - now) < 0.006
             for kind, reached in COURSES.items()
             for was, now in zip(
@@ -252,16 +195,14 @@ CLAIMS = (
                 strict=True,
             )
         ),
-    ),
-    Claim(
-        "questions whose file was not among the first five files",
-        MISSED,
-        holds=lambda shown: (
+    },
+    "for answer in worst[:4]:": {
+        "questions whose file was not among the first five files": lambda shown: (
             all(
                 wanted != first
                 for wanted, first in re.findall(r"wanted (\S+), found first (\S+)", shown)
             )
             and shown.count("found first") == 4
         ),
-    ),
-)
+    },
+}

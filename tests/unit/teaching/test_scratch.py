@@ -19,7 +19,7 @@ def creates_a_table(call: Probe) -> None:
             "INSERT INTO chunks (content, embedding) VALUES ('b', '[1,2]')",
             because="a vector of another dimension is refused",
         )
-        db.rows("SELECT content FROM chunks").give([("a",)], because="one row was inserted")
+        db.runs("SELECT content FROM chunks").gives([("a",)], because="one row was inserted")
 
 
 def right(dimension: int) -> str:

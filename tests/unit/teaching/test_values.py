@@ -125,6 +125,11 @@ def test_an_array_is_written_with_its_type():
     assert again.dtype == VECTOR.dtype and (again == VECTOR).all()
 
 
+def test_an_iterator_is_written_as_it_is_before_it_is_read():
+    one = iter(["a", "b"])
+    assert written(one) == "iter(['a', 'b'])" and list(one) == ["a", "b"]
+
+
 def test_none_is_said_once():
     assert difference(3, None) == ("", "3 (int)", "None")
     assert mismatch(None, int) == "it is None, not int"
