@@ -79,7 +79,7 @@ def test_every_platform_is_told_what_to_install() -> None:
 def test_a_machine_without_wheels_is_told_so() -> None:
     for machine in (
         Machine("Linux", "x86_64", libc="glibc", release=(2, 36)),
-        Machine("Linux", "aarch64", libc="glibc", release=(2, 28)),
+        Machine("Linux", "aarch64", libc="glibc", release=(2, 35)),
         Machine("Darwin", "arm64", release=(14, 5)),
         Machine("Windows", "AMD64"),
     ):
@@ -89,6 +89,7 @@ def test_a_machine_without_wheels_is_told_so() -> None:
         (Machine("Darwin", "arm64", release=(13, 6)), "macOS 14"),
         (Machine("Linux", "x86_64", libc="musl"), "Alpine"),
         (Machine("Linux", "x86_64", libc="glibc", release=(2, 17)), "glibc 2.28"),
+        (Machine("Linux", "aarch64", libc="glibc", release=(2, 31)), "glibc 2.35"),
         (Machine("Linux", "ppc64le", libc="glibc", release=(2, 36)), "ppc64le"),
         (Machine("Windows", "ARM64"), "WSL"),
         (Machine("FreeBSD", "amd64"), "FreeBSD"),
