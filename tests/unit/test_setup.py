@@ -44,6 +44,7 @@ def test_the_lock_pins_every_direct_dependency_but_torch_and_names_no_place() ->
 def test_the_installed_packages_are_those_of_the_lock() -> None:
     installed = {name: importlib.metadata.version(name) for name in read_pins(LOCK)}
     assert installed == read_pins(LOCK)
+    assert importlib.metadata.version("torch").partition("+")[0] == torch_pin(ROOT)
 
 
 @pytest.mark.long
