@@ -1,0 +1,114 @@
+"""The course on Python 3.12 and 3.13: the set-up, labs 01, 07 and 10, and the unit tests.
+
+3.11 is not among them: this environment has it, and all other tests run on it. Each version gets a
+copy of the checkout with one environment, in which everything below runs.
+
+PyPI's torch for Linux brings gigabytes of CUDA, and PyTorch's index of CPU wheels cannot be reached
+from every machine. So the set-up finds a wheel of torch that holds nothing, OpenVINO encodes with
+the model that was converted here, and the tests that need torch are skipped. If pip is configured
+with a folder that has PyTorch's own wheel for the version, pip takes that one.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from course_lib.bootstrap import ask, torch_pin, unsuitable, venv_bin, venv_python
+from course_lib.settings import project_root
+from course_lib.store.server import remove_server
+from tests.empty_wheel import write_empty_wheel
+
+ROOT = project_root()
+LABS = ("01", "07", "10")
+"""Without a database, with one, and with a pipeline."""
+
+UNIT_TESTS = {"3.12": ("--ignore", "tests/unit/teaching"), "3.13": ()}
+"""Which versions are tried, and what each leaves out: the classroom's tests are the slowest."""
+
+pytestmark = [pytest.mark.long, pytest.mark.timeout(1800)]
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A copy of the course, and the Python and the variables with which its programs run."""
+
+    root: Path
+    version: str
+    python: str
+    variables: dict[str, str]
+
+    def run(self, *command: str | Path) -> str:
+        """Return what a command prints, after making sure that it went well."""
+        done = subprocess.run(
+            command,
+            cwd=self.root,
+            env=self.variables,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            errors="replace",
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout[-8000:]
+        return done.stdout
+
+
+def interpreter(version: str) -> str | None:
+    """Return a Python of this version that carries the course: one of pyenv, or on PATH."""
+    of_pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    found = [*sorted(of_pyenv.glob(f"{version}.*/bin/python")), shutil.which(f"python{version}")]
+    return next((str(path) for path in found if path and not unsuitable(ask(str(path)))), None)
+
+
+@pytest.fixture(scope="module", params=UNIT_TESTS)
+def course(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Copy]:
+    """A copy of the course that another Python has set up."""
+    version = request.param
+    python = interpreter(version)
+    if python is None:
+        pytest.skip(f"Python {version} is neither on PATH nor in pyenv: pyenv install {version}")
+    folder = tmp_path_factory.mktemp("course")
+    root = folder / "a course"
+    made = (".git", ".venv", ".course", ".*_cache", "__pycache__", "build", "my", "*.egg-info")
+    shutil.copytree(ROOT, root, ignore=shutil.ignore_patterns(*made))
+    write_empty_wheel(folder, "torch", torch_pin(ROOT))
+    outside = ("VIRTUAL_ENV", "PYTEST_", "COURSE_ROOT", "COURSE_STATE")
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(outside)}
+    links = f"{os.environ.get('PIP_FIND_LINKS', '')} {folder}".strip()
+    copy = Copy(root, version, python, {**inherited, "PIP_FIND_LINKS": links})
+    try:
+        copy.run(python, "course_lib/bootstrap.py")
+        yield copy
+    finally:
+        remove_server(root / ".course")
+        remove_without_waiting(folder)
+
+
+def remove_without_waiting(folder: Path) -> None:
+    """Let a process of its own remove an environment: some disks take minutes for 60,000 files."""
+    program = "import shutil, sys; shutil.rmtree(sys.argv[1], ignore_errors=True)"
+    subprocess.Popen([sys.executable, "-c", program, folder], start_new_session=True)
+
+
+def test_the_set_up_took_this_python_and_is_complete(course: Copy) -> None:
+    assert course.run(venv_python(course.root), "--version").startswith(f"Python {course.version}.")
+    assert "No broken requirements" in course.run(venv_python(course.root), "-m", "pip", "check")
+    assert course.run(course.python, "course_lib/bootstrap.py") == ""
+
+
+def test_a_lab_of_each_kind_runs(course: Copy) -> None:
+    course.run(venv_bin(course.root) / "course", "run", *LABS)
+
+
+def test_the_unit_tests_pass(course: Copy) -> None:
+    quick = ("-q", "-p", "no:cacheprovider", "-m", "not long and not browser", "tests/unit")
+    left_out = UNIT_TESTS[course.version]
+    course.run(venv_python(course.root), "-m", "pytest", *quick, *left_out)
