@@ -43,11 +43,11 @@ class Copy:
     python: str
     variables: dict[str, str]
 
-    def run(self, *command: str | Path) -> str:
-        """Return what a command prints, after making sure that it went well."""
+    def run(self, *command: str | Path, folder: Path | None = None) -> str:
+        """Return what a command prints, in the copy or a folder, if it went well."""
         done = subprocess.run(
             command,
-            cwd=self.root,
+            cwd=folder or self.root,
             env=self.variables,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -79,7 +79,8 @@ def course(
     root = folder / "a course"
     made = (".git", ".venv", ".course", ".*_cache", "__pycache__", "build", "my", "*.egg-info")
     shutil.copytree(ROOT, root, ignore=shutil.ignore_patterns(*made))
-    write_empty_wheel(folder, "torch", torch_pin(ROOT))
+    # A local version is newer than PyPI's, and `absent` is older than PyTorch's own `cpu`.
+    write_empty_wheel(folder, "torch", f"{torch_pin(ROOT)}+absent")
     outside = ("VIRTUAL_ENV", "PYTEST_", "COURSE_ROOT", "COURSE_STATE")
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(outside)}
     links = f"{os.environ.get('PIP_FIND_LINKS', '')} {folder}".strip()
@@ -112,3 +113,21 @@ def test_the_unit_tests_pass(course: Copy) -> None:
     quick = ("-q", "-p", "no:cacheprovider", "-m", "not long and not browser", "tests/unit")
     left_out = UNIT_TESTS[course.version]
     course.run(venv_python(course.root), "-m", "pytest", *quick, *left_out)
+
+
+def test_pip_alone_installs_the_library_and_it_needs_no_checkout(
+    course: Copy, tmp_path: Path
+) -> None:
+    """The last test of an environment: it replaces the course that the set-up had installed."""
+    pip = (venv_python(course.root), "-m", "pip", "install")
+    without_lock = course.run(*pip, "--dry-run", "--ignore-installed", ".")
+    assert "Would install" in without_lock and "nvidia" not in without_lock
+    course.run(*pip, ".")
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "tea.md").write_text("# Tea\n\nBoil the water.\n", encoding="utf-8")
+    here = "import course_lib; print(course_lib.__file__)"
+    shown = course.run(venv_python(course.root), "-c", here, folder=tmp_path)
+    assert "site-packages" in shown
+    program = venv_bin(course.root) / "course"
+    course.run(program, "ingest", "notes", folder=tmp_path)
+    assert "tea.md" in course.run(program, "search", "How is tea made?", folder=tmp_path)
