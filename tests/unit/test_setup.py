@@ -17,7 +17,7 @@ from course_lib.cli.commands import build_app
 from course_lib.teaching.lock import LEFT_OUT, compile_lock, read_pins, without
 from course_lib.teaching.testing import Step, run_step
 from course_lib.teaching.third_party import direct_dependencies, render_third_party
-from tests.needs import needs
+from tests.needs import needs, needs_torch
 
 ROOT = Path(__file__).resolve().parents[2]
 LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
@@ -79,6 +79,7 @@ def test_conda_takes_the_same_pins() -> None:
     assert second.split()[-1] == torch and third == "--no-deps -e ."
 
 
+@needs_torch
 def test_third_party_licences_are_those_of_the_dependencies() -> None:
     written = (ROOT / "infra" / "THIRD_PARTY.md").read_text(encoding="utf-8")
     assert written == render_third_party(ROOT), "run `course lock`"
