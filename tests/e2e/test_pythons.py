@@ -22,7 +22,7 @@ import pytest
 from course_lib.bootstrap import ask, torch_pin, unsuitable, venv_bin, venv_python
 from course_lib.settings import project_root
 from course_lib.store.server import remove_server
-from tests.empty_wheel import write_empty_wheel
+from tests.course_copies import copy_course, write_empty_wheel
 
 ROOT = project_root()
 LABS = ("01", "07", "10")
@@ -82,8 +82,7 @@ def course(
         pytest.skip(f"Python {version} is neither on PATH nor in pyenv: pyenv install {version}")
     folder = tmp_path_factory.mktemp("course")
     root = folder / "a course"
-    made = (".git", ".venv", ".course", ".*_cache", "__pycache__", "build", "my", "*.egg-info")
-    shutil.copytree(ROOT, root, ignore=shutil.ignore_patterns(*made))
+    copy_course(root)
     # A local version is newer than PyPI's, and `absent` is older than PyTorch's own `cpu`.
     write_empty_wheel(folder, "torch", f"{torch_pin(ROOT)}+absent")
     outside = ("VIRTUAL_ENV", "PYTEST_", "COURSE_ROOT", "COURSE_STATE")

@@ -38,7 +38,7 @@ from course_lib.bootstrap import (
     why_anew,
 )
 from course_lib.teaching.lock import read_pins
-from tests.empty_wheel import write_empty_wheel
+from tests.course_copies import copy_course, write_empty_wheel
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -264,8 +264,7 @@ FIRST_PACKAGES = """
 def copy_of_the_course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy with a small part of the lock; `tests/e2e/test_pythons.py` installs all of it."""
     root = tmp_path / "a copy of the course"
-    left = shutil.ignore_patterns(".*", "__pycache__", "build", "my", "*.egg-info")
-    shutil.copytree(ROOT, root, ignore=left)
+    copy_course(root)
     lock = (root / "requirements.lock").read_text(encoding="utf-8")
     pins = [f"{name}=={read_pins(lock)[name]}" for name in FIRST_PACKAGES.split()]
     (root / "requirements.lock").write_text(entries_of(lock, pins), encoding="utf-8")
