@@ -1,4 +1,4 @@
-"""The course on Python 3.12 and 3.13: the set-up, labs 01, 07 and 10, and the unit tests.
+"""The course on Python 3.12 and 3.13: the set-up, three labs, unit tests, and pip alone.
 
 3.11 is not among them: this environment has it, and all other tests run on it. Each version gets a
 copy of the checkout with one environment, in which everything below runs.
