@@ -143,6 +143,11 @@ def missing_wheels(machine: Machine) -> str:
                 "PyTorch has no wheels for musl (Alpine). "
                 "Use a distribution with glibc, for example Debian."
             )
+        if machine.architecture == "aarch64" and machine.release and machine.release < (2, 35):
+            return (
+                "On aarch64, OpenVINO's wheels need glibc 2.35 or newer. "
+                "Use a newer distribution (Debian 12, Ubuntu 22.04 or later)."
+            )
         if machine.release and machine.release < (2, 28):
             return (
                 "PyTorch's wheels need glibc 2.28 or newer. "

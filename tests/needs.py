@@ -1,5 +1,6 @@
-"""Programs that some tests need: where one is missing, the skip says how to get it."""
+"""What some tests need: where it is missing, the skip says how to get it."""
 
+import importlib.util
 import shutil
 
 import pytest
@@ -21,3 +22,9 @@ def needs(program: str) -> pytest.MarkDecorator:
     """Return the mark that skips a test where a program is not on PATH."""
     missing = shutil.which(program) is None
     return pytest.mark.skipif(missing, reason=f"{program} is not here: {PACKAGES[program]}")
+
+
+needs_torch = pytest.mark.skipif(
+    importlib.util.find_spec("torch") is None, reason="torch is not here: make setup"
+)
+"""On a test for which the model on OpenVINO is not enough."""

@@ -12,15 +12,18 @@ import pytest
 import typer.main
 import yaml
 
-from course_lib.bootstrap import torch_pin
+from course_lib.bootstrap import NEWEST_PYTHON, OLDEST_PYTHON, torch_pin
 from course_lib.cli.commands import build_app
 from course_lib.teaching.lock import LEFT_OUT, compile_lock, read_pins, without
 from course_lib.teaching.testing import Step, run_step
 from course_lib.teaching.third_party import direct_dependencies, render_third_party
-from tests.needs import needs
+from tests.needs import needs, needs_torch
 
 ROOT = Path(__file__).resolve().parents[2]
 LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+PYTHONS = [f"3.{minor}" for minor in range(OLDEST_PYTHON[1], NEWEST_PYTHON[1] + 1)]
+NO_WHEEL = ("--no-binary", "kfp-server-api")
+"""The one package that has only its source, without anything to compile."""
 
 
 # The lock, and what repeats its pins
@@ -41,6 +44,7 @@ def test_the_lock_pins_every_direct_dependency_but_torch_and_names_no_place() ->
 def test_the_installed_packages_are_those_of_the_lock() -> None:
     installed = {name: importlib.metadata.version(name) for name in read_pins(LOCK)}
     assert installed == read_pins(LOCK)
+    assert importlib.metadata.version("torch").partition("+")[0] == torch_pin(ROOT)
 
 
 @pytest.mark.long
@@ -48,17 +52,34 @@ def test_the_lock_is_what_pyproject_asks_for() -> None:
     assert compile_lock(ROOT, keep=LOCK) == LOCK
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("machine", ["linux", "aarch64-manylinux_2_35", "macos", "windows"])
+@pytest.mark.parametrize("python", PYTHONS)
+def test_the_lock_can_be_installed_on(python: str, machine: str, tmp_path: Path) -> None:
+    """Each pin has a wheel there, with one of its hashes. uv asks the index and downloads none."""
+    command = [sys.executable, "-m", "uv", "pip", "install", "--dry-run", "--target", tmp_path]
+    command += ["--python-version", python, "--python-platform", machine]
+    command += ["--only-binary", ":all:", *NO_WHEEL, "--no-deps", "--require-hashes"]
+    command += ["-r", ROOT / "requirements.lock"]
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_conda_takes_the_same_pins() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     torch = f"torch=={torch_pin(ROOT)}"
     assert torch in project["dependencies"]
     text = (ROOT / "environment.yml").read_text(encoding="utf-8")
-    assert yaml.safe_load(text)["dependencies"] == ["python=3.11", "pip"]
-    first, second, third = re.findall("^#   pip install (.*)$", text, re.MULTILINE)
+    environment = yaml.safe_load(text)
+    python, pip = environment["dependencies"]
+    assert environment["channels"] == ["conda-forge"] and pip == "pip"
+    assert python.removeprefix("python=") in PYTHONS
+    first, second, third = re.findall("^#   python -m pip install (.*)$", text, re.MULTILINE)
     assert first == "--require-hashes --no-deps -r requirements.lock"
     assert second.split()[-1] == torch and third == "--no-deps -e ."
 
 
+@needs_torch
 def test_third_party_licences_are_those_of_the_dependencies() -> None:
     written = (ROOT / "infra" / "THIRD_PARTY.md").read_text(encoding="utf-8")
     assert written == render_third_party(ROOT), "run `course lock`"

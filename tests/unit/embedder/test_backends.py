@@ -14,6 +14,7 @@ from course_lib.embedder import EmbeddingClient
 from course_lib.embedder.weights import DEFAULT_MODEL
 from course_lib.loader import read_documents, split_document
 from course_lib.settings import project_root
+from tests.needs import needs_torch
 
 LEAST_COSINE = 0.999999
 ODD_TEXTS = [
@@ -200,6 +201,7 @@ assert not heavy & set(sys.modules), heavy & set(sys.modules)
 # --- which one ---
 
 
+@needs_torch
 def test_the_backend_is_a_setting_that_an_argument_overrides(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -15,6 +15,7 @@ from course_lib.embedder import EmbeddingClient, openvino_backend
 from course_lib.embedder.openvino_backend import FILE, OpenVinoBackend, converted, pools_the_mean
 from course_lib.embedder.weights import DEFAULT_MODEL
 from course_lib.errors import ModelError
+from tests.needs import needs_torch
 
 CONVERT = """
 from course_lib.embedder import EmbeddingClient
@@ -72,6 +73,7 @@ def test_a_spoilt_conversion_is_named(state: Path, model: Path) -> None:
     assert "Remove that folder" in caught.value.hint
 
 
+@needs_torch
 def test_where_openvino_does_not_run_torch_encodes_and_a_line_says_so(
     state: Path, model: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -85,6 +87,7 @@ def test_where_openvino_does_not_run_torch_encodes_and_a_line_says_so(
     assert "torch encodes, and not OpenVINO" in caplog.text
 
 
+@needs_torch
 def test_without_openvino_auto_is_torch_and_the_named_backend_says_what_to_do(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -96,6 +99,7 @@ def test_without_openvino_auto_is_torch_and_the_named_backend_says_what_to_do(
     assert "make setup" in caught.value.hint
 
 
+@needs_torch
 def test_a_model_of_another_kind_is_left_to_torch(tmp_path: Path, model: Path) -> None:
     assert pools_the_mean(model)
     other = linked(model, tmp_path / "cls")
@@ -109,6 +113,7 @@ def test_a_model_of_another_kind_is_left_to_torch(tmp_path: Path, model: Path) -
         EmbeddingClient(str(other), backend="openvino").encode(["q"])
 
 
+@needs_torch
 def test_a_model_of_ones_own_runs_on_openvino_where_that_is_asked_for(
     state: Path, tmp_path: Path, model: Path
 ) -> None:
@@ -118,6 +123,7 @@ def test_a_model_of_ones_own_runs_on_openvino_where_that_is_asked_for(
     assert EmbeddingClient(str(own)).backend.name == "torch"
 
 
+@needs_torch
 def test_weights_that_are_not_the_published_ones_are_refused(
     state: Path, tmp_path: Path, model: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,0 +1,136 @@
+"""The course on Python 3.12 and 3.13: the set-up, three labs, unit tests, and pip alone.
+
+3.11 is not among them: this environment has it, and all other tests run on it. Each version gets a
+copy of the checkout with one environment, in which everything below runs.
+
+PyPI's torch for Linux brings gigabytes of CUDA, and PyTorch's index of CPU wheels cannot be reached
+from every machine. So the set-up finds a wheel of torch that holds nothing, OpenVINO encodes with
+the model that was converted here, and the tests that need torch are skipped. If pip is configured
+with a folder that has PyTorch's own wheel for the version, pip takes that one.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from course_lib.bootstrap import ask, torch_pin, unsuitable, venv_bin, venv_python
+from course_lib.settings import project_root
+from course_lib.store.server import remove_server
+from tests.course_copies import copy_course, write_empty_wheel
+
+ROOT = project_root()
+LABS = ("01", "07", "10")
+"""Without a database, with one, and with a pipeline."""
+
+CLASSROOM = "tests/unit/teaching"
+WRONG_ANSWERS = [f"--ignore={CLASSROOM}/{name}.py" for name in ("test_exercises", "test_audits")]
+UNIT_TESTS = {
+    "3.12": (CLASSROOM, "tests/unit/loader", *WRONG_ANSWERS),
+    "3.13": ("tests/unit", f"--ignore={CLASSROOM}"),
+}
+"""Which versions are tried, with a part of the unit tests each; the wrong answers take longest."""
+
+pytestmark = [pytest.mark.long, pytest.mark.timeout(1800)]
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A copy of the course, and the Python and the variables with which its programs run."""
+
+    root: Path
+    version: str
+    python: str
+    variables: dict[str, str]
+
+    def run(self, *command: str | Path, folder: Path | None = None) -> str:
+        """Return what a command prints, in the copy or a folder, if it went well."""
+        done = subprocess.run(
+            command,
+            cwd=folder or self.root,
+            env=self.variables,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            errors="replace",
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout[-8000:]
+        return done.stdout
+
+
+def interpreter(version: str) -> str | None:
+    """Return a Python of this version that carries the course: one of pyenv, or on PATH."""
+    of_pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    found = [*sorted(of_pyenv.glob(f"{version}.*/bin/python")), shutil.which(f"python{version}")]
+    return next((str(path) for path in found if path and not unsuitable(ask(str(path)))), None)
+
+
+@pytest.fixture(scope="module", params=UNIT_TESTS)
+def course(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Copy]:
+    """A copy of the course that another Python has set up."""
+    version = request.param
+    python = interpreter(version)
+    if python is None:
+        pytest.skip(f"Python {version} is neither on PATH nor in pyenv: pyenv install {version}")
+    folder = tmp_path_factory.mktemp("course")
+    root = folder / "a course"
+    copy_course(root)
+    # A local version is newer than PyPI's, and `absent` is older than PyTorch's own `cpu`.
+    write_empty_wheel(folder, "torch", f"{torch_pin(ROOT)}+absent")
+    outside = ("VIRTUAL_ENV", "PYTEST_", "COURSE_ROOT", "COURSE_STATE")
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(outside)}
+    links = f"{os.environ.get('PIP_FIND_LINKS', '')} {folder}".strip()
+    copy = Copy(root, version, python, {**inherited, "PIP_FIND_LINKS": links})
+    try:
+        copy.run(python, "course_lib/bootstrap.py")
+        yield copy
+    finally:
+        remove_server(root / ".course")
+        remove_without_waiting(folder)
+
+
+def remove_without_waiting(folder: Path) -> None:
+    """Let a process of its own remove an environment: some disks take minutes for 60,000 files."""
+    program = "import shutil, sys; shutil.rmtree(sys.argv[1], ignore_errors=True)"
+    subprocess.Popen([sys.executable, "-c", program, folder], start_new_session=True)
+
+
+def test_the_set_up_took_this_python_and_is_complete(course: Copy) -> None:
+    assert course.run(venv_python(course.root), "--version").startswith(f"Python {course.version}.")
+    assert "No broken requirements" in course.run(venv_python(course.root), "-m", "pip", "check")
+    assert course.run(course.python, "course_lib/bootstrap.py") == ""
+
+
+def test_a_lab_of_each_kind_runs(course: Copy) -> None:
+    course.run(venv_bin(course.root) / "course", "run", *LABS)
+
+
+def test_the_unit_tests_pass(course: Copy) -> None:
+    quick = ("-q", "-p", "no:cacheprovider", "-m", "not long and not browser")
+    course.run(venv_python(course.root), "-m", "pytest", *quick, *UNIT_TESTS[course.version])
+
+
+def test_pip_alone_installs_the_library_and_it_needs_no_checkout(
+    course: Copy, tmp_path: Path
+) -> None:
+    """The last test of an environment: it replaces the course that the set-up had installed."""
+    pip = (venv_python(course.root), "-m", "pip", "install")
+    without_lock = course.run(*pip, "--dry-run", "--ignore-installed", ".")
+    assert "Would install" in without_lock and "nvidia" not in without_lock
+    course.run(*pip, ".")
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "tea.md").write_text("# Tea\n\nBoil the water.\n", encoding="utf-8")
+    here = "import course_lib; print(course_lib.__file__)"
+    shown = course.run(venv_python(course.root), "-c", here, folder=tmp_path)
+    assert "site-packages" in shown
+    program = venv_bin(course.root) / "course"
+    course.run(program, "ingest", "notes", folder=tmp_path)
+    assert "tea.md" in course.run(program, "search", "How is tea made?", folder=tmp_path)
