@@ -13,12 +13,12 @@ import pytest
 
 from course_lib.errors import InputError
 from course_lib.teaching.build import BuildError, build_labs
-from course_lib.teaching.build.workers import CELL_TIMEOUT, Job, run_jobs
+from course_lib.teaching.build.workers import CELL_TIMEOUT
 from course_lib.teaching.claims import Claim
 from course_lib.teaching.run import run_labs, summary
+from course_lib.teaching.run.one_lab import LabRun, to_html
 from course_lib.teaching.run.report import index_page
-from course_lib.teaching.run.runner import LabRun, database_in_use
-from course_lib.teaching.run.worker import to_html
+from course_lib.teaching.run.runner import database_in_use
 
 SOLUTION_01 = "solutions/01_doubling.ipynb"
 SCORE = (
@@ -183,10 +183,3 @@ def wait_for(condition, seconds: float = 60) -> None:
     while not condition():
         assert time.monotonic() < end, "it did not come about"
         time.sleep(0.05)
-
-
-def test_a_worker_that_dies_tells_the_end_of_what_it_printed(tmp_path: Path) -> None:
-    job = Job("07", "course_lib.teaching.build.execute", {"notebook": "no notebook", "cwd": "."})
-    root = Path(__file__).parents[2]
-    (ended,) = run_jobs([job], at_once=1, root=root, title="")
-    assert ended.result is None and "Error" in ended.log

@@ -9,7 +9,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from course_lib.teaching.run.runner import LabRun
+    from course_lib.teaching.run.one_lab import LabRun
 
 ERROR_ANCHOR = "papermill-error-cell"
 _LABELS = {
