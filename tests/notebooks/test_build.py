@@ -15,7 +15,7 @@ from course_lib.teaching.build import (
 )
 from course_lib.teaching.build.assemble import assemble
 from course_lib.teaching.build.execute import tidy_outputs
-from course_lib.teaching.build.untouched import untouched_labs
+from tests.notebooks.untouched import untouched_labs
 
 SOURCE = "solutions/01_doubling.py"
 

@@ -31,7 +31,7 @@ that a learner writes is a function whose body is between the markers::
 **Links.** Notebooks are read from `labs/`, `solutions/` and `my/`: write
 ``[chunk](../labs/GLOSSARY.md#chunk)``.
 
-The rules of a lab's anatomy are in `course_lib.teaching.build.anatomy`, and a test applies them.
+The rules of a lab's anatomy are in `tests/notebooks/anatomy.py`.
 '''
 
 from course_lib.teaching.build.builder import Built, build_labs, check_labs, stale_notebooks

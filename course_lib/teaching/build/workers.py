@@ -23,6 +23,9 @@ T = TypeVar("T")
 CELL_TIMEOUT = 900
 """Seconds that one cell may take."""
 
+QUIET = ("--IPKernelApp.log_level=ERROR",)
+"""Arguments of a kernel: its warnings about sockets are of no use to who waits for a notebook."""
+
 OnCell = Callable[..., None]
 """A hook of nbclient, which calls it with `cell` and `cell_index` as a cell starts."""
 

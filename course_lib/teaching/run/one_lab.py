@@ -14,7 +14,7 @@ from course_lib.store.urls import hide_password
 from course_lib.teaching.build.execute import last_line, tidy_outputs
 from course_lib.teaching.build.project import LabSource, Project
 from course_lib.teaching.build.source import first_line
-from course_lib.teaching.build.workers import CELL_TIMEOUT, OnCell
+from course_lib.teaching.build.workers import CELL_TIMEOUT, QUIET, OnCell
 from course_lib.teaching.claims import broken
 
 if TYPE_CHECKING:
@@ -120,6 +120,7 @@ def run_lab(
             output,
             parameters=parameters,
             kernel_name="python3",
+            extra_arguments=[*QUIET],
             progress_bar=False,
             execution_timeout=CELL_TIMEOUT,
             store_widget_state=False,
