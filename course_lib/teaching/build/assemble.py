@@ -13,7 +13,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from course_lib.teaching.build.cut import BEGIN, cut
@@ -88,7 +88,7 @@ def assemble(source: LabSource, project: Project) -> Assembled:
             node.metadata["nbgrader"] = nbgrader
         solution.cells.append(node)
     solution.metadata.update(
-        kernelspec=dict(KERNELSPEC), language_info=dict(LANGUAGE), course=meta.as_dict()
+        kernelspec=dict(KERNELSPEC), language_info=dict(LANGUAGE), course=asdict(meta)
     )
     lab = _learners(solution, source)
     solution.metadata["course"]["executed"] = _fingerprint(

@@ -11,8 +11,8 @@ import io
 import re
 import tokenize
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 from course_lib.teaching.build.cut import BEGIN
 from course_lib.teaching.build.project import BuildError, LabSource
@@ -42,27 +42,15 @@ MINUTES = "{minutes}"
 
 @dataclass(frozen=True, slots=True)
 class LabMeta:
-    """What the head of a lab says about it; README's table is made of these."""
+    """What the head of a lab says about it; the notebooks' metadata have it under ``course``."""
 
     lab: str
     title: str
     promise: str
-    objectives: tuple[str, ...]
+    objectives: list[str]
     minutes: int
     needs: str
-    builds: tuple[str, ...] = field(default=())
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return it as it is in the notebooks' metadata, under ``course``."""
-        return {
-            "lab": self.lab,
-            "title": self.title,
-            "promise": self.promise,
-            "objectives": list(self.objectives),
-            "minutes": self.minutes,
-            "needs": self.needs,
-            "builds": list(self.builds),
-        }
+    builds: list[str]
 
 
 def read_cells(source: LabSource) -> list[Cell]:
@@ -107,9 +95,7 @@ def read_cells(source: LabSource) -> list[Cell]:
     return cells
 
 
-def read_meta(
-    source: LabSource, cells: Sequence[Cell], builds: Sequence[str], minutes: int
-) -> LabMeta:
+def read_meta(source: LabSource, cells: Sequence[Cell], builds: list[str], minutes: int) -> LabMeta:
     """Return what the text cells at the head of a lab say about it.
 
     Parameters
@@ -154,10 +140,10 @@ def read_meta(
         lab=source.lab,
         title=title[2].strip(),
         promise=" ".join(promise.split()),
-        objectives=tuple(objectives),
+        objectives=objectives,
         minutes=minutes,
         needs=row.get("needs", ""),
-        builds=tuple(named or builds),
+        builds=named or builds,
     )
 
 
