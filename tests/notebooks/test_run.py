@@ -32,7 +32,7 @@ def test_each_lab_gets_a_status_a_page_and_its_scorecard_and_one_failure_stops_n
     built,
 ) -> None:
     built.change(SOLUTION_01, "double(21)", "raise ValueError('first\\\\nlast line')")
-    built.change("solutions/02_counting.ipynb", 'lab.check(\\"2.1\\", Counter().up)', SCORE)
+    built.change("solutions/02_counting.ipynb", 'lab.check(\\"2.1\\", count, 1)', SCORE)
     first, second = run_labs(project=built.project)
     assert (first.lab, first.status, first.title) == ("01", "failed", "Doubling")
     assert first.error["line"].startswith("raise ValueError")
@@ -69,7 +69,7 @@ def test_a_lab_that_breaks_its_word_and_one_whose_kernel_dies_are_failed_runs(bu
     built.claims["01"] = [Claim("they stay doubled", "double(21)", holds=lambda it: it == "43.0")]
     built.change(
         "solutions/02_counting.ipynb",
-        'lab.check(\\"2.1\\", Counter().up)',
+        'lab.check(\\"2.1\\", count, 1)',
         "import os; os._exit(1)",
     )
     first, second = run_labs(project=built.project)
@@ -89,7 +89,7 @@ def test_a_lab_gets_the_parameters_that_it_declares_and_no_password_is_written(
     built.change("solutions/02_counting.ipynb", "data_dir=data_dir", "data_dir=database_url")
     built.change(
         "solutions/02_counting.ipynb",
-        'lab.check(\\"2.1\\", Counter().up)',
+        'lab.check(\\"2.1\\", count, 1)',
         "import os\\nassert os.environ['DATABASE_URL'] == database_url\\ndatabase_url",
     )
     (tmp_path / "given").mkdir()

@@ -128,7 +128,7 @@ def _sources(
                     earlier.update(dict.fromkeys(_defined(text)))
                 else:
                     module, names = _imported(text)
-                    filled = cut(library, module, names, methods=cell.methods, earlier=earlier)
+                    filled = cut(library, module, names, earlier=earlier)
                     text = filled.source
                     earlier.update(filled.defines)
                     for origin in filled.defines.values():

@@ -19,7 +19,7 @@ from course_lib.teaching.build.project import BuildError, LabSource
 
 Role = Literal["prose", "code", "parameters", "setup", "exercise", "check"]
 
-_KEYS = {"tags", "exercise", "methods"}
+_KEYS = {"tags", "exercise"}
 _EXERCISE_ID = re.compile(r"\d+\.\d+[a-z]?")
 _TITLE = re.compile(r"# (\d\d) · (.+)")
 _MAGIC = re.compile(r"^(\s*)[%!].*$", re.MULTILINE)
@@ -33,7 +33,6 @@ class Cell:
     source: str
     tags: tuple[str, ...] = ()
     exercise: str = ""
-    methods: tuple[str, ...] = ()
 
 
 MINUTES = "{minutes}"
@@ -84,7 +83,6 @@ def read_cells(source: LabSource) -> list[Cell]:
                 source=node.source.strip("\n"),
                 tags=tags,
                 exercise=exercise or (checked_exercise(node.source) or ""),
-                methods=tuple(metadata.get("methods", ())),
             )
         )
     if not cells or cells[0].role != "prose":
