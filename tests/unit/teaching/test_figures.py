@@ -49,9 +49,7 @@ ALL = {
         {"<a>": [(1, 2.0), (10, 20.5)], "b": [(1, 1)]}, "<T>", across="characters", up="ms"
     ),
     "heat map": lambda: figures.heat_map(np.eye(6), NAMES, title="Similarity"),
-    "map": lambda: figures.map_2d(
-        VECTORS, NAMES, ["x", "y"] * 3, query=VECTORS[0], title="Documents"
-    ),
+    "map": lambda: figures.map_2d(VECTORS, ["x", "<f>"] * 3, VECTORS[0], title="Documents"),
     "recall and latency": lambda: figures.recall_latency(
         {"HNSW": [(1.0, 0.9, "ef 40"), (2.0, 0.99, "ef 80")], "IVFFlat": [(1.5, 0.8, "probes 1")]}
     ),
