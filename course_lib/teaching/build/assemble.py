@@ -23,7 +23,6 @@ from course_lib.teaching.build.recap import add_kept
 from course_lib.teaching.build.source import (
     MINUTES,
     Cell,
-    LabMeta,
     Role,
     first_line,
     parse_code,
@@ -47,15 +46,14 @@ class Assembled:
 
     Attributes
     ----------
-    source, meta
-        The lab, and what its head says.
+    source
+        The lab.
     solution, lab
         The notebooks. The solution's metadata bear ``course.executed``, the hash of all that its
         outputs depend on.
     """
 
     source: LabSource
-    meta: LabMeta
     solution: NotebookNode
     lab: NotebookNode
 
@@ -96,7 +94,7 @@ def assemble(source: LabSource, project: Project) -> Assembled:
     )
     nbformat.validate(solution)
     nbformat.validate(lab)
-    return Assembled(source, meta, solution, lab)
+    return Assembled(source, solution, lab)
 
 
 def _minutes(cells: Sequence[Cell], sources: Sequence[str]) -> int:
@@ -228,9 +226,7 @@ def _learners(solution: NotebookNode, source: LabSource) -> NotebookNode:
         step.log.setLevel(logging.CRITICAL)  # it raises as well, and we say it in our words
         try:
             lab, _ = step.preprocess(lab, {})
-        except (
-            Exception
-        ) as error:  # nbgrader raises plain RuntimeError and jsonschema's ValidationError
+        except Exception as error:  # a plain RuntimeError, or jsonschema's ValidationError
             raise BuildError(f"{source.path.name}: nbgrader refuses it: {error}") from error
     for cell in lab.cells:
         if cell.metadata.get("nbgrader", {}).get("solution"):
