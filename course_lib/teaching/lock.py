@@ -17,6 +17,7 @@ from pathlib import Path
 from course_lib.bootstrap import OLDEST_PYTHON
 from course_lib.errors import CourseError
 from course_lib.settings import project_root
+from course_lib.teaching.build.project import write_atomically
 
 LEFT_OUT = ("torch", "triton", "nvidia-", "cuda-")  # a trailing dash: the beginning of a name
 
@@ -44,11 +45,8 @@ def write_lock(root: Path | None = None, *, upgrade: bool = False) -> bool:
     """
     base = root or project_root()
     target = base / "requirements.lock"
-    before = target.read_text(encoding="utf-8") if target.exists() else ""
-    after = compile_lock(base, keep="" if upgrade else before)
-    if after != before:
-        target.write_text(after, encoding="utf-8", newline="\n")
-    return after != before
+    keep = target.read_text(encoding="utf-8") if target.exists() and not upgrade else ""
+    return write_atomically(target, compile_lock(base, keep=keep))
 
 
 def compile_lock(root: Path, *, keep: str = "") -> str:

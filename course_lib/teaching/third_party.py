@@ -13,6 +13,7 @@ from pathlib import Path
 
 from course_lib.errors import InputError
 from course_lib.settings import project_root
+from course_lib.teaching.build.project import write_atomically
 
 _HEAD = """\
 # Third-party software and data
@@ -53,12 +54,7 @@ _SPDX = {
 def write_third_party(root: Path | None = None) -> bool:
     """Write `infra/THIRD_PARTY.md` and return whether it changed."""
     root = root or project_root()
-    target = root / "infra" / "THIRD_PARTY.md"
-    before = target.read_text(encoding="utf-8") if target.exists() else ""
-    after = render_third_party(root)
-    if after != before:
-        target.write_text(after, encoding="utf-8", newline="\n")
-    return after != before
+    return write_atomically(root / "infra" / "THIRD_PARTY.md", render_third_party(root))
 
 
 def render_third_party(root: Path) -> str:

@@ -5,9 +5,9 @@ import nbformat
 import pytest
 
 from course_lib.teaching.build import LabSource, Project
-from course_lib.teaching.build.anatomy import faults
 from course_lib.teaching.build.builder import dump
 from course_lib.teaching.build.source import code_lines
+from tests.notebooks.anatomy import faults
 
 COURSE = Project()
 

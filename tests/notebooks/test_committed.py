@@ -7,7 +7,7 @@
 import pytest
 
 from course_lib.teaching.build import Project
-from course_lib.teaching.build.untouched import untouched_labs
+from tests.notebooks.untouched import untouched_labs
 
 LABS = [source.lab for source in Project().sources()]
 

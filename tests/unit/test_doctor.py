@@ -15,8 +15,8 @@ from course_lib.store import fresh_database
 from course_lib.teaching.doctor import database, examine
 from course_lib.teaching.doctor.database import loopback_finding, state_finding, url_finding
 from course_lib.teaching.doctor.examine import notebooks_finding
-from course_lib.teaching.doctor.finding import Finding
-from course_lib.teaching.doctor.grading import Examination, cluster_finding, fence_finding
+from course_lib.teaching.doctor.finding import Finding, begin
+from course_lib.teaching.doctor.grading import cluster_finding, fence_finding, given_up
 from course_lib.teaching.doctor.machine import (
     disk_finding,
     encoding_finding,
@@ -180,7 +180,8 @@ def test_what_does_not_end_is_given_up() -> None:
         release.wait()
         return Finding("grading", "ok", "at last")
 
-    begun = Examination("grading", never)
-    assert begun.wait(deadline=0.0).state == "warn" and begun.wait(deadline=0.0).fix
+    begun = begin(never)
+    given = given_up("grading", begun, deadline=0.0)
+    assert given.state == "warn" and given.fix
     release.set()
-    assert begun.wait(time.monotonic() + 60).detail == "at last"
+    assert given_up("grading", begun, time.monotonic() + 60).detail == "at last"

@@ -17,9 +17,8 @@ Tags go through to the notebook: ``nbval-check-output`` for a cell whose output 
 **Exercises.** ``# %% exercise="1.1"`` above one line ``from course_lib.loader.recursive import
 find_cut`` shows that function: whole in the solution, signature and docstring in the lab. Several
 names may be imported at once. What it needs (imports, constants, helpers, records) is imported on
-top of the cell, unless an earlier exercise of the lab defines it: then the learner's own is used. A
-class needs the methods to be written: ``# %% exercise="4.2" methods=["encode"]``. Anything else
-that a learner writes is a function whose body is between the markers::
+top of the cell, unless an earlier exercise of the lab defines it: then the learner's own is used.
+Anything else that a learner writes is a function whose body is between the markers::
 
     # %% exercise="5.1"
     def table() -> str:
@@ -31,7 +30,7 @@ that a learner writes is a function whose body is between the markers::
 **Links.** Notebooks are read from `labs/`, `solutions/` and `my/`: write
 ``[chunk](../labs/GLOSSARY.md#chunk)``.
 
-The rules of a lab's anatomy are in `course_lib.teaching.build.anatomy`, and a test applies them.
+The rules of a lab's anatomy are in `tests/notebooks/anatomy.py`.
 '''
 
 from course_lib.teaching.build.builder import Built, build_labs, check_labs, stale_notebooks

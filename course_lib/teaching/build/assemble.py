@@ -13,7 +13,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from course_lib.teaching.build.cut import BEGIN, cut
@@ -23,7 +23,6 @@ from course_lib.teaching.build.recap import add_kept
 from course_lib.teaching.build.source import (
     MINUTES,
     Cell,
-    LabMeta,
     Role,
     first_line,
     parse_code,
@@ -47,15 +46,14 @@ class Assembled:
 
     Attributes
     ----------
-    source, meta
-        The lab, and what its head says.
+    source
+        The lab.
     solution, lab
         The notebooks. The solution's metadata bear ``course.executed``, the hash of all that its
         outputs depend on.
     """
 
     source: LabSource
-    meta: LabMeta
     solution: NotebookNode
     lab: NotebookNode
 
@@ -88,7 +86,7 @@ def assemble(source: LabSource, project: Project) -> Assembled:
             node.metadata["nbgrader"] = nbgrader
         solution.cells.append(node)
     solution.metadata.update(
-        kernelspec=dict(KERNELSPEC), language_info=dict(LANGUAGE), course=meta.as_dict()
+        kernelspec=dict(KERNELSPEC), language_info=dict(LANGUAGE), course=asdict(meta)
     )
     lab = _learners(solution, source)
     solution.metadata["course"]["executed"] = _fingerprint(
@@ -96,7 +94,7 @@ def assemble(source: LabSource, project: Project) -> Assembled:
     )
     nbformat.validate(solution)
     nbformat.validate(lab)
-    return Assembled(source, meta, solution, lab)
+    return Assembled(source, solution, lab)
 
 
 def _minutes(cells: Sequence[Cell], sources: Sequence[str]) -> int:
@@ -128,7 +126,7 @@ def _sources(
                     earlier.update(dict.fromkeys(_defined(text)))
                 else:
                     module, names = _imported(text)
-                    filled = cut(library, module, names, methods=cell.methods, earlier=earlier)
+                    filled = cut(library, module, names, earlier=earlier)
                     text = filled.source
                     earlier.update(filled.defines)
                     for origin in filled.defines.values():
@@ -228,9 +226,7 @@ def _learners(solution: NotebookNode, source: LabSource) -> NotebookNode:
         step.log.setLevel(logging.CRITICAL)  # it raises as well, and we say it in our words
         try:
             lab, _ = step.preprocess(lab, {})
-        except (
-            Exception
-        ) as error:  # nbgrader raises plain RuntimeError and jsonschema's ValidationError
+        except Exception as error:  # a plain RuntimeError, or jsonschema's ValidationError
             raise BuildError(f"{source.path.name}: nbgrader refuses it: {error}") from error
     for cell in lab.cells:
         if cell.metadata.get("nbgrader", {}).get("solution"):

@@ -6,18 +6,20 @@ needs no kernel.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+import copy
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from course_lib.teaching.build.assemble import LANGUAGE, Assembled, assemble
+from course_lib.teaching.build.assemble import Assembled, assemble
 from course_lib.teaching.build.drawings import stale_drawings, write_drawings
+from course_lib.teaching.build.execute import execute as execute_notebook
 from course_lib.teaching.build.execute import tidy_outputs
 from course_lib.teaching.build.project import BuildError, Project, StaleError, write_atomically
 from course_lib.teaching.build.readme import readme_is_current, update_readme
-from course_lib.teaching.build.workers import Job, require_result, run_jobs
+from course_lib.teaching.build.workers import Job, OnCell, run_jobs
 from course_lib.teaching.claims import broken
 
 if TYPE_CHECKING:
@@ -83,12 +85,12 @@ def build_labs(
     if not execute:
         done += [_write(one, project, executed=False, waiting=True) for one in stale]
     failures: list[str] = []
-    for one, result in _execute(stale if execute else [], project, jobs):
-        if isinstance(result, str):
-            failures.append(result)
-            continue
-        one.solution.cells = result.cells
-        done.append(_write(one, project, executed=True))
+    by_lab = {one.source.lab: one for one in stale}
+    for lab, failure in _execute(stale if execute else [], project, jobs):
+        if failure:
+            failures.append(failure)
+        else:
+            done.append(_write(by_lab[lab], project, executed=True))
     write_drawings(project)
     update_readme(project)
     if failures:
@@ -103,8 +105,6 @@ def stale_notebooks(
     labs: Sequence[str] | None = None, *, project: Project | None = None
 ) -> list[str]:
     """Return what is not up to date, each as one line; outputs are never compared."""
-    import nbformat
-
     project = project or Project()
     sources = project.sources(labs)
     found: list[str] = []
@@ -117,9 +117,9 @@ def stale_notebooks(
             name = project.relative(path)
             if not path.is_file():
                 found.append(f"{name} is missing")
-            elif _read(path) is None:
+            elif (disk := _read(path)) is None:
                 found.append(f"{name} is not a notebook")
-            elif reason := _difference(_read(path), json.loads(nbformat.writes(wanted))):
+            elif reason := _difference(disk, wanted):
                 found.append(f"{name} is stale: {reason}")
     if not labs:
         stems = {source.stem for source in sources}
@@ -159,103 +159,64 @@ def _write(one: Assembled, project: Project, *, executed: bool, waiting: bool = 
 def _carry_outputs(one: Assembled, project: Project) -> bool:
     """Take over the outputs on disk; False where there are none that fit."""
     old = _read(project.solution_notebook(one.source))
-    fingerprint = one.solution.metadata["course"]["executed"]
-    if old is None or old.get("metadata", {}).get("course", {}).get("executed") != fingerprint:
+    if old is None or old.metadata.get("course", {}).get("executed") != (
+        one.solution.metadata.course.executed
+    ):
         return False
-    import nbformat
-
-    before = [cell for cell in nbformat.from_dict(old).cells if cell.cell_type == "code"]
-    after = [cell for cell in one.solution.cells if cell.cell_type == "code"]
+    before, after = (
+        [cell for cell in notebook.cells if cell.cell_type == "code"]
+        for notebook in (old, one.solution)
+    )
     if [cell.source for cell in before] != [cell.source for cell in after]:
-        return False
-    if any(cell.execution_count is None for cell in before):
         return False
     for new, was in zip(after, before, strict=True):
         new.outputs, new.execution_count = was.outputs, was.execution_count
-    return True
+    return None not in [cell.execution_count for cell in before]
 
 
-def _execute(
-    stale: Sequence[Assembled], project: Project, jobs: int
-) -> list[tuple[Assembled, NotebookNode | str]]:
-    """Execute solutions; give for each the notebook, or one line that says what failed."""
-    import nbformat
-
-    by_lab = {one.source.lab: one for one in stale}
+def _execute(stale: Sequence[Assembled], project: Project, jobs: int) -> Iterator[tuple[str, str]]:
+    """Execute solutions; give for each lab what is wrong with it, empty where all is well."""
     work = [
-        Job(
-            lab,
-            "course_lib.teaching.build.execute",
-            {
-                "notebook": nbformat.writes(one.solution),
-                "cwd": str(project.solutions),
-                "cells": len(one.solution.cells),
-            },
-        )
-        for lab, one in by_lab.items()
+        Job(one.source.lab, len(one.solution.cells), partial(_execute_one, one, project))
+        for one in stale
     ]
-    results: list[tuple[Assembled, NotebookNode | str]] = []
-    for ended in run_jobs(work, at_once=jobs, root=project.root, title="executing"):
-        one = by_lab[ended.job.key]
-        name = project.relative(project.solution_notebook(one.source))
-        try:
-            result = require_result(ended)
-        except BuildError as died:
-            results.append((one, f"{name}: {died}"))
-            continue
-        if error := result["error"]:
-            where = f"{name}, cell {error['index']} ({error['cell']}, {error['line']!r})"
-            results.append((one, f"{where} failed: {error['message']}"))
-            continue
-        notebook = nbformat.reads(result["notebook"], as_version=4)
-        if faults := broken(notebook.cells, project.claims(one.source.lab)):
-            results.append((one, f"{name} does not show what it says:\n" + "\n".join(faults)))
-            continue
-        tidy_outputs(notebook, project.root)
-        results.append((one, notebook))
-    return results
+    return run_jobs(work, at_once=jobs, root=project.root, title="executing")
 
 
-def _read(path: Path) -> dict[str, Any] | None:
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    if not isinstance(found, dict) or not isinstance(found.get("cells"), list):
-        return None
-    for cell in found["cells"]:  # on disk a source is a list of lines
-        cell["source"] = "".join(cell.get("source", ""))
-        for output in cell.get("outputs", []):
-            if isinstance(output.get("text"), list):
-                output["text"] = "".join(output["text"])
-            for kind, value in output.get("data", {}).items():
-                if isinstance(value, list) and not kind.endswith("json"):
-                    output["data"][kind] = "".join(value)
-    return found
-
-
-def _difference(disk: dict[str, Any] | None, wanted: dict[str, Any]) -> str:
-    """Say how a notebook on disk differs from what its source gives; empty where it does not."""
-    assert disk is not None
-    if disk.get("metadata") != wanted["metadata"]:
-        keys = set(disk.get("metadata", {})) | set(wanted["metadata"])
-        differing = [
-            k for k in sorted(keys) if disk["metadata"].get(k) != wanted["metadata"].get(k)
-        ]
-        return f"its metadata ({', '.join(differing)})"
-    if len(disk["cells"]) != len(wanted["cells"]):
-        return f"{len(disk['cells'])} cells instead of {len(wanted['cells'])}"
-    for index, (was, now) in enumerate(zip(disk["cells"], wanted["cells"], strict=True)):
-        for key in ("cell_type", "id", "metadata", "source"):
-            value = now.get(key)
-            if was.get(key) != ("".join(value) if key == "source" else value):
-                return f"{key} of cell {index} ({now['id']})"
-    if (
-        any(cell.get("outputs") for cell in disk["cells"])
-        and "executed" not in disk["metadata"]["course"]
-    ):
-        return "a learner's notebook with outputs"
+def _execute_one(one: Assembled, project: Project, on_cell: OnCell) -> str:
+    name = project.relative(project.solution_notebook(one.source))
+    notebook = copy.deepcopy(one.solution)
+    if error := execute_notebook(notebook, project.solutions, on_cell):
+        return f"{name}, {error}"
+    if faults := broken(notebook.cells, project.claims(one.source.lab)):
+        return f"{name} does not show what it says:\n" + "\n".join(faults)
+    tidy_outputs(notebook, project.root)
+    one.solution.cells = notebook.cells
     return ""
 
 
-__all__ = ["LANGUAGE", "Built", "build_labs", "check_labs", "dump", "stale_notebooks"]
+def _read(path: Path) -> NotebookNode | None:
+    """Return a notebook on disk; None where there is none that can be read."""
+    import nbformat
+
+    try:
+        return nbformat.read(path, as_version=4)
+    except Exception:  # of many kinds, where a file holds something else
+        return None
+
+
+def _difference(disk: NotebookNode, wanted: NotebookNode) -> str:
+    """Say how a notebook on disk differs from what its source gives; empty where it does not."""
+    if disk.metadata != wanted.metadata:
+        keys = sorted({*disk.metadata, *wanted.metadata})
+        differing = [key for key in keys if disk.metadata.get(key) != wanted.metadata.get(key)]
+        return f"its metadata ({', '.join(differing)})"
+    if len(disk.cells) != len(wanted.cells):
+        return f"{len(disk.cells)} cells instead of {len(wanted.cells)}"
+    for index, (was, now) in enumerate(zip(disk.cells, wanted.cells, strict=True)):
+        for key in ("cell_type", "id", "metadata", "source"):
+            if was.get(key) != now[key]:
+                return f"{key} of cell {index} ({now.id})"
+    if "executed" not in wanted.metadata.course and any(c.get("outputs") for c in disk.cells):
+        return "a learner's notebook with outputs"
+    return ""

@@ -1,18 +1,16 @@
 """Execute a notebook in a fresh kernel, and make what it put out fit to be committed.
 
-`python -m course_lib.teaching.build.execute` is the worker process that executes one;
 `tidy_outputs` takes out of the outputs what differs from machine to machine and from run to run.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from course_lib.teaching.build.source import first_line
-from course_lib.teaching.build.workers import CELL_TIMEOUT, serve
+from course_lib.teaching.build.workers import CELL_TIMEOUT, QUIET, OnCell
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
@@ -22,67 +20,61 @@ _ADDRESS = re.compile(r"\b0x[0-9a-f]{8,16}\b")
 _ANSI = re.compile(r"\x1b\[[0-9;]*m")
 
 
-def execute(task: Mapping[str, Any], on_cell: Callable[..., None]) -> dict[str, Any]:
-    """Execute a notebook from its first cell to its last.
+def execute(
+    notebook: NotebookNode, folder: Path, on_cell: OnCell, *, allow_errors: bool = False
+) -> str:
+    """Execute a notebook from its first cell to its last, in place.
 
     Parameters
     ----------
-    task
-        `notebook` (JSON), `cwd` (the folder it runs in), `allow_errors`.
+    notebook
+        Its outputs are those of this run afterwards.
+    folder
+        Where it runs.
     on_cell
-        Called with `cell_index` as each cell starts.
+        Called as each cell starts.
+    allow_errors
+        Whether the cells after one that failed are executed, too.
 
     Returns
     -------
-    dict
-        `notebook` with outputs (JSON), and `error`: None, or what `describe_error` says.
+    str
+        Which cell ended the run, and the last line of its error; empty where all of them ran.
     """
-    from course_lib.teaching.quick_imports import quick_nbformat
-
-    nbformat = quick_nbformat()
     from nbclient import NotebookClient
-    from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+    from nbclient.exceptions import CellExecutionError, CellTimeoutError
 
-    notebook = nbformat.reads(task["notebook"], as_version=4)
-    current = [0]
+    current = 0
 
-    def on_start(cell_index: int = 0, **_: object) -> None:
-        current[0] = cell_index
-        on_cell(cell_index=cell_index)
+    def on_start(cell_index: int = 0, **options: Any) -> None:
+        nonlocal current
+        current = cell_index
+        on_cell(**options)
 
     client = NotebookClient(
         notebook,
         timeout=CELL_TIMEOUT,
         kernel_name="python3",
-        allow_errors=bool(task.get("allow_errors")),
+        extra_arguments=[*QUIET],
+        allow_errors=allow_errors,
         record_timing=False,
         store_widget_state=False,
         coalesce_streams=True,
-        resources={"metadata": {"path": task["cwd"]}},
+        resources={"metadata": {"path": str(folder)}},
         on_cell_start=on_start,
     )
-    error = None
     try:
         client.execute()
     except CellExecutionError as raised:
-        error = describe_error(notebook, current[0], raised.ename, raised.evalue)
+        error = last_line(raised.ename, raised.evalue)
     except CellTimeoutError:
-        text = f"no end after {CELL_TIMEOUT} s"
-        error = describe_error(notebook, current[0], "Timeout", text)
-    except DeadKernelError:
-        error = describe_error(notebook, current[0], "Kernel", "died")
-    return {"notebook": nbformat.writes(notebook), "error": error}
-
-
-def describe_error(notebook: NotebookNode, index: int, ename: str, evalue: str) -> dict[str, Any]:
-    """Return what people need to know of a failed cell: which it is and the error's last line."""
-    cell = notebook.cells[index]
-    return {
-        "index": index,
-        "cell": cell.get("id", ""),
-        "line": first_line(cell.source),
-        "message": last_line(ename, evalue),
-    }
+        error = f"Timeout: no end after {CELL_TIMEOUT} s"
+    except RuntimeError:  # nbclient's DeadKernelError, and what it raises for one that never lived
+        error = "Kernel: died"
+    else:
+        return ""
+    cell = notebook.cells[current]
+    return f"cell {current} ({cell.id}, {first_line(cell.source)!r}) failed: {error}"
 
 
 def last_line(ename: str, evalue: str) -> str:
@@ -105,15 +97,10 @@ def tidy_outputs(notebook: NotebookNode, root: Path) -> None:
             continue
         kept = []
         for output in cell.outputs:
-            data = output.get("data")
-            if (
-                data is not None
-                and data.pop(WIDGET, None) is not None
-                and set(data) <= {"text/plain"}
-            ):
-                continue
-            _localise(output, root)
-            kept.append(output)
+            data = output.get("data", {})
+            if data.pop(WIDGET, None) is None or set(data) - {"text/plain"}:
+                _localise(output, root)
+                kept.append(output)
         cell.outputs = kept
 
 
@@ -122,10 +109,8 @@ def _localise(output: NotebookNode, root: Path) -> None:
         for absolute in (str(root), root.as_posix()):
             text = text.replace(absolute + "/", "").replace(absolute + "\\", "")
             text = text.replace(absolute, ".")
-        for home in (str(Path.home()),):
-            if len(home) > 3:
-                text = re.sub(rf"{re.escape(home)}(?=[/\\])", "~", text)
-        return text
+        home = str(Path.home())
+        return re.sub(rf"{re.escape(home)}(?=[/\\])", "~", text) if len(home) > 3 else text
 
     if "text" in output:
         output["text"] = _ADDRESS.sub("0x…", plain(output["text"]))
@@ -135,7 +120,3 @@ def _localise(output: NotebookNode, root: Path) -> None:
             output["data"][kind] = _ADDRESS.sub("0x…", value) if kind == "text/plain" else value
     if "traceback" in output:
         output["traceback"] = [plain(line) for line in output["traceback"]]
-
-
-if __name__ == "__main__":
-    serve(execute)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import symtable
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -31,7 +31,6 @@ class Module:
 
     def __init__(self, name: str, path: Path) -> None:
         self.name = name
-        self.is_package = path.name == "__init__.py"
         self.text = path.read_text(encoding="utf-8")
         self.lines = self.text.split("\n")  # as ast counts them
         self.tree = ast.parse(self.text, filename=path.name)
@@ -42,18 +41,17 @@ class Module:
         return {node.name: node for node in self.tree.body if isinstance(node, Definition)}
 
     @cached_property
-    def imports(self) -> dict[str, list[tuple[str | None, ast.alias]]]:
-        """Names bound by an import, also under ``if TYPE_CHECKING``, with module and alias."""
-        found: dict[str, list[tuple[str | None, ast.alias]]] = {}
+    def imports(self) -> dict[str, tuple[str, ast.alias]]:
+        """Names bound by an import, also under ``if TYPE_CHECKING``, with module and alias.
+
+        The module is empty where a whole module is imported.
+        """
+        found = {}
         for node in self._statements():
-            if isinstance(node, ast.Import):
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                source = (node.module or "") if isinstance(node, ast.ImportFrom) else ""
                 for alias in node.names:
-                    bound = alias.asname or alias.name.split(".")[0]
-                    found.setdefault(bound, []).append((None, alias))
-            elif isinstance(node, ast.ImportFrom):
-                for alias in node.names:
-                    bound = alias.asname or alias.name
-                    found.setdefault(bound, []).append((self._absolute(node), alias))
+                    found[alias.asname or alias.name.split(".")[0]] = source, alias
         return found
 
     @cached_property
@@ -62,20 +60,22 @@ class Module:
         scope = symtable.symtable(self.text, self.name, "exec")
         return {symbol.get_name() for symbol in scope.get_symbols() if symbol.is_assigned()}
 
+    def import_lines(self, without: Collection[str]) -> list[str]:
+        """Return a line that imports it for each name of the module, but for those of `without`."""
+        lines = []
+        for name, (source, alias) in self.imports.items():
+            if name not in without and name not in self.assigned:
+                line = f"import {ast.unparse(alias)}"
+                lines.append(f"from {source} {line}" if source else line)
+        own = sorted(self.assigned.difference(without))
+        return [*lines, *(f"from {self.name} import {name}" for name in own)]
+
     def _statements(self) -> Iterator[ast.stmt]:
         for node in self.tree.body:
             if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
                 yield from node.body
             else:
                 yield node
-
-    def _absolute(self, node: ast.ImportFrom) -> str:
-        if not node.level:
-            return node.module or ""
-        parts = self.name.split(".")
-        drop = node.level - 1 if self.is_package else node.level
-        base = parts[: len(parts) - drop]
-        return ".".join([*base, node.module] if node.module else base)
 
 
 class Library:
@@ -97,7 +97,7 @@ class Library:
         module = self.module(module_name)
         if module is None or name in module.definitions or name not in module.imports:
             return Origin(module_name, name)
-        source, alias = module.imports[name][0]
-        if source is None or self.module(source) is None:
+        source, alias = module.imports[name]
+        if not source or self.module(source) is None:
             return Origin(module_name, name)
         return self.origin(source, alias.name)

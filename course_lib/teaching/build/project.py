@@ -12,10 +12,11 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from course_lib.errors import CourseError, InputError
 from course_lib.settings import make_folder, project_root
+from course_lib.teaching.checks import load
 from course_lib.teaching.claims import Claims, claims_of
 
 _SOURCE_NAME = re.compile(r"(\d\d)_[a-z0-9_]+\.py")
@@ -29,22 +30,6 @@ class StaleError(BuildError):
     """A committed notebook is not what its source gives."""
 
 
-class ExerciseLike(Protocol):
-    """What the builder reads of an exercise in `course_lib.teaching.checks`."""
-
-    @property
-    def points(self) -> float: ...  # noqa: D102
-
-    @property
-    def hints(self) -> Sequence[str]: ...  # noqa: D102
-
-    @property
-    def name(self) -> str: ...  # noqa: D102
-
-    @property
-    def room(self) -> str: ...  # noqa: D102
-
-
 @dataclass(frozen=True, slots=True)
 class LabSource:
     """One lab's hand-edited source, `solutions/NN_name.py`."""
@@ -56,13 +41,6 @@ class LabSource:
     def stem(self) -> str:
         """The name that the source and both notebooks share, as in ``01_recursive_splitter``."""
         return self.path.stem
-
-
-def _course_checks(lab: str) -> Mapping[str, ExerciseLike]:
-    from course_lib.teaching import checks
-
-    loaded: Mapping[str, ExerciseLike] = checks.load(lab)
-    return loaded
 
 
 @dataclass(frozen=True)
@@ -82,7 +60,7 @@ class Project:
     """
 
     root: Path = field(default_factory=project_root)
-    checks: Callable[[str], Mapping[str, Any]] = _course_checks
+    checks: Callable[[str], Mapping[str, Any]] = load
     claims: Callable[[str], Claims] = claims_of
     checks_file: str = "course_lib/teaching/checks/lab{lab}.py"
 

@@ -16,9 +16,8 @@ _ESTIMATED = (
 )
 
 
-def readme_table(project: Project | None = None) -> str:
+def readme_table(project: Project) -> str:
     """Return the table of labs in Markdown: link, promise, objectives, what is built, minutes."""
-    project = project or Project()
     minutes = 0
     lines = ["| Lab | You will be able to | Builds | Time |", "|---|---|---|---|"]
     for source in project.sources():
@@ -27,9 +26,8 @@ def readme_table(project: Project | None = None) -> str:
             continue
         meta = json.loads(path.read_text(encoding="utf-8"))["metadata"]["course"]
         builds = ", ".join(f"`{b}`" if b.endswith(".py") else b for b in meta["builds"]) or "—"
-        promise = re.sub(
-            r"\[([^\]]+)\]\([^)]+\)", r"\1", meta["promise"]
-        )  # a link leads from labs/
+        # a link leads from labs/
+        promise = re.sub(r"\[([^\]]+)\]\([^)]+\)", r"\1", meta["promise"])
         cells = (
             f"[**{meta['lab']} · {meta['title']}**]({project.relative(path)})<br>{promise}",
             " · ".join(meta["objectives"]),
@@ -42,17 +40,14 @@ def readme_table(project: Project | None = None) -> str:
     return "\n".join(lines)
 
 
-def update_readme(project: Project | None = None) -> bool:
-    """Write the table into README.md where it has the markers; return whether anything changed."""
-    project = project or Project()
-    path = project.root / "README.md"
-    wanted = _with_table(project)
-    return wanted is not None and write_atomically(path, wanted)
+def update_readme(project: Project) -> None:
+    """Write the table into README.md where it has the markers."""
+    if (wanted := _with_table(project)) is not None:
+        write_atomically(project.root / "README.md", wanted)
 
 
-def readme_is_current(project: Project | None = None) -> bool:
+def readme_is_current(project: Project) -> bool:
     """Tell whether README.md holds the table that the notebooks give (or has no place for one)."""
-    project = project or Project()
     wanted = _with_table(project)
     return wanted is None or wanted == (project.root / "README.md").read_text(encoding="utf-8")
 

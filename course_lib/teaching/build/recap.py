@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from course_lib.teaching.build.project import ExerciseLike
+    from course_lib.teaching.checks import Exercise
 
 RECAP = re.compile(r"^## Recap\n.*?(?=\s*(?:^## |\Z))", re.MULTILINE | re.DOTALL)
 
 
-def add_kept(text: str, exercises: Iterable[ExerciseLike]) -> str:
+def add_kept(text: str, exercises: Iterable[Exercise]) -> str:
     r"""Return a cell's text; where it holds the recap, with what passed checks have added.
 
     Examples

@@ -11,15 +11,15 @@ import io
 import re
 import tokenize
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 from course_lib.teaching.build.cut import BEGIN
 from course_lib.teaching.build.project import BuildError, LabSource
 
 Role = Literal["prose", "code", "parameters", "setup", "exercise", "check"]
 
-_KEYS = {"tags", "exercise", "methods"}
+_KEYS = {"tags", "exercise"}
 _EXERCISE_ID = re.compile(r"\d+\.\d+[a-z]?")
 _TITLE = re.compile(r"# (\d\d) · (.+)")
 _MAGIC = re.compile(r"^(\s*)[%!].*$", re.MULTILINE)
@@ -33,7 +33,6 @@ class Cell:
     source: str
     tags: tuple[str, ...] = ()
     exercise: str = ""
-    methods: tuple[str, ...] = ()
 
 
 MINUTES = "{minutes}"
@@ -42,27 +41,15 @@ MINUTES = "{minutes}"
 
 @dataclass(frozen=True, slots=True)
 class LabMeta:
-    """What the head of a lab says about it; README's table is made of these."""
+    """What the head of a lab says about it; the notebooks' metadata have it under ``course``."""
 
     lab: str
     title: str
     promise: str
-    objectives: tuple[str, ...]
+    objectives: list[str]
     minutes: int
     needs: str
-    builds: tuple[str, ...] = field(default=())
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return it as it is in the notebooks' metadata, under ``course``."""
-        return {
-            "lab": self.lab,
-            "title": self.title,
-            "promise": self.promise,
-            "objectives": list(self.objectives),
-            "minutes": self.minutes,
-            "needs": self.needs,
-            "builds": list(self.builds),
-        }
+    builds: list[str]
 
 
 def read_cells(source: LabSource) -> list[Cell]:
@@ -96,7 +83,6 @@ def read_cells(source: LabSource) -> list[Cell]:
                 source=node.source.strip("\n"),
                 tags=tags,
                 exercise=exercise or (checked_exercise(node.source) or ""),
-                methods=tuple(metadata.get("methods", ())),
             )
         )
     if not cells or cells[0].role != "prose":
@@ -107,9 +93,7 @@ def read_cells(source: LabSource) -> list[Cell]:
     return cells
 
 
-def read_meta(
-    source: LabSource, cells: Sequence[Cell], builds: Sequence[str], minutes: int
-) -> LabMeta:
+def read_meta(source: LabSource, cells: Sequence[Cell], builds: list[str], minutes: int) -> LabMeta:
     """Return what the text cells at the head of a lab say about it.
 
     Parameters
@@ -154,10 +138,10 @@ def read_meta(
         lab=source.lab,
         title=title[2].strip(),
         promise=" ".join(promise.split()),
-        objectives=tuple(objectives),
+        objectives=objectives,
         minutes=minutes,
         needs=row.get("needs", ""),
-        builds=tuple(named or builds),
+        builds=named or builds,
     )
 
 

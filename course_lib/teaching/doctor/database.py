@@ -5,12 +5,11 @@ from __future__ import annotations
 import socket
 import sys
 import tempfile
-import threading
 from pathlib import Path
 from typing import Any
 
 from course_lib.errors import CourseError
-from course_lib.teaching.doctor.finding import Finding
+from course_lib.teaching.doctor.finding import Finding, begin
 
 PATIENCE = 2.0
 
@@ -65,24 +64,15 @@ def url_finding(url: str) -> Finding:
     from course_lib.store.urls import hide_password
 
     name, shown = "DATABASE_URL", hide_password(url)
-    answer: list[tuple[int, str]] = []
-    problem: list[str] = []
-
-    def ask() -> None:
-        try:
-            answer.append(_versions(url))
-        except Exception as error:  # the driver's own, a wrong URL's, a name server's
-            problem.append(str(error).strip().splitlines()[0].replace(url, shown))
-
-    # In a thread, because a name server that hangs obeys no time limit of the driver.
-    thread = threading.Thread(target=ask, daemon=True)
-    thread.start()
-    thread.join(PATIENCE + 0.5)
-    fix = "Start that server, mend DATABASE_URL (or `.env`), or unset it to use the embedded one."
-    if not answer:
-        why = problem[0] if problem else "no answer"
+    try:
+        # In a thread, because a name server that hangs obeys no time limit of the driver.
+        postgres, vector = begin(lambda: _versions(url)).result(PATIENCE + 0.5)
+    except Exception as error:  # the driver's own, a wrong URL's, a name server's
+        why = (str(error).strip() or "no answer").splitlines()[0].replace(url, shown)
+        fix = (
+            "Start that server, mend DATABASE_URL (or `.env`), or unset it to use the embedded one."
+        )
         return Finding(name, "fail", f"{shown}: {hide_password(why)}", fix)
-    postgres, vector = answer[0]
     if postgres // 10_000 < OLDEST_POSTGRES:
         fix = f"Use PostgreSQL {OLDEST_POSTGRES} or newer, or unset DATABASE_URL."
         return Finding(name, "fail", f"{shown} is PostgreSQL {postgres // 10_000}", fix)

@@ -7,12 +7,12 @@ does not work is a warning.
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 
 from course_lib.errors import CourseError
-from course_lib.teaching.doctor.finding import Finding
+from course_lib.teaching.doctor.finding import Finding, begin
 from course_lib.teaching.grade.cluster import grading_cluster
 from course_lib.teaching.grade.fence import WITHOUT, find_fence, installed_fence
 
@@ -31,8 +31,11 @@ def begin_grading(patience: float = PATIENCE) -> Callable[[], list[Finding]]:
         Seconds from now that it may take.
     """
     deadline = time.monotonic() + patience
-    begun = [Examination("grading", cluster_finding), Examination("fence", fence_finding)]
-    return lambda: [one.wait(deadline) for one in reversed(begun)]
+    cluster, fence = begin(cluster_finding), begin(fence_finding)
+    return lambda: [
+        given_up("fence", fence, deadline),
+        given_up("grading", cluster, deadline),
+    ]
 
 
 def fence_finding() -> Finding:
@@ -58,37 +61,10 @@ def cluster_finding() -> Finding:
     return Finding("grading", "ok", f"a PostgreSQL of its own starts, in {seconds:.1f} s here")
 
 
-class Examination:
-    """An examination in a thread of its own, which is left behind where it does not end.
-
-    Parameters
-    ----------
-    name
-        Of the finding.
-    examination
-        Begins at once.
-    """
-
-    def __init__(self, name: str, examination: Callable[[], Finding]) -> None:
-        self.name = name
-        self.examination = examination
-        self.found: Finding | None = None
-        self.error: Exception | None = None
-        self.thread = threading.Thread(target=self._run, daemon=True)
-        self.thread.start()
-
-    def wait(self, deadline: float) -> Finding:
-        """Return what was found, or that nothing was by then; `deadline` is on `time.monotonic`."""
-        self.thread.join(max(0.0, deadline - time.monotonic()))
-        if self.error is not None:
-            raise self.error
-        if self.found is None:
-            fix = "Look again when less is running here."
-            return Finding(self.name, "warn", f"could not be tried in time; {NOT_ALL}", fix)
-        return self.found
-
-    def _run(self) -> None:
-        try:
-            self.found = self.examination()
-        except Exception as error:
-            self.error = error
+def given_up(name: str, begun: Future[Finding], deadline: float) -> Finding:
+    """Return what was found, or that nothing was by then; `deadline` is on `time.monotonic`."""
+    try:
+        return begun.result(max(0.0, deadline - time.monotonic()))
+    except TimeoutError:
+        fix = "Look again when less is running here."
+        return Finding(name, "warn", f"could not be tried in time; {NOT_ALL}", fix)

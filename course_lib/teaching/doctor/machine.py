@@ -95,8 +95,7 @@ def encoding_finding(preferred: str, output: str) -> Finding:
 
 def tools_findings(which: Callable[[str], str | None]) -> list[Finding]:
     """Return where the optional tools are; a missing one is not a fault."""
-    findings = []
-    for tool, purpose in OPTIONAL_TOOLS.items():
-        found = which(tool)
-        findings.append(Finding(tool, "ok", found or f"not there (optional: {purpose})"))
-    return findings
+    return [
+        Finding(tool, "ok", which(tool) or f"not there (optional: {purpose})")
+        for tool, purpose in OPTIONAL_TOOLS.items()
+    ]

@@ -19,12 +19,11 @@ def installed_versions() -> dict[str, str]:
     """Return name and version of each installed package, names in their normal form."""
     from packaging.utils import canonicalize_name
 
-    found = {}
-    for distribution in importlib.metadata.distributions():
-        name = distribution.metadata["Name"]
-        if name:
-            found[str(canonicalize_name(name))] = distribution.version
-    return found
+    return {
+        str(canonicalize_name(one.metadata["Name"])): one.version
+        for one in importlib.metadata.distributions()
+        if one.metadata["Name"]
+    }
 
 
 def environment_finding(root: Path, prefix: str) -> Finding:
@@ -123,9 +122,9 @@ def kernel_finding(prefix: str) -> Finding:
         command = KernelSpecManager().get_kernel_spec("python3").argv[0]
     except NoSuchKernel:
         return Finding("kernel", "fail", "Jupyter knows no kernel python3", SET_UP)
-    if command in ("python", "python3"):  # Jupyter puts its own Python in its place
-        return Finding("kernel", "ok", "python3 is this environment's")
-    if Path(command).parent.resolve() == (Path(sys.executable).parent).resolve():
+    ours = Path(sys.executable).parent.resolve()
+    # Jupyter puts its own Python in the place of a bare name.
+    if command in ("python", "python3") or Path(command).parent.resolve() == ours:
         return Finding("kernel", "ok", "python3 is this environment's")
     fix = f"Install this environment's: {sys.executable} -m ipykernel install --prefix {prefix}"
     return Finding("kernel", "warn", f"python3 starts {command}, which lacks the course", fix)

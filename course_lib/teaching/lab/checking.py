@@ -75,10 +75,8 @@ def run_check(
 def _owner(stub: StubReached, own: Exercise, exercises: Mapping[str, Exercise] | None) -> str:
     """Return the id of the earlier exercise whose stub was reached; empty for this one's own."""
     names = {other.name: other.id for other in (exercises or {}).values()}
-    exact = names.get(stub.function)
-    if exact is None:  # a method of a class that is the exercise as a whole
-        exact = names.get(stub.function.split(".")[0], own.id)
-    return "" if exact == own.id else exact
+    owner = names.get(stub.function, own.id)
+    return "" if owner == own.id else owner
 
 
 def _odd(error: Exception, probe: Probe) -> CheckFailed:

@@ -10,11 +10,10 @@ import ast
 import sysconfig
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from course_lib.loader.languages import language_of
 from course_lib.records import Span, embedded_text
@@ -24,26 +23,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 
-class Piece(Protocol):
-    """A piece that a splitter returns; if it has a `header`, both are embedded together."""
-
-    @property
-    def start(self) -> int:
-        """Its first offset."""
-        ...
-
-    @property
-    def end(self) -> int:
-        """The offset after it."""
-        ...
-
-    @property
-    def text(self) -> str:
-        """The text between them."""
-        ...
-
-
-Splitter = Callable[[str, str], Iterable[Piece]]
+Splitter = Callable[[str, str], Iterable[Any]]
+"""Takes a text and its language. If a piece has a `header`, both are embedded together."""
 
 
 class Definition(NamedTuple):
@@ -55,8 +36,7 @@ class Definition(NamedTuple):
     """Whether it is at the left margin."""
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(NamedTuple):
     """A piece that a search found, as `lab.show.ranking` draws it."""
 
     document_name: str
@@ -155,7 +135,7 @@ def search_over(
         for name, text in files.items()
         for index, piece in enumerate(split(text, language_of(name) or ""))
     ]
-    vectors = encode([embedded_text(one.text, _header(one)) for _, _, one in pieces])
+    vectors = encode([embedded_text(one.text, getattr(one, "header", "")) for _, _, one in pieces])
 
     def search(question: str) -> list[Found]:
         scores = vectors @ encode([question])[0]
@@ -164,7 +144,3 @@ def search_over(
         return [Found(name, index, piece.text, score) for name, index, piece, score in hits]
 
     return search
-
-
-def _header(piece: Any) -> str:
-    return str(getattr(piece, "header", ""))

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 from course_lib.errors import InputError
 
-__all__ = ["Dag", "Edge", "Group", "Task", "read_dag"]
-
 CHANNEL = "pipelinechannel--"
 
 Source = tuple[str, str]
-"""The task that makes a value, and the value's name; empty for what comes from outside."""
+"""The task that makes a value, and the value's name."""
+
+OUTSIDE: Source = ("", "")
+"""What a value comes from that no task makes."""
 
 Input = tuple[str, Source, bool]
 """An input's name, what it comes from, and whether it is an artifact."""
@@ -149,16 +151,12 @@ class _Reader:
 
 def _in_order(tasks: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
     """Return the tasks so that each comes after those it depends on."""
-    ordered: dict[str, Mapping[str, Any]] = {}
-    waiting = dict(tasks)
-    while waiting:
-        ready = [key for key, task in waiting.items()
-                 if not set(task.get("dependentTasks", ())) - set(ordered)]  # fmt: skip
-        if not ready:
-            raise InputError(f"These tasks wait for each other: {', '.join(sorted(waiting))}")
-        for key in ready:
-            ordered[key] = waiting.pop(key)
-    return list(ordered.items())
+    graph = {key: task.get("dependentTasks", ()) for key, task in tasks.items()}
+    try:
+        return [(key, tasks[key]) for key in TopologicalSorter(graph).static_order()]
+    except CycleError as error:
+        waiting = ", ".join(sorted(set(error.args[1])))
+        raise InputError(f"These tasks wait for each other: {waiting}") from None
 
 
 def _sources(
@@ -167,12 +165,10 @@ def _sources(
     found: list[Input] = []
     for kind, one in (("artifacts", "Artifact"), ("parameters", "Parameter")):
         for name, given in task.get("inputs", {}).get(kind, {}).items():
-            source: Source = ("", "")
+            source = scope.get(given.get(f"componentInput{one}"), OUTSIDE)
             if output := given.get(f"taskOutput{one}"):
                 key = (output["producerTask"], output[f"output{one}Key"])
-                source = made.get(key, ("", ""))
-            elif outer := given.get(f"componentInput{one}"):
-                source = scope.get(outer, ("", ""))
+                source = made.get(key, OUTSIDE)
             found.append((name, source, one == "Artifact"))
     return found
 
@@ -182,13 +178,11 @@ def _exports(
 ) -> dict[str, Source]:
     found: dict[str, Source] = {}
     for name, given in outputs.get("artifacts", {}).items():
-        for selector in given.get("artifactSelectors", ())[:1]:
-            key = (selector["producerSubtask"], selector["outputArtifactKey"])
-            found[name] = made.get(key, ("", ""))
+        for one in given.get("artifactSelectors", ())[:1]:
+            found[name] = made.get((one["producerSubtask"], one["outputArtifactKey"]), OUTSIDE)
     for name, given in outputs.get("parameters", {}).items():
-        if selector := given.get("valueFromParameter"):
-            key = (selector["producerSubtask"], selector["outputParameterKey"])
-            found[name] = made.get(key, ("", ""))
+        if one := given.get("valueFromParameter"):
+            found[name] = made.get((one["producerSubtask"], one["outputParameterKey"]), OUTSIDE)
     return found
 
 

@@ -38,15 +38,15 @@ def not_the_learners(exercise: Exercise, given: Any) -> str:
     given
         What the check was given.
     """
-    name = exercise.name.split(".")[0]
+    name = exercise.name
     if given is MISSING:
-        return f'is checked with your {name}: lab.check("{exercise.id}", {exercise.name})'
+        return f'is checked with your {name}: lab.check("{exercise.id}", {name})'
     inner = given.func if isinstance(given, functools.partial) else given
     module = getattr(inner, "__module__", None) or ""
     if any(inner is one for one in _HANDED_OUT) or module.startswith("course_lib."):
         return f"was given the course's {name}: run the cell with your answer, then this one"
     shell = notebook_shell()
-    if _watch is not None and _watch.is_stale(name) and shell.user_ns.get(name) is given:
+    if _watch is not None and name in _watch.stale and shell.user_ns.get(name) is given:
         return (
             f"was given an older {name}: its cell was run again and did not define it. "
             "Look at the error there, run the cell, then this one"
@@ -64,7 +64,7 @@ def watch(names: Iterable[str]) -> None:
         _watch = _Watch(shell)
         shell.events.register("post_run_cell", _watch.after_cell)
     for name in names:
-        _watch.add(name.split(".")[0])
+        _watch.objects.setdefault(name, MISSING)
 
 
 def notebook_shell() -> Any:
@@ -80,27 +80,21 @@ class _Watch:
 
     def __init__(self, shell: Any) -> None:
         self._shell = shell
-        self._objects: dict[str, Any] = {}
         self._cells: dict[str, str | None] = {}
-        self._stale: set[str] = set()
-
-    def add(self, name: str) -> None:
-        self._objects.setdefault(name, MISSING)
-
-    def is_stale(self, name: str) -> bool:
-        return name in self._stale
+        self.objects: dict[str, Any] = {}
+        self.stale: set[str] = set()
 
     def after_cell(self, result: Any) -> None:
         cell = getattr(result.info, "cell_id", None)
-        for name, before in self._objects.items():
+        for name, before in self.objects.items():
             now = self._shell.user_ns.get(name, MISSING)
             if now is not before:
-                self._objects[name], self._cells[name] = now, cell
-                self._stale.discard(name)
+                self.objects[name], self._cells[name] = now, cell
+                self.stale.discard(name)
             elif cell is not None and cell == self._cells.get(name):
                 # An import that is run again gives the same object, and is not a fault.
                 if not (result.success and self._defines(result.info.raw_cell, name)):
-                    self._stale.add(name)
+                    self.stale.add(name)
 
     def _defines(self, cell: str, name: str) -> bool:
         body = re.sub(r"\A\s*%%.*\n", "", cell)  # under %%time and the like it is still Python

@@ -12,7 +12,6 @@ import importlib
 import linecache
 import re
 import zlib
-from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +42,7 @@ def reference(lab_id: str, exercise: Exercise) -> Any:
     """
     if exercise.library is not None:
         module, _, name = exercise.library.partition(":")
-        return _named(importlib.import_module(module), name)
+        return getattr(importlib.import_module(module), name)
     path = solution_path(lab_id)
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".packed":
@@ -110,7 +109,9 @@ def from_solution(source: str, exercise: Exercise, file: str = "<solution>") -> 
             tree.body = [node for node in tree.body if _is_ground(node)]
         exec(compile(tree, file, "exec", dont_inherit=True), namespace)
         if found is not None and found[1] == exercise.id:
-            return _named(namespace, exercise.name)
+            if exercise.name in namespace:
+                return namespace[exercise.name]
+            raise InputError(f"The solution of this exercise defines no {exercise.name}")
     raise InputError(f"{file} has no cell with exercise={exercise.id!r}")
 
 
@@ -136,11 +137,3 @@ def _is_ground(node: ast.stmt) -> bool:
     except ValueError:
         return False
     return capitals
-
-
-def _named(holder: Any, name: str) -> Any:
-    first, *rest = name.split(".")
-    value = holder.get(first) if isinstance(holder, dict) else getattr(holder, first, None)
-    if value is None:
-        raise InputError(f"The solution of this exercise defines no {first}")
-    return reduce(getattr, rest, value)

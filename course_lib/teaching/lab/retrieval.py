@@ -40,8 +40,6 @@ class Measurement:
         How many questions were asked.
     missed
         The questions without an answer.
-    ranks
-        1 / rank for each question, in their order.
     """
 
     recall: float
@@ -50,7 +48,6 @@ class Measurement:
     k: int
     questions: int
     missed: tuple[Question, ...]
-    ranks: tuple[float, ...] = ()
 
     def __str__(self) -> str:
         return (
@@ -135,5 +132,4 @@ def measure(
         k=k,
         questions=len(ranks),
         missed=tuple(missed),
-        ranks=tuple(ranks),
     )

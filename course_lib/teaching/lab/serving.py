@@ -173,11 +173,13 @@ def until_ready(api: Api, path: str = "/ready") -> None:
         If it does not within a minute.
     """
     deadline = time.monotonic() + TIMEOUT_SECONDS
-    while _status(api, path) != 200:
-        if time.monotonic() > deadline:
-            hint = f"{TIMEOUT_SECONDS:.0f} seconds were not enough."
-            raise CourseError(f"{path} does not become 200", hint=hint)
+    while time.monotonic() < deadline:
+        with suppress(httpx.TransportError):
+            if api.get(path).status_code == 200:
+                return
         time.sleep(0.02)
+    hint = f"{TIMEOUT_SECONDS:.0f} seconds were not enough."
+    raise CourseError(f"{path} does not become 200", hint=hint)
 
 
 def crowd(
@@ -220,9 +222,3 @@ def crowd(
     finally:
         for client in made:
             client.close()
-
-
-def _status(api: Api, path: str) -> int:
-    with suppress(httpx.TransportError):
-        return api.get(path).status_code
-    return 0

@@ -202,14 +202,13 @@ class Lab:
         name
             The function's name, as in ``"split_text"``.
         """
-        for exercise in self.exercises.values():
-            if exercise.name == name:
-                break
-        else:
-            names = ", ".join(exercise.name for exercise in self.exercises.values()) or "none"
+        by_name = {exercise.name: exercise for exercise in self.exercises.values()}
+        if name not in by_name:
             raise InputError(
-                f"Lab {self.id} has no exercise that writes {name!r}", hint=f"It has: {names}."
+                f"Lab {self.id} has no exercise that writes {name!r}",
+                hint=f"It has: {', '.join(by_name) or 'none'}.",
             )
+        exercise = by_name[name]
         if name in self._passed:
             print(f"{name}: yours")
             return self._passed[name]

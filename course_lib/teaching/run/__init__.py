@@ -5,7 +5,8 @@ Solutions go in; `build/run/` comes out, with each lab's executed notebook, the 
 others.
 """
 
+from course_lib.teaching.run.one_lab import LabRun
 from course_lib.teaching.run.report import summary
-from course_lib.teaching.run.runner import LabRun, run_labs
+from course_lib.teaching.run.runner import run_labs
 
 __all__ = ["LabRun", "run_labs", "summary"]

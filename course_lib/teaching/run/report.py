@@ -9,14 +9,10 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from course_lib.teaching.run.runner import LabRun
+    from course_lib.teaching.run.one_lab import LabRun
 
 ERROR_ANCHOR = "papermill-error-cell"
-_LABELS = {
-    "recall_at_5": "recall@5",
-    "mrr": "MRR",
-    "note": "what changed",
-}
+_LABELS = {"recall_at_5": "recall@5", "mrr": "MRR", "note": "what changed"}
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1c2430; --soft: #5d6b7c; --line: #dfe4ea;
   --paper: #fbfbf9; --card: #fff; --good: #1a7f4b; --bad: #b42318; --wait: #8a6100; }
@@ -92,22 +88,18 @@ def summary(runs: Sequence[LabRun]) -> str:
     return "\n".join([*lines, _headline(runs)])
 
 
-def figures(scorecard: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the metrics of a scorecard with their values as text, nested ones flattened.
+def figures(scorecard: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the metrics of a scorecard with their values as text.
 
     Examples
     --------
-    >>> list(figures({"recall_at_5": 0.91234, "mrr": None, "latency": {"p50": 3.0}}))
-    [('recall@5', '0.912'), ('latency, p50', '3')]
+    >>> list(figures({"lab": "07", "recall_at_5": 0.91234, "mrr": None}))
+    [('recall@5', '0.912')]
     """
     for name, value in scorecard.items():
-        if value in (None, "") or name == "lab":
-            continue
-        label = f"{prefix}, {name}" if prefix else _LABELS.get(name, str(name))
-        if isinstance(value, Mapping):
-            yield from figures(value, label)
-        else:
-            yield label, f"{value:.3g}" if isinstance(value, float) else str(value)
+        if name != "lab" and value not in (None, ""):
+            text = f"{value:.3g}" if isinstance(value, float) else str(value)
+            yield _LABELS.get(name, name), text
 
 
 def _headline(runs: Sequence[LabRun]) -> str:

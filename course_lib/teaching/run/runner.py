@@ -1,66 +1,28 @@
 """Run the labs' solutions, two at a time, and keep an account of each.
 
 What one lab does to its process (the current folder, a crash, memory) touches no other: each has a
-process of its own, and one kernel with one thread.
+kernel of its own, with one thread.
 """
 
 from __future__ import annotations
 
-import ast
-import contextlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from course_lib.errors import InputError
 from course_lib.settings import settings
 from course_lib.teaching.build.project import BuildError, LabSource, Project, write_atomically
 from course_lib.teaching.build.workers import Job, run_jobs
-from course_lib.teaching.claims import broken
+from course_lib.teaching.run.one_lab import LabRun, run_lab
 from course_lib.teaching.run.report import index_page
 
 PARAMETERS = ("data_dir", "database_url", "embedding_model")
 """What may be given from outside; a lab gets those that its `parameters` cell declares."""
 
 _VARIABLES = {"database_url": "DATABASE_URL", "embedding_model": "RAG_EMBED_MODEL"}
-
-
-@dataclass(frozen=True)
-class LabRun:
-    """How one lab went.
-
-    Attributes
-    ----------
-    lab, title
-        Its number and title.
-    status
-        `interrupted` is a lab that Ctrl-C ended, or kept from starting.
-    seconds
-        Wall time of its process, start-up of the kernel and HTML included.
-    notebook, html
-        What was written, None where the run did not get that far.
-    error
-        Empty, or `cell` (its id), `line` (its first) and `message` (the error's last line).
-    scorecard
-        Metrics and values that the notebook put out.
-    """
-
-    lab: str
-    title: str
-    status: Literal["passed", "failed", "interrupted"]
-    seconds: float = 0.0
-    notebook: Path | None = None
-    html: Path | None = None
-    error: Mapping[str, str] = field(default_factory=dict)
-    scorecard: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def passed(self) -> bool:
-        """Whether every cell ran."""
-        return self.status == "passed"
 
 
 def run_labs(
@@ -106,34 +68,16 @@ def run_labs(
     out.mkdir(parents=True, exist_ok=True)
     sources = project.sources(labs)
     runs = {source.lab: _not_run(source, project) for source in sources}
-    work = [_job(source, project, given, out) for source in sources]
-    secrets = _secrets(given.get("database_url"))
+    work = [
+        Job(source.lab, run.cells, partial(run_lab, run, source, project, given, out))
+        for source, run in zip(sources, runs.values(), strict=True)
+    ]
     variables = {_VARIABLES[name]: value for name, value in given.items() if name in _VARIABLES}
     try:
-        with contextlib.closing(
-            run_jobs(work, at_once=jobs, root=project.root, title="running", environment=variables)
-        ) as endings:
-            for ended in endings:
-                run = runs[ended.job.key]
-                if ended.result is None:
-                    log = ended.log
-                    for secret, shown in secrets:
-                        log = log.replace(secret, shown)
-                    last = (log.splitlines() or ["it printed nothing"])[-1]
-                    error = {"cell": "", "line": "", "message": f"the process died: {last}"}
-                    run = replace(run, status="failed", seconds=ended.seconds, error=error)
-                else:
-                    error = ended.result["error"] or _untrue(ended.job, project)
-                    run = replace(
-                        run,
-                        status="failed" if error else "passed",
-                        seconds=ended.seconds,
-                        notebook=Path(ended.job.task["output"]),
-                        html=Path(ended.job.task["html"]),
-                        error=error,
-                        scorecard=ended.result["scorecard"],
-                    )
-                runs[ended.job.key] = run
+        for lab, run in run_jobs(
+            work, at_once=jobs, root=project.root, title="running", environment=variables
+        ):
+            runs[lab] = run
     finally:
         result = list(runs.values())
         _write_account(result, out, database_in_use(given.get("database_url")))
@@ -171,59 +115,9 @@ def _not_run(source: LabSource, project: Project) -> LabRun:
         raise BuildError(
             f"{project.relative(path)} was never built", hint=f"Run `course build {source.lab}`."
         )
-    course = json.loads(path.read_text(encoding="utf-8"))["metadata"].get("course", {})
-    return LabRun(source.lab, course.get("title", source.stem), "interrupted")
-
-
-def _job(source: LabSource, project: Project, given: Mapping[str, str], out: Path) -> Job:
-    path = project.solution_notebook(source)
-    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    declared = _declared(cells)
-    return Job(
-        source.lab,
-        "course_lib.teaching.run.worker",
-        {
-            "notebook": str(path),
-            "output": str(out / f"{source.lab}.ipynb"),
-            "html": str(out / f"{source.lab}.html"),
-            "root": str(project.root),
-            "parameters": {name: value for name, value in given.items() if name in declared},
-            "secrets": _secrets(given.get("database_url")),
-            "cells": len(cells),
-        },
-    )
-
-
-def _untrue(job: Job, project: Project) -> dict[str, str]:
-    """Return the error for a lab that shows something else than it says; empty where it does not.
-
-    Of other data, or of another model, the lab says nothing.
-    """
-    if {"data_dir", "embedding_model"} & set(job.task["parameters"]):
-        return {}
-    notebook = json.loads(Path(job.task["output"]).read_text(encoding="utf-8"))
-    faults = broken(notebook["cells"], project.claims(job.key))
-    if not faults:
-        return {}
-    return {"cell": "", "line": f"{len(faults)} claims do not hold", "message": "\n".join(faults)}
-
-
-def _declared(cells: Sequence[Mapping[str, Any]]) -> set[str]:
-    """Return the names that the `parameters` cell assigns."""
-    for cell in cells:
-        if "parameters" in cell["metadata"].get("tags", []):
-            tree = ast.parse("".join(cell["source"]))
-            names = (node for node in ast.walk(tree) if isinstance(node, ast.Name))
-            return {node.id for node in names if isinstance(node.ctx, ast.Store)}
-    return set()
-
-
-def _secrets(url: str | None) -> list[tuple[str, str]]:
-    """Return what must not be written, with what is in its place: the URL with its password."""
-    parts = urlsplit(url or "")
-    if not url or not parts.password:
-        return []
-    return [(url, url.replace(f":{parts.password}@", ":***@"))]
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    title = notebook["metadata"].get("course", {}).get("title", source.stem)
+    return LabRun(source.lab, title, "interrupted", cells=len(notebook["cells"]))
 
 
 def _write_account(runs: Sequence[LabRun], out: Path, database: str) -> None:

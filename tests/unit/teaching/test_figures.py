@@ -20,23 +20,20 @@ NAMES = ["a", "b", "c", "d", "e", "<f>"]
 RESULT = SimpleNamespace(
     document_name="<a>.md", chunk_index=3, content=EVIL * 20, similarity_score=0.61
 )
-EXPLAINED = """Limit  (cost=1.10..2.20 rows=5 width=44) (actual time=0.2..1.50 rows=5 loops=1)
+
+
+def rows_of(explained: str) -> list[tuple[str]]:
+    """Return what a cursor gives after EXPLAIN."""
+    return [(line,) for line in explained.splitlines()]
+
+
+EXPLAINED = rows_of("""Limit  (cost=1.10..2.20 rows=5 width=44) (actual time=0.2..1.50 rows=5 loops=1)
   ->  Nested Loop  (cost=1.10..9.50 rows=50 width=44) (actual time=0.2..1.40 rows=5 loops=1)
         ->  Index Scan using by_vector on chunks  (cost=0.50..9.50 rows=50 width=36) (actual time=0.1..0.70 rows=600 loops=2)
               Order By: (embedding <=> '[1,2]'::vector)
         ->  Seq Scan on documents  (cost=0.00..1.00 rows=1 width=8) (never executed)
               Filter: (name = 'x'::text)
-Planning Time: 0.1 ms"""  # noqa: E501
-AS_JSON = {
-    "Node Type": "Limit",
-    "Plan Rows": 5,
-    "Actual Rows": 5,
-    "Actual Loops": 1,
-    "Actual Total Time": 1.5,
-    "Plans": [
-        {"Node Type": "Seq Scan", "Relation Name": "chunks", "Plan Rows": 10, "Filter": "(a > 1)"}
-    ],
-}
+Planning Time: 0.1 ms""")  # noqa: E501
 
 ALL = {
     "cuts of strings": lambda: figures.cuts(EVIL, [EVIL[:5], EVIL[5:]]),
@@ -52,14 +49,11 @@ ALL = {
         {"<a>": [(1, 2.0), (10, 20.5)], "b": [(1, 1)]}, "<T>", across="characters", up="ms"
     ),
     "heat map": lambda: figures.heat_map(np.eye(6), NAMES, title="Similarity"),
-    "map": lambda: figures.map_2d(
-        VECTORS, NAMES, ["x", "y"] * 3, query=VECTORS[0], title="Documents"
-    ),
+    "map": lambda: figures.map_2d(VECTORS, ["x", "<f>"] * 3, VECTORS[0], title="Documents"),
     "recall and latency": lambda: figures.recall_latency(
         {"HNSW": [(1.0, 0.9, "ef 40"), (2.0, 0.99, "ef 80")], "IVFFlat": [(1.5, 0.8, "probes 1")]}
     ),
-    "plan of text": lambda: figures.plan(EXPLAINED),
-    "plan of JSON": lambda: figures.plan([{"Plan": AS_JSON}]),
+    "plan": lambda: figures.plan(EXPLAINED),
     "pieces": lambda: figures.pieces(
         EVIL, split_text(EVIL, 20, 0), ["<a>"] * 2, groups=["x"] * 2, mark="quotes"
     ),
@@ -126,7 +120,7 @@ def test_the_map_keeps_distances_of_what_lies_in_a_plane():
 
 
 def test_a_plan_in_text_is_read_with_depths_loops_and_details():
-    nodes = read_plan([(line,) for line in EXPLAINED.splitlines()])
+    nodes = read_plan(EXPLAINED)
     assert [(n.depth, n.name.split(" on ")[0], n.estimated, n.actual) for n in nodes] == [
         (0, "Limit", 5, 5),
         (1, "Nested Loop", 50, 5),
@@ -139,29 +133,30 @@ def test_a_plan_in_text_is_read_with_depths_loops_and_details():
 
 def test_an_estimate_that_is_far_off_is_marked():
     assert "⚠ 1,200" in figures.plan(EXPLAINED).html
-    assert "⚠" not in figures.plan([{"Plan": AS_JSON}]).html
+    assert "⚠" not in figures.plan(EXPLAINED[:2]).html
 
 
 def test_what_a_limit_stopped_early_is_no_wrong_estimate():
-    def node(depth: int, name: str, expected: int, found: int) -> str:
+    def node(depth: int, name: str, expected: int, found: int) -> tuple[str]:
         arrow = "->  " if depth else ""
         costs = f"(cost=0.00..9.50 rows={expected} width=4) (actual rows={found}.00 loops=1)"
-        return f"{'  ' * depth}{arrow}{name}  {costs}"
+        return (f"{'  ' * depth}{arrow}{name}  {costs}",)
 
     below_a_sort = [
         node(0, "Limit", 5, 5),
         node(1, "Sort", 5000, 5),
         node(2, "Seq Scan on chunks", 5000, 7),
     ]
-    html = figures.plan("\n".join(below_a_sort)).html
+    html = figures.plan(below_a_sort).html
     assert "⚠ 7" in html and "⚠ 5" not in html
-    assert "⚠" not in figures.plan("\n".join([below_a_sort[0], node(1, "Index Scan", 50, 5)])).html
-    assert "⚠ 5" in figures.plan(node(0, "Index Scan", 50, 5)).html
+    assert "⚠" not in figures.plan([below_a_sort[0], node(1, "Index Scan", 50, 5)]).html
+    assert "⚠ 5" in figures.plan([node(0, "Index Scan", 50, 5)]).html
 
 
 def test_what_is_no_plan_is_refused():
-    with pytest.raises(InputError, match="not a plan"):
-        figures.plan("hello")
+    for rows in ([("hello",)], [([{"Plan": {}}],)]):
+        with pytest.raises(InputError, match="not a plan"):
+            figures.plan(rows)
 
 
 def test_the_live_slider_redraws_when_it_is_moved():

@@ -14,7 +14,7 @@ import re
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from course_lib.teaching.build.project import BuildError, LabSource, Project, write_atomically
 from course_lib.teaching.lab.figures.base import INK, PAPER
@@ -36,6 +36,23 @@ def canvas(width: float, height: float) -> tuple[Figure, Axes]:
     axes.set(xlim=(0, width), ylim=(0, height))
     axes.axis("off")
     return figure, axes
+
+
+def box(axes: Axes, x: float, y: float, width: float, height: float, **look: Any) -> None:
+    """Draw a rectangle whose lower left corner is at (x, y)."""
+    from matplotlib.patches import Rectangle
+
+    axes.add_patch(Rectangle((x, y), width, height, **look))
+
+
+def label(axes: Axes, x: float, y: float, text: str, **look: Any) -> None:
+    """Write a text whose middle is at the height y."""
+    axes.text(x, y, text, **{"va": "center", **look})
+
+
+def arrow(axes: Axes, start: tuple[float, float], end: tuple[float, float], **look: Any) -> None:
+    """Draw an arrow."""
+    axes.annotate("", end, start, arrowprops={"arrowstyle": "->", **look})
 
 
 def write_drawings(project: Project) -> list[Path]:

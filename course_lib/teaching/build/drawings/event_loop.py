@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 
-from course_lib.teaching.build.drawings import canvas
+from course_lib.teaching.build.drawings import arrow, box, canvas, label
 from course_lib.teaching.lab.figures.base import FAINT, PALETTE
 
 BLOCKED = ((0, 0.2, 0), (0.2, 2.4, 0), (2.4, 2.6, 1), (2.6, 2.8, 2))
@@ -18,15 +17,14 @@ def draw() -> Figure:
     """Draw two time lines: encoding on the loop, and encoding in a thread beside it."""
     figure, axes = canvas(7.4, 3.9)
 
-    def line(y: float, label: str) -> None:
-        axes.text(0.2, y + 0.15, label, va="center")
+    def line(y: float, name: str) -> None:
+        label(axes, 0.2, y + 0.15, name)
         axes.plot([1.5, 7.1], [y, y], color=FAINT, lw=0.8)
 
-    def work(y: float, begin: float, end: float, request: int, label: str = "") -> None:
+    def work(y: float, begin: float, end: float, request: int, name: str = "") -> None:
         x, width = 1.5 + 1.9 * begin, 1.9 * (end - begin)
-        axes.add_patch(Rectangle((x, y), width, 0.3, facecolor=PALETTE[request], edgecolor="white"))
-        if label:
-            axes.text(x + width / 2, y + 0.15, label, ha="center", va="center", color="white")
+        box(axes, x, y, width, 0.3, facecolor=PALETTE[request], edgecolor="white")
+        label(axes, x + width / 2, y + 0.15, name, ha="center", color="white")
 
     axes.text(0.2, 3.6, "The encoder runs on the event loop: all others wait", weight="bold")
     line(3.0, "event loop")
@@ -38,11 +36,9 @@ def draw() -> Figure:
         work(1.5, begin, end, request)
     line(0.95, "thread")
     work(0.95, 0.2, 2.4, 0, "encode")
-    axes.annotate("", (7.1, 0.7), (1.5, 0.7), arrowprops={"arrowstyle": "->", "color": FAINT})
-    axes.text(7.1, 0.5, "time", ha="right", va="center", color=FAINT)
+    arrow(axes, (1.5, 0.7), (7.1, 0.7), color=FAINT)
+    label(axes, 7.1, 0.5, "time", ha="right", color=FAINT)
     for request in range(3):
-        axes.add_patch(
-            Rectangle((1.5 + 1.5 * request, 0.12), 0.25, 0.25, facecolor=PALETTE[request])
-        )
-        axes.text(1.82 + 1.5 * request, 0.24, f"request {request + 1}", va="center")
+        box(axes, 1.5 + 1.5 * request, 0.12, 0.25, 0.25, facecolor=PALETTE[request])
+        label(axes, 1.82 + 1.5 * request, 0.24, f"request {request + 1}")
     return figure

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 
-from course_lib.teaching.build.drawings import canvas
+from course_lib.teaching.build.drawings import arrow, box, canvas, label
 from course_lib.teaching.lab.figures.base import FAINT, PALETTE
 
 MATCHES = (0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 1, 0, 0, 0, 1, 1)
@@ -19,23 +18,19 @@ def draw() -> Figure:
     figure, axes = canvas(7.4, 3.5)
 
     def rows(y: float, seen: int, title: str, result: str) -> None:
-        axes.text(0.2, y + 0.75, title, weight="bold", va="center")
+        label(axes, 0.2, y + 0.75, title, weight="bold")
         for place, passes in enumerate(MATCHES):
             x = 0.2 + 0.345 * place
-            box = Rectangle((x, y), 0.3, 0.42, edgecolor=FAINT, facecolor="white")
-            if place < seen:
-                box.set(facecolor=PALETTE[2] if passes else "#dcdcdc")
-            axes.add_patch(box)
-            axes.text(
-                x + 0.15, y + 0.2, "✓" if passes else "", ha="center", va="center", fontsize=13
-            )
+            face = "white" if place >= seen else PALETTE[2] if passes else "#dcdcdc"
+            box(axes, x, y, 0.3, 0.42, edgecolor=FAINT, facecolor=face)
+            label(axes, x + 0.15, y + 0.2, "✓" if passes else "", ha="center", fontsize=13)
         end = 0.2 + 0.345 * seen - 0.02
         axes.plot([end, end], [y - 0.08, y + 0.5], color=PALETTE[1], lw=2.5)
-        axes.text(0.2, y - 0.25, result, va="center")
+        label(axes, 0.2, y - 0.25, result)
 
-    axes.text(0.2, 3.25, "nearest row", color=FAINT, va="center")
-    axes.text(7.1, 3.25, "farthest row", color=FAINT, va="center", ha="right")
-    axes.annotate("", (5.95, 3.25), (1.4, 3.25), arrowprops={"arrowstyle": "->", "color": FAINT})
+    label(axes, 0.2, 3.25, "nearest row", color=FAINT)
+    label(axes, 7.1, 3.25, "farthest row", color=FAINT, ha="right")
+    arrow(axes, (1.4, 3.25), (5.95, 3.25), color=FAINT)
     found = sum(MATCHES[:EF])
     rows(
         2.05, EF, f"The index gives the {EF} nearest (ef_search = {EF}), then the filter looks",

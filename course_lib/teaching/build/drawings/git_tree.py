@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from course_lib.teaching.build.drawings import canvas
+from course_lib.teaching.build.drawings import arrow, canvas, label
 from course_lib.teaching.lab.figures.base import FAINT, PALETTE
 
 NODES = {
@@ -40,19 +40,15 @@ def draw() -> Figure:
     figure, axes = canvas(7.4, 3.7)
     for one, other in LINKS:
         (x1, y1, new), (x2, y2, _) = NODES[one], NODES[other]
-        axes.annotate(
-            "", (x2, y2 + 0.18), (x1, y1 - 0.18),
-            arrowprops={"arrowstyle": "->", "color": PALETTE[1] if new else FAINT, "lw": 1.2},
-        )  # fmt: skip
+        ink = PALETTE[1] if new else FAINT
+        arrow(axes, (x1, y1 - 0.18), (x2, y2 + 0.18), color=ink, lw=1.2)
     for name, (x, y, new) in NODES.items():
         box = {
             "boxstyle": "round,pad=0.35",
             "facecolor": "#fbe3d3" if new else "#e5f0f8",
             "edgecolor": PALETTE[1] if new else PALETTE[0],
         }
-        axes.text(x, y, name.strip(), ha="center", va="center", bbox=box)
-    told = (
-        "turn.py changed: it has a new blob, and there are new trees above it. The rest is shared."
-    )
-    axes.text(3.7, 0.08, told, ha="center", va="bottom")
+        label(axes, x, y, name.strip(), ha="center", bbox=box)
+    told = "turn.py changed: it has a new blob, and there are new trees above it. "
+    axes.text(3.7, 0.08, f"{told}The rest is shared.", ha="center", va="bottom")
     return figure

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
 
-from course_lib.teaching.build.drawings import canvas
+from course_lib.teaching.build.drawings import canvas, label
 from course_lib.teaching.lab.figures.base import FAINT, PALETTE
 
 NAMES = ("layer 2: few rows, long links", "layer 1", "layer 0: all rows, short links")
@@ -27,16 +27,14 @@ def draw() -> Figure:
         def place(point: np.ndarray, height: float = height) -> tuple[float, float]:
             return 0.1 + point[0] + 0.55 * point[1], height + 0.8 * point[1]
 
-        corners = [
-            place(np.array(one)) for one in ((0.1, -0.12), (4.5, -0.12), (4.5, 1.1), (0.1, 1.1))
-        ]
-        axes.add_patch(Polygon(corners, facecolor="#f4f4f4", edgecolor=FAINT, lw=0.8))
-        axes.text(5.35, height + 0.6, name, va="center")
+        corners = np.array(((0.1, -0.12), (4.5, -0.12), (4.5, 1.1), (0.1, 1.1)))
+        layer = [place(corner) for corner in corners]
+        axes.add_patch(Polygon(layer, facecolor="#f4f4f4", edgecolor=FAINT, lw=0.8))
+        label(axes, 5.35, height + 0.6, name)
         links = _links(points, members)
-        for one, other in links:
-            axes.plot(
-                *zip(place(points[one]), place(points[other]), strict=True), color="#b9b9b9", lw=0.8
-            )
+        for link in links:
+            ends = (place(points[one]) for one in link)
+            axes.plot(*zip(*ends, strict=True), color="#b9b9b9", lw=0.8)
         xs, ys = zip(*map(place, points[members]), strict=True)
         axes.scatter(xs, ys, s=16, color=FAINT, zorder=2)
         path = _walk(points, links, query, at)
@@ -50,14 +48,10 @@ def draw() -> Figure:
         axes.scatter(x, y, s=120, marker="*", color=PALETTE[0], zorder=5)
         at, before = path[-1], steps[-1]
     axes.scatter(5.45, 3.35, s=120, marker="*", color=PALETTE[0])
-    axes.text(5.65, 3.35, "query", va="center")
+    label(axes, 5.65, 3.35, "query")
     axes.plot([5.35, 5.55], [3.05, 3.05], color=PALETTE[1], lw=2.2)
-    axes.text(
-        5.65,
-        3.12,
-        "to the neighbour that\nis nearest to the query,\nuntil none is nearer",
-        va="top",
-    )
+    told = "to the neighbour that\nis nearest to the query,\nuntil none is nearer"
+    axes.text(5.65, 3.12, told, va="top")
     return figure
 
 

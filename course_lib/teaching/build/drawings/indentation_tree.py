@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from course_lib.teaching.build.drawings import canvas
+from course_lib.teaching.build.drawings import arrow, canvas, label
 from course_lib.teaching.lab.figures.base import FAINT, PALETTE
 
 LINES = ("kind: Deployment", "metadata:", "  name: mill", "  labels:", "    app: mill", "spec:")
@@ -22,25 +22,18 @@ def draw() -> Figure:
     for index, line in enumerate(LINES):
         depth = (len(line) - len(line.lstrip())) // 2
         for level in range(depth):
-            axes.plot(
-                [0.52 + 0.2 * level] * 2, [y(index) - 0.18, y(index) + 0.18], color=FAINT, lw=1
-            )
-        axes.text(0.45, y(index), line, family="monospace", va="center")
+            side = 0.52 + 0.2 * level
+            axes.plot([side, side], [y(index) - 0.18, y(index) + 0.18], color=FAINT, lw=1)
+        label(axes, 0.45, y(index), line, family="monospace")
         name = line.split(":")[0].strip()
         x = 4.7 + 0.85 * depth
-        parent = PARENTS[index]
-        top = y(parent) if parent >= 0 else y(-1)
-        left = x - 0.65
-        axes.plot(
-            [left, left, x - 0.08], [top - 0.14, y(index), y(index)], color=PALETTE[0], lw=1.5
-        )
+        top, left = y(PARENTS[index]) - 0.14, x - 0.65
+        axes.plot([left, left, x - 0.08], [top, y(index), y(index)], color=PALETTE[0], lw=1.5)
         box = {"boxstyle": "round,pad=0.25", "facecolor": "#e5f0f8", "edgecolor": PALETTE[0]}
-        axes.text(x, y(index), name, va="center", bbox=box)
-    axes.text(3.9, y(-1), "document", va="center", bbox=box)
-    axes.text(0.45, y(-1), "lines of the file", va="center", weight="bold")
-    axes.annotate("", (3.6, 1.4), (2.85, 1.4), arrowprops={"arrowstyle": "->", "lw": 2})
-    axes.text(
-        3.7, 0.02, "A line belongs to the nearest line above that is indented less.",
-        ha="center", va="bottom",
-    )  # fmt: skip
+        label(axes, x, y(index), name, bbox=box)
+    label(axes, 3.9, y(-1), "document", bbox=box)
+    label(axes, 0.45, y(-1), "lines of the file", weight="bold")
+    arrow(axes, (2.85, 1.4), (3.6, 1.4), lw=2)
+    told = "A line belongs to the nearest line above that is indented less."
+    axes.text(3.7, 0.02, told, ha="center", va="bottom")
     return figure

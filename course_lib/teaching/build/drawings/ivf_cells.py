@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -27,20 +29,13 @@ def draw() -> Figure:
     axes.contourf(xs, ys, np.isin(cells, order[:PROBES]), levels=[0.5, 1.5], colors=["#fdebd3"])
     for index in range(len(CENTRES)):
         axes.contour(xs, ys, cells == index, levels=[0.5], colors=FAINT, linewidths=0.8)
-    axes.scatter(
-        rows[~searched, 0], rows[~searched, 1], s=14, color=FAINT, label="row, not compared"
-    )
-    axes.scatter(
-        rows[searched, 0], rows[searched, 1], s=18, color=PALETTE[0], label="row, compared"
-    )
-    axes.scatter(
-        CENTRES[:, 0],
-        CENTRES[:, 1],
-        s=60,
-        marker=MARKERS[6],
-        color="black",
-        label="centre of a cell",
-    )
+
+    def dots(points: np.ndarray, **look: Any) -> None:
+        axes.scatter(points[:, 0], points[:, 1], **look)
+
+    dots(rows[~searched], s=14, color=FAINT, label="row, not compared")
+    dots(rows[searched], s=18, color=PALETTE[0], label="row, compared")
+    dots(CENTRES, s=60, marker=MARKERS[6], color="black", label="centre of a cell")
     axes.scatter(QUERY[0], QUERY[1], s=130, marker="*", color=PALETTE[1], label="query", zorder=3)
     nearest = rows[np.argmin(np.linalg.norm(rows - QUERY, axis=1))]
     axes.plot(*zip(QUERY, nearest, strict=True), color=PALETTE[1], lw=1.5)

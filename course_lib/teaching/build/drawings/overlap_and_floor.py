@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 
-from course_lib.teaching.build.drawings import canvas
+from course_lib.teaching.build.drawings import arrow, box, canvas, label
 from course_lib.teaching.lab.figures.base import FAINT, PALETTE
 
 LEFT, WIDTH = 0.3, 6.8
@@ -20,15 +19,15 @@ def draw() -> Figure:
     def at(character: float) -> float:
         return LEFT + WIDTH * character / END
 
-    def chunk(first: float, last: float, y: float, colour: str, label: str) -> None:
+    def chunk(first: float, last: float, y: float, colour: str, name: str) -> None:
         size = at(last) - at(first)
-        axes.add_patch(Rectangle((at(first), y), size, 0.36, facecolor=colour, alpha=0.35))
-        axes.add_patch(Rectangle((at(first), y), size, 0.36, fill=False, edgecolor=colour, lw=2))
-        axes.text(at(first) + 0.1, y + 0.18, label, va="center")
+        box(axes, at(first), y, size, 0.36, facecolor=colour, alpha=0.35)
+        box(axes, at(first), y, size, 0.36, fill=False, edgecolor=colour, lw=2)
+        label(axes, at(first) + 0.1, y + 0.18, name)
 
     floor = START + OVERLAP
-    axes.add_patch(Rectangle((at(0), 1.75), WIDTH, 0.3, facecolor="#e8e8e8", edgecolor=FAINT))
-    axes.text(at(END) - 0.08, 1.9, "the text", ha="right", va="center")
+    box(axes, at(0), 1.75, WIDTH, 0.3, facecolor="#e8e8e8", edgecolor=FAINT)
+    label(axes, at(END) - 0.08, 1.9, "the text", ha="right")
     chunk(START, CUT, 1.2, PALETTE[0], "first chunk")
     chunk(CUT - OVERLAP, END - 4, 0.62, PALETTE[2], "next chunk: it begins OVERLAP before the cut")
     axes.axvspan(at(CUT - OVERLAP), at(CUT), 0.17, 0.6, color=PALETTE[4], alpha=0.25, lw=0)
@@ -41,9 +40,7 @@ def draw() -> Figure:
     ):
         axes.plot([at(character)] * 2, [1.75, height], color="black", lw=1, ls=":")
         axes.text(at(character), height + 0.06, text, ha=align)
-    axes.annotate(
-        "", (at(SIZE), 2.2), (at(floor), 2.2),
-        arrowprops={"arrowstyle": "<->", "color": PALETTE[1], "lw": 2, "shrinkA": 0, "shrinkB": 0},
-    )  # fmt: skip
+    look = {"arrowstyle": "<->", "color": PALETTE[1], "lw": 2, "shrinkA": 0, "shrinkB": 0}
+    arrow(axes, (at(floor), 2.2), (at(SIZE), 2.2), **look)
     axes.text(at(floor) + 0.1, 2.27, "cuts that count", color=PALETTE[1])
     return figure

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from course_lib.teaching.build.drawings import canvas
+from course_lib.teaching.build.drawings import canvas, label
 from course_lib.teaching.lab.figures.base import FAINT, PALETTE
 
 K = 60
@@ -28,7 +28,7 @@ def draw() -> Figure:
         in_both = text in BY_MEANING and text in BY_WORDS
         face = "#fdebd3" if in_both else "#f2f2f2"
         shape = {"boxstyle": "round,pad=0.3", "facecolor": face, "edgecolor": FAINT}
-        axes.text(x, y(place), text, ha="center", va="center", bbox=shape, family="monospace")
+        label(axes, x, y(place), text, ha="center", bbox=shape, family="monospace")
 
     for x, title, ranking, colour in (
         (0.9, "by meaning", BY_MEANING, PALETTE[0]),
@@ -43,5 +43,5 @@ def draw() -> Figure:
     for place, one in enumerate(fused):
         parts = [f"1/{K + r.index(one) + 1}" for r in (BY_MEANING, BY_WORDS) if one in r]
         box(3.15, place, one)
-        axes.text(3.45, y(place), f"{' + '.join(parts)}", va="center")
+        label(axes, 3.45, y(place), " + ".join(parts))
     return figure

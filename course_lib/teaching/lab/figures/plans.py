@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any
@@ -39,14 +38,14 @@ class Node:
     details: list[str] = field(default_factory=list)
 
 
-def plan(explained: Any) -> Figure:
+def plan(explained: Sequence[tuple[Any, ...]]) -> Figure:
     """Show a plan as a table, one node a row.
 
     Parameters
     ----------
     explained
-        What EXPLAIN returned: rows of a cursor, text, or (with FORMAT JSON) the decoded value.
-        Rows and times are for all loops together.
+        The rows of a cursor after EXPLAIN. What the table says of rows and times is for all loops
+        together.
     """
     nodes = read_plan(explained)
     rows = []
@@ -83,64 +82,20 @@ def _told(node: Node) -> str:
     return f"{node.name}, {node.estimated} rows expected{found}"
 
 
-def read_plan(explained: Any) -> list[Node]:
+def read_plan(explained: Sequence[tuple[Any, ...]]) -> list[Node]:
     """Return the nodes of a plan, from the top; see `plan`.
 
     Examples
     --------
-    >>> read_plan("Seq Scan on chunks  (cost=0.00..9.50 rows=50 width=36)")[0].name
+    >>> read_plan([("Seq Scan on chunks  (cost=0.00..9.50 rows=50 width=36)",)])[0].name
     'Seq Scan on chunks'
     """
-    value = explained
-    if isinstance(value, Sequence) and value and isinstance(value[0], tuple):
-        column = [row[0] for row in value]
-        value = "\n".join(column) if isinstance(column[0], str) else column[0]
-    if isinstance(value, str) and value.lstrip().startswith(("[", "{")):
-        value = json.loads(value)
-    if isinstance(value, list) and value and isinstance(value[0], Mapping):
-        value = value[0]
-    if isinstance(value, Mapping):
-        nodes = list(_from_json(value.get("Plan", value), 0))
-    else:
-        nodes = _from_text(str(value))
-    if not nodes:
-        raise InputError(
-            "This is not a plan that can be read",
-            hint="Pass what EXPLAIN returned: cursor.fetchall().",
-        )
-    return nodes
-
-
-def _from_json(plan: Mapping[str, Any], depth: int) -> list[Node]:
-    name = str(plan["Node Type"])
-    if index := plan.get("Index Name"):
-        name += f" using {index}"
-    if relation := plan.get("Relation Name"):
-        name += f" on {relation}"
-    loops = plan.get("Actual Loops", 1)
-    details = []
-    for key in DETAILS:
-        if plan.get(key):
-            value = plan[key]
-            details.append(f"{key}: {', '.join(value) if isinstance(value, list) else value}")
-    node = Node(
-        depth,
-        name,
-        int(plan.get("Plan Rows", 0)),
-        _times(plan.get("Actual Rows"), loops),
-        _times(plan.get("Actual Total Time"), loops),
-        details,
-    )
-    return [node, *(n for child in plan.get("Plans", ()) for n in _from_json(child, depth + 1))]
-
-
-def _from_text(text: str) -> list[Node]:
     nodes: list[Node] = []
     indents: list[int] = []
-    for line in text.splitlines():
-        found = NODE.match(line)
+    for (line,) in explained:
+        found = NODE.match(str(line))
         if found is None:
-            detail = line.strip()
+            detail = str(line).strip()
             if nodes and detail.startswith(DETAILS):
                 nodes[-1].details.append(detail)
             continue
@@ -150,10 +105,15 @@ def _from_text(text: str) -> list[Node]:
         actual = 0.0 if found["never"] else _times(found["actual"], loops)
         time = _times(found["time"], loops)
         nodes.append(Node(len(indents) - 1, found["name"], int(found["rows"]), actual, time))
+    if not nodes:
+        raise InputError(
+            "This is not a plan that can be read",
+            hint="Pass what EXPLAIN returned, without FORMAT: cursor.fetchall().",
+        )
     return nodes
 
 
-def _times(value: Any, loops: int) -> float | None:
+def _times(value: str | None, loops: int) -> float | None:
     return None if value is None else float(value) * loops
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from course_lib.errors import InputError
 from course_lib.teaching.lab.figures.base import INK, Figure, about, picture
 from course_lib.teaching.lab.figures.strips import Look, Strip, strips
+
+if TYPE_CHECKING:
+    from course_lib.teaching.lab.serving import Seen
 
 LOOKS = {
     2: Look("#009e73", "", "2xx: answered"),
@@ -22,32 +25,8 @@ NARROW = 0.06
 """Seconds that a bar is wide at least, so that a quick answer can be seen."""
 
 
-class Answer(Protocol):
-    """What is drawn: when a request was sent, how long its answer took, and its status."""
-
-    @property
-    def at(self) -> float:
-        """Seconds since the beginning."""
-        ...
-
-    @property
-    def seconds(self) -> float:
-        """How long it took."""
-        ...
-
-    @property
-    def request(self) -> str:
-        """Such as ``"GET /ready"``."""
-        ...
-
-    @property
-    def status(self) -> int:
-        """HTTP status, 0 for none."""
-        ...
-
-
 def timeline(
-    seen: Iterable[Answer], marks: Sequence[tuple[float, str]] = (), title: str = ""
+    seen: Iterable[Seen], marks: Sequence[tuple[float, str]] = (), title: str = ""
 ) -> Figure:
     """Draw the answers to repeated requests as bars over time, a strip for each request.
 

@@ -15,6 +15,7 @@ from typing import Any
 from course_lib.records import Span
 from course_lib.teaching.lab.figures.base import INK, Figure
 from course_lib.teaching.lab.figures.text import spans as draw
+from course_lib.teaching.lab.own import notebook_shell
 
 Split = Callable[..., list[Span]]
 
@@ -23,15 +24,10 @@ HIDE_STATIC = "<style>.jp-OutputArea:has(.course-live) .course-static { display:
 
 @dataclass(frozen=True)
 class Slider:
-    """A static figure, and how to make the live one."""
+    """A static figure, and what makes the live one: an ipywidgets box."""
 
     static: Figure
-    text: str
-    split: Split
-    sizes: tuple[int, ...]
-    overlaps: tuple[int, ...]
-    most: int
-    widget: bool | None
+    live: Callable[[], Any]
 
     def __repr__(self) -> str:
         return repr(self.static)
@@ -39,30 +35,9 @@ class Slider:
     def _ipython_display_(self) -> None:
         from IPython.display import display
 
-        if has_widgets() if self.widget is None else self.widget:
+        if has_widgets():
             display(self.live())
         display(self.static)
-
-    def live(self) -> Any:
-        """Return the ipywidgets box with two sliders and the figure."""
-        import ipywidgets as widgets
-
-        size = widgets.SelectionSlider(
-            options=self.sizes, value=self.sizes[0], description="chunk_size"
-        )
-        overlap = widgets.SelectionSlider(
-            options=self.overlaps, value=self.overlaps[0], description="overlap"
-        )
-        panel = widgets.HTML()
-
-        def redraw(change: object = None) -> None:
-            drawn = _drawn(self.text, self.split, size.value, overlap.value, self.most)
-            panel.value = HIDE_STATIC + drawn.html
-
-        size.observe(redraw, names="value")
-        overlap.observe(redraw, names="value")
-        redraw()
-        return widgets.VBox([size, overlap, panel]).add_class("course-live")
 
 
 def spans_slider(
@@ -72,7 +47,6 @@ def spans_slider(
     overlaps: Sequence[int] = (0, 20, 50, 90),
     *,
     most: int = 1_500,
-    widget: bool | None = None,
 ) -> Slider:
     """Show the chunks of a text at settings that one chooses with sliders.
 
@@ -86,14 +60,36 @@ def spans_slider(
         What the sliders offer.
     most
         Characters of the text that are shown.
-    widget
-        True or False to have the live slider or not; without it, where a JupyterLab is there.
     """
+
+    def drawn(size: int, overlap: int) -> Figure:
+        if overlap >= size:
+            message = f"An overlap of {overlap} does not fit into chunks of {size} characters."
+            return Figure(f'<p style="color: {INK}">{escape(message)}</p>', message)
+        return draw(text, split(text, chunk_size=size, chunk_overlap=overlap), most=most)
+
+    def live() -> Any:
+        import ipywidgets as widgets
+
+        sliders = [
+            widgets.SelectionSlider(options=options, value=options[0], description=name)
+            for name, options in (("chunk_size", sizes), ("overlap", overlaps))
+        ]
+        panel = widgets.HTML()
+
+        def redraw(change: object = None) -> None:
+            panel.value = HIDE_STATIC + drawn(*(slider.value for slider in sliders)).html
+
+        for slider in sliders:
+            slider.observe(redraw, names="value")
+        redraw()
+        return widgets.VBox([*sliders, panel]).add_class("course-live")
+
     size, overlap = sizes[len(sizes) // 2], overlaps[len(overlaps) // 2]
     settings = [(size, overlaps[0]), (size, overlap), (sizes[-1], overlap)]
     parts, told = [], []
     for number, (size, overlap) in enumerate(dict.fromkeys(settings)):
-        figure = _drawn(text, split, size, overlap, most)
+        figure = drawn(size, overlap)
         name = f"chunk_size={size}, chunk_overlap={overlap}"
         told.append(f"with {name}: {figure.alt}")
         parts.append(
@@ -101,7 +97,7 @@ def spans_slider(
             f"{figure.html}</details>"
         )
     static = Figure(f'<div class="course-static">{"".join(parts)}</div>', " ".join(told))
-    return Slider(static, text, split, tuple(sizes), tuple(overlaps), most, widget)
+    return Slider(static, live)
 
 
 def has_widgets() -> bool:
@@ -110,18 +106,5 @@ def has_widgets() -> bool:
     JupyterLab and Notebook send a cell's id along with the request to run it; papermill, nbconvert
     and nbval do not.
     """
-    try:
-        from IPython import get_ipython
-
-        shell = get_ipython()
-        parent = shell.get_parent() if shell is not None else {}
-    except (ImportError, AttributeError):
-        return False
+    parent: dict[str, Any] = getattr(notebook_shell(), "get_parent", dict)()
     return bool(parent.get("metadata", {}).get("cellId"))
-
-
-def _drawn(text: str, split: Split, size: int, overlap: int, most: int) -> Figure:
-    if overlap >= size:
-        message = f"An overlap of {overlap} does not fit into chunks of {size} characters."
-        return Figure(f'<p style="color: {INK}">{escape(message)}</p>', message)
-    return draw(text, split(text, chunk_size=size, chunk_overlap=overlap), most=most)

@@ -53,14 +53,11 @@ def cuts(text: str, chunks: Sequence[str] | Sequence[Span], *, most: int = MOST)
             parts.append(f'<span style="{BAD if bad else GOOD}">{"✂" if bad else "┃"}</span>')
     verdict = f"{len(through)} of {len(places)} cuts go through a word"
     legend = (
-        f'<p style="font-size: 12px; margin: 0px 0px 6px 0px; color: {INK}">'
         f'<span style="{BAD}">✂</span> through a word &nbsp; '
-        f'<span style="{GOOD}">┃</span> between words &nbsp; <b>{verdict}</b></p>'
+        f'<span style="{GOOD}">┃</span> between words &nbsp; <b>{verdict}</b>'
     )
-    return boxed(
-        f'{legend}<pre style="{PRE}">{"".join(parts)}{_rest(text, most)}</pre>',
-        f"The text with {len(places)} cuts drawn in: {verdict}.",
-    )
+    alt = f"The text with {len(places)} cuts drawn in: {verdict}."
+    return _under_legend(legend, [*parts, _rest(text, most)], alt)
 
 
 def spans(text: str, spans: Sequence[Span], *, most: int = MOST) -> Figure:
@@ -93,14 +90,11 @@ def spans(text: str, spans: Sequence[Span], *, most: int = MOST) -> Figure:
         shared = str(least) if least == largest else f"{least} to {largest}"
         caption += f"; neighbours share {shared} characters"
     legend = (
-        f'<p style="font-size: 12px; margin: 0px 0px 6px 0px; color: {INK}">'
         f'<span style="{BADGE}">1</span> a chunk begins &nbsp; '
-        f'<span style="{SHARED}">in two chunks</span> &nbsp; <b>{escape(caption)}</b></p>'
+        f'<span style="{SHARED}">in two chunks</span> &nbsp; <b>{escape(caption)}</b>'
     )
-    return boxed(
-        f'{legend}<pre style="{PRE}">{"".join(parts)}{_rest(text, most)}</pre>',
-        f"The text with its chunks coloured in: {caption}.",
-    )
+    alt = f"The text with its chunks coloured in: {caption}."
+    return _under_legend(legend, [*parts, _rest(text, most)], alt)
 
 
 def located(text: str, chunks: Sequence[str] | Sequence[Span]) -> list[Span]:
@@ -141,6 +135,11 @@ def through_word(text: str, at: int) -> bool:
     (True, False)
     """
     return 0 < at < len(text) and text[at - 1].isalnum() and text[at].isalnum()
+
+
+def _under_legend(legend: str, parts: Sequence[str], alt: str) -> Figure:
+    head = f'<p style="font-size: 12px; margin: 0px 0px 6px 0px; color: {INK}">{legend}</p>'
+    return boxed(f'{head}<pre style="{PRE}">{"".join(parts)}</pre>', alt)
 
 
 def _tinted(piece: str, covering: list[int]) -> str:

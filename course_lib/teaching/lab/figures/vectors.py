@@ -103,12 +103,7 @@ def arrows(
 
 
 def map_2d(
-    vectors: npt.ArrayLike,
-    labels: Sequence[str] | None = None,
-    groups: Sequence[str] | None = None,
-    *,
-    query: npt.ArrayLike | None = None,
-    title: str = "",
+    vectors: npt.ArrayLike, groups: Sequence[str], query: npt.ArrayLike, title: str = ""
 ) -> Figure:
     """Draw vectors as points on the plane on which they differ most (principal components).
 
@@ -116,8 +111,6 @@ def map_2d(
     ----------
     vectors
         (n, dimension).
-    labels
-        A name beside each point; none without it.
     groups
         The group of each point: its colour and its marker.
     query
@@ -130,73 +123,52 @@ def map_2d(
     matrix = np.asarray(vectors, dtype=float)
     if matrix.ndim != 2 or len(matrix) < 2:
         raise InputError(f"A map needs at least two vectors, not an array of {matrix.shape}")
-    groups = [""] * len(matrix) if groups is None else groups
-    for name, given in (("labels", labels), ("groups", groups)):
-        if given is not None and len(given) != len(matrix):
-            raise InputError(f"There are {len(given)} {name} for {len(matrix)} vectors")
-    points, star, share = plane(matrix, None if query is None else np.asarray(query, dtype=float))
+    if len(groups) != len(matrix):
+        raise InputError(f"There are {len(groups)} groups for {len(matrix)} vectors")
+    points, star, share = plane(matrix, np.asarray(query, dtype=float))
     figure, axes = chart(7.0, 4.6)
     names = list(dict.fromkeys(groups))
     for index, name in enumerate(names):
-        members = points[[group == name for group in groups]]
+        xs, ys = points[[group == name for group in groups]].T
         marker = MARKERS[index % len(MARKERS)]
-        axes.scatter(
-            members[:, 0],
-            members[:, 1],
-            color=colour(index),
-            marker=marker,
-            s=42,
-            label=name,
-            alpha=0.85,
-        )
-    if star is not None:
-        axes.scatter(
-            star[0], star[1], color="black", marker="*", s=220, label="the question", zorder=3
-        )
-    for index, (point, label) in enumerate(zip(points, labels or (), strict=False)):
-        offset = (6, -10 if index % 2 else 4)  # by turns, so that two neighbours stay readable
-        axes.annotate(_short(label), point, xytext=offset, textcoords="offset points", fontsize=10)
-    if names != [""] or star is not None:
-        axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=9)
+        axes.scatter(xs, ys, color=colour(index), marker=marker, s=42, label=name, alpha=0.85)
+    x, y = star
+    axes.scatter(x, y, color="black", marker="*", s=220, label="the question", zorder=3)
+    axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=9)
     axes.set_xlabel(f"the two axes show {share:.0%} of the variance")
     axes.set_aspect("equal")
     axes.set_xticks([])
     axes.set_yticks([])
     axes.set_title(title, loc="left")
-    told = f"Map{about(title)}: {len(matrix)} points"
-    if names != [""]:
-        told += f" in {len(names)} groups ({', '.join(names)})"
-    if star is not None:
-        nearest = int(np.argmin(np.linalg.norm(points - star, axis=1)))
-        name = groups[nearest] or (labels[nearest] if labels else "")
-        told += f", and the question{f', nearest to {name}' if name else ''}"
-    return picture(figure, f"{told}. The two axes show {share:.0%} of the variance.")
+    nearest = groups[int(np.argmin(np.linalg.norm(points - star, axis=1)))]
+    told = (
+        f"Map{about(title)}: {len(matrix)} points in {len(names)} groups ({', '.join(names)}), "
+        f"and the question, nearest to {nearest}."
+    )
+    return picture(figure, f"{told} The two axes show {share:.0%} of the variance.")
 
 
 def plane(
-    matrix: npt.NDArray[np.float64], query: npt.NDArray[np.float64] | None = None
-) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64] | None, float]:
+    matrix: npt.NDArray[np.float64], query: npt.NDArray[np.float64]
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], float]:
     """Project vectors on their first two principal components.
 
     Returns
     -------
     tuple
-        The points (n, 2), the query's point or None, and the share of the variance they show.
+        The points (n, 2), the query's point, and the share of the variance they show.
     """
     import numpy as np
 
     mean = matrix.mean(axis=0)
     _, strengths, directions = np.linalg.svd(matrix - mean, full_matrices=False)
-    if len(directions) < 2:  # vectors of one dimension
-        directions = np.vstack([directions, np.zeros_like(directions)])
     basis = directions[:2]
     # The sign of a component is arbitrary: fixed, so that the map is the same on every machine.
     largest = np.abs(basis).argmax(axis=1)
     basis = basis * np.where(basis[[0, 1], largest] < 0, -1.0, 1.0)[:, None]
     total = float((strengths**2).sum())
     share = float((strengths[:2] ** 2).sum()) / total if total else 1.0
-    star = None if query is None else (query - mean) @ basis.T
-    return (matrix - mean) @ basis.T, star, share
+    return (matrix - mean) @ basis.T, (query - mean) @ basis.T, share
 
 
 def _nearest(values: Any, labels: Sequence[str], columns: Sequence[str]) -> str:

@@ -7,11 +7,14 @@ comes after an exercise works with the library's function until the learner's ow
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from course_lib.teaching.build.execute import execute
 from course_lib.teaching.build.project import Project
 from course_lib.teaching.build.source import first_line
-from course_lib.teaching.build.workers import Job, require_result, run_jobs
+from course_lib.teaching.build.workers import Job, OnCell, run_jobs
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
@@ -38,37 +41,22 @@ def untouched_labs(
     dict of str to list of str
         For each lab one line for each fault; none where every check cell said "not attempted yet",
         and no other cell failed.
-
-    Raises
-    ------
-    BuildError
-        A process died.
     """
     import nbformat
 
     project = project or Project()
     work = []
     for source in project.sources(labs):
-        text = project.lab_notebook(source).read_text(encoding="utf-8")
-        task = {
-            "notebook": text,
-            "cwd": str(project.labs),
-            "allow_errors": True,
-            "cells": len(nbformat.reads(text, as_version=4).cells),
-        }
-        work.append(Job(source.lab, "course_lib.teaching.build.execute", task))
-    faults: dict[str, list[str]] = {}
-    for ended in run_jobs(work, at_once=jobs, root=project.root, title="untouched"):
-        result = require_result(ended)
-        found = []
-        if error := result["error"]:
-            found.append(f"cell {error['index']} ({error['cell']}): {error['message']}")
-        else:
-            for cell in nbformat.reads(result["notebook"], as_version=4).cells:
-                if cell.cell_type == "code":
-                    found += _faults(cell)
-        faults[ended.job.key] = found
-    return dict(sorted(faults.items()))
+        notebook = nbformat.read(project.lab_notebook(source), as_version=4)
+        run = partial(_faults_of, notebook, project.labs)
+        work.append(Job(source.lab, len(notebook.cells), run))
+    return dict(sorted(run_jobs(work, at_once=jobs, root=project.root, title="untouched")))
+
+
+def _faults_of(notebook: NotebookNode, folder: Path, on_cell: OnCell) -> list[str]:
+    if error := execute(notebook, folder, on_cell, allow_errors=True):
+        return [error]
+    return [fault for cell in notebook.cells if cell.cell_type == "code" for fault in _faults(cell)]
 
 
 def _faults(cell: NotebookNode) -> list[str]:
