@@ -14,8 +14,8 @@ from typing import Literal
 
 from course_lib.teaching.grade.master import Master, MasterCell
 from course_lib.teaching.grade.merge import Merged
-from course_lib.teaching.grade.needed import bound_names, read_names
 from course_lib.teaching.grade.running import CellRun
+from course_lib.teaching.names import bound_names, read_names
 
 Status = Literal["graded", "needs a person"]
 

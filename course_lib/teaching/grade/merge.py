@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 
 from course_lib.teaching.build.source import parse_code
 from course_lib.teaching.grade.master import Master, MasterCell
-from course_lib.teaching.grade.needed import bound_names
 from course_lib.teaching.grade.submissions import LONGEST_SOURCE, SentCell
+from course_lib.teaching.names import bound_names
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
