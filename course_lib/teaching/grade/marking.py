@@ -83,11 +83,6 @@ class Grade:
         """The points that are decided."""
         return tidy(sum(mark.points or 0.0 for mark in self.marks))
 
-    @property
-    def max(self) -> float:
-        """The points that could be had."""
-        return tidy(sum(mark.max for mark in self.marks))
-
 
 def mark(master: Master, merged: Merged, runs: Sequence[CellRun]) -> list[Mark]:
     """Return the marks of a submission, before its audits.
