@@ -21,6 +21,7 @@ import sys
 import warnings
 from functools import reduce
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from course_lib.teaching.grade.inside.channel import Channel, Closed
@@ -212,16 +213,8 @@ def share_database(url: str) -> None:
     """Have the lab take the grader's database instead of making one."""
     from course_lib import store
 
-    class Given:
-        name = "grade"
-
-        def __init__(self) -> None:
-            self.url = url
-
-        def drop(self) -> None:
-            """Leave it to the grader."""
-
-    vars(store)["fresh_database"] = lambda name, *, url=None: Given()
+    given = SimpleNamespace(name="grade", url=url, drop=lambda: None)
+    vars(store)["fresh_database"] = lambda name, *, url=None: given
 
 
 def _has_own_namespace(outside: str) -> bool:
