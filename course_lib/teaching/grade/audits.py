@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from course_lib.teaching.audits import Audit, load_audits
 from course_lib.teaching.audits.values import text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import psycopg
 
 
@@ -67,24 +65,17 @@ class Audits:
         return ""
 
     def _wanted(self, exercise: str) -> Sequence[Any]:
-        with self._lock:
+        audit, calls = self.audits[exercise], self.calls[exercise]
+        with self._lock, ExitStack() as stack:
             if exercise not in self._expected:
-                audit = self.audits[exercise]
-                with self._own_database() if audit.needs else nullcontext() as connection:
-                    self._expected[exercise] = audit.expected(self.calls[exercise], connection)
+                url = ""
+                if audit.needs:
+                    from course_lib.store import fresh_database
+
+                    url = stack.enter_context(fresh_database("audit", url=self._database)).url
+                connection = stack.enter_context(_connected(url))
+                self._expected[exercise] = audit.expected(calls, connection)
         return self._expected[exercise]
-
-    @contextmanager
-    def _own_database(self) -> Iterator[psycopg.Connection[Any]]:
-        from course_lib.store import fresh_database
-
-        fresh = fresh_database("audit", url=self._database)
-        try:
-            with _connected(fresh.url) as connection:
-                assert connection is not None
-                yield connection
-        finally:
-            fresh.drop()
 
 
 def _connected(url: str) -> AbstractContextManager[psycopg.Connection[Any] | None]:

@@ -92,11 +92,6 @@ class Grader:
             raise GradeError(f"the master does not pass its own {flags[0]}")
         return modules
 
-    def use(self, modules: tuple[str, ...]) -> None:
-        """Import these modules before each submission from now on."""
-        self.setup = replace(self.setup, modules=modules)
-        self.restart()
-
     def grade(self, submission: Submission) -> Grade:
         """Grade a submission, whatever it holds."""
         begun = time.monotonic()

@@ -165,17 +165,17 @@ def _graded(
             _solution(master), options.files,
         )  # fmt: skip
         audits = Audits(master.lab, options.seed, database)
+
+        def new_grader(slot: int) -> Grader:
+            share, junit = options.audit_share, out / "junit"
+            return Grader(master, setup, slot, database, audits, share, junit)
+
+        with closing(new_grader(0)) as prover:
+            setup = replace(setup, modules=_proven(prover, library, options))
+        known = [stack.enter_context(closing(new_grader(slot))) for slot in range(jobs)]
         graders: queue.SimpleQueue[Grader] = queue.SimpleQueue()
-        known = [
-            Grader(master, setup, slot, database, audits, options.audit_share, out / "junit")
-            for slot in range(jobs)
-        ]
-        for grader in known:
-            stack.callback(grader.close)
-        modules = _proven(known[0], library, options)
-        for grader in known:
-            grader.use(modules)
-            graders.put(grader)
+        for free in known:
+            graders.put(free)
 
         def grade(one: Submission) -> Grade:
             grader = graders.get()
