@@ -80,15 +80,13 @@ def _ours(lab: str, count: int, folder: Path) -> tuple[float, float]:
     grade_assignment(room, master, options)
     for number in range(1, count):
         _submit(room, path, number)
-    times: list[float] = []
-    begun = time.monotonic()
-    report = grade_assignment(
-        room, master, options, progress=lambda *_: times.append(time.monotonic())
-    )
-    seconds = time.monotonic() - begun
+    begun = time.time()
+    report = grade_assignment(room, master, options)
+    seconds = time.time() - begun
+    learners = (room.report(master.name) / "learners").iterdir()
     if [one.score for one in report.grades] != [10.0] * count:
         raise PeerError("our own grader did not give full marks to the solution")
-    return seconds, times[0] - begun
+    return seconds, min(path.stat().st_mtime for path in learners) - begun
 
 
 def _submit(room: Classroom, path: Path, number: int) -> None:

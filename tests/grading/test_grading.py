@@ -8,7 +8,6 @@ import pytest
 from course_lib.teaching.grade import Report
 from course_lib.teaching.grade.errors import GradeError
 from course_lib.teaching.grade.fence import find_fence
-from course_lib.teaching.grade.needed import Block, needed_sources
 from tests.grading.classroom import RIGHT, cell, hand_in, learners, master_notebook
 from tests.grading.conftest import grade_class
 
@@ -120,15 +119,3 @@ def test_a_master_that_fails_its_own_check_is_refused(graded) -> None:
 
 def test_without_a_sandbox_it_says_what_that_means() -> None:
     assert "runs with your rights" in find_fence(sandbox=False).says
-
-
-def test_only_the_statements_that_a_check_depends_on_run() -> None:
-    tour = (
-        "rows = []\nfor n in range(3):\n    rows.append(n)\nprint(rows)\nslow = sum(range(10**9))"
-    )
-    check = "assert f() == 3"
-    answer = "def f():\n    return len(rows)"
-    cells = [Block(tour, False), Block(answer, True, True), Block(check, True)]
-    assert needed_sources(cells)[0] == "rows = []\nfor n in range(3):\n    rows.append(n)"
-    star = [Block("from math import *", False), *cells]
-    assert needed_sources(star) == [one.source for one in star]

@@ -174,10 +174,6 @@ class Audit:
         parts += [f"{name}={text_of(value)}" for name, value in one["named"]["dict"]]
         return f"{self.exercise.name}({', '.join(parts)})"
 
-    def value_text(self, value: Any) -> str:
-        """Return a value as Python would show it, shortened."""
-        return text_of(value)
-
     def _enter(self, connection: Any, place: int, args: tuple[Any, ...], *, new: bool) -> None:
         """Go into the schema of a call; make it and its tables first, where it is new."""
         if connection is None:

@@ -16,7 +16,6 @@ from typing import Any
 from course_lib.teaching.build.project import write_atomically
 from course_lib.teaching.classroom.comments import shown, without_hidden
 from course_lib.teaching.grade import Grade, Master
-from course_lib.teaching.quick_imports import SLOW, without
 
 _MATHJAX = re.compile(r"\\((?:href|class|style|cssId|data|require|html)\b)")
 """Commands of MathJax that write attributes of the page."""
@@ -68,7 +67,7 @@ def sanitized(source: str) -> str:
 
     Bleach, which nbconvert uses, reads HTML alone, and would leave `[x](javascript:…)`.
     """
-    with without(*SLOW):
-        from nbconvert.preprocessors.sanitize import SanitizeHTML
+    from nbconvert.preprocessors.sanitize import SanitizeHTML
+
     text = str(SanitizeHTML().sanitize_html_tags(source)).replace("[", "&#91;")
     return _MATHJAX.sub(r"\1", text)

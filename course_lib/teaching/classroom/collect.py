@@ -15,7 +15,7 @@ import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING
@@ -84,21 +84,14 @@ class Collected:
 class _File:
     """What was found: the folders and archives it is in with its name, and when it was written.
 
-    `path` is None for a folder of somebody's, and for a link.
+    `path` is None for a folder of somebody's, and for a link; `name` is what the file is called
+    without what an LMS adds, and `late` what Canvas says, None where nobody says it.
     """
 
     parts: tuple[str, ...]
     path: Path | None = None
     time: datetime | None = None
-
-
-@dataclass(frozen=True)
-class _HandIn:
-    """What somebody handed in; `late` is what Canvas says, and None where nobody says it."""
-
-    name: str
-    path: Path | None = None
-    time: datetime | None = None
+    name: str = ""
     late: bool | None = None
 
 
@@ -127,7 +120,7 @@ def collect(
         roster = Roster.of(book)
         due = _due_dates(book, assignment)
     said = Collected()
-    found: dict[str, list[_HandIn]] = defaultdict(list)
+    found: dict[str, list[_File]] = defaultdict(list)
     with (
         _room_for(room),
         tempfile.TemporaryDirectory(dir=room.root, prefix=".collecting-") as scratch,
@@ -270,15 +263,15 @@ class _Reader:
         return path
 
 
-def _owner(file: _File, roster: Roster, own: re.Pattern[str] | None) -> tuple[str, _HandIn]:
+def _owner(file: _File, roster: Roster, own: re.Pattern[str] | None) -> tuple[str, _File]:
     """Return whose a file is, and as what; no login where an LMS names somebody unknown."""
-    parts, last, time = file.parts, file.parts[-1], file.time
+    parts, last = file.parts, file.parts[-1]
     if own is not None and (match := own.search("/".join(parts))):
         given = match.groupdict()
         login = given["student_id"] or ""
         stamp = given.get("timestamp")
-        time = parse_stamp(stamp) if stamp else time
-        return roster.find(login) or login, _HandIn(last, file.path, time)
+        time = parse_stamp(stamp) if stamp else file.time
+        return roster.find(login) or login, replace(file, name=last, time=time)
     stranger = ""
     for part in reversed(parts):
         for pattern in LMS_NAMES:
@@ -287,20 +280,20 @@ def _owner(file: _File, roster: Roster, own: re.Pattern[str] | None) -> tuple[st
                 name = (given["file"] or last) if part == last else last
                 late = bool(given["late"]) if "canvas" in given else None
                 if login := roster.find(given.get("canvas") or "", given["name"]):
-                    return login, _HandIn(name, file.path, time, late)
+                    return login, replace(file, name=name, late=late)
                 stranger = stranger or part
     stems = [part[:-6] if part.lower().endswith(".ipynb") else part for part in parts]
     login = next(filter(None, (roster.find(stem) for stem in stems)), "")
     if stranger and not login:
-        return "", _HandIn(stranger)
-    return login or stems[0], _HandIn(last, file.path, time)
+        return "", replace(file, name=stranger)
+    return login or stems[0], replace(file, name=last)
 
 
 def _place(
     room: Classroom,
     assignment: str,
     login: str,
-    hand_ins: Sequence[_HandIn],
+    hand_ins: Sequence[_File],
     due: datetime | None,
     said: Collected,
 ) -> None:
@@ -345,7 +338,7 @@ def _place(
         said.due_unknown = due is None
 
 
-def _chosen(notebooks: Sequence[_HandIn], assignment: str) -> list[_HandIn]:
+def _chosen(notebooks: Sequence[_File], assignment: str) -> list[_File]:
     """Return the one that counts; several where a person has to decide."""
     # Canvas and browsers number what was handed in again.
     named = re.compile(rf"{re.escape(assignment)}(?:[-_ ]?\(?\d+\)?)?\.ipynb", re.IGNORECASE)

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from course_lib.teaching.classroom.syntax import with_line
 from course_lib.teaching.grade.marking import Grade, Mark, checks_of
 from course_lib.teaching.grade.master import Master, MasterCell
+from course_lib.teaching.grade.overview import UNSEEN
 
 WORDS = {
     "passed": "passed",
@@ -32,9 +33,6 @@ OFFER = re.compile(r"\n(?:hint \d+ of \d+: |lab\.hint\().*\Z", re.DOTALL)
 
 LONGEST = 20_000
 """Characters of a text of somebody else's that are shown."""
-
-_UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-"""Control characters, and those that turn the writing round."""
 
 
 def comments(master: Master, grade: Grade) -> dict[str, str]:
@@ -75,7 +73,7 @@ def hints_of(master: Master, cell: MasterCell) -> Sequence[str]:
 def shown(text: str) -> str:
     """Return text of somebody else's as it can be shown: what cannot be seen is replaced."""
     text = text if len(text) <= LONGEST else f"{text[:LONGEST]} …"
-    return _UNSEEN.sub("\ufffd", text)
+    return UNSEEN.sub("\ufffd", text)
 
 
 def _comment(mark: Mark, cell: MasterCell, master: Master, grade: Grade) -> str:

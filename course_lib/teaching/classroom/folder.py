@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from course_lib.teaching.grade.errors import GradeError
-from course_lib.teaching.quick_imports import SLOW, without
 
 if TYPE_CHECKING:
     from nbgrader.api import Gradebook
@@ -64,8 +63,8 @@ class Classroom:
 
     def course_directory(self, **given: str) -> Any:
         """Return nbgrader's own idea of this folder."""
-        with without(*SLOW):
-            from nbgrader.coursedir import CourseDirectory
+        from nbgrader.coursedir import CourseDirectory
+
         return CourseDirectory(config=self.config, root=str(self.root), **given)
 
     @contextmanager
@@ -79,9 +78,9 @@ class Classroom:
         """
         if (file := self.database_file) is not None:
             _refuse_damaged(file)
-        with without(*SLOW):
-            from nbgrader.api import Gradebook, InvalidEntry
-            from sqlalchemy.exc import SQLAlchemyError
+        from nbgrader.api import Gradebook, InvalidEntry
+        from sqlalchemy.exc import SQLAlchemyError
+
         try:
             with Gradebook(self.database) as book:
                 yield book

@@ -22,7 +22,6 @@ from course_lib.teaching.grade import (
     grade_all,
 )
 from course_lib.teaching.grade.report import forget_grades, read_grades
-from course_lib.teaching.grade.run import Progress
 from course_lib.teaching.grade.submissions import submission_in
 
 
@@ -31,7 +30,6 @@ def grade_assignment(
     master: Master,
     options: Options,
     *,
-    progress: Progress | None = None,
     learners: Collection[str] | None = None,
 ) -> Report:
     """Grade what was handed in and write it into the gradebook, learner by learner.
@@ -44,8 +42,6 @@ def grade_assignment(
         The class, and what it was given; the assignment bears the master's name.
     options
         See there.
-    progress
-        See `grade_all`.
     learners
         Whose submissions; all when left out.
 
@@ -53,8 +49,6 @@ def grade_assignment(
     ------
     GradeError
         Nothing was handed in, or something is wrong with the gradebook, the master or the fence.
-    Stopped
-        On Ctrl-C; what was graded so far is in the gradebook.
     """
     name = master.name
     add_assignment(room, master)
@@ -86,7 +80,7 @@ def grade_assignment(
             done = record(book, name, grade, said, time=time_of(stamp), before=earlier)
             assign_penalty(room, done)
 
-        return grade_all(found, master, out, options, progress, keep)
+        return grade_all(found, master, out, options, keep)
 
 
 def submissions(room: Classroom, assignment: str) -> list[Submission]:

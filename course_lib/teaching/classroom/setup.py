@@ -10,7 +10,6 @@ from pathlib import Path
 from course_lib.teaching.build.project import write_atomically
 from course_lib.teaching.classroom.folder import CONFIG, Classroom, find_class
 from course_lib.teaching.grade import GradeError, Master
-from course_lib.teaching.quick_imports import SLOW, without
 
 CONFIGURATION = """\
 # The class's configuration, for nbgrader and for `course grade`. It is yours to change:
@@ -63,8 +62,8 @@ def make_class(folder: Path) -> Classroom:
         # nbgrader starts alembic by its name.
         given = os.environ.get("PATH", "")
         os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{given}"
-        with without(*SLOW):
-            from nbgrader.api import Gradebook
+        from nbgrader.api import Gradebook
+
         try:
             Gradebook(room.database).close()
         except Exception as error:  # sqlalchemy's, and those of starting alembic
@@ -89,9 +88,9 @@ def add_assignment(room: Classroom, master: Master) -> None:
     text = json.dumps(master.notebook, indent=1, ensure_ascii=False)
     place = room.place("source", ".", master.name)
     write_atomically(place / f"{master.name}.ipynb", f"{text}\n")
-    with without(*SLOW):
-        from nbgrader.converters import GenerateAssignment
-        from nbgrader.utils import capture_log
+    from nbgrader.converters import GenerateAssignment
+    from nbgrader.utils import capture_log
+
     directory = room.course_directory(assignment_id=master.name)
     converter = GenerateAssignment(coursedir=directory, config=room.config, force=True)
     done = capture_log(converter)

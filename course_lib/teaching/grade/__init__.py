@@ -12,7 +12,7 @@ from course_lib.teaching.grade.marking import Grade
 from course_lib.teaching.grade.master import Master, read_master
 from course_lib.teaching.grade.release import lab_masters, release_masters
 from course_lib.teaching.grade.report import Report
-from course_lib.teaching.grade.run import Options, Stopped, grade_all
+from course_lib.teaching.grade.run import Options, grade_all
 from course_lib.teaching.grade.submissions import Submission
 
 __all__ = [
@@ -23,7 +23,6 @@ __all__ = [
     "Master",
     "Options",
     "Report",
-    "Stopped",
     "Submission",
     "find_fence",
     "grade_all",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,10 +27,9 @@ from course_lib.teaching.grade.marking import (
 )
 from course_lib.teaching.grade.master import Master
 from course_lib.teaching.grade.merge import Merged, merge, solved
-from course_lib.teaching.grade.needed import bound_names
-from course_lib.teaching.grade.plan import Plan, make_plan
+from course_lib.teaching.grade.plan import Step, as_notebook, make_plan
 from course_lib.teaching.grade.rules import suspicions
-from course_lib.teaching.grade.running import SAYS, Conversation, Outcome, leave_out
+from course_lib.teaching.grade.running import SAYS, Conversation
 from course_lib.teaching.grade.sandbox import Sandbox, Setup
 from course_lib.teaching.grade.submissions import Submission, read_cells
 
@@ -83,9 +81,7 @@ class Grader:
         GradeError
             The master does not pass one of its own checks.
         """
-        merged = solved(self.master)
-        plan = make_plan(self.master, merged)
-        marks, flags, _, modules = self._run(plan, merged, proving=True)
+        marks, flags, _, modules = self._run(solved(self.master), proving=True)
         for one in marks:
             if one.points is not None and one.points != one.max:
                 raise GradeError(
@@ -95,11 +91,6 @@ class Grader:
         if flags:
             raise GradeError(f"the master does not pass its own {flags[0]}")
         return modules
-
-    def use(self, modules: tuple[str, ...]) -> None:
-        """Import these modules before each submission from now on."""
-        self.setup = replace(self.setup, modules=modules)
-        self.restart()
 
     def grade(self, submission: Submission) -> Grade:
         """Grade a submission, whatever it holds."""
@@ -116,13 +107,9 @@ class Grader:
         if len(unclear) == sum(cell.role == "check" for cell in self.master.checks) and unclear:
             none = ungraded(self.master, learner, slug, next(iter(unclear.values())))
             return replace(none, notes=merged.notes)
-        plan = make_plan(self.master, merged)
-        marks, flags, outcome, _ = self._run(plan, merged)
-        if _wants_more(self.master, plan, marks):
-            plan = make_plan(self.master, merged, everything=True)
-            marks, flags, outcome, _ = self._run(plan, merged)
-        if outcome.junit:
-            write_atomically(self.junit / f"{slug}.xml", outcome.junit)
+        marks, flags, talk, _ = self._run(merged)
+        if talk.junit:
+            write_atomically(self.junit / f"{slug}.xml", talk.junit)
         own = {k: v for k, v in merged.answers.items() if k not in merged.untouched}
         helpers = [one for some in merged.helpers.values() for one in some]
         added = {"an added cell": "\n".join(helpers)} if helpers else {}
@@ -136,7 +123,7 @@ class Grader:
             tuple(dict.fromkeys(flags)),
             merged.notes,
             own,
-            outputs_of(outcome.runs),
+            outputs_of(talk.runs),
             round(time.monotonic() - begun, 3),
         )
 
@@ -159,81 +146,77 @@ class Grader:
             self.databases.close()
 
     def _run(
-        self, plan: Plan, merged: Merged, *, proving: bool = False
-    ) -> tuple[list[Mark], list[str], Outcome, tuple[str, ...]]:
-        """Run a plan to its end; return marks, flags, what ran and, of a proof, the modules."""
-        notebook, bad = plan.notebook(self.master), dict[int, str]()
-        left = self.setup.limits.budget
-        url, modules = "", tuple[str, ...]()
+        self, merged: Merged, *, proving: bool = False
+    ) -> tuple[list[Mark], list[str], Conversation, tuple[str, ...]]:
+        """Run answers; where a name is missing that cells define which were left out, run all."""
+        steps = make_plan(self.master, merged, everything=not self.master.lab)
+        found = self._run_steps(steps, merged, proving=proving)
+        missing = {name for run in found[2].runs for name in UNKNOWN.findall(run.evalue)}
+        if self.master.lab and missing & self.master.given_names:
+            steps = make_plan(self.master, merged, everything=True)
+            found = self._run_steps(steps, merged, proving=proving)
+        return found
+
+    def _run_steps(
+        self, steps: list[Step], merged: Merged, *, proving: bool
+    ) -> tuple[list[Mark], list[str], Conversation, tuple[str, ...]]:
+        """Run steps to their end; return marks, flags, what ran and, of a proof, the modules."""
+        notebook, bad = as_notebook(steps, self.master), dict[int, str]()
+        left, limits = self.setup.limits.budget, self.setup.limits
+        marks, faults, modules = list[Mark](), dict[int, str](), tuple[str, ...]()
         while True:
             if self._stopped:
                 raise GradeError("the run was stopped")
             self.sandbox = self.sandbox or Sandbox(
                 self.setup, self.slot, self.databases.folder if self.databases else None
             )
-            sandbox = self.sandbox
+            sandbox, url = self.sandbox, ""
             if self.databases is not None:
                 url = self.databases.give(fenced=self.setup.fence.kind != "none")
             begun = time.monotonic()
             try:
-                conversation = Conversation(
-                    sandbox.open(), sandbox.answers, self.setup.limits, left
-                )
+                talk = Conversation(sandbox.open(), sandbox.answers, limits, left, steps, bad)
             except (Closed, Garbled, TimeoutError):
                 self.restart()
                 raise
             try:
-                outcome = conversation.run(plan, notebook, url, bad)
-                if not conversation.ended:
-                    marks = mark(self.master, merged, outcome.runs)
-                    faults = self._audit(conversation, plan, marks)
-                    modules = conversation.modules() if proving else ()
+                talk.run(notebook, url)
+                if not talk.ended:
+                    marks = mark(self.master, merged, talk.runs)
+                    faults = self._audit(talk, marks)
+                    modules = talk.modules() if proving else ()
             finally:
                 left -= time.monotonic() - begun
-                if not sandbox.close(conversation.channel):
+                if not sandbox.close(talk.channel):
                     self.sandbox = None
-            if conversation.ended == "died" and sandbox.over_memory:
-                conversation.ended = "memory"
-            if not conversation.ended or not leave_out(conversation, bad, outcome):
+            if talk.ended == "died" and sandbox.over_memory:
+                talk.ended = "memory"
+            if not talk.ended or not talk.leave_out():
                 break
-        if conversation.ended:
-            marks, faults = mark(self.master, merged, outcome.runs), {}
+        if talk.ended:
+            marks, faults = mark(self.master, merged, talk.runs), {}
         flags = [
             f"{run.step.name}: {SAYS[run.state]}"
-            for run in outcome.runs
+            for run in talk.runs
             if run.state in ("garbled", "died", "memory", "budget")
         ]
         for place, fault in faults.items():
             marks[place] = with_audit(marks[place], fault, self.audit_share)
             flags.append(f"{marks[place].grade_id}: {AUDIT_FAILED}: {fault}")
-        return marks, flags, outcome, modules
+        return marks, flags, talk, modules
 
-    def _audit(
-        self, conversation: Conversation, plan: Plan, marks: list[Mark]
-    ) -> Mapping[int, str]:
+    def _audit(self, talk: Conversation, marks: list[Mark]) -> dict[int, str]:
         """Audit what passed; return what is wrong, by the place of the mark."""
         faults = {}
-        places = {step.cell.grade_id: number for number, step in enumerate(plan.steps)}
+        places = {run.step.cell.grade_id: number for number, run in enumerate(talk.runs)}
         for exercise, place in passed_exercises(self.master, marks).items():
             if exercise not in self.audits.audits:
                 continue
             after = places[marks[place].grade_id]
-            told = conversation.audit(exercise, self.audits.calls[exercise], after)
+            told = talk.audit(exercise, self.audits.calls[exercise], after)
             own = self.databases.url if self.databases else ""
             if fault := self.audits.fault(exercise, told, own):
                 faults[place] = fault
-            if conversation.ended:  # the others' audits cannot be run, and nothing speaks for them
+            if talk.ended:  # the others' audits cannot be run, and nothing speaks for them
                 break
         return faults
-
-
-def _wants_more(master: Master, plan: Plan, marks: list[Mark]) -> bool:
-    """Tell whether a name was missing that a cell defines which was not run."""
-    missing = {name for one in marks for name in UNKNOWN.findall(one.said)}
-    # What an answer should have defined no other cell can give.
-    missing -= {name for cell in master.answers for name in bound_names(cell.source)}
-    if not missing:
-        return False
-    ran = {id(step.cell) for step in plan.steps if step.is_whole}
-    left_out = [cell for cell in master.cells if cell.kind == "code" and id(cell) not in ran]
-    return any(missing & bound_names(cell.source) for cell in left_out)

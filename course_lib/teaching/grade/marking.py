@@ -14,8 +14,8 @@ from typing import Literal
 
 from course_lib.teaching.grade.master import Master, MasterCell
 from course_lib.teaching.grade.merge import Merged
-from course_lib.teaching.grade.needed import bound_names, read_names
 from course_lib.teaching.grade.running import CellRun
+from course_lib.teaching.names import bound_names, read_names
 
 Status = Literal["graded", "needs a person"]
 
@@ -82,11 +82,6 @@ class Grade:
     def score(self) -> float:
         """The points that are decided."""
         return tidy(sum(mark.points or 0.0 for mark in self.marks))
-
-    @property
-    def max(self) -> float:
-        """The points that could be had."""
-        return tidy(sum(mark.max for mark in self.marks))
 
 
 def mark(master: Master, merged: Merged, runs: Sequence[CellRun]) -> list[Mark]:

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from course_lib.teaching.build.source import checked_exercise
 from course_lib.teaching.grade.errors import GradeError
-from course_lib.teaching.grade.needed import bound_names, read_names
 from course_lib.teaching.grade.notebooks import read_notebook
 from course_lib.teaching.grade.release import released
+from course_lib.teaching.names import bound_names, read_names
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
@@ -109,13 +109,15 @@ class Master:
     @cached_property
     def fixed_names(self) -> frozenset[str]:
         """Names that checks read and only the master's other cells define, such as `lab`."""
-        given = frozenset[str]().union(*(bound_names(c.source) for c in self._of("code")))
-        asked = frozenset[str]().union(*(bound_names(c.source) for c in self.answers))
-        read = frozenset[str]().union(*(read_names(c.source) for c in self._of("check")))
-        return read & given - asked
+        checks = (cell.source for cell in self.cells if cell.role == "check")
+        return self.given_names & frozenset().union(*map(read_names, checks))
 
-    def _of(self, role: Role) -> list[MasterCell]:
-        return [cell for cell in self.cells if cell.role == role]
+    @cached_property
+    def given_names(self) -> frozenset[str]:
+        """Names that the master's cells define and no answer does."""
+        given = (cell.source for cell in self.cells if cell.role == "code")
+        asked = (cell.source for cell in self.answers)
+        return frozenset[str]().union(*map(bound_names, given)).difference(*map(bound_names, asked))
 
     @property
     def needs_database(self) -> bool:
@@ -154,9 +156,7 @@ def read_master(path: Path, *, lab: str = "", hidden: Path | None = None) -> Mas
     ]
     # Before nbgrader, whose words for both are "may be corrupted".
     _refuse_doubles([cell.metadata.get("nbgrader", {}) for cell in notebook.cells], path.name)
-    release = _built_release(notebook, path) if lab else None
-    if release is None:
-        release = released(notebook, path.name)
+    release = released(notebook, path.name)
     extra = _hidden_checks(hidden)
     cells = [
         _cell(cell, stub, path.name, extra)
@@ -165,25 +165,6 @@ def read_master(path: Path, *, lab: str = "", hidden: Path | None = None) -> Mas
     _refuse(cells, path.name, extra)
     plain = json.loads(json.dumps(notebook))
     return Master(path.stem, lab, path.resolve(), tuple(cells), plain)
-
-
-def _built_release(notebook: NotebookNode, path: Path) -> NotebookNode | None:
-    """Return the built learner's version of a lab, where it is that of this master.
-
-    It is what nbgrader made of the same cells when the lab was built; to import nbgrader and have
-    it made again takes seconds.
-    """
-    built = path.resolve().parents[1] / "labs" / path.name
-    if not built.is_file():
-        return None
-    release = read_notebook(built)
-    if [cell.get("id") for cell in release.cells] != [cell.get("id") for cell in notebook.cells]:
-        return None
-    for cell, stub in zip(notebook.cells, release.cells, strict=True):
-        writes = cell.metadata.get("nbgrader", {}).get("solution")
-        if cell.source != stub.source and not (writes and "### BEGIN SOLUTION" in cell.source):
-            return None
-    return release
 
 
 def _cell(

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 
 from course_lib.teaching.build.source import parse_code
 from course_lib.teaching.grade.master import Master, MasterCell
-from course_lib.teaching.grade.needed import bound_names
 from course_lib.teaching.grade.submissions import LONGEST_SOURCE, SentCell
+from course_lib.teaching.names import bound_names
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
@@ -60,33 +60,28 @@ def merge(master: Master, sent: Sequence[SentCell]) -> Merged:
     sent
         The cells of the submission.
     """
+    finder = _Finder(master, sent)
     answers: dict[str, str] = {}
     untouched: set[str] = set()
-    undecided: dict[str, str] = {}
-    notes: list[str] = []
-    finder = _Finder(master, sent)
-    written = [cell for cell in master.cells if cell.role in ("answer", "manual")]
-    for cell in written:
-        found = finder.find(cell)
-        notes += found.notes
-        if found.why:
-            undecided[cell.grade_id] = found.why
-        source = cell.stub if found.source is None else found.source
-        if len(source) > LONGEST_SOURCE:
-            undecided[cell.grade_id] = f"the answer has {len(source):,} characters"
-            source = cell.stub
-        answers[cell.grade_id] = source
-        if not found.why and _same(source, cell.stub):
-            untouched.add(cell.grade_id)
-    if written and not finder.recognised():
+    for place, cell in enumerate(master.cells):
+        if cell.role in ("answer", "manual"):
+            source = finder.find(place, cell)
+            if source is not None and len(source) > LONGEST_SOURCE:
+                finder.undecided[cell.grade_id] = f"the answer has {len(source):,} characters"
+                source = None
+            answers[cell.grade_id] = cell.stub if source is None else source
+            if cell.grade_id not in finder.undecided:
+                if _plain(answers[cell.grade_id]) == _plain(cell.stub):
+                    untouched.add(cell.grade_id)
+    if answers and not finder.recognised():
         reason = f"nothing in it is of {master.name}"
-        return Merged(answers, frozenset(), {c.grade_id: reason for c in written}, (reason,))
-    notes += finder.changed_checks()
+        return Merged(answers, frozenset(), dict.fromkeys(answers, reason), (reason,))
+    finder.note_changed_checks()
     helpers, left_out = finder.helpers()
     if left_out:
         plural = "added cells were" if left_out > 1 else "added cell was"
-        notes.append(f"{left_out} {plural} not run")
-    return Merged(answers, frozenset(untouched), undecided, tuple(notes), helpers)
+        finder.notes.append(f"{left_out} {plural} not run")
+    return Merged(answers, frozenset(untouched), finder.undecided, tuple(finder.notes), helpers)
 
 
 def solved(master: Master) -> Merged:
@@ -126,59 +121,50 @@ def definitions(source: str, taken: Collection[str]) -> str:
     return "\n".join(parts)
 
 
-@dataclass(frozen=True)
-class _Found:
-    source: str | None = None
-    why: str = ""
-    notes: tuple[str, ...] = ()
-
-
 class _Finder:
+    """Finds the cells of a master in those that were sent, and notes what is odd about them."""
+
     def __init__(self, master: Master, sent: Sequence[SentCell]) -> None:
         self.master = master
         self.sent = sent
+        self.undecided: dict[str, str] = {}
+        self.notes: list[str] = []
         self.used: set[int] = set()
-        self.found: dict[int, int] = {}
         stubs = [_plain(cell.stub) for cell in master.cells]
         plain = [_plain(cell.source) for cell in sent]
-        matcher = difflib.SequenceMatcher(None, stubs, plain, autojunk=False)
-        self.blocks = matcher.get_opcodes()
-        self.anchors: dict[int, int] = {}
-        for tag, i1, i2, j1, _ in self.blocks:
+        self.blocks = difflib.SequenceMatcher(None, stubs, plain, autojunk=False).get_opcodes()
+        self.places: dict[int, int] = {}  # of cells that were sent, among the master's
+        for tag, i1, i2, j1, j2 in self.blocks:
             if tag == "equal":
-                self.anchors.update({i1 + k: j1 + k for k in range(i2 - i1)})
+                self.places.update(zip(range(j1, j2), range(i1, i2), strict=True))
+        for place, cell in enumerate(master.cells):
+            for j, one in enumerate(sent):
+                if {cell.id, cell.grade_id} & {one.id, one.grade_id} - {""}:
+                    self.places[j] = place
 
-    def find(self, cell: MasterCell) -> _Found:
+    def find(self, place: int, cell: MasterCell) -> str | None:
+        """Return what was written into a cell; None where that is missing or not clear."""
         name = cell.grade_id
-        same = [i for i, one in enumerate(self.sent) if one.grade_id == name]
-        if same:
+        if same := [j for j, one in enumerate(self.sent) if one.grade_id == name]:
             return self._among(cell, same, "grade id")
-        same = [i for i, one in enumerate(self.sent) if cell.id and one.id == cell.id]
-        if same:
-            found = self._among(cell, same, "cell id")
-            note = f"{name} was found by its cell id: its nbgrader metadata are gone"
-            return _Found(found.source, found.why, (note, *found.notes))
-        return self._by_position(cell)
+        if same := [j for j, one in enumerate(self.sent) if cell.id and one.id == cell.id]:
+            self.notes.append(f"{name} was found by its cell id: its nbgrader metadata are gone")
+            return self._among(cell, same, "cell id")
+        return self._by_position(place, cell)
 
     def recognised(self) -> bool:
         """Tell whether anything but prose speaks for this being the master's notebook."""
-        graded = [i for i, c in enumerate(self.master.cells) if c.role not in ("text", "code")]
-        known = {self.master.cells[i].grade_id for i in graded}
-        known |= {self.master.cells[i].id for i in graded} - {""}
-        return (
-            bool(self.used)
-            or any(i in self.anchors for i in graded)
-            or any({one.grade_id, one.id} & known for one in self.sent)
-        )
+        found = {self.master.cells[place].role for place in self.places.values()}
+        return bool(self.used or found - {"text", "code"})
 
-    def changed_checks(self) -> list[str]:
-        stubs = {c.grade_id: c.stub for c in self.master.cells if c.role == "check"}
-        changed = [
+    def note_changed_checks(self) -> None:
+        stubs = {c.grade_id: _plain(c.stub) for c in self.master.cells if c.role == "check"}
+        changed = {
             one.grade_id
             for one in self.sent
-            if one.grade_id in stubs and not _same(one.source, stubs[one.grade_id])
-        ]
-        return [f"{name} had been changed; the master's was run" for name in sorted(set(changed))]
+            if _plain(one.source) != stubs.get(one.grade_id, _plain(one.source))
+        }
+        self.notes += [f"{name} had been changed; the master's was run" for name in sorted(changed)]
 
     def helpers(self) -> tuple[dict[int, list[str]], int]:
         """Return what added cells define, by the place that it precedes, and how many do nothing.
@@ -187,80 +173,65 @@ class _Finder:
         stand in for what a check relies on.
         """
         taken = frozenset().union(*(bound_names(cell.source) for cell in self.master.cells))
-        places = {j: i for i, j in self.anchors.items()}
-        for place, cell in enumerate(self.master.cells):
-            for j, one in enumerate(self.sent):
-                if {cell.id, cell.grade_id} & {one.id, one.grade_id} - {""}:
-                    places[j] = place
-        places |= {j: i for i, j in self.found.items()}
         helpers: dict[int, list[str]] = defaultdict(list)
         left_out, place = 0, len(self.master.cells)
-        for j in reversed(range(len(self.sent))):
-            if j in places:
-                place = places[j]
-            elif self.sent[j].kind == "code" and self.sent[j].source.strip() and j not in self.used:
-                source = definitions(self.sent[j].source, taken)
+        for j, one in reversed(list(enumerate(self.sent))):
+            if j in self.places:
+                place = self.places[j]
+            elif one.kind == "code" and one.source.strip() and j not in self.used:
+                source = definitions(one.source, taken)
                 left_out += not source
                 if source:
                     helpers[place].insert(0, source)
         return helpers, left_out
 
-    def _among(self, cell: MasterCell, places: list[int], by: str) -> _Found:
-        name = cell.grade_id
-        right = [i for i in places if self.sent[i].kind == cell.kind]
+    def _among(self, cell: MasterCell, places: list[int], by: str) -> str | None:
+        name, stub = cell.grade_id, _plain(cell.stub)
         self.used.update(places)
+        right = [self.sent[j].source for j in places if self.sent[j].kind == cell.kind]
         if not right:
-            return _Found(why=f"{name} is a {self.sent[places[0]].kind} cell")
-        if len(right) == 1:
-            return _Found(self.sent[right[0]].source)
-        texts = {_plain(self.sent[i].source): self.sent[i].source for i in right}
-        if len(texts) == 1:
-            return _Found(self.sent[right[0]].source, notes=(f"{name} is there twice, equal",))
-        written = [text for plain, text in texts.items() if plain != _plain(cell.stub)]
-        if len(written) == 1:
-            return _Found(written[0], notes=(f"{name} is there twice; the written one was taken",))
-        return _Found(why=f"{len(written)} different cells bear the {by} of {name}")
+            self.undecided[name] = f"{name} is a {self.sent[places[0]].kind} cell"
+            return None
+        texts = {_plain(source): source for source in right}
+        written = [source for text, source in texts.items() if text != stub] or right[:1]
+        if len(written) > 1:
+            self.undecided[name] = f"{len(written)} different cells bear the {by} of {name}"
+            return None
+        if len(right) > 1:
+            which = ", equal" if len(texts) == 1 else "; the written one was taken"
+            self.notes.append(f"{name} is there twice{which}")
+        return written[0]
 
-    def _by_position(self, cell: MasterCell) -> _Found:
-        name, place = cell.grade_id, self.master.cells.index(cell)
-        if place in self.anchors:
-            self.used.add(self.anchors[place])
-            self.found[place] = self.anchors[place]
-            return _Found(self.sent[self.anchors[place]].source)
-        names = defined_names(cell.stub)
-        for _, i1, i2, j1, j2 in self.blocks:
-            if not i1 <= place < i2:
-                continue
-            free = [
-                j
-                for j in range(j1, j2)
-                if j not in self.used and self.sent[j].kind == cell.kind
-                and not self.sent[j].grade_id
-            ]  # fmt: skip
-            alike = [j for j in free if names and names <= defined_names(self.sent[j].source)]
-            if not names and i2 - i1 == j2 - j1 and (j := j1 + place - i1) in free:
-                alike = [j]
-            if len(alike) == 1:
-                self.used.add(alike[0])
-                self.found[place] = alike[0]
-                note = f"{name} was found by its place: its metadata are gone"
-                return _Found(self.sent[alike[0]].source, notes=(note,))
-            if alike:
-                return _Found(why=f"{len(alike)} cells may be the answer to {name}")
-        stray = [
-            j
-            for j, one in enumerate(self.sent)
-            if j not in self.used and one.kind == cell.kind and names
-            and names & defined_names(one.source)
-        ]  # fmt: skip
-        if stray:
-            return _Found(why=f"{name} is missing, and another cell defines {', '.join(names)}")
-        return _Found(notes=(f"{name} is missing",))
+    def _by_position(self, place: int, cell: MasterCell) -> str | None:
+        name, names = cell.grade_id, defined_names(cell.stub)
+        free = [
+            j for j, one in enumerate(self.sent) if j not in self.used and one.kind == cell.kind
+        ]
+        tag, i1, i2, j1, j2 = next(one for one in self.blocks if one[1] <= place < one[2])
+        same = j1 + place - i1
+        if tag == "equal":
+            return self._take(same, place)
+        near = [j for j in free if j1 <= j < j2 and not self.sent[j].grade_id]
+        alike = [j for j in near if names and names <= defined_names(self.sent[j].source)]
+        if not names and i2 - i1 == j2 - j1 and same in near:
+            alike = [same]
+        if len(alike) == 1:
+            self.notes.append(f"{name} was found by its place: its metadata are gone")
+            return self._take(alike[0], place)
+        if alike:
+            self.undecided[name] = f"{len(alike)} cells may be the answer to {name}"
+        elif any(names & defined_names(self.sent[j].source) for j in free):
+            defines = ", ".join(names)
+            self.undecided[name] = f"{name} is missing, and another cell defines {defines}"
+        else:
+            self.notes.append(f"{name} is missing")
+        return None
+
+    def _take(self, j: int, place: int) -> str:
+        self.used.add(j)
+        self.places[j] = place
+        return self.sent[j].source
 
 
 def _plain(source: str) -> str:
     return "\n".join(line.rstrip() for line in source.strip().splitlines())
-
-
-def _same(one: str, other: str) -> bool:
-    return _plain(one) == _plain(other)

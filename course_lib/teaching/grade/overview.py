@@ -22,7 +22,7 @@ MOST_COPIES = 60
 _DIFFERENT = re.compile(r"(?<=<ipython-input-)\d+-\w+|0x[0-9a-f]+|\d+")
 """What differs in messages that say the same."""
 
-_UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 """Control characters, and those that turn the writing round."""
 
 
@@ -32,7 +32,7 @@ def overview_page(report: Report, master: Master) -> str:
 
     texts = Environment(
         autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True,
-        finalize=lambda value: _UNSEEN.sub("\ufffd", value) if type(value) is str else value,
+        finalize=lambda value: UNSEEN.sub("\ufffd", value) if type(value) is str else value,
     )  # fmt: skip
     answers = {one.learner: one.answers for one in report.grades} | {COURSE: master.solutions}
     scores, most = [one.score for one in report.graded], master.points

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import json
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+from course_lib.teaching.build.source import parse_code
 from course_lib.teaching.grade.master import Master, MasterCell
 from course_lib.teaching.grade.merge import Merged
-from course_lib.teaching.grade.needed import Block, needed_sources
+from course_lib.teaching.names import bound_names, read_names
 
 COMPARED = "nbval-check-output"
 """The tag by which nbval compares a cell's output, the only one that counts on graded cells."""
@@ -37,63 +40,79 @@ class Step:
         return [self.source, self.cell.hidden] if self.cell.hidden else [self.source]
 
 
-@dataclass(frozen=True)
-class Plan:
-    """The steps of one submission."""
-
-    steps: tuple[Step, ...]
-
-    def notebook(self, master: Master) -> str:
-        """Return the notebook of these steps as JSON, with the master's outputs to compare with.
-
-        Answers and checks are empty in it: their text is sent when it is their turn.
-        """
-        given = dict(zip(map(id, master.cells), master.notebook["cells"], strict=True))
-        cells: list[dict[str, Any]] = []
-        for number, step in enumerate(self.steps):
-            original = given.get(id(step.cell), {})
-            plain = step.cell.role == "code" and step.is_whole
-            tags = step.cell.tags if plain else {COMPARED}.intersection(step.cell.tags)
-            cells.append(
-                {
-                    "cell_type": "code",
-                    "id": f"step-{number}",
-                    "metadata": {"tags": list(tags) if step.is_whole else []},
-                    "execution_count": original.get("execution_count") if step.is_whole else None,
-                    "outputs": original.get("outputs", []) if step.is_whole else [],
-                    "source": step.source if plain else "",
-                }
-            )
-        about = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}}
-        return json.dumps({**about, "cells": cells})
-
-
-def make_plan(master: Master, merged: Merged, *, everything: bool = False) -> Plan:
-    """Decide what is run for a submission.
+def make_plan(master: Master, merged: Merged, *, everything: bool) -> list[Step]:
+    """Return what is run for a submission, up to the last check.
 
     Parameters
     ----------
     master, merged
         The notebook, and the learner's answers to it.
     everything
-        Run the cells that no check depends on, too.
+        Whether cells run whole that are neither set-up, answers nor checks; else only what binds
+        names that are read further on.
     """
-    steps, blocks = [], []
+    steps = []
     for place, cell in enumerate(master.cells):
         for helper in merged.helpers.get(place, ()):
             steps.append(Step(MasterCell("answer", "code", "", "", helper, ""), helper))
-            blocks.append(Block(helper, everything, True))
         if cell.kind == "code":
             steps.append(Step(cell, merged.source(cell)))
-            always = everything or bool(cell.grade_id) or "parameters" in cell.tags
-            blocks.append(Block(steps[-1].source, always, cell.role in ("answer", "manual")))
-    # What follows the last check changes no grade.
     last = max((i for i, step in enumerate(steps) if step.cell.role == "check"), default=-1)
-    sources = needed_sources(blocks[: last + 1])
-    return Plan(
-        tuple(
-            Step(step.cell, source)
-            for step, source in zip(steps[: last + 1], sources, strict=True)
-            if source is not None
+    steps = steps[: last + 1]
+    return steps if everything else _without_the_tour(steps)
+
+
+def _without_the_tour(steps: Sequence[Step]) -> list[Step]:
+    """Return steps with those statements of further cells that bind names which are read."""
+    tour = [one for one in steps if one.cell.role == "code" and not one.cell.grade_id]
+    tour = [one for one in tour if "parameters" not in one.cell.tags]
+    read = {name for one in steps if one not in tour for name in read_names(one.source)}
+    kept = []
+    for step in reversed(steps):
+        source = binding(step.source, read) if step in tour else step.source
+        kept += [replace(step, source=source)] if source else []
+    return kept[::-1]
+
+
+def binding(source: str, read: set[str]) -> str:
+    r"""Return the statements of a cell that bind names which are read; what these read is added.
+
+    Examples
+    --------
+    >>> read = {"f"}
+    >>> binding("import math\nrows = show()\ndef f(x):\n    return math.pi * x\nprint(rows)", read)
+    'import math\ndef f(x):\n    return math.pi * x'
+    """
+    tree = parse_code(source)
+    kept: list[str] = []
+    for node in reversed(tree.body if tree else ()):
+        statement = ast.unparse(node)
+        if bound_names(statement) & read:
+            kept.insert(0, statement)
+            read |= read_names(statement)
+    return "\n".join(kept)
+
+
+def as_notebook(steps: Sequence[Step], master: Master) -> str:
+    """Return the notebook of these steps as JSON, with the master's outputs to compare with.
+
+    Answers and checks are empty in it: their text is sent when it is their turn.
+    """
+    given = dict(zip(map(id, master.cells), master.notebook["cells"], strict=True))
+    cells: list[dict[str, Any]] = []
+    for number, step in enumerate(steps):
+        original = given.get(id(step.cell), {}) if step.is_whole else {}
+        plain = step.cell.role == "code" and step.is_whole
+        tags = step.cell.tags if plain else {COMPARED}.intersection(step.cell.tags)
+        cells.append(
+            {
+                "cell_type": "code",
+                "id": f"step-{number}",
+                "metadata": {"tags": list(tags) if step.is_whole else []},
+                "execution_count": original.get("execution_count"),
+                "outputs": original.get("outputs", []),
+                "source": step.source if plain else "",
+            }
         )
-    )
+    about = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}}
+    return json.dumps({**about, "cells": cells})

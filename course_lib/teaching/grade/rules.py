@@ -131,38 +131,32 @@ def suspicions(
     """
     found = []
     for name, source in answers.items():
-        allowed = {what for what, _ in _matches(solutions.get(name, ""))}
+        allowed = {what for what, _ in _matches(solutions.get(name, ""), frozenset())}
         lines = source.splitlines()
-        said: set[str] = set()
-        for what, line in (*_matches(source), *_changes(source, frozenset(fixed))):
-            if what not in allowed and what not in said:
-                said.add(what)
+        first: dict[str, int] = {}
+        for what, line in _matches(source, frozenset(fixed)):
+            first.setdefault(what, line)
+        for what, line in first.items():
+            if what not in allowed:
                 text = lines[line - 1].strip()[:120] if line <= len(lines) else ""
                 found.append(f"{name}, line {line}, {what}: {text}")
     return found
 
 
 @lru_cache(maxsize=1000)
-def _matches(source: str) -> tuple[tuple[str, int], ...]:
-    """Return what the rules say of a source, with the lines."""
+def _matches(source: str, fixed: frozenset[str]) -> tuple[tuple[str, int], ...]:
+    """Return what the rules say of a source, and which of some names it changes; with the lines."""
     found = [
         ("uses a magic", number)
         for number, line in enumerate(source.splitlines(), start=1)
         if line.lstrip().startswith(("%", "!"))
     ]
-    for node in _nodes(source):
-        found += [(what, getattr(node, "lineno", 1)) for rule in RULES for what in rule(node)]
-    return tuple(sorted(found, key=lambda one: one[1]))
-
-
-def _changes(source: str, fixed: frozenset[str]) -> Iterator[tuple[str, int]]:
-    for node in _nodes(source):
-        if isinstance(node, ast.Name) and node.id in fixed and not isinstance(node.ctx, ast.Load):
-            yield f"changes {node.id}, which belongs to the notebook", node.lineno
-
-
-def _nodes(source: str) -> Iterator[ast.AST]:
     try:
-        yield from ast.walk(ast.parse(as_python(source)))
+        nodes = list(ast.walk(ast.parse(as_python(source))))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
+        nodes = []
+    for node in nodes:
+        found += [(what, getattr(node, "lineno", 1)) for rule in RULES for what in rule(node)]
+        if isinstance(node, ast.Name) and node.id in fixed and not isinstance(node.ctx, ast.Load):
+            found.append((f"changes {node.id}, which belongs to the notebook", node.lineno))
+    return tuple(sorted(found, key=lambda one: one[1]))

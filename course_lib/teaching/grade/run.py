@@ -6,7 +6,6 @@ the grades that came so far.
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import hashlib
 import json
@@ -16,13 +15,13 @@ import secrets
 import sys
 import tempfile
 import time
-from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import ExitStack, closing, nullcontext
+from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from course_lib.progress import progress_bar
 from course_lib.settings import project_root, state_dir
 from course_lib.teaching.build.project import write_atomically
 from course_lib.teaching.grade.audits import Audits
@@ -38,11 +37,6 @@ from course_lib.teaching.grade.overview import overview_page
 from course_lib.teaching.grade.report import Report, read_grades, write_grade
 from course_lib.teaching.grade.sandbox import Setup
 from course_lib.teaching.grade.submissions import Submission
-
-RECENT = 20
-"""Submissions from which the current rate is taken."""
-
-Progress = Callable[[int, int, float], None]
 
 
 @dataclass(frozen=True)
@@ -74,23 +68,14 @@ class Options:
     audit_share: float = 0.0
 
 
-class Stopped(KeyboardInterrupt):
-    """Ctrl-C came; the report holds what was graded so far."""
-
-    def __init__(self, report: Report) -> None:
-        super().__init__()
-        self.report = report
-
-
 def grade_all(
     submissions: Sequence[Submission],
     master: Master,
     out: Path,
     options: Options,
-    progress: Progress | None = None,
     record: Callable[[Grade], None] | None = None,
 ) -> Report:
-    """Grade submissions and write the report.
+    """Grade submissions and write the report; on Ctrl-C, of those that were reached.
 
     Parameters
     ----------
@@ -100,8 +85,6 @@ def grade_all(
         The folder for the report.
     options
         See `Options`.
-    progress
-        Called with how many are done, of how many, and how many a minute at present.
     record
         Called with each grade before the report takes it down, in the order in which they come.
 
@@ -109,8 +92,6 @@ def grade_all(
     ------
     GradeError
         There is nothing to grade, or the master does not pass its own checks.
-    Stopped
-        On Ctrl-C, after the report has been written.
     """
     begun = time.monotonic()
     options = replace(options, seed=options.seed or secrets.token_hex(4))
@@ -125,10 +106,11 @@ def grade_all(
         if name in earlier and earlier[name].digest == digest
     }
     todo = [one for one in submissions if one.learner not in done]
-    times = deque([begun], maxlen=RECENT)  # the start counts until there have been so many
-    stopped = False
-    try:
-        with closing(_graded(todo, master, out, options, library)) as grades:
+    with suppress(KeyboardInterrupt):
+        with (
+            closing(_graded(todo, master, out, options, library)) as grades,
+            progress_bar(len(todo), "grade", "submission") as advance,
+        ):
             for grade in grades:
                 grade = replace(grade, digest=digests[grade.learner])
                 if record is not None:
@@ -136,18 +118,11 @@ def grade_all(
                 with _disk_errors(out):
                     write_grade(grade, out)
                 done.add(grade.learner)
-                times.append(time.monotonic())
-                if progress is not None:
-                    rate = 60 * (len(times) - 1) / (times[-1] - times[0])
-                    progress(len(done), len(submissions), rate)
-    except KeyboardInterrupt:
-        stopped = True
+                advance(1)
     waiting = tuple(one.learner for one in submissions if one.learner not in done)
     report = _report(master, out, options, waiting, time.monotonic() - begun)
     with _disk_errors(out):
         write_atomically(out / "index.html", overview_page(report, master))
-    if stopped:
-        raise Stopped(report)
     return report
 
 
@@ -159,7 +134,7 @@ def library_digest(root: Path) -> str:
             if path.is_file() and "__pycache__" not in path.parts:
                 digest.update(path.relative_to(root).as_posix().encode("utf-8") + b"\0")
                 digest.update(path.read_bytes())
-    with contextlib.suppress(OSError):
+    with suppress(OSError):
         digest.update((root / "requirements.lock").read_bytes())
     return digest.hexdigest()
 
@@ -190,17 +165,17 @@ def _graded(
             _solution(master), options.files,
         )  # fmt: skip
         audits = Audits(master.lab, options.seed, database)
+
+        def new_grader(slot: int) -> Grader:
+            share, junit = options.audit_share, out / "junit"
+            return Grader(master, setup, slot, database, audits, share, junit)
+
+        with closing(new_grader(0)) as prover:
+            setup = replace(setup, modules=_proven(prover, library, options))
+        known = [stack.enter_context(closing(new_grader(slot))) for slot in range(jobs)]
         graders: queue.SimpleQueue[Grader] = queue.SimpleQueue()
-        known = [
-            Grader(master, setup, slot, database, audits, options.audit_share, out / "junit")
-            for slot in range(jobs)
-        ]
-        for grader in known:
-            stack.callback(grader.close)
-        modules = _proven(known[0], library, options)
-        for grader in known:
-            grader.use(modules)
-            graders.put(grader)
+        for free in known:
+            graders.put(free)
 
         def grade(one: Submission) -> Grade:
             grader = graders.get()
@@ -245,11 +220,11 @@ def _proven(grader: Grader, library: str, options: Options) -> tuple[str, ...]:
     name = hashlib.sha256(key.encode("utf-8")).hexdigest()[:32]
     place = state_dir() / "grade" / f"{name}.json"
     if options.files is None:
-        with contextlib.suppress(OSError, ValueError, TypeError):
+        with suppress(OSError, ValueError, TypeError):
             return tuple(map(str, json.loads(place.read_text(encoding="utf-8"))["modules"]))
     modules = grader.prove()
     if options.files is None:
-        with contextlib.suppress(OSError):
+        with suppress(OSError):
             write_atomically(place, json.dumps({"modules": modules}))
     return modules
 
@@ -259,7 +234,7 @@ def _solution(master: Master) -> str:
     return sources[0].read_text(encoding="utf-8") if sources else ""
 
 
-@contextlib.contextmanager
+@contextmanager
 def _disk_errors(folder: Path) -> Iterator[None]:
     """Say it where a folder cannot be written, for one because the disk is full."""
     try:
@@ -282,7 +257,7 @@ def _digests(
     for one in submissions:
         digest = hashlib.sha256(json.dumps([*ground, one.problem]).encode("utf-8"))
         if one.path is not None:
-            with contextlib.suppress(OSError), one.path.open("rb") as file:
+            with suppress(OSError), one.path.open("rb") as file:
                 digest.update(hashlib.file_digest(file, "sha256").digest())
         digests[one.learner] = digest.hexdigest()
     return digests

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from course_lib.teaching.grade.fence import Limits
 from course_lib.teaching.grade.inside.channel import Channel, Closed, Garbled
-from course_lib.teaching.grade.plan import Plan, Step
+from course_lib.teaching.grade.plan import Step
 
 ATTEMPTS = 6
 """Processes that one submission may use up."""
@@ -59,22 +59,6 @@ class CellRun:
         return f"{self.ename}: {self.evalue}".rstrip(": ") if self.state != "ok" else ""
 
 
-@dataclass
-class Outcome:
-    """What came of a submission.
-
-    Attributes
-    ----------
-    runs
-        One for each step.
-    junit
-        nbval's report.
-    """
-
-    runs: list[CellRun]
-    junit: str = ""
-
-
 class Conversation:
     """The grader's side of what is said with the process of one submission.
 
@@ -87,15 +71,35 @@ class Conversation:
         ends the parent may itself go on for a while, and another one would take the blame.
     limits, left
         The limits, and the seconds that are left of the budget.
+    steps, bad
+        What is run; and the places of steps that are left out, with the reason.
+
+    Attributes
+    ----------
+    runs
+        What became of each step.
+    junit
+        nbval's report; None until the notebook has come to its end.
+    ended
+        Why it came to its end too early; a key of `SAYS`, or empty.
     """
 
     def __init__(
-        self, channel: Channel, parent_answers: Callable[[], bool], limits: Limits, left: float
+        self,
+        channel: Channel,
+        parent_answers: Callable[[], bool],
+        limits: Limits,
+        left: float,
+        steps: Sequence[Step],
+        bad: dict[int, str],
     ) -> None:
         self.channel = channel
         self.parent_answers = parent_answers
         self.limits = limits
         self.until = time.monotonic() + left
+        self.runs = [CellRun(step) for step in steps]
+        self.bad = bad
+        self.junit: str | None = None
         self.begun = -1
         self.ended = ""
 
@@ -113,51 +117,28 @@ class Conversation:
             self.ended = "died"
         return None
 
-    def run(self, plan: Plan, notebook: str, database: str, bad: Mapping[int, str]) -> Outcome:
+    def run(self, notebook: str, database: str) -> None:
         """Run the notebook; `ended` says why if it did not come to its end."""
-        outcome = Outcome([CellRun(step) for step in plan.steps])
         self._send({"notebook": notebook, "database": database})
-        self._listen(plan, outcome, bad)
+        while not self.ended and self.junit is None:
+            if (told := self.receive()) is not None:
+                self._hear(told)
         if self.begun < 0:  # it is not a fault of the learner's
             raise RuntimeError(f"the notebook did not begin: {SAYS.get(self.ended, 'no cells')}")
-        for place, state in bad.items():
-            _end(outcome.runs[place], state, self.limits)
-        return outcome
+        for place, state in self.bad.items():
+            self._end(place, state)
 
-    def _send(self, message: dict[str, Any]) -> None:
-        """Send a message; that nobody is there to take it is noticed by whoever receives next."""
-        with contextlib.suppress(Closed):
-            self.channel.send(message)
-
-    def _listen(self, plan: Plan, outcome: Outcome, bad: Mapping[int, str]) -> None:
-        while (told := self.receive()) is not None:
-            if not self.parent_answers():
-                self.ended = "died"
-                break
-            if "junit" in told:
-                outcome.junit = str(told["junit"])
-                break
-            place = told.get("begin", told.get("cell"))
-            if type(place) is not int or not 0 <= place < len(plan.steps):
-                self.ended = "garbled"
-                break
-            if "begin" in told:
-                self.begun = place
-                sources = plan.steps[place].sources
-                if place in bad:
-                    sources = ["raise RuntimeError('it is left out')"]
-                self._send({"sources": sources})
-            elif place not in bad:
-                run = outcome.runs[place]
-                run.passed = told.get("passed") is True
-                for name in ("ename", "evalue", "text", "value"):
-                    text = str(told.get(name, ""))
-                    # Lone surrogates are JSON and no text that can be written down again.
-                    setattr(run, name, text.encode("utf-8", "replace").decode("utf-8"))
-                run.state = "error" if run.ename else "ok"
-                if run.ename == "MemoryError":  # what fills the memory is still there
-                    self.ended = "memory"
-                    break
+    def leave_out(self) -> bool:
+        """Note the cell at which it ended; tell whether it is worth running again without it."""
+        place, state = self.begun, self.ended
+        if place < 0 or place in self.bad:
+            return False
+        self.bad[place] = state
+        self._end(place, state)
+        again = state != "budget" and len(self.bad) < ATTEMPTS
+        for later in () if again else range(place + 1, len(self.runs)):
+            self._end(later, state if state == "budget" else "not run")
+        return again
 
     def audit(self, exercise: str, calls: Sequence[Any], after: int) -> dict[str, Any]:
         """Return what the function that a step left gives for calls: ``values`` or ``error``."""
@@ -172,21 +153,39 @@ class Conversation:
         self._send({"modules": True})
         return tuple((self.receive() or {}).get("modules", ()))
 
+    def _send(self, message: dict[str, Any]) -> None:
+        """Send a message; that nobody is there to take it is noticed by whoever receives next."""
+        with contextlib.suppress(Closed):
+            self.channel.send(message)
 
-def leave_out(conversation: Conversation, bad: dict[int, str], outcome: Outcome) -> bool:
-    """Note at which cell a run ended; tell whether it is worth running again without it."""
-    limits, place, state = conversation.limits, conversation.begun, conversation.ended
-    if place < 0 or place in bad:
-        return False
-    bad[place] = state
-    _end(outcome.runs[place], state, limits)
-    again = state != "budget" and len(bad) < ATTEMPTS
-    for run in () if again else outcome.runs[place + 1 :]:
-        _end(run, state if state == "budget" else "not run", limits)
-    return again
+    def _hear(self, told: dict[str, Any]) -> None:
+        """Take what the process says of a cell: that it begins, or what came of it."""
+        place = told.get("begin", told.get("cell"))
+        if not self.parent_answers():
+            self.ended = "died"
+        elif "junit" in told:
+            self.junit = str(told["junit"])
+        elif type(place) is not int or not 0 <= place < len(self.runs):
+            self.ended = "garbled"
+        elif "begin" in told:
+            self.begun = place
+            left_out = ["raise RuntimeError('it is left out')"]
+            self._send(
+                {"sources": left_out if place in self.bad else self.runs[place].step.sources}
+            )
+        elif place not in self.bad:
+            run = self.runs[place]
+            run.passed = told.get("passed") is True
+            for name in ("ename", "evalue", "text", "value"):
+                text = str(told.get(name, ""))
+                # Lone surrogates are JSON and no text that can be written down again.
+                setattr(run, name, text.encode("utf-8", "replace").decode("utf-8"))
+            run.state = "error" if run.ename else "ok"
+            if run.ename == "MemoryError":  # what fills the memory is still there
+                self.ended = "memory"
 
-
-def _end(run: CellRun, state: str, limits: Limits) -> None:
-    run.state, run.passed = state, False
-    run.ename = "Timeout" if state in ("timeout", "budget") else "Stopped"
-    run.evalue = SAYS[state].format(seconds=limits.cell)
+    def _end(self, place: int, state: str) -> None:
+        run = self.runs[place]
+        run.state, run.passed = state, False
+        run.ename = "Timeout" if state in ("timeout", "budget") else "Stopped"
+        run.evalue = SAYS[state].format(seconds=self.limits.cell)

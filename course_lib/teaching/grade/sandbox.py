@@ -7,7 +7,7 @@ ended, with all that it has started, and everything removed that it has left.
 from __future__ import annotations
 
 import contextlib
-import os
+import json
 import socket
 import subprocess
 import tempfile
@@ -15,14 +15,13 @@ import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import psutil
 
 from course_lib.teaching.grade.errors import GradeError
 from course_lib.teaching.grade.fence import Fence, Limits
 from course_lib.teaching.grade.inside.channel import Channel, Closed, Garbled
-
-if TYPE_CHECKING:
-    import psutil
+from course_lib.teaching.grade.inside.limits import process_namespace
 
 START_SECONDS = 120.0
 STEP_SECONDS = 5.0
@@ -82,14 +81,14 @@ class Sandbox:
         self.over_memory = False
         fence, limits = setup.fence, setup.limits
         ours, theirs = socket.socketpair()
-        arguments = ["-m", "course_lib.teaching.grade.inside.worker", "--fd", str(theirs.fileno())]
-        arguments += ["--user", str(fence.user(slot))]
-        with contextlib.suppress(OSError):
-            arguments += ["--outside", os.readlink("/proc/self/ns/pid")]
-        if fence.kind == "none":
-            arguments += ["--cwd", str(setup.files or fence.root)]
-        else:
-            arguments += ["--cwd", "/files" if setup.files else "/tmp"]
+        folder = str(setup.files or fence.root)
+        if fence.kind != "none":
+            folder = "/files" if setup.files else "/tmp"
+        about = {
+            "fd": theirs.fileno(), "user": fence.user(slot), "namespace": process_namespace(),
+            "folder": folder,
+        }  # fmt: skip
+        arguments = ["-m", "course_lib.teaching.grade.inside.worker", json.dumps(about)]
         self._errors = tempfile.TemporaryFile()  # closed when the object goes
         self.process = subprocess.Popen(
             fence.command(
@@ -175,8 +174,6 @@ class Sandbox:
 
 
 def _family(number: int) -> list[psutil.Process]:
-    import psutil
-
     with contextlib.suppress(psutil.Error):
         parent = psutil.Process(number)
         return [parent, *parent.children(recursive=True)]
@@ -185,8 +182,6 @@ def _family(number: int) -> list[psutil.Process]:
 
 def _memory(family: list[psutil.Process], *, shared: bool = False) -> int:
     """Return the bytes that processes take; with `shared`, what they share counts for each."""
-    import psutil
-
     total = 0
     for one in family:
         with contextlib.suppress(psutil.Error, OSError):
@@ -198,8 +193,6 @@ def _memory(family: list[psutil.Process], *, shared: bool = False) -> int:
 
 
 def _end(family: list[psutil.Process]) -> None:
-    import psutil
-
     for one in reversed(family):
         with contextlib.suppress(psutil.Error):
             one.kill()

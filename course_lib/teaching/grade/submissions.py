@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 from unicodedata import category
 
-from course_lib.teaching.quick_imports import quick_nbformat
+from course_lib.teaching.grade.notebooks import parse_notebook
 
 LARGEST = 64_000_000
 """Bytes of a notebook file that are read; outputs are most of it, and are not used."""
@@ -180,16 +180,12 @@ def _cell(cell: Any) -> SentCell:
     )
 
 
-def _upgraded(raw: dict[str, Any]) -> dict[str, Any]:
-    nbformat = quick_nbformat()
+def _upgraded(raw: dict[str, Any]) -> Any:
     try:
-        notebook = nbformat.reads(json.dumps(raw), as_version=4)
+        return json.loads(json.dumps(parse_notebook(json.dumps(raw))))
     except Exception as error:  # whatever a converter trips over
-        raise ValueError(
-            f"it cannot be converted from version {raw['nbformat']}: {error}"
-        ) from None
-    converted: dict[str, Any] = json.loads(nbformat.writes(notebook))
-    return converted
+        version = raw["nbformat"]
+        raise ValueError(f"it cannot be converted from version {version}: {error}") from None
 
 
 def _short(error: BaseException) -> str:

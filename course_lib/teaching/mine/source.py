@@ -13,12 +13,12 @@ import importlib
 import inspect
 import linecache
 import re
-import symtable
 import types
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from course_lib.teaching.lab.own import notebook_shell
+from course_lib.teaching.names import bound_names, read_names
 
 LONGEST_VALUE = 2_000
 """Characters of a value that is written as a literal, at most: data is better an argument."""
@@ -86,7 +86,7 @@ class _Source:
         if isinstance(node, ast.Import | ast.ImportFrom):
             self.imports.append(text)
             return
-        for needed in sorted(_needed(text)):
+        for needed in sorted(read_names(text)):
             self._add_name(needed)
         (self.definitions if isinstance(node, _DEFINITIONS) else self.values).append(text)
 
@@ -171,7 +171,7 @@ def _statement(text: str, name: str) -> tuple[ast.stmt, str] | None:
     except SyntaxError:
         return None
     for node in reversed(body):
-        if name in _names_bound(node):
+        if name in bound_names(ast.unparse(node)):
             if isinstance(node, ast.Import | ast.ImportFrom):
                 kept = [one for one in node.names if (one.asname or one.name.split(".")[0]) == name]
                 node.names = kept
@@ -181,34 +181,6 @@ def _statement(text: str, name: str) -> tuple[ast.stmt, str] | None:
             lines = text.split("\n")[first - 1 : node.end_lineno]
             return node, "\n".join(lines)
     return None
-
-
-def _names_bound(node: ast.stmt) -> set[str]:
-    if isinstance(node, _DEFINITIONS):
-        return {node.name}
-    if isinstance(node, ast.Import | ast.ImportFrom):
-        return {one.asname or one.name.split(".")[0] for one in node.names}
-    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-    parts = (part for target in targets if target is not None for part in ast.walk(target))
-    return {part.id for part in parts if isinstance(part, ast.Name)}
-
-
-def _needed(text: str) -> set[str]:
-    r"""Return the names that a statement reads from its module.
-
-    Examples
-    --------
-    >>> sorted(_needed("def f(a: int):\n    b = a + c\n    return len(b)"))
-    ['c', 'int', 'len']
-    """
-    table = symtable.symtable(text, "<kept>", "exec")
-    names = {one.get_name() for one in table.get_symbols() if one.is_referenced()}
-    inner = table.get_children()
-    while inner:
-        table = inner.pop()
-        names |= {one.get_name() for one in table.get_symbols() if one.is_global()}
-        inner += table.get_children()
-    return names
 
 
 def _import_of(name: str, value: Any) -> str:

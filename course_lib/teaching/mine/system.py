@@ -70,6 +70,7 @@ def differences(sections: Sequence[Section], seed: int) -> Iterator[str]:
         Of the random arguments.
     """
     from course_lib.teaching.audits import load_audits
+    from course_lib.teaching.audits.values import text_of
 
     with ExitStack() as stack:
         connections: list[Any] = []
@@ -94,7 +95,7 @@ def differences(sections: Sequence[Section], seed: int) -> Iterator[str]:
                 if not audit.agrees(wanted, mine):
                     yield (
                         f"{one.name} differs: {audit.call_text(call)} gives "
-                        f"{audit.value_text(mine)}, the course's {audit.value_text(wanted)}"
+                        f"{text_of(mine)}, the course's {text_of(wanted)}"
                     )
                     break
 

@@ -2,8 +2,8 @@
 
 `path/sitecustomize.py` installs this in every process of `course mine`, before anything of the
 library is imported. A module of the library that a kept function belongs to is then compiled with
-one more line after that function, which puts the learner's in its place; so copies that `from …
-import` makes are the learner's, too. Because of that, this module needs Python's standard library
+a decorator on that function, which puts the learner's in its place; so copies that `from … import`
+makes are the learner's, too. Because of that, this module needs Python's standard library
 alone, and imports of the library only what it needs to tell a fault.
 """
 
@@ -206,29 +206,22 @@ class Loader(importlib.machinery.SourceFileLoader):
         self.after = after
 
     def get_code(self, fullname: str) -> types.CodeType:
-        """Return the module's code with a line more after each function that is replaced."""
+        """Return the module's code, in which the functions that are replaced are decorated."""
         # Without Python's cache: what is compiled here is not what the file says.
         tree = ast.parse(self.get_data(self.path), self.path)
-        defined = {node.name for node in tree.body if isinstance(node, _FUNCTIONS)}
-        if strange := set(self.own) - defined:
-            name = min(strange)
-            raise ImportError(
-                f"{self.own[name].file} keeps {name} for {fullname}, which has no such function: "
-                "delete that section, or pass the check of the exercise again"
-            )
-        body: list[ast.stmt] = []
-        for node in tree.body:
-            body.append(node)
-            if isinstance(node, _FUNCTIONS) and node.name in self.own:
-                call = ast.parse(f"{node.name} = _in_its_place({node.name})").body[0]
-                for part in ast.walk(call):
-                    ast.copy_location(part, node)
-                body.append(call)
-        tree.body = body
-        return compile(tree, self.path, "exec", dont_inherit=True)
+        functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+        defined = {node.name: node for node in tree.body if isinstance(node, functions)}
+        for name, section in self.own.items():
+            if name not in defined:
+                raise ImportError(
+                    f"{section.file} keeps {name} for {fullname}, which has no such function: "
+                    "delete that section, or pass the check of the exercise again"
+                )
+            defined[name].decorator_list.insert(0, ast.Name("_in_its_place", ast.Load()))
+        return compile(ast.fix_missing_locations(tree), self.path, "exec", dont_inherit=True)
 
     def exec_module(self, module: types.ModuleType) -> None:
-        """Run the module, with what the further lines call."""
+        """Run the module, with that decorator."""
         vars(module)["_in_its_place"] = lambda library: Own(
             self.own[library.__name__], library
         ).in_its_place()
@@ -238,7 +231,6 @@ class Loader(importlib.machinery.SourceFileLoader):
             self.after(module)
 
 
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _numbers = itertools.count()
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import select
 import socket
 import struct
 import threading
@@ -50,6 +49,7 @@ class Channel:
         body = json.dumps(message).encode("utf-8")
         try:
             with self._sending:
+                self.sock.settimeout(None)
                 self.sock.sendall(HEAD.pack(len(body)) + body)
         except OSError as error:
             raise Closed from error
@@ -88,16 +88,13 @@ class Channel:
 
     def _take(self, size: int, deadline: float | None) -> bytes:
         while len(self._buffer) < size:
-            patience = None if deadline is None else max(0.0, deadline - time.monotonic())
+            left = None if deadline is None else max(1e-3, deadline - time.monotonic())
             try:
-                poll = select.poll()  # not select: descriptors above 1023 are ordinary here
-                poll.register(self.sock, select.POLLIN)
-                if not poll.poll(None if patience is None else patience * 1000):
-                    raise TimeoutError
+                self.sock.settimeout(left)
                 data = self.sock.recv(1 << 16)
-            except (OSError, ValueError) as error:
-                if isinstance(error, TimeoutError):
-                    raise
+            except TimeoutError:
+                raise
+            except OSError as error:
                 raise Closed from error
             if not data:
                 raise Closed

@@ -63,6 +63,14 @@ def set_dumpable(yes: bool) -> None:
         ctypes.CDLL(None).prctl(4, int(yes), 0, 0, 0)  # PR_SET_DUMPABLE
 
 
+def process_namespace() -> str:
+    """Return the name of this process's namespace of processes; empty where there is none."""
+    try:
+        return os.readlink("/proc/self/ns/pid")
+    except OSError:
+        return ""
+
+
 def _virtual_size() -> int:
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])

@@ -14,6 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 from queue import Empty
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -75,9 +76,7 @@ def make_shell() -> Any:
     return Shell.instance(config=config)
 
 
-def run_notebook(
-    text: str, shell: Any, channel: Channel | _Nobody
-) -> tuple[str, dict[int, dict[str, Any]]]:
+def run_notebook(text: str, shell: Any, channel: Channel) -> tuple[str, dict[int, dict[str, Any]]]:
     """Run a notebook and report each cell to the grader.
 
     Parameters
@@ -117,22 +116,12 @@ def warm_up(shell: Any) -> None:
     cell: dict[str, Any] = {"cell_type": "code", "id": "a", "metadata": {}, "outputs": []}
     cell |= {"execution_count": None, "source": ""}
     about = {"nbformat": 4, "nbformat_minor": 5, "metadata": {}}  # nbformat makes a validator of it
-    run_notebook(json.dumps({**about, "cells": [cell]}), shell, _Nobody())
-
-
-class _Nobody:
-    """Takes the place of the grader's channel."""
-
-    def send(self, message: dict[str, Any]) -> None:
-        """Take it and send it nowhere."""
-
-    def receive(self) -> dict[str, Any]:
-        """Return the source of an empty cell."""
-        return {"sources": ["pass"]}
+    nobody: Any = SimpleNamespace(send=lambda _: None, receive=lambda: {"sources": ["pass"]})
+    run_notebook(json.dumps({**about, "cells": [cell]}), shell, nobody)
 
 
 class _Reporter:
-    def __init__(self, kernel: _Kernel, channel: Channel | _Nobody) -> None:
+    def __init__(self, kernel: _Kernel, channel: Channel) -> None:
         self.kernel = kernel
         self.channel = channel
 
@@ -148,7 +137,7 @@ class _Reporter:
 class _Kernel:
     """Takes the place of nbval's `RunningKernel`."""
 
-    def __init__(self, shell: Any, channel: Channel | _Nobody) -> None:
+    def __init__(self, shell: Any, channel: Channel) -> None:
         self.shell = shell
         self.channel = channel
         self.place = 0
