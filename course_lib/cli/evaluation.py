@@ -75,11 +75,14 @@ def evaluate_search(
     from course_lib.errors import InputError
     from course_lib.evaluation.corpora import Corpus, indexed, questions_about, searcher
     from course_lib.evaluation.kept import read_run, write_run
-    from course_lib.evaluation.models import as_json as models_as_json
     from course_lib.evaluation.models import measure_model, print_models
-    from course_lib.evaluation.pairs import check_comparable
     from course_lib.evaluation.questions import read_questions
-    from course_lib.evaluation.report import print_comparison, print_each, print_run
+    from course_lib.evaluation.report import (
+        check_comparable,
+        print_comparison,
+        print_each,
+        print_run,
+    )
     from course_lib.evaluation.runs import evaluate
     from course_lib.records import Query
     from course_lib.settings import settings
@@ -116,7 +119,8 @@ def evaluate_search(
             for model in dict.fromkeys(names)
         ]  # fmt: skip
         if as_json:
-            show_json(json.dumps(models_as_json(measured), ensure_ascii=False, indent=2))
+            figures = {run.name: one | {"found": run.by_kind()} for run, one in measured}
+            show_json(json.dumps(figures, ensure_ascii=False, indent=2))
         else:
             print_models(Console(), show, measured)
         return

@@ -92,6 +92,16 @@ class Question:
         """All documents that answer it, the best ones first."""
         return self.gold_paths + self.also_acceptable_paths
 
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What makes a question of another run the same."""
+        return self.id, self.kind, self.question
+
+    @property
+    def right(self) -> tuple[object, ...]:
+        """What is taken for right."""
+        return self.gold_paths, self.gold_resources, self.also_acceptable_paths
+
     def is_answered_by(self, document_name: str, content: str) -> bool:
         r"""Tell whether a passage holds the answer.
 
