@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import time
+from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +15,7 @@ from course_lib.cli.printing import counted, say, show
 from course_lib.errors import InputError
 
 if TYPE_CHECKING:
-    from course_lib.pipeline.local import Event, LocalRun
+    from course_lib.pipeline.local import LocalRun
     from course_lib.pipeline.remote import RemoteRun
 
 app = typer.Typer(help="Run the stages as a Kubeflow pipeline.", no_args_is_help=True)
@@ -69,9 +71,8 @@ def run(
     from course_lib.pipeline.local import run_locally
     from course_lib.store import default_url
 
-    progress = _Progress()
     done = run_locally(
-        pipeline_name, arguments, caching=caching, url=default_url(), on_event=progress.tell
+        pipeline_name, arguments, caching=caching, url=default_url(), on_event=_progress()
     )
     if verbose:
         show(done.log.read_text(encoding="utf-8"))
@@ -220,20 +221,18 @@ def _print_compiled(name: str, registry: str, caching: bool) -> None:
     show(compile_pipeline(name, registry=registry, caching=caching), end="")
 
 
-class _Progress:
-    """A line for each step that ends, with what it took."""
+def _progress() -> Callable[[str, str, float], None]:
+    """Return what shows a line for each step that ends, with what it took."""
+    begun: defaultdict[str, list[float]] = defaultdict(list)
 
-    def __init__(self) -> None:
-        self._begun: dict[str, list[float]] = {}
-
-    def tell(self, event: Event) -> None:
-        """Say what became of a step."""
-        if event.what == "started":
-            self._begun.setdefault(event.task, []).append(event.seconds)
+    def tell(what: str, task: str, seconds: float) -> None:
+        if what == "started":
+            begun[task].append(seconds)
             return
-        begun = self._begun.get(event.task)
-        took = f"{event.seconds - begun.pop(0):6.1f} s" if begun else " " * 8
-        show(f"{took}  {event.task:24} {event.what}")
+        took = f"{seconds - begun[task].pop(0):6.1f} s" if begun[task] else " " * 8
+        show(f"{took}  {task:24} {what}")
+
+    return tell
 
 
 def _summarise(done: LocalRun) -> None:

@@ -124,7 +124,7 @@ def embed_and_store(
     from course_lib.settings import settings
 
     with database() as conn:
-        stored = store_shard(
+        return store_shard(
             rows.path,
             chunks.path,
             conn=conn,
@@ -132,7 +132,6 @@ def embed_and_store(
             batch_size=batch_size,
             say=print,
         )
-    return stored.counts()
 
 
 @dsl.component(base_image=EMBEDDER, install_kfp_package=False)
@@ -147,9 +146,9 @@ def build_index(
 
     with database() as conn:
         total = build_index(conn, [*stored, *issues, *code])
-    for name, count in total.counts().items():
+    for name, count in total.items():
         metrics.log_metric(name, count)
-    return total.chunks
+    return total["chunks"]
 
 
 @dsl.component(base_image=EMBEDDER, install_kfp_package=False)

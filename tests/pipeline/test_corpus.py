@@ -50,7 +50,7 @@ def test_a_corpus_comes_back_as_it_was_written_and_in_shards(folder: Path, tmp_p
     assert [(one.name, one.content, one.metadata) for one in back.documents] == [
         (one.name, one.content, one.metadata) for one in corpus.documents
     ]
-    parts = [read_corpus(file, shard) for shard in Shard(0, 4).all()]
+    parts = [read_corpus(file, shard) for shard in map(Shard.parse, shard_names(4))]
     assert sorted(one.name for part in parts for one in part.documents) == sorted(
         one.name for one in corpus.documents
     )
