@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
-from course_lib.cli.data import Json, ingest_options
+from course_lib.cli.data import Json, Mode, ingest_options
 from course_lib.cli.printing import say, show, show_json
 
 
@@ -25,10 +25,7 @@ def evaluate_search(
     own: Annotated[
         bool, typer.Option("--own", help="Search a question's own corpus, not all of them.")
     ] = False,
-    mode: Annotated[
-        Literal["hybrid", "dense"],
-        typer.Option(help="By meaning and by words, or by meaning alone."),
-    ] = "hybrid",
+    mode: Mode = "hybrid",
     rerank: Annotated[
         str | None,
         typer.Option(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -123,6 +121,8 @@ def grade(
 
     Example: course grade submissions.zip --lab 01 --class my-class
     """
+    from tqdm import tqdm
+
     from course_lib.teaching.classroom import add_assignment, find_class, grade_assignment
     from course_lib.teaching.grade import Limits, Options, Stopped, find_fence
 
@@ -138,7 +138,12 @@ def grade(
     options = Options(fence, limits, jobs, resume, files, seed, audit_share)
     page = found.report(read.name) / "index.html"
     try:
-        with _bar() as progress:
+        with tqdm(desc="grading", unit=" submissions", leave=False, disable=None) as bar:
+
+            def progress(done: int, total: int, rate: float) -> None:
+                bar.total = total
+                bar.update(done - bar.n)
+
             report = grade_assignment(found, read, options, progress=progress)
     except Stopped as stopped:
         show(_summary(stopped.report, page))
@@ -229,25 +234,3 @@ def _summary(report: Report, page: Path) -> str:
 
 def _some(names: list[str]) -> str:
     return ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
-
-
-@contextmanager
-def _bar() -> Iterator[Callable[[int, int, float], None]]:
-    """Show a progress bar on a terminal; yield what to call with done, all, and the rate."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-    console = Console(stderr=True)
-    columns = (
-        TextColumn("grading"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
-    )
-    with Progress(*columns, console=console, disable=not console.is_terminal) as shown:
-        task = shown.add_task("grading", total=None, rate="starting")
-
-        def progress(done: int, total: int, rate: float) -> None:
-            shown.update(task, completed=done, total=total, rate=f"{rate:.0f} a minute")
-
-        yield progress

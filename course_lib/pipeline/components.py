@@ -196,6 +196,6 @@ def report(
             found = reporting.holdings(conn, tenant, [name for name in (repo, second_repo) if name])
     except CourseError as error:
         problem = str(error.args[0])
-    outcome = reporting.Outcome(status.state, status.error_message or "")
-    Path(page.path).write_text(reporting.page(outcome, found, problem), encoding="utf-8")
-    print(f"{outcome.state}: {sum(one.chunks for one in found)} chunks in the index")
+    text = reporting.page(status.state, status.error_message or "", found, problem)
+    Path(page.path).write_text(text, encoding="utf-8")
+    print(f"{status.state}: {sum(one.chunks for one in found)} chunks in the index")
