@@ -188,7 +188,6 @@ def scope_of(repo: str, *, tenant: str | None = None, **places: str | None) -> S
     """
     from pydantic import ValidationError
 
-    from course_lib.errors import InputError
     from course_lib.records import Scope, explain
 
     try:

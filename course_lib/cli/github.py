@@ -19,6 +19,7 @@ from course_lib.cli.data import (
     scope_of,
 )
 from course_lib.cli.printing import counted, say, show, show_json
+from course_lib.errors import InputError
 from course_lib.settings import checkout, settings
 
 if TYPE_CHECKING:
@@ -85,7 +86,6 @@ def ingest_repo(
     Example: course ingest-repo kubeflow/manifests --ref v1.9-branch --ext .yaml --path apps
     """
     from course_lib.embedder import EmbeddingClient
-    from course_lib.errors import InputError
     from course_lib.indexing.repository import ingest_repository
     from course_lib.loader.github import DownloadOptions, Selection
 
@@ -198,7 +198,6 @@ def _watch(server: GitHubServer) -> None:
 
 def _folder(given: str) -> Repository:
     """Return the repository that ``OWNER/NAME=FOLDER`` describes."""
-    from course_lib.errors import InputError
     from course_lib.loader.github.names import check_repository
     from course_lib.teaching.github_server import Repository, read_folder
 

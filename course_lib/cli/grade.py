@@ -123,6 +123,7 @@ def grade(
     """
     from tqdm import tqdm
 
+    from course_lib.progress import is_watched
     from course_lib.teaching.classroom import add_assignment, find_class, grade_assignment
     from course_lib.teaching.grade import Limits, Options, Stopped, find_fence
 
@@ -138,7 +139,9 @@ def grade(
     options = Options(fence, limits, jobs, resume, files, seed, audit_share)
     page = found.report(read.name) / "index.html"
     try:
-        with tqdm(desc="grading", unit=" submissions", leave=False, disable=None) as bar:
+        with tqdm(
+            desc="grading", unit=" submissions", leave=False, disable=not is_watched()
+        ) as bar:
 
             def progress(done: int, total: int, rate: float) -> None:
                 bar.total = total

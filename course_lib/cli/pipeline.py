@@ -13,6 +13,7 @@ import typer
 
 from course_lib.cli.printing import counted, say, show
 from course_lib.errors import InputError
+from course_lib.pipeline.catalogue import NAMES, PipelineError, parameters_of
 
 if TYPE_CHECKING:
     from course_lib.pipeline.local import LocalRun
@@ -118,7 +119,6 @@ def submit(
 
 def _wait_for(sent: RemoteRun, host: str) -> None:
     """Show how a run goes until its end, which decides the exit code."""
-    from course_lib.pipeline.catalogue import PipelineError
     from course_lib.pipeline.remote import RunState, wait
 
     begin = time.monotonic()
@@ -158,7 +158,6 @@ def compile_all(
 
     Example: course pipeline compile --check
     """
-    from course_lib.pipeline.catalogue import NAMES, PipelineError
     from course_lib.pipeline.compiling import check_compiled, write_compiled
 
     if not check:
@@ -185,16 +184,12 @@ def show_parameters(pipeline_name: Name = "docs_pipeline") -> None:
 
     Example: course pipeline parameters --pipeline-name code_pipeline
     """
-    from course_lib.pipeline.catalogue import parameters_of
-
     for name, default in parameters_of(pipeline_name).items():
         show(f"{name:16} {type(default).__name__:5} {json.dumps(default)}")
 
 
 def _arguments(name: str, given: list[str] | None) -> dict[str, Any]:
     """Return the parameters in their types."""
-    from course_lib.pipeline.catalogue import parameters_of
-
     known = parameters_of(name)
     found: dict[str, Any] = {}
     for pair in given or ():

@@ -18,6 +18,7 @@ from course_lib.cli.data import (
 )
 from course_lib.cli.github import print_partitions
 from course_lib.cli.printing import say, show
+from course_lib.errors import InputError
 from course_lib.settings import settings
 
 if TYPE_CHECKING:
@@ -53,7 +54,6 @@ def sync(
     """
     from course_lib.cli.xray import print_scan
     from course_lib.embedder import EmbeddingClient
-    from course_lib.errors import InputError
     from course_lib.indexing import ingest
     from course_lib.indexing.repository import ingest_repository
     from course_lib.loader.github import DownloadOptions, Selection
@@ -98,7 +98,6 @@ def sync(
 
 def _lock_files(directory: Path) -> LockFiles | None:
     """Return a directory's lock files; None, and a word about it, where it has none."""
-    from course_lib.errors import InputError
     from course_lib.xray import find_lock_files
 
     try:

@@ -20,9 +20,9 @@ EMBEDDER = f"rag-embedder:{__version__}"
 @dsl.component(base_image=LOADER, install_kfp_package=False)
 def fingerprint_documents(source: str) -> str:
     """Return what changes when the documents do, so that reading them can be skipped."""
-    from course_lib.pipeline.sources import fingerprint
+    from course_lib.pipeline.sources import read_folder
 
-    return fingerprint(source)
+    return read_folder(source).fingerprint()
 
 
 @dsl.component(base_image=LOADER, install_kfp_package=False)

@@ -72,27 +72,6 @@ def read_folder(
     return Corpus(Origin(scope), documents, kept)
 
 
-def fingerprint(source: str) -> str:
-    """Return what changes exactly when the documents of a source do.
-
-    Parameters
-    ----------
-    source
-        As in `read_folder`.
-
-    Raises
-    ------
-    InputError
-        As `read_folder`.
-
-    Examples
-    --------
-    >>> fingerprint("data/documents") == fingerprint("data/documents")
-    True
-    """
-    return read_folder(source).fingerprint()
-
-
 def pin_commit(repo: str, ref: str) -> str:
     """Return the hash of the commit that a branch, a tag or ``HEAD`` stands for now.
 
