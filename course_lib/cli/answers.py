@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from course_lib.cli.data import no_index
+from course_lib.cli.data import connect, no_index
 from course_lib.cli.printing import say, show
 from course_lib.settings import settings
 
 if TYPE_CHECKING:
-    import psycopg
-
     from course_lib.answers import Answer, Generator
     from course_lib.answers.answering import Prepared
     from course_lib.embedder import EmbeddingClient
@@ -54,7 +52,7 @@ def ask(
     from course_lib.embedder import EmbeddingClient
     from course_lib.errors import InputError
     from course_lib.records import Query
-    from course_lib.store import connect
+    from course_lib.store.models import check_model
     from course_lib.store.schema import stored_dimension
 
     if not question.strip():
@@ -68,10 +66,10 @@ def ask(
     chosen = generator(settings(), backend=backend, model=model, embedder=embedder)
     if (backend or settings().generator) == "auto" and not chosen.needs_prompt:
         say("no language model was found (OLLAMA_URL, OPENAI_BASE_URL), so passages are quoted")
-    with connect(autocommit=True) as conn:
+    with connect() as conn:
         if stored_dimension(conn) is None:
             raise no_index()
-        _check_model(conn, embedder)
+        check_model(conn, embedder.model_name, embedder.dimension, tenant=settings().tenant)
         query = Query(
             question,
             top_k=top_k or settings().top_k,
@@ -96,19 +94,6 @@ def ask(
         )
     show("")
     _sources(done, show_sources)
-
-
-def _check_model(conn: psycopg.Connection, embedder: EmbeddingClient) -> None:
-    """Refuse an index that another model filled.
-
-    Raises
-    ------
-    SchemaMismatchError
-        With the two ways out.
-    """
-    from course_lib.store.models import check_model
-
-    check_model(conn, embedder.model_name, embedder.dimension, tenant=settings().tenant)
 
 
 def _banner(prepared: Prepared, chosen: Generator, embedder: EmbeddingClient) -> None:

@@ -7,7 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -50,6 +50,9 @@ ChunkOverlap = Annotated[
     ),
 ]
 BatchSize = Annotated[int, typer.Option(min=1, help="Chunks that go through the model at once.")]
+Mode = Annotated[
+    Literal["hybrid", "dense"], typer.Option(help="By meaning and by words, or by meaning alone.")
+]
 MOST_ENDINGS = 5
 """Endings of files of other formats that are counted one by one."""
 
@@ -185,7 +188,6 @@ def scope_of(repo: str, *, tenant: str | None = None, **places: str | None) -> S
     """
     from pydantic import ValidationError
 
-    from course_lib.errors import InputError
     from course_lib.records import Scope, explain
 
     try:

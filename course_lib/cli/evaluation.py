@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
-from course_lib.cli.data import Json, ingest_options
+from course_lib.cli.data import Json, Mode, ingest_options
 from course_lib.cli.printing import say, show, show_json
 
 
@@ -25,10 +25,7 @@ def evaluate_search(
     own: Annotated[
         bool, typer.Option("--own", help="Search a question's own corpus, not all of them.")
     ] = False,
-    mode: Annotated[
-        Literal["hybrid", "dense"],
-        typer.Option(help="By meaning and by words, or by meaning alone."),
-    ] = "hybrid",
+    mode: Mode = "hybrid",
     rerank: Annotated[
         str | None,
         typer.Option(
@@ -75,11 +72,14 @@ def evaluate_search(
     from course_lib.errors import InputError
     from course_lib.evaluation.corpora import Corpus, indexed, questions_about, searcher
     from course_lib.evaluation.kept import read_run, write_run
-    from course_lib.evaluation.models import as_json as models_as_json
     from course_lib.evaluation.models import measure_model, print_models
-    from course_lib.evaluation.pairs import check_comparable
     from course_lib.evaluation.questions import read_questions
-    from course_lib.evaluation.report import print_comparison, print_each, print_run
+    from course_lib.evaluation.report import (
+        check_comparable,
+        print_comparison,
+        print_each,
+        print_run,
+    )
     from course_lib.evaluation.runs import evaluate
     from course_lib.records import Query
     from course_lib.settings import settings
@@ -116,7 +116,8 @@ def evaluate_search(
             for model in dict.fromkeys(names)
         ]  # fmt: skip
         if as_json:
-            show_json(json.dumps(models_as_json(measured), ensure_ascii=False, indent=2))
+            figures = {run.name: one | {"found": run.by_kind()} for run, one in measured}
+            show_json(json.dumps(figures, ensure_ascii=False, indent=2))
         else:
             print_models(Console(), show, measured)
         return

@@ -19,6 +19,7 @@ from course_lib.cli.data import (
     scope_of,
 )
 from course_lib.cli.printing import counted, say, show, show_json
+from course_lib.errors import InputError
 from course_lib.settings import checkout, settings
 
 if TYPE_CHECKING:
@@ -85,7 +86,6 @@ def ingest_repo(
     Example: course ingest-repo kubeflow/manifests --ref v1.9-branch --ext .yaml --path apps
     """
     from course_lib.embedder import EmbeddingClient
-    from course_lib.errors import InputError
     from course_lib.indexing.repository import ingest_repository
     from course_lib.loader.github import DownloadOptions, Selection
 
@@ -118,18 +118,23 @@ def _print(report: RepositoryReport) -> None:
         f"{report.repo} at {report.ref} is commit {report.commit[:12]}: "
         f"{counted(report.fetched, 'file')} downloaded, {report.reused} here already"
     )
-    for name, part in report.partitions.items():
-        show(
-            f"  {name}: {counted(part.documents, 'document')}, {counted(part.chunks, 'chunk')}: "
-            f"{part.inserted} inserted, {part.updated} updated, {part.unchanged} unchanged, "
-            f"{part.deleted} deleted"
-        )
+    print_partitions(report, "  ")
     left_out = len(report.skipped) + sum(len(part.skipped) for part in report.partitions.values())
     if left_out:
         show(f"  left out: {left_out}; the reasons are above")
     if report.failed:
         show(f"  not to be had: {len(report.failed)}; what was stored of them stays")
     show(f"{report.seconds:.1f} s")
+
+
+def print_partitions(report: RepositoryReport, indent: str = "") -> None:
+    """Print what was done in each partition."""
+    for name, part in report.partitions.items():
+        show(
+            f"{indent}{name}: {counted(part.documents, 'document')}, "
+            f"{counted(part.chunks, 'chunk')}: {part.inserted} inserted, {part.updated} updated, "
+            f"{part.unchanged} unchanged, {part.deleted} deleted"
+        )
 
 
 def github_server(
@@ -193,7 +198,6 @@ def _watch(server: GitHubServer) -> None:
 
 def _folder(given: str) -> Repository:
     """Return the repository that ``OWNER/NAME=FOLDER`` describes."""
-    from course_lib.errors import InputError
     from course_lib.loader.github.names import check_repository
     from course_lib.teaching.github_server import Repository, read_folder
 

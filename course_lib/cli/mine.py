@@ -129,23 +129,22 @@ def _show_measurement(courses: Run, own: Run) -> None:
     from rich.table import Table
 
     from course_lib.evaluation.runs import compare
-    from course_lib.evaluation.statistics import INTERVALS, why_no_interval
+    from course_lib.evaluation.statistics import INTERVALS
     from course_lib.teaching.mine.measure import METRICS
 
     table = Table("questions", "", "yours", "the course's", "difference")
     for kind in courses.kinds:
         for shown, metric in METRICS.items():
             both = compare(courses.about(kind), own.about(kind), metric)
-            pairs = zip(*(run.about(kind).values(metric) for run in (courses, own)), strict=True)
-            why = why_no_interval([after - before for before, after in pairs])
             mean, low, high = both.difference
-            if not why:
-                table.caption = INTERVALS
+            interval = f"({both.unsure})"
+            if not both.unsure:
+                interval, table.caption = f"\\[{low:+.3f}, {high:+.3f}]", INTERVALS
             table.add_row(
                 f"{kind} ({len(own.about(kind).answers)})",
                 shown,
                 f"{both.after:.3f}",
                 f"{both.before:.3f}",
-                f"{mean:+.3f} " + (f"({why})" if why else f"\\[{low:+.3f}, {high:+.3f}]"),
+                f"{mean:+.3f} {interval}",
             )
     Console().print(table)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import time
+from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,9 +13,10 @@ import typer
 
 from course_lib.cli.printing import counted, say, show
 from course_lib.errors import InputError
+from course_lib.pipeline.catalogue import NAMES, PipelineError, parameters_of
 
 if TYPE_CHECKING:
-    from course_lib.pipeline.local import Event, LocalRun
+    from course_lib.pipeline.local import LocalRun
     from course_lib.pipeline.remote import RemoteRun
 
 app = typer.Typer(help="Run the stages as a Kubeflow pipeline.", no_args_is_help=True)
@@ -69,9 +72,8 @@ def run(
     from course_lib.pipeline.local import run_locally
     from course_lib.store import default_url
 
-    progress = _Progress()
     done = run_locally(
-        pipeline_name, arguments, caching=caching, url=default_url(), on_event=progress.tell
+        pipeline_name, arguments, caching=caching, url=default_url(), on_event=_progress()
     )
     if verbose:
         show(done.log.read_text(encoding="utf-8"))
@@ -117,7 +119,6 @@ def submit(
 
 def _wait_for(sent: RemoteRun, host: str) -> None:
     """Show how a run goes until its end, which decides the exit code."""
-    from course_lib.pipeline.catalogue import PipelineError
     from course_lib.pipeline.remote import RunState, wait
 
     begin = time.monotonic()
@@ -157,7 +158,6 @@ def compile_all(
 
     Example: course pipeline compile --check
     """
-    from course_lib.pipeline.catalogue import NAMES, PipelineError
     from course_lib.pipeline.compiling import check_compiled, write_compiled
 
     if not check:
@@ -184,16 +184,12 @@ def show_parameters(pipeline_name: Name = "docs_pipeline") -> None:
 
     Example: course pipeline parameters --pipeline-name code_pipeline
     """
-    from course_lib.pipeline.catalogue import parameters_of
-
     for name, default in parameters_of(pipeline_name).items():
         show(f"{name:16} {type(default).__name__:5} {json.dumps(default)}")
 
 
 def _arguments(name: str, given: list[str] | None) -> dict[str, Any]:
     """Return the parameters in their types."""
-    from course_lib.pipeline.catalogue import parameters_of
-
     known = parameters_of(name)
     found: dict[str, Any] = {}
     for pair in given or ():
@@ -220,20 +216,18 @@ def _print_compiled(name: str, registry: str, caching: bool) -> None:
     show(compile_pipeline(name, registry=registry, caching=caching), end="")
 
 
-class _Progress:
-    """A line for each step that ends, with what it took."""
+def _progress() -> Callable[[str, str, float], None]:
+    """Return what shows a line for each step that ends, with what it took."""
+    begun: defaultdict[str, list[float]] = defaultdict(list)
 
-    def __init__(self) -> None:
-        self._begun: dict[str, list[float]] = {}
-
-    def tell(self, event: Event) -> None:
-        """Say what became of a step."""
-        if event.what == "started":
-            self._begun.setdefault(event.task, []).append(event.seconds)
+    def tell(what: str, task: str, seconds: float) -> None:
+        if what == "started":
+            begun[task].append(seconds)
             return
-        begun = self._begun.get(event.task)
-        took = f"{event.seconds - begun.pop(0):6.1f} s" if begun else " " * 8
-        show(f"{took}  {event.task:24} {event.what}")
+        took = f"{seconds - begun[task].pop(0):6.1f} s" if begun[task] else " " * 8
+        show(f"{took}  {task:24} {what}")
+
+    return tell
 
 
 def _summarise(done: LocalRun) -> None:

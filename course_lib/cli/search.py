@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from course_lib.cli.data import Json, connect, no_index
+from course_lib.cli.data import Json, Mode, connect, no_index
 from course_lib.cli.printing import show, show_json, show_styled, styled
 from course_lib.errors import InputError
 from course_lib.settings import settings
@@ -51,10 +51,7 @@ def search(
     namespace: Annotated[
         str | None, typer.Option("--namespace", "-n", help="Only this Kubernetes namespace.")
     ] = None,
-    mode: Annotated[
-        Literal["hybrid", "dense"],
-        typer.Option(help="By meaning and by words, or by meaning alone."),
-    ] = "hybrid",
+    mode: Mode = "hybrid",
     rerank: Annotated[
         Literal["maxsim"] | None,
         typer.Option(help="Compare the best results word by word: slower, and better ordered."),

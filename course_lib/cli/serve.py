@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from course_lib.cli.data import Json
 from course_lib.cli.printing import say, show, show_json
 from course_lib.errors import InputError
 
@@ -38,9 +39,7 @@ def serve(
 
 def api_key(
     tenant: Annotated[str, typer.Argument(help="Whose documents the key opens.")],
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print JSON for another program.")
-    ] = False,
+    as_json: Json = False,
 ) -> None:
     """Make an API key: the key goes to the client, its digest into RAG_API_KEYS.
 

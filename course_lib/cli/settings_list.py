@@ -5,15 +5,21 @@ The same list, as comments with the defaults, is `.env.example`, which is genera
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
+import textwrap
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from pydantic import AliasChoices, SecretStr
+from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings
 
+from course_lib.cli.data import Json
 from course_lib.cli.printing import show, show_json, show_styled, styled
 from course_lib.settings import Settings, project_root, settings
 
@@ -54,9 +60,7 @@ def list_settings(
     example: Annotated[
         bool, typer.Option("--example", help=f"Print {EXAMPLE} instead: the defaults, as comments.")
     ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print JSON for another program.")
-    ] = False,
+    as_json: Json = False,
 ) -> None:
     """List all settings with their values, and where each value came from."""
     if example:
@@ -64,9 +68,6 @@ def list_settings(
         return
     rows = setting_rows()
     if as_json:
-        import json
-        from dataclasses import asdict
-
         show_json(json.dumps([asdict(row) for row in rows], ensure_ascii=False, indent=2))
         return
     _print_rows(rows)
@@ -77,9 +78,6 @@ def _print_rows(rows: list[Row]) -> None:
 
     No value is broken: it is there to be copied.
     """
-    import shutil
-    import textwrap
-
     width = min(shutil.get_terminal_size().columns, 100)
     for row in rows:
         line = f"{row.name}={row.value}" if row.value else f"{row.name} unset"
@@ -98,25 +96,34 @@ def setting_rows() -> list[Row]:
     InputError
         If a setting has a value that cannot be used.
     """
-    now = settings()
+    from course_lib.loader.github.client import GitHubSettings
+
     rows = [
-        Row(
-            str(item.alias),
-            _written(item.default),
-            _shown(str(item.alias), getattr(now, name), is_secret=not item.repr),
-            _origin(now, name, {str(item.alias)}),
-            str(item.description),
-        )
-        for name, item in Settings.model_fields.items()
+        _row(given, name, item)
+        for given in (settings(), GitHubSettings())
+        for name, item in type(given).model_fields.items()
     ]
-    return [*rows, *_github_rows(), *_place_rows()]
+    return [*rows, *_place_rows()]
 
 
-def _origin(given: BaseSettings, name: str, aliases: set[str]) -> str:
-    """Return where a field's value comes from; `aliases` are its names in the environment."""
-    if name not in given.model_fields_set:
-        return "default"
-    return "environment" if aliases & {key.upper() for key in os.environ} else ".env"
+def _row(given: BaseSettings, name: str, item: FieldInfo) -> Row:
+    from course_lib.store.urls import hide_password
+
+    names, value = _names(item), getattr(given, name)
+    shown = _written(value)
+    if value and (isinstance(value, SecretStr) or not item.repr):
+        shown = hide_password(shown) if names[0] == "DATABASE_URL" else "***"
+    origin = "default"
+    if name in given.model_fields_set:
+        is_exported = set(names) & {key.upper() for key in os.environ}
+        origin = "environment" if is_exported else ".env"
+    return Row(names[0], _written(item.default), shown, origin, str(item.description))
+
+
+def _names(item: FieldInfo) -> list[str]:
+    """Return what a setting is called in the environment, the name to use first."""
+    given = item.validation_alias
+    return list(map(str, given.choices if isinstance(given, AliasChoices) else [given]))
 
 
 def example_text() -> str:
@@ -131,13 +138,10 @@ def example_text() -> str:
     """
     from course_lib.loader.github.client import GitHubSettings
 
-    declared = [
-        (str(item.alias), item.default, item.description) for item in Settings.model_fields.values()
-    ]
-    for github in GitHubSettings.model_fields.values():
-        default = github.default if isinstance(github.default, str) else None
-        declared.append((github.alias or _TOKEN, default, github.description))
-    entries = (f"# {about}\n# {name}={_written(value)}\n" for name, value, about in declared)
+    fields = [*Settings.model_fields.values(), *GitHubSettings.model_fields.values()]
+    entries = (
+        f"# {one.description}\n# {_names(one)[0]}={_written(one.default)}\n" for one in fields
+    )
     return "\n".join((_FIRST_LINES, *entries))
 
 
@@ -149,35 +153,6 @@ def _written(value: Any) -> str:
         return str(int(value))
     return ",".join(value) if isinstance(value, tuple) else str(value)
 
-
-def _shown(name: str, value: Any, is_secret: bool) -> str:
-    if name == "DATABASE_URL" and value:
-        from course_lib.store.urls import hide_password
-
-        return hide_password(value)
-    return "***" if is_secret and value else _written(value)
-
-
-def _github_rows() -> Iterator[Row]:
-    """Return GitHub's settings, which only a download reads."""
-    from course_lib.loader.github.client import GitHubSettings
-
-    given = GitHubSettings()
-    for name, item in GitHubSettings.model_fields.items():
-        alias = item.alias or _TOKEN
-        value = getattr(given, name)
-        is_secret = not isinstance(value, str)
-        yield Row(
-            alias,
-            "" if is_secret else str(item.default),
-            _shown(alias, value.get_secret_value() if is_secret else value, is_secret),
-            _origin(given, name, {alias, *_OTHER_NAMES.get(alias, ())}),
-            str(item.description),
-        )
-
-
-_TOKEN = "GITHUB_TOKEN"
-_OTHER_NAMES = {_TOKEN: ("GH_TOKEN",)}
 
 _PLACES = {
     "COURSE_ROOT": "what holds labs/ and data/; unset: the checkout, else the current folder",

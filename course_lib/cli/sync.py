@@ -16,15 +16,12 @@ from course_lib.cli.data import (
     print_report,
     scope_of,
 )
-from course_lib.cli.printing import counted, say, show
+from course_lib.cli.github import print_partitions
+from course_lib.cli.printing import say, show
+from course_lib.errors import InputError
 from course_lib.settings import settings
 
 if TYPE_CHECKING:
-    import psycopg
-
-    from course_lib.embedder import EmbeddingClient
-    from course_lib.indexing import IngestOptions
-    from course_lib.records import Scope
     from course_lib.xray import LockFiles
 
 
@@ -57,7 +54,9 @@ def sync(
     """
     from course_lib.cli.xray import print_scan
     from course_lib.embedder import EmbeddingClient
-    from course_lib.errors import InputError
+    from course_lib.indexing import ingest
+    from course_lib.indexing.repository import ingest_repository
+    from course_lib.loader.github import DownloadOptions, Selection
     from course_lib.xray import offline_describer, sync_project
 
     if ref is not None and name is not None:
@@ -69,10 +68,20 @@ def sync(
     embedder = EmbeddingClient(precision=settings().embed_precision)
     with connect() as conn:
         if ref is None:
-            _ingest(conn, embedder, source, scope, options)
+            report = ingest(source, scope, options, conn=conn, embedder=embedder)
+            print_report(report.to_json(), as_json=False)
         else:
-            commit = _ingest_repository(conn, embedder, ref, scope, options)
-            files = _lock_files_of(source, ref, commit)
+            done = ingest_repository(
+                Selection(source, ref, options.registry.extensions()),
+                scope,
+                options,
+                conn=conn,
+                embedder=embedder,
+                download=DownloadOptions(progress=True, say=say),
+            )
+            show(f"{source} at {ref} is commit {done.commit[:12]}")
+            print_partitions(done)
+            files = _lock_files_of(source, ref, done.commit)
         if files is None:
             return
         scanned = sync_project(
@@ -89,7 +98,6 @@ def sync(
 
 def _lock_files(directory: Path) -> LockFiles | None:
     """Return a directory's lock files; None, and a word about it, where it has none."""
-    from course_lib.errors import InputError
     from course_lib.xray import find_lock_files
 
     try:
@@ -119,46 +127,3 @@ def _lock_files_of(repo: str, ref: str, commit: str) -> LockFiles | None:
         say(str(error.args[0]))
         return None
     return _lock_files(files.folder)
-
-
-def _ingest(
-    conn: psycopg.Connection,
-    embedder: EmbeddingClient,
-    source: str,
-    scope: Scope,
-    options: IngestOptions,
-) -> None:
-    from course_lib.indexing import ingest
-
-    report = ingest(source, scope, options, conn=conn, embedder=embedder)
-    print_report(report.to_json(), as_json=False)
-
-
-def _ingest_repository(
-    conn: psycopg.Connection,
-    embedder: EmbeddingClient,
-    ref: str,
-    scope: Scope,
-    options: IngestOptions,
-) -> str:
-    """Ingest one revision of a repository and return its commit."""
-    from course_lib.indexing.repository import ingest_repository
-    from course_lib.loader.github import DownloadOptions, Selection
-
-    repo = scope.repo
-    report = ingest_repository(
-        Selection(repo, ref, options.registry.extensions()),
-        scope,
-        options,
-        conn=conn,
-        embedder=embedder,
-        download=DownloadOptions(progress=True, say=say),
-    )
-    show(f"{repo} at {ref} is commit {report.commit[:12]}")
-    for name, part in report.partitions.items():
-        show(
-            f"{name}: {counted(part.documents, 'document')}, {counted(part.chunks, 'chunk')}: "
-            f"{part.inserted} inserted, {part.updated} updated, {part.unchanged} unchanged, "
-            f"{part.deleted} deleted"
-        )
-    return report.commit

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -151,18 +150,11 @@ def prompt(
     if backend is None:
         show(made.text, end="")
         return
-    for piece in _generated(made.text, made.instruction, backend, model):
-        show(piece, end="")
-    show("")
-
-
-def _generated(text: str, instruction: str, backend: str, model: str | None) -> Iterator[str]:
-    """Yield what a language model answers to a prompt, as it comes."""
     from course_lib.answers import Prompt, Request, ensure_prompt_fits, generator
 
     chosen = generator(settings(), backend=backend, model=model)
     fitted = ensure_prompt_fits(
-        lambda passages: Prompt(CODE_ONLY, text),
+        lambda passages: Prompt(CODE_ONLY, made.text),
         (),
         model=chosen.model,
         window=chosen.window,
@@ -170,7 +162,10 @@ def _generated(text: str, instruction: str, backend: str, model: str | None) -> 
         max_output=settings().max_output,
     )
     budget = fitted.budget
-    yield from chosen.stream(Request(fitted.prompt, instruction, (), budget.output, budget.needed))
+    asked = Request(fitted.prompt, made.instruction, (), budget.output, budget.needed)
+    for piece in chosen.stream(asked):
+        show(piece, end="")
+    show("")
 
 
 @app.command()

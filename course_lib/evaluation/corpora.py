@@ -165,7 +165,6 @@ def searcher(
     cross_encoder
         The name or path of a CrossEncoder, which then orders the first `query.maxsim_k` results.
     """
-    from course_lib.answers.reranking import rerank
     from course_lib.retriever import retrieve
 
     def search(question: Question) -> list[SearchResult]:
@@ -174,6 +173,8 @@ def searcher(
         found = retrieve(conn, embedder, asked)
         if not cross_encoder:
             return found
+        from course_lib.answers.reranking import rerank
+
         first, rest = found[: query.maxsim_k], found[query.maxsim_k :]
         return [*rerank(cross_encoder, embedder, question.question, first), *rest]
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from course_lib.evaluation.corpora import Corpus, indexed, searcher
 from course_lib.evaluation.questions import Question
@@ -23,32 +22,6 @@ if TYPE_CHECKING:
 _BYTES = "SELECT sum(pg_total_relation_size(relid)) FROM pg_partition_tree('document_chunks')"
 
 
-@dataclass(frozen=True)
-class Measured:
-    """What one model found, and what it costs.
-
-    Attributes
-    ----------
-    run
-        Its answers, under the model's name.
-    dimension, max_seq_length
-        Numbers in a vector; word pieces that it reads of a text.
-    prompts
-        What its configuration puts before a ``query`` and before a ``document``.
-    filling
-        Seconds from the folders to the index, with every text encoded.
-    megabytes
-        Of the chunks in the database, with all indexes.
-    """
-
-    run: Run
-    dimension: int
-    max_seq_length: int
-    prompts: dict[str, str]
-    filling: float
-    megabytes: float
-
-
 def measure_model(
     embedder: EmbeddingClient,
     corpora: Sequence[Corpus],
@@ -58,8 +31,12 @@ def measure_model(
     *,
     own: bool = False,
     cross_encoder: str = "",
-) -> Measured:
+) -> tuple[Run, dict[str, Any]]:
     """Fill an index with one model, ask it every question, and drop it.
+
+    Return what it found, under the model's name, and what it costs: `filling_seconds` from the
+    folders to the index, with every text encoded, and `index_megabytes` of the chunks in the
+    database, with all indexes.
 
     Parameters
     ----------
@@ -76,12 +53,18 @@ def measure_model(
         search = searcher(conn, embedder, query, own=own, cross_encoder=cross_encoder)
         run = evaluate(search, questions, name=embedder.model_name, progress=True)
     size = int(row[0]) / 1e6 if row else 0.0
-    prompts = {name: embedder.prompts.get(name, "") for name in ("query", "document")}
-    return Measured(run, dimension, embedder.max_seq_length, prompts, filling, size)
+    return run, {
+        "dimension": dimension,
+        "max_seq_length": embedder.max_seq_length,
+        "prompts": {name: embedder.prompts.get(name, "") for name in ("query", "document")},
+        "filling_seconds": round(filling, 3),
+        "index_megabytes": round(size, 3),
+        "question_ms": round(run.latency_ms, 3),
+    }
 
 
 def print_models(
-    console: Console, show: Callable[[str], None], measured: Sequence[Measured]
+    console: Console, show: Callable[[str], None], measured: Sequence[tuple[Run, dict[str, Any]]]
 ) -> None:
     """Print a line a model, and by how much each differs from the first, question by question."""
     from rich.markup import escape
@@ -92,32 +75,22 @@ def print_models(
     table.add_column("prompts", overflow="fold")
     for title in ("vector", "reads", "filling", "index", "a question"):
         table.add_column(title, justify="right")
-    kinds = measured[0].run.kinds
-    for kind in kinds:
+    first = measured[0][0]
+    for kind in first.kinds:
         table.add_column(f"MRR@10, {kind}", justify="right")
-    for one in measured:
-        found = [str(one.run.about(kind).interval()).replace("[", "\\[") for kind in kinds]
-        costs = (f"{one.filling:.1f} s", f"{one.megabytes:.1f} MB", f"{one.run.latency_ms:.0f} ms")
-        prompts = ", ".join(repr(words) for words in one.prompts.values() if words) or "none"
-        sizes = (str(one.dimension), str(one.max_seq_length))
-        table.add_row(escape(one.run.name), escape(prompts), *sizes, *costs, *found)
+    for run, one in measured:
+        prompts = ", ".join(repr(words) for words in one["prompts"].values() if words) or "none"
+        table.add_row(
+            escape(run.name),
+            escape(prompts),
+            str(one["dimension"]),
+            str(one["max_seq_length"]),
+            f"{one['filling_seconds']:.1f} s",
+            f"{one['index_megabytes']:.1f} MB",
+            f"{one['question_ms']:.0f} ms",
+            *(str(run.about(kind).interval()).replace("[", "\\[") for kind in first.kinds),
+        )
     console.print(table)
-    for other in measured[1:]:
-        show(other.run.name)
-        print_comparison(show, measured[0].run, other.run)
-
-
-def as_json(measured: Sequence[Measured]) -> dict[str, object]:
-    """Return model → its figures, for another program."""
-    return {
-        one.run.name: {
-            "dimension": one.dimension,
-            "max_seq_length": one.max_seq_length,
-            "prompts": one.prompts,
-            "filling_seconds": round(one.filling, 3),
-            "index_megabytes": round(one.megabytes, 3),
-            "question_ms": round(one.run.latency_ms, 3),
-            "found": one.run.by_kind(),
-        }
-        for one in measured
-    }
+    for run, _ in measured[1:]:
+        show(run.name)
+        print_comparison(show, first, run)

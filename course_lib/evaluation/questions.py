@@ -92,6 +92,16 @@ class Question:
         """All documents that answer it, the best ones first."""
         return self.gold_paths + self.also_acceptable_paths
 
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What makes a question of another run the same."""
+        return self.id, self.kind, self.question
+
+    @property
+    def right(self) -> tuple[object, ...]:
+        """What is taken for right."""
+        return self.gold_paths, self.gold_resources, self.also_acceptable_paths
+
     def is_answered_by(self, document_name: str, content: str) -> bool:
         r"""Tell whether a passage holds the answer.
 
@@ -196,17 +206,8 @@ def read_questions(
             raise InputError(
                 f"{path.name}, line {number} is not UTF-8: {error}", hint="Save it as UTF-8."
             ) from None
-        except json.JSONDecodeError as error:
-            raise InputError(
-                f"{path.name}, line {number} is not JSON: {error.msg} in column {error.colno}",
-                hint=HINT,
-            ) from None
-        except RecursionError:
-            raise InputError(
-                f"{path.name}, line {number} is nested too deep to be read", hint=HINT
-            ) from None
-        except ValueError as error:
-            raise InputError(f"{path.name}, line {number}, {error}", hint=HINT) from None
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"{path.name}, line {number}{_wrong(error)}", hint=HINT) from None
         questions[question.id] = question
         lines_of[question.id] = number
     if not questions:
@@ -217,6 +218,13 @@ def read_questions(
             f"{without_kind[0]}; taken to be about {only}"
         )
     return list(questions.values())
+
+
+def _wrong(error: Exception) -> str:
+    """Return what is wrong with a line, as the end of a sentence about it."""
+    if isinstance(error, json.JSONDecodeError):
+        return f" is not JSON: {error.msg} in column {error.colno}"
+    return " is nested too deep to be read" if isinstance(error, RecursionError) else f", {error}"
 
 
 def _strange_fields(record: object) -> Iterator[tuple[str, str]]:

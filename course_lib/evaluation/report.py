@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from course_lib.errors import InputError
 from course_lib.evaluation.metrics import NAMES
-from course_lib.evaluation.pairs import in_both, only_in_first, relabelled
+from course_lib.evaluation.questions import Question
 from course_lib.evaluation.runs import Answer, Run, Unit, compare
 from course_lib.evaluation.statistics import FEWEST, INTERVALS, bootstrap_interval, why_no_interval
 
@@ -28,21 +31,44 @@ def print_comparison(show: Callable[[str], None], before: Run, after: Run) -> No
     The questions that both asked are compared; how many others there are is said, by kind.
     """
     show(f"Against {before.name}, question by question:")
-    old, new = in_both(before, after)
-    lines = [f"{kind}: {_change(old.about(kind), new.about(kind))}" for kind in new.kinds]
-    for whose, counts in (
-        ("the kept run", only_in_first(before, after)),
-        ("this run", only_in_first(after, before)),
-    ):
+    earlier = {one.question.key: one for one in before.answers}
+    later = {one.question.key: one for one in after.answers}
+    both = [key for key in later if key in earlier]
+    new = Run(after.name, tuple(later[key] for key in both))
+    # Both are judged by the new labels: one that was mended does not change the search.
+    old = Run(
+        before.name,
+        tuple(replace(earlier[key], question=later[key].question) for key in both),
+    )
+    lines = [f"{kind}: {compare(old.about(kind), new.about(kind))}" for kind in new.kinds]
+    for whose, asked, other in (("the kept run", earlier, later), ("this run", later, earlier)):
+        counts = Counter(one.question.kind for key, one in asked.items() if key not in other)
         if counts:
             told = ", ".join(f"{kind} ({count})" for kind, count in counts.items())
             lines.append(f"left out, since only {whose} asked them: {told}")
-    if count := relabelled(before, after):
+    judged = sum(earlier[key].question.right != later[key].question.right for key in both)
+    if judged:
         lines.append(
-            f"judged again: {count} of the questions have other right answers than in the kept run"
+            f"judged again: {judged} of the questions have other right answers than in the kept run"
         )
     for line in lines:
         show(f"  {line}")
+
+
+def check_comparable(before: Run, questions: Iterable[Question]) -> None:
+    """Refuse to compare with a run that asked none of these questions.
+
+    Raises
+    ------
+    InputError
+        If none of them is in it.
+    """
+    if not {one.question.key for one in before.answers} & {one.key for one in questions}:
+        raise InputError(
+            "the kept run asked none of these questions, so there is nothing to compare",
+            hint="A question is the same where its id, its kind and its wording are: compare with "
+            "a run of the same file of questions and the same corpora.",
+        )
 
 
 def print_each(show: Callable[[str], None], run: Run) -> None:
@@ -82,23 +108,6 @@ def _cell(values: Sequence[float]) -> str:
         return f"{statistics.fmean(values):.3f} ({why})"
     mean, low, high = bootstrap_interval(values)
     return f"{mean:.3f} \\[{low:.2f}, {high:.2f}]"
-
-
-def _change(before: Run, after: Run) -> str:
-    """Return what changed between two runs of the same questions, as a line."""
-    compared = compare(before, after)
-    differences = [new - old for old, new in zip(before.values(), after.values(), strict=True)]
-    why = why_no_interval(differences)
-    if not why:
-        return str(compared)
-    reason = "every question changed by the same, so there is no interval"
-    if len(differences) < FEWEST:
-        reason = "n is too small for an interval"
-    return (
-        f"{compared.metric} {compared.before:.3f} → {compared.after:.3f}: "
-        f"{compared.difference.mean:+.3f} ({reason}), questions better: {len(compared.better)}, "
-        f"worse: {len(compared.worse)}; undecided"
-    )
 
 
 def _lines(answer: Answer) -> list[str]:

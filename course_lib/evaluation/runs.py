@@ -16,7 +16,14 @@ from typing import Literal, Protocol
 from course_lib.errors import InputError
 from course_lib.evaluation.metrics import DEPTH, NAMES, all_metrics, first_different
 from course_lib.evaluation.questions import Question
-from course_lib.evaluation.statistics import Interval, bootstrap_interval, paired_interval
+from course_lib.evaluation.statistics import (
+    ALL_EQUAL,
+    TOO_FEW,
+    Interval,
+    bootstrap_interval,
+    paired_interval,
+    why_no_interval,
+)
 from course_lib.progress import progress_bar
 
 Unit = Literal["file", "resource"]
@@ -56,12 +63,8 @@ class Answer:
         if by == "file":
             asked = self.question
             return all_metrics(self.files, asked.gold_paths, asked.also_acceptable_paths)
-        return all_metrics(self.resources, self.wanted_resources)
-
-    @cached_property
-    def wanted_resources(self) -> set[str]:
-        """The names under which the resources that answer are found."""
-        return {_resource(one["kind"], one["name"]) for one in self.question.gold_resources}
+        wanted = {_resource(one["kind"], one["name"]) for one in self.question.gold_resources}
+        return all_metrics(self.resources, wanted)
 
     @cached_property
     def place(self) -> int | None:
@@ -152,6 +155,8 @@ class Comparison:
         After minus before, as an interval.
     better, worse
         Ids of the questions that the second run answers better, or worse.
+    unsure
+        Why the interval says nothing; empty where it does.
     """
 
     metric: str
@@ -160,21 +165,28 @@ class Comparison:
     difference: Interval
     better: tuple[str, ...]
     worse: tuple[str, ...]
+    unsure: str = ""
 
     @property
     def verdict(self) -> Literal["better", "worse", "undecided"]:
         """What the interval of the difference says."""
-        if self.difference.low > 0:
+        if self.difference.low > 0 and not self.unsure:
             return "better"
-        return "worse" if self.difference.high < 0 else "undecided"
+        return "worse" if self.difference.high < 0 and not self.unsure else "undecided"
 
     def __str__(self) -> str:
-        difference = self.difference
+        mean, low, high = self.difference
+        shown = f"({_UNSURE[self.unsure]})" if self.unsure else f"[{low:+.3f}, {high:+.3f}]"
         return (
-            f"{self.metric} {self.before:.3f} → {self.after:.3f}: {difference.mean:+.3f} "
-            f"[{difference.low:+.3f}, {difference.high:+.3f}], questions better: "
-            f"{len(self.better)}, worse: {len(self.worse)}; {self.verdict}"
+            f"{self.metric} {self.before:.3f} → {self.after:.3f}: {mean:+.3f} {shown}, questions "
+            f"better: {len(self.better)}, worse: {len(self.worse)}; {self.verdict}"
         )
+
+
+_UNSURE = {
+    TOO_FEW: "n is too small for an interval",
+    ALL_EQUAL: "every question changed by the same, so there is no interval",
+}
 
 
 def evaluate(
@@ -238,11 +250,12 @@ def compare(before: Run, after: Run, metric: str = "mrr@10", by: Unit = "file") 
 
     Examples
     --------
-    >>> asked = [Question(f"q{n}", "?", "docs", ("a.md",)) for n in range(3)]
+    >>> asked = [Question(f"q{n}", "?", "docs", ("a.md",)) for n in range(4)]
     >>> def run(name, *files):
     ...     return Run(name, tuple(Answer(q, (f,), ()) for q, f in zip(asked, files)))
-    >>> print(compare(run("old", "a.md", "b.md", "b.md"), run("new", "a.md", "a.md", "b.md")))
-    mrr@10 0.333 → 0.667: +0.333 [+0.000, +1.000], questions better: 1, worse: 0; undecided
+    >>> old, new = ("a.md", "a.md", "b.md", "b.md"), ("a.md", "a.md", "a.md", "b.md")
+    >>> print(compare(run("old", *old), run("new", *new)))
+    mrr@10 0.500 → 0.750: +0.250 [+0.000, +0.750], questions better: 1, worse: 0; undecided
     """
     asked = [[(one.question.id, one.question.question) for one in run.answers]
              for run in (before, after)]  # fmt: skip
@@ -263,6 +276,7 @@ def compare(before: Run, after: Run, metric: str = "mrr@10", by: Unit = "file") 
         paired_interval(old, new),
         tuple(id_ for id_, was, now in pairs if now > was),
         tuple(id_ for id_, was, now in pairs if now < was),
+        why_no_interval([now - was for _, was, now in pairs]),
     )
 
 

@@ -19,6 +19,10 @@ FEWEST = 4
 """Values below which redrawn sets are too much alike for an interval to say anything."""
 
 
+TOO_FEW, ALL_EQUAL = "n too small", "all equal"
+"""Why an interval says nothing."""
+
+
 INTERVALS = "in brackets: the interval of 95 %"
 """The caption of a table with intervals."""
 
@@ -135,5 +139,5 @@ def why_no_interval(values: Sequence[float]) -> str:
     ('n too small', 'all equal', '')
     """
     if len(values) < FEWEST:
-        return "n too small"
-    return "all equal" if max(values) - min(values) < 1e-9 else ""
+        return TOO_FEW
+    return ALL_EQUAL if max(values) - min(values) < 1e-9 else ""

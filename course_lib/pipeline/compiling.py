@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import tempfile
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -52,11 +53,9 @@ def compile_pipeline(name: str, *, registry: str = "", caching: bool = True) -> 
 def write_compiled(folder: Path | None = None) -> list[Path]:
     """Compile all pipelines to files, and return those that changed."""
     changed = []
-    target = folder or compiled_folder()
-    target.mkdir(parents=True, exist_ok=True)
-    for name in NAMES:
-        file, text = target / f"{name}.yaml", compile_pipeline(name)
-        if not file.is_file() or file.read_text(encoding="utf-8") != text:
+    for file, there, text in _compared(folder or compiled_folder()):
+        if there != text:
+            file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text, encoding="utf-8", newline="\n")
             changed.append(file)
     return changed
@@ -65,21 +64,19 @@ def write_compiled(folder: Path | None = None) -> list[Path]:
 def check_compiled(folder: Path | None = None) -> dict[str, str]:
     """Return name → difference, for committed pipelines that are not what is compiled now."""
     differences = {}
-    for name in NAMES:
-        file = (folder or compiled_folder()) / f"{name}.yaml"
-        there = file.read_text(encoding="utf-8") if file.is_file() else ""
-        lines = difflib.unified_diff(
-            there.splitlines(),
-            compile_pipeline(name).splitlines(),
-            file.name,
-            "compiled",
-            "",
-            "",
-            1,
-        )
-        if difference := "\n".join(lines):
-            differences[name] = difference
+    for file, there, text in _compared(folder or compiled_folder()):
+        if there != text:
+            lines = (there.splitlines(), text.splitlines())
+            found = difflib.unified_diff(*lines, file.name, "compiled", "", "", 1)
+            differences[file.stem] = "\n".join(found)
     return differences
+
+
+def _compared(folder: Path) -> Iterator[tuple[Path, str, str]]:
+    """Yield each pipeline's file, what it holds, and what is compiled now."""
+    for name in NAMES:
+        file = folder / f"{name}.yaml"
+        yield file, file.read_text("utf-8") if file.is_file() else "", compile_pipeline(name)
 
 
 @cache

@@ -20,9 +20,9 @@ EMBEDDER = f"rag-embedder:{__version__}"
 @dsl.component(base_image=LOADER, install_kfp_package=False)
 def fingerprint_documents(source: str) -> str:
     """Return what changes when the documents do, so that reading them can be skipped."""
-    from course_lib.pipeline.sources import fingerprint
+    from course_lib.pipeline.sources import read_folder
 
-    return fingerprint(source)
+    return read_folder(source).fingerprint()
 
 
 @dsl.component(base_image=LOADER, install_kfp_package=False)
@@ -124,7 +124,7 @@ def embed_and_store(
     from course_lib.settings import settings
 
     with database() as conn:
-        stored = store_shard(
+        return store_shard(
             rows.path,
             chunks.path,
             conn=conn,
@@ -132,7 +132,6 @@ def embed_and_store(
             batch_size=batch_size,
             say=print,
         )
-    return stored.counts()
 
 
 @dsl.component(base_image=EMBEDDER, install_kfp_package=False)
@@ -147,9 +146,9 @@ def build_index(
 
     with database() as conn:
         total = build_index(conn, [*stored, *issues, *code])
-    for name, count in total.counts().items():
+    for name, count in total.items():
         metrics.log_metric(name, count)
-    return total.chunks
+    return total["chunks"]
 
 
 @dsl.component(base_image=EMBEDDER, install_kfp_package=False)
@@ -197,6 +196,6 @@ def report(
             found = reporting.holdings(conn, tenant, [name for name in (repo, second_repo) if name])
     except CourseError as error:
         problem = str(error.args[0])
-    outcome = reporting.Outcome(status.state, status.error_message or "")
-    Path(page.path).write_text(reporting.page(outcome, found, problem), encoding="utf-8")
-    print(f"{outcome.state}: {sum(one.chunks for one in found)} chunks in the index")
+    text = reporting.page(status.state, status.error_message or "", found, problem)
+    Path(page.path).write_text(text, encoding="utf-8")
+    print(f"{status.state}: {sum(one.chunks for one in found)} chunks in the index")

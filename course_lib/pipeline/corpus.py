@@ -1,25 +1,31 @@
 """What steps hand to each other: the documents of a source, in a file, and the shards they fall in.
 
-The first line says where the documents come from, each other line is a document, or the name of one
-that is there and could not be read. Later steps need no parameters but that file.
+The file says where the documents come from, and names those that are there and could not be read.
+Later steps need no parameters but that file.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
+
+from pydantic import TypeAdapter, ValidationError
 
 from course_lib.errors import InputError
-from course_lib.loader.jsonl import read_lines, write_jsonl
-from course_lib.records import Document, Scope, Skipped
+from course_lib.loader import write_jsonl
+from course_lib.records import LOCAL, Document, Scope, Skipped, explain
+
+Value = TypeVar("Value")
 
 MOST_SHARDS = 1_000
+
+FORMAT = "2"
+"""Of the files that steps hand to each other: one of another format is not used again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,39 +34,18 @@ class Origin:
 
     Attributes
     ----------
-    tenant, repo, branch
-        As in `Scope`.
-    partition
-        Where all of them go; empty for the partition of each file's kind.
+    scope
+        Where they belong; without a partition, each file goes to the partition of its kind.
     commit, web
         Of a repository: the hash, and the page that citations lead to.
     complete
         Whether these are all there are, so that what is stored beside them is gone from the source.
     """
 
-    tenant: str = "local"
-    repo: str = "documents"
-    branch: str = ""
-    partition: str = "documentation"
+    scope: Scope = LOCAL
     commit: str = ""
     web: str = ""
     complete: bool = True
-
-    @property
-    def scope(self) -> Scope:
-        """Where the documents belong, as everything after the pipeline's files calls it.
-
-        Raises
-        ------
-        pydantic.ValidationError
-            If one of the names cannot be used.
-        """
-        return Scope(
-            tenant=self.tenant,
-            repo=self.repo,
-            branch=self.branch,
-            partition=self.partition or None,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +56,8 @@ class Shard:
     --------
     >>> Shard.parse("2/4")
     Shard(number=2, of=4)
-    >>> [str(shard) for shard in Shard.parse("2/4").all() if shard.holds("a.md")]
-    ['1/4']
+    >>> Shard.parse("1/4").holds("a.md")
+    True
     """
 
     number: int = 0
@@ -99,10 +84,6 @@ class Shard:
                 hint=f'Give NUMBER/OF, "0/4" to "3/4" for instance; at most {MOST_SHARDS}.',
             )
         return cls(int(match[1]), int(match[2]))
-
-    def all(self) -> list[Shard]:
-        """Return all shards that this one is one of."""
-        return [Shard(number, self.of) for number in range(self.of)]
 
     def holds(self, name: str) -> bool:
         """Return whether a document of that name falls in this shard, on every machine alike."""
@@ -144,7 +125,7 @@ def shard_names(count: int) -> list[str]:
     """
     if not 1 <= count <= MOST_SHARDS:
         raise InputError(f"{count} shards", hint=f"Use 1 to {MOST_SHARDS}.")
-    return [str(shard) for shard in Shard(0, count).all()]
+    return [str(Shard(number, count)) for number in range(count)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +146,11 @@ class Corpus:
     documents: Sequence[Document]
     unread: Sequence[Skipped] = ()
 
+    def to_json(self) -> str:
+        """Return it as JSON: equal for equal content, wherever it was read."""
+        placed = [replace(one, path=Path(one.name)) for one in self.documents]
+        return _CORPUS.dump_json(replace(self, documents=placed)).decode("utf-8")
+
     def fingerprint(self) -> str:
         """Return a hash of all of it: equal for equal content, whenever and wherever it was read.
 
@@ -172,12 +158,12 @@ class Corpus:
         --------
         >>> corpus = Corpus(Origin(), [Document(Path("a.md"), "a.md", "Hello.")])
         >>> corpus.fingerprint()[:12]
-        '824ca6c36887'
+        'deac5c78115c'
         """
-        digest = sha256()
-        for line in _lines(self):
-            digest.update(line.encode("utf-8") + b"\n")
-        return digest.hexdigest()
+        return sha256(self.to_json().encode("utf-8")).hexdigest()
+
+
+_CORPUS = TypeAdapter(Corpus)
 
 
 def write_corpus(path: str | os.PathLike[str], corpus: Corpus) -> dict[str, int]:
@@ -188,7 +174,7 @@ def write_corpus(path: str | os.PathLike[str], corpus: Corpus) -> dict[str, int]
     InputError
         If the file cannot be written.
     """
-    write_jsonl(path, _lines(corpus))
+    write_jsonl(path, [corpus.to_json()])
     return {
         "documents": len(corpus.documents),
         "characters": sum(len(document.content) for document in corpus.documents),
@@ -208,51 +194,36 @@ def read_corpus(path: str | os.PathLike[str], shard: Shard | None = None) -> Cor
     --------
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "documents.jsonl"
-    >>> corpus = Corpus(Origin(repo="notes"), [Document(Path("a.md"), "a.md", "Hello.")])
+    >>> corpus = Corpus(Origin(Scope(repo="notes")), [Document(Path("a.md"), "a.md", "Hello.")])
     >>> write_corpus(file, corpus)
     {'documents': 1, 'characters': 6, 'unread': 0}
     >>> back = read_corpus(file)
-    >>> back.origin.repo, back.documents[0].content
+    >>> back.origin.scope.repo, back.documents[0].content
     ('notes', 'Hello.')
     """
-    lines = read_values(path)
+    corpus = read_json(path, _CORPUS)
+    if shard is None:
+        return corpus
+    return replace(corpus, documents=[one for one in corpus.documents if shard.holds(one.name)])
+
+
+def read_json(path: str | os.PathLike[str], kind: TypeAdapter[Value]) -> Value:
+    """Read what another step wrote.
+
+    Raises
+    ------
+    InputError
+        If there is no such file, or it holds something else.
+    """
     try:
-        origin = Origin(**next(lines)["origin"])
-        documents, unread = [], []
-        for value in lines:
-            if "unread" in value:
-                unread.append(Skipped(value["name"], value["unread"]))
-            elif shard is None or shard.holds(value["name"]):
-                name = value["name"]
-                documents.append(Document(Path(name), name, value["content"], value["metadata"]))
-    except (StopIteration, KeyError, TypeError) as error:
-        raise InputError(
-            f"{path} does not hold the documents of a source: {error!r}",
-            hint="Give the file that the step before wrote.",
-        ) from error
-    return Corpus(origin, documents, unread)
+        return kind.validate_json(Path(path).read_bytes())
+    except OSError as error:
+        problem = f"{path} cannot be read: {error.strerror}"
+    except ValidationError as error:
+        problem = f"{path} is not what the step before writes: {explain(error)}"
+    raise InputError(problem, hint="Run the step before again.")
 
 
 def say(sentence: str) -> None:
     """Print a sentence into the log of a step, at once."""
     print(sentence, flush=True)
-
-
-def read_values(path: str | os.PathLike[str]) -> Iterator[dict[str, Any]]:
-    """Yield the objects of a JSON Lines file."""
-    for number, _, raw in read_lines(path):
-        try:
-            yield json.loads(raw)
-        except (ValueError, RecursionError) as error:
-            raise InputError(
-                f"{path}, line {number} is not JSON", hint="Run the step before again."
-            ) from error
-
-
-def _lines(corpus: Corpus) -> Iterable[str]:
-    yield json.dumps({"origin": asdict(corpus.origin)}, ensure_ascii=False)
-    for document in corpus.documents:
-        value = {"name": document.name, "content": document.content, "metadata": document.metadata}
-        yield json.dumps(value, ensure_ascii=False)
-    for file in corpus.unread:
-        yield json.dumps({"name": file.name, "unread": file.reason}, ensure_ascii=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from dataclasses import replace
 
 import psycopg
@@ -11,12 +10,9 @@ import psycopg
 from course_lib.embedder import EmbeddingClient
 from course_lib.evaluation import Question, Run, read_questions
 from course_lib.evaluation import evaluate as ask_all
+from course_lib.evaluation.corpora import searcher
 from course_lib.records import Query, SearchResult
-from course_lib.retriever import retrieve
 from course_lib.settings import project_root
-
-PASSAGES = 50
-"""Enough for ten different files to be among them."""
 
 
 def evaluate(
@@ -50,14 +46,13 @@ def evaluate(
     InputError
         If the file cannot be read, or a line of it is not a question.
     """
+    search = searcher(conn, embedder, Query(repo=repo, tenant=tenant))
 
-    def search(question: Question) -> Sequence[SearchResult]:
-        query = Query(question.question, top_k=PASSAGES, threshold=-1, repo=repo, tenant=tenant)
-        found = retrieve(conn, embedder, query)
+    def search_here(question: Question) -> list[SearchResult]:
         # All of it is the corpus that the questions are about, whatever it is called here.
-        return [replace(result, repo_slug=question.kind) for result in found]
+        return [replace(result, repo_slug=question.kind) for result in search(question)]
 
-    return ask_all(search, read_questions(project_root() / questions), name=repo)
+    return ask_all(search_here, read_questions(project_root() / questions), name=repo)
 
 
 def markdown(run: Run) -> str:

@@ -9,66 +9,23 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 import secrets
 import shutil
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, redirect_stderr
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from course_lib import __version__
 from course_lib.loader import default_registry
 from course_lib.pipeline.catalogue import PipelineError, find_pipeline
+from course_lib.pipeline.corpus import FORMAT
 from course_lib.pipeline.runner import ended_with_us, subprocess_runner
 from course_lib.pipeline.storing import URL
-from course_lib.pipeline.watching import COLOURS, Listener, What, watching
+from course_lib.pipeline.watching import COLOURS, Attempt, Told, What, watching
 from course_lib.settings import make_folder, state_dir
-
-ITERATION = re.compile(r"for-loop-\d+-iteration-(\d+)[^\"\n]*executor_output\.json")
-RAISED = re.compile(r"^\s*((?:\w+\.)*\w*(?:Error|Exception|Interrupt|Exit)\b.*)$", re.MULTILINE)
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """What happened to a step, and when, in seconds since the run began."""
-
-    what: What
-    task: str
-    seconds: float
-
-
-@dataclass(slots=True)
-class Attempt:
-    """One try at a step.
-
-    Attributes
-    ----------
-    task
-        The step's name, with the number of the item where it is in a loop: ``split[1]``.
-    outcome
-        ``"succeeded"``, ``"failed"`` or ``"cached"``.
-    at, seconds
-        When it began, since the run's beginning, and how long it took.
-    log
-        What it printed.
-    """
-
-    task: str
-    outcome: What = "failed"
-    at: float = 0.0
-    seconds: float = 0.0
-    log: str = ""
-
-    @property
-    def error(self) -> str:
-        """The last line of its traceback, if it failed; empty if not."""
-        if self.outcome != "failed":
-            return ""
-        return ["ended without a word", *map(str, RAISED.findall(self.log))][-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +112,7 @@ def run_locally(
     root: str | os.PathLike[str] | None = None,
     caching: bool = True,
     url: str | None = None,
-    on_event: Callable[[Event], None] = lambda event: None,
+    on_event: Told = lambda what, task, seconds: None,
 ) -> LocalRun:
     """Run a pipeline, or a component alone, on this machine: each step is a process of its own.
 
@@ -175,7 +132,7 @@ def run_locally(
     url
         The steps' database; None leaves the environment, which the steps inherit, as it is.
     on_event
-        Called with what happens while it happens, from several threads.
+        Called while it happens, from several threads; see `Told`.
 
     Returns
     -------
@@ -207,43 +164,33 @@ def run_locally(
     folder = home / f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(3)}"
     log = folder / "log.txt"
     outputs, failure = {}, ""
-    with _writable(home), _environment(url), _opened(log) as file:
+    try:
+        make_folder(folder)
         local.init(
             subprocess_runner(),
             pipeline_root=os.fspath(folder),
             enable_caching=caching,
             cache_root=os.fspath(home / "cache" / _parsers()),
         )
-        heard = _Heard(file, begin, on_event)
-        with ended_with_us(), watching(heard) as stream, redirect_stderr(stream):
+        with (
+            log.open("w", encoding="utf-8") as file,
+            _environment(url),
+            ended_with_us(),
+            watching(file, begin, on_event) as attempts,
+        ):
             try:
                 outputs = dict(made(**dict(arguments or {})).outputs)
             except OSError:
                 raise
             except Exception as error:
                 failure = COLOURS.sub("", f"{type(error).__name__}: {error}")
-        heard.close()
-    return LocalRun(
-        folder, log, tuple(heard.attempts), outputs, failure, round(time.time() - begin, 3)
-    )
-
-
-@contextmanager
-def _writable(home: Path) -> Iterator[None]:
-    """Say so where runs cannot be kept."""
-    try:
-        yield
     except OSError as error:
         raise PipelineError(
             f"the run cannot be kept in {home}: {error.strerror or error}",
             hint="Free some space there, or set COURSE_STATE to a folder on another disk, and run "
             "it again: what was written to the index stays.",
         ) from error
-
-
-def _opened(log: Path) -> IO[str]:
-    make_folder(log.parent)
-    return log.open("w", encoding="utf-8")
+    return LocalRun(folder, log, tuple(attempts), outputs, failure, round(time.time() - begin, 3))
 
 
 def _parsers() -> str:
@@ -256,59 +203,9 @@ def _parsers() -> str:
     states = sorted(
         f"{one.id} {one.state} {one.settings(0, 0)}" for one in default_registry().parsers()
     )
-    return hashlib.sha256("\n".join([__version__, *states]).encode("utf-8")).hexdigest()[:16]
-
-
-class _Heard(Listener):
-    """What kfp says: to a file, to the attempt that it belongs to, and to whoever wants to know.
-
-    A thread carries out one attempt at a time.
-    """
-
-    def __init__(self, file: IO[str], begin: float, on_event: Callable[[Event], None]) -> None:
-        self.attempts: list[Attempt] = []
-        self._file = file
-        self._begin = begin
-        self._on_event = on_event
-        self._turn = threading.Lock()
-        self._open: dict[int, Attempt] = {}
-        self._mine = threading.local()
-
-    def happened(self, what: What, task: str, at: float) -> None:
-        thread, at = threading.get_ident(), round(max(0.0, at - self._begin), 3)
-        with self._turn:
-            if what == "started":
-                self._open[thread] = Attempt(task, at=at)
-                self.attempts.append(self._open[thread])
-            elif what == "cached":
-                self.attempts.append(Attempt(task, what, at))
-            elif what in ("succeeded", "failed") and thread in self._open:
-                self._end(thread, what, at)
-        self._on_event(Event(what, task, at))
-
-    def printed(self, text: str) -> None:
-        attempt = self._open.get(threading.get_ident())
-        if attempt is not None:
-            attempt.log += text
-        # Threads write parts of lines; each thread's own parts belong together.
-        *lines, self._mine.rest = (getattr(self._mine, "rest", "") + text).split("\n")
-        for line in lines:
-            self.logged(line)
-
-    def logged(self, line: str) -> None:
-        with self._turn:
-            self._file.write(line + "\n")
-
-    def close(self) -> None:
-        """End what never said that it ended."""
-        for thread in list(self._open):
-            self._end(thread, "failed", time.time() - self._begin)
-
-    def _end(self, thread: int, outcome: What, at: float) -> None:
-        attempt = self._open.pop(thread)
-        attempt.outcome, attempt.seconds = outcome, at - attempt.at
-        if items := ITERATION.findall(attempt.log):
-            attempt.task += f"[{items[-1]}]"
+    return hashlib.sha256("\n".join([__version__, FORMAT, *states]).encode("utf-8")).hexdigest()[
+        :16
+    ]
 
 
 @contextmanager

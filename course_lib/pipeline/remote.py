@@ -33,7 +33,10 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.5, 5.0
 """Seconds between two questions about a run: few at first, for a run that fails at once."""
 
 PATIENCE = 120.0
-"""Seconds without an answer after which nobody waits any longer."""
+"""Seconds without an answer, or with one that something is wrong, after which nobody waits."""
+
+TIMEOUT_SECONDS = 10.0
+"""Of one answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +86,6 @@ def submit(
     host: str = HOST,
     registry: str = "",
     caching: bool = True,
-    timeout: float = 10.0,
 ) -> RemoteRun:
     """Compile a pipeline and have a cluster run it.
 
@@ -97,8 +99,6 @@ def submit(
         Address of Kubeflow Pipelines.
     registry, caching
         As in `compile_pipeline`.
-    timeout
-        Seconds to wait for a sign of life.
 
     Returns
     -------
@@ -112,7 +112,7 @@ def submit(
         If no server answers at that address, or the pipeline is refused.
     """
     text = compile_pipeline(name, registry=registry, caching=caching)
-    _check_host(host, timeout)
+    _check_host(host)
     from kfp.client import Client
     from kfp_server_api.exceptions import ApiException
 
@@ -147,8 +147,6 @@ def wait(
     *,
     host: str = HOST,
     on_change: Callable[[RunState], None] = lambda state: None,
-    patience: float = PATIENCE,
-    timeout: float = 10.0,
 ) -> RunState:
     """Wait for the end of a run.
 
@@ -160,10 +158,6 @@ def wait(
         As in `submit`.
     on_change
         Called with the first state, and with each that differs from the one before.
-    patience
-        Seconds for which the server may give no answer, or say that something is wrong with it.
-    timeout
-        Seconds to wait for one answer.
 
     Returns
     -------
@@ -177,7 +171,7 @@ def wait(
     """
     address = f"{host.rstrip('/')}/apis/v2beta1/runs/{run.run_id}"
     before, pause, heard = None, FIRST_PAUSE, time.monotonic()
-    with httpx.Client(timeout=timeout) as client:
+    with httpx.Client(timeout=TIMEOUT_SECONDS) as client:
         while True:
             try:
                 answer = client.get(address)
@@ -187,7 +181,7 @@ def wait(
                 refused = (
                     isinstance(error, httpx.HTTPStatusError) and error.response.is_client_error
                 )
-                if refused or time.monotonic() - heard > patience:
+                if refused or time.monotonic() - heard > PATIENCE:
                     raise PipelineError(
                         f"{host} does not say how the run {run.name} goes: {error}",
                         hint=f"The run itself goes on. Its page is {run.url}",
@@ -228,10 +222,10 @@ def read_state(run: Mapping[str, Any]) -> RunState:
     )
 
 
-def _check_host(host: str, timeout: float) -> None:
+def _check_host(host: str) -> None:
     """Ask for a sign of life first: kfp's own error is a page of retries."""
     try:
-        answer = httpx.get(f"{host.rstrip('/')}/apis/v2beta1/healthz", timeout=timeout)
+        answer = httpx.get(f"{host.rstrip('/')}/apis/v2beta1/healthz", timeout=TIMEOUT_SECONDS)
         answer.raise_for_status()
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise PipelineError(

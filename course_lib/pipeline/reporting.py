@@ -6,35 +6,24 @@ It is written whether the run succeeded or not, and says what it could not find 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
+from typing import NamedTuple
 
 import psycopg
 
 from course_lib.store import as_tenant
 from course_lib.store.schema import stored_dimension
 
-_COLUMNS = ("partition", "repository", "version", "documents", "chunks", "commits", "changed")
 
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """How a run ended: Kubeflow's word for it, and the message where it failed."""
-
-    state: str
-    message: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Holding:
+class Holding(NamedTuple):
     """What the index holds of one source."""
 
     partition: str
-    repo: str
-    branch: str
+    repository: str
+    version: str
     documents: int
     chunks: int
-    commits: tuple[str, ...]
+    commits: str
     changed: str
 
 
@@ -54,7 +43,7 @@ def holdings(conn: psycopg.Connection, tenant: str, repos: Sequence[str]) -> lis
         rows = conn.execute(
             """
             SELECT partition, repo_slug, branch, count(*), coalesce(sum(pieces), 0)::bigint,
-                   array_agg(DISTINCT left(commit_sha, 12)) FILTER (WHERE commit_sha <> ''),
+                   coalesce(string_agg(DISTINCT left(nullif(commit_sha, ''), 12), ', '), ''),
                    to_char(max(updated_at) AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI "UTC"')
             FROM documents LEFT JOIN (
                 SELECT partition, tenant_id, repo_slug, branch, document_name, count(*) AS pieces
@@ -66,19 +55,16 @@ def holdings(conn: psycopg.Connection, tenant: str, repos: Sequence[str]) -> lis
             """,
             {"tenant": tenant, "repos": list(repos)},
         ).fetchall()
-    return [
-        Holding(partition, repo, branch, documents, chunks, tuple(commits or ()), changed)
-        for partition, repo, branch, documents, chunks, commits, changed in rows
-    ]
+    return [Holding(*row) for row in rows]
 
 
-def page(outcome: Outcome, found: Sequence[Holding], problem: str = "") -> str:
+def page(state: str, message: str, found: Sequence[Holding], problem: str = "") -> str:
     """Return the report.
 
     Parameters
     ----------
-    outcome
-        How the run ended.
+    state, message
+        How the run ended: Kubeflow's word for it, and why it failed.
     found
         What the index holds now.
     problem
@@ -86,16 +72,16 @@ def page(outcome: Outcome, found: Sequence[Holding], problem: str = "") -> str:
 
     Examples
     --------
-    >>> "<h1>Index is up to date</h1>" in page(Outcome("SUCCEEDED"), [])
+    >>> "<h1>Index is up to date</h1>" in page("SUCCEEDED", "", [])
     True
-    >>> "3 of 5 &lt;lost&gt;" in page(Outcome("FAILED", "3 of 5 <lost>"), [])
+    >>> "3 of 5 &lt;lost&gt;" in page("FAILED", "3 of 5 <lost>", [])
     True
     """
-    succeeded = outcome.state == "SUCCEEDED"
-    title = "Index is up to date" if succeeded else f"The run ended as {outcome.state}"
+    succeeded = state == "SUCCEEDED"
+    title = "Index is up to date" if succeeded else f"The run ended as {state}"
     parts = [f"<h1>{escape(title)}</h1>"]
-    if outcome.message:
-        parts.append(f"<p>{escape(outcome.message)}</p>")
+    if message:
+        parts.append(f"<p>{escape(message)}</p>")
     if not succeeded:
         parts.append("<p>What was written stays. Run the same pipeline again to complete it.</p>")
     if problem:
@@ -110,10 +96,8 @@ def page(outcome: Outcome, found: Sequence[Holding], problem: str = "") -> str:
 def _table(found: Sequence[Holding]) -> str:
     if not found:
         return "<p>The index holds nothing of it.</p>"
-    head = "".join(f"<th>{name}</th>" for name in _COLUMNS)
+    head = "".join(f"<th>{name}</th>" for name in Holding._fields)
     lines = [f"<table><tr>{head}</tr>"]
     for one in found:
-        cells = (one.partition, one.repo, one.branch, one.documents, one.chunks)
-        texts = [*map(str, cells), ", ".join(one.commits), one.changed]
-        lines.append("<tr>" + "".join(f"<td>{escape(text)}</td>" for text in texts) + "</tr>")
+        lines.append("<tr>" + "".join(f"<td>{escape(str(cell))}</td>" for cell in one) + "</tr>")
     return "\n".join([*lines, "</table>"])

@@ -13,7 +13,7 @@ from course_lib.errors import InputError
 from course_lib.indexing.partitions import ISSUES
 from course_lib.loader import Registry, default_registry
 from course_lib.pipeline.corpus import Corpus, Origin, say
-from course_lib.records import Skipped
+from course_lib.records import Scope, Skipped
 from course_lib.settings import project_root
 
 DIRECTORY = "directory"
@@ -68,28 +68,8 @@ def read_folder(
         )
     # What a folder holds and cannot be read is not gone; what a repository skips is not text of it.
     kept = unread if scheme == DIRECTORY else []
-    return Corpus(Origin(tenant, repo, partition=partition), documents, kept)
-
-
-def fingerprint(source: str) -> str:
-    """Return what changes exactly when the documents of a source do.
-
-    Parameters
-    ----------
-    source
-        As in `read_folder`.
-
-    Raises
-    ------
-    InputError
-        As `read_folder`.
-
-    Examples
-    --------
-    >>> fingerprint("data/documents") == fingerprint("data/documents")
-    True
-    """
-    return read_folder(source).fingerprint()
+    scope = Scope(tenant=tenant, repo=repo, partition=partition or None)
+    return Corpus(Origin(scope), documents, kept)
 
 
 def pin_commit(repo: str, ref: str) -> str:
@@ -152,7 +132,7 @@ def github_code(
     selection = Selection(repo, commit or ref, extensions, paths)
     options = DownloadOptions(dest=default_folder(repo, ref), say=say)
     download = download_github_code(selection, options)
-    origin = Origin(tenant, repo, ref, "", download.commit, download.web)
+    origin = Origin(Scope(tenant=tenant, repo=repo, branch=ref), download.commit, download.web)
     return Corpus(origin, download.documents())
 
 
@@ -181,7 +161,8 @@ def github_issues(repo: str, since: str = "", *, tenant: str = "local") -> Corpu
     from course_lib.loader.github.issue_records import issue_document
 
     found = download_github_issues(repo, since or None, DownloadOptions(say=say))
-    origin = Origin(tenant, repo, partition=ISSUES, complete=found.since is None)
+    scope = Scope(tenant=tenant, repo=repo, partition=ISSUES)
+    origin = Origin(scope, complete=found.since is None)
     return Corpus(origin, [issue_document(issue) for issue in found.issues])
 
 

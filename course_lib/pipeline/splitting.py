@@ -6,17 +6,17 @@ not be split is in there too, so that a later step does not take it for gone.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
-from course_lib.errors import InputError
+from pydantic import TypeAdapter
+
 from course_lib.indexing.options import IngestOptions
 from course_lib.indexing.splitting import split_documents
 from course_lib.loader import write_jsonl
-from course_lib.pipeline.corpus import Origin, Shard, read_corpus, read_values, say
-from course_lib.records import Chunk, Skipped, SourceDocument
+from course_lib.pipeline.corpus import Origin, Shard, read_corpus, read_json, say
+from course_lib.records import Skipped, SourceDocument
 from course_lib.settings import CHUNK_OVERLAP, CHUNK_SIZE
 
 
@@ -38,6 +38,9 @@ class SplitShard:
     shard: Shard
     documents: Sequence[SourceDocument]
     kept: Sequence[Skipped] = ()
+
+
+_SPLIT = TypeAdapter(SplitShard)
 
 
 def split_shard(
@@ -71,20 +74,20 @@ def split_shard(
     InputError
         If a file cannot be read or written, or an argument is out of its range.
     """
-    part = Shard.parse(shard)
-    corpus = read_corpus(documents, part)
-    split = split_documents(
-        corpus.documents,
-        corpus.origin.scope,
-        _options(chunk_size, chunk_overlap),
-    )
-    write_jsonl(chunks_to, (chunk.to_json() for chunk in _cited(split.chunks, corpus.origin)))
+    from course_lib.loader.github import cite
+
+    corpus = read_corpus(documents, part := Shard.parse(shard))
+    origin = corpus.origin
+    options = IngestOptions(chunk_size=chunk_size, chunk_overlap=chunk_overlap, say=say)
+    split = split_documents(corpus.documents, origin.scope, options)
+    chunks = split.chunks
+    if origin.commit:
+        chunks = [cite(chunk, origin.web, origin.commit) for chunk in chunks]
+    write_jsonl(chunks_to, (chunk.to_json() for chunk in chunks))
     kept = [*corpus.unread, *split.refused]
-    head = {"origin": asdict(corpus.origin), "shard": str(part)}
-    left = [{"name": file.name, "kept": file.reason} for file in kept]
-    rows = [head, *map(asdict, split.rows), *left]
-    write_jsonl(rows_to, (json.dumps(row, ensure_ascii=False) for row in rows))
-    return {"documents": len(split.rows), "chunks": len(split.chunks), "kept": len(kept)}
+    found = SplitShard(origin, part, split.rows, kept)
+    write_jsonl(rows_to, [_SPLIT.dump_json(found).decode("utf-8")])
+    return {"documents": len(split.rows), "chunks": len(chunks), "kept": len(kept)}
 
 
 def read_split(path: str | os.PathLike[str]) -> SplitShard:
@@ -95,33 +98,4 @@ def read_split(path: str | os.PathLike[str]) -> SplitShard:
     InputError
         If there is no such file, or it is of another kind.
     """
-    lines = read_values(path)
-    try:
-        head = next(lines)
-        documents, kept = [], []
-        for value in lines:
-            if "kept" in value:
-                kept.append(Skipped(value["name"], value["kept"]))
-            else:
-                documents.append(SourceDocument(**value))
-        return SplitShard(Origin(**head["origin"]), Shard.parse(head["shard"]), documents, kept)
-    except (StopIteration, KeyError, TypeError) as error:
-        raise InputError(
-            f"{path} does not hold the documents of a shard: {error!r}",
-            hint="Give the file that the step before wrote.",
-        ) from error
-
-
-def _options(chunk_size: int, chunk_overlap: int) -> IngestOptions:
-    try:
-        return IngestOptions(chunk_size=chunk_size, chunk_overlap=chunk_overlap, say=say)
-    except InputError as error:
-        raise InputError(error.args[0], hint="Correct the parameters of the pipeline.") from error
-
-
-def _cited(chunks: Sequence[Chunk], origin: Origin) -> Sequence[Chunk]:
-    if not origin.commit:
-        return chunks
-    from course_lib.loader.github import cite
-
-    return [cite(chunk, origin.web, origin.commit) for chunk in chunks]
+    return read_json(path, _SPLIT)

@@ -7,8 +7,9 @@ is neither encoded nor written again. The vector indexes are built once, after a
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import psycopg
@@ -21,34 +22,16 @@ from course_lib.indexing.partitions import spread
 from course_lib.indexing.staged import chunks_by_document
 from course_lib.indexing.update import update_source
 from course_lib.pipeline.splitting import SplitShard, read_split
-from course_lib.store import WriteReport, build_vector_indexes, connect
+from course_lib.store import build_vector_indexes, connect
 
 URL = "DATABASE_URL"
 COUNTS = ("documents", "chunks", "inserted", "updated", "unchanged", "deleted", "encoded", "kept")
-"""What is counted of a shard; see `Stored`."""
+"""What is counted of a shard, or of several.
 
-
-@dataclass(frozen=True, slots=True)
-class Stored:
-    """What storing a shard, or several, found and did.
-
-    `documents` and `chunks` count what the source holds; the next four count rows of
-    `document_chunks`; `encoded` counts chunks that went through the model; `kept` counts files that
-    are there and could not be read or split, so that what is stored of them stays.
-    """
-
-    documents: int = 0
-    chunks: int = 0
-    inserted: int = 0
-    updated: int = 0
-    unchanged: int = 0
-    deleted: int = 0
-    encoded: int = 0
-    kept: int = 0
-
-    def counts(self) -> dict[str, int]:
-        """Return the numbers by their names."""
-        return {name: getattr(self, name) for name in COUNTS}
+`documents` and `chunks` are what the source holds; the next four count rows of `document_chunks`;
+`encoded` counts chunks that went through the model; `kept` counts files that are there and could
+not be read or split, so that what is stored of them stays.
+"""
 
 
 def database() -> psycopg.Connection:
@@ -80,7 +63,7 @@ def store_shard(
     embedder: EmbeddingClient,
     batch_size: int = 32,
     say: Callable[[str], None] = lambda sentence: None,
-) -> Stored:
+) -> dict[str, int]:
     """Make the index hold exactly the documents of one shard, among those that fall in it.
 
     Parameters
@@ -98,7 +81,8 @@ def store_shard(
 
     Returns
     -------
-    Stored
+    dict
+        A number for each of `COUNTS`.
 
     Raises
     ------
@@ -108,13 +92,14 @@ def store_shard(
         If the database went away; what was written until then is whole and stays.
     """
     split = read_split(rows)
-    owner = (split.origin.tenant, split.origin.repo)
+    origin = split.origin
     names = {document.name for document in split.documents}
-    pieces = chunks_by_document(Path(chunks), names, owner)
+    pieces = chunks_by_document(Path(chunks), names, (origin.scope.tenant, origin.scope.repo))
     found = [replace(row, model=embedder.model_name) for row in split.documents]
-    total = Stored(documents=len(split.documents), kept=len(split.kept))
-    for partition, documents in spread(found, split.origin.partition).items():
-        scope = split.origin.scope.within(partition=partition)
+    counts = Counter(dict.fromkeys(COUNTS, 0))
+    counts.update(documents=len(split.documents), kept=len(split.kept))
+    for partition, documents in spread(found, origin.scope.partition).items():
+        scope = origin.scope.within(partition=partition)
         update = update_source(
             conn,
             embedder,
@@ -125,14 +110,22 @@ def store_shard(
             part=str(split.shard),
             options=IngestOptions(batch_size=batch_size, say=say),
         )
-        if split.origin.commit:
-            renew_citations(conn, scope, documents, split.origin.web, split.origin.commit)
+        if origin.commit:
+            renew_citations(conn, scope, documents, origin.web, origin.commit)
         there = sum(len(pieces.get(document.name, ())) for document in documents)
-        total = _added(total, there, update.written, update.encoded)
-    return total
+        written = update.written
+        counts.update(
+            chunks=there,
+            inserted=written.inserted,
+            updated=written.updated,
+            unchanged=there - written.inserted - written.updated,
+            deleted=written.deleted,
+            encoded=update.encoded,
+        )
+    return dict(counts)
 
 
-def build_index(conn: psycopg.Connection, stored: Iterable[Mapping[str, float]]) -> Stored:
+def build_index(conn: psycopg.Connection, stored: Iterable[Mapping[str, float]]) -> dict[str, int]:
     """Build the vector indexes that are missing, and return what the shards counted together.
 
     Parameters
@@ -151,7 +144,7 @@ def build_index(conn: psycopg.Connection, stored: Iterable[Mapping[str, float]])
     if not shards:
         raise InputError("no shard was stored", hint="Run the pipeline again.")
     build_vector_indexes(conn)
-    return Stored(**{name: int(sum(shard[name] for shard in shards)) for name in COUNTS})
+    return {name: int(sum(shard[name] for shard in shards)) for name in COUNTS}
 
 
 def _gone_from(split: SplitShard) -> Callable[[str], bool]:
@@ -165,16 +158,4 @@ def _gone_from(split: SplitShard) -> Callable[[str], bool]:
     folders = tuple(name for name in kept if name.endswith("/"))
     return lambda name: (
         split.shard.holds(name) and name not in kept and not name.startswith(folders)
-    )
-
-
-def _added(total: Stored, chunks: int, written: WriteReport, encoded: int) -> Stored:
-    return replace(
-        total,
-        chunks=total.chunks + chunks,
-        inserted=total.inserted + written.inserted,
-        updated=total.updated + written.updated,
-        unchanged=total.unchanged + chunks - written.inserted - written.updated,
-        deleted=total.deleted + written.deleted,
-        encoded=total.encoded + encoded,
     )

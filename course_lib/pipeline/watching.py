@@ -1,7 +1,7 @@
 """Watching `kfp.local`: what it prints and logs goes in, and what becomes of each step comes out.
 
 It prints pages of log for every step, to one stream and from several threads; nothing else tells
-what a run does. A `Listener` gets all of it, and nothing is shown.
+what a run does. All of it goes to a file, and nothing is shown.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout, suppress
-from typing import Literal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
+from dataclasses import dataclass
+from typing import IO, Literal
 
 What = Literal["started", "succeeded", "cached", "failed", "retried", "skipped"]
 
@@ -31,47 +32,76 @@ _SAID: tuple[tuple[What, re.Pattern[str]], ...] = (
     ("retried", re.compile(r"Task ([\w-]+) failed \(attempt .*Retrying")),
     ("skipped", re.compile(r"Skipping task ([\w-]+):")),
 )
+_ITERATION = re.compile(r"for-loop-\d+-iteration-(\d+)[^\"\n]*executor_output\.json")
+_RAISED = re.compile(r"^\s*((?:\w+\.)*\w*(?:Error|Exception|Interrupt|Exit)\b.*)$", re.MULTILINE)
+
+Told = Callable[[What, str, float], None]
+"""Called with what happened to a step, the step's name, and the seconds since the run began."""
 
 
-class Listener:
-    """Whoever wants to know; each method may be called from several threads at once.
+@dataclass(slots=True)
+class Attempt:
+    """One try at a step.
 
-    What it prints itself goes where it would go without the watching.
+    Attributes
+    ----------
+    task
+        The step's name, with the number of the item where it is in a loop: ``split[1]``.
+    outcome
+        ``"succeeded"``, ``"failed"`` or ``"cached"``.
+    at, seconds
+        When it began, since the run's beginning, and how long it took.
+    log
+        What it printed.
     """
 
-    def happened(self, what: What, task: str, at: float) -> None:
-        """Take note that something happened to a step, and when, in seconds since 1970."""
+    task: str
+    outcome: What = "failed"
+    at: float = 0.0
+    seconds: float = 0.0
+    log: str = ""
 
-    def printed(self, text: str) -> None:
-        """Take what a step printed, in parts of any length; a thread carries out one at a time."""
-
-    def logged(self, line: str) -> None:
-        """Take a line of kfp's own log."""
+    @property
+    def error(self) -> str:
+        """The last line of its traceback, if it failed; empty if not."""
+        if self.outcome != "failed":
+            return ""
+        return ["ended without a word", *map(str, _RAISED.findall(self.log))][-1]
 
 
 @contextmanager
-def watching(listener: Listener) -> Iterator[io.TextIOBase]:
-    """Have a listener hear what kfp does meanwhile, and leave everything as it was found.
+def watching(log: IO[str], begin: float, on_event: Told) -> Iterator[list[Attempt]]:
+    """Hear what kfp does meanwhile, and leave everything as it was found.
 
     kfp's threads replace `print` and the root logger's handlers, and restore what each found: after
     a fan-out, that can be another thread's. So all of it is put back here, and records are read by
     a filter, which kfp leaves alone: handlers are away for moments, and what is said then is lost.
 
+    Parameters
+    ----------
+    log
+        Where all goes that is printed and logged.
+    begin
+        When the run began, in seconds since 1970.
+    on_event
+        May be called from several threads at once. What it prints goes where it would go without
+        the watching.
+
     Yields
     ------
-    io.TextIOBase
-        The stream that takes what is printed, for whoever wants to send more to it.
+    list of Attempt
+        It grows while the run goes on.
     """
-    ear = _Ear(listener)
+    ear = _Ear(log, begin, on_event)
     logger = logging.getLogger()
     kept = builtins.print, logger.level, logger.handlers[:]
     logger.addFilter(ear.hear)
     logger.setLevel(logging.INFO)
     try:
-        with redirect_stdout(ear), warnings.catch_warnings():
+        with redirect_stdout(ear), redirect_stderr(ear), warnings.catch_warnings():
             warnings.filterwarnings("ignore", category=RuntimeWarning, module="kfp")
             warnings.filterwarnings("ignore", category=UserWarning, module="kfp")
-            yield ear
+            yield ear.attempts
     finally:
         builtins.print = kept[0]
         logger.removeFilter(ear.hear)
@@ -80,11 +110,17 @@ def watching(listener: Listener) -> Iterator[io.TextIOBase]:
 
 
 class _Ear(io.TextIOBase):
-    """Takes the place of standard output, and of the root logger's handlers."""
+    """Takes the place of standard output, and of the root logger's handlers.
 
-    def __init__(self, listener: Listener) -> None:
-        self._listener = listener
+    A thread carries out one attempt at a time.
+    """
+
+    def __init__(self, log: IO[str], begin: float, on_event: Told) -> None:
+        self.attempts: list[Attempt] = []
+        self._log, self._begin, self._on_event = log, begin, on_event
         self._stdout = sys.stdout
+        self._turn = threading.Lock()
+        self._open: dict[int, Attempt] = {}
         self._mine = threading.local()
 
     def writable(self) -> bool:
@@ -98,19 +134,46 @@ class _Ear(io.TextIOBase):
                 with suppress(OSError):
                     self._stdout.write(text)
             return len(text)
-        self._listener.printed(COLOURS.sub("", text))
+        plain = COLOURS.sub("", text)
+        attempt = self._open.get(threading.get_ident())
+        if attempt is not None:
+            attempt.log += plain
+        # Threads write parts of lines; each thread's own parts belong together.
+        *lines, self._mine.rest = (getattr(self._mine, "rest", "") + plain).split("\n")
+        for line in lines:
+            self._note(line)
         return len(text)
 
     def hear(self, record: logging.LogRecord) -> bool:
         """Take a record that was logged, and let none through to a handler."""
         message = COLOURS.sub("", record.getMessage())
         clock = time.strftime("%H:%M:%S", time.localtime(record.created))
-        self._listener.logged(f"{clock} - {record.levelname} - {message}")
+        self._note(f"{clock} - {record.levelname} - {message}")
         for what, pattern in _SAID:
             if found := pattern.match(message):
+                at = round(max(0.0, record.created - self._begin), 3)
+                self._happened(what, found[1], at)
                 self._mine.telling = True
                 try:
-                    self._listener.happened(what, found[1], record.created)
+                    self._on_event(what, found[1], at)
                 finally:
                     self._mine.telling = False
         return False
+
+    def _note(self, line: str) -> None:
+        with self._turn:
+            self._log.write(line + "\n")
+
+    def _happened(self, what: What, task: str, at: float) -> None:
+        thread = threading.get_ident()
+        with self._turn:
+            if what == "started":
+                self._open[thread] = Attempt(task, at=at)
+                self.attempts.append(self._open[thread])
+            elif what == "cached":
+                self.attempts.append(Attempt(task, what, at))
+            elif what in ("succeeded", "failed") and thread in self._open:
+                attempt = self._open.pop(thread)
+                attempt.outcome, attempt.seconds = what, at - attempt.at
+                if items := _ITERATION.findall(attempt.log):
+                    attempt.task += f"[{items[-1]}]"

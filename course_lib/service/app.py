@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
@@ -17,11 +17,14 @@ from course_lib.service.access import needs_key
 from course_lib.service.config import ServiceConfig
 from course_lib.service.context import Context
 from course_lib.service.database import Database
-from course_lib.service.encoding import Embedder, Encoder
+from course_lib.service.encoding import Encoder
 from course_lib.service.metrics import Metrics
 from course_lib.service.middleware import BodyLimitMiddleware, RequestMiddleware
 from course_lib.service.problems import Problem, add_problem_handlers, responses
 from course_lib.service.rates import RateLimiter
+
+if TYPE_CHECKING:
+    from course_lib.embedder import EmbeddingClient
 
 MODULES = (page, probes, routes, xray_routes)
 """Those with a router."""
@@ -29,7 +32,9 @@ MODULES = (page, probes, routes, xray_routes)
 log = logging.getLogger("course.service")
 
 
-def create_app(config: ServiceConfig | None = None, *, embedder: Embedder | None = None) -> FastAPI:
+def create_app(
+    config: ServiceConfig | None = None, *, embedder: EmbeddingClient | None = None
+) -> FastAPI:
     """Return the retrieval API as an ASGI app.
 
     It starts whether or not the database is there: `/ready` says what is missing, and requests
@@ -58,7 +63,9 @@ def create_app(config: ServiceConfig | None = None, *, embedder: Embedder | None
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        encoder = Encoder(embedder or _default_embedder())
+        from course_lib.embedder import EmbeddingClient
+
+        encoder = Encoder(embedder or EmbeddingClient())
         database = Database(lambda again: _reader_url(config, again=again), config.pool_size)
         texts = RateLimiter(config.limits()[1], "texts ")
         app.state.context = Context(config, encoder, database, metrics, texts)
@@ -89,12 +96,6 @@ def create_app(config: ServiceConfig | None = None, *, embedder: Embedder | None
     app.add_middleware(BodyLimitMiddleware, config=config)
     app.add_middleware(RequestMiddleware, config=config, metrics=metrics)
     return app
-
-
-def _default_embedder() -> Embedder:
-    from course_lib.embedder import EmbeddingClient
-
-    return EmbeddingClient()
 
 
 def _reader_url(config: ServiceConfig, *, again: bool) -> str:

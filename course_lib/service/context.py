@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import psycopg
 
@@ -112,11 +112,10 @@ class Context:
         InputError, DatabaseError
             As `ingest_source_files`.
         """
-        from course_lib.embedder import EmbeddingClient
         from course_lib.indexing import ingest_source_files
         from course_lib.store import connect, service_url
 
-        embedder = cast("EmbeddingClient", self.encoder.from_thread())
+        embedder = self.encoder.from_thread()
         url = service_url("writer", url=self.config.database_url)
         with connect(url, autocommit=True) as conn:
             return ingest_source_files(files, scope, conn=conn, embedder=embedder)
@@ -131,7 +130,6 @@ class Context:
         DatabaseError
             As `sync_project`.
         """
-        from course_lib.embedder import EmbeddingClient
         from course_lib.store import connect, service_url
         from course_lib.xray import LockFiles, sync_project
 
@@ -142,9 +140,7 @@ class Context:
                 f"the lock files name {count} packages, and {MOST_PACKAGES} are the most",
                 hint="Scan them where the database is: course xray scan.",
             )
-        embedder = (
-            cast("EmbeddingClient", self.encoder.from_thread()) if self.encoder.is_ready else None
-        )
+        embedder = self.encoder.from_thread() if self.encoder.is_ready else None
         url = service_url("writer", url=self.config.database_url)
         with connect(url, autocommit=True) as conn:
             return sync_project(

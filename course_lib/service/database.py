@@ -36,9 +36,6 @@ RETRY_SECONDS = 1.0
 FIND_AGAIN_SECONDS = 3.0
 """Seconds that it may be away before it is looked for as at the start."""
 
-STATE_SECONDS = 0.5
-"""Seconds for which an answer about the database's state is repeated."""
-
 POOL_STATS = (
     *("pool_min", "pool_max", "pool_size", "pool_available"),
     *("requests_num", "requests_waiting", "requests_queued", "requests_wait_ms", "requests_errors"),
@@ -68,7 +65,6 @@ class Database:
         self._find_url, self._pool_size = find_url, pool_size
         self._pool: AsyncConnectionPool[psycopg.AsyncConnection[Any]] | None = None
         self._search: asyncio.Task[None] | None = None
-        self._asked: tuple[float, str] | None = None
         self._is_away = False
         self._last_read = 0.0
         self.problem = "the database has not been found yet"
@@ -88,10 +84,18 @@ class Database:
 
     async def state(self) -> str:
         """Return ``ready``, or what is the matter with the database."""
-        now = time.monotonic()
-        if self._asked is None or now - self._asked[0] > STATE_SECONDS:
-            self._asked = (now, await self._ask())
-        return self._asked[1]
+
+        async def look(conn: psycopg.AsyncConnection[Any]) -> str:
+            cursor = await conn.execute("SELECT to_regclass('document_chunks') IS NOT NULL")
+            row = await cursor.fetchone()
+            return "ready" if row and row[0] else "there is no index in the database yet"
+
+        try:
+            state = await self.read("no-tenant", look)
+        except UnavailableError as error:
+            return error.detail
+        self._is_away = state != "ready"  # then it is looked for again, and what is missing made
+        return state
 
     async def read(
         self, tenant: str, work: Callable[[psycopg.AsyncConnection[Any]], Awaitable[Found]]
@@ -148,23 +152,9 @@ class Database:
                     await asyncio.wait_for(pool.check(), CONNECTION_TIMEOUT_AWAY)
         raise AssertionError("unreachable")
 
-    def stats(self) -> dict[str, int]:
-        """Return the pool's figures by name, 0 for what was not counted yet."""
-        counted = self._pool.get_stats() if self._pool else {}
-        return {name: counted.get(name, 0) for name in POOL_STATS}
-
-    async def _ask(self) -> str:
-        async def look(conn: psycopg.AsyncConnection[Any]) -> str:
-            cursor = await conn.execute("SELECT to_regclass('document_chunks') IS NOT NULL")
-            row = await cursor.fetchone()
-            return "ready" if row and row[0] else "there is no index in the database yet"
-
-        try:
-            state = await self.read("no-tenant", look)
-        except UnavailableError as error:
-            return error.detail
-        self._is_away = state != "ready"  # then it is looked for again, and what is missing made
-        return state
+    def figure(self, name: str) -> int:
+        """Return one of the pool's figures, 0 for what was not counted yet."""
+        return self._pool.get_stats().get(name, 0) if self._pool else 0
 
     async def _keep(self) -> None:
         """Find the database, and find it again when it stays away: another one may have its place.

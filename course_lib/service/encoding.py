@@ -11,11 +11,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,6 @@ from course_lib.service.problems import UnavailableError
 if TYPE_CHECKING:
     from course_lib.embedder import EmbeddingClient
 
-Vector = npt.NDArray[np.float32]
 Vectors = npt.NDArray[np.float32]
 
 LARGEST_BATCH = 32
@@ -48,29 +47,6 @@ CLIENT_LIMIT = 1024
 """Texts of one client that may wait."""
 
 log = logging.getLogger("course.service")
-
-
-class Embedder(Protocol):
-    """What the service needs of a model: `EmbeddingClient` has it."""
-
-    model_name: str
-
-    @property
-    def dimension(self) -> int:
-        """Numbers in a vector."""
-
-    @property
-    def prompts(self) -> Mapping[str, str]:
-        """What goes before a question and before a passage."""
-
-    def encode(self, texts: Sequence[str], batch_size: int = 32) -> Vectors:
-        """Return one unit vector a text."""
-
-    def encode_tokens(self, texts: Sequence[str], batch_size: int = 32) -> list[Vectors]:
-        """Return one unit vector a word piece."""
-
-    def rarity(self, text: str) -> Vectors:
-        """Return how rare each word piece is."""
 
 
 class Waiting(NamedTuple):
@@ -133,7 +109,7 @@ class Encoder:
         The model; only the encoder's own thread touches it.
     """
 
-    def __init__(self, embedder: Embedder) -> None:
+    def __init__(self, embedder: EmbeddingClient) -> None:
         self.embedder = embedder
         self.batches = 0
         self.texts = 0
@@ -183,7 +159,7 @@ class Encoder:
         """
         return np.stack(await self._wait(self._others, texts, client))
 
-    async def encode_question(self, question: str, client: str) -> Vector:
+    async def encode_question(self, question: str, client: str) -> Vectors:
         """Return the unit vector of a client's question, under the model's prompt.
 
         Raises
@@ -193,7 +169,7 @@ class Encoder:
         """
         prompt = self.embedder.prompts.get("query", "")
         [vector] = await self._wait(self._questions, [prompt + question], client)
-        return cast("Vector", vector)
+        return cast("Vectors", vector)
 
     async def rerank(
         self, question: str, results: Sequence[SearchResult], client: str
@@ -207,14 +183,13 @@ class Encoder:
         """
         from course_lib.retriever import rerank_maxsim
 
-        model = cast("EmbeddingClient", self.embedder)
-        work = partial(rerank_maxsim, model, question, results)
+        work = partial(rerank_maxsim, self.embedder, question, results)
         [ordered] = await self._wait(self._others, [work], client)
         return cast("list[SearchResult]", ordered)
 
-    def from_thread(self) -> SharedEmbedder:
+    def from_thread(self) -> EmbeddingClient:
         """Return a view for code that runs in another thread and encodes whole files."""
-        return SharedEmbedder(self.embedder, self._thread)
+        return cast("EmbeddingClient", _SharedEmbedder(self.embedder, self._thread))
 
     async def _load(self) -> None:
         loop = asyncio.get_running_loop()
@@ -282,20 +257,14 @@ class Encoder:
         return [one for one in batch if not one.result.done()]
 
 
-class SharedEmbedder:
+class _SharedEmbedder:
     """An embedder for other threads: its texts go through the one model in small turns.
 
     Questions that arrive meanwhile are encoded between two turns.
     """
 
-    def __init__(self, embedder: Embedder, thread: ThreadPoolExecutor) -> None:
+    def __init__(self, embedder: EmbeddingClient, thread: ThreadPoolExecutor) -> None:
         self._embedder, self._thread = embedder, thread
-        self.model_name = embedder.model_name
-
-    @property
-    def dimension(self) -> int:
-        """Numbers in a vector."""
-        return self._embedder.dimension
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._embedder, name)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from functools import partial
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
-from prometheus_client.core import GaugeMetricFamily, Metric
-from prometheus_client.registry import Collector
 
-from course_lib.service.database import Database
+from course_lib.service.database import POOL_STATS, Database
 from course_lib.service.encoding import Encoder
 
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
@@ -38,8 +36,8 @@ class Metrics:
             buckets=SECONDS,
             registry=self.registry,
         )
-        self.in_flight = Gauge(
-            "course_requests_in_flight", "Requests that are being answered", registry=self.registry
+        self.in_flight = self._gauge(
+            "course_requests_in_flight", "Requests that are being answered"
         )
 
     def observe(self, method: str, route: str, status: int, seconds: float) -> None:
@@ -49,30 +47,21 @@ class Metrics:
         self._seconds.labels(route).observe(seconds)
 
     def watch(self, encoder: Encoder, database: Database) -> None:
-        """Report the state of the encoder and of the pool as well."""
-        self.registry.register(_StateCollector(encoder, database))
+        """Report the state of the encoder and of the pool as well, read when Prometheus asks."""
+        texts = self._gauge("course_encoded_texts", "Texts encoded since the start")
+        texts.set_function(lambda: encoder.texts)
+        batches = self._gauge("course_encoded_batches", "Batches they went in")
+        batches.set_function(lambda: encoder.batches)
+        for name in POOL_STATS:
+            figure = self._gauge(f"course_pool_{name}", f"psycopg_pool's {name}")
+            figure.set_function(partial(database.figure, name))
 
     def text(self) -> bytes:
         """Return everything in Prometheus' text format."""
         return generate_latest(self.registry)
 
+    def _gauge(self, name: str, text: str) -> Gauge:
+        return Gauge(name, text, registry=self.registry)
+
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
-
-
-class _StateCollector(Collector):
-    """Reads the state when Prometheus asks; nothing is kept."""
-
-    def __init__(self, encoder: Encoder, database: Database) -> None:
-        self.encoder, self.database = encoder, database
-
-    def collect(self) -> Iterator[Metric]:
-        """Yield the encoder's and the pool's figures."""
-        values = {
-            "course_encoded_texts": ("Texts encoded since the start", self.encoder.texts),
-            "course_encoded_batches": ("Batches they went in", self.encoder.batches),
-        }
-        for name, counted in self.database.stats().items():
-            values[f"course_pool_{name}"] = (f"psycopg_pool's {name}", counted)
-        for name, (text, value) in values.items():
-            yield GaugeMetricFamily(name, text, value=float(value))

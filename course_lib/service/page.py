@@ -15,7 +15,7 @@ from pydantic import BaseModel, StringConstraints, ValidationError
 from course_lib import __version__
 from course_lib.records import PARTITIONS
 from course_lib.retriever.excerpts import excerpt, words_in
-from course_lib.retriever.versions import Found, named
+from course_lib.retriever.versions import named
 from course_lib.service.access import CurrentContext, asking_client, reading_tenant
 from course_lib.service.models import SearchRequest
 from course_lib.service.problems import ProblemError
@@ -68,14 +68,13 @@ async def page(
     request: Request, context: CurrentContext, form: Annotated[SearchForm, Query()]
 ) -> HTMLResponse:
     """Show the form, and what was found where something was asked."""
-    message, status, results, timing = "", 200, None, ""
+    message, status, found, timing = "", 200, None, ""
     if form.q.strip():
         try:
             tenant = reading_tenant(request, context)
             found, encoding, searching = await find(
                 context, form.request(), tenant, asking_client(request)
             )
-            results = [_shown(one, form.q) for one in found]
             timing = f"{encoding * 1000:.0f} ms to encode, {searching * 1000:.0f} ms to search"
         except ValidationError as error:
             status, message = 422, _said(error)
@@ -84,7 +83,10 @@ async def page(
     html = _template().render(
         form=form,
         partitions=PARTITIONS,
-        results=results,
+        found=found,
+        named=named,
+        is_link=_is_link,
+        content=lambda result: highlighted(excerpt(result), form.q),
         timing=timing,
         message=message,
         version=__version__,
@@ -111,23 +113,9 @@ def highlighted(text: str, question: str) -> Markup:
     )
 
 
-def _shown(one: Found, question: str) -> dict[str, Any]:
-    result = one.result
-    first, last = result.metadata.get("lineStart"), result.metadata.get("lineEnd")
-    link = result.citation_url or ""
-    return {
-        "name": result.name,
-        "kind": result.kind,
-        "place": f"{result.document_name}:{first}-{last}" if first else result.document_name,
-        "partition": result.partition,
-        "repo": result.repo_slug,
-        "branch": result.branch,
-        "also_in": named(one.also_in),
-        # An address may come from a tenant's record: only those of the web become links.
-        "link": link if urlsplit(link).scheme in ("http", "https") else "",
-        "similarity": result.similarity_score,
-        "content": highlighted(excerpt(result), question),
-    }
+def _is_link(url: str | None) -> bool:
+    # An address may come from a tenant's record: only those of the web become links.
+    return urlsplit(url or "").scheme in ("http", "https")
 
 
 def _said(error: ValidationError) -> str:

@@ -252,7 +252,7 @@ class _Session:
         rows, chunks = self.place / "rows.jsonl", self.place / "chunks.jsonl"
         for name in shard_names(shards):
             split_shard(documents, name, chunks, rows)
-            counts.append(store_shard(rows, chunks, conn=conn, embedder=Hashed()).counts())
+            counts.append(store_shard(rows, chunks, conn=conn, embedder=Hashed()))
         build_index(conn, counts)
 
     def _corpus(self) -> Path:

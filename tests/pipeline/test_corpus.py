@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from course_lib.errors import InputError
 from course_lib.pipeline.corpus import Corpus, Shard, read_corpus, shard_names, write_corpus
-from course_lib.pipeline.sources import fingerprint, read_folder
+from course_lib.pipeline.sources import read_folder
 from course_lib.records import Skipped
 
 
@@ -50,7 +50,7 @@ def test_a_corpus_comes_back_as_it_was_written_and_in_shards(folder: Path, tmp_p
     assert [(one.name, one.content, one.metadata) for one in back.documents] == [
         (one.name, one.content, one.metadata) for one in corpus.documents
     ]
-    parts = [read_corpus(file, shard) for shard in Shard(0, 4).all()]
+    parts = [read_corpus(file, shard) for shard in map(Shard.parse, shard_names(4))]
     assert sorted(one.name for part in parts for one in part.documents) == sorted(
         one.name for one in corpus.documents
     )
@@ -68,17 +68,17 @@ def test_a_file_that_is_no_corpus_is_refused(text: str, tmp_path: Path) -> None:
 def test_the_fingerprint_changes_with_a_text_a_name_and_a_file_and_with_nothing_else(
     folder: Path,
 ) -> None:
-    first = fingerprint(str(folder))
+    first = read_folder(str(folder)).fingerprint()
     (folder / "sail.md").touch()
     (folder / "picture.png").write_bytes(b"\x89PNG")
-    assert fingerprint(str(folder)) == first
+    assert read_folder(str(folder)).fingerprint() == first
     seen = {first}
     (folder / "sail.md").write_text("# sail\n", encoding="utf-8")
-    seen.add(fingerprint(str(folder)))
+    seen.add(read_folder(str(folder)).fingerprint())
     (folder / "sail.md").rename(folder / "vane.md")
-    seen.add(fingerprint(str(folder)))
+    seen.add(read_folder(str(folder)).fingerprint())
     (folder / "vane.md").unlink()
-    seen.add(fingerprint(str(folder)))
+    seen.add(read_folder(str(folder)).fingerprint())
     assert len(seen) == 4
 
 

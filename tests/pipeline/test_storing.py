@@ -16,7 +16,7 @@ from course_lib.indexing import IngestOptions, ingest, update
 from course_lib.pipeline import sources
 from course_lib.pipeline.corpus import write_corpus
 from course_lib.pipeline.splitting import split_shard
-from course_lib.pipeline.storing import Stored, build_index, database, store_shard
+from course_lib.pipeline.storing import build_index, database, store_shard
 from course_lib.records import Scope
 from course_lib.store import connect, create_schema
 from tests.pipeline.conftest import split, stored
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 def store_all(
     shards: list[tuple[Path, Path]], conn: psycopg.Connection, embedder: EmbeddingClient
-) -> Stored:
-    counts = [store_shard(*files, conn=conn, embedder=embedder).counts() for files in shards]
+) -> dict[str, int]:
+    counts = [store_shard(*files, conn=conn, embedder=embedder) for files in shards]
     # As Kubeflow hands them over: numbers in lists are floats.
     floats = [{name: float(value) for name, value in one.items()} for one in counts]
     return build_index(conn, floats)
@@ -45,7 +45,7 @@ def test_what_is_gone_leaves_the_index_and_what_cannot_be_read_stays(
     names = {row[3] for row in stored(conn)}
     assert "sail.md" not in names and "brake.md" in names and len(names) == 5
     # The file that could not be read is told to each of the three shards.
-    assert total.deleted > 0 and total.kept == 3
+    assert total["deleted"] > 0 and total["kept"] == 3
 
 
 def test_the_index_is_built_once_after_the_shards(
@@ -53,7 +53,7 @@ def test_the_index_is_built_once_after_the_shards(
 ) -> None:
     query = "SELECT count(*) FROM pg_indexes WHERE indexname LIKE '%_hnsw'"
     shards = split(folder, tmp_path, 2)
-    counts = [store_shard(*files, conn=conn, embedder=embedder).counts() for files in shards]
+    counts = [store_shard(*files, conn=conn, embedder=embedder) for files in shards]
     assert conn.execute(query).fetchone() == (0,)
     build_index(conn, counts)
     assert conn.execute(query).fetchone() == (1,)
@@ -89,7 +89,7 @@ def test_shards_are_encoded_at_the_same_time_and_an_ingest_waits_for_them(
             storing = pool.submit(store_first)
             assert Stopped.reached.wait(60)
             with connect(database.url) as conn:
-                assert store_shard(*second, conn=conn, embedder=embedder).inserted > 0
+                assert store_shard(*second, conn=conn, embedder=embedder)["inserted"] > 0
             ingesting = pool.submit(ingest_all)
             assert waits.wait(60) and not ingesting.done()
         finally:
@@ -116,9 +116,9 @@ def test_a_shard_that_fails_half_way_is_completed_by_running_it_again(
     names = {row[3] for row in half}
     assert 0 < len(names) < 6, "it failed in the middle"
     done = store_shard(rows, chunks, conn=conn, embedder=embedder)
-    assert 0 < done.encoded < done.chunks, "what was stored is not encoded again"
+    assert 0 < done["encoded"] < done["chunks"], "what was stored is not encoded again"
     whole = stored(conn)
-    assert len({row[3] for row in whole}) == 6 and len(whole) == done.chunks
+    assert len({row[3] for row in whole}) == 6 and len(whole) == done["chunks"]
     assert len({row[3:5] for row in whole}) == len(whole), "nothing is there twice"
     assert {row for row in whole if row[3] in names} == set(half), "what was whole stays"
 

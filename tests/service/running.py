@@ -32,23 +32,19 @@ class Running:
     thread: threading.Thread
 
 
-class Slow:
+class Slow(EmbeddingClient):
     """A model that encodes nothing until it is let go."""
 
     def __init__(self, embedder: EmbeddingClient) -> None:
+        super().__init__()
         self.embedder, self.asked, self.go = embedder, threading.Event(), threading.Event()
-        self.model_name, self.dimension = embedder.model_name, embedder.dimension
-        self.prompts: dict[str, str] = {}
         self.batches: list[list[str]] = []
 
-    def encode(self, texts: Any, batch_size: int = 32) -> Any:
+    def encode(self, texts: Any, batch_size: int = 32, progress: bool = False) -> Any:
         self.batches.append([text.split()[0] for text in texts])
         self.asked.set()
         assert self.go.wait(60)
         return self.embedder.encode(texts, batch_size)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.embedder, name)
 
 
 @contextlib.contextmanager
