@@ -83,7 +83,6 @@ class CodeRun:
         self.fetched = self.removed = 0
         self._skipped: dict[str, str] = {}
         self._failed: dict[str, str] = {}
-        self._pointers: dict[str, str] = {}
         self._texts: dict[str, str] = {}
 
     def bring_up_to_date(self) -> Note:
@@ -177,17 +176,12 @@ class CodeRun:
             except UnavailableError as error:
                 self._failed[path] = str(error)
                 return None
-        if self.before.pointers.get(path) == entry.sha:
-            self._leave_out(path, entry.sha)
-            return None
         return entry
 
     def _text_of(self, reader: FileReader, link: TreeEntry) -> str:
-        text = self._texts.get(link.sha, self.before.texts.get(link.sha))
-        if text is None:
-            text = reader.read(link).decode("utf-8", "replace")
-        self._texts[link.sha] = text
-        return text
+        if link.sha not in self._texts:
+            self._texts[link.sha] = reader.read(link).decode("utf-8", "replace")
+        return self._texts[link.sha]
 
     def _no_such_path(self, path: str) -> NotFoundError:
         tops = sorted({path.split("/", 1)[0] for path in self.entries})
@@ -220,10 +214,11 @@ class CodeRun:
         """Keep, copy and fetch files until the folder holds what is wanted."""
         destination = self.destination
         shas = {entry.sha for entry in wanted.values()}
+        moved = {EMPTY: b""}
         for path, sha in self.before.files.items():
             if path not in wanted:
                 if sha in shas and destination.has(path, sha):
-                    destination.set_aside(path, sha)
+                    moved[sha] = destination.read(path)
                 destination.remove(path)
                 self.removed += 1
         # Looked at only now: a file system may take README.md for the readme.md that is wanted.
@@ -232,13 +227,12 @@ class CodeRun:
         awaited: dict[str, list[str]] = {}
         for path in missing:
             sha = wanted[path].sha
-            content = b"" if sha == EMPTY else destination.kept(sha)
             if sha in here:
-                content = destination.read(here[sha])
-            if content is None:
-                awaited.setdefault(sha, []).append(path)
+                self._write([path], destination.read(here[sha]))
+            elif sha in moved:
+                self._write([path], moved[sha])
             else:
-                self._write([path], sha, content)
+                awaited.setdefault(sha, []).append(path)
         self._fetch(awaited, wanted, reader)
 
     def _fetch(
@@ -250,7 +244,7 @@ class CodeRun:
         """Bring contents, by their hashes, to their paths: in an archive, or else one by one."""
 
         def arrive(entry: TreeEntry, content: bytes) -> None:
-            self._arrive(awaited.pop(entry.sha), entry.sha, content)
+            self._arrive(awaited.pop(entry.sha), content)
             bar.update()
 
         missing = {sha for sha, paths in awaited.items() if not is_too_large(wanted[paths[0]])}
@@ -267,24 +261,20 @@ class CodeRun:
                     self._failed |= dict.fromkeys(awaited[entry.sha], str(found.args[0]))
                     bar.update()
 
-    def _arrive(self, paths: Sequence[str], sha: str, content: bytes) -> None:
+    def _arrive(self, paths: Sequence[str], content: bytes) -> None:
         self.fetched += 1
         if content.startswith(LFS_MARK) and len(content) < 1024:
-            for path in paths:
-                self._leave_out(path, sha)
+            reason = "is a pointer to Git LFS, where the file itself is"
+            self._skipped |= dict.fromkeys(paths, reason)
         else:
-            self._write(paths, sha, content)
+            self._write(paths, content)
 
-    def _write(self, paths: Sequence[str], sha: str, content: bytes) -> None:
+    def _write(self, paths: Sequence[str], content: bytes) -> None:
         for path in paths:
             try:
                 self.destination.write(path, content)
             except OSError as error:
                 self._failed[path] = f"cannot be written: {error.strerror or error}"
-
-    def _leave_out(self, path: str, sha: str) -> None:
-        self._pointers[path] = sha
-        self._skipped[path] = "is a pointer to Git LFS, where the file itself is"
 
     def _note(self, revision: Revision, wanted: Mapping[str, TreeEntry]) -> Note:
         left = self._skipped.keys() | self._failed.keys()
@@ -298,8 +288,6 @@ class CodeRun:
             files={path: entry.sha for path, entry in wanted.items() if path not in left},
             skipped=_listed(self._skipped),
             failed=_listed(self._failed),
-            pointers=self._pointers,
-            texts=self._texts,
             is_complete=not self._failed,
         )
 
