@@ -24,8 +24,6 @@ from pydantic.alias_generators import to_camel
 from course_lib.embedder import EmbeddingClient
 from course_lib.errors import InputError
 from course_lib.indexing.directory import IngestReport, make_report
-from course_lib.indexing.options import IngestOptions
-from course_lib.indexing.splitting import document_row
 from course_lib.indexing.update import UpdateReport, update_source
 from course_lib.loader.contract import (
     FILE_INVALID,
@@ -39,7 +37,9 @@ from course_lib.loader.contract import (
     problems_of,
 )
 from course_lib.loader.jsonl import numbered_lines
+from course_lib.loader.options import IngestOptions
 from course_lib.loader.registry import fault_of, stamp
+from course_lib.loader.splitting import document_row
 from course_lib.records import Chunk, Document, Scope, SourceDocument, check_source_path
 from course_lib.store import WriteReport
 

@@ -14,7 +14,7 @@ import psycopg
 from psycopg import sql
 from psycopg.pq import TransactionStatus
 
-from course_lib.indexing.options import Say
+from course_lib.loader.options import Say
 from course_lib.records import Scope
 
 

@@ -16,10 +16,10 @@ import psycopg
 from course_lib.embedder import EmbeddingClient
 from course_lib.errors import DatabaseError
 from course_lib.indexing.embedding import encode_chunks
-from course_lib.indexing.options import IngestOptions
 from course_lib.indexing.plan import make_plan
 from course_lib.indexing.source_lock import alone
 from course_lib.loader.contract import FileRejectedError
+from course_lib.loader.options import IngestOptions
 from course_lib.progress import progress_bar
 from course_lib.records import Chunk, Scope, SourceDocument
 from course_lib.store import (

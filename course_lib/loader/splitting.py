@@ -10,8 +10,8 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from course_lib.indexing.options import IngestOptions, Say
 from course_lib.loader.contract import FileRejectedError
+from course_lib.loader.options import IngestOptions, Say
 from course_lib.records import Chunk, Document, Scope, Skipped, SourceDocument
 
 

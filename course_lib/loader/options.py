@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from course_lib.errors import InputError
-from course_lib.loader import Registry, default_registry
 from course_lib.loader.recursive import check_arguments
+from course_lib.loader.registry import Registry, default_registry
 from course_lib.records import Chunk, Document, Scope
 from course_lib.settings import CHUNK_OVERLAP, CHUNK_SIZE
 
