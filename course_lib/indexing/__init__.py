@@ -8,7 +8,7 @@ from course_lib.indexing.source_files import (
     ingest_tenant_file,
 )
 from course_lib.indexing.staged import embed_directory, load_directory
-from course_lib.loader.options import IngestOptions
+from course_lib.loader.splitting import IngestOptions
 
 __all__ = [
     "IngestOptions",

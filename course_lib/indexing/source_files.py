@@ -37,9 +37,8 @@ from course_lib.loader.contract import (
     problems_of,
 )
 from course_lib.loader.jsonl import numbered_lines
-from course_lib.loader.options import IngestOptions
 from course_lib.loader.registry import fault_of, stamp
-from course_lib.loader.splitting import document_row
+from course_lib.loader.splitting import IngestOptions, document_row
 from course_lib.records import Chunk, Document, Scope, SourceDocument, check_source_path
 from course_lib.store import WriteReport
 

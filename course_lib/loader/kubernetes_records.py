@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from pydantic import JsonValue
 
-from course_lib.loader.pieces import Piece, make_chunks
+from course_lib.loader.pieces import ParserInfo, Piece, make_chunks
 from course_lib.loader.resource_chunks import chunk_resources
 from course_lib.loader.word_pieces import fits_model
 from course_lib.records import LOCAL, Chunk, Document, Scope
 
-PARSER_ID = "kubernetes"
-PARSER_VERSION = "3.0.0"
-HASHED = ("customMeta",)
+PARSER = ParserInfo("kubernetes", "3.0.0", ("customMeta",))
 """The header is embedded too: a renamed resource is another record."""
 
 CHUNK_CHARS = 700
@@ -61,11 +59,7 @@ def parse_kubernetes(
     >>> record.kind, record.name, record.custom_meta["namespace"], record.line_end
     ('Role', 'reader', 'shop', 4)
     """
-    pieces = manifest_pieces(document, max_chars)
-    return make_chunks(
-        document, scope, pieces, parser_id=PARSER_ID, parser_version=PARSER_VERSION,
-        also_hashed=HASHED,
-    )  # fmt: skip
+    return make_chunks(document, scope, manifest_pieces(document, max_chars), PARSER)
 
 
 def manifest_pieces(document: Document, max_chars: int = CHUNK_CHARS) -> list[Piece]:

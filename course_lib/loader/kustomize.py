@@ -14,13 +14,12 @@ from dataclasses import replace
 from pydantic import JsonValue
 
 from course_lib.loader import kubernetes_records
-from course_lib.loader.kubernetes_records import CHUNK_CHARS, HASHED, manifest_pieces
+from course_lib.loader.kubernetes_records import CHUNK_CHARS, manifest_pieces
 from course_lib.loader.pieces import make_chunks
 from course_lib.loader.yaml_nodes import Node, parse_nodes
 from course_lib.records import LOCAL, Chunk, Document, Scope
 
-PARSER_ID = "kustomize"
-PARSER_VERSION = kubernetes_records.PARSER_VERSION
+PARSER = kubernetes_records.PARSER._replace(id="kustomize")
 
 _REMOTE = re.compile(
     r"[a-z+]+://|git@|[\w-]+(?:\.[\w-]+)*\.(?:com|org|io|net)[:/]|.*\?(?:ref|version)="
@@ -101,10 +100,7 @@ def parse_kustomization(
         )
         for piece in manifest_pieces(document, max_chars)
     )
-    return make_chunks(
-        document, scope, pieces, parser_id=PARSER_ID, parser_version=PARSER_VERSION,
-        also_hashed=HASHED,
-    )  # fmt: skip
+    return make_chunks(document, scope, pieces, PARSER)
 
 
 def _scalar(node: Node | None) -> str | None:

@@ -28,6 +28,7 @@ from course_lib.loader import (
 from course_lib.loader.contract import INVALID, FileRejectedError
 from course_lib.loader.github import issue_records
 from course_lib.loader.languages import LANGUAGES
+from course_lib.loader.pieces import ParserInfo
 from course_lib.records import Chunk, Document, Scope, explain
 
 
@@ -125,37 +126,30 @@ class Registered:
         return " ".join(f"{name}={size}" for name, size in used.items())
 
 
+def _built_in(
+    parser: ParserInfo,
+    function: Callable[..., list[Chunk]],
+    extensions: tuple[str, ...] = (),
+    names: tuple[str, ...] = (),
+) -> Registered:
+    return Registered(parser.id, parser.version, function, extensions, names)
+
+
+KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "kustomization")
 BUILT_IN: tuple[Registered, ...] = (
-    Registered("markdown", markdown.PARSER_VERSION, markdown.split_document, (".md", ".txt")),
-    Registered("notebook", notebooks.PARSER_VERSION, notebooks.parse_notebook, (".ipynb",)),
-    Registered(
-        "kubernetes",
-        kubernetes_records.PARSER_VERSION,
-        kubernetes_records.parse_kubernetes,
-        (".yaml", ".yml"),
-    ),
-    Registered(
-        "kustomize",
-        kustomize.PARSER_VERSION,
-        kustomize.parse_kustomization,
-        names=("kustomization.yaml", "kustomization.yml", "kustomization"),
-    ),
+    _built_in(markdown.PARSER, markdown.split_document, (".md", ".txt")),
+    _built_in(notebooks.PARSER, notebooks.parse_notebook, (".ipynb",)),
+    _built_in(kubernetes_records.PARSER, kubernetes_records.parse_kubernetes, (".yaml", ".yml")),
+    _built_in(kustomize.PARSER, kustomize.parse_kustomization, names=KUSTOMIZATIONS),
     *(
         Registered(
-            name, code.PARSER_VERSION, partial(code.parse_code, language=name), one.extensions
+            name, code.PARSER.version, partial(code.parse_code, language=name), one.extensions
         )
         for name, one in LANGUAGES.items()
     ),
-    Registered(
-        "github-issue", issue_records.PARSER_VERSION, issue_records.parse_issue, (".issue.md",)
-    ),
-    Registered(
-        "structure",
-        structure_page.PARSER_VERSION,
-        structure_page.parse_structure,
-        names=("structure.md",),
-    ),
-    Registered("raw-text", raw_text.PARSER_VERSION, raw_text.parse_raw_text),
+    _built_in(issue_records.PARSER, issue_records.parse_issue, (".issue.md",)),
+    _built_in(structure_page.PARSER, structure_page.parse_structure, names=("structure.md",)),
+    _built_in(raw_text.PARSER, raw_text.parse_raw_text),
 )
 """The parsers that are there from the start; `raw-text` takes what no other does."""
 

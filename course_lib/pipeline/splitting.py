@@ -13,8 +13,7 @@ from dataclasses import asdict, dataclass
 
 from course_lib.errors import InputError
 from course_lib.loader import write_jsonl
-from course_lib.loader.options import IngestOptions
-from course_lib.loader.splitting import split_documents
+from course_lib.loader.splitting import IngestOptions, split_documents
 from course_lib.pipeline.corpus import Origin, Shard, read_corpus, read_values, say
 from course_lib.records import Chunk, Skipped, SourceDocument
 from course_lib.settings import CHUNK_OVERLAP, CHUNK_SIZE

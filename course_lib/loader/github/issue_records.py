@@ -13,13 +13,12 @@ from typing import Any
 
 from course_lib.loader.github.issues import Comment, Issue, download_github_issues
 from course_lib.loader.markdown import BETWEEN, Section, find_sections, join_small
-from course_lib.loader.pieces import Piece, make_chunks, shortened
+from course_lib.loader.pieces import ParserInfo, Piece, make_chunks, shortened
 from course_lib.loader.recursive import split_prose
 from course_lib.records import LOCAL, Chunk, Document, Scope, Skipped
 from course_lib.settings import CHUNK_OVERLAP, CHUNK_SIZE
 
-PARSER_ID = "github-issue"
-PARSER_VERSION = "2.0.0"
+PARSER = ParserInfo("github-issue", "2.0.0", ("kind", "name"))
 EXTENSION = ".issue.md"
 
 
@@ -123,10 +122,7 @@ def parse_issue(
                     # The first piece of the body begins with the title itself.
                     above = f"{shortened(header)}\n" if header and first > 0 else ""
                     pieces.append(Piece(first, last, kind, name, above, meta=meta))
-    return make_chunks(
-        document, scope, pieces, parser_id=PARSER_ID, parser_version=PARSER_VERSION,
-        also_hashed=("kind", "name"),
-    )  # fmt: skip
+    return make_chunks(document, scope, pieces, PARSER)
 
 
 def _sections_of(text: str, size: int) -> list[Section]:

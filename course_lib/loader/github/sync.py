@@ -62,8 +62,8 @@ class CodeRun:
 
     Attributes
     ----------
-    fetched, removed
-        How many files came over the network, and how many left the folder.
+    fetched
+        How many files came over the network.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class CodeRun:
         self.repo, self.ref, self.selection = destination.repo, ref, selection
         self.progress = progress
         self.entries: dict[str, TreeEntry] = {}
-        self.fetched = self.removed = 0
+        self.fetched = 0
         self._skipped: dict[str, str] = {}
         self._failed: dict[str, str] = {}
         self._texts: dict[str, str] = {}
@@ -220,7 +220,6 @@ class CodeRun:
                 if sha in shas and destination.has(path, sha):
                     moved[sha] = destination.read(path)
                 destination.remove(path)
-                self.removed += 1
         # Looked at only now: a file system may take README.md for the readme.md that is wanted.
         missing = [path for path, entry in wanted.items() if not destination.has(path, entry.sha)]
         here = {wanted[path].sha: path for path in wanted.keys() - missing}
