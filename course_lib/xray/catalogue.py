@@ -8,7 +8,7 @@ a budget that is used up, Ctrl-C — costs one batch at most, and `backfill` doe
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -274,10 +274,23 @@ def fill(
     tenant
         Whose project it is.
     """
-    described, answered, pause = _describe(conn, list(asked), describer, tenant)
-    embedded, problem = _embed(conn, names, embedder)
-    stopped = "; ".join(filter(None, [pause, problem]))
-    return FillReport(described, embedded, len(set(asked) - answered), stopped)
+    described, embedded, answered = 0, 0, set[Package]()
+    problems: list[str] = []
+    try:
+        for found in describer.describe(list(asked)) if describer and asked else ():
+            for language in {one.language for one in found}:
+                some = {one: text for one, text in found.items() if one.language == language}
+                described += store_descriptions(conn, language, some, tenant=tenant)
+            answered.update(found)
+    except DescriberStoppedError as error:
+        problems.append(str(error).replace("\n", ". "))
+    try:
+        if embedder is not None:
+            for language, missing in names.items():
+                embedded += embed_missing(conn, embedder, language, missing)
+    except ModelError as error:
+        problems.append(f"no vectors: {error.args[0]}")
+    return FillReport(described, embedded, len(set(asked) - answered), "; ".join(problems))
 
 
 def backfill(
@@ -313,39 +326,3 @@ def backfill(
         languages = catalogue_languages(conn)
         asked = [one for language in languages for one in undescribed(conn, language)]
         return fill(conn, asked, dict.fromkeys(languages), embedder, describer, tenant=tenant)
-
-
-def _describe(
-    conn: psycopg.Connection[Any],
-    asked: Sequence[Package],
-    describer: Describer | None,
-    tenant: str,
-) -> tuple[int, set[Package], str]:
-    """Return how many descriptions changed, which packages were answered, and why it stopped."""
-    described, answered = 0, set[Package]()
-    try:
-        for found in describer.describe(asked) if describer and asked else ():
-            for language in {one.language for one in found}:
-                some = {one: text for one, text in found.items() if one.language == language}
-                described += store_descriptions(conn, language, some, tenant=tenant)
-            answered.update(found)
-    except DescriberStoppedError as error:
-        return described, answered, str(error).replace("\n", ". ")
-    return described, answered, ""
-
-
-def _embed(
-    conn: psycopg.Connection[Any],
-    names: Mapping[str, Collection[str] | None],
-    embedder: EmbeddingClient | None,
-) -> tuple[int, str]:
-    """Embed names by language; return how many vectors were made, and what was in the way."""
-    embedded = 0
-    if embedder is None:
-        return embedded, ""
-    try:
-        for language, some in names.items():
-            embedded += embed_missing(conn, embedder, language, some)
-    except ModelError as error:
-        return embedded, f"no vectors: {error.args[0]}"
-    return embedded, ""

@@ -7,7 +7,6 @@ issue's title, without which few comments say what they are about.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from course_lib.loader.github.issues import Comment, Issue, download_github_issu
 from course_lib.loader.markdown import BETWEEN, Section, find_sections, join_small
 from course_lib.loader.pieces import ParserInfo, Piece, make_chunks, shortened
 from course_lib.loader.recursive import split_prose
-from course_lib.records import LOCAL, Chunk, Document, Scope, Skipped
+from course_lib.records import LOCAL, Chunk, Document, Scope
 from course_lib.settings import CHUNK_OVERLAP, CHUNK_SIZE
 
 PARSER = ParserInfo("github-issue", "2.0.0", ("kind", "name"))
@@ -149,13 +148,7 @@ class GitHubIssues:
 
     id = "github-issues"
 
-    def read(
-        self,
-        location: str,
-        *,
-        extensions: Sequence[str],
-        on_skip: Callable[[Skipped], None] | None = None,
-    ) -> list[Document]:
+    def read(self, location: str, **options: object) -> list[Document]:
         """Return the issues, a document each; they all are of one kind, whatever the extensions.
 
         Raises
