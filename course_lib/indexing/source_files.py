@@ -124,8 +124,8 @@ class _Inbox:
         records.parsers.add(f"{chunk.parser_id} {chunk.parser_version}")
         records.digest.update(chunk.to_json().encode("utf-8") + b"\n")
 
-    def refuse(self, where: str, field: str, message: str, code: str = INVALID) -> None:
-        self.rejections.append(Rejection(code, where, (Problem(field, message),)))
+    def refuse(self, where: str, field: str, message: str) -> None:
+        self.rejections.append(Rejection(INVALID, where, (Problem(field, message),)))
 
     def add_records(
         self,

@@ -20,13 +20,11 @@ CHUNK_CHARS = 700
 """Most characters of a record's header and content together."""
 
 
-def parse_kubernetes(
-    document: Document,
-    *,
-    scope: Scope = LOCAL,
-    max_chars: int = CHUNK_CHARS,
-) -> list[Chunk]:
+def parse_kubernetes(document: Document, *, scope: Scope = LOCAL) -> list[Chunk]:
     r"""Split one manifest into records.
+
+    Header and content of a record together are no longer than `CHUNK_CHARS`, nor than MiniLM reads,
+    by a careful estimate.
 
     Parameters
     ----------
@@ -34,9 +32,6 @@ def parse_kubernetes(
         What `read_documents` gave.
     scope
         Whose document this is.
-    max_chars
-        As in `chunk_resources`. Header and content together are no longer either than MiniLM reads,
-        by a careful estimate.
 
     Returns
     -------
@@ -46,11 +41,6 @@ def parse_kubernetes(
         `resourceEnd`, and where they are known `namespace`, `apiVersion`, `path` and `branch`.
         What is embedded is ``custom_meta["header"] + content``.
 
-    Raises
-    ------
-    ValueError
-        If `max_chars` is too small.
-
     Examples
     --------
     >>> from pathlib import Path
@@ -59,15 +49,15 @@ def parse_kubernetes(
     >>> record.kind, record.name, record.custom_meta["namespace"], record.line_end
     ('Role', 'reader', 'shop', 4)
     """
-    return make_chunks(document, scope, manifest_pieces(document, max_chars), PARSER)
+    return make_chunks(document, scope, manifest_pieces(document), PARSER)
 
 
-def manifest_pieces(document: Document, max_chars: int = CHUNK_CHARS) -> list[Piece]:
-    """Return the pieces of a manifest's resources; parameters as in `parse_kubernetes`."""
+def manifest_pieces(document: Document) -> list[Piece]:
+    """Return the pieces of a manifest's resources."""
     file_name = document.name.rsplit("/", 1)[-1]
     pieces = []
     for one in chunk_resources(
-        document.content, max_chars, source_path=document.name, fits=fits_model
+        document.content, CHUNK_CHARS, source_path=document.name, fits=fits_model
     ):
         identity = one.resource.identity
         meta: dict[str, JsonValue] = {

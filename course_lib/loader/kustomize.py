@@ -13,13 +13,13 @@ from dataclasses import replace
 
 from pydantic import JsonValue
 
-from course_lib.loader import kubernetes_records
-from course_lib.loader.kubernetes_records import CHUNK_CHARS, manifest_pieces
+from course_lib.loader.kubernetes_records import PARSER as KUBERNETES
+from course_lib.loader.kubernetes_records import manifest_pieces
 from course_lib.loader.pieces import make_chunks
 from course_lib.loader.yaml_nodes import Node, parse_nodes
 from course_lib.records import LOCAL, Chunk, Document, Scope
 
-PARSER = kubernetes_records.PARSER._replace(id="kustomize")
+PARSER = KUBERNETES._replace(id="kustomize")
 
 _REMOTE = re.compile(
     r"[a-z+]+://|git@|[\w-]+(?:\.[\w-]+)*\.(?:com|org|io|net)[:/]|.*\?(?:ref|version)="
@@ -68,20 +68,15 @@ def read_kustomization(text: str, path: str) -> dict[str, JsonValue]:
     return {key: value for key, value in found.items() if value}
 
 
-def parse_kustomization(
-    document: Document,
-    *,
-    scope: Scope = LOCAL,
-    max_chars: int = CHUNK_CHARS,
-) -> list[Chunk]:
+def parse_kustomization(document: Document, *, scope: Scope = LOCAL) -> list[Chunk]:
     """Split a kustomization into records, as `parse_kubernetes` does, with its links.
 
     Parameters
     ----------
     document
         What `read_documents` gave.
-    scope, max_chars
-        As in `parse_kubernetes`.
+    scope
+        Whose document this is.
 
     Returns
     -------
@@ -98,7 +93,7 @@ def parse_kustomization(
             name=folder or piece.name,
             meta={**piece.meta, "kustomize": links},
         )
-        for piece in manifest_pieces(document, max_chars)
+        for piece in manifest_pieces(document)
     )
     return make_chunks(document, scope, pieces, PARSER)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import ssl
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -295,7 +294,7 @@ class GitHubClient:
                     hint="Check GITHUB_API_URL, and whether a proxy is in between.",
                 ) from None
             except (httpx.TransportError, httpx.DecodingError) as error:
-                if _is_certificate(error):
+                if "CERTIFICATE_VERIFY_FAILED" in str(error):
                     raise UnreachableError(
                         f"{shown(address)} has a certificate that does not match: {error}",
                         hint="Another machine may be between you and GitHub. Behind a company's "
@@ -308,9 +307,7 @@ class GitHubClient:
         )
 
 
-def open_client(
-    token: str | None = None, max_wait: float = MAX_WAIT_SECONDS, on_wait: OnWait | None = None
-) -> GitHubClient:
+def open_client(token: str | None = None, max_wait: float = MAX_WAIT_SECONDS) -> GitHubClient:
     """Return a client for the GitHub of the settings; None takes the token from there.
 
     Raw files are not counted against the 60 requests an hour that one without a token has. With a
@@ -324,7 +321,7 @@ def open_client(
         ) from error
     secret = (found.token.get_secret_value() if token is None else token).strip()
     raw = "" if secret else found.raw_host
-    return GitHubClient(found.api_url, secret, raw=raw, max_wait=max_wait, on_wait=on_wait)
+    return GitHubClient(found.api_url, secret, raw=raw, max_wait=max_wait)
 
 
 def _open(**options: Any) -> httpx.Client:
@@ -352,11 +349,3 @@ def _wait_of(outcome: Future | None) -> Wait:
     told = None if error else outcome.result().wait(attempt)
     reason = "".join(c for c in str(error) if c.isprintable())
     return told or Wait(2.0**attempt, reason, is_limit=False)
-
-
-def _is_certificate(error: BaseException | None) -> bool:
-    while error is not None:
-        if isinstance(error, ssl.SSLCertVerificationError):
-            return True
-        error = error.__cause__ or error.__context__
-    return False

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from course_lib.errors import InputError
 from course_lib.loader.documents import read_documents
-from course_lib.loader.github.client import MAX_WAIT_SECONDS, GitHubClient, OnWait, open_client
+from course_lib.loader.github.client import MAX_WAIT_SECONDS, GitHubClient, open_client
 from course_lib.loader.github.errors import IncompleteDownloadError
 from course_lib.loader.github.folder import Destination
 from course_lib.loader.github.names import (
@@ -67,8 +67,6 @@ class DownloadOptions:
         Seconds that rate limits may cost in all.
     partial
         Whether files that cannot be had are listed as `failed` instead of being an error.
-    on_wait
-        Shows a wait; by default a countdown on stderr.
     progress
         Whether to show a bar on a terminal.
     say
@@ -79,13 +77,12 @@ class DownloadOptions:
     dest: str | os.PathLike[str] | None = None
     max_wait: float = MAX_WAIT_SECONDS
     partial: bool = False
-    on_wait: OnWait | None = None
     progress: bool = False
     say: Callable[[str], None] = lambda sentence: None
 
     def client(self) -> GitHubClient:
         """Return who asks the server in `GITHUB_API_URL`; close it afterwards."""
-        return open_client(self.token, self.max_wait, self.on_wait)
+        return open_client(self.token, self.max_wait)
 
 
 @dataclass(frozen=True, slots=True)
