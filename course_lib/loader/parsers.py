@@ -38,17 +38,17 @@ class Parser(Protocol):
 
     It may also declare `extensions` (``(".toml",)``) and `names` (``("Chart.yaml",)``): the files
     that are its own.
+
+    Attributes
+    ----------
+    id
+        What files call it.
+    version
+        Its version, such as ``1.0.0``; with another one, its files are indexed again.
     """
 
-    @property
-    def id(self) -> str:
-        """What files call it."""
-        ...
-
-    @property
-    def version(self) -> str:
-        """Its version, such as ``1.0.0``; with another one, its files are indexed again."""
-        ...
+    id: str
+    version: str
 
     def parse_file(self, file: Document, scope: Scope) -> list[Chunk]:
         """Return the chunks of one file, in their order."""
@@ -57,17 +57,10 @@ class Parser(Protocol):
 
 @runtime_checkable
 class LegacyParser(Protocol):
-    """The older form of a parser, which knows nothing of tenants."""
+    """The older form of a parser, which knows nothing of tenants; else as `Parser`."""
 
-    @property
-    def id(self) -> str:
-        """What files call it."""
-        ...
-
-    @property
-    def version(self) -> str:
-        """Its version, such as ``1.0.0``."""
-        ...
+    id: str
+    version: str
 
     def parse(
         self, content: str, source_path: str, type: str, hierarchy: Sequence[str]

@@ -26,7 +26,7 @@ MOST_ARCHIVE_BYTES = 500_000_000
 """Of all files of a tree; a larger one is fetched file by file."""
 
 BROKEN = (tarfile.TarError, zlib.error, EOFError, OSError, ValueError, RecursionError)
-"""What `tarfile` raises over what is no archive, or only the beginning of one."""
+"""What `tarfile` raises over what is not an archive, or only the beginning of one."""
 
 SLACK_BYTES = 1_000_000
 """By which an archive may be larger than what the tree lists: blocks are filled up."""
