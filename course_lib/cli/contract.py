@@ -114,7 +114,7 @@ def parsers(as_json: Json = False) -> None:
     rows = [
         {
             "id": one.id,
-            "version": one.parser.version,
+            "version": one.version,
             "files": [*one.names, *one.extensions],
             "origin": one.origin,
         }

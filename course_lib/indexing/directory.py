@@ -18,9 +18,8 @@ import psycopg
 
 from course_lib.embedder import EmbeddingClient
 from course_lib.errors import InputError
-from course_lib.indexing.options import IngestOptions
-from course_lib.indexing.splitting import document_row, left_out
 from course_lib.indexing.update import UpdateReport, update_source
+from course_lib.loader.splitting import IngestOptions, document_row, left_out
 from course_lib.records import LOCAL, Chunk, Document, Scope, Skipped
 
 

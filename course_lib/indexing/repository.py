@@ -17,17 +17,17 @@ import psycopg
 from course_lib.embedder import EmbeddingClient
 from course_lib.indexing.citations import renew_citations
 from course_lib.indexing.directory import IngestReport, index_documents
-from course_lib.indexing.options import IngestOptions
-from course_lib.indexing.partitions import ISSUES, spread
-from course_lib.indexing.splitting import document_row
 from course_lib.loader.github.download import (
+    DownloadOptions,
+    Selection,
     cite,
     default_folder,
     download_github_code,
 )
 from course_lib.loader.github.issue_records import issue_document
 from course_lib.loader.github.issues import download_github_issues
-from course_lib.loader.github.options import DownloadOptions, Selection
+from course_lib.loader.partitions import ISSUES, spread
+from course_lib.loader.splitting import IngestOptions, document_row
 from course_lib.records import Scope, Skipped
 
 

@@ -11,9 +11,9 @@ import hashlib
 import json
 import os
 import time
-from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -24,8 +24,6 @@ from pydantic.alias_generators import to_camel
 from course_lib.embedder import EmbeddingClient
 from course_lib.errors import InputError
 from course_lib.indexing.directory import IngestReport, make_report
-from course_lib.indexing.options import IngestOptions
-from course_lib.indexing.splitting import document_row
 from course_lib.indexing.update import UpdateReport, update_source
 from course_lib.loader.contract import (
     FILE_INVALID,
@@ -40,10 +38,9 @@ from course_lib.loader.contract import (
 )
 from course_lib.loader.jsonl import numbered_lines
 from course_lib.loader.registry import fault_of, stamp
+from course_lib.loader.splitting import IngestOptions, document_row
 from course_lib.records import Chunk, Document, Scope, SourceDocument, check_source_path
 from course_lib.store import WriteReport
-
-Records = Callable[[], list[Chunk]]
 
 
 class SourceFile(BaseModel):
@@ -78,6 +75,20 @@ class TenantReport:
 
 
 @dataclass
+class _Records:
+    """The records of one document: the chunks, or where they are in a file; and a hash of them."""
+
+    kept: list[Any] = field(default_factory=list)
+    places: set[int] = field(default_factory=set)
+    parsers: set[str] = field(default_factory=set)
+    digest: Any = field(default_factory=hashlib.sha256)
+
+
+Gathered = dict[tuple[str, str], _Records]
+"""Branch and path → the records of that document."""
+
+
+@dataclass
 class _Inbox:
     """What came in, by branch and path: the rows of `documents`, and how to get their chunks."""
 
@@ -86,12 +97,54 @@ class _Inbox:
     embedder: EmbeddingClient
     begin: float = field(default_factory=time.perf_counter)
     documents: dict[str, dict[str, SourceDocument]] = field(default_factory=dict)
-    records: dict[tuple[str, str], Records] = field(default_factory=dict)
+    chunks: dict[tuple[str, str], Callable[[], list[Chunk]]] = field(default_factory=dict)
     rejections: list[Rejection] = field(default_factory=list)
 
-    def add(self, branch: str, row: SourceDocument, records: Records) -> None:
+    def add(self, branch: str, row: SourceDocument, chunks: Callable[[], list[Chunk]]) -> None:
         self.documents.setdefault(branch, {})[row.name] = row
-        self.records[branch, row.name] = records
+        self.chunks[branch, row.name] = chunks
+
+    def gather(
+        self, found: Gathered, judged: Chunk | Rejection, where: str, offset: int | None = None
+    ) -> None:
+        """Put a record, or its place in a file, to those of its document; or refuse it."""
+        if isinstance(judged, Rejection):
+            self.rejections.append(judged)
+            return
+        chunk = stamp(judged, self.scope)
+        branch = str(chunk.custom_meta.get("branch") or "")
+        records = found.setdefault((branch, chunk.source_path), _Records())
+        place: Any = chunk.custom_meta.get("chunkIndex", len(records.places))
+        if place in records.places:
+            message = f"another record of this path has the place {place}"
+            self.refuse(where, "customMeta.chunkIndex", message)
+            return
+        records.kept.append(chunk if offset is None else offset)
+        records.places.add(place)
+        records.parsers.add(f"{chunk.parser_id} {chunk.parser_version}")
+        records.digest.update(chunk.to_json().encode("utf-8") + b"\n")
+
+    def refuse(self, where: str, field: str, message: str) -> None:
+        self.rejections.append(Rejection(INVALID, where, (Problem(field, message),)))
+
+    def add_records(
+        self,
+        found: Gathered,
+        content: str = "",
+        read: Callable[[list[Any]], list[Chunk]] = lambda chunks: chunks,
+    ) -> None:
+        """Add documents that were gathered; `read` makes chunks of what was kept of them."""
+        for (branch, path), records in found.items():
+            records.digest.update(content.encode("utf-8"))
+            row = SourceDocument(
+                name=path,
+                content=content,
+                content_hash=records.digest.hexdigest(),
+                parser=", ".join(sorted(records.parsers)),
+                settings="parsed-chunk-v1",
+                model=self.embedder.model_name,
+            )
+            self.add(branch, row, partial(read, records.kept))
 
 
 def ingest_source_files(
@@ -132,27 +185,24 @@ def ingest_source_files(
         If the database went away or refused the work.
     """
     inbox = _Inbox(scope, options or IngestOptions(), embedder)
-    bare: dict[tuple[str, str], dict[int, Chunk]] = {}
+    bare: Gathered = {}
     for number, given in enumerate(files):
         where = f"files[{number}]"
-        if isinstance(given, Chunk):
-            _collect(bare, check_chunk(given, where), where, inbox)
-        elif isinstance(given, Document) or _is_file(given):
-            file = _file(given, where)
-            if isinstance(file, Rejection):
-                inbox.rejections.append(file)
-            elif file.parsed_chunks is not None:
-                _add_parsed(inbox, file, file.parsed_chunks, where)
-            else:
-                _add_raw(inbox, file, where)
+        if isinstance(given, Chunk) or not _is_file(given):
+            inbox.gather(bare, _judged(given, where), where)
+            continue
+        file = _file(given, where)
+        if isinstance(file, Rejection):
+            inbox.rejections.append(file)
+        elif file.parsed_chunks is not None:
+            _add_parsed(inbox, file, file.parsed_chunks, where)
         else:
-            _collect(bare, check_record(given, where), where, inbox)
-    for (branch, path), chunks in bare.items():
+            _add_raw(inbox, file, where)
+    for branch, path in list(bare):
         if path in inbox.documents.get(branch, {}):
-            problem = Problem("sourcePath", f"{path} came as a file already")
-            inbox.rejections.append(Rejection(INVALID, f"records of {path}", (problem,)))
-        else:
-            _add_records(inbox, branch, path, [*chunks.values()])
+            del bare[branch, path]
+            inbox.refuse(f"records of {path}", "sourcePath", f"{path} came as a file already")
+    inbox.add_records(bare)
     return _index(inbox, conn, lambda name: False)
 
 
@@ -191,7 +241,11 @@ def ingest_tenant_file(
     source = Path(path)
     try:
         with source.open("rb") as file:
-            _note_lines(inbox, file)
+            found: Gathered = {}
+            for number, offset, raw in numbered_lines(file):
+                where = f"line {number}"
+                inbox.gather(found, check_record(raw, where), where, offset)
+            inbox.add_records(found, read=lambda offsets: _read(file, offsets, scope))
             gone = prune and not inbox.rejections
             if prune and not gone:
                 inbox.options.say(
@@ -204,58 +258,28 @@ def ingest_tenant_file(
         ) from error
 
 
-@dataclass
-class _Lines:
-    """Where the records of one document are in a file, and a hash of them all."""
-
-    offsets: array[int] = field(default_factory=lambda: array("Q"))
-    places: set[int] = field(default_factory=set)
-    parsers: set[str] = field(default_factory=set)
-    digest: Any = field(default_factory=hashlib.sha256)
-
-
-def _note_lines(inbox: _Inbox, file: BinaryIO) -> None:
-    found: dict[tuple[str, str], _Lines] = {}
-    for number, offset, raw in numbered_lines(file):
-        judged = check_record(raw, f"line {number}")
-        if isinstance(judged, Chunk):
-            chunk = stamp(judged, inbox.scope)
-            lines = found.setdefault(_key(chunk), _Lines())
-            place = _place(chunk, len(lines.places))
-            if place in lines.places:
-                judged = _same_place(place, f"line {number}")
-            else:
-                lines.places.add(place)
-                lines.offsets.append(offset)
-                lines.parsers.add(f"{chunk.parser_id} {chunk.parser_version}")
-                lines.digest.update(chunk.to_json().encode("utf-8") + b"\n")
+def _read(file: BinaryIO, offsets: Iterable[int], scope: Scope) -> list[Chunk]:
+    """Return the records at some places of a file."""
+    chunks = []
+    for offset in offsets:
+        file.seek(offset)
+        judged = check_record(file.readline())
         if isinstance(judged, Rejection):
-            inbox.rejections.append(judged)
-    for (branch, path), lines in found.items():
-        row = _row(path, "", lines.digest.hexdigest(), lines.parsers, inbox.embedder.model_name)
-        inbox.add(branch, row, _reader(file, lines.offsets, inbox.scope))
+            raise InputError(
+                "the file changed while it was read", hint="Run the same command again."
+            )
+        chunks.append(stamp(judged, scope))
+    return chunks
 
 
-def _reader(file: BinaryIO, offsets: array[int], scope: Scope) -> Records:
-    def read() -> list[Chunk]:
-        chunks = []
-        for offset in offsets:
-            file.seek(offset)
-            judged = check_record(file.readline())
-            if isinstance(judged, Rejection):
-                raise InputError(
-                    "the file changed while it was read", hint="Run the same command again."
-                )
-            chunks.append(stamp(judged, scope))
-        return chunks
-
-    return read
+def _judged(record: Any, where: str) -> Chunk | Rejection:
+    return check_chunk(record, where) if isinstance(record, Chunk) else check_record(record, where)
 
 
-def _is_file(given: object) -> bool:
-    """Return whether a mapping is a file; whatever has a record's own fields is a record."""
+def _is_file(given: Mapping[str, Any] | Document) -> bool:
+    """Return whether this is a file; a mapping with a record's own fields is a record."""
     if not isinstance(given, Mapping):
-        return False
+        return isinstance(given, Document)
     return "parsedChunks" in given or set(given) <= {"sourcePath", "content", "parserId"}
 
 
@@ -291,64 +315,19 @@ def _add_raw(inbox: _Inbox, file: SourceFile, where: str) -> None:
 
 
 def _add_parsed(inbox: _Inbox, file: SourceFile, records: Sequence[Any], where: str) -> None:
-    found: dict[tuple[str, str], dict[int, Chunk]] = {}
+    found: Gathered = {}
     for number, record in enumerate(records):
         name = f"{where}.parsedChunks[{number}]"
-        judged = (
-            check_chunk(record, name) if isinstance(record, Chunk) else check_record(record, name)
-        )
+        judged = _judged(record, name)
         if isinstance(judged, Chunk) and judged.source_path != file.source_path:
-            problem = Problem("sourcePath", f"is not the file's, {file.source_path}")
-            judged = Rejection(INVALID, name, (problem,))
-        _collect(found, judged, name, inbox)
+            inbox.refuse(name, "sourcePath", f"is not the file's, {file.source_path}")
+        else:
+            inbox.gather(found, judged, name)
     if not found and records:
         return  # nothing valid came: what is stored stays
     if not found:
-        found[inbox.scope.branch, file.source_path] = {}
-    for (branch, path), chunks in found.items():
-        _add_records(inbox, branch, path, [*chunks.values()], file.content or "")
-
-
-def _collect(
-    found: dict[tuple[str, str], dict[int, Chunk]],
-    judged: Chunk | Rejection,
-    where: str,
-    inbox: _Inbox,
-) -> None:
-    if isinstance(judged, Chunk):
-        chunk = stamp(judged, inbox.scope)
-        siblings = found.setdefault(_key(chunk), {})
-        place = _place(chunk, len(siblings))
-        if siblings.setdefault(place, chunk) is chunk:
-            return
-        judged = _same_place(place, where)
-    inbox.rejections.append(judged)
-
-
-def _add_records(
-    inbox: _Inbox, branch: str, path: str, chunks: list[Chunk], content: str = ""
-) -> None:
-    digest = hashlib.sha256()
-    for chunk in chunks:
-        digest.update(chunk.to_json().encode("utf-8") + b"\n")
-    digest.update(content.encode("utf-8"))
-    parsers = {f"{chunk.parser_id} {chunk.parser_version}" for chunk in chunks}
-    inbox.add(
-        branch,
-        _row(path, content, digest.hexdigest(), parsers, inbox.embedder.model_name),
-        lambda: chunks,
-    )
-
-
-def _row(path: str, content: str, digest: str, parsers: set[str], model: str) -> SourceDocument:
-    return SourceDocument(
-        name=path,
-        content=content,
-        content_hash=digest,
-        parser=", ".join(sorted(parsers)),
-        settings="parsed-chunk-v1",
-        model=model,
-    )
+        found[inbox.scope.branch, file.source_path] = _Records()
+    inbox.add_records(found, file.content or "")
 
 
 def _index(inbox: _Inbox, conn: psycopg.Connection, is_gone: Callable[[str], bool]) -> TenantReport:
@@ -359,7 +338,7 @@ def _index(inbox: _Inbox, conn: psycopg.Connection, is_gone: Callable[[str], boo
             inbox.embedder,
             inbox.scope.within(branch=branch),
             inbox.documents.get(branch, {}),
-            lambda name, branch=branch: inbox.records[branch, name](),  # type: ignore[misc]
+            lambda name, branch=branch: inbox.chunks[branch, name](),  # type: ignore[misc]
             is_gone=is_gone,
             options=inbox.options,
         )
@@ -373,17 +352,3 @@ def _index(inbox: _Inbox, conn: psycopg.Connection, is_gone: Callable[[str], boo
     documents = sum(map(len, inbox.documents.values())) - len(total.rejected)
     report = make_report(documents, total, [], time.perf_counter() - inbox.begin)
     return TenantReport(report, tuple(inbox.rejections))
-
-
-def _key(chunk: Chunk) -> tuple[str, str]:
-    return str(chunk.custom_meta.get("branch") or ""), chunk.source_path
-
-
-def _place(chunk: Chunk, order: int) -> int:
-    index = chunk.custom_meta.get("chunkIndex", order)
-    return index if isinstance(index, int) else order
-
-
-def _same_place(place: int, where: str) -> Rejection:
-    problem = Problem("customMeta.chunkIndex", f"another record of this path has the place {place}")
-    return Rejection(INVALID, where, (problem,))

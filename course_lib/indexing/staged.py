@@ -20,11 +20,10 @@ from pydantic import TypeAdapter, ValidationError
 from course_lib.embedder import EmbeddingClient
 from course_lib.errors import InputError
 from course_lib.indexing.directory import IngestReport, make_report, read_source
-from course_lib.indexing.options import IngestOptions
-from course_lib.indexing.splitting import split_documents
 from course_lib.indexing.update import update_source
 from course_lib.loader import read_chunks, write_jsonl
 from course_lib.loader.jsonl import read_lines
+from course_lib.loader.splitting import IngestOptions, split_documents
 from course_lib.records import LOCAL, Chunk, Scope, Skipped, SourceDocument, explain
 
 DOCUMENTS = "documents.jsonl"

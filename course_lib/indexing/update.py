@@ -8,18 +8,20 @@ split and encoded, and every batch of documents is written in one transaction.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from typing import LiteralString
 
 import psycopg
+from psycopg import sql
+from psycopg.pq import TransactionStatus
 
 from course_lib.embedder import EmbeddingClient
 from course_lib.errors import DatabaseError
 from course_lib.indexing.embedding import encode_chunks
-from course_lib.indexing.options import IngestOptions
 from course_lib.indexing.plan import make_plan
-from course_lib.indexing.source_lock import alone
 from course_lib.loader.contract import FileRejectedError
+from course_lib.loader.splitting import IngestOptions, Say
 from course_lib.progress import progress_bar
 from course_lib.records import Chunk, Scope, SourceDocument
 from course_lib.store import (
@@ -101,7 +103,7 @@ def update_source(
     """
     options = options or IngestOptions()
     work = _Work(conn, embedder, scope, options)
-    with _explained(work), alone(conn, scope, part, options.say):
+    with _explained(work), _alone(conn, scope, part, options.say):
         work.run(documents, split, is_gone)
         if not part:
             build_vector_indexes(conn)
@@ -244,3 +246,42 @@ def _explained(work: _Work) -> Iterator[None]:
             f"the database went away after {work.done} of {work.planned} documents were written",
             hint="Nothing half-written was left. Run the same command again to complete the rest.",
         ) from error
+
+
+@contextmanager
+def _alone(conn: psycopg.Connection, scope: Scope, part: str, say: Say) -> Iterator[None]:
+    """Hold a lock on the source: who comes second waits, and then finds the work done.
+
+    Who updates a part shares the source with those of the other parts. The lock belongs to the
+    session, because an update is many transactions.
+    """
+    key = " ".join(("course ingest", *scope.key))
+    locks = [(key, "_shared"), (f"{key} {part}", "")] if part else [(key, "")]
+    with ExitStack() as held:
+        for name, mode in locks:
+            held.enter_context(_locked(conn, name, mode, say))
+        yield
+
+
+@contextmanager
+def _locked(conn: psycopg.Connection, key: str, mode: str, say: Say) -> Iterator[None]:
+    """Hold an advisory lock of the session; the mode is how the functions' names end."""
+
+    def call(function: LiteralString) -> bool:
+        statement = sql.SQL("SELECT {}(hashtextextended(%s, 0))")
+        with conn.transaction():
+            row = conn.execute(statement.format(sql.Identifier(function + mode)), [key]).fetchone()
+        return bool(row and row[0])
+
+    if not call("pg_try_advisory_lock"):
+        say("another ingest of the same source is running: waiting for it to end")
+        call("pg_advisory_lock")
+    try:
+        yield
+    finally:
+        # Ctrl-C can come between a statement and its answer: that connection takes no other one.
+        if conn.info.transaction_status == TransactionStatus.ACTIVE:
+            conn.close()
+        # The server gives the lock back by itself when the connection is gone.
+        if not conn.closed and not conn.broken:
+            call("pg_advisory_unlock")

@@ -29,12 +29,14 @@ from course_lib.loader.languages import (
     receiver_of,
     split_definitions,
 )
-from course_lib.loader.pieces import Piece, make_chunks
+from course_lib.loader.pieces import ParserInfo, Piece, make_chunks
 from course_lib.loader.recursive import check_arguments, find_cut, next_start
 from course_lib.records import LOCAL, Chunk, Document, Scope
 from course_lib.settings import CHUNK_OVERLAP, CHUNK_SIZE
 
-PARSER_VERSION = "2.0.0"
+PARSER = ParserInfo("code", "2.0.0", ("kind", "name", "customMeta"))
+"""The id of a record's parser is its language."""
+
 SEPARATORS = ("\n\n", "\n\r\n", "\n", " ", "")
 """Where a piece that is too large is cut: blank lines, line ends, words, anywhere."""
 
@@ -239,10 +241,7 @@ def parse_code(
         )  # fmt: skip
         for span in split_code(document.content, language, chunk_size, chunk_overlap)
     )
-    return make_chunks(
-        document, scope, pieces, parser_id=language, parser_version=PARSER_VERSION,
-        also_hashed=("kind", "name", "customMeta"),
-    )  # fmt: skip
+    return make_chunks(document, scope, pieces, PARSER._replace(id=language))
 
 
 class _Unit(NamedTuple):

@@ -11,7 +11,7 @@ import json
 import math
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -245,24 +245,6 @@ def reason_of(error: ValueError | RecursionError) -> str:
     if isinstance(error, UnicodeDecodeError):
         return f"is not UTF-8: byte 0x{error.object[error.start]:02x} at offset {error.start}"
     return str(error)
-
-
-def check_records(
-    records: Iterable[str | bytes | Mapping[str, Any]], where: str = "record {}"
-) -> tuple[list[Chunk], list[Rejection]]:
-    """Judge many records; those that pass, and those that do not, each in their order.
-
-    `where` is what a record is called, with ``{}`` for its number, from 0.
-    """
-    chunks: list[Chunk] = []
-    rejections: list[Rejection] = []
-    for number, record in enumerate(records):
-        judged = check_record(record, where.format(number))
-        if isinstance(judged, Chunk):
-            chunks.append(judged)
-        else:
-            rejections.append(judged)
-    return chunks, rejections
 
 
 def check_lines(path: str | os.PathLike[str]) -> Iterator[Chunk | Rejection]:

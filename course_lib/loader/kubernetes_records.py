@@ -8,27 +8,23 @@ from __future__ import annotations
 
 from pydantic import JsonValue
 
-from course_lib.loader.pieces import Piece, make_chunks
+from course_lib.loader.pieces import ParserInfo, Piece, make_chunks
 from course_lib.loader.resource_chunks import chunk_resources
 from course_lib.loader.word_pieces import fits_model
 from course_lib.records import LOCAL, Chunk, Document, Scope
 
-PARSER_ID = "kubernetes"
-PARSER_VERSION = "3.0.0"
-HASHED = ("customMeta",)
+PARSER = ParserInfo("kubernetes", "3.0.0", ("customMeta",))
 """The header is embedded too: a renamed resource is another record."""
 
 CHUNK_CHARS = 700
 """Most characters of a record's header and content together."""
 
 
-def parse_kubernetes(
-    document: Document,
-    *,
-    scope: Scope = LOCAL,
-    max_chars: int = CHUNK_CHARS,
-) -> list[Chunk]:
+def parse_kubernetes(document: Document, *, scope: Scope = LOCAL) -> list[Chunk]:
     r"""Split one manifest into records.
+
+    Header and content of a record together are no longer than `CHUNK_CHARS`, nor than MiniLM reads,
+    by a careful estimate.
 
     Parameters
     ----------
@@ -36,9 +32,6 @@ def parse_kubernetes(
         What `read_documents` gave.
     scope
         Whose document this is.
-    max_chars
-        As in `chunk_resources`. Header and content together are no longer either than MiniLM reads,
-        by a careful estimate.
 
     Returns
     -------
@@ -48,11 +41,6 @@ def parse_kubernetes(
         `resourceEnd`, and where they are known `namespace`, `apiVersion`, `path` and `branch`.
         What is embedded is ``custom_meta["header"] + content``.
 
-    Raises
-    ------
-    ValueError
-        If `max_chars` is too small.
-
     Examples
     --------
     >>> from pathlib import Path
@@ -61,19 +49,15 @@ def parse_kubernetes(
     >>> record.kind, record.name, record.custom_meta["namespace"], record.line_end
     ('Role', 'reader', 'shop', 4)
     """
-    pieces = manifest_pieces(document, max_chars)
-    return make_chunks(
-        document, scope, pieces, parser_id=PARSER_ID, parser_version=PARSER_VERSION,
-        also_hashed=HASHED,
-    )  # fmt: skip
+    return make_chunks(document, scope, manifest_pieces(document), PARSER)
 
 
-def manifest_pieces(document: Document, max_chars: int = CHUNK_CHARS) -> list[Piece]:
-    """Return the pieces of a manifest's resources; parameters as in `parse_kubernetes`."""
+def manifest_pieces(document: Document) -> list[Piece]:
+    """Return the pieces of a manifest's resources."""
     file_name = document.name.rsplit("/", 1)[-1]
     pieces = []
     for one in chunk_resources(
-        document.content, max_chars, source_path=document.name, fits=fits_model
+        document.content, CHUNK_CHARS, source_path=document.name, fits=fits_model
     ):
         identity = one.resource.identity
         meta: dict[str, JsonValue] = {

@@ -12,13 +12,12 @@ from collections.abc import Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
-from course_lib.loader.pieces import Piece, make_chunks, shortened
+from course_lib.loader.pieces import ParserInfo, Piece, make_chunks, shortened
 from course_lib.loader.recursive import split_prose
 from course_lib.records import LOCAL, Chunk, Document, Scope
 from course_lib.settings import CHUNK_OVERLAP, CHUNK_SIZE
 
-PARSER_ID = "markdown"
-PARSER_VERSION = "2.0.0"
+PARSER = ParserInfo("markdown", "2.0.0")
 
 BETWEEN = " > "
 """Is between the headings above a piece."""
@@ -88,7 +87,7 @@ def split_document(
     ('Title > Next\n', 'Next', '## Next\n\nSecond.', 5)
     """
     pieces = page_pieces(document.content, document.name, chunk_size, chunk_overlap)
-    return make_chunks(document, scope, pieces, parser_id=PARSER_ID, parser_version=PARSER_VERSION)
+    return make_chunks(document, scope, pieces, PARSER)
 
 
 def page_pieces(text: str, path: str, chunk_size: int, chunk_overlap: int) -> list[Piece]:

@@ -10,13 +10,12 @@ from dataclasses import replace
 from typing import Any
 
 from course_lib.loader.markdown import page_pieces
-from course_lib.loader.pieces import make_chunks
+from course_lib.loader.pieces import ParserInfo, make_chunks
 from course_lib.loader.raw_text import parse_raw_text
 from course_lib.records import LOCAL, Chunk, Document, Scope
 from course_lib.settings import CHUNK_OVERLAP, CHUNK_SIZE
 
-PARSER_ID = "notebook"
-PARSER_VERSION = "1.0.0"
+PARSER = ParserInfo("notebook", "1.0.0")
 
 _SOURCE = '"source"'  # so it is only where it is a key: within a text its quotes are escaped
 _BACKTICKS = re.compile(r"^ {0,3}(`{3,})", re.MULTILINE)
@@ -58,13 +57,7 @@ def parse_notebook(
         )
     page, places = read
     pieces = page_pieces(page, document.name, chunk_size, chunk_overlap)
-    chunks = make_chunks(
-        replace(document, content=page),
-        scope,
-        pieces,
-        parser_id=PARSER_ID,
-        parser_version=PARSER_VERSION,
-    )
+    chunks = make_chunks(replace(document, content=page), scope, pieces, PARSER)
     breaks = [match.end() for match in re.finditer("\n", document.content)]
     found = []
     for chunk in chunks:

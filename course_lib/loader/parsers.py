@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import PurePosixPath
 from typing import Any, Protocol, runtime_checkable
@@ -28,6 +28,7 @@ from course_lib.loader import (
 from course_lib.loader.contract import INVALID, FileRejectedError
 from course_lib.loader.github import issue_records
 from course_lib.loader.languages import LANGUAGES
+from course_lib.loader.pieces import ParserInfo
 from course_lib.records import Chunk, Document, Scope, explain
 
 
@@ -37,17 +38,17 @@ class Parser(Protocol):
 
     It may also declare `extensions` (``(".toml",)``) and `names` (``("Chart.yaml",)``): the files
     that are its own.
+
+    Attributes
+    ----------
+    id
+        What files call it.
+    version
+        Its version, such as ``1.0.0``; with another one, its files are indexed again.
     """
 
-    @property
-    def id(self) -> str:
-        """What files call it."""
-        ...
-
-    @property
-    def version(self) -> str:
-        """Its version, such as ``1.0.0``; with another one, its files are indexed again."""
-        ...
+    id: str
+    version: str
 
     def parse_file(self, file: Document, scope: Scope) -> list[Chunk]:
         """Return the chunks of one file, in their order."""
@@ -56,17 +57,10 @@ class Parser(Protocol):
 
 @runtime_checkable
 class LegacyParser(Protocol):
-    """The older form of a parser, which knows nothing of tenants."""
+    """The older form of a parser, which knows nothing of tenants; else as `Parser`."""
 
-    @property
-    def id(self) -> str:
-        """What files call it."""
-        ...
-
-    @property
-    def version(self) -> str:
-        """Its version, such as ``1.0.0``."""
-        ...
+    id: str
+    version: str
 
     def parse(
         self, content: str, source_path: str, type: str, hierarchy: Sequence[str]
@@ -78,20 +72,21 @@ class LegacyParser(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class BuiltIn:
-    """A parser of ours: a function that takes a document, `scope` and, if it uses them, sizes.
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """A parser as it was registered.
 
     Attributes
     ----------
     id, version
         As in `Parser`.
     function
-        What gives the chunks.
+        What gives the chunks of a document, for a `scope` and, if it uses them, the `chunk_size`
+        and the `chunk_overlap`.
     extensions, names
-        The files that are its own; a name goes before an extension.
-    sizes
-        `chunk_size` and `chunk_overlap`; the function gets those that it takes.
+        The files that are its own, in lower case; a name goes before an extension.
+    origin
+        ``built in``, or where it came from.
     """
 
     id: str
@@ -99,75 +94,79 @@ class BuiltIn:
     function: Callable[..., list[Chunk]]
     extensions: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
-    sizes: Mapping[str, int] = field(default_factory=dict)
+    origin: str = "built in"
 
-    def sized(self, chunk_size: int, chunk_overlap: int) -> BuiltIn:
-        """Return the same parser with these sizes, as far as the function takes them."""
+    @property
+    def state(self) -> str:
+        """Id and version: when one of them changes, files are indexed again."""
+        return f"{self.id} {self.version}"
+
+    def sizes(self, chunk_size: int, chunk_overlap: int) -> dict[str, int]:
+        """Return those of these sizes that the function takes."""
         given = {"chunk_size": chunk_size, "chunk_overlap": chunk_overlap}
         taken = inspect.signature(self.function).parameters
-        return replace(self, sizes={name: given[name] for name in given if name in taken})
+        return {name: size for name, size in given.items() if name in taken}
 
-    def parse_file(self, file: Document, scope: Scope) -> list[Chunk]:
-        """Return the chunks of one file, in their order."""
-        return self.function(file, scope=scope, **self.sizes)
+    def settings(self, chunk_size: int, chunk_overlap: int) -> str:
+        """Those of these settings that the parser uses: with others, files are indexed again.
+
+        Examples
+        --------
+        >>> BUILT_IN[0].settings(512, 64)
+        'chunk_size=512 chunk_overlap=64'
+        """
+        used = self.sizes(chunk_size, chunk_overlap)
+        return " ".join(f"{name}={size}" for name, size in used.items())
 
 
-BUILT_IN: tuple[BuiltIn, ...] = (
-    BuiltIn("markdown", markdown.PARSER_VERSION, markdown.split_document, (".md", ".txt")),
-    BuiltIn("notebook", notebooks.PARSER_VERSION, notebooks.parse_notebook, (".ipynb",)),
-    BuiltIn(
-        "kubernetes",
-        kubernetes_records.PARSER_VERSION,
-        kubernetes_records.parse_kubernetes,
-        (".yaml", ".yml"),
-    ),
-    BuiltIn(
-        "kustomize",
-        kustomize.PARSER_VERSION,
-        kustomize.parse_kustomization,
-        names=("kustomization.yaml", "kustomization.yml", "kustomization"),
-    ),
+def _built_in(
+    parser: ParserInfo,
+    function: Callable[..., list[Chunk]],
+    extensions: tuple[str, ...] = (),
+    names: tuple[str, ...] = (),
+) -> Registered:
+    return Registered(parser.id, parser.version, function, extensions, names)
+
+
+KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "kustomization")
+BUILT_IN: tuple[Registered, ...] = (
+    _built_in(markdown.PARSER, markdown.split_document, (".md", ".txt")),
+    _built_in(notebooks.PARSER, notebooks.parse_notebook, (".ipynb",)),
+    _built_in(kubernetes_records.PARSER, kubernetes_records.parse_kubernetes, (".yaml", ".yml")),
+    _built_in(kustomize.PARSER, kustomize.parse_kustomization, names=KUSTOMIZATIONS),
     *(
-        BuiltIn(name, code.PARSER_VERSION, partial(code.parse_code, language=name), one.extensions)
+        Registered(
+            name, code.PARSER.version, partial(code.parse_code, language=name), one.extensions
+        )
         for name, one in LANGUAGES.items()
     ),
-    BuiltIn(
-        "github-issue", issue_records.PARSER_VERSION, issue_records.parse_issue, (".issue.md",)
-    ),
-    BuiltIn(
-        "structure",
-        structure_page.PARSER_VERSION,
-        structure_page.parse_structure,
-        names=("structure.md",),
-    ),
-    BuiltIn("raw-text", raw_text.PARSER_VERSION, raw_text.parse_raw_text),
+    _built_in(issue_records.PARSER, issue_records.parse_issue, (".issue.md",)),
+    _built_in(structure_page.PARSER, structure_page.parse_structure, names=("structure.md",)),
+    _built_in(raw_text.PARSER, raw_text.parse_raw_text),
 )
 """The parsers that are there from the start; `raw-text` takes what no other does."""
 
 
-class Adapted:
-    """A legacy parser as a parser of today."""
+def function_of(parser: Parser | LegacyParser) -> Callable[..., list[Chunk]]:
+    """Return what gives the chunks of a document for a `scope`, with a parser of either form."""
+    if isinstance(parser, Parser):
+        return lambda file, scope: list(parser.parse_file(file, scope))
+    return lambda file, scope: _adapted(parser, file, scope)
 
-    def __init__(self, parser: LegacyParser) -> None:
-        self.id = parser.id
-        self.version = parser.version
-        self.extensions = tuple(getattr(parser, "extensions", ()))
-        self.names = tuple(getattr(parser, "names", ()))
-        self._parser = parser
 
-    def parse_file(self, file: Document, scope: Scope) -> list[Chunk]:
-        """Return the legacy parser's pieces as records.
+def _adapted(parser: LegacyParser, file: Document, scope: Scope) -> list[Chunk]:
+    """Return the legacy parser's pieces as records.
 
-        `rootKind` is ``external-source``; the hash is made from kind, name, content, path and
-        parser. What is not a field of a record goes into `customMeta`.
-        """
-        path = PurePosixPath(file.name)
-        file_type = path.suffix.removeprefix(".").lower() or "text"
-        pieces = self._parser.parse(file.content, file.name, file_type, path.parts[:-1])
-        return [
-            _record(place, _values(piece), self, file, file_type, scope)
-            for place, piece in enumerate(pieces)
-        ]
+    `rootKind` is ``external-source``; the hash is made from kind, name, content, path and parser.
+    What is not a field of a record goes into `customMeta`.
+    """
+    path = PurePosixPath(file.name)
+    file_type = path.suffix.removeprefix(".").lower() or "text"
+    pieces = parser.parse(file.content, file.name, file_type, path.parts[:-1])
+    return [
+        _record(place, _values(piece), parser, file, file_type, scope)
+        for place, piece in enumerate(pieces)
+    ]
 
 
 _HASH_INPUTS = ["kind", "name", "content", "sourcePath", "parserId", "parserVersion"]
@@ -207,7 +206,7 @@ def _values(piece: object) -> dict[str, Any]:
 def _record(
     place: int,
     values: dict[str, Any],
-    parser: Adapted,
+    parser: LegacyParser,
     file: Document,
     file_type: str,
     scope: Scope,

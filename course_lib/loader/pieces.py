@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from pydantic import JsonValue
 
 from course_lib.records import Chunk, Document, Scope
 
-UNSAID = (None, "")
+UNSAID: tuple[object, ...] = (None, "", {})
 """What stands for nothing in a piece's `meta`."""
 
 
@@ -24,6 +24,14 @@ LONGEST_NAME = 250
 """Most characters of a record's name, its class and its base classes."""
 
 T = TypeVar("T", str, str | None)
+
+
+class ParserInfo(NamedTuple):
+    """A parser's id and version, and what a record's hash is made of besides content and path."""
+
+    id: str
+    version: str
+    also_hashed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -56,10 +64,7 @@ def make_chunks(
     document: Document,
     scope: Scope,
     pieces: Iterable[Piece],
-    *,
-    parser_id: str,
-    parser_version: str,
-    also_hashed: Sequence[str] = (),
+    parser: ParserInfo,
 ) -> list[Chunk]:
     r"""Return the records of a document's pieces, in their order.
 
@@ -71,17 +76,15 @@ def make_chunks(
         Whose it is.
     pieces
         What a parser found.
-    parser_id, parser_version
-        Which parser, in which version.
-    also_hashed
-        What the hash of a record is made of besides its content, its path and its parser.
+    parser
+        Which parser made them.
 
     Examples
     --------
     >>> from pathlib import Path
     >>> file = Document(Path("a.md"), "a.md", "one\ntwo\n")
     >>> [chunk] = make_chunks(
-    ...     file, Scope(), [Piece(4, 8, "line", "2")], parser_id="lines", parser_version="1.0.0"
+    ...     file, Scope(), [Piece(4, 8, "line", "2")], ParserInfo("lines", "1.0.0")
     ... )
     >>> chunk.content, chunk.line_start, chunk.line_end, chunk.custom_meta["charStart"]
     ('two\n', 2, 2, 4)
@@ -95,9 +98,9 @@ def make_chunks(
             root_kind="external-source",
             source_path=document.name,
             content=text[piece.start : piece.end],
-            hash_inputs=["content", *also_hashed, "sourcePath", "parserId", "parserVersion"],
-            parser_id=parser_id,
-            parser_version=parser_version,
+            hash_inputs=["content", *parser.also_hashed, "sourcePath", "parserId", "parserVersion"],
+            parser_id=parser.id,
+            parser_version=parser.version,
             kind=piece.kind,
             name=shortened(piece.name),
             line_start=bisect_right(lines, piece.start),
@@ -105,9 +108,7 @@ def make_chunks(
             class_name=shortened(piece.class_name),
             extends=shortened(piece.extends),
             custom_meta={
-                **{
-                    name: value for name, value in piece.meta.items() if value not in (None, "", {})
-                },
+                **{name: value for name, value in piece.meta.items() if value not in UNSAID},
                 **({"branch": scope.branch} if scope.branch else {}),
                 **({"header": piece.header} if piece.header else {}),
                 "chunkIndex": index,

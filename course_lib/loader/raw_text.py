@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from course_lib.loader.pieces import Piece, make_chunks
+from course_lib.loader.pieces import ParserInfo, Piece, make_chunks
 from course_lib.loader.recursive import split_prose
 from course_lib.records import LOCAL, Chunk, Document, Scope
 from course_lib.settings import CHUNK_OVERLAP, CHUNK_SIZE
 
-PARSER_ID = "raw-text"
-PARSER_VERSION = "2.0.0"
+PARSER = ParserInfo("raw-text", "2.0.0")
 
 
 def parse_raw_text(
@@ -36,4 +35,4 @@ def parse_raw_text(
         for span in split_prose(document.content, chunk_size, chunk_overlap)
         if span.text.strip()
     )
-    return make_chunks(document, scope, pieces, parser_id=PARSER_ID, parser_version=PARSER_VERSION)
+    return make_chunks(document, scope, pieces, PARSER)

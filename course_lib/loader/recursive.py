@@ -15,7 +15,7 @@ from course_lib.settings import CHUNK_OVERLAP, CHUNK_SIZE
 SEPARATORS = ("\n\n", "\n", ". ", " ", "")
 """Boundaries from the strongest to the weakest; the empty one cuts anywhere.
 
-If you change them, change `PARSER_VERSION` of the parsers of prose, too: then indexed files are
+If you change them, change the version of the parsers of prose, too: then indexed files are
 split again.
 """
 

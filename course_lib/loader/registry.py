@@ -11,7 +11,6 @@ import importlib.util
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path, PurePosixPath
@@ -30,7 +29,7 @@ from course_lib.loader.contract import (
 )
 from course_lib.loader.documents import read_documents
 from course_lib.loader.github import GitHubCode, GitHubIssues
-from course_lib.loader.parsers import BUILT_IN, Adapted, BuiltIn, LegacyParser, Parser
+from course_lib.loader.parsers import BUILT_IN, LegacyParser, Parser, Registered, function_of
 from course_lib.records import SEMVER, Chunk, Document, Scope, Skipped
 from course_lib.settings import CHUNK_OVERLAP, CHUNK_SIZE, project_root, settings
 
@@ -73,49 +72,6 @@ class Directory:
         return read_documents(location, wanted, on_skip=on_skip)
 
 
-@dataclass(frozen=True, slots=True)
-class Registered:
-    """A parser as it was registered.
-
-    Attributes
-    ----------
-    id
-        What files and commands call it.
-    parser
-        The parser itself.
-    extensions, names
-        The files that are its own, in lower case.
-    origin
-        ``built in``, or where it came from.
-    """
-
-    id: str
-    parser: Parser
-    extensions: tuple[str, ...]
-    names: tuple[str, ...]
-    origin: str
-
-    @property
-    def state(self) -> str:
-        """Id and version: when one of them changes, files are indexed again."""
-        return f"{self.id} {self.parser.version}"
-
-    def settings(self, chunk_size: int, chunk_overlap: int) -> str:
-        """Those of these settings that the parser uses: with others, files are indexed again.
-
-        Examples
-        --------
-        >>> Registry().parser("markdown").settings(512, 64)
-        'chunk_size=512 chunk_overlap=64'
-        >>> Registry().parser("kubernetes").settings(512, 64)
-        ''
-        """
-        if not isinstance(self.parser, BuiltIn):
-            return ""
-        used = self.parser.sized(chunk_size, chunk_overlap).sizes
-        return " ".join(f"{name}={size}" for name, size in used.items())
-
-
 class Registry:
     r"""Sources and parsers by their ids.
 
@@ -144,12 +100,10 @@ class Registry:
     def __init__(
         self, *, use_default_parsers: bool = True, custom_parsers: Iterable[str] = ()
     ) -> None:
-        self._parsers: dict[str, Registered] = {}
+        self._parsers = {one.id: one for one in BUILT_IN if use_default_parsers}
         self._sources: dict[str, ContentSource] = {}
         for source in (Directory(), GitHubCode(), GitHubIssues()):
             self.register_source(source)
-        for parser in BUILT_IN if use_default_parsers else ():
-            self.register_parser(parser, origin="built in")
         for path in custom_parsers:
             self.register_parser(_load(path), origin=path)
 
@@ -199,7 +153,6 @@ class Registry:
         made: Any = parser() if isinstance(parser, type) else parser
         name = parser_id or getattr(made, "id", None)
         version = getattr(made, "version", None)
-        modern = callable(getattr(made, "parse_file", None))
         if not isinstance(name, str) or not name or not isinstance(version, str):
             raise InputError(
                 f"{made!r} is not a parser", hint="A parser declares `id` and `version`."
@@ -208,7 +161,7 @@ class Registry:
             raise InputError(
                 f"the parser {name} has the version {version!r}", hint="Make it one like 1.0.0."
             )
-        if not modern and not callable(getattr(made, "parse", None)):
+        if not isinstance(made, Parser | LegacyParser):
             raise InputError(
                 f"the parser {name} has neither parse_file nor parse",
                 hint="Give it `parse_file(file, scope)`.",
@@ -218,7 +171,8 @@ class Registry:
         self._parsers.pop(name, None)
         self._parsers[name] = Registered(
             name,
-            made if modern else Adapted(made),
+            version,
+            function_of(made),
             tuple(ending.lower() for ending in endings),
             tuple(one.lower() for one in whole),
             origin,
@@ -331,12 +285,10 @@ class Registry:
                 f"{file.name!r} {fault}",
                 hint="Give a text in UTF-8; the other files are not affected.",
             )
-        registered = self.parser_for(file, parser_id)
-        parser = registered.parser
-        if isinstance(parser, BuiltIn):
-            parser = parser.sized(chunk_size, chunk_overlap)
+        parser = self.parser_for(file, parser_id)
+        sizes = parser.sizes(chunk_size, chunk_overlap)
         try:
-            chunks = list(parser.parse_file(file, scope))
+            chunks = parser.function(file, scope=scope, **sizes)
         except (FileRejectedError, OwnFunctionError):
             raise
         except Exception as error:
@@ -344,11 +296,11 @@ class Registry:
             raise FileRejectedError(
                 PARSER_FAILED,
                 "parserId",
-                f"the parser {registered.id} broke on {file.name}: {type(error).__name__}: {error}",
+                f"the parser {parser.id} broke on {file.name}: {type(error).__name__}: {error}",
                 hint="Mend the parser; the other files are not affected.",
             ) from error
         return [
-            stamp(_checked(chunk, place, registered.id, file), scope)
+            stamp(_checked(chunk, place, parser.id, file), scope)
             for place, chunk in enumerate(chunks)
         ]
 
@@ -387,18 +339,6 @@ def default_registry() -> Registry:
         use_default_parsers=settings().use_default_parsers,
         custom_parsers=settings().custom_parsers,
     )
-
-
-def register_source(source: ContentSource, *, source_id: str | None = None) -> None:
-    """Add a source to this process's registry; see `Registry.register_source`."""
-    default_registry().register_source(source, source_id=source_id)
-
-
-def register_parser(
-    parser: Parser | LegacyParser | type[Any], *, parser_id: str | None = None
-) -> None:
-    """Add a parser to this process's registry; see `Registry.register_parser`."""
-    default_registry().register_parser(parser, parser_id=parser_id)
 
 
 def fault_of(text: str) -> str:

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import re
 
-from course_lib.loader.pieces import Piece, make_chunks
+from course_lib.loader.pieces import ParserInfo, Piece, make_chunks
 from course_lib.records import LOCAL, Chunk, Document, Scope
 from course_lib.settings import CHUNK_SIZE
 
-PARSER_ID = "structure"
-PARSER_VERSION = "1.0.0"
+PARSER = ParserInfo("structure", "1.0.0")
 KIND = "structure"
 
 _SECTION = re.compile(r"^## +(.*?)[ \t]*$", re.MULTILINE)
@@ -61,7 +60,7 @@ def parse_structure(
             if text[start:end].strip():
                 header = heading if start > starts[at] else ""
                 pieces.append(Piece(start, end, KIND, name, header))
-    return make_chunks(document, scope, pieces, parser_id=PARSER_ID, parser_version=PARSER_VERSION)
+    return make_chunks(document, scope, pieces, PARSER)
 
 
 def _parts(text: str, start: int, end: int, most: int) -> list[tuple[int, int]]:

@@ -10,8 +10,8 @@ import os
 from collections.abc import Sequence
 
 from course_lib.errors import InputError
-from course_lib.indexing.partitions import ISSUES
 from course_lib.loader import Registry, default_registry
+from course_lib.loader.partitions import ISSUES
 from course_lib.pipeline.corpus import Corpus, Origin, say
 from course_lib.records import Scope, Skipped
 from course_lib.settings import project_root

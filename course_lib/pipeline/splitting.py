@@ -12,9 +12,8 @@ from dataclasses import dataclass
 
 from pydantic import TypeAdapter
 
-from course_lib.indexing.options import IngestOptions
-from course_lib.indexing.splitting import split_documents
 from course_lib.loader import write_jsonl
+from course_lib.loader.splitting import IngestOptions, split_documents
 from course_lib.pipeline.corpus import Origin, Shard, read_corpus, read_json, say
 from course_lib.records import Skipped, SourceDocument
 from course_lib.settings import CHUNK_OVERLAP, CHUNK_SIZE

@@ -18,9 +18,9 @@ from course_lib.embedder import EmbeddingClient
 from course_lib.errors import InputError
 from course_lib.indexing import IngestOptions
 from course_lib.indexing.citations import renew_citations
-from course_lib.indexing.partitions import spread
 from course_lib.indexing.staged import chunks_by_document
 from course_lib.indexing.update import update_source
+from course_lib.loader.partitions import spread
 from course_lib.pipeline.splitting import SplitShard, read_split
 from course_lib.store import build_vector_indexes, connect
 

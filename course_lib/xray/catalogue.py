@@ -8,7 +8,7 @@ a budget that is used up, Ctrl-C — costs one batch at most, and `backfill` doe
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -205,12 +205,10 @@ def store_descriptions(
         ).rowcount
 
 
-def undescribed(
-    conn: psycopg.Connection[Any], language: str, names: Collection[str] | None = None
-) -> list[Package]:
+def undescribed(conn: psycopg.Connection[Any], language: str) -> list[Package]:
     """Return the packages of a language that have no description, each at its newest version.
 
-    `names` are looked at; None looks at all. A role that sees no project sees no version either.
+    A role that sees no project sees no version either.
     """
     with conn.transaction():
         rows = conn.execute(
@@ -218,11 +216,10 @@ def undescribed(
             SELECT package.name, array_remove(array_agg(DISTINCT mine.version), NULL)
             FROM xray_packages AS package LEFT JOIN xray_report_packages AS mine
               USING (language, name)
-            WHERE package.language = %(language)s AND package.description IS NULL
-              AND (%(names)s::text[] IS NULL OR package.name = ANY(%(names)s))
+            WHERE package.language = %s AND package.description IS NULL
             GROUP BY package.name ORDER BY package.name COLLATE "C"
             """,
-            {"language": language, "names": None if names is None else list(names)},
+            [language],
         ).fetchall()
     return [Package(language, name, newest(versions)) for name, versions in rows]
 
@@ -255,42 +252,45 @@ class FillReport:
 
 def fill(
     conn: psycopg.Connection[Any],
-    new: Sequence[Package],
-    other_version: Sequence[Package],
+    asked: Collection[Package],
+    names: Mapping[str, Collection[str] | None],
     embedder: EmbeddingClient | None,
     describer: Describer | None,
     *,
     tenant: str = "local",
 ) -> FillReport:
-    """Describe and embed what the catalogue does not know yet.
+    """Describe and embed packages of the catalogue.
 
     Parameters
     ----------
     conn
         A connection from `connect`.
-    new
-        Packages that a project has added. Those that the catalogue describes are not asked for.
-    other_version
-        Packages whose version has changed. What they do may have changed, too: all are asked for,
-        and embedded again where the text is another.
+    asked
+        The packages to describe.
+    names
+        Language → the names whose vectors may be missing, or of another text; None for all of it.
     embedder, describer
         Without one of them, its part is left out.
     tenant
         Whose project it is.
     """
-    added, changed = _by_language(new), _by_language(other_version)
-    unknown = {
-        one[:2] for language, some in added.items() for one in undescribed(conn, language, some)
-    }
-    asked = [one for one in new if one[:2] in unknown]
-    described, answered, pause = _describe(conn, [*asked, *other_version], describer, tenant)
-    names = {
-        language: [*added.get(language, ()), *changed.get(language, ())]
-        for language in sorted({*added, *changed})
-    }
-    embedded, problem = _embed(conn, names, embedder)
-    stopped = "; ".join(filter(None, [pause, problem]))
-    return FillReport(described, embedded, len(set(asked) - answered), stopped)
+    described, embedded, answered = 0, 0, set[Package]()
+    problems: list[str] = []
+    try:
+        for found in describer.describe(list(asked)) if describer and asked else ():
+            for language in {one.language for one in found}:
+                some = {one: text for one, text in found.items() if one.language == language}
+                described += store_descriptions(conn, language, some, tenant=tenant)
+            answered.update(found)
+    except DescriberStoppedError as error:
+        problems.append(str(error).replace("\n", ". "))
+    try:
+        if embedder is not None:
+            for language, missing in names.items():
+                embedded += embed_missing(conn, embedder, language, missing)
+    except ModelError as error:
+        problems.append(f"no vectors: {error.args[0]}")
+    return FillReport(described, embedded, len(set(asked) - answered), "; ".join(problems))
 
 
 def backfill(
@@ -325,51 +325,4 @@ def backfill(
         create_tables(conn)  # adds what tables of an earlier version lack
         languages = catalogue_languages(conn)
         asked = [one for language in languages for one in undescribed(conn, language)]
-        described, answered, pause = _describe(conn, asked, describer, tenant)
-        embedded, problem = _embed(conn, dict.fromkeys(languages), embedder)
-        stopped = "; ".join(filter(None, [pause, problem]))
-        return FillReport(described, embedded, len(set(asked) - answered), stopped)
-
-
-def _describe(
-    conn: psycopg.Connection[Any],
-    asked: Sequence[Package],
-    describer: Describer | None,
-    tenant: str,
-) -> tuple[int, set[Package], str]:
-    """Return how many descriptions changed, which packages were answered, and why it stopped."""
-    described, answered = 0, set[Package]()
-    try:
-        for found in describer.describe(asked) if describer and asked else ():
-            for language in _by_language(found):
-                some = {one: text for one, text in found.items() if one.language == language}
-                described += store_descriptions(conn, language, some, tenant=tenant)
-            answered.update(found)
-    except DescriberStoppedError as error:
-        return described, answered, str(error).replace("\n", ". ")
-    return described, answered, ""
-
-
-def _embed(
-    conn: psycopg.Connection[Any],
-    names: Mapping[str, Collection[str] | None],
-    embedder: EmbeddingClient | None,
-) -> tuple[int, str]:
-    """Embed names by language; return how many vectors were made, and what was in the way."""
-    embedded = 0
-    if embedder is None:
-        return embedded, ""
-    try:
-        for language, some in names.items():
-            embedded += embed_missing(conn, embedder, language, some)
-    except ModelError as error:
-        return embedded, f"no vectors: {error.args[0]}"
-    return embedded, ""
-
-
-def _by_language(packages: Iterable[Package]) -> dict[str, list[str]]:
-    """Return language → names."""
-    found: dict[str, list[str]] = {}
-    for one in packages:
-        found.setdefault(one.language, []).append(one.name)
-    return found
+        return fill(conn, asked, dict.fromkeys(languages), embedder, describer, tenant=tenant)

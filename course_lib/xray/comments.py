@@ -98,9 +98,10 @@ def instruction_above(text: str, line: int, language: str) -> str:
     if not 1 <= line <= len(lines) + 1:
         raise ValueError(f"there is no line {line}: the text has {len(lines)}")
     above = [one.strip() for one in lines[:line]]
-    if line <= len(lines) and above and not _is_comment(above, style):
+    if line <= len(lines) and above and not _comment_at_end(above, style):
         above.pop()  # the cursor's line is code, or empty
-    _drop_blank(above)
+    while above and not above[-1]:
+        above.pop()
     found = _comment_at_end(above, style)
     if not found and above and re.fullmatch(style.signature, above[-1]):
         _drop_signature(above, style)
@@ -118,15 +119,6 @@ def source_lines(text: str) -> list[str]:
     """
     lines = re.split(r"\r\n|\r|\n", text)
     return lines if lines[-1] else lines[:-1]
-
-
-def _is_comment(lines: list[str], style: CommentStyle) -> bool:
-    return bool(_comment_at_end(list(lines), style))
-
-
-def _drop_blank(lines: list[str]) -> None:
-    while lines and not lines[-1]:
-        lines.pop()
 
 
 def _drop_signature(lines: list[str], style: CommentStyle) -> None:

@@ -11,29 +11,22 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any, NoReturn
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import httpx
-from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_attempt
+from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_attempt
 
 from course_lib.xray.descriptions import DescriberStoppedError, Descriptions, clean
 from course_lib.xray.packages import Package
 
-if TYPE_CHECKING:
-    import openai
-
 PATIENCE = 60.0
 """Seconds that a server may ask us to wait; if it asks for more, another run asks it again."""
-
-LARGEST = 10_000_000
-"""Bytes of an answer that are read."""
 
 NEVER = ("InvalidURL", "LocalProtocolError", "UnicodeEncodeError", "UnsupportedProtocol")
 """Errors over an address or a key that cannot be one; what they say would show it."""
 
+NO_QUOTA = ("insufficient_quota", "billing_hard_limit_reached")
 TOKENS_OF_AN_ANSWER = 60
 """Tokens that one description may take, with its name and its braces."""
 
@@ -60,7 +53,7 @@ class EndpointDescriber:
     batch_size
         Packages in a request.
     timeout
-        Seconds that an answer may take, from the request to its last byte.
+        Seconds to wait for the next piece of an answer.
     attempts
         How often a request is made, at most, if the server is busy or silent.
     sleep
@@ -113,11 +106,12 @@ class EndpointDescriber:
                     hint="Run `course xray backfill` for the rest.",
                 )
             answer = self._ask(request)
-            text = str(_part(answer, "choices", 0, "message", "content") or "")
-            counted = _part(answer, "usage", "total_tokens")
-            if not isinstance(counted, int) or counted <= 0:
-                counted = _estimate(request) + len(text) // 3
-            self.spent += counted
+            try:
+                text = str(answer.choices[0].message.content or "")
+            except (AttributeError, IndexError, TypeError):
+                text = ""  # `openai` lets an answer of another form pass
+            counted = getattr(getattr(answer, "usage", None), "total_tokens", None)
+            self.spent += counted or _estimate(request) + len(text) // 3
             if found := _read_answer(text, batch):
                 yield found
 
@@ -140,27 +134,17 @@ class EndpointDescriber:
         }
 
     def _ask(self, request: dict[str, Any]) -> Any:
-        retrying = Retrying(
-            stop=stop_after_attempt(self.attempts),
-            wait=_pause,
-            retry=retry_if_exception_type(_BusyError),
-            sleep=self._sleep,
-            reraise=True,
-        )
-        try:
-            return retrying(self._post, request)
-        except _BusyError as error:
-            raise DescriberStoppedError(
-                f"{self._where} did not answer in {self.attempts} attempts: {error}",
-                hint="Run `course xray backfill` later for the rest.",
-            ) from error
-
-    def _post(self, request: dict[str, Any]) -> Any:
         import openai
 
         from course_lib.embedder.remote import http_client
 
-        end = time.monotonic() + self.timeout
+        retrying = Retrying(
+            stop=stop_after_attempt(self.attempts),
+            wait=_pause,
+            retry=retry_if_exception(_is_busy),
+            sleep=self._sleep,
+            reraise=True,
+        )
         try:
             with openai.OpenAI(
                 api_key=self._api_key or "none",
@@ -169,41 +153,23 @@ class EndpointDescriber:
                 max_retries=0,
                 http_client=http_client(follow_redirects=False),
             ) as client:
-                completions = client.chat.completions.with_streaming_response
-                with completions.create(**request) as response:
-                    body = _read(response.iter_bytes(), end)
-            return json.loads(body)
-        except openai.APIStatusError as error:
-            self._refuse(error)
-        except _BusyError:
-            raise
-        except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise _BusyError("its answer is not JSON") from error
+                return retrying(client.chat.completions.create, **request)
         except Exception as error:  # also the HTTP client's own, while an answer is read
-            reason = type(error.__cause__ or error).__name__
-            if reason not in NEVER:
-                raise _BusyError(reason) from error
-            raise DescriberStoppedError(
-                f"{self._where} cannot be asked: {reason}", hint="Check the address and the key."
-            ) from None
-
-    def _refuse(self, error: openai.APIStatusError) -> NoReturn:
-        status, code = error.status_code, _error_code(error)
-        wait = _retry_after(error.response.headers.get("retry-after", ""))
-        # A quota that is used up is a 429 as well, and no patience helps against it.
-        if status == 429 and (
-            code in ("insufficient_quota", "billing_hard_limit_reached") or (wait or 0) > PATIENCE
-        ):
-            raise DescriberStoppedError(
-                f"{self._where} has no quota left: {code or f'come back in {wait:.0f} s'}",
-                hint="Run `course xray backfill` when it has.",
-            ) from None
-        if status in (408, 409, 425, 429) or status >= 500:
-            raise _BusyError(f"status {status}", wait) from None
-        raise DescriberStoppedError(
-            f"{self._where} refuses the request: status {status} {code}".rstrip(),
-            hint="Check the address, the name of the model and the key.",
-        ) from None
+            status, code = getattr(error, "status_code", None), _error_code(error)
+            if _is_busy(error):
+                reason = f"status {status}" if status else _kind_of(error)
+                said = f"did not answer in {self.attempts} attempts: {reason}"
+                hint = "Run `course xray backfill` later for the rest."
+            elif status is None:
+                said = f"cannot be asked: {_kind_of(error)}"
+                hint = "Check the address and the key."
+            elif status == 429:
+                said = f"has no quota left: {code or f'come back in {_named_wait(error):.0f} s'}"
+                hint = "Run `course xray backfill` when it has."
+            else:
+                said = f"refuses the request: status {status} {code}".rstrip()
+                hint = "Check the address, the name of the model and the key."
+            raise DescriberStoppedError(f"{self._where} {said}", hint=hint) from None
 
     @property
     def _where(self) -> str:
@@ -215,69 +181,45 @@ class EndpointDescriber:
         return str(url) or "the endpoint"
 
 
-def _read(pieces: Iterable[bytes], end: float) -> bytes:
-    """Return the whole answer, unless it takes too long: the client only limits each pause."""
-    body = bytearray()
-    for piece in pieces:
-        body += piece
-        if time.monotonic() > end or len(body) > LARGEST:
-            raise _BusyError("its answer takes too long or is too large")
-    return bytes(body)
-
-
-class _BusyError(Exception):
-    """The server may answer if it is asked again, after a pause that it may have named."""
-
-    def __init__(self, reason: str, wait: float | None = None) -> None:
-        super().__init__(reason)
-        self.wait = wait
+def _is_busy(error: BaseException) -> bool:
+    """Return whether the server may answer if it is asked again."""
+    status = getattr(error, "status_code", None)
+    if status is None:
+        return isinstance(error, Exception) and _kind_of(error) not in NEVER
+    if status == 429:
+        # A quota that is used up is a 429 as well, and no patience helps against it.
+        return _error_code(error) not in NO_QUOTA and (_named_wait(error) or 0) <= PATIENCE
+    return status in (408, 409, 425) or status >= 500
 
 
 def _pause(state: RetryCallState) -> float:
     """Return how long to wait: as long as the server said, or 1, 2, 4, … seconds."""
-    error = state.outcome.exception() if state.outcome else None
-    named = error.wait if isinstance(error, _BusyError) else None
+    named = _named_wait(state.outcome.exception()) if state.outcome else None
     return min(PATIENCE, 2.0 ** (state.attempt_number - 1) if named is None else named)
 
 
-def _retry_after(value: str) -> float | None:
-    """Return the seconds that a server wants to be left alone: it gives a number or a moment."""
+def _named_wait(error: object) -> float | None:
+    """Return for how many seconds a server wants to be left alone, if it gives a number."""
+    headers = error.response.headers if hasattr(error, "response") else {}
     try:
-        return max(0.0, float(value))
+        return max(0.0, float(headers.get("retry-after", "")))
     except ValueError:
-        pass
-    try:
-        moment = parsedate_to_datetime(value)
-        return max(0.0, (moment - datetime.now(UTC)).total_seconds())
-    except (ValueError, TypeError):
         return None
 
 
-def _error_code(error: openai.APIStatusError) -> str:
+def _kind_of(error: BaseException) -> str:
+    return type(error.__cause__ or error).__name__
+
+
+def _error_code(error: object) -> str:
     """Return the error's code, if it looks like one: its message may repeat the key."""
-    code = error.code or error.type or ""
+    code = getattr(error, "code", None) or getattr(error, "type", None) or ""
     return code if isinstance(code, str) and len(code) < 60 and code.isidentifier() else ""
 
 
 def _estimate(request: dict[str, Any]) -> int:
     """Return tokens of a request, rather too many than too few: names have short word pieces."""
     return sum(len(message["content"]) for message in request["messages"]) // 3 + 20
-
-
-def _part(answer: Any, *path: str | int) -> Any:
-    """Return what is at a path of an answer; None where there is nothing.
-
-    Examples
-    --------
-    >>> _part({"usage": {"total_tokens": 7}}, "usage", "total_tokens"), _part([], "usage")
-    (7, None)
-    """
-    try:
-        for step in path:
-            answer = answer[step]
-    except (KeyError, IndexError, TypeError):
-        return None
-    return answer
 
 
 def _read_answer(text: str, batch: Sequence[Package]) -> Descriptions:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from pydantic import TypeAdapter
 
 from course_lib.errors import InputError
 from course_lib.settings import project_root
@@ -60,19 +61,9 @@ def read_instructions(path: str | os.PathLike[str] | None = None) -> list[Instru
     """
     file = Path(path) if path else project_root() / "data" / "questions" / "packages.jsonl"
     try:
-        rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line]
-        return [
-            Instruction(
-                str(row["id"]),
-                str(row["instruction"]),
-                str(row["project"]),
-                str(row["language"]),
-                tuple(map(str, row["gold_packages"])),
-                tuple(map(str, row.get("also_acceptable_packages", ()))),
-            )
-            for row in rows
-        ]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        lines = file.read_text(encoding="utf-8").splitlines()
+        return [TypeAdapter(Instruction).validate_json(line) for line in lines if line]
+    except (OSError, ValueError) as error:
         raise InputError(
             f"{file} cannot be read as labelled instructions: {error!r}", hint="Check the file."
         ) from error

@@ -17,7 +17,7 @@ from course_lib.embedder import EmbeddingClient
 from course_lib.errors import InputError
 from course_lib.indexing.plan import make_plan
 from course_lib.store.tenancy import as_tenant
-from course_lib.xray.catalogue import FillReport, delete_orphans, fill
+from course_lib.xray.catalogue import FillReport, delete_orphans, fill, undescribed
 from course_lib.xray.descriptions import Describer
 from course_lib.xray.packages import Package
 from course_lib.xray.scanning import LockFiles
@@ -99,8 +99,8 @@ def sync_project(
     if not languages:
         raise InputError("there is no lock file", hint="Nothing was changed.")
     reports: list[LanguageReport] = []
-    new: list[Package] = []
-    other_version: list[Package] = []
+    asked: list[Package] = []
+    names: dict[str, list[str]] = {}
     with opened(conn):
         create_tables(conn)
         known = stored_checksums(conn, project, tenant=tenant)
@@ -118,9 +118,15 @@ def sync_project(
                 conn, project, language, packages, checksum=checksum, tenant=tenant
             )
             reports.append(report)
-            new += [Package(language, name, packages[name]) for name in report.added]
-            other_version += [Package(language, name, packages[name]) for name in report.changed]
-        filled = fill(conn, new, other_version, embedder, describer, tenant=tenant)
+            names[language] = [*report.added, *report.changed]
+            # What another version does may be something else, so all of those are asked about.
+            known_here = {*report.added} - {one.name for one in undescribed(conn, language)}
+            asked += [
+                Package(language, name, packages[name])
+                for name in names[language]
+                if name not in known_here
+            ]
+        filled = fill(conn, asked, names, embedder, describer, tenant=tenant)
     return SyncReport(project, tuple(reports), filled, tuple(files.not_read()))
 
 

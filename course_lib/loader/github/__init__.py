@@ -4,25 +4,25 @@
 went wrong. `files` asks for commits, trees and single files, and `archive` for many files at once.
 `tree` knows what a tree lists and which of it is wanted, `names` which names can be trusted, and
 `folder` what is on this machine. `sync` brings a folder up to date; `download` and `issues` are
-what others call, with what `options` holds.
+what others call.
 """
 
 from course_lib.loader.github.download import (
     Download,
+    DownloadOptions,
     GitHubCode,
+    Selection,
     cite,
     download_github_code,
 )
 from course_lib.loader.github.issue_records import GitHubIssues
-from course_lib.loader.github.issues import IssueDownload, download_github_issues
-from course_lib.loader.github.options import DownloadOptions, Selection
+from course_lib.loader.github.issues import download_github_issues
 
 __all__ = [
     "Download",
     "DownloadOptions",
     "GitHubCode",
     "GitHubIssues",
-    "IssueDownload",
     "Selection",
     "cite",
     "download_github_code",

@@ -1,19 +1,17 @@
 """Answers: what a server sends goes in, and no more of it than a limit comes out, whole.
 
-httpx would decode whatever a server says that it packed, however often. Here an answer is packed
-once or not at all, and unpacked no further than its limit.
+httpx would decode whatever a server says that it packed, however often: here an answer may be
+packed once or not at all.
 """
 
 from __future__ import annotations
 
-import gzip
 import json
 import time
-import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import IO, Any, cast
+from typing import Any
 
 import httpx
 
@@ -64,42 +62,40 @@ class Answer:
         return wait_after(self.status, self.headers, self.message, attempt)
 
 
-class Body:
-    """The bytes of an answer as a file, which ends in an error where there are too many.
+def bounded(parts: Iterable[bytes], most: int) -> Iterator[bytes]:
+    """Yield the parts of an answer, up to the limit.
+
+    Raises
+    ------
+    TooLongError
+        If there are more bytes than the limit.
+    OSError
+        If they come too slowly.
 
     Examples
     --------
-    >>> body = Body(iter([b"ab", b"cd"]), most=4)
-    >>> body.read(3), body.read(3), body.read(3)
-    (b'abc', b'd', b'')
+    >>> b"".join(bounded([b"ab", b"cd"], most=4))
+    b'abcd'
     """
-
-    def __init__(self, parts: Iterator[bytes], most: int) -> None:
-        self._parts = parts
-        self._most = self._left = most
-        self._kept = bytearray()
-        self._begin = time.monotonic()
-
-    def read(self, size: int) -> bytes:
-        """Return so many bytes, or fewer at the end."""
-        while len(self._kept) < size and (part := next(self._parts, b"")):
-            self._left -= len(part)
-            if self._left < 0:
-                raise _too_long(self._most)
-            seconds = time.monotonic() - self._begin
-            if seconds > PATIENCE_SECONDS + (self._most - self._left) / SLOWEST_BYTES_A_SECOND:
-                raise OSError("the answer comes too slowly")
-            self._kept += part
-        found = bytes(self._kept[:size])
-        del self._kept[:size]
-        return found
+    size, begin = 0, time.monotonic()
+    for part in parts:
+        size += len(part)
+        if size > most:
+            raise TooLongError(
+                f"the answer is longer than {most:,} bytes",
+                hint="Check GITHUB_API_URL. A repository as large as that can be cloned and read "
+                "with `course ingest`.",
+            )
+        if time.monotonic() - begin > PATIENCE_SECONDS + size / SLOWEST_BYTES_A_SECOND:
+            raise OSError("the answer comes too slowly")
+        yield part
 
 
 def read_answer(
     url: str,
     response: httpx.Response,
     most_bytes: int,
-    unpack: Callable[[Body], None] | None,
+    unpack: Callable[[Iterator[bytes]], None] | None,
 ) -> Answer:
     """Read an answer, or let `unpack` read a good one.
 
@@ -125,23 +121,8 @@ def read_answer(
             f"{shown(url)} answered in the encoding {packed[:40]!r}, which was not asked for",
             hint="Check GITHUB_API_URL, and whether a proxy is in between.",
         )
-    stream = Body(response.iter_raw(), most_bytes)
     if unpack and response.status_code == 200:
-        unpack(stream)
+        unpack(bounded(response.iter_raw(), most_bytes))
         return Answer(url, 200, headers, b"")
-    try:
-        source = gzip.GzipFile(fileobj=cast("IO[bytes]", stream)) if packed == "gzip" else stream
-        body = source.read(most_bytes + 1)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise OSError(f"{type(error).__name__}: {error}") from None
-    if len(body) > most_bytes:
-        raise _too_long(most_bytes)
+    body = b"".join(bounded(response.iter_bytes(), most_bytes))
     return Answer(url, response.status_code, headers, body)
-
-
-def _too_long(most: int) -> TooLongError:
-    return TooLongError(
-        f"the answer is longer than {most:,} bytes",
-        hint="Check GITHUB_API_URL. A repository as large as that can be cloned and read with "
-        "`course ingest`.",
-    )

@@ -1,20 +1,20 @@
 """An archive: one request for all files of a commit, of which those are taken that are wanted.
 
-It is read as it comes, and trusted with nothing: its size and the number of its members are bounded
+It is trusted with nothing: its size and the number of its members are bounded
 by what the tree lists, its names are looked up there, and a content counts by its hash.
 """
 
 from __future__ import annotations
 
-import gzip
 import tarfile
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import IO, cast
+from contextlib import suppress
+from tempfile import TemporaryFile
+from typing import IO
 
 import httpx
 
-from course_lib.loader.github.answers import Body
 from course_lib.loader.github.errors import AnswerError, GitHubError, RateLimitError
 from course_lib.loader.github.files import FileReader
 from course_lib.loader.github.tree import SUBMODULE, TreeEntry, blob_sha
@@ -24,6 +24,9 @@ FEWEST_FOR_ARCHIVE = 10
 
 MOST_ARCHIVE_BYTES = 500_000_000
 """Of all files of a tree; a larger one is fetched file by file."""
+
+BROKEN = (tarfile.TarError, zlib.error, EOFError, OSError, ValueError, RecursionError)
+"""What `tarfile` raises over what is not an archive, or only the beginning of one."""
 
 SLACK_BYTES = 1_000_000
 """By which an archive may be larger than what the tree lists: blocks are filled up."""
@@ -73,16 +76,17 @@ def read_archive(
     heads = sum(1 + path.count("/") for path in entries) + 2
     most = 2_048 * heads + sum(entry.size or 0 for entry in entries.values())
 
-    def unpack(stream: Body) -> None:
-        try:
-            for path, content in _members(stream, entries, left, heads, most):
-                if (sha := blob_sha(content)) in left and sha == entries[path].sha:
-                    left.remove(sha)
-                    arrive(entries[path], content)
-        except (tarfile.TarError, httpx.TransportError, zlib.error, EOFError, OSError, ValueError):
-            pass
-        except (AnswerError, RecursionError):
-            pass
+    def unpack(parts: Iterator[bytes]) -> None:
+        with TemporaryFile() as file:
+            # Of an archive that breaks off, or is too long, what came counts.
+            with suppress(httpx.TransportError, OSError, AnswerError):
+                file.writelines(parts)
+            file.seek(0)
+            with suppress(*BROKEN):
+                for path, content in _members(file, entries, left, heads, most):
+                    if (sha := blob_sha(content)) in left and sha == entries[path].sha:
+                        left.remove(sha)
+                        arrive(entries[path], content)
 
     try:
         place = f"repos/{reader.repo}/tarball/{reader.commit}"
@@ -95,14 +99,12 @@ def read_archive(
 
 
 def _members(
-    stream: Body, entries: Mapping[str, TreeEntry], left: Collection[str], heads: int, most: int
+    file: IO[bytes], entries: Mapping[str, TreeEntry], left: Collection[str], heads: int, most: int
 ) -> Iterator[tuple[str, bytes]]:
     """Yield path and content of the files in an archive that may be among those that are left."""
-    packed = gzip.GzipFile(fileobj=cast("IO[bytes]", stream))
-    plain = Body(iter(lambda: packed.read(65_536), b""), most + SLACK_BYTES)
-    with tarfile.open(fileobj=cast("IO[bytes]", plain), mode="r|", tarinfo=_Member) as archive:
+    with tarfile.open(fileobj=file, mode="r:gz", tarinfo=_Member) as archive:
         for number, member in enumerate(archive):
-            if number > heads or not left:
+            if number > heads or not left or member.offset_data + member.size > most:
                 return
             # The first folder is named after repository and commit.
             path = member.name.partition("/")[2]

@@ -6,14 +6,16 @@ against the hash that was listed for it; what could not be had is an error, neve
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import quote
 
 from course_lib.errors import InputError
 from course_lib.loader.documents import read_documents
+from course_lib.loader.github.client import MAX_WAIT_SECONDS, GitHubClient, open_client
 from course_lib.loader.github.errors import IncompleteDownloadError
 from course_lib.loader.github.folder import Destination
 from course_lib.loader.github.names import (
@@ -23,10 +25,64 @@ from course_lib.loader.github.names import (
     citation_url,
     clean_path,
 )
-from course_lib.loader.github.options import DownloadOptions, Selection
 from course_lib.loader.github.sync import CodeRun
 from course_lib.records import Chunk, Document, Skipped
 from course_lib.settings import state_dir
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which files of which version of a repository.
+
+    Attributes
+    ----------
+    repo
+        ``OWNER/NAME`` on the server in `GITHUB_API_URL`.
+    ref
+        A branch, a tag or a commit; ``HEAD`` is the default branch.
+    extensions
+        How the names of the files end (``.yaml``), or whole names (``Dockerfile``).
+    paths
+        Folders or files; empty for the whole repository.
+    """
+
+    repo: str
+    ref: str
+    extensions: Sequence[str]
+    paths: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DownloadOptions:
+    """How to ask GitHub, where files are kept, and who is told.
+
+    Attributes
+    ----------
+    token
+        Who asks; None takes `GITHUB_TOKEN`, and an empty one means none. It goes to the API and
+        nowhere else.
+    dest
+        The folder for files; by default one for each repository and ref, below the course's own.
+    max_wait
+        Seconds that rate limits may cost in all.
+    partial
+        Whether files that cannot be had are listed as `failed` instead of being an error.
+    progress
+        Whether to show a bar on a terminal.
+    say
+        Called with a sentence about what is noteworthy.
+    """
+
+    token: str | None = field(default=None, repr=False)
+    dest: str | os.PathLike[str] | None = None
+    max_wait: float = MAX_WAIT_SECONDS
+    partial: bool = False
+    progress: bool = False
+    say: Callable[[str], None] = lambda sentence: None
+
+    def client(self) -> GitHubClient:
+        """Return who asks the server in `GITHUB_API_URL`; close it afterwards."""
+        return open_client(self.token, self.max_wait)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +103,8 @@ class Download:
         What is not text of this repository: submodules, pointers to Git LFS, links to elsewhere.
     failed
         What could not be had; empty unless partial results were allowed.
-    fetched, removed
-        How many files came over the network in this run, and how many left the folder.
+    fetched
+        How many files came over the network in this run.
     """
 
     repo: str
@@ -60,7 +116,6 @@ class Download:
     skipped: tuple[Skipped, ...] = ()
     failed: tuple[Skipped, ...] = ()
     fetched: int = 0
-    removed: int = 0
 
     def citation_url(
         self, path: str, line_start: int | None = None, line_end: int | None = None
@@ -146,7 +201,6 @@ def download_github_code(selection: Selection, options: DownloadOptions | None =
         skipped=note.skipped,
         failed=note.failed,
         fetched=run.fetched,
-        removed=run.removed,
     )
     if download.failed and not options.partial:
         raise _incomplete(download)

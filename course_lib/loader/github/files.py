@@ -6,11 +6,10 @@ the hash that was listed for it.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
-from queue import Empty, SimpleQueue
-from typing import Any, cast
+from typing import Any
 from urllib.parse import quote
 
 from course_lib.loader.github.answers import RAW
@@ -204,7 +203,7 @@ def is_too_large(entry: TreeEntry) -> bool:
 
 def fetch_all(
     read: Callable[[TreeEntry], bytes], entries: Sequence[TreeEntry]
-) -> Iterator[tuple[TreeEntry, bytes | UnavailableError | UnreachableError]]:
+) -> Iterator[tuple[TreeEntry, bytes | BaseException]]:
     """Read files, a few at a time, and yield each with its content, or why it cannot be had.
 
     An UnavailableError is about one file; an UnreachableError is about the server, and ends all of
@@ -216,42 +215,19 @@ def fetch_all(
         What ends it all: a limit that takes too long, a token that is refused, or a server that
         has stopped answering.
     """
-    waiting = list(entries)[::-1]
-    todo: SimpleQueue[TreeEntry | None] = SimpleQueue()
-    done: SimpleQueue[tuple[TreeEntry, bytes | BaseException]] = SimpleQueue()
-
-    def work() -> None:
-        # What it meets is passed on, whatever it is: otherwise the loop below would wait forever.
-        while (entry := todo.get()) is not None:
-            try:
-                done.put((entry, read(entry)))
-            except BaseException as error:
-                done.put((entry, error))
-
-    running = in_a_row = 0
+    in_a_row = 0
+    pool = ThreadPoolExecutor(CONCURRENCY)
     try:
-        # Daemons: one that hangs on a dead connection must not keep the process from ending.
-        for _ in range(min(CONCURRENCY, len(waiting))):
-            threading.Thread(target=work, daemon=True).start()
-        while waiting or running:
-            # No more than can run at once: an early end leaves nothing queued.
-            while waiting and running < CONCURRENCY:
-                todo.put(waiting.pop())
-                running += 1
-            try:
-                # With a time limit, Ctrl-C gets through on Windows as well.
-                entry, found = done.get(timeout=0.2)
-            except Empty:
-                continue
-            running -= 1
-            in_a_row = in_a_row + 1 if isinstance(found, UnreachableError) else 0
-            if isinstance(found, bytes | UnavailableError) or 0 < in_a_row < UNREACHABLE_IN_A_ROW:
-                yield entry, cast("bytes | UnavailableError | UnreachableError", found)
+        running = {pool.submit(read, entry): entry for entry in entries}
+        for future in as_completed(running):
+            entry, error = running.pop(future), future.exception()
+            in_a_row = in_a_row + 1 if isinstance(error, UnreachableError) else 0
+            if isinstance(error, UnavailableError) or 0 < in_a_row < UNREACHABLE_IN_A_ROW:
+                yield entry, error or b""
             else:
-                raise found
+                yield entry, future.result()
     finally:
-        for _ in range(CONCURRENCY):
-            todo.put(None)  # which ends a worker
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
 # --- JSON ---

@@ -23,7 +23,7 @@ from course_lib.records import Skipped
 from course_lib.settings import make_folder
 
 NOTE, LOCK = OWN_FILES
-_PART = ".github-download-{}.part"
+_PART = ".github-download-part-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +42,8 @@ class Note:
         Path → hash, of all files in the folder that are ours.
     skipped, failed
         What was left out, and what could not be had.
-    pointers
-        Path → hash, of the pointers to Git LFS among those that were left out.
     is_complete
         Whether the folder holds all that was asked for.
-    texts
-        Hash → where a link of that content points.
     """
 
     repo: str
@@ -60,8 +56,6 @@ class Note:
     files: Mapping[str, str] = field(default_factory=dict)
     skipped: tuple[Skipped, ...] = ()
     failed: tuple[Skipped, ...] = ()
-    pointers: Mapping[str, str] = field(default_factory=dict)
-    texts: Mapping[str, str] = field(default_factory=dict)
     is_complete: bool = False
 
 
@@ -132,22 +126,7 @@ class Destination:
         if not is_inside(self.folder, target.parent):
             raise OSError(None, "a link on the way leads out of the destination")
         target.parent.mkdir(parents=True, exist_ok=True)
-        part = self.folder / _PART.format(secrets.token_hex(8))
-        part.write_bytes(content)
-        os.replace(part, target)
-
-    def set_aside(self, path: str, sha: str) -> None:
-        """Take a file out of its place and keep its content until the download ends."""
-        place = self._place(path)
-        if is_inside(self.folder, place.parent):
-            os.replace(place, self.folder / _PART.format(sha))
-
-    def kept(self, sha: str) -> bytes | None:
-        """Return a content that was set aside."""
-        try:
-            return (self.folder / _PART.format(sha)).read_bytes()
-        except OSError:
-            return None
+        self._put(target, content)
 
     def remove(self, path: str) -> None:
         """Delete a file that we wrote, and the folders that it leaves empty."""
@@ -172,15 +151,18 @@ class Destination:
         InputError
             If it cannot be written.
         """
-        part = self.folder / _PART.format(secrets.token_hex(8))
         try:
-            part.write_bytes(_NOTE.dump_json(note, indent=1) + b"\n")
-            os.replace(part, self.folder / NOTE)
+            self._put(self.folder / NOTE, _NOTE.dump_json(note, indent=1) + b"\n")
         except OSError as error:
             raise InputError(
                 f"{self.folder} cannot be written: {error.strerror or error}",
                 hint="Check the permissions and the free space.",
             ) from error
+
+    def _put(self, target: Path, content: bytes) -> None:
+        part = self.folder / f"{_PART}{secrets.token_hex(8)}"
+        part.write_bytes(content)
+        os.replace(part, target)
 
     def _place(self, path: str) -> Path:
         return self.folder.joinpath(*path.split("/"))
@@ -213,11 +195,11 @@ class Destination:
         return note
 
     def _sweep(self) -> None:
-        """Remove what an earlier run left half-written or set aside."""
-        for part in self.folder.glob(_PART.format("*")):
+        """Remove what an earlier run left half-written."""
+        for part in self.folder.glob(f"{_PART}*"):
             with suppress(OSError):
                 part.unlink()
 
 
 def _is_own(name: str) -> bool:
-    return name in OWN_FILES or name.startswith(_PART.partition("{")[0])
+    return name in OWN_FILES or name.startswith(_PART)

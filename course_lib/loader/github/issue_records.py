@@ -7,19 +7,17 @@ issue's title, without which few comments say what they are about.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from course_lib.loader.github.issues import Comment, Issue, download_github_issues
 from course_lib.loader.markdown import BETWEEN, Section, find_sections, join_small
-from course_lib.loader.pieces import Piece, make_chunks, shortened
+from course_lib.loader.pieces import ParserInfo, Piece, make_chunks, shortened
 from course_lib.loader.recursive import split_prose
-from course_lib.records import LOCAL, Chunk, Document, Scope, Skipped
+from course_lib.records import LOCAL, Chunk, Document, Scope
 from course_lib.settings import CHUNK_OVERLAP, CHUNK_SIZE
 
-PARSER_ID = "github-issue"
-PARSER_VERSION = "2.0.0"
+PARSER = ParserInfo("github-issue", "2.0.0", ("kind", "name"))
 EXTENSION = ".issue.md"
 
 
@@ -123,10 +121,7 @@ def parse_issue(
                     # The first piece of the body begins with the title itself.
                     above = f"{shortened(header)}\n" if header and first > 0 else ""
                     pieces.append(Piece(first, last, kind, name, above, meta=meta))
-    return make_chunks(
-        document, scope, pieces, parser_id=PARSER_ID, parser_version=PARSER_VERSION,
-        also_hashed=("kind", "name"),
-    )  # fmt: skip
+    return make_chunks(document, scope, pieces, PARSER)
 
 
 def _sections_of(text: str, size: int) -> list[Section]:
@@ -153,13 +148,7 @@ class GitHubIssues:
 
     id = "github-issues"
 
-    def read(
-        self,
-        location: str,
-        *,
-        extensions: Sequence[str],
-        on_skip: Callable[[Skipped], None] | None = None,
-    ) -> list[Document]:
+    def read(self, location: str, **options: object) -> list[Document]:
         """Return the issues, a document each; they all are of one kind, whatever the extensions.
 
         Raises

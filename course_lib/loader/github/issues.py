@@ -16,9 +16,9 @@ from pydantic import AliasPath, BeforeValidator, Field, TypeAdapter, ValidationE
 
 from course_lib.errors import InputError
 from course_lib.loader.github.client import GitHubClient
+from course_lib.loader.github.download import DownloadOptions
 from course_lib.loader.github.errors import AnswerError, GoneError, NotFoundError
 from course_lib.loader.github.names import check_repository
-from course_lib.loader.github.options import DownloadOptions
 from course_lib.records import explain
 
 _PER_PAGE = {"per_page": "100"}

@@ -230,9 +230,7 @@ def check_address(base: str, token: str = "") -> str:
         split = urlsplit(base)
         scheme, host, _ = origin(base)
     except ValueError:
-        raise InputError(
-            "GITHUB_API_URL is not an address", hint="It looks like https://api.github.com"
-        ) from None
+        split, scheme, host = urlsplit(""), "", ""
     if scheme not in {"http", "https"} or not host:
         raise InputError(
             "GITHUB_API_URL is not an address of the web",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from tqdm import tqdm
@@ -44,10 +44,11 @@ from course_lib.records import Skipped
 EMPTY = blob_sha(b"")
 
 
+@dataclass
 class CodeRun:
     """A download into a folder that we hold.
 
-    Parameters
+    Attributes
     ----------
     api
         Whom to ask.
@@ -59,32 +60,32 @@ class CodeRun:
         Endings of names, and paths.
     progress
         Whether to show a bar on a terminal.
-
-    Attributes
-    ----------
-    fetched, removed
-        How many files came over the network, and how many left the folder.
+    entries
+        Path → entry, of the whole tree.
+    fetched
+        How many files came over the network.
+    skipped, failed
+        Path → why it is left out, or could not be had.
+    texts
+        Hash → where a link of that content points.
     """
 
-    def __init__(
-        self,
-        api: GitHubClient,
-        destination: Destination,
-        before: Note,
-        ref: str,
-        selection: tuple[tuple[str, ...], tuple[str, ...]],
-        progress: bool,
-    ) -> None:
-        self.api = api
-        self.destination, self.before = destination, before
-        self.repo, self.ref, self.selection = destination.repo, ref, selection
-        self.progress = progress
-        self.entries: dict[str, TreeEntry] = {}
-        self.fetched = self.removed = 0
-        self._skipped: dict[str, str] = {}
-        self._failed: dict[str, str] = {}
-        self._pointers: dict[str, str] = {}
-        self._texts: dict[str, str] = {}
+    api: GitHubClient
+    destination: Destination
+    before: Note
+    ref: str
+    selection: tuple[tuple[str, ...], tuple[str, ...]]
+    progress: bool
+    entries: dict[str, TreeEntry] = field(default_factory=dict)
+    fetched: int = 0
+    skipped: dict[str, str] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def repo(self) -> str:
+        """``OWNER/NAME``."""
+        return self.destination.repo
 
     def bring_up_to_date(self) -> Note:
         """Make the folder hold the revision, and return the note of what it holds.
@@ -140,54 +141,45 @@ class CodeRun:
     def _choose(self, reader: FileReader) -> dict[str, TreeEntry]:
         """Return path → the entry whose content belongs there."""
         endings, paths = self.selection
-        ordered = list(self.entries)
         for path in paths:
-            if not is_folder(path, ordered) and path not in self.entries:
+            if not is_folder(path, self.entries) and path not in self.entries:
                 raise self._no_such_path(path)
         wanted: dict[str, TreeEntry] = {}
         for path, entry in self.entries.items():
             if entry.mode == SUBMODULE:
                 if not paths or any(is_within(path, folder) for folder in paths):
-                    self._skipped[path] = f"is a submodule: another repository at {entry.sha[:12]}"
+                    self.skipped[path] = f"is a submodule: another repository at {entry.sha[:12]}"
             elif is_wanted(path, endings, paths):
                 if reason := why_refused(path):
-                    self._failed[path] = reason
-                elif content := self._target(entry, ordered, reader):
+                    self.failed[path] = reason
+                elif content := self._target(entry, reader):
                     wanted[path] = content
         if not tells_cases_apart(self.destination.folder):
             for path, other in collisions(wanted).items():
-                self._failed[path] = f"has the same name as {other} on this file system"
+                self.failed[path] = f"has the same name as {other} on this file system"
                 del wanted[path]
-        if not wanted and not self._failed:
+        if not wanted and not self.failed:
             raise self._nothing()
         return wanted
 
-    def _target(
-        self, entry: TreeEntry, ordered: Sequence[str], reader: FileReader
-    ) -> TreeEntry | None:
+    def _target(self, entry: TreeEntry, reader: FileReader) -> TreeEntry | None:
         """Return the file itself, or the one that a link leads to; None if there is none."""
         path = entry.path
         if entry.mode == LINK:
             try:
-                text_of = partial(self._text_of, reader)
-                entry = follow_link(path, self.entries, ordered, text_of)
+                return follow_link(path, self.entries, partial(self._text_of, reader))
             except ValueError as error:
-                self._skipped[path] = str(error)
+                self.skipped[path] = str(error)
                 return None
             except UnavailableError as error:
-                self._failed[path] = str(error)
+                self.failed[path] = str(error)
                 return None
-        if self.before.pointers.get(path) == entry.sha:
-            self._leave_out(path, entry.sha)
-            return None
         return entry
 
     def _text_of(self, reader: FileReader, link: TreeEntry) -> str:
-        text = self._texts.get(link.sha, self.before.texts.get(link.sha))
-        if text is None:
-            text = reader.read(link).decode("utf-8", "replace")
-        self._texts[link.sha] = text
-        return text
+        if link.sha not in self.texts:
+            self.texts[link.sha] = reader.read(link).decode("utf-8", "replace")
+        return self.texts[link.sha]
 
     def _no_such_path(self, path: str) -> NotFoundError:
         tops = sorted({path.split("/", 1)[0] for path in self.entries})
@@ -199,11 +191,11 @@ class CodeRun:
     def _nothing(self) -> NotFoundError:
         endings, paths = self.selection
         below = f" below {', '.join(paths)}" if paths else ""
-        left_out = [path for path in self._skipped if self.entries[path].mode != SUBMODULE]
+        left_out = [path for path in self.skipped if self.entries[path].mode != SUBMODULE]
         if left_out:
             return NotFoundError(
                 f"all files of {self.repo} at {self.ref} that were asked for are left out:"
-                + "".join(f"\n  {path} {self._skipped[path]}" for path in left_out[:10]),
+                + "".join(f"\n  {path} {self.skipped[path]}" for path in left_out[:10]),
                 hint="Nothing was changed.",
             )
         names = [path.rsplit("/", 1)[-1] for path in self.entries]
@@ -220,25 +212,24 @@ class CodeRun:
         """Keep, copy and fetch files until the folder holds what is wanted."""
         destination = self.destination
         shas = {entry.sha for entry in wanted.values()}
+        moved = {EMPTY: b""}
         for path, sha in self.before.files.items():
             if path not in wanted:
                 if sha in shas and destination.has(path, sha):
-                    destination.set_aside(path, sha)
+                    moved[sha] = destination.read(path)
                 destination.remove(path)
-                self.removed += 1
         # Looked at only now: a file system may take README.md for the readme.md that is wanted.
         missing = [path for path, entry in wanted.items() if not destination.has(path, entry.sha)]
         here = {wanted[path].sha: path for path in wanted.keys() - missing}
         awaited: dict[str, list[str]] = {}
         for path in missing:
             sha = wanted[path].sha
-            content = b"" if sha == EMPTY else destination.kept(sha)
             if sha in here:
-                content = destination.read(here[sha])
-            if content is None:
-                awaited.setdefault(sha, []).append(path)
+                self._write([path], destination.read(here[sha]))
+            elif sha in moved:
+                self._write([path], moved[sha])
             else:
-                self._write([path], sha, content)
+                awaited.setdefault(sha, []).append(path)
         self._fetch(awaited, wanted, reader)
 
     def _fetch(
@@ -250,7 +241,7 @@ class CodeRun:
         """Bring contents, by their hashes, to their paths: in an archive, or else one by one."""
 
         def arrive(entry: TreeEntry, content: bytes) -> None:
-            self._arrive(awaited.pop(entry.sha), entry.sha, content)
+            self._arrive(awaited.pop(entry.sha), content)
             bar.update()
 
         missing = {sha for sha, paths in awaited.items() if not is_too_large(wanted[paths[0]])}
@@ -264,30 +255,26 @@ class CodeRun:
                 if isinstance(found, bytes):
                     arrive(entry, found)
                 else:
-                    self._failed |= dict.fromkeys(awaited[entry.sha], str(found.args[0]))
+                    self.failed |= dict.fromkeys(awaited[entry.sha], str(found.args[0]))
                     bar.update()
 
-    def _arrive(self, paths: Sequence[str], sha: str, content: bytes) -> None:
+    def _arrive(self, paths: Sequence[str], content: bytes) -> None:
         self.fetched += 1
         if content.startswith(LFS_MARK) and len(content) < 1024:
-            for path in paths:
-                self._leave_out(path, sha)
+            reason = "is a pointer to Git LFS, where the file itself is"
+            self.skipped |= dict.fromkeys(paths, reason)
         else:
-            self._write(paths, sha, content)
+            self._write(paths, content)
 
-    def _write(self, paths: Sequence[str], sha: str, content: bytes) -> None:
+    def _write(self, paths: Sequence[str], content: bytes) -> None:
         for path in paths:
             try:
                 self.destination.write(path, content)
             except OSError as error:
-                self._failed[path] = f"cannot be written: {error.strerror or error}"
-
-    def _leave_out(self, path: str, sha: str) -> None:
-        self._pointers[path] = sha
-        self._skipped[path] = "is a pointer to Git LFS, where the file itself is"
+                self.failed[path] = f"cannot be written: {error.strerror or error}"
 
     def _note(self, revision: Revision, wanted: Mapping[str, TreeEntry]) -> Note:
-        left = self._skipped.keys() | self._failed.keys()
+        left = self.skipped.keys() | self.failed.keys()
         return Note(
             repo=self.repo,
             ref=self.ref,
@@ -296,11 +283,9 @@ class CodeRun:
             etag=revision.etag,
             selection=self.selection,
             files={path: entry.sha for path, entry in wanted.items() if path not in left},
-            skipped=_listed(self._skipped),
-            failed=_listed(self._failed),
-            pointers=self._pointers,
-            texts=self._texts,
-            is_complete=not self._failed,
+            skipped=_listed(self.skipped),
+            failed=_listed(self.failed),
+            is_complete=not self.failed,
         )
 
 

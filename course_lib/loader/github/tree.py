@@ -7,7 +7,6 @@ nothing can change unnoticed.
 from __future__ import annotations
 
 import hashlib
-from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -164,8 +163,8 @@ def is_wanted(path: str, extensions: Iterable[str], paths: Sequence[str] = ()) -
     )
 
 
-def is_folder(path: str, ordered: Sequence[str]) -> bool:
-    """Return whether one of some paths, in order, is below a path; the root is the empty one.
+def is_folder(path: str, paths: Iterable[str]) -> bool:
+    """Return whether one of some paths is below a path; the root is the empty one.
 
     A list of all folders could be far larger than the paths: one of 10,000 names has 10,000.
 
@@ -175,15 +174,12 @@ def is_folder(path: str, ordered: Sequence[str]) -> bool:
     >>> [path for path in ("", "apps", "apps/kfp", "app", "README.md") if is_folder(path, paths)]
     ['', 'apps', 'apps/kfp']
     """
-    below = f"{path}/"
-    place = bisect_left(ordered, below)
-    return not path or (place < len(ordered) and ordered[place].startswith(below))
+    return not path or any(one.startswith(f"{path}/") for one in paths)
 
 
 def follow_link(
     path: str,
     entries: Mapping[str, TreeEntry],
-    ordered: Sequence[str],
     text_of: Callable[[TreeEntry], str],
 ) -> TreeEntry:
     """Return the file that a symbolic link leads to, over other links if need be.
@@ -197,8 +193,6 @@ def follow_link(
         Where the link is.
     entries
         All files, links and submodules of the repository by their paths.
-    ordered
-        These paths in order; see `is_folder`.
     text_of
         Gives the text of a link: where it points.
 
@@ -212,7 +206,7 @@ def follow_link(
     --------
     >>> entries = {"docs/now.md": TreeEntry("docs/now.md", LINK, "1"),
     ...            "v2/a.md": TreeEntry("v2/a.md", "100644", "2")}
-    >>> follow_link("docs/now.md", entries, sorted(entries), lambda link: "../v2/a.md").path
+    >>> follow_link("docs/now.md", entries, lambda link: "../v2/a.md").path
     'v2/a.md'
     """
     ahead, past, links = deque(path.split("/")), list[str](), 0
@@ -242,7 +236,7 @@ def follow_link(
         ahead.extendleft(reversed(text.split("/")))
     target = "/".join(past)
     found = entries.get(target)
-    if found is None and is_folder(target, ordered):
+    if found is None and is_folder(target, entries):
         raise ValueError(f"is a link to the folder {target or '/'}, whose files are listed there")
     if found is None or found.mode == SUBMODULE:
         raise ValueError(f"is a link to {target}, which is not in the repository")

@@ -6,13 +6,13 @@ from typing import Any
 import psycopg
 import pytest
 
-from course_lib.indexing.partitions import partition_of
 from course_lib.indexing.repository import (
     RepositoryReport,
     ingest_repository,
 )
 from course_lib.loader.github import DownloadOptions, Selection
 from course_lib.loader.github.errors import GitHubError
+from course_lib.loader.partitions import partition_of
 from course_lib.records import Scope
 from course_lib.retriever import Query, search
 from course_lib.teaching.github_server import GitHubServer, Repository, faults

@@ -11,7 +11,6 @@ from course_lib.loader.contract import (
     SCHEMA_PATH,
     Rejection,
     check_record,
-    check_records,
     json_schema,
     schema_text,
 )
@@ -111,12 +110,3 @@ def test_the_committed_schema_is_the_one_of_the_model() -> None:
     assert SCHEMA_PATH.read_text(encoding="utf-8") == schema_text()
     jsonschema.Draft202012Validator.check_schema(json_schema())
     jsonschema.validate(GOOD, json_schema())
-
-
-def test_siblings_of_a_broken_record_go_through() -> None:
-    chunks, rejections = check_records([GOOD, broken(kind=""), broken(content="b"), "{"])
-    assert [chunk.content for chunk in chunks] == [GOOD["content"], "b"]
-    assert [(one.record, one.field) for one in rejections] == [
-        ("record 1", "kind"),
-        ("record 3", "record"),
-    ]

@@ -310,23 +310,6 @@ def test_pages_without_end_end(
     assert len(github.seen) == 20
 
 
-def test_pages_that_are_large_end_sooner(
-    client: GitHubClient, github: GitHubServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    numbers = iter(range(2, 100))
-
-    def grow(answer: Response) -> Response:
-        place = f"{github.url}/repos/heron/platform/issues?page={next(numbers)}"
-        headers = {"Link": f'<{place}>; rel="next"'}
-        return faults.changed(answer, b"[" + b" " * 4_000 + b"]", headers=headers)
-
-    github.fail("issues", grow, times=math.inf)
-    monkeypatch.setattr(client_module, "MOST_LISTED_BYTES", 10_000)
-    with pytest.raises(AnswerError, match="or 10,000 bytes"):
-        list(client.pages("repos/heron/platform/issues"))
-    assert len(github.seen) == 3
-
-
 def test_requests_without_end_end(
     client: GitHubClient, github: GitHubServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -347,16 +330,6 @@ def test_pages_are_followed_to_the_last(
     assert sorted(numbers) == [1, 2, 3, 4, 5, 6, 7]
     assert len(github.seen) == 3
     assert all("state=all" in one.path for one in github.seen)
-
-
-def test_pages_that_go_round_in_circles_end(client: GitHubClient, github: GitHubServer) -> None:
-    def circle(answer: Response) -> Response:
-        link = f'<{github.url}/repos/heron/platform/issues?page=2>; rel="next"'
-        return faults.changed(answer, headers={"Link": link})
-
-    github.fail("issues", circle, times=math.inf)
-    with pytest.raises(AnswerError, match="lead back to one that was read already"):
-        list(client.pages("repos/heron/platform/issues"))
 
 
 def test_a_next_page_on_another_host_does_not_get_the_token(

@@ -130,14 +130,9 @@ class ModelServer:
                 for name, value in headers.items():
                     self.send_header(name, value)
                 raw = text.encode("utf-8")
-                drips = "X-Drips" in headers
                 self.send_header("Content-Length", str(len(raw)))
                 self.end_headers()
-                for part in (
-                    (raw[at : at + 10] for at in range(0, len(raw), 10)) if drips else [raw]
-                ):
-                    self.wfile.write(part)
-                    server.hold.wait(0.05 if drips else 0)
+                self.wfile.write(raw)
 
             def log_message(self, format: str, *args: Any) -> None:
                 """Say nothing."""

@@ -77,7 +77,7 @@ def test_a_busy_server_is_asked_again_when_it_says(server: Any, describing: Any)
     ]
     run = Run(server.url).describe(PACKAGES[:1])
     assert run.names == ["p0"]
-    assert run.waits == [7.0, 2.0, 0.0]
+    assert run.waits == [7.0, 2.0, 4.0]
 
 
 def test_a_server_that_stays_busy_ends_the_run_and_keeps_what_came(
@@ -117,12 +117,6 @@ def test_a_server_that_says_nothing_is_given_up(server: Any) -> None:
     run = Run(server.url, timeout=0.2, attempts=2).describe(PACKAGES)
     assert "did not answer in 2 attempts: ReadTimeout" in run.stopped
     assert len(server.requests) == 2
-
-
-def test_a_server_that_never_comes_to_an_end_is_given_up(server: Any) -> None:
-    server.script = [status(200, " " * 2_000, X_Drips="yes")]
-    run = Run(server.url, timeout=0.3, attempts=2).describe(PACKAGES)
-    assert "did not answer in 2 attempts: its answer takes too long" in run.stopped
 
 
 def test_a_server_that_is_not_there_is_given_up() -> None:
@@ -198,8 +192,7 @@ def test_an_answer_that_is_none_costs_no_more_than_its_batch(
 ) -> None:
     server.script = [status(200, body), status(200, body), describing]
     run = Run(server.url, batch_size=1, attempts=2).describe(PACKAGES[:3])
-    assert set(run.names) <= {"p1", "p2"}
-    assert run.names or "its answer is not JSON" in run.stopped
+    assert run.names == ["p2"] and run.stopped == ""
 
 
 def test_a_run_keeps_within_its_budget_and_the_next_one_resumes(
