@@ -16,6 +16,7 @@ from psycopg import sql
 from psycopg.pq import TransactionStatus
 
 from course_lib.store.schema import owns_tables, table_for
+from course_lib.store.vector_indexes import build_vector_indexes, index_of
 
 FEWEST_ROWS = 500
 """So few rows are learnt in a moment."""
@@ -25,13 +26,6 @@ WORTH = 5
 
 PATIENCE = "2s"
 """How long we wait for those who use the table; whoever comes after us waits as long."""
-
-_INDEXES = """
-SELECT nspname, pg_class.relname, pg_get_indexdef(indexrelid)
-FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid JOIN pg_am ON pg_am.oid = relam
-JOIN pg_namespace ON pg_namespace.oid = relnamespace
-WHERE indrelid = to_regclass(quote_ident(%s)) AND amname = 'hnsw'
-"""
 
 
 @contextmanager
@@ -59,39 +53,27 @@ def vector_index_rebuilt(
         longer than a moment, on a connection whose role does not own the tables, or within a
         transaction that is open already.
     """
-    indexes = _out_of_the_way(conn, table_for(partition), changing)
-    yield bool(indexes)
-    for schema, name, definition in indexes:
-        with conn.transaction():
-            # Who builds missing indexes takes this lock as well, and may have been here first.
-            conn.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", [name])
-            row = conn.execute(
-                "SELECT to_regclass(quote_ident(%s) || '.' || quote_ident(%s)) IS NULL",
-                [schema, name],
-            ).fetchone()
-            if row and row[0]:
-                conn.execute("SET LOCAL maintenance_work_mem = '512MB'")
-                conn.execute(definition)
+    is_away = _out_of_the_way(conn, table_for(partition), changing)
+    yield is_away
+    if is_away:
+        build_vector_indexes(conn)
 
 
-def _out_of_the_way(
-    conn: psycopg.Connection[Any], table: str, changing: int
-) -> list[tuple[str, str, bytes]]:
-    """Drop the HNSW indexes of a table, if that is worth it; return schema, name, definition."""
+def _out_of_the_way(conn: psycopg.Connection[Any], table: str, changing: int) -> bool:
+    """Drop the HNSW index of a table, if that is worth it; return whether it was dropped."""
     if changing < FEWEST_ROWS or conn.info.transaction_status != TransactionStatus.IDLE:
-        return []
-    name = sql.Identifier(table)
+        return False
     try:
         with conn.transaction():
-            if not owns_tables(conn):
-                return []
-            row = conn.execute(sql.SQL("SELECT count(*) FROM {}").format(name)).fetchone()
+            index = index_of(conn, table)
+            if index is None or not owns_tables(conn):
+                return False
+            count = sql.SQL("SELECT count(*) FROM {}").format(sql.Identifier(table))
+            row = conn.execute(count).fetchone()
             if not row or changing * WORTH < row[0]:
-                return []
-            found = conn.execute(_INDEXES, [table]).fetchall()
+                return False
             conn.execute("SELECT set_config('lock_timeout', %s, true)", [PATIENCE])
-            for schema, index, _ in found:
-                conn.execute(sql.SQL("DROP INDEX {}").format(sql.Identifier(schema, index)))
+            conn.execute(sql.SQL("DROP INDEX {}").format(sql.Identifier(*index)))
     except (psycopg.errors.LockNotAvailable, psycopg.errors.DeadlockDetected):
-        return []  # somebody uses the table, perhaps to do the same
-    return [(schema, index, definition.encode()) for schema, index, definition in found]
+        return False  # somebody uses the table, perhaps to do the same
+    return True

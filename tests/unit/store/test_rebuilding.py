@@ -16,6 +16,7 @@ from course_lib.store import (
 from course_lib.store.databases import FreshDatabase
 from course_lib.store.rebuilding import vector_index_rebuilt
 from course_lib.store.roles import service_url
+from course_lib.store.vector_indexes import HnswBuild
 from tests.schemas import OwnSchema, own_schema
 
 ROWS = 20
@@ -36,7 +37,7 @@ def database(worker_database: FreshDatabase) -> Iterator[OwnSchema]:
     with own_schema(worker_database) as fresh, fresh.connect() as conn:
         create_schema(conn, 3)
         fill(conn)
-        build_vector_indexes(conn, m=8)
+        build_vector_indexes(conn)
         yield fresh
 
 
@@ -45,7 +46,7 @@ def conn(database: OwnSchema, monkeypatch: pytest.MonkeyPatch) -> Iterator[psyco
     monkeypatch.setattr(rebuilding, "FEWEST_ROWS", 2)
     with connect(database.url, autocommit=True) as connection:
         yield connection
-        build_vector_indexes(connection, m=8)
+        build_vector_indexes(connection)
 
 
 def indexes(conn: psycopg.Connection) -> list[str]:
@@ -63,7 +64,6 @@ def test_the_index_is_away_meanwhile_and_then_the_one_it_was(conn: psycopg.Conne
         assert indexes(conn) == []
         conn.execute("UPDATE document_chunks SET commit_sha = 'new'")
     assert indexes(conn) == before
-    assert "m='8'" in before[0]
     found = conn.execute("SELECT count(*) FROM document_chunks WHERE commit_sha = 'new'").fetchone()
     assert found == (ROWS,)
 
@@ -112,14 +112,14 @@ def test_after_a_failure_the_next_ingest_builds_the_index(conn: psycopg.Connecti
     with pytest.raises(ZeroDivisionError), vector_index_rebuilt(conn, "issues", ROWS):
         raise ZeroDivisionError
     assert indexes(conn) == []
-    assert build_vector_indexes(conn, m=8) == ["document_chunks_issues"]
+    assert build_vector_indexes(conn) == ["document_chunks_issues"]
 
 
 def test_an_index_that_somebody_built_meanwhile_is_not_built_again(
     conn: psycopg.Connection, database: OwnSchema
 ) -> None:
     with vector_index_rebuilt(conn, "issues", ROWS), connect(database.url) as other:
-        build_vector_indexes(other, m=4)
+        build_vector_indexes(other, HnswBuild(4, 64))
     assert len(indexes(conn)) == 1
     assert "m='4'" in indexes(conn)[0]
     conn.execute("DROP INDEX document_chunks_issues_embedding_hnsw")
@@ -150,7 +150,7 @@ def test_in_a_collection_it_comes_back_although_another_one_has_an_index_of_that
     with own_schema(worker_database) as mine, mine.connect() as own:
         create_schema(own, 3)
         fill(own)
-        build_vector_indexes(own, m=6)
+        build_vector_indexes(own)
         before = indexes(own)
         with vector_index_rebuilt(own, "issues", ROWS) as is_away:
             assert is_away
