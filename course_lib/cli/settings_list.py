@@ -105,7 +105,7 @@ def setting_rows() -> list[Row]:
             _written(item.default),
             _shown(str(item.alias), getattr(now, name), is_secret=not item.repr),
             _origin(now, name, {str(item.alias)}),
-            str(item.description),
+            " ".join(str(item.description).split()),
         )
         for name, item in Settings.model_fields.items()
     ]
@@ -132,11 +132,12 @@ def example_text() -> str:
     from course_lib.loader.github.client import GitHubSettings
 
     declared = [
-        (str(item.alias), item.default, item.description) for item in Settings.model_fields.values()
+        (str(item.alias), item.default, " ".join(str(item.description).split()))
+        for item in Settings.model_fields.values()
     ]
     for github in GitHubSettings.model_fields.values():
         default = github.default if isinstance(github.default, str) else None
-        declared.append((github.alias or _TOKEN, default, github.description))
+        declared.append((github.alias or _TOKEN, default, str(github.description)))
     entries = (f"# {about}\n# {name}={_written(value)}\n" for name, value, about in declared)
     return "\n".join((_FIRST_LINES, *entries))
 
@@ -172,7 +173,7 @@ def _github_rows() -> Iterator[Row]:
             "" if is_secret else str(item.default),
             _shown(alias, value.get_secret_value() if is_secret else value, is_secret),
             _origin(given, name, {alias, *_OTHER_NAMES.get(alias, ())}),
-            str(item.description),
+            " ".join(str(item.description).split()),
         )
 
 
