@@ -83,6 +83,7 @@ class OpenAICompatible:
         """Yield the pieces of the answer; see `Generator.stream`."""
         import openai
 
+        has_begun = False
         try:
             with self._client() as client:
                 events: Any = client.chat.completions.create(
@@ -91,6 +92,7 @@ class OpenAICompatible:
                     stream=True,
                     **self._limits(request),
                 )
+                has_begun = True
                 with events:
                     reason = None
                     for event in events:
@@ -100,6 +102,8 @@ class OpenAICompatible:
                             if choice.delta and choice.delta.content:
                                 yield choice.delta.content
         except openai.OpenAIError as error:
+            if has_begun and type(error) is openai.APIConnectionError:
+                self._broken_off(type(error).__name__)
             from course_lib.embedder.remote import refusal
 
             setting = "RAG_OPENAI_MODEL or --model"
