@@ -11,12 +11,11 @@ from course_lib.store import (
     build_vector_indexes,
     connect,
     create_schema,
-    rebuilding,
+    vector_indexes,
 )
 from course_lib.store.databases import FreshDatabase
-from course_lib.store.rebuilding import vector_index_rebuilt
 from course_lib.store.roles import service_url
-from course_lib.store.vector_indexes import HnswBuild
+from course_lib.store.vector_indexes import HnswBuild, vector_index_rebuilt
 from tests.schemas import OwnSchema, own_schema
 
 ROWS = 20
@@ -43,7 +42,7 @@ def database(worker_database: FreshDatabase) -> Iterator[OwnSchema]:
 
 @pytest.fixture
 def conn(database: OwnSchema, monkeypatch: pytest.MonkeyPatch) -> Iterator[psycopg.Connection]:
-    monkeypatch.setattr(rebuilding, "FEWEST_ROWS", 2)
+    monkeypatch.setattr(vector_indexes, "FEWEST_ROWS", 2)
     with connect(database.url, autocommit=True) as connection:
         yield connection
         build_vector_indexes(connection)
@@ -87,7 +86,7 @@ def test_in_a_transaction_that_is_open_the_index_stays(conn: psycopg.Connection)
 def test_whoever_uses_the_table_is_not_waited_for_long(
     conn: psycopg.Connection, database: OwnSchema, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rebuilding, "PATIENCE", "50ms")
+    monkeypatch.setattr(vector_indexes, "PATIENCE", "50ms")
     before = indexes(conn)
     with connect(database.url) as other:
         other.execute("SELECT count(*) FROM document_chunks")  # its transaction stays open
