@@ -28,6 +28,8 @@ RETRIES = 6
 
 TIMEOUT = 60.0
 
+OTHER_WAYS = "What was encoded is kept. Without RAG_EMBED_BACKEND, this machine encodes."
+
 
 class OpenAIBackend:
     """A model that an API serves. Nothing is sent before a text has to be encoded.
@@ -124,7 +126,8 @@ class OpenAIBackend:
 
             setting = "RAG_EMBED_MODEL and RAG_VECTOR_DIM"
             message, hint = refusal(error, self._where, self._model, setting, TIMEOUT)
-            raise ModelError(message, hint=hint) from None  # what the server says may hold the key
+            # What the server says may hold the key.
+            raise ModelError(message, hint=f"{hint} {OTHER_WAYS}") from None
         except (ValueError, TypeError, AttributeError) as error:
             raise ModelError(
                 f"{self._where} answered what is not a list of vectors: {type(error).__name__}",

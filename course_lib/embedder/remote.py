@@ -89,7 +89,8 @@ def refusal(
     status, code = getattr(error, "status_code", 0), _code(error)
     said = f"status {status} {code}".rstrip()
     if isinstance(error, openai.APITimeoutError):
-        return f"{where} did not answer within {seconds:g} s", "Ask again later."
+        hint = "Ask again later; for an answer, RAG_GENERATOR_TIMEOUT can be raised."
+        return f"{where} did not answer within {seconds:g} s", hint
     if isinstance(error, openai.APIConnectionError):
         return f"{where} cannot be reached", "Check the connection and OPENAI_BASE_URL."
     if not status:
