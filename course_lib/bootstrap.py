@@ -123,58 +123,33 @@ def this_machine() -> Machine:
 
 
 def missing_wheels(machine: Machine) -> str:
-    """Return why there is no PyTorch wheel for this machine and what to do; empty where there is.
+    """Return why the packages have no wheels for this machine and what to do; empty where there is.
 
     Examples
     --------
     >>> missing_wheels(Machine("Linux", "x86_64", libc="glibc", release=(2, 36)))
     ''
-    >>> missing_wheels(Machine("Linux", "x86_64", libc="musl")).split(". ")[0]
-    'PyTorch has no wheels for musl (Alpine)'
+    >>> missing_wheels(Machine("Linux", "riscv64", libc="glibc")).split(". ")[0]
+    'The packages have no wheels for Linux (glibc) on riscv64'
     """
-    if machine.system == "Linux":
-        if machine.architecture not in ("x86_64", "aarch64"):
-            return (
-                f"PyTorch has no wheels for Linux on {machine.architecture}. "
-                "Use an x86_64 or aarch64 machine."
-            )
-        if machine.libc == "musl":
-            return (
-                "PyTorch has no wheels for musl (Alpine). "
-                "Use a distribution with glibc, for example Debian."
-            )
-        if machine.architecture == "aarch64" and machine.release and machine.release < (2, 35):
-            return (
-                "On aarch64, OpenVINO's wheels need glibc 2.35 or newer. "
-                "Use a newer distribution (Debian 12, Ubuntu 22.04 or later)."
-            )
-        if machine.release and machine.release < (2, 28):
-            return (
-                "PyTorch's wheels need glibc 2.28 or newer. "
-                "Use a newer distribution (Debian 10, Ubuntu 20.04 or later)."
-            )
+    glibc = (2, 35) if machine.architecture == "aarch64" else (2, 28)
+    is_recent = not machine.release or machine.release >= (
+        glibc if machine.system == "Linux" else (14,)
+    )
+    architectures = {"Linux": ("x86_64", "aarch64"), "Darwin": ("arm64",), "Windows": ("AMD64",)}
+    is_known = machine.architecture in architectures.get(machine.system, ())
+    if is_known and is_recent and machine.libc != "musl":
         return ""
-    if machine.system == "Darwin":
-        if machine.architecture != "arm64":
-            return (
-                "PyTorch has made no wheels for Macs with an Intel processor since version 2.3. "
-                "On an Apple-silicon Mac this Python was made for Intel processors: install an "
-                "arm64 one (python.org's installer, or `brew install python@3.12`). Otherwise run "
-                "the course on Linux: in a virtual machine, a container or a cloud notebook."
-            )
-        if machine.release and machine.release < (14,):
-            return "PyTorch's wheels need macOS 14 or newer. Update macOS."
-        return ""
-    if machine.system == "Windows":
-        if machine.architecture.upper() in ("AMD64", "X86_64"):
-            return ""
-        return (
-            "The course's packages have no wheels for Windows on ARM. "
-            "Install the course inside WSL (`wsl --install`), which is a Linux."
-        )
+    release = ".".join(map(str, machine.release))
+    within = " ".join(filter(None, [machine.libc, release]))
+    system = f"{machine.system} ({within})" if within else machine.system
     return (
-        f"PyTorch has no wheels for {machine.system}. "
-        "Run the course on Linux: in a virtual machine, a container or a cloud notebook."
+        f"The packages have no wheels for {system} on {machine.architecture}. "
+        "There are some for Linux with glibc (2.28 or newer on x86_64, 2.35 on aarch64: Debian 12, "
+        "Ubuntu 22.04 or later; not Alpine, which has musl), for macOS 14 or newer on Apple silicon "
+        "(with a Python that is not made for Intel processors), and for Windows on AMD64. "
+        "On other machines run the course on Linux: in a virtual machine, a container, WSL "
+        "(`wsl --install`) or a cloud notebook."
     )
 
 
@@ -215,7 +190,7 @@ def find_python() -> str:
         refused[candidate] = unsuitable(ask(candidate))
         if not refused[candidate]:
             return candidate
-    raise SetupError(advice(refused, sys.platform, apt=shutil.which("apt") is not None))
+    raise SetupError(advice(refused))
 
 
 def ask(python: str, modules: tuple[str, ...] = NEEDED_MODULES) -> dict[str, object]:
@@ -253,41 +228,34 @@ def unsuitable(answer: dict[str, object]) -> str:
     return ""
 
 
-def advice(refused: dict[str, str], platform: str, *, apt: bool) -> str:
+def advice(refused: dict[str, str]) -> str:
     """Return what to install where no Python will do.
 
     Parameters
     ----------
     refused
         Path of each Python that was found, and why it will not do.
-    platform
-        As in `sys.platform`.
-    apt
-        Is this a Debian or one of its descendants?
 
     Examples
     --------
-    >>> print(advice({"/usr/bin/python3.11": "it lacks ensurepip"}, "linux", apt=True))
+    >>> print(advice({"/usr/bin/python3.11": "it lacks ensurepip"}).partition("Install")[0], end="")
     The course needs Python 3.11 to 3.14, and none was found that will do.
         /usr/bin/python3.11: it lacks ensurepip
-    On Debian and Ubuntu: apt install python3.11-venv
+    On Debian and Ubuntu it gets that by: apt install python3.11-venv
     """
     oldest, newest = (".".join(map(str, version)) for version in (OLDEST_PYTHON, NEWEST_PYTHON))
     lines = [f"The course needs Python {oldest} to {newest}, and none was found that will do."]
-    lines += [f"    {path}: {reason}" for path, reason in refused.items()]
-    without_venv = [path for path, reason in refused.items() if reason == "it lacks ensurepip"]
-    if apt and without_venv:
-        found = re.search(r"python3\.\d+$", without_venv[0])
-        name = found.group() if found else "python3"
-        lines.append(f"On Debian and Ubuntu: apt install {name}-venv")
-    elif apt:
-        lines.append("On Debian and Ubuntu: apt install python3.11 python3.11-venv (or newer)")
-    elif platform == "darwin":
-        lines.append("On macOS: brew install python@3.12, or the installer of python.org")
-    elif platform == "win32":
-        lines.append("On Windows: winget install Python.Python.3.12")
-    else:
-        lines.append("Install Python 3.12 with the package manager of your system.")
+    for path, reason in refused.items():
+        lines.append(f"    {path}: {reason}")
+        if reason == "it lacks ensurepip":
+            found = re.search(r"python3(?:\.\d+)?$", path)
+            name = found.group() if found else "python3"
+            lines.append(f"On Debian and Ubuntu it gets that by: apt install {name}-venv")
+    lines.append(
+        "Install one with the package manager of your system: apt install python3.12 "
+        "python3.12-venv (Debian, Ubuntu), brew install python@3.12 (macOS), winget install "
+        "Python.Python.3.12 (Windows); or with the installer of python.org."
+    )
     return "\n".join(lines)
 
 

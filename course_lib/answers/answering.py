@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from course_lib.embedder import EmbeddingClient
     from course_lib.settings import Settings
 
-NO_CONTEXT = "No context retrieved"
-
 _UNKNOWN = ("this is not in the index", "i don't know", "i don’t know", "i do not know")
 
 

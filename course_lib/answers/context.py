@@ -54,11 +54,6 @@ class ContextOptions:
     exclude
         Names of documents of which nothing is to come back.
 
-    Raises
-    ------
-    InputError
-        If a value is out of its range.
-
     Examples
     --------
     >>> ContextOptions(rerank="maxsim").hint_max_chunks
@@ -71,14 +66,6 @@ class ContextOptions:
     rerank_k: int | None = None
     diversity: float = 0.3
     exclude: Collection[str] = ()
-
-    def __post_init__(self) -> None:
-        if min(self.hint_max_chunks, self.structure_max_chunks) < 0:
-            raise InputError("a number of passages is below 0", hint="0 takes none of that kind.")
-        if self.rerank_k is not None and self.rerank_k < 1:
-            raise InputError(f"rerank_k is {self.rerank_k}", hint="Re-order 1 result or more.")
-        if not 0 <= self.diversity <= 1:
-            raise InputError(f"diversity is {self.diversity}", hint="It is between 0 and 1.")
 
 
 DEFAULTS = ContextOptions()

@@ -167,7 +167,7 @@ def check_parses(path: str, before: str, after: str) -> None:
     problem = _problem(suffix, after)
     if problem:
         raise EditError(
-            f"{path} would not be {_NAMES[suffix]} any more: {problem}",
+            f"{path} would not be {_PARSERS[suffix][0]} any more: {problem}",
             hint="The file was left as it is. Ask again, in other words or with another model.",
         )
 
@@ -217,23 +217,21 @@ def _parse_yaml(text: str) -> None:
         pass
 
 
-_PARSERS: dict[str, Callable[[str], object]] = {
-    ".py": _parse_python,
-    ".pyi": _parse_python,
-    ".yaml": _parse_yaml,
-    ".yml": _parse_yaml,
-    ".json": json.loads,
-    ".ipynb": json.loads,
-    ".toml": read_toml,
+_PARSERS: dict[str, tuple[str, Callable[[str], object]]] = {
+    ".py": ("Python", _parse_python),
+    ".pyi": ("Python", _parse_python),
+    ".yaml": ("YAML", _parse_yaml),
+    ".yml": ("YAML", _parse_yaml),
+    ".json": ("JSON", json.loads),
+    ".ipynb": ("JSON", json.loads),
+    ".toml": ("TOML", read_toml),
 }
-_NAMES = {".py": "Python", ".pyi": "Python", ".yaml": "YAML", ".yml": "YAML"}
-_NAMES |= {".json": "JSON", ".ipynb": "JSON", ".toml": "TOML"}
 
 
 def _problem(suffix: str, text: str) -> str:
     """Return what is wrong with a text, in one line; nothing if it can be parsed."""
     try:
-        _PARSERS[suffix](text)
+        _PARSERS[suffix][1](text)
     except Exception as error:  # each parser has errors of its own
         said = " ".join(str(error).split()).replace("<unknown>, ", "")
         return said or type(error).__name__

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import codecs
 import difflib
-import errno
 import io
 import os
-import secrets
+import re
 import stat
 import subprocess
+import sys
+import tempfile
 import tokenize
 from collections import Counter
 from collections.abc import Mapping
@@ -22,16 +23,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from course_lib.answers.edit import EditError
-from course_lib.answers.open_folder import open_folder_of
 
 MOST_BYTES = 1_000_000
 _LEFT = "The file was left as it is."
 _BOMS = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 
 
@@ -49,16 +49,19 @@ class Original:
         Its bytes.
     text
         Its text, with ``\n`` for every line end.
+    mark
+        The byte order mark before the text, if there is one.
     encoding
         As Python calls it.
     line_ends
-        Of each line in turn; the last one may be empty.
+        Each in turn.
     """
 
     root: Path
     name: str
     raw: bytes
     text: str
+    mark: bytes
     encoding: str
     line_ends: tuple[str, ...]
 
@@ -73,27 +76,24 @@ class Original:
         """
         if "\0" in text:
             raise EditError("the answer holds NUL: it is not text", hint=f"{_LEFT} Ask again.")
-        usual = Counter(end for end in self.line_ends if end).most_common(1)
+        usual = Counter(self.line_ends).most_common(1)
         end = usual[0][0] if usual else "\n"
-        lines = text.split("\n")
-        old = self.text.split("\n")
-        ends = [end] * (len(lines) - 1)
+        old, lines = self.text.split("\n"), text.split("\n")
+        ends = [end] * len(lines)
         # With one kind of line end, as nearly everywhere, there is nothing to look up.
-        if len({one for one in self.line_ends if one}) > 1:
+        if len(set(self.line_ends)) > 1:
             matcher = difflib.SequenceMatcher(None, old, lines, autojunk=False)
             for _, was, until, start, stop in matcher.get_opcodes():
                 if until - was == stop - start:  # lines that stay, or each replaced by another
-                    ends[start:stop] = [one or end for one in self.line_ends[was:until]]
-            ends = ends[: len(lines) - 1]
+                    ends[start:stop] = [*self.line_ends, end][was:until]
         # A file without a last line end stays one, and the other way round.
-        if lines[-1] == "":
-            lines = lines[:-1]
-        has_end = not self.text or self.text.endswith("\n")
-        last = (ends[len(lines) - 1 :] or [end])[0] if has_end else ""
-        ends = [*ends[: len(lines) - 1], last]
-        joined = "".join(line + after for line, after in zip(lines, ends, strict=True))
+        if text.endswith("\n"):
+            lines.pop()
+        if self.text and not self.text.endswith("\n"):
+            ends[len(lines) - 1] = ""
+        joined = "".join(line + after for line, after in zip(lines, ends, strict=False))
         try:
-            raw = _encode(joined, self.raw, self.encoding)
+            raw = self.mark + joined.encode(self.encoding)
         except UnicodeEncodeError as error:
             character = error.object[error.start]
             raise EditError(
@@ -161,13 +161,12 @@ def read_original(path: Path, root: Path) -> Original:
             f"{name} has {status.st_size:,} bytes", hint=f"The most is {MOST_BYTES:,}; edit a part."
         )
     try:
-        with open_folder_of(base, name) as folder:
-            raw = folder.read(real.name, MOST_BYTES + 1)
+        raw = real.read_bytes()
     except OSError as error:
         raise EditError(f"{name} cannot be read: {error.strerror}", hint="Check it.") from error
-    encoding = _encoding(name, raw)
+    mark, encoding = _encoding(name, raw)
     try:
-        decoded = raw.decode(encoding)
+        decoded = raw[len(mark) :].decode(encoding)
     except UnicodeDecodeError as error:
         raise EditError(
             f"{name} is not {encoding}: byte 0x{error.object[error.start]:02x} at offset "
@@ -177,14 +176,8 @@ def read_original(path: Path, root: Path) -> Original:
     if "\0" in decoded:
         raise EditError(f"{name} holds NUL: it is not text", hint="Only texts are edited.")
     # A form feed or U+2028 ends no line here, unlike in str.splitlines.
-    lines = io.StringIO(decoded, newline="").readlines()
-    ends = tuple(line[len(line.rstrip("\r\n")) :][-2:] for line in lines)
-    ends = tuple("\r\n" if end == "\r\n" else end[-1:] for end in ends)
-    text = "".join(
-        line[: len(line) - len(end)] + ("\n" if end else "")
-        for line, end in zip(lines, ends, strict=True)
-    )
-    return Original(base, name, raw, text, encoding, ends)
+    parts = re.split(r"(\r\n|\r|\n)", decoded)
+    return Original(base, name, raw, "\n".join(parts[::2]), mark, encoding, tuple(parts[1::2]))
 
 
 def check_committed(original: Original) -> None:
@@ -216,45 +209,47 @@ def write_atomically(original: Original, raw: bytes) -> None:
     ------
     EditError
         If it cannot be written, somebody changed it since it was read, or a folder on the way to it
-        is a link by now.
+        became a link since.
     """
-    name = original.name.rpartition("/")[2]
-    new = f".{name[:100]}.{secrets.token_hex(8)}"
+    path = original.root / original.name
     try:
-        with open_folder_of(original.root, original.name) as folder:
-            try:
-                folder.write(new, raw, like=name)
-                if folder.read(name, MOST_BYTES + 1) != original.raw:
-                    raise EditError(
-                        f"{original.name} was changed by somebody else in the meantime",
-                        hint=f"{_LEFT} Run the command again.",
-                    )
-                folder.replace(new, name)
-            finally:
-                folder.remove(new)
+        if path.resolve(strict=True) != path:
+            why = "a folder on the way to it is a link by now"
+            raise EditError(f"{original.name} cannot be written: {why}", hint=_LEFT)
+        status = path.stat()
+        handle, new = tempfile.mkstemp(prefix=".", dir=path.parent)
+        try:
+            with open(handle, "wb") as file:
+                file.write(raw)
+                file.flush()
+                os.fsync(file.fileno())
+            if sys.platform != "win32":
+                with suppress(OSError):
+                    os.chown(new, status.st_uid, status.st_gid)
+                # Without set-user-ID: what a model wrote runs as whoever starts it.
+                os.chmod(new, status.st_mode & 0o777)  # noqa: PTH101
+            if path.read_bytes() != original.raw:
+                raise EditError(
+                    f"{original.name} was changed by somebody else in the meantime",
+                    hint=f"{_LEFT} Run the command again.",
+                )
+            os.replace(new, path)
+        finally:
+            Path(new).unlink(missing_ok=True)
     except OSError as error:
-        is_moved = error.errno in (errno.ELOOP, errno.ENOTDIR)
-        why = "a folder on the way to it is a link by now" if is_moved else error.strerror or error
+        why = error.strerror or str(error)
         raise EditError(f"{original.name} cannot be written: {why}", hint=_LEFT) from error
 
 
-def _encoding(name: str, raw: bytes) -> str:
+def _encoding(name: str, raw: bytes) -> tuple[bytes, str]:
+    """Return a file's byte order mark, empty where it has none, and its encoding."""
     for mark, encoding in _BOMS:
         if raw.startswith(mark):
-            return encoding
+            return mark, encoding
     if name.endswith((".py", ".pyi")):
         with suppress(SyntaxError):
-            return tokenize.detect_encoding(io.BytesIO(raw).readline)[0]
-    return "utf-8"
-
-
-def _encode(text: str, raw: bytes, encoding: str) -> bytes:
-    if encoding not in ("utf-16", "utf-32"):
-        return text.encode(encoding)
-    # Python would take the machine's byte order, which need not be the file's.
-    mark = next(mark for mark, _ in _BOMS if raw.startswith(mark))
-    order = "le" if mark in (codecs.BOM_UTF16_LE, codecs.BOM_UTF32_LE) else "be"
-    return mark + text.encode(f"{encoding}-{order}")
+            return b"", tokenize.detect_encoding(io.BytesIO(raw).readline)[0]
+    return b"", "utf-8"
 
 
 def _without_filters(folder: Path) -> dict[str, str]:

@@ -14,13 +14,8 @@ from pathlib import PurePosixPath
 MOST_CHARACTERS = 120
 """Characters of a line, at most: it is to be beside a name."""
 
-_HASH = {".py", ".pyi", ".sh", ".bash", ".ksh", ".zsh", ".yaml", ".yml", ".toml", ".cfg", ".ini"}
-_HASH |= {".tf", ".rb", ".pl", ".r", ".jl", ".mk", ".cmake", ".conf", ".env", ".example", ".lock"}
-_HASH |= {".dockerfile", ".containerfile"}
 _SLASHES = {".go", ".js", ".jsx", ".ts", ".tsx", ".java", ".kt", ".c", ".h", ".cc", ".cpp", ".hpp"}
 _SLASHES |= {".cs", ".rs", ".swift", ".scala", ".php", ".proto", ".css", ".scss", ".less", ".jsonc"}
-_HASH_NAMES = {"dockerfile", "makefile", "gnumakefile", "containerfile", "requirements.txt"}
-_HASH_NAMES |= {".gitignore", ".dockerignore", ".gitattributes", "codeowners"}
 _HEADED = {".md", ".markdown", ".rst", ".txt"}
 
 _BOILERPLATE = re.compile(
@@ -64,7 +59,7 @@ def first_line(name: str, text: str) -> str:
         found = _docstring(text)
     elif path.suffix == ".ipynb":
         found = _notebook_heading(text)
-    elif path.suffix in _HEADED and path.name not in _HASH_NAMES:
+    elif path.suffix in _HEADED:
         found = _heading(text, path.suffix == ".rst")
     elif path.suffix in {".html", ".htm", ".xml", ".svg"}:
         found = _marked(text, "<!--", "-->")
@@ -72,7 +67,9 @@ def first_line(name: str, text: str) -> str:
         found = _commented(text, "//")
     elif path.suffix in {".sql", ".lua", ".hs"}:
         found = _commented(text, "--")
-    if not found and (path.suffix in _HASH or path.name in _HASH_NAMES):
+    elif path.suffix != ".json":
+        found = _commented(text, "#")
+    if not found and path.suffix in {".py", ".pyi"}:
         found = _commented(text, "#")
     return shortened(found)
 
@@ -142,13 +139,9 @@ def _commented(text: str, mark: str) -> str:
             break
         if body and not _BOILERPLATE.search(body):
             paragraph.append(body)
-        elif paragraph or (body and _is_licence(body)):
+        elif paragraph or (body and "licen" in body.lower()):
             paragraph = []
     return _paragraph(paragraph)
-
-
-def _is_licence(body: str) -> bool:
-    return "licen" in body.lower()
 
 
 def _marked(text: str, begin: str, end: str) -> str:

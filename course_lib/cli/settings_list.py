@@ -117,13 +117,18 @@ def _row(given: BaseSettings, name: str, item: FieldInfo) -> Row:
     if name in given.model_fields_set:
         is_exported = set(names) & {key.upper() for key in os.environ}
         origin = "environment" if is_exported else ".env"
-    return Row(names[0], _written(item.default), shown, origin, str(item.description))
+    return Row(names[0], _written(item.default), shown, origin, _about(item))
 
 
 def _names(item: FieldInfo) -> list[str]:
     """Return what a setting is called in the environment, the name to use first."""
     given = item.validation_alias
     return list(map(str, given.choices if isinstance(given, AliasChoices) else [given]))
+
+
+def _about(item: FieldInfo) -> str:
+    """Return what a setting is for, on one line: it is a docstring."""
+    return " ".join(str(item.description).split())
 
 
 def example_text() -> str:
@@ -139,9 +144,7 @@ def example_text() -> str:
     from course_lib.loader.github.client import GitHubSettings
 
     fields = [*Settings.model_fields.values(), *GitHubSettings.model_fields.values()]
-    entries = (
-        f"# {one.description}\n# {_names(one)[0]}={_written(one.default)}\n" for one in fields
-    )
+    entries = (f"# {_about(one)}\n# {_names(one)[0]}={_written(one.default)}\n" for one in fields)
     return "\n".join((_FIRST_LINES, *entries))
 
 

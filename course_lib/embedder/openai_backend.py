@@ -7,14 +7,13 @@ networks. Each has its own message, and the key is in none of them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from threading import Lock
+from functools import cached_property
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 import numpy as np
 
-from course_lib.embedder.byte_places import byte_places
-from course_lib.embedder.vectors import Vectors
+from course_lib.embedder.addresses import is_local, shown
+from course_lib.embedder.vectors import Vectors, byte_places
 from course_lib.errors import ModelError
 
 if TYPE_CHECKING:
@@ -28,6 +27,8 @@ RETRIES = 6
 """How often a request is sent again when the server is busy: for about half a minute in all."""
 
 TIMEOUT = 60.0
+
+OTHER_WAYS = "What was encoded is kept. Without RAG_EMBED_BACKEND, this machine encodes."
 
 
 class OpenAIBackend:
@@ -63,43 +64,39 @@ class OpenAIBackend:
         self._model = model
         self._api_key = api_key
         self._base_url = base_url or None
-        self._client: openai.OpenAI | None = None
-        self._lock = Lock()
 
-    def _open(self) -> openai.OpenAI:
-        """Return the client.
+    @cached_property
+    def _client(self) -> openai.OpenAI:
+        """The client.
 
         Raises
         ------
         ModelError
             If there is no key, or the address is none.
         """
-        with self._lock:
-            if self._client is None:
-                if not self._api_key:
-                    raise ModelError(
-                        "RAG_EMBED_BACKEND is openai, and there is no key",
-                        hint="Set OPENAI_API_KEY in the environment or in .env, or unset "
-                        "RAG_EMBED_BACKEND to encode on this machine.",
-                    )
-                import openai
+        if not self._api_key:
+            raise ModelError(
+                "RAG_EMBED_BACKEND is openai, and there is no key",
+                hint="Set OPENAI_API_KEY in the environment or in .env, or unset "
+                "RAG_EMBED_BACKEND to encode on this machine.",
+            )
+        import openai
 
-                from course_lib.embedder.remote import http_client
+        from course_lib.embedder.remote import http_client
 
-                try:
-                    self._client = openai.OpenAI(
-                        api_key=self._api_key,
-                        base_url=self._base_url,
-                        max_retries=RETRIES,
-                        timeout=TIMEOUT,
-                        http_client=http_client(trust_env=not _is_local(self._base_url or "")),
-                    )
-                except ValueError as error:
-                    raise ModelError(
-                        f"OPENAI_BASE_URL is not an address: {type(error).__name__}",
-                        hint="It looks like http://localhost:11434/v1.",
-                    ) from None
-            return self._client
+        try:
+            return openai.OpenAI(
+                api_key=self._api_key,
+                base_url=self._base_url,
+                max_retries=RETRIES,
+                timeout=TIMEOUT,
+                http_client=http_client(trust_env=not is_local(self._base_url or "")),
+            )
+        except ValueError as error:
+            raise ModelError(
+                f"OPENAI_BASE_URL is not an address: {type(error).__name__}",
+                hint="It looks like http://localhost:11434/v1.",
+            ) from None
 
     def prepare(self, texts: list[str]) -> list[str]:
         """Return the texts; the server refuses empty ones and takes a blank instead."""
@@ -114,7 +111,7 @@ class OpenAIBackend:
             If the server cannot be reached, refuses, stays busy, or gives what is not a vector of
             that dimension.
         """
-        client = self._open()
+        client = self._client
         import openai
 
         try:
@@ -125,7 +122,12 @@ class OpenAIBackend:
             places = [row.index for row in rows]
             vectors = np.array([row.embedding for row in rows], dtype=np.float32)
         except openai.OpenAIError as error:
-            raise self._explained(error) from None  # what the server says may hold the key
+            from course_lib.embedder.remote import refusal
+
+            setting = "RAG_EMBED_MODEL and RAG_VECTOR_DIM"
+            message, hint = refusal(error, self._where, self._model, setting, TIMEOUT)
+            # What the server says may hold the key.
+            raise ModelError(message, hint=f"{hint} {OTHER_WAYS}") from None
         except (ValueError, TypeError, AttributeError) as error:
             raise ModelError(
                 f"{self._where} answered what is not a list of vectors: {type(error).__name__}",
@@ -175,40 +177,4 @@ class OpenAIBackend:
 
     @property
     def _where(self) -> str:
-        parts = urlsplit(str(self._open().base_url))
-        port = f":{parts.port}" if parts.port else ""
-        return f"{parts.scheme}://{parts.hostname}{port}"
-
-    def _explained(self, error: Exception) -> ModelError:
-        import openai
-
-        if isinstance(error, openai.APITimeoutError):
-            what, hint = f"did not answer within {TIMEOUT:.0f} s", "Try again later."
-        elif isinstance(error, openai.APIConnectionError):
-            what = "cannot be reached"
-            hint = "Check the network, and OPENAI_BASE_URL; or unset RAG_EMBED_BACKEND."
-        elif isinstance(error, openai.AuthenticationError | openai.PermissionDeniedError):
-            what, hint = "refuses the key", "Check OPENAI_API_KEY."
-        elif isinstance(error, openai.RateLimitError):
-            what = f"was too busy, or the account's limit is reached ({RETRIES + 1} attempts)"
-            hint = "What was encoded is kept. Run the same command again later."
-        elif isinstance(error, openai.NotFoundError):
-            what, hint = f"has no model {self._model!r}", "Check RAG_EMBED_MODEL."
-        elif isinstance(error, openai.APIStatusError):
-            what = f"answered with status {error.status_code}{_code(error)}"
-            hint = "Check RAG_EMBED_MODEL and RAG_VECTOR_DIM, or try again later."
-        else:
-            what, hint = f"gave no answer: {type(error).__name__}", "Try again later."
-        return ModelError(f"{self._where} {what}", hint=hint)
-
-
-def _code(error: openai.APIStatusError) -> str:
-    """Return the server's own code for an error; its sentence may repeat the key."""
-    code = str(error.code or error.param or "")
-    return f" ({code})" if code.isascii() and code.replace("_", "").isalnum() else ""
-
-
-def _is_local(url: str) -> bool:
-    """Return whether an address is this machine, to which no proxy leads."""
-    host = urlsplit(url).hostname or ""
-    return host in ("localhost", "127.0.0.1", "::1")
+        return shown(str(self._client.base_url).rstrip("/"))

@@ -1,11 +1,18 @@
-"""The HTTP client with which servers that run models are asked: it reads so much and no more."""
+"""Servers that run models: the client that asks them, and what their refusals mean.
+
+The client reads so much of an answer and no more. Of what a server says about a refused request,
+nothing is shown but its code: the sentence may repeat the key.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import httpx2  # which `openai` asks with
-import openai
+
+if TYPE_CHECKING:
+    import openai
 
 MOST_BYTES = 30_000_000
 """Of an answer, however the server sends it: a hundred thousand tokens as events, or vectors."""
@@ -35,25 +42,80 @@ def _bound(response: httpx2.Response) -> None:
     response.stream = _Bounded(response.stream)
 
 
-def http_client(*, trust_env: bool = True, follow_redirects: bool = True) -> httpx2.Client:
-    """Return a client for `openai.OpenAI` that takes no packed answer and none over `MOST_BYTES`.
+def http_client(*, follow_redirects: bool = True, **options: Any) -> httpx2.Client:
+    """Return a client that takes no packed answer and none over `MOST_BYTES`.
 
     Parameters
     ----------
-    trust_env
-        Whether a proxy that the environment names is used.
     follow_redirects
         Whether the address that a server names instead is asked.
+    options
+        Others of `httpx2.Client`, such as whether a proxy that the environment names is used.
 
     Examples
     --------
-    >>> with http_client() as client:
+    >>> with http_client(trust_env=False) as client:
     ...     client.headers["accept-encoding"]
     'identity'
     """
-    return openai.DefaultHttpxClient(
-        trust_env=trust_env,
+    return httpx2.Client(
         follow_redirects=follow_redirects,
         headers={"accept-encoding": "identity"},
         event_hooks={"response": [_bound]},
+        **options,
     )
+
+
+def refusal(
+    error: openai.OpenAIError, where: str, model: str, setting: str, seconds: float
+) -> tuple[str, str]:
+    """Return what went wrong with a request in OpenAI's protocol, and what to do.
+
+    Parameters
+    ----------
+    error
+        The package's error.
+    where
+        The server's address.
+    model
+        What was asked for.
+    setting
+        Where the model is named.
+    seconds
+        How long was waited.
+    """
+    import openai
+
+    status, code = getattr(error, "status_code", 0), _code(error)
+    said = f"status {status} {code}".rstrip()
+    if isinstance(error, openai.APITimeoutError):
+        hint = "Ask again later; for an answer, RAG_GENERATOR_TIMEOUT can be raised."
+        return f"{where} did not answer within {seconds:g} s", hint
+    if isinstance(error, openai.APIConnectionError):
+        return f"{where} cannot be reached", "Check the connection and OPENAI_BASE_URL."
+    if not status:
+        return f"the answer of {where} broke off ({code})", "Ask again."
+    if status in (401, 403):
+        message, hint = "refuses the key", "Check OPENAI_API_KEY, and what the key may do."
+    elif status == 404:
+        message, hint = f"has no model {model!r}", f"Correct {setting}, or OPENAI_BASE_URL."
+    elif code == "insufficient_quota":
+        message, hint = "says that the quota of the key is used up", "Add to the account."
+    elif code == "context_length_exceeded":
+        message = f"says that the prompt is longer than {model} takes"
+        hint = "Raise RAG_SAFETY_MARGIN_TOKENS, or lower RAG_CONTEXT_WINDOW or --top-k."
+    elif status == 429:
+        message, hint = "takes no more requests for now", "Wait a minute and ask again."
+    elif status >= 500:
+        message, hint = "has a problem of its own", "Ask again later."
+    else:
+        message, hint = "refuses the request", f"Check {setting} and OPENAI_BASE_URL."
+    return f"{where} {message} ({said})", hint
+
+
+def _code(error: openai.OpenAIError) -> str:
+    """Return an error's code, if it looks like one, or what kind of error it is."""
+    code = getattr(error, "code", None) or getattr(error, "type", None)
+    if isinstance(code, str) and len(code) < 60 and code.isidentifier():
+        return code
+    return "" if hasattr(error, "status_code") else type(error).__name__

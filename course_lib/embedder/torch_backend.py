@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from course_lib.embedder import hub
-from course_lib.embedder.byte_places import byte_places
-from course_lib.embedder.vectors import Vectors
+from course_lib.embedder.vectors import Vectors, byte_places
 from course_lib.embedder.weights import check_weights
 from course_lib.errors import ModelError
 

@@ -14,8 +14,8 @@ import psycopg
 from course_lib.errors import DatabaseError
 from course_lib.loader.github.names import citation_url
 from course_lib.records import Scope, SourceDocument
-from course_lib.store.rebuilding import vector_index_rebuilt
 from course_lib.store.tenancy import as_tenant
+from course_lib.store.vector_indexes import vector_index_rebuilt
 
 BATCH_DOCUMENTS = 200
 """Documents whose rows are renewed in one transaction."""

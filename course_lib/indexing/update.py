@@ -35,8 +35,7 @@ from course_lib.store import (
 )
 from course_lib.store.schema import stored_dimension
 from course_lib.store.tenancy import as_tenant, set_visibility
-from course_lib.store.vectors import stored_vectors
-from course_lib.store.writer import delete_chunks
+from course_lib.store.writer import delete_chunks, stored_vectors
 
 BATCH_CHUNKS = 128
 """Chunks that are encoded and written together: an interruption costs so many, at most."""

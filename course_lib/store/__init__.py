@@ -1,6 +1,6 @@
 """Stage 3: PostgreSQL with pgvector: server, databases, schema, and rows written as a whole."""
 
-from course_lib.store.backup import BackupReport, backup_lines, restore
+from course_lib.store.backup import backup_lines, restore
 from course_lib.store.connections import connect
 from course_lib.store.databases import default_url, fresh_database
 from course_lib.store.roles import service_url
@@ -17,7 +17,6 @@ from course_lib.store.writer import (
 )
 
 __all__ = [
-    "BackupReport",
     "WriteReport",
     "as_tenant",
     "backup_lines",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -25,6 +25,7 @@ from course_lib.errors import DatabaseError, InputError, SchemaMismatchError
 from course_lib.files import whole_lines
 from course_lib.records import Scope, check_source_path, explain
 from course_lib.store.columns import CHUNK_KEY, DOCUMENT_KEY
+from course_lib.store.roles import identifiers
 from course_lib.store.rows import check_place
 from course_lib.store.schema import create_schema, stored_dimension
 from course_lib.store.tenancy import PARENTS
@@ -93,7 +94,7 @@ def backup_lines(conn: psycopg.Connection[Any]) -> Iterator[str]:
                 if table == "document_chunks"
                 else sql.SQL("'{}'::jsonb"),
                 source=sql.Identifier(table),
-                key=_names(_KEYS[table]),
+                key=identifiers(_KEYS[table]),
             )
             with conn.cursor("course_backup", row_factory=tuple_row) as cursor:
                 cursor.itersize = BATCH
@@ -293,13 +294,10 @@ def _put(conn: psycopg.Connection[Any], table: str, rows: list[dict[str, Any]]) 
     for old in PARENTS if table == "documents" else (table,):
         conn.execute(
             sql.SQL(
-                "DELETE FROM {old} AS old USING jsonb_populate_recordset(NULL::{table}, %s::jsonb) "
-                "AS new WHERE ({old_key}) = ({new_key})"
+                "DELETE FROM {old} WHERE ({key}) IN "
+                "(SELECT {key} FROM jsonb_populate_recordset(NULL::{table}, %s::jsonb))"
             ).format(
-                old=sql.Identifier(old),
-                table=sql.Identifier(table),
-                old_key=_names(_KEYS[table], of="old"),
-                new_key=_names(_KEYS[table], of="new"),
+                old=sql.Identifier(old), table=sql.Identifier(table), key=identifiers(_KEYS[table])
             ),
             [payload],
         )
@@ -307,14 +305,8 @@ def _put(conn: psycopg.Connection[Any], table: str, rows: list[dict[str, Any]]) 
         sql.SQL(
             "INSERT INTO {table} ({names}) SELECT {names} FROM "
             "jsonb_populate_recordset(NULL::{table}, %s::jsonb)"
-        ).format(table=sql.Identifier(table), names=_names(given)),
+        ).format(table=sql.Identifier(table), names=identifiers(given)),
         [payload],
-    )
-
-
-def _names(columns: Sequence[str], *, of: str | None = None) -> sql.Composed:
-    return sql.SQL(", ").join(
-        sql.Identifier(of, name) if of else sql.Identifier(name) for name in columns
     )
 
 

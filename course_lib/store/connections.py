@@ -18,7 +18,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from course_lib.errors import DatabaseError
 from course_lib.store.binaries import find_binaries
 from course_lib.store.collection import collection_of, see_own_tables_only
-from course_lib.store.databases import open_default
+from course_lib.store.databases import default_url
 from course_lib.store.logins import connection_error, open_connection
 from course_lib.store.urls import hide_password
 
@@ -66,10 +66,8 @@ def connect(url: str | None = None, *, autocommit: bool = False) -> psycopg.Conn
 
 def _connect_once(url: str | None, autocommit: bool) -> psycopg.Connection[Any]:
     """Connect, check the versions and register the types; what the database says comes as it is."""
-    if url is None:
-        conn, url = open_default(autocommit=autocommit)
-    else:
-        conn = open_connection(url, autocommit=autocommit)
+    url = url or default_url()
+    conn = open_connection(url, autocommit=autocommit)
     try:
         _check_versions(conn, url)
         from pgvector.psycopg import register_vector

@@ -12,10 +12,9 @@ import hashlib
 import hmac
 import os
 import secrets
-import threading
 import weakref
 from collections.abc import Iterator
-from types import TracebackType
+from functools import cache
 from typing import Any
 
 import psycopg
@@ -27,12 +26,11 @@ from course_lib.settings import make_folder, settings, state_dir
 from course_lib.store.collection import in_collection
 from course_lib.store.logins import open_connection
 from course_lib.store.ownership import (
-    LOCK_CLASS,
     DatabaseInfo,
     Owner,
     drop,
     fresh_databases,
-    reserve_name,
+    new_name,
     sweep,
 )
 from course_lib.store.server import Server, ensure_server, known_server, write_private
@@ -40,11 +38,8 @@ from course_lib.store.urls import hide_password, url_for
 
 COURSE = "course"
 
-_known: set[tuple[str, int, str]] = set()
-_known_lock = threading.Lock()
 
-
-class FreshDatabase:
+class FreshDatabase(contextlib.AbstractContextManager["FreshDatabase"]):
     """An empty database with pgvector, for one process; use it with `with`, or call `drop`.
 
     Attributes
@@ -55,24 +50,16 @@ class FreshDatabase:
         How that role connects to it.
     """
 
-    def __init__(self, name: str, url: str, admin_url: str, owner: psycopg.Connection[Any]) -> None:
+    def __init__(self, name: str, url: str, admin_url: str) -> None:
         self.name = name
         self.url = url
-        self._finalizer = weakref.finalize(self, _remove_own, name, admin_url, owner, os.getpid())
+        self._finalizer = weakref.finalize(self, _remove_own, name, admin_url, os.getpid())
 
     def drop(self) -> None:
         """Remove the database and its role, and end what is connected to it; once is enough."""
         self._finalizer()
 
-    def __enter__(self) -> FreshDatabase:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.drop()
 
     def __repr__(self) -> str:
@@ -96,33 +83,8 @@ def default_url() -> str:
     if given:
         return in_collection(given, collection)
     server = ensure_server()
-    with _known_lock:
-        key = (str(server.pgdata), server.port, server.password)
-        if key not in _known:
-            _ensure_course(server)
-            _known.add(key)
-    return in_collection(_course_url(server), collection)
-
-
-def open_default(*, autocommit: bool) -> tuple[psycopg.Connection[Any], str]:
-    """Return a connection to the database of `default_url`, and its URL.
-
-    Where the embedded server runs already, one login proves all that `default_url` looks up step by
-    step: that it answers, is ours, and has the database.
-    """
-    server = None if settings().database_url else known_server()
-    if server is not None:
-        url = in_collection(_course_url(server), settings().collection)
-        with contextlib.suppress(psycopg.Error), contextlib.ExitStack() as unless_complete:
-            conn = psycopg.connect(
-                url, autocommit=autocommit, application_name="course", connect_timeout=2
-            )
-            unless_complete.callback(conn.close)
-            if _is_complete(conn):
-                unless_complete.pop_all()
-                return conn, url
-    url = default_url()
-    return open_connection(url, autocommit=autocommit), url
+    _ensure_course(server)
+    return in_collection(server.url(COURSE, COURSE, _course_password(server)), collection)
 
 
 def fresh_database(name: str, *, url: str | None = None) -> FreshDatabase:
@@ -154,23 +116,18 @@ def fresh_database(name: str, *, url: str | None = None) -> FreshDatabase:
     lab_06_9f2c31ab
     """
     admin_url, secret = _administration(url)
-    owner = open_connection(admin_url, autocommit=True)
-    try:
-        sweep(owner)
-        fresh = reserve_name(owner, name)
-        password = role_password(secret, fresh)
-        with _clear_errors(admin_url):
-            try:
-                _create(owner, fresh, password, Owner.ourselves(name))
-                _add_extension(url_for(admin_url, fresh))
-            except BaseException:
-                with contextlib.suppress(psycopg.Error):
-                    drop(owner, fresh)
-                raise
-    except BaseException:
-        owner.close()
-        raise
-    return FreshDatabase(fresh, url_for(admin_url, fresh, fresh, password), admin_url, owner)
+    fresh = new_name(name)
+    password = role_password(secret, fresh)
+    with open_connection(admin_url, autocommit=True) as conn, _clear_errors(admin_url):
+        sweep(conn)
+        try:
+            _create(conn, fresh, password, Owner.ourselves(name))
+            _add_extension(url_for(admin_url, fresh))
+        except BaseException:
+            with contextlib.suppress(psycopg.Error):
+                drop(conn, fresh)
+            raise
+    return FreshDatabase(fresh, url_for(admin_url, fresh, fresh, password), admin_url)
 
 
 def list_databases(*, url: str | None = None) -> list[DatabaseInfo]:
@@ -246,21 +203,23 @@ def role_password(secret: str, role: str) -> str:
     return hmac.new(secret.encode(), role.encode(), hashlib.sha256).hexdigest()[:40]
 
 
-def _course_url(server: Server) -> str:
-    return server.url(COURSE, COURSE, role_password(server.password, COURSE))
+def _course_password(server: Server) -> str:
+    return role_password(server.password, COURSE)
 
 
+@cache
 def _ensure_course(server: Server) -> None:
     """Make the role and the database `course`, once however many ask at a time."""
     with open_connection(server.url(), autocommit=True) as conn:
-        if _is_complete(conn) and _can_log_in(_course_url(server)):
-            return
-        conn.execute("SELECT pg_advisory_lock(%s::int, 0)", (LOCK_CLASS,))
+        conn.execute("SELECT pg_advisory_lock(hashtext('course database'))")
         role = sql.Identifier(COURSE)
         if not conn.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (COURSE,)).fetchone():
             conn.execute(sql.SQL("CREATE ROLE {} LOGIN").format(role))
-        password = hashed_password(conn, COURSE, role_password(server.password, COURSE))
+        # The superuser's password, which it is derived from, may be a new one.
+        password = hashed_password(conn, COURSE, _course_password(server))
         conn.execute(sql.SQL("ALTER ROLE {} PASSWORD {}").format(role, password))
+        if _is_complete(conn):
+            return
         if not conn.execute("SELECT 1 FROM pg_database WHERE datname = %s", (COURSE,)).fetchone():
             _create_database(conn, COURSE, "template0")
         # Lab roles have their own databases and no business in these.
@@ -278,16 +237,6 @@ def _is_complete(conn: psycopg.Connection[Any]) -> bool:
         (COURSE,),
     ).fetchone()
     return row is not None
-
-
-def _can_log_in(url: str) -> bool:
-    try:
-        psycopg.connect(url, connect_timeout=10).close()
-    except psycopg.OperationalError as error:
-        if "password authentication failed" in str(error):
-            return False
-        raise
-    return True
 
 
 def _create(owner: psycopg.Connection[Any], name: str, password: str, entry: Owner) -> None:
@@ -325,20 +274,13 @@ def hashed_password(conn: psycopg.Connection[Any], role: str, password: str) -> 
     return hashed.decode()
 
 
-def _remove_own(name: str, admin_url: str, owner: psycopg.Connection[Any], pid: int) -> None:
+def _remove_own(name: str, admin_url: str, pid: int) -> None:
     """Drop a database of this process; or leave it to the next sweep."""
     if os.getpid() != pid:
         return  # a forked child has a copy of the object, not the database
-    try:
-        with contextlib.suppress(psycopg.Error):
-            drop(owner, name)
-            return
-        owner.close()  # the server was restarted under it
-        with contextlib.suppress(psycopg.Error, DatabaseError, ServerError):
-            with open_connection(admin_url, autocommit=True) as conn:
-                drop(conn, name)
-    finally:
-        owner.close()
+    with contextlib.suppress(psycopg.Error, DatabaseError, ServerError):
+        with open_connection(admin_url, autocommit=True) as conn:
+            drop(conn, name)
 
 
 @contextlib.contextmanager

@@ -1,21 +1,18 @@
-"""Who owns a fresh database: the register, the locks that die with their process, and the sweep.
+"""Who owns a fresh database: the register, and the sweep of those whose owner is gone.
 
 The register is the comment on the database's role, written in the transaction that creates the
-role, so that no half-made database escapes the sweep. The lock is an advisory lock that the owner's
-connection holds. A database is swept when its lock is free and its owner's process is gone: a
-restart of the server takes all locks away and must not take the databases of those who still work.
+role, so that no half-made database escapes the sweep. A database is swept when its owner's process
+is gone and nothing is connected to it.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import re
 import secrets
 import socket
 import time
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -24,9 +21,7 @@ from psycopg import sql
 
 PREFIX = "lab_"
 MARK = "course-fresh "
-# First half of the advisory locks' keys: keeps them apart from those of other programs.
-LOCK_CLASS = 0x636F7572
-# An owner on another machine cannot be looked at: its database is kept this long without lock.
+# An owner on another machine cannot be looked at: its database is kept this long.
 FAR_OWNER_GRACE = 24 * 3600.0
 MOST_REMOVALS = 20
 
@@ -73,7 +68,7 @@ class Owner:
         return MARK + json.dumps(asdict(self))
 
     def may_live(self) -> bool:
-        """Return whether the owner may live although its lock is free."""
+        """Return whether the owner may live."""
         import psutil
 
         if self.host != socket.gethostname():
@@ -99,7 +94,7 @@ class DatabaseInfo:
     created
         When, in seconds since 1970.
     alive
-        Whether its owner lives.
+        Whether its owner lives, or something is connected to it.
     """
 
     name: str
@@ -108,33 +103,24 @@ class DatabaseInfo:
     alive: bool
 
 
-def reserve_name(owner: psycopg.Connection[Any], label: str) -> str:
-    """Return a new name for a database, whose lock the connection `owner` holds from now on."""
+def new_name(label: str) -> str:
+    """Return a name for a database that no other one has."""
     readable = re.sub(r"[^a-z0-9]+", "_", label.lower()).strip("_")[:40]
-    while True:
-        suffix = secrets.token_hex(4)
-        name = f"{PREFIX}{readable}_{suffix}" if readable else f"{PREFIX}{suffix}"
-        if _acquired(owner, name):
-            return name
+    return PREFIX + "_".join(filter(None, [readable, secrets.token_hex(4)]))
 
 
 def fresh_databases(conn: psycopg.Connection[Any]) -> list[DatabaseInfo]:
     """Return the fresh databases on a server, newest first."""
     rows = conn.execute(
-        "SELECT rolname, shobj_description(oid, 'pg_authid') FROM pg_roles"
+        "SELECT rolname, shobj_description(oid, 'pg_authid'),"
+        " EXISTS (SELECT FROM pg_stat_activity WHERE datname = rolname) FROM pg_roles"
         " WHERE starts_with(shobj_description(oid, 'pg_authid'), %s)",
         (MARK,),
     ).fetchall()
-    locks = conn.execute(
-        "SELECT objid::bigint FROM pg_locks WHERE locktype = 'advisory' AND granted"
-        " AND classid = %s::bigint::oid AND objsubid = 2",
-        (LOCK_CLASS,),
-    ).fetchall()
-    held = {key for (key,) in locks}
     found = []
-    for name, comment in rows:
+    for name, comment, is_used in rows:
         owner = Owner.parse(comment)
-        alive = _lock_key(name) % 2**32 in held or owner.may_live()
+        alive = is_used or owner.may_live()
         found.append(DatabaseInfo(name, owner.label, owner.created, alive))
     return sorted(found, key=lambda info: info.created, reverse=True)
 
@@ -144,9 +130,8 @@ def sweep(conn: psycopg.Connection[Any]) -> None:
     with contextlib.suppress(psycopg.Error):
         dead = [info.name for info in fresh_databases(conn) if not info.alive]
         for name in dead[:MOST_REMOVALS]:
-            with _lock_if_free(conn, name) as locked, contextlib.suppress(psycopg.Error):
-                if locked:
-                    drop(conn, name)
+            with contextlib.suppress(psycopg.Error):  # another sweep may have been here first
+                drop(conn, name)
 
 
 def drop(conn: psycopg.Connection[Any], name: str) -> None:
@@ -162,23 +147,6 @@ def drop(conn: psycopg.Connection[Any], name: str) -> None:
         conn.execute(sql.SQL("DROP ROLE IF EXISTS {}").format(sql.Identifier(role)))
 
 
-@contextlib.contextmanager
-def _lock_if_free(conn: psycopg.Connection[Any], name: str) -> Iterator[bool]:
-    locked = _acquired(conn, name)
-    try:
-        yield locked
-    finally:
-        if locked:
-            key = (LOCK_CLASS, _lock_key(name))
-            conn.execute("SELECT pg_advisory_unlock(%s::int, %s::int)", key)
-
-
-def _acquired(conn: psycopg.Connection[Any], name: str) -> bool:
-    key = (LOCK_CLASS, _lock_key(name))
-    row = conn.execute("SELECT pg_try_advisory_lock(%s::int, %s::int)", key).fetchone()
-    return bool(row and row[0])
-
-
 def service_roles(database: str) -> tuple[str, str]:
     """Return the names of a database's roles: the one that reads, and the one that writes.
 
@@ -188,8 +156,3 @@ def service_roles(database: str) -> tuple[str, str]:
     ('course_reader', 'course_writer')
     """
     return f"{database}_reader", f"{database}_writer"
-
-
-def _lock_key(name: str) -> int:
-    """Return the second half of a lock's key, a signed 32-bit number."""
-    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "big", signed=True)

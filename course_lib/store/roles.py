@@ -6,6 +6,7 @@ belong to one database: ``<database>_reader`` and ``<database>_writer``.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Literal
 
 import psycopg
@@ -111,11 +112,14 @@ def grant_to_service_roles(conn: psycopg.Connection[Any]) -> None:
         if schema and schema[0] != "public":  # a collection, which is closed to all but its owner
             grant = sql.SQL("GRANT USAGE ON SCHEMA {} TO {}")
             conn.execute(grant.format(sql.Identifier(schema[0]), role))
-        conn.execute(sql.SQL("GRANT SELECT ON {} TO {}").format(_names((*PARENTS, VIEW)), role))
+        conn.execute(
+            sql.SQL("GRANT SELECT ON {} TO {}").format(identifiers((*PARENTS, VIEW)), role)
+        )
         if name.endswith("_writer"):
             grant = sql.SQL("GRANT INSERT, UPDATE, DELETE ON {} TO {}")
-            conn.execute(grant.format(_names(PARENTS), role))
+            conn.execute(grant.format(identifiers(PARENTS), role))
 
 
-def _names(tables: tuple[str, ...]) -> sql.Composed:
-    return sql.SQL(", ").join(map(sql.Identifier, tables))
+def identifiers(given: Iterable[str]) -> sql.Composed:
+    """Return names of tables or columns, with commas between them."""
+    return sql.SQL(", ").join(map(sql.Identifier, given))

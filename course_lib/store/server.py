@@ -27,7 +27,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Literal, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 from urllib.parse import quote
 
 from course_lib.errors import ServerError
@@ -36,8 +36,6 @@ from course_lib.store.binaries import COPIES, WAYS_OUT, Binaries, copy_of_the_wh
 
 if TYPE_CHECKING:
     import psutil
-
-Mode = Literal["smart", "fast", "immediate"]
 
 # Seconds. Recovery after a crash replays at most max_wal_size, which a slow disk takes minutes for.
 START_PATIENCE = 600.0
@@ -52,11 +50,8 @@ OWNER = "state.json"
 
 HALF_MADE = "pgdata-new-"
 
-MB = 1024**2
-LARGEST_LOG = 10 * MB
-ROOMY_SHARED_MEMORY = 2048 * MB
-CONTAINER_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
-"""Where Linux says how much memory a container may take: cgroups version 2, and version 1."""
+LARGEST_LOG = 10 * 1024**2
+ROOMY_SHARED_MEMORY = 2 * 1024**3
 
 
 @dataclass(frozen=True)
@@ -168,16 +163,15 @@ def known_server(state: Path | None = None) -> Server | None:
     return server if server and server.state == state else None
 
 
-def stop_server(state: Path | None = None, mode: Mode = "fast") -> bool:
+def stop_server(state: Path | None = None) -> bool:
     """Stop the embedded server and return whether one was running.
+
+    Open connections are ended; every committed row is kept.
 
     Parameters
     ----------
     state
         The state folder; `None` is `state_dir()`.
-    mode
-        `fast` ends open connections and keeps every committed row; `smart` waits for them to close;
-        `immediate` leaves a recovery to the next start.
 
     Raises
     ------
@@ -188,7 +182,7 @@ def stop_server(state: Path | None = None, mode: Mode = "fast") -> bool:
     if not (state / "pgdata").exists():
         return False
     with _clear_errors(state), _lock(state):
-        return _stop(_data_directory(state), _server_account(state), mode)
+        return _stop(_data_directory(state), _server_account(state))
 
 
 def remove_server(state: Path | None = None) -> None:
@@ -202,7 +196,7 @@ def remove_server(state: Path | None = None) -> None:
         except ServerError:
             (state / "pgdata").unlink()  # the data are another's
             pgdata = state / "pgdata"
-        _stop(pgdata, _server_account(state), "immediate")
+        _stop(pgdata, _server_account(state), at_once=True)
         if (pgdata / "PG_VERSION").is_file():
             shutil.rmtree(pgdata)
         for rest in (*pgdata.parent.glob(f"{COPIES}*"), *pgdata.parent.glob(f"{HALF_MADE}*")):
@@ -225,7 +219,7 @@ def _start(state: Path) -> Server:
         if before and as_known and _wait_for(before, account):
             return before
         # Its password, its programs or its place are no longer those that we know.
-        _stop(pgdata, account, "fast")
+        _stop(pgdata, account)
     _clear_remains(pgdata, account)
     pgdata = _reachable_place(state, account)
     binaries = _reachable_binaries(found, pgdata.parent, account)
@@ -266,8 +260,10 @@ def _pg_ctl_start(server: Server, binaries: Binaries, account: Account | None) -
     return started.returncode == 0
 
 
-def _stop(pgdata: Path, account: Account | None, mode: Mode) -> bool:
+def _stop(pgdata: Path, account: Account | None, *, at_once: bool = False) -> bool:
     """Stop the server of a data directory and return whether one was running.
+
+    At once, it leaves a recovery to the next start, if there is one.
 
     `pg_ctl stop` would signal whatever process has the number in `postmaster.pid` by now.
     """
@@ -276,7 +272,7 @@ def _stop(pgdata: Path, account: Account | None, mode: Mode) -> bool:
     postmaster = _postmaster(pgdata, account)
     if postmaster is None:
         return False
-    name = {"smart": "TERM", "fast": "INT", "immediate": "QUIT"}[mode]
+    name = "QUIT" if at_once else "INT"
     if sys.platform == "win32":
         _run(None, find_binaries().program("pg_ctl"), "kill", name, str(postmaster.pid))
     else:
@@ -285,7 +281,7 @@ def _stop(pgdata: Path, account: Account | None, mode: Mode) -> bool:
     if not _until(lambda: not _works_in(postmaster, pgdata, account), STOP_PATIENCE):
         raise ServerError(
             f"PostgreSQL on {pgdata} did not stop within {STOP_PATIENCE:.0f} seconds",
-            hint="Close what is connected to it, or use the mode `immediate`.",
+            hint="Close what is connected to it, and try again.",
         )
     return True
 
@@ -479,7 +475,7 @@ def _write_configuration(pgdata: Path, port: int) -> None:
         "listen_addresses = '127.0.0.1'",
         f"port = {port}",
         "unix_socket_directories = ''",
-        f"shared_buffers = '{cache_size(machine_memory()) // MB}MB'",
+        "shared_buffers = '512MB'",  # filled as it is used; holds 100,000 chunks and their index
         "work_mem = '16MB'",
         "maintenance_work_mem = '256MB'",
         "effective_cache_size = '1GB'",
@@ -495,46 +491,6 @@ def _write_configuration(pgdata: Path, port: int) -> None:
     if os.path.isdir("/dev/shm") and shutil.disk_usage("/dev/shm").free < ROOMY_SHARED_MEMORY:
         lines.append("dynamic_shared_memory_type = 'mmap'")
     write_private(pgdata / "postgresql.conf", "\n".join(lines) + "\n", mode=0o644)
-
-
-def cache_size(memory: int) -> int:
-    """Return how much of the memory PostgreSQL keeps tables and indexes in, both in bytes.
-
-    PostgreSQL's manual ("Resource Consumption") starts at a quarter of a machine that serves
-    nothing else. A laptop does, so here it is an eighth, from 128 MB, PostgreSQL's own default, to
-    1 GB, which holds about 250,000 chunks' vectors and their index. Memory is taken as it fills.
-
-    A search jumps through the whole index. What of it is not in here is copied from the system's
-    cache of files, page by page: with 128 MB, a search in 100,000 rows takes half as long again.
-
-    Examples
-    --------
-    >>> [cache_size(gigabytes << 30) >> 20 for gigabytes in (1, 4, 8, 64)]
-    [128, 512, 1024, 1024]
-    """
-    return min(max(memory // 8, 128 * MB), 1024 * MB)
-
-
-def machine_memory() -> int:
-    """Return the bytes of memory of this machine, or what a limit leaves to this process.
-
-    Examples
-    --------
-    >>> machine_memory() > 100 * MB
-    True
-    """
-    import psutil
-
-    sizes = [int(psutil.virtual_memory().total)]
-    if sys.platform != "win32":
-        import resource
-
-        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-        sizes += [] if limit == resource.RLIM_INFINITY else [limit]
-    for file in CONTAINER_LIMITS:
-        with contextlib.suppress(OSError, ValueError):  # not there, or "max"
-            sizes.append(int(Path(file).read_text(encoding="utf-8")))
-    return min(sizes)
 
 
 def _data_directory(state: Path) -> Path:

@@ -1,25 +1,31 @@
-"""The vector indexes: rows go in, an HNSW graph over each partition comes out that fits its size.
+"""The vector indexes: rows go in, an HNSW graph over each partition comes out.
 
 The more rows a graph has, the more of their true neighbours a walk through it misses: a graph of
-more links, and a walk that keeps more candidates, make up for that. Both are chosen here by
-the number of rows.
+more links, and a walk that keeps more candidates, make up for that. The graph is large enough for
+100,000 rows; the candidates are chosen by the number of rows, when a search is made.
+
+To PostgreSQL an update is a new row, which every index has to learn, whatever changed. An HNSW
+index takes milliseconds to learn one row: many times what a row costs that is indexed with all the
+others. So where many rows change, the index is away meanwhile.
 """
 
 from __future__ import annotations
 
-from typing import Any, LiteralString, NamedTuple
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
 import psycopg
 from psycopg import sql
 from psycopg.pq import TransactionStatus
 
-from course_lib.errors import InputError
 from course_lib.store.schema import (
     HALF_PRECISION_LIMIT,
     TABLES,
     VECTOR_LIMIT,
     owns_tables,
     stored_dimension,
+    table_for,
 )
 
 
@@ -30,174 +36,136 @@ class HnswBuild(NamedTuple):
     ef_construction: int
 
 
-HNSW = HnswBuild(m=16, ef_construction=64)
-"""pgvector's own."""
+HNSW = HnswBuild(m=24, ef_construction=128)
+"""What finds enough in a large partition, too; a small one is built in a moment anyway.
 
-HNSW_LARGE = HnswBuild(m=24, ef_construction=128)
-"""Takes 2.2 times as long to build, and on disk no more room."""
-
-HNSW_LARGE_FROM = 5_000
-"""So many rows are worth the larger graph.
-
-Of the ten nearest, a walk with 100 candidates finds through the small one 0.97 among 2,000 rows,
-0.91 among 20,000 and 0.81 among 86,000 (real pieces and questions, all-MiniLM-L6-v2); through the
-large one, with the candidates that `search` chooses, 0.97 and more. `tests/bench/README.md` has the
-figures.
+Of the ten nearest, a walk with 100 candidates through pgvector's own (16 and 64) finds 0.97 among
+2,000 rows, 0.91 among 20,000 and 0.81 among 86,000 (real pieces and questions, all-MiniLM-L6-v2);
+through this one, with the candidates that `search` chooses, 0.97 and more. It takes 2.2 times as
+long to build, and on disk no more room. `tests/bench/README.md` has the figures.
 """
 
-PATIENCE = "200ms"
-"""How long an outgrown index waits for those who use it, and they wait for it: it may stay."""
+FEWEST_ROWS = 500
+"""So few rows are learnt in a moment."""
 
-_STATE: LiteralString = """
-SELECT nspname, index.oid IS NOT NULL, index.reloptions
-FROM pg_class AS tab JOIN pg_namespace ON pg_namespace.oid = tab.relnamespace
-LEFT JOIN pg_class AS index ON index.relnamespace = tab.relnamespace AND index.relname = %s
-WHERE tab.oid = to_regclass(quote_ident(%s))
-"""
+WORTH = 5
+"""To learn a row costs more than to build the index over so many: about seven, as measured."""
 
-
-def hnsw_build(rows: float) -> HnswBuild:
-    """Return what the graph over so many rows is built with.
-
-    Examples
-    --------
-    >>> hnsw_build(1_000)
-    HnswBuild(m=16, ef_construction=64)
-    >>> hnsw_build(100_000)
-    HnswBuild(m=24, ef_construction=128)
-    """
-    return HNSW_LARGE if rows >= HNSW_LARGE_FROM else HNSW
+PATIENCE = "2s"
+"""How long we wait for those who use the table; whoever comes after us waits as long."""
 
 
-def build_vector_indexes(
-    conn: psycopg.Connection[Any], *, m: int | None = None, ef_construction: int | None = None
-) -> list[str]:
+def build_vector_indexes(conn: psycopg.Connection[Any], graph: HnswBuild = HNSW) -> list[str]:
     """Build the HNSW index (cosine) of every partition that has rows and no index yet.
 
     Built once over rows that are there, such an index takes a fraction of the time that inserting
     them one by one into it would take, and finds no less. Vectors of more than 2,000 dimensions
     are indexed at half precision (`halfvec`), those of more than 4,000 not at all.
 
-    A partition that has outgrown its small graph gets a large one. Searches go on meanwhile and
-    look at all of its rows; writes to it wait. Where the small one is in use, by a transaction that
-    goes on and on, it stays until the next time.
-
     Parameters
     ----------
     conn
         A connection whose role owns the tables; for another one, nothing is built.
-    m, ef_construction
-        Links a node (2 … 100), and candidates looked at while building (twice as many … 1000): by
-        the number of rows where both are None (see `hnsw_build`). With either, the other one is
-        pgvector's own, or more where it has to be, and indexes that are there stay as they are.
+    graph
+        What each index is built with.
 
     Returns
     -------
     list of str
         The tables whose index was built now.
-
-    Raises
-    ------
-    InputError
-        If there is no such graph.
     """
-    chosen = _chosen(m, ef_construction)
     with conn.transaction():
         dimension = stored_dimension(conn) or 0
         if dimension > HALF_PRECISION_LIMIT or not owns_tables(conn):
             return []
-    return [table for table in TABLES if _build(conn, table, dimension, chosen)]
+    return [table for table in TABLES if _build(conn, table, dimension, graph)]
 
 
-def _chosen(m: int | None, ef_construction: int | None) -> HnswBuild | None:
-    if m is None and ef_construction is None:
-        return None
-    links = HNSW.m if m is None else m
-    least = max(HNSW.ef_construction, 2 * links)
-    graph = HnswBuild(links, least if ef_construction is None else ef_construction)
-    if not (2 <= graph.m <= 100 and 2 * graph.m <= graph.ef_construction <= 1000):
-        raise InputError(
-            f"there is no graph of m {graph.m} and ef_construction {graph.ef_construction}",
-            hint="m is 2 to 100, and ef_construction at least twice that and at most 1000.",
-        )
-    return graph
-
-
-def _build(
-    conn: psycopg.Connection[Any], table: str, dimension: int, chosen: HnswBuild | None
-) -> bool:
-    """Build the index of one table where it lacks one; return whether it did."""
-    name = f"{table}_embedding_hnsw"
-    # A transaction of the caller's keeps what it locks until it ends: it replaces nothing.
-    is_alone = conn.info.transaction_status == TransactionStatus.IDLE
+def _build(conn: psycopg.Connection[Any], table: str, dimension: int, graph: HnswBuild) -> bool:
+    """Build the index of one table where it has rows and no index; return whether it did."""
     with conn.transaction():
         # Without the lock: one who has written must not wait for one who waits for the writers.
-        found = _look(conn, name, table)
-        is_outgrown = (
-            found.is_small and is_alone and chosen is None and _grown(conn, found.schema, table)
-        )
-    if found.is_there and not (is_outgrown and _drop_small(conn, name, table)):
-        return False
-    with conn.transaction():
+        if _index_of(conn, table):
+            return False
         # Who builds an index waits for those who do so already, and then finds theirs.
-        conn.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", [name])
-        found = _look(conn, name, table)
-        rows = 0 if found.is_there else _count(conn, found.schema, table)
-        if rows:
-            graph = chosen or hnsw_build(rows)
-            # A parallel build shares its memory through /dev/shm, which is small in containers.
-            conn.execute("SET LOCAL maintenance_work_mem = '512MB'")
-            conn.execute(
-                sql.SQL(
-                    "CREATE INDEX {} ON {} USING hnsw ({}) WITH (m = {}, ef_construction = {})"
-                ).format(
-                    sql.Identifier(name),
-                    sql.Identifier(found.schema, table),
-                    _indexed(dimension),
-                    *graph,
-                )
-            )
-    return rows > 0
+        conn.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", [_name(table)])
+        on = sql.Identifier(table)
+        rows = sql.SQL("SELECT 1 FROM {} LIMIT 1").format(on)
+        if _index_of(conn, table) or conn.execute(rows).fetchone() is None:
+            return False
+        # A parallel build shares its memory through /dev/shm, which is small in containers.
+        conn.execute("SET LOCAL maintenance_work_mem = '512MB'")
+        conn.execute(
+            sql.SQL(
+                "CREATE INDEX {} ON {} USING hnsw ({}) WITH (m = {}, ef_construction = {})"
+            ).format(sql.Identifier(_name(table)), on, _indexed(dimension), *graph)
+        )
+    return True
 
 
-class _Index(NamedTuple):
-    schema: str
-    is_there: bool
-    is_small: bool
+@contextmanager
+def vector_index_rebuilt(
+    conn: psycopg.Connection[Any], partition: str, changing: int
+) -> Iterator[bool]:
+    """Let many rows of a partition change inside, without its HNSW index where that is quicker.
+
+    Searches go on meanwhile: without the index they look at all rows. Where something goes wrong
+    inside, the index stays away until `build_vector_indexes`, which every ingest calls.
+
+    Parameters
+    ----------
+    conn
+        A connection from `connect`.
+    partition
+        Whose rows change.
+    changing
+        How many of them.
+
+    Yields
+    ------
+    bool
+        Whether the index is away: not where few rows change, where somebody uses the table for
+        longer than a moment, on a connection whose role does not own the tables, or within a
+        transaction that is open already.
+    """
+    is_away = _out_of_the_way(conn, table_for(partition), changing)
+    yield is_away
+    if is_away:
+        build_vector_indexes(conn)
 
 
-def _look(conn: psycopg.Connection[Any], name: str, table: str) -> _Index:
-    # Without the table there is nothing to build, as if all were there.
-    schema, is_there, options = conn.execute(_STATE, [name, table]).fetchone() or ("", True, None)
-    # Such as ["m=16", "ef_construction=64"].
-    given = dict(option.split("=", 1) for option in options or [])
-    small = {key: str(value) for key, value in HNSW._asdict().items()}
-    return _Index(schema, is_there, options is not None and {**small, **given} == small)
-
-
-def _grown(conn: psycopg.Connection[Any], schema: str, table: str) -> bool:
-    """Say whether a table has too many rows for the small graph, by counting them."""
-    return hnsw_build(_count(conn, schema, table)) != HNSW
-
-
-def _count(conn: psycopg.Connection[Any], schema: str, table: str) -> int:
-    count = sql.SQL("SELECT count(*) FROM {}").format(sql.Identifier(schema, table))
-    row = conn.execute(count).fetchone()
-    return int(row[0]) if row else 0
-
-
-def _drop_small(conn: psycopg.Connection[Any], name: str, table: str) -> bool:
-    """Drop an index that has the small graph; return false where somebody uses it."""
+def _out_of_the_way(conn: psycopg.Connection[Any], table: str, changing: int) -> bool:
+    """Drop the HNSW index of a table, if that is worth it; return whether it was dropped."""
+    if changing < FEWEST_ROWS or conn.info.transaction_status != TransactionStatus.IDLE:
+        return False
     try:
         with conn.transaction():
-            conn.execute("SELECT pg_advisory_xact_lock(hashtext(%s))", [name])
-            found = _look(conn, name, table)
-            if found.is_small:
-                conn.execute("SELECT set_config('lock_timeout', %s, true)", [PATIENCE])
-                conn.execute(sql.SQL("DROP INDEX {}").format(sql.Identifier(found.schema, name)))
+            index = _index_of(conn, table)
+            if index is None or not owns_tables(conn):
+                return False
+            count = sql.SQL("SELECT count(*) FROM {}").format(sql.Identifier(table))
+            row = conn.execute(count).fetchone()
+            if not row or changing * WORTH < row[0]:
+                return False
+            conn.execute("SELECT set_config('lock_timeout', %s, true)", [PATIENCE])
+            conn.execute(sql.SQL("DROP INDEX {}").format(sql.Identifier(*index)))
     except (psycopg.errors.LockNotAvailable, psycopg.errors.DeadlockDetected):
-        return False
+        return False  # somebody uses the table, perhaps to do the same
     return True
+
+
+def _index_of(conn: psycopg.Connection[Any], table: str) -> tuple[str, str] | None:
+    """Return the schema and the name of a table's vector index, None where it has none."""
+    return conn.execute(
+        "SELECT nspname, index.relname FROM pg_class AS tab JOIN pg_class AS index "
+        "USING (relnamespace) JOIN pg_namespace ON pg_namespace.oid = relnamespace "
+        "WHERE tab.oid = to_regclass(quote_ident(%s)) AND index.relname = %s",
+        [table, _name(table)],
+    ).fetchone()
+
+
+def _name(table: str) -> str:
+    return f"{table}_embedding_hnsw"
 
 
 def _indexed(dimension: int) -> sql.Composable:

@@ -130,12 +130,10 @@ BEGIN
 END
 $$
 """
-_SIGNATURES: dict[str, LiteralString] = {
-    "search_words": "search_words(text)",
-    "chunks_with_words": (
-        "chunks_with_words(text, integer, text[], text, text, text, text, text, text)"
-    ),
-}
+_FUNCTIONS: tuple[LiteralString, LiteralString] = (
+    "search_words(text)",
+    "chunks_with_words(text, integer, text[], text, text, text, text, text, text)",
+)
 
 
 def add_word_search(conn: psycopg.Connection) -> None:
@@ -146,82 +144,53 @@ def add_word_search(conn: psycopg.Connection) -> None:
     conn
         A connection of the tables' owner, in a transaction; the tables are there.
     """
-    definitions = _definitions(conn)
-    if _is_outdated(conn, "search_words", definitions):
-        conn.execute("ALTER TABLE document_chunks DROP COLUMN IF EXISTS search_text")
-        drop_word_search(conn)
-        _create(conn, "search_words", definitions)
-        # A new column writes the table again, with the vector index that it may have.
-        conn.execute("SET LOCAL maintenance_work_mem = '512MB'")
-        conn.execute(_COLUMN)
-        conn.execute(
-            "CREATE INDEX document_chunks_search_text ON document_chunks USING gin (search_text)"
-        )
-    if _is_outdated(conn, "chunks_with_words", definitions):
-        _drop(conn, "chunks_with_words")
-        _create(conn, "chunks_with_words", definitions)
-        # It runs with the rights of its owner, which are to be the tables' owner's and no more.
-        conn.execute(
-            sql.SQL("ALTER FUNCTION {} OWNER TO {}").format(
-                sql.SQL(_SIGNATURES["chunks_with_words"]), sql.Identifier(_owner(conn))
-            )
-        )
+    schema, owner, version = _state(conn)
+    search_words = sql.SQL(_SEARCH_WORDS).format(most_characters=sql.Literal(MOST_CHARACTERS))
+    find = sql.SQL(_FIND).format(
+        schema=sql.Identifier(schema),
+        common=sql.Literal(COMMON),
+        most_words=sql.Literal(MOST_WORDS),
+    )
+    text = search_words.as_string(conn) + find.as_string(conn)
+    ours = f"course {hashlib.sha256(text.encode('utf-8')).hexdigest()[:16]}"
+    if version == ours:
+        return
+    conn.execute("ALTER TABLE document_chunks DROP COLUMN IF EXISTS search_text")
+    drop_word_search(conn)
+    conn.execute(search_words)
+    # A new column writes the table again, with the vector index that it may have.
+    conn.execute("SET LOCAL maintenance_work_mem = '512MB'")
+    conn.execute(_COLUMN)
+    conn.execute(
+        "CREATE INDEX document_chunks_search_text ON document_chunks USING gin (search_text)"
+    )
+    conn.execute(find)
+    # It runs with the rights of its owner, which are to be the tables' owner's and no more.
+    for function in map(sql.SQL, _FUNCTIONS):
+        change = sql.SQL("ALTER FUNCTION {} OWNER TO {}")
+        conn.execute(change.format(function, sql.Identifier(owner)))
+    conn.execute(sql.SQL("COMMENT ON FUNCTION {} IS {}").format(function, sql.Literal(ours)))
 
 
 def drop_word_search(conn: psycopg.Connection) -> None:
     """Drop the functions; the column that uses them has to be gone."""
-    for name in reversed(_SIGNATURES):
-        _drop(conn, name)
-
-
-def _drop(conn: psycopg.Connection, name: str) -> None:
-    # Named with its schema: after a collection's own, others are in sight.
     row = conn.execute("SELECT current_schema()").fetchone()
     if row and row[0]:
-        conn.execute(
-            sql.SQL("DROP FUNCTION IF EXISTS {}.{}").format(
-                sql.Identifier(row[0]), sql.SQL(_SIGNATURES[name])
-            )
-        )
+        # Named with its schema: after a collection's own, others are in sight.
+        named = [
+            sql.SQL("{}.{}").format(sql.Identifier(row[0]), sql.SQL(function))
+            for function in _FUNCTIONS
+        ]
+        conn.execute(sql.SQL("DROP FUNCTION IF EXISTS {}").format(sql.SQL(", ").join(named)))
 
 
-def _owner(conn: psycopg.Connection) -> str:
+def _state(conn: psycopg.Connection) -> tuple[str, str, str | None]:
+    """Return the tables' schema and owner, and which version of the functions is there, if any."""
     row = conn.execute(
-        "SELECT pg_get_userbyid(relowner) FROM pg_class WHERE oid = 'document_chunks'::regclass"
+        "SELECT current_schema(), pg_get_userbyid(relowner), obj_description("
+        "to_regprocedure(quote_ident(current_schema()) || '.' || %s), 'pg_proc') "
+        "FROM pg_class WHERE oid = 'document_chunks'::regclass",
+        [_FUNCTIONS[1]],
     ).fetchone()
-    return str(row[0]) if row else ""
-
-
-def _definitions(conn: psycopg.Connection) -> dict[str, sql.Composed]:
-    row = conn.execute("SELECT current_schema()").fetchone()
-    return {
-        "search_words": sql.SQL(_SEARCH_WORDS).format(most_characters=sql.Literal(MOST_CHARACTERS)),
-        "chunks_with_words": sql.SQL(_FIND).format(
-            schema=sql.Identifier(str(row[0] if row else "public")),
-            common=sql.Literal(COMMON),
-            most_words=sql.Literal(MOST_WORDS),
-        ),
-    }
-
-
-def _create(conn: psycopg.Connection, name: str, definitions: dict[str, sql.Composed]) -> None:
-    conn.execute(definitions[name])
-    conn.execute(
-        sql.SQL("COMMENT ON FUNCTION {} IS {}").format(
-            sql.SQL(_SIGNATURES[name]), sql.Literal(_digest(conn, name, definitions))
-        )
-    )
-
-
-def _is_outdated(conn: psycopg.Connection, name: str, definitions: dict[str, sql.Composed]) -> bool:
-    row = conn.execute(
-        "SELECT obj_description("
-        "to_regprocedure(quote_ident(current_schema()) || '.' || %s), 'pg_proc')",
-        [_SIGNATURES[name]],
-    ).fetchone()
-    return row is None or row[0] != _digest(conn, name, definitions)
-
-
-def _digest(conn: psycopg.Connection, name: str, definitions: dict[str, sql.Composed]) -> str:
-    text = definitions[name].as_string(conn)
-    return f"course {hashlib.sha256(text.encode('utf-8')).hexdigest()[:16]}"
+    assert row is not None
+    return row[0], row[1], row[2]

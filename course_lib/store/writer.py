@@ -9,18 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, LiteralString
 
 import numpy as np
 import psycopg
 from psycopg.rows import tuple_row
 
 from course_lib.errors import DatabaseError, InputError
-from course_lib.records import Chunk, Scope, SourceDocument, Visibility
+from course_lib.records import Chunk, Scope, SourceDocument, Visibility, embedded_text
 from course_lib.store.collection import ways_out
 from course_lib.store.columns import DOCUMENT_KEY
 from course_lib.store.rows import DocumentKey, check_chunks, check_place, make_rows
 from course_lib.store.schema import stored_dimension
+
+IN_SCOPE: LiteralString = "(partition, tenant_id, repo_slug, branch) = (%s, %s, %s, %s)"
+"""The condition for rows of a scope, whose values are its `key`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,8 +189,7 @@ def _lock_and_count(conn: psycopg.Connection, documents: Iterable[DocumentKey]) 
     for scope_key in sorted(names, key=str):
         _take_turn(conn, scope_key)
         found = conn.cursor(row_factory=tuple_row).execute(
-            "SELECT count(*) FROM document_chunks WHERE partition = %s AND tenant_id = %s "
-            "AND repo_slug = %s AND branch = %s AND document_name = ANY(%s)",
+            f"SELECT count(*) FROM document_chunks WHERE {IN_SCOPE} AND document_name = ANY(%s)",
             [*scope_key, names[scope_key]],
         )
         rows += sum(count for (count,) in found)
@@ -220,8 +222,7 @@ def delete_chunks(conn: psycopg.Connection, scope: Scope, names: Sequence[str]) 
     with conn.transaction():
         _take_turn(conn, scope.key)
         return conn.execute(
-            "DELETE FROM document_chunks WHERE partition = %s AND tenant_id = %s "
-            "AND repo_slug = %s AND branch = %s AND document_name = ANY(%s)",
+            f"DELETE FROM document_chunks WHERE {IN_SCOPE} AND document_name = ANY(%s)",
             [*scope.key, list(names)],
         ).rowcount
 
@@ -231,8 +232,7 @@ def delete_documents(conn: psycopg.Connection, scope: Scope, names: Sequence[str
     with conn.transaction():
         deleted = delete_chunks(conn, scope, names)
         conn.execute(
-            "DELETE FROM documents WHERE partition = %s AND tenant_id = %s AND repo_slug = %s "
-            "AND branch = %s AND document_name = ANY(%s)",
+            f"DELETE FROM documents WHERE {IN_SCOPE} AND document_name = ANY(%s)",
             [*scope.key, list(names)],
         )
     return deleted
@@ -242,10 +242,36 @@ def stored_documents(conn: psycopg.Connection, scope: Scope) -> dict[str, tuple[
     """Return name → (content hash, parser, settings, model) of what is indexed of a scope."""
     rows = conn.cursor(row_factory=tuple_row).execute(
         "SELECT document_name, content_hash, parser, settings, model FROM documents "
-        "WHERE partition = %s AND tenant_id = %s AND repo_slug = %s AND branch = %s",
+        f"WHERE {IN_SCOPE}",
         scope.key,
     )
     return {name: tuple(state) for name, *state in rows}
+
+
+def stored_vectors(
+    conn: psycopg.Connection, scope: Scope, names: Sequence[str]
+) -> dict[str, np.ndarray[Any, np.dtype[np.float32]]]:
+    """Return embedded text → vector for the chunks of some documents, of one and the same model.
+
+    Parameters
+    ----------
+    conn
+        A connection from `connect`.
+    scope
+        Where the documents belong.
+    names
+        Their names.
+    """
+    with conn.cursor(row_factory=tuple_row, binary=True) as cursor:
+        rows = cursor.execute(
+            "SELECT content, metadata->>'header', embedding FROM document_chunks "
+            f"WHERE {IN_SCOPE} AND document_name = ANY(%s)",
+            [*scope.key, list(names)],
+        ).fetchall()
+    return {
+        embedded_text(content, header): embedding.to_numpy().astype(np.float32)
+        for content, header, embedding in rows
+    }
 
 
 def _take_turn(conn: psycopg.Connection, scope: Sequence[object]) -> None:

@@ -35,6 +35,7 @@ from course_lib.store import (
     write_chunks,
 )
 from course_lib.store.collection import in_collection
+from course_lib.store.vector_indexes import HnswBuild
 from tests.bench.measure import Row
 from tests.bench.search_peers import EF_CONSTRUCTION, EF_SEARCH, M, Store
 from tests.bench.search_rows import (
@@ -148,7 +149,7 @@ def _index(
     with ThreadPoolExecutor(len(stores)) as pool:
         filling = [pool.submit(fill, store) for store in stores]
         for conn in (four, one):
-            build_vector_indexes(conn, m=M, ef_construction=EF_CONSTRUCTION)
+            build_vector_indexes(conn, HnswBuild(M, EF_CONSTRUCTION))
         for store in filling:
             store.result()
     for conn in (four, one):

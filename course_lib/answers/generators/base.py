@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -96,21 +95,6 @@ def check_address(address: str, variable: str) -> str:
     return given.rstrip("/")
 
 
-def shown(address: str) -> str:
-    """Return an address without the name, password and query that may be in it.
-
-    Examples
-    --------
-    >>> shown("https://ada:secret@example.org:8000/v1?key=x")
-    'https://example.org:8000/v1'
-    """
-    parts = urlsplit(address)
-    host = parts.hostname or ""
-    host = f"[{host}]" if ":" in host else host
-    port = f":{parts.port}" if parts.port else ""
-    return f"{parts.scheme}://{host}{port}{parts.path}"
-
-
 def without_login(address: str) -> tuple[str, tuple[str, str] | None]:
     """Return an address without the login in it, and the login; HTTP clients log addresses.
 
@@ -127,18 +111,3 @@ def without_login(address: str) -> tuple[str, tuple[str, str] | None]:
         return address, None
     name, _, password = login.partition(":")
     return urlunsplit(parts._replace(netloc=place)), (unquote(name), unquote(password))
-
-
-def is_local(address: str) -> bool:
-    """Return whether an address is this machine, to which no proxy leads.
-
-    Examples
-    --------
-    >>> is_local("http://localhost:11434"), is_local("http://[::1]"), is_local("http://example.org")
-    (True, True, False)
-    """
-    host = urlsplit(address).hostname or ""
-    try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

@@ -11,23 +11,22 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, NoReturn
 
-import httpx
+import httpx2
 
 from course_lib.answers.generators.base import (
     GenerationError,
     Request,
     check_address,
-    is_local,
-    shown,
     without_login,
 )
 from course_lib.answers.tokens import resolve_context_window
+from course_lib.embedder.addresses import is_local, shown
+from course_lib.embedder.remote import http_client
 
 CONNECT_PATIENCE = 10.0
 """Seconds until a server has to take the connection."""
 
 OTHER_WAYS = "Or answer without it: --backend extractive."
-LONGEST_LINE = 1_000_000
 
 
 class Ollama:
@@ -75,23 +74,20 @@ class Ollama:
         """Tokens that the model takes, as the server says; else as is known of its name."""
         if self._given_window is not None:
             return self._given_window
-        with self._client() as client:
-            try:
+        try:
+            with self._client() as client:
                 response = client.post(f"{self.url}/api/show", json={"model": self.model})
-                body = response.json() if response.is_success else None
-            except httpx.RequestError as error:
-                self._unreachable(error)
-            except ValueError:
-                body = None
+        except httpx2.RequestError as error:
+            self._unreachable(error)
         if response.status_code == 404:
             self._refused(response.status_code, "")
-        info = body.get("model_info") if isinstance(body, dict) else None
-        lengths = [
-            value
-            for key, value in (info.items() if isinstance(info, dict) else ())
-            if key.endswith(".context_length") and isinstance(value, int) and value > 0
-        ]
-        return resolve_context_window(self.model, given=lengths[0] if lengths else None)
+        try:
+            info = response.json()["model_info"]
+            length = next(info[key] for key in info if key.endswith(".context_length"))
+        except (ValueError, LookupError, TypeError, StopIteration):
+            length = None
+        is_given = isinstance(length, int) and length > 0
+        return resolve_context_window(self.model, given=length if is_given else None)
 
     def stream(self, request: Request) -> Iterator[str]:
         """Yield the pieces of the answer; see `Generator.stream`."""
@@ -115,11 +111,11 @@ class Ollama:
                     response.read()
                     self._refused(response.status_code, _said(response.text))
                 yield from self._pieces(response, request)
-        except httpx.RequestError as error:
+        except httpx2.RequestError as error:
             self._unreachable(error)
 
-    def _pieces(self, response: httpx.Response, request: Request) -> Iterator[str]:
-        for line in _lines(response):
+    def _pieces(self, response: httpx2.Response, request: Request) -> Iterator[str]:
+        for line in filter(bytes.strip, _lines(response)):
             try:
                 event = json.loads(line)
             except (ValueError, RecursionError):
@@ -148,22 +144,22 @@ class Ollama:
             f"the answer of {shown(self.url)} broke off", hint=f"Ask again. {OTHER_WAYS}"
         )
 
-    def _client(self) -> httpx.Client:
-        return httpx.Client(
-            timeout=httpx.Timeout(self._timeout, connect=min(self._timeout, CONNECT_PATIENCE)),
+    def _client(self) -> httpx2.Client:
+        return http_client(
+            follow_redirects=False,
+            timeout=httpx2.Timeout(self._timeout, connect=min(self._timeout, CONNECT_PATIENCE)),
             auth=self._login,
             trust_env=not is_local(self.url),
-            headers={"accept-encoding": "identity"},
         )
 
-    def _unreachable(self, error: httpx.RequestError) -> NoReturn:
+    def _unreachable(self, error: httpx2.RequestError) -> NoReturn:
         where = shown(self.url)
-        if isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
+        if isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout):
             raise GenerationError(
                 f"there is no Ollama at {where}",
                 hint=f"Start it (`ollama serve`), or correct OLLAMA_URL. {OTHER_WAYS}",
             ) from None
-        if isinstance(error, httpx.TimeoutException):
+        if isinstance(error, httpx2.TimeoutException):
             raise GenerationError(
                 f"{where} did not go on with its answer for {self._timeout:g} s",
                 hint=f"Raise RAG_GENERATOR_TIMEOUT, or take a smaller model. {OTHER_WAYS}",
@@ -201,23 +197,21 @@ def models_at(url: str) -> list[str]:
     """
     address, login = without_login(check_address(url, "OLLAMA_URL"))
     try:
-        with httpx.Client(timeout=2.0, auth=login, trust_env=not is_local(address)) as client:
+        options = {"timeout": 2.0, "auth": login, "trust_env": not is_local(address)}
+        with http_client(follow_redirects=False, **options) as client:
             listed = client.get(f"{address}/api/tags").json()["models"]
         return [str(one["name"]) for one in listed]
-    except (httpx.HTTPError, ValueError, KeyError, TypeError, RecursionError):
+    except (httpx2.HTTPError, ValueError, KeyError, TypeError, RecursionError):
         return []
 
 
-def _lines(response: httpx.Response) -> Iterator[bytes]:
-    """Yield the lines of a stream, but not of one that never ends its line."""
+def _lines(response: httpx2.Response) -> Iterator[bytes]:
+    """Yield the lines of a stream, which only a line feed ends."""
     rest = b""
     for part in response.iter_bytes():
         *lines, rest = (rest + part).split(b"\n")
-        yield from filter(bytes.strip, lines)
-        if len(rest) > LONGEST_LINE:
-            break
-    if rest.strip():
-        yield rest
+        yield from lines
+    yield rest
 
 
 def _said(text: str) -> str:

@@ -13,11 +13,10 @@ from course_lib.answers.generators.base import (
     GenerationError,
     Request,
     check_address,
-    is_local,
-    shown,
     without_login,
 )
 from course_lib.answers.tokens import resolve_context_window
+from course_lib.embedder.addresses import is_local, shown
 
 if TYPE_CHECKING:
     import openai
@@ -103,7 +102,13 @@ class OpenAICompatible:
                             if choice.delta and choice.delta.content:
                                 yield choice.delta.content
         except openai.OpenAIError as error:
-            self._explain(error, has_begun)
+            if has_begun and type(error) is openai.APIConnectionError:
+                self._broken_off(type(error).__name__)
+            from course_lib.embedder.remote import refusal
+
+            setting = "RAG_OPENAI_MODEL or --model"
+            message, hint = refusal(error, shown(self.url), self.model, setting, self._timeout)
+            raise GenerationError(message, hint=f"{hint} {OTHER_WAYS}") from None
         except (GeneratorExit, KeyboardInterrupt):
             raise
         except Exception as error:
@@ -135,51 +140,6 @@ class OpenAICompatible:
             http_client=http_client(trust_env=not is_local(self.url)),
         )
 
-    def _explain(self, error: openai.OpenAIError, has_begun: bool) -> NoReturn:
-        import openai
-
-        where = shown(self.url)
-        if isinstance(error, openai.APITimeoutError):
-            raise GenerationError(
-                f"{where} did not answer within {self._timeout:g} s",
-                hint=f"Ask again, or raise RAG_GENERATOR_TIMEOUT. {OTHER_WAYS}",
-            ) from None
-        if isinstance(error, openai.APIStatusError):
-            self._refused(error)
-        if has_begun:
-            self._broken_off(_code(error))
-        if isinstance(error, openai.APIConnectionError):
-            raise GenerationError(
-                f"{where} cannot be reached",
-                hint=f"Check the connection and OPENAI_BASE_URL. {OTHER_WAYS}",
-            ) from None
-        self._broken_off(_code(error))
-
-    def _refused(self, error: openai.APIStatusError) -> NoReturn:
-        status, code = error.status_code, _code(error)
-        said = f"status {status} {code}".rstrip()
-        where = shown(self.url)
-        if status in (401, 403):
-            message = f"{where} refuses the key ({said})"
-            hint = "Check OPENAI_API_KEY, and what the key may do."
-        elif status == 404:
-            message = f"{where} has no model {self.model!r} ({said})"
-            hint = "Correct RAG_OPENAI_MODEL or --model, or OPENAI_BASE_URL."
-        elif code == "insufficient_quota":
-            message, hint = f"the quota of the key is used up ({said})", "Add to the account."
-        elif status == 429:
-            message = f"{where} takes no more requests for now ({said})"
-            hint = "Wait a minute and ask again."
-        elif code == "context_length_exceeded":
-            message = f"the prompt is longer than {self.model} takes ({said})"
-            hint = "Raise RAG_SAFETY_MARGIN_TOKENS, or lower RAG_CONTEXT_WINDOW or --top-k."
-        elif status >= 500:
-            message, hint = f"{where} has a problem of its own ({said})", "Ask again later."
-        else:
-            message = f"{where} refuses the request ({said})"
-            hint = "Check the model's name and OPENAI_BASE_URL."
-        raise GenerationError(message, hint=f"{hint} {OTHER_WAYS}") from None
-
     def _broken_off(self, reason: str) -> NoReturn:
         raise GenerationError(
             f"the answer of {shown(self.url)} broke off ({reason})",
@@ -202,11 +162,3 @@ def _checked_key(key: str | None, *, is_needed: bool) -> str:
             hint="Copy it again, without spaces and line ends.",
         )
     return key or "none"
-
-
-def _code(error: openai.OpenAIError) -> str:
-    """Return an error's code, if it looks like one, or what kind of error it is."""
-    code = getattr(error, "code", None) or getattr(error, "type", None)
-    if isinstance(code, str) and len(code) < 60 and code.isidentifier():
-        return code
-    return "" if hasattr(error, "status_code") else type(error).__name__

@@ -15,11 +15,13 @@ from psycopg import sql
 from psycopg.types.json import Jsonb
 
 from course_lib.store.schema import table_for
-from course_lib.store.vector_indexes import HnswBuild, hnsw_build
+from course_lib.store.vector_indexes import HNSW, HnswBuild
 from tests.bench.scale import corpus
 from tests.bench.scale.cluster import GRAPH_BYTES_A_ROW, Cluster, bytes_of
 from tests.bench.scale.loading import Progress
 from tests.bench.scale.results import Figures
+
+PGVECTORS_OWN = HnswBuild(m=16, ef_construction=64)
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,7 @@ def build_index(
     on: sql.Composable = sql.SQL("embedding vector_cosine_ops"),  # noqa: B008
     workers: int = 2,
     memory: int | None = None,
-    graph: HnswBuild | None = None,
+    graph: HnswBuild = HNSW,
 ) -> Build:
     """Build an HNSW index as the library does, with memory for the graph and so many workers.
 
@@ -92,12 +94,12 @@ def build_index(
     memory
         Bytes of `maintenance_work_mem`; None is enough for the whole graph.
     graph
-        The library's choice for so many rows where it is None.
+        What it is built with.
     """
     table_name = sql.Identifier(table)
     count = sql.SQL("SELECT count(*) FROM {}").format(table_name)
     rows = bytes_of(conn, count)
-    m, ef_construction = graph or hnsw_build(rows)
+    m, ef_construction = graph
     memory = memory or max(64 << 20, rows * GRAPH_BYTES_A_ROW * (1 + m // 32))
     index = name or _index(table)
     alter = sql.SQL("ALTER TABLE {} SET (parallel_workers = {})")

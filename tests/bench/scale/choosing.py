@@ -25,6 +25,7 @@ from course_lib.store import (
 )
 from course_lib.store.vector_indexes import HNSW
 from tests.bench.scale import corpus, outside
+from tests.bench.scale.building import PGVECTORS_OWN
 from tests.bench.scale.cluster import backend_cpu
 from tests.bench.scale.loading import Progress
 from tests.bench.scale.results import Figures
@@ -73,7 +74,7 @@ def _measure(
     index = sql.Identifier("document_chunks_documentation_embedding_hnsw")
     conn.execute(sql.SQL("DROP INDEX IF EXISTS {}").format(index))
     begin = time.perf_counter()
-    build_vector_indexes(conn, **({} if is_chosen else HNSW._asdict()))
+    build_vector_indexes(conn, HNSW if is_chosen else PGVECTORS_OWN)
     seconds = time.perf_counter() - begin
     conn.execute("VACUUM ANALYZE document_chunks")
     ef_search = None if is_chosen else FIXED

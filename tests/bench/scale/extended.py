@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from course_lib.store.vector_indexes import HNSW_LARGE_FROM
 from tests.bench.scale.arithmetic import (
     Fit,
     fit_n_log_n,
@@ -35,11 +34,9 @@ class Line(NamedTuple):
 
 
 def build_fit(figures: Figures) -> Fit:
-    """Return the curve of CPU seconds through the builds of the graph that large partitions get."""
+    """Return the curve of CPU seconds through the builds of the graph."""
     builds = [build for size in figures["sizes"].values() for build in size["builds"]]
-    builds = [
-        build for build in builds if build["rows"] >= HNSW_LARGE_FROM and build["cpu"] is not None
-    ]
+    builds = [build for build in builds if build["cpu"] is not None]
     return fit_n_log_n([build["rows"] for build in builds], [build["cpu"] for build in builds])
 
 

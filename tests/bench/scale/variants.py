@@ -15,9 +15,9 @@ import psycopg
 from pgvector import Bit, HalfVector, Vector
 from psycopg import sql
 
-from course_lib.store.vector_indexes import HNSW, HnswBuild
+from course_lib.store.vector_indexes import HnswBuild
 from tests.bench.scale import corpus
-from tests.bench.scale.building import build_index
+from tests.bench.scale.building import PGVECTORS_OWN, build_index
 from tests.bench.scale.cluster import Cluster, backend_cpu
 from tests.bench.scale.corpus import Vectors
 from tests.bench.scale.loading import Progress
@@ -151,7 +151,7 @@ class _Asked:
 
 def _indexed(
     conn: psycopg.Connection[Any], cluster: Cluster, asked: _Asked, operators: LiteralString,
-    expression: LiteralString, statement: LiteralString, graph: HnswBuild = HNSW,
+    expression: LiteralString, statement: LiteralString, graph: HnswBuild = PGVECTORS_OWN,
 ) -> Figures:  # fmt: skip
     on = sql.SQL(expression) + sql.SQL(" ") + sql.SQL(operators)
     figures: Figures = {
@@ -166,7 +166,9 @@ def _indexed(
 
 def _bits(conn: psycopg.Connection[Any], cluster: Cluster, asked: _Asked) -> Figures:
     on = sql.SQL("(binary_quantize(embedding)::bit(384)) bit_hamming_ops")
-    build = build_index(conn, cluster, TABLE, name="scale_tried", on=on, graph=HNSW).to_dict()
+    build = build_index(
+        conn, cluster, TABLE, name="scale_tried", on=on, graph=PGVECTORS_OWN
+    ).to_dict()
     search = {
         f"oversampling {times}": asked.ask(_BITS, max(40, times * TOP), times * TOP)
         for times in OVERSAMPLING

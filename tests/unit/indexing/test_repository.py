@@ -100,7 +100,7 @@ def test_where_all_rows_get_a_new_commit_the_vector_index_is_built_anew_once(
     dest: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("course_lib.store.rebuilding.FEWEST_ROWS", 1)
+    monkeypatch.setattr("course_lib.store.vector_indexes.FEWEST_ROWS", 1)
     run(conn, client, dest)
     built = "SELECT oid::bigint FROM pg_class WHERE relname LIKE '%manifests_embedding_hnsw'"
     before = conn.execute(built).fetchall()

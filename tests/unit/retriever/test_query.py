@@ -25,6 +25,7 @@ from course_lib.store import (
 )
 from course_lib.store.databases import FreshDatabase
 from course_lib.store.schema import TABLES
+from course_lib.store.vector_indexes import HnswBuild
 from tests.schemas import OwnSchema, own_schema
 from tests.unit.chunks import PlainRow, copy_chunks
 
@@ -73,7 +74,7 @@ def corpus(worker_database: FreshDatabase) -> Iterator[Corpus]:
                 for row, vector in enumerate(vectors)
             ),
         )
-        build_vector_indexes(conn, m=8, ef_construction=32)  # half the time of the default
+        build_vector_indexes(conn, HnswBuild(8, 32))  # half the time of the default
         conn.execute("ANALYZE")
         yield Corpus(database.url, vectors, kinds, branches == "far")
 

@@ -126,7 +126,6 @@ def test_an_owner_that_ends_takes_its_database_along_and_a_forked_child_does_not
 def test_a_killed_owners_database_is_cleared_up_and_a_living_ones_outlives_a_restart(
     admin: Admin,
 ) -> None:
-    """The restart takes the living one's lock away; it is not abandoned for that."""
     with owner_of("05") as (dead, dead_name, _), owner_of("05") as (_, living_name, url):
         dead.kill()
         dead.wait()
@@ -201,7 +200,7 @@ def test_connecting_completes_a_course_database_that_was_left_half_made(admin: A
     with psycopg.connect(ensure_server().url("course"), autocommit=True) as conn:
         conn.execute("DROP EXTENSION vector CASCADE")
     admin.execute("COMMENT ON DATABASE course IS NULL")
-    databases._known.clear()
+    databases._ensure_course.cache_clear()
     with connect() as conn:
         assert conn.execute("SELECT '[1]'::vector::text").fetchone() == ("[1]",)
 

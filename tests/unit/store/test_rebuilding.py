@@ -11,11 +11,11 @@ from course_lib.store import (
     build_vector_indexes,
     connect,
     create_schema,
-    rebuilding,
+    vector_indexes,
 )
 from course_lib.store.databases import FreshDatabase
-from course_lib.store.rebuilding import vector_index_rebuilt
 from course_lib.store.roles import service_url
+from course_lib.store.vector_indexes import HnswBuild, vector_index_rebuilt
 from tests.schemas import OwnSchema, own_schema
 
 ROWS = 20
@@ -36,16 +36,16 @@ def database(worker_database: FreshDatabase) -> Iterator[OwnSchema]:
     with own_schema(worker_database) as fresh, fresh.connect() as conn:
         create_schema(conn, 3)
         fill(conn)
-        build_vector_indexes(conn, m=8)
+        build_vector_indexes(conn)
         yield fresh
 
 
 @pytest.fixture
 def conn(database: OwnSchema, monkeypatch: pytest.MonkeyPatch) -> Iterator[psycopg.Connection]:
-    monkeypatch.setattr(rebuilding, "FEWEST_ROWS", 2)
+    monkeypatch.setattr(vector_indexes, "FEWEST_ROWS", 2)
     with connect(database.url, autocommit=True) as connection:
         yield connection
-        build_vector_indexes(connection, m=8)
+        build_vector_indexes(connection)
 
 
 def indexes(conn: psycopg.Connection) -> list[str]:
@@ -63,7 +63,6 @@ def test_the_index_is_away_meanwhile_and_then_the_one_it_was(conn: psycopg.Conne
         assert indexes(conn) == []
         conn.execute("UPDATE document_chunks SET commit_sha = 'new'")
     assert indexes(conn) == before
-    assert "m='8'" in before[0]
     found = conn.execute("SELECT count(*) FROM document_chunks WHERE commit_sha = 'new'").fetchone()
     assert found == (ROWS,)
 
@@ -87,7 +86,7 @@ def test_in_a_transaction_that_is_open_the_index_stays(conn: psycopg.Connection)
 def test_whoever_uses_the_table_is_not_waited_for_long(
     conn: psycopg.Connection, database: OwnSchema, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rebuilding, "PATIENCE", "50ms")
+    monkeypatch.setattr(vector_indexes, "PATIENCE", "50ms")
     before = indexes(conn)
     with connect(database.url) as other:
         other.execute("SELECT count(*) FROM document_chunks")  # its transaction stays open
@@ -112,14 +111,14 @@ def test_after_a_failure_the_next_ingest_builds_the_index(conn: psycopg.Connecti
     with pytest.raises(ZeroDivisionError), vector_index_rebuilt(conn, "issues", ROWS):
         raise ZeroDivisionError
     assert indexes(conn) == []
-    assert build_vector_indexes(conn, m=8) == ["document_chunks_issues"]
+    assert build_vector_indexes(conn) == ["document_chunks_issues"]
 
 
 def test_an_index_that_somebody_built_meanwhile_is_not_built_again(
     conn: psycopg.Connection, database: OwnSchema
 ) -> None:
     with vector_index_rebuilt(conn, "issues", ROWS), connect(database.url) as other:
-        build_vector_indexes(other, m=4)
+        build_vector_indexes(other, HnswBuild(4, 64))
     assert len(indexes(conn)) == 1
     assert "m='4'" in indexes(conn)[0]
     conn.execute("DROP INDEX document_chunks_issues_embedding_hnsw")
@@ -150,7 +149,7 @@ def test_in_a_collection_it_comes_back_although_another_one_has_an_index_of_that
     with own_schema(worker_database) as mine, mine.connect() as own:
         create_schema(own, 3)
         fill(own)
-        build_vector_indexes(own, m=6)
+        build_vector_indexes(own)
         before = indexes(own)
         with vector_index_rebuilt(own, "issues", ROWS) as is_away:
             assert is_away

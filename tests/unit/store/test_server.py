@@ -22,7 +22,6 @@ from course_lib.store.binaries import find_binaries
 from course_lib.store.server import (
     Server,
     ensure_server,
-    machine_memory,
     remove_server,
     server_status,
     stop_server,
@@ -234,16 +233,6 @@ def test_processes_that_ask_at_once_share_one_server(tmp_path: Path) -> None:
 def test_urls_quote_what_they_cannot_hold() -> None:
     server = Server(5433, "a/b@c", Path("state"), Path("pgdata"), "18.4", Path("bin"))
     assert server.url("my db") == "postgresql://postgres:a%2Fb%40c@127.0.0.1:5433/my%20db"
-
-
-def test_the_memory_is_a_container_s_where_that_is_less(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "memory.max").write_text("123456789\n", encoding="utf-8")
-    (tmp_path / "no limit").write_text("max\n", encoding="utf-8")
-    files = ("memory.max", "no limit", "nowhere")
-    monkeypatch.setattr(module, "CONTAINER_LIMITS", [str(tmp_path / name) for name in files])
-    assert machine_memory() == 123456789
 
 
 @posix_only

@@ -28,8 +28,7 @@ from course_lib.store import (
 from course_lib.store.databases import FreshDatabase, list_databases
 from course_lib.store.ownership import service_roles
 from course_lib.store.tenancy import LEAVES, PARENTS, set_visibility
-from course_lib.store.vectors import stored_vectors
-from course_lib.store.writer import delete_chunks
+from course_lib.store.writer import delete_chunks, stored_vectors
 
 OURS = Scope(tenant="ours", repo="repo")
 THEIRS = Scope(tenant="theirs", repo="repo")
