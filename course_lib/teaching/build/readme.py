@@ -17,10 +17,10 @@ _ESTIMATED = (
 
 
 def readme_table(project: Project | None = None) -> str:
-    """Return the table of labs in Markdown: link, promise, objectives, what is built, minutes."""
+    """Return the table of labs in Markdown: link, promise, minutes, objectives, what is built."""
     project = project or Project()
     minutes = 0
-    lines = ["| Lab | You will be able to | Builds | Time |", "|---|---|---|---|"]
+    lines = ["| Lab | Time | You will be able to | Builds |", "|---|---|---|---|"]
     for source in project.sources():
         path = project.lab_notebook(source)
         if not path.is_file():
@@ -32,9 +32,9 @@ def readme_table(project: Project | None = None) -> str:
         )  # a link leads from labs/
         cells = (
             f"[**{meta['lab']} · {meta['title']}**]({project.relative(path)})<br>{promise}",
+            f"{meta['minutes']} min",
             " · ".join(meta["objectives"]),
             builds,
-            f"{meta['minutes']} min",
         )
         minutes += meta["minutes"]
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
