@@ -146,8 +146,8 @@ def missing_wheels(machine: Machine) -> str:
     return (
         f"The packages have no wheels for {system} on {machine.architecture}. "
         "There are some for Linux with glibc (2.28 or newer on x86_64, 2.35 on aarch64: Debian 12, "
-        "Ubuntu 22.04 or later; not Alpine, which has musl), for macOS 14 or newer on Apple silicon "
-        "(with a Python that is not made for Intel processors), and for Windows on AMD64. "
+        "Ubuntu 22.04 or later; not Alpine, which has musl), for macOS 14 or newer on Apple "
+        "silicon (with a Python that is not made for Intel processors), and for Windows on AMD64. "
         "On other machines run the course on Linux: in a virtual machine, a container, WSL "
         "(`wsl --install`) or a cloud notebook."
     )

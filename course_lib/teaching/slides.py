@@ -2,6 +2,9 @@
 
 `deck` makes a notebook of slides of an executed solution. It sets the tags of the cells by a rule,
 so that authors set none. nbconvert makes the page, as `jupyter nbconvert --to slides` does.
+
+A prediction's slide holds what it is about: what the lab says or shows directly before it, and the
+code that runs after it.
 """
 
 from __future__ import annotations
@@ -9,9 +12,10 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
@@ -19,11 +23,37 @@ if TYPE_CHECKING:
 MOST = 20
 """Slides of a deck."""
 
+PREDICT = "> **Predict"
+"""How a prediction begins."""
+
 ANSWERED, OPEN = 1, 2
 """The rank of a prediction that a figure answers, and of another; all else has 0."""
 
+LINES, WIDTH = 22, 100
+"""What is on a slide beside a prediction: lines at most, and characters of a line."""
+
+IMPORTS = r"^ *(from \S+ )?import (\([^)]*\)|.*)\n|^\n"
+"""What slides leave out of code: imports, and empty lines."""
+
 REVEAL = "LICENSE", "dist/reveal.js", "dist/reveal.css", "plugin/notes/notes.js"
 """What a deck needs of reveal.js, which the wheel of `sphinx-revealjs` carries."""
+
+
+@dataclass
+class Block:
+    """A paragraph of the prose, or a code cell, or what one of them prints or draws.
+
+    An exercise ends what belongs to the next prediction, and is on no slide.
+    """
+
+    kind: Literal["text", "code", "output", "figure", "exercise"]
+    text: str = ""
+    output: NotebookNode | None = None
+
+    @property
+    def lines(self) -> int:
+        """How many lines it takes on a slide, with the space above it."""
+        return 1 + sum(1 + max(len(line) - 1, 0) // WIDTH for line in self.text.splitlines())
 
 
 class Slide(list["NotebookNode"]):
@@ -103,18 +133,23 @@ def _slides(solution: NotebookNode) -> list[Slide]:
     ]
     section = ""
     predicted: Slide | None = None
-    for block in _blocks(solution.cells[1:]):
-        text = block if isinstance(block, str) else ""
-        if text.startswith("## "):
-            section, predicted = text, None
-        elif not text or text.startswith("!["):
+    blocks = list(_blocks(solution.cells[1:]))
+    for place, block in enumerate(blocks):
+        text = block.text
+        if block.kind == "figure":
             if predicted:
                 predicted.rank, predicted = ANSWERED, None
             if section:
                 slides.append(Slide([_text("slide", section)]))
-            slides[-1 if section else 0].append(_text("-", text) if text else _figure(block))
-        elif text.startswith("> **Predict"):
-            slides.append(predicted := Slide([_text("slide", f"{section}\n\n{text}")]))
+            drawn = _figure(block.output) if block.output else _text("-", text)
+            slides[-1 if section else 0].append(drawn)
+        elif block.kind != "text":
+            continue
+        elif text.startswith("## "):
+            section, predicted = text, None
+        elif text.startswith(PREDICT):
+            slides.append(predicted := Slide([_text("slide", section)]))
+            predicted.extend(_prediction(blocks, place))
             predicted.rank = OPEN
         elif section.startswith(("## Recap", "## Three questions")):
             listed = re.sub(r"\n- What passed is part.*", "", text)
@@ -124,15 +159,57 @@ def _slides(solution: NotebookNode) -> list[Slide]:
     return slides
 
 
-def _blocks(cells: list[NotebookNode]) -> Iterator[str | NotebookNode]:
-    """Give the paragraphs of the prose, without what is folded, and the outputs with a figure."""
+def _prediction(blocks: list[Block], place: int) -> Iterator[NotebookNode]:
+    """Give a prediction between what it is about: what comes directly before, and the code after.
+
+    If there is room, what comes before that is there, too, back to the last slide.
+    """
+    before = []
+    for block in reversed(blocks[:place]):
+        if block.kind in ("figure", "exercise") or block.text.startswith(("## ", PREDICT)):
+            break
+        before.append(block)
+    room = LINES - (before[0].lines if before else 0)
+    after = [block for block in blocks[place + 1 : place + 2] if block.kind == "code"]
+    if after and after[0].lines > room:
+        after = []
+    room -= sum(block.lines for block in after)
+    kept = before[:1]
+    for block in before[1:]:
+        room -= block.lines
+        if room < 0:
+            break
+        kept.append(block)
+    yield from map(_context, reversed(kept))
+    yield _text("-", blocks[place].text)
+    yield from map(_context, after)
+
+
+def _blocks(cells: list[NotebookNode]) -> Iterator[Block]:
+    """Give the paragraphs of the prose, without what is folded, and the code with its outputs."""
     for cell in cells:
         if cell.cell_type == "markdown":
             text = re.sub(r"<details>.*?</details>", "", cell.source, flags=re.DOTALL)
-            yield from filter(None, re.split(r"\n\s*\n", text.strip()))
+            for part in filter(None, re.split(r"\n\s*\n", text.strip())):
+                yield Block("figure" if part.startswith("![") else "text", part)
+        elif "nbgrader" in cell.metadata or cell.source.startswith("lab.hint("):
+            yield Block("exercise")
+        elif cell.cell_type == "code":
+            yield Block("code", re.sub(IMPORTS, "", cell.source, flags=re.MULTILINE).strip())
         for output in cell.get("outputs", []):
-            if re.match(r"\s*<(figure|img)\b", output.get("data", {}).get("text/html", "")):
-                yield output
+            shown = output.get("data", {})
+            if re.match(r"\s*<(figure|img)\b", shown.get("text/html", "")):
+                yield Block("figure", output=output)
+            elif "text/html" not in shown:
+                yield Block("output", output.get("text", shown.get("text/plain", "")).rstrip())
+
+
+def _context(block: Block) -> NotebookNode:
+    cell = _text("-", block.text)
+    if block.kind != "text":
+        cell.source = f"````\n{block.text}\n````"
+    cell.metadata["tags"] = ["context"]
+    return cell
 
 
 def _text(kind: str, text: str) -> NotebookNode:

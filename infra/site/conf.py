@@ -51,6 +51,7 @@ default_role = "code"
 add_module_names = False
 
 nb_execution_mode = "off"
+nb_code_prompt_show, nb_code_prompt_hide = "Show the answer", "Hide the answer"
 nb_ipywidgets_js: dict[str, dict[str, str]] = {}  # widgets have a static form; no CDN is asked
 myst_heading_anchors = 3
 myst_enable_extensions = ["colon_fence"]
@@ -66,6 +67,7 @@ python_maximum_signature_line_length = 60
 html_theme = "sphinx_book_theme"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+html_js_files = ["site.js"]
 html_search_scorer = str(HERE / "scorer.js")
 html_show_sourcelink = False
 html_copy_source = False
@@ -115,8 +117,13 @@ if repository := addresses().get("Repository"):
 
 WITHOUT_ADDRESS = """
 ```{note}
-This site was built without the address of the course's repository, so its pages have no buttons for
-these services. Ask for the address where you found this site.
+This site does not know the address of the course's repository, so no page has a button for these
+services. Ask for the address where you found the site. Below, it takes the place of `REPOSITORY`.
+
+If you build the site yourself, write the address into `pyproject.toml`, and run `make site` again:
+
+    [project.urls]
+    Repository = "https://github.com/OWNER/NAME"
 ```
 """
 
@@ -127,6 +134,7 @@ def read_source(app: Any, docname: str, content: list[str]) -> None:
         title, rest = content[0].split("\n", 1)
         content[0] = f"{title}\n{WITHOUT_ADDRESS}\n{rest}"
     if docname == root_doc:
+        content[0] = re.sub(r"^\| read all of it as a site .*", look_up(), content[0], flags=re.M)
         for caption, listed in PARTS.items():  # a copy for learners lacks some
             pages = [page for page in listed if any(ROOT.glob(f"{page}.*"))]
             tree = ["```{toctree}", ":hidden:", ":glob:", f":caption: {caption}", "", *pages, "```"]
@@ -138,6 +146,16 @@ def read_source(app: Any, docname: str, content: list[str]) -> None:
         content[0] += list_of_decks()
     if (ROOT / f"{docname}.ipynb").exists():
         content[0] = notebook_page(content[0], Path(docname))
+
+
+def look_up() -> str:
+    """Return the row of README's table for readers of the site, who have the pages made here."""
+    rooms = [path.stem for path in sorted((ROOT / "build" / "reference").glob("*.rst"))]
+    links = ", ".join(f"[{room}](build/reference/{room}.rst)" for room in rooms)
+    return (
+        "| look up what a command or a function takes | [all commands](build/commands/all.md); "
+        f"the library: {links} |"
+    )
 
 
 def list_of_decks() -> str:
@@ -176,7 +194,7 @@ def notebook_page(text: str, page: Path) -> str:
 
 
 def show_definitions(app: Any, doctree: nodes.document, docname: str) -> None:
-    """Give each link to a term of the glossary its definition, which browsers show on hover."""
+    """Give each link to a term of the glossary its definition, and a class for the style sheet."""
     if not hasattr(app.env, "course_terms"):
         app.env.course_terms = terms()
     for link in doctree.findall(nodes.reference):
@@ -184,6 +202,16 @@ def show_definitions(app: Any, doctree: nodes.document, docname: str) -> None:
         here = docname == "labs/GLOSSARY" and (anchor := anchor or link.get("refid", ""))
         if here or page.endswith("GLOSSARY.html"):
             link["reftitle"] = app.env.course_terms.get(anchor, "")
+            link["classes"].append("term")
+
+
+def keep_definitions(app: Any, page: str, template: str, context: Any, tree: Any) -> None:
+    """Put the definitions where the style sheet shows them; a title shows late, and to mice only.
+
+    It is done in the page, because docutils writes no attributes of this kind.
+    """
+    links = r'(<a class="[^"]*\bterm\b[^>]*?) title='
+    context["body"] = re.sub(links, r"\1 data-definition=", context.get("body", ""))
 
 
 def terms() -> dict[str, str]:
@@ -209,3 +237,4 @@ def setup(app: Any) -> None:
     app.connect("source-read", read_source)
     app.connect("autodoc-process-docstring", prepare_docstring, priority=400)
     app.connect("doctree-resolved", show_definitions)
+    app.connect("html-page-context", keep_definitions)

@@ -29,13 +29,24 @@ SMALLEST_TEXT = 16
 """Pixels: the height of a slide, and of the smallest text on it."""
 
 MEASURES = """(() => {
-    const slide = Reveal.getCurrentSlide(), box = slide.querySelector(".jp-CodeCell") || slide;
+    const slide = Reveal.getCurrentSlide(), noted = slide.querySelector(".cropped");
+    const all = [slide, ...slide.querySelectorAll(":not(aside, aside *)")].filter(
+        one => one.checkVisibility() && (!noted || !noted.contains(one)));
+    const out = all.filter(one => {
+        const place = one.getBoundingClientRect();
+        return place.width && (place.right > innerWidth + 1 || place.bottom > innerHeight + 1
+            || getComputedStyle(one).overflowY != "visible"
+                && one.scrollHeight > one.clientHeight + 1);
+    });
     const texts = [...slide.querySelectorAll(":not(aside, aside *)")].filter(
         one => [...one.childNodes].some(node => node.nodeType == 3 && node.data.trim()));
     const sizes = texts.map(one => parseFloat(getComputedStyle(one).fontSize) * one.currentCSSZoom);
-    return [slide.scrollHeight, slide.scrollWidth, box.scrollHeight, Math.min(...sizes)];
+    return [out.map(one => one.outerHTML.slice(0, 80)), Boolean(noted), Math.min(...sizes)];
 })()"""
-"""Height and width of what is on a slide, the height of its figure, the size of its text."""
+"""What is out of sight or scrolls, whether a note says that a figure goes on, the size of text."""
+
+CROPPED = ("01_recursive_splitter", 4)
+"""The one figure that is too long for a slide: a whole page of text."""
 
 pytestmark = pytest.mark.long
 needs_chromium = pytest.mark.skipif(
@@ -89,7 +100,7 @@ def test_each_command_is_on_a_page_with_its_arguments(pages: dict[str, str]) -> 
 def test_a_term_shows_its_definition_where_it_is_linked(pages: dict[str, str]) -> None:
     links = re.findall(r"<a [^>]*GLOSSARY\.html#[^>]*>", pages["labs/00_first_search.html"])
     assert len(links) > 5
-    assert all(re.search(r'title="\w[^"]{20,}"', link) for link in links), links
+    assert all(re.search(r'data-definition="\w[^"]{20,}"', link) for link in links), links
 
 
 def test_every_link_within_the_site_leads_somewhere(site: Path, pages: dict[str, str]) -> None:
@@ -169,9 +180,10 @@ def test_no_slide_holds_more_than_it_shows(site: Path, tab: Browser) -> None:
         tab.until("window.Reveal && Reveal.isReady()")
         for number in range(tab.value("Reveal.getTotalSlides()")):
             tab.value(f"Reveal.slide({number})")
-            tall, wide, scrolled, smallest = tab.value(MEASURES)
-            if tall > SLIDE or wide > 1280 or scrolled > 2 * SLIDE or smallest < SMALLEST_TEXT:
-                wrong.append((deck.stem, number + 1, tall, wide, scrolled, smallest))
+            out, noted, smallest = tab.value(MEASURES)
+            known = (deck.stem, number + 1) == CROPPED
+            if out or noted != known or smallest < SMALLEST_TEXT:
+                wrong.append((deck.stem, number + 1, out, noted, smallest))
     assert wrong == []
 
 

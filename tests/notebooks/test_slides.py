@@ -52,7 +52,7 @@ def test_a_deck_has_title_goals_predictions_figures_key_points_and_questions() -
     assert slides(made) == [
         "# 01 · Cuts\n\nYou cut.\n\n[figure]",
         "## You will be able to\n\n- cut\n- join\n\nAbout 9 minutes. Needs: nothing.",
-        f"## First\n\n{PREDICT}\n> cuts?",
+        f"## First\n\nWords about a cut.\n\n{PREDICT}\n> cuts?\n\n````\nshow()\n````",
         "## First\n\n[figure]",
         "## Recap\n\n- Cut well.",
         "## Three questions\n\n1. Why?",
@@ -75,10 +75,21 @@ def test_predictions_are_left_out_first_those_that_no_figure_answers() -> None:
     made = slides(solution(*opened, *drawn))
     assert len(made) == MOST == 20
     assert [text for text in made if "[figure]" in text or "in 4" in text][-2:] == [
-        f"## Figure 4\n\n{PREDICT} in 4?",
+        f"## Figure 4\n\n{PREDICT} in 4?\n\n````\nshow()\n````",
         "## Figure 4\n\n[figure]",
     ]
     assert sum(text.startswith("## Text") for text in made) == MOST - 2 - 10
+
+
+def test_a_prediction_is_shown_with_what_it_is_about() -> None:
+    printed = [new_output("stream", text="2\n")]
+    made = solution("## Text\n\nFar.", printed, f"Near.\n\n{PREDICT}?", [], "After.")
+    code = "````\nshow()\n````"
+    whole = f"## Text\n\nFar.\n\n{code}\n\n````\n2\n````\n\nNear.\n\n{PREDICT}?\n\n{code}"
+    assert slides(made)[2:] == [whole]
+    long = "\n".join("word" for _ in range(30))
+    made = solution(f"## Text\n\n{long}\n\nNear.\n\n{PREDICT}?", [])
+    assert slides(made)[2:] == [f"## Text\n\nNear.\n\n{PREDICT}?\n\n{code}"]
 
 
 @pytest.mark.parametrize("path", SOLUTIONS, ids=lambda path: path.stem)

@@ -17,9 +17,9 @@ _ESTIMATED = (
 
 
 def readme_table(project: Project) -> str:
-    """Return the table of labs in Markdown: link, promise, objectives, what is built, minutes."""
+    """Return the table of labs in Markdown: link, promise, minutes, objectives, what is built."""
     minutes = 0
-    lines = ["| Lab | You will be able to | Builds | Time |", "|---|---|---|---|"]
+    lines = ["| Lab | Time | You will be able to | Builds |", "|---|---|---|---|"]
     for source in project.sources():
         path = project.lab_notebook(source)
         if not path.is_file():
@@ -30,9 +30,9 @@ def readme_table(project: Project) -> str:
         promise = re.sub(r"\[([^\]]+)\]\([^)]+\)", r"\1", meta["promise"])
         cells = (
             f"[**{meta['lab']} · {meta['title']}**]({project.relative(path)})<br>{promise}",
+            f"{meta['minutes']} min",
             " · ".join(meta["objectives"]),
             builds,
-            f"{meta['minutes']} min",
         )
         minutes += meta["minutes"]
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
