@@ -7,6 +7,7 @@ import re
 import stat
 import tomllib
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -92,22 +93,36 @@ def read_file(path: Path, most: int, inside: str | None = None) -> bytes:
         ...
     ValueError: has 0.0 MB; the limit is 0.0 MB
     """
-    if inside is not None and not Path(os.path.realpath(path)).is_relative_to(inside):
-        raise ValueError("is a link that leads out of the directory")
+    if inside is not None:
+        path = Path(os.path.realpath(path))
+        if not path.is_relative_to(inside):
+            raise ValueError("is a link that leads out of the directory")
     _check(path.stat(), most)
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    with open(os.open(path, flags), "rb") as file:
-        status = os.fstat(file.fileno())
-        _check(status, most)
-        if inside is not None:
-            # A folder on the way may have been exchanged for a link since.
-            real = Path(os.path.realpath(path))
-            if not (real.is_relative_to(inside) and os.path.samestat(real.stat(), status)):
-                raise ValueError("was exchanged while it was read")
+    opened = os.open(path, flags) if inside is None else _open_inside(path, inside, flags)
+    with open(opened, "rb") as file:
+        _check(os.fstat(opened), most)
         raw = file.read(most + 1)
     if len(raw) > most:
         raise ValueError(f"grew while it was read; the limit is {most / 1e6:.1f} MB")
     return raw
+
+
+def _open_inside(path: Path, folder: str, flags: int) -> int:
+    """Open a file from one folder to the next, with links resolved before and none followed now.
+
+    A folder on the way may have been exchanged for a link since.
+    """
+    if os.open not in os.supports_dir_fd:  # Windows
+        return os.open(path, flags)
+    *folders, name = path.relative_to(folder).parts
+    enter = os.O_NOFOLLOW | os.O_DIRECTORY | getattr(os, "O_PATH", os.O_RDONLY)
+    with ExitStack() as opened:
+        handle = None
+        for part in (folder, *folders):
+            handle = os.open(part, enter, dir_fd=handle)
+            opened.callback(os.close, handle)
+        return os.open(name, flags | os.O_NOFOLLOW, dir_fd=handle)
 
 
 def _check(status: os.stat_result, most: int) -> None:
