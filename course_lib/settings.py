@@ -1,7 +1,7 @@
 """Settings: what comes from the environment or `.env`, and where the course keeps its own files.
 
-Every setting has a default that works on a laptop without an account. Names in the environment are
-the ones in the `alias` of each field; the command line's options win over them.
+Every setting has a default that works on a laptop without an account. In the environment a
+field is RAG_ and its name in capitals, or its `alias`; the command line's options win over both.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""What a parser is: it declares `id` and `version`, takes one file, and gives its chunks.
+"""What a parser is, and the table of the built-in ones: which endings go to which.
+
+A parser declares `id` and `version`, takes one file, and gives its chunks.
 
 A parser of today has `parse_file(file, scope)`. One of the older form has
 `parse(content, source_path, type, hierarchy)` and gives looser pieces, which are adapted here. The

@@ -1,6 +1,7 @@
 """The registry: who locates and reads content (sources), and who splits a file (parsers).
 
-An operator adds to both: `register_source`, `register_parser`, or import paths in the setting
+The built-in parsers, with the endings that each takes, are the table `BUILT_IN` in `parsers.py`. An
+operator adds to both: `register_source`, `register_parser`, or import paths in the setting
 RAG_CUSTOM_PARSERS. Code that a tenant sends never runs here; a tenant's own parser runs on the
 tenant's machine and sends parsed-chunk-v1 records.
 """

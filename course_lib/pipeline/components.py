@@ -2,7 +2,7 @@
 
 A lightweight component is only the text of its function: it runs in another process, and on a
 cluster in another image, where nothing of this module exists. So each imports what it needs, and
-what it needs is baked into its image.
+what it needs is baked into its image. A new one is wired in `tasks.py` and `pipelines.py`.
 """
 
 # kfp reads the annotations when a decorator runs: they must not be postponed to texts.

@@ -3,6 +3,7 @@
 GitHub has two limits. The primary one, so many requests an hour, is told in the headers of every
 answer; the secondary one, not too many at once, only when it is met. Whoever goes on asking in
 spite of them may be banned, so all requests of a download wait at one gate.
+How long a download waits in all is `MAX_WAIT_SECONDS` in `client.py`.
 """
 
 from __future__ import annotations
