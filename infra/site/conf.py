@@ -270,6 +270,9 @@ def prepare_docstring(
 def setup(app: Any) -> None:
     """Write the pages of the commands, and connect the functions above to Sphinx."""
     write_commands(ROOT / "build" / "commands")
+    # What an earlier build read is read again when one of these files has changed.
+    made_by = "".join(path.read_text(encoding="utf-8") for path in sorted(HERE.glob("*.py")))
+    app.add_config_value("made_by", made_by, "env", types=[str])
     app.connect("source-read", read_source)
     app.connect("autodoc-process-docstring", prepare_docstring, priority=400)
     app.connect("doctree-resolved", show_definitions)
