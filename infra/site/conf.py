@@ -169,8 +169,8 @@ def read_source(app: Any, docname: str, content: list[str]) -> None:
 def add_questions(text: str, page: str) -> str:
     """Let the search find a page, or a section of it, by the words in which newcomers ask."""
     for heading, questions in QUESTIONS.get(page, {}).items():
-        entries = "\n".join(f"single: ! {question}" for question in questions)
-        text = text.replace(f"{heading}\n", f"```{{index}}\n{entries}\n```\n\n{heading}\n", 1)
+        entries = "".join(f"```{{index}} ! {question}\n```\n" for question in questions)
+        text = text.replace(f"{heading}\n", f"{entries}\n{heading}\n", 1)
     return text
 
 
