@@ -200,7 +200,7 @@ class Settings(BaseSettings):
     api_embeddings_limit: str | None = "1000/minute"
     """texts that a caller without a key may have encoded; empty: no limit"""
     api_hosts: Words = ()
-    """names under which the API is called, with commas between, such as *.example.org; localhost
+    """names under which the API is called, with commas between, such as `*.example.org`; localhost
     and plain addresses always are"""
     api_proxies: Words = ()
     """addresses or networks of the proxies before the API, whose X-Forwarded-For is believed"""

@@ -77,4 +77,6 @@ def write_reference(package: Path, folder: Path) -> None:
 
 def _section(module: str) -> str:
     depth = "=" if module.count(".") == 1 else "-"
-    return f"{module}\n{depth * len(module)}\n\n.. automodule:: {module}\n   :members:\n"
+    text = f"{module}\n{depth * len(module)}\n\n.. automodule:: {module}\n   :members:\n"
+    # What a package takes from its modules is said once more on top of the page, and no third time.
+    return text if module.count(".") == 1 else f"{text}   :ignore-module-all:\n"

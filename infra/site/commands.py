@@ -48,7 +48,7 @@ def write_commands(folder: Path) -> None:
         for name in commands:
             command = course.commands[name]
             text += get_docs_for_click(obj=command, ctx=context, indent=1, call_prefix="course")
-            said = command.get_short_help_str(limit=200)
+            said = command.get_short_help_str(limit=200).replace("*", r"\*")
             listed += f"| [`course {name}`]({page}.md#course-{name}) | {said} |\n"
         text = text.replace("* `--help`: Show this message and exit.\n", "")
         text = text.replace("**Options**:\n\n\n", "")  # where there was no other

@@ -95,6 +95,23 @@ PARTS = {
 """The parts of the side bar, and the pages in each, as patterns."""
 
 
+QUESTIONS = {
+    "README": {
+        "## Work through it": ("what does the course teach", "what you will learn"),
+    },
+    "labs/TROUBLESHOOTING": {
+        "## Chunk count differs": (
+            *("why is my chunk count different", "different number of chunks"),
+            "why does my chunk count differ from the lab's",
+        ),
+    },
+    "tests/grading/README": {
+        "### Late work": ("how to grade late work", "late submissions", "deadline"),
+    },
+}
+"""Words for the search, by page and by the heading above which they stand."""
+
+
 def addresses() -> dict[str, str]:
     """Return `project.urls` of pyproject.toml; empty while the repository has no address."""
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
@@ -139,6 +156,7 @@ def read_source(app: Any, docname: str, content: list[str]) -> None:
             pages = [page for page in listed if any(ROOT.glob(f"{page}.*"))]
             tree = ["```{toctree}", ":hidden:", ":glob:", f":caption: {caption}", "", *pages, "```"]
             content[0] += "\n\n" + "\n".join(tree) if pages else ""
+    content[0] = add_questions(content[0], docname)
     if docname == "tests/bench/README":
         drawn = Path("build", "reference", "curves.svg")
         content[0] += curves_section(Path("tests/bench/results"), drawn, Path("tests/bench"))
@@ -146,6 +164,14 @@ def read_source(app: Any, docname: str, content: list[str]) -> None:
         content[0] += list_of_decks()
     if (ROOT / f"{docname}.ipynb").exists():
         content[0] = notebook_page(content[0], Path(docname))
+
+
+def add_questions(text: str, page: str) -> str:
+    """Let the search find a page, or a section of it, by the words in which newcomers ask."""
+    for heading, questions in QUESTIONS.get(page, {}).items():
+        entries = "".join(f"```{{index}} ! {question}\n```\n" for question in questions)
+        text = text.replace(f"{heading}\n", f"{entries}\n{heading}\n", 1)
+    return text
 
 
 def look_up() -> str:
@@ -186,7 +212,10 @@ def notebook_page(text: str, page: Path) -> str:
     for cell in notebook["cells"]:
         source = cell["source"] = "".join(cell["source"])
         if cell["cell_type"] == "markdown":
-            named = rf"# {kind} \1 · \2\n\n```{{index}} ! {kind.lower()} \1\n```\n{links}"
+            index = f"```{{index}} ! {kind.lower()} \\1\n```\n"
+            if kind == "Lab":
+                index += "```{index} ! how long lab \\1 takes\n```\n"
+            named = rf"# {kind} \1 · \2\n\n{index}{links}"
             cell["source"] = re.sub(r"\A# (\d\d) · (.*)\n", named, source)
         elif kind == "Solution" and cell["metadata"].get("nbgrader", {}).get("solution"):
             cell["metadata"].setdefault("tags", []).append("hide-input")
@@ -212,6 +241,13 @@ def keep_definitions(app: Any, page: str, template: str, context: Any, tree: Any
     """
     links = r'(<a class="[^"]*\bterm\b[^>]*?) title='
     context["body"] = re.sub(links, r"\1 data-definition=", context.get("body", ""))
+    context["body"] = re.sub('<span class="pre">([^<]*)', break_code, context["body"])
+
+
+def break_code(found: re.Match[str]) -> str:
+    """Let a path go on in the next line after a slash, and keep an option or `---` whole."""
+    kind = "pre option" if re.fullmatch(r"-[\w-]{1,25}", found[1]) else "pre"
+    return f'<span class="{kind}">' + re.sub(r"(?<=\w)/(?=\w)", "/<wbr>", found[1])
 
 
 def terms() -> dict[str, str]:
@@ -234,6 +270,9 @@ def prepare_docstring(
 def setup(app: Any) -> None:
     """Write the pages of the commands, and connect the functions above to Sphinx."""
     write_commands(ROOT / "build" / "commands")
+    # What an earlier build read is read again when one of these files has changed.
+    made_by = "".join(path.read_text(encoding="utf-8") for path in sorted(HERE.glob("*.py")))
+    app.add_config_value("made_by", made_by, "env", types=[str])
     app.connect("source-read", read_source)
     app.connect("autodoc-process-docstring", prepare_docstring, priority=400)
     app.connect("doctree-resolved", show_definitions)

@@ -30,3 +30,17 @@ addEventListener("scrollend", () => {
 addEventListener("load", () => {
   bring(document.querySelector(".bd-sidebar-primary"), document.querySelector(".bd-sidebar-primary li.current > a"));
 });
+
+// A definition that the window's lower edge would cut is shown above its line.
+for (const kind of ["mouseover", "focusin"])
+  addEventListener(kind, event => {
+    const link = event.target.closest?.(".bd-article a.term");
+    if (!link) return;
+    link.classList.remove("above");
+    const box = getComputedStyle(link, "::after"), lines = [...link.getClientRects()];
+    const height = parseFloat(box.height) + parseFloat(box.paddingTop) + parseFloat(box.paddingBottom);
+    if (lines.at(-1).bottom + height + 8 < innerHeight) return;
+    const article = link.closest(".bd-article").getBoundingClientRect();
+    link.style.setProperty("--rise", `${article.bottom - lines[0].top + 2}px`);
+    link.classList.add("above");
+  });
