@@ -151,7 +151,7 @@ def read_source(app: Any, docname: str, content: list[str]) -> None:
         title, rest = content[0].split("\n", 1)
         content[0] = f"{title}\n{WITHOUT_ADDRESS}\n{rest}"
     if docname == root_doc:
-        content[0] = re.sub(r"^\| read all of it as a site .*", look_up(), content[0], flags=re.M)
+        content[0] = re.sub(r"^\| read all of it as a site\b.*", look_up(), content[0], flags=re.M)
         for caption, listed in PARTS.items():  # a copy for learners lacks some
             pages = [page for page in listed if any(ROOT.glob(f"{page}.*"))]
             tree = ["```{toctree}", ":hidden:", ":glob:", f":caption: {caption}", "", *pages, "```"]

@@ -25,7 +25,7 @@ LOOKED_AT = (
 """A page of each kind, which axe looks at in light and in dark."""
 
 SLIDE = 720
-SMALLEST_TEXT = 16
+SMALLEST_TEXT = 14
 """Pixels: the height of a slide, and of the smallest text on it."""
 
 MEASURES = """(() => {

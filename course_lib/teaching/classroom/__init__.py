@@ -9,9 +9,6 @@ from course_lib.teaching.classroom.folder import Classroom, find_class
 from course_lib.teaching.classroom.grading import grade_assignment
 from course_lib.teaching.classroom.roster import add_to_roster, read_roster
 from course_lib.teaching.classroom.setup import add_assignment, make_class
-from course_lib.teaching.quick_imports import quick_nbformat
-
-quick_nbformat()  # before nbgrader imports it, which takes seconds longer
 
 __all__ = [
     "Classroom",

@@ -25,6 +25,10 @@ HOURS, SHARD_CORES = 10, 4
 WALKED_FROM = 30_000
 
 
+OWN_GRAPH_BELOW = 5_000
+"""Rows; when the kept figures were measured, the library built pgvector's own graph below that."""
+
+
 class Line(NamedTuple):
     """One line of the table."""
 
@@ -36,7 +40,9 @@ class Line(NamedTuple):
 def build_fit(figures: Figures) -> Fit:
     """Return the curve of CPU seconds through the builds of the graph."""
     builds = [build for size in figures["sizes"].values() for build in size["builds"]]
-    builds = [build for build in builds if build["cpu"] is not None]
+    builds = [
+        build for build in builds if build["rows"] >= OWN_GRAPH_BELOW and build["cpu"] is not None
+    ]
     return fit_n_log_n([build["rows"] for build in builds], [build["cpu"] for build in builds])
 
 

@@ -139,12 +139,12 @@ def test_an_index_of_an_earlier_version_says_what_it_lacks(conn: psycopg.Connect
 
 # --- plans, many rows, tenants ---
 
-MANY = 4_000
+MANY = 10_000
 
 
 @pytest.fixture(scope="module")
 def many() -> Iterator[FreshDatabase]:
-    """4,000 rows of two tenants: `common` stands in all, `rare` in one in 200."""
+    """10,000 rows of two tenants: `common` stands in all, `rare` in one in 200."""
     random = np.random.default_rng(3)
     with fresh_database("many") as fresh, connect(fresh.url, autocommit=True) as conn:
         create_schema(conn, 3)

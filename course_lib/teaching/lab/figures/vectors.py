@@ -103,7 +103,11 @@ def arrows(
 
 
 def map_2d(
-    vectors: npt.ArrayLike, groups: Sequence[str], query: npt.ArrayLike, title: str = ""
+    vectors: npt.ArrayLike,
+    groups: Sequence[str],
+    query: npt.ArrayLike,
+    title: str = "",
+    labels: Sequence[str] = (),
 ) -> Figure:
     """Draw vectors as points on the plane on which they differ most (principal components).
 
@@ -117,6 +121,8 @@ def map_2d(
         One more vector, drawn as a star.
     title
         Above the chart.
+    labels
+        A name beside each point; none without them.
     """
     import numpy as np
 
@@ -132,6 +138,9 @@ def map_2d(
         xs, ys = points[[group == name for group in groups]].T
         marker = MARKERS[index % len(MARKERS)]
         axes.scatter(xs, ys, color=colour(index), marker=marker, s=42, label=name, alpha=0.85)
+    for index, (point, label) in enumerate(zip(points, labels, strict=False)):
+        offset = (6, -10 if index % 2 else 4)  # by turns, so that two neighbours stay readable
+        axes.annotate(_short(label), point, xytext=offset, textcoords="offset points", fontsize=10)
     x, y = star
     axes.scatter(x, y, color="black", marker="*", s=220, label="the question", zorder=3)
     axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=9)
