@@ -148,8 +148,8 @@ def missing_wheels(machine: Machine) -> str:
         "There are some for Linux on x86_64 or aarch64 with glibc 2.28 or newer (2.35 on aarch64; "
         "Debian 12 and Ubuntu 22.04 have it; not Alpine, which has musl), for macOS 14 or newer "
         "on Apple silicon (with a Python that is not made for Intel processors), and for Windows "
-        "on AMD64. On other machines run the course on Linux: in a virtual machine, a container, WSL "
-        "(`wsl --install`) or a cloud notebook."
+        "on AMD64. On other machines run the course on Linux: in a virtual machine, a container, "
+        "WSL (`wsl --install`) or a cloud notebook."
     )
 
 
