@@ -1,7 +1,7 @@
 """Settings: what comes from the environment or `.env`, and where the course keeps its own files.
 
 Every setting has a default that works on a laptop without an account. In the environment a
-field is RAG_ and its name in capitals, or its `alias`; the command line's options win over both.
+field's name is in capitals after `RAG_`, or is its `alias`; the command line's options win.
 """
 
 from __future__ import annotations
