@@ -144,7 +144,7 @@ def test_a_database_that_goes_away_is_found_again_and_what_is_under_way_is_answe
         assert client.post("/ingest/source-files", json=pushed, headers=acme).status_code == 200
         assert search(acme) == ["a.md"]
         answers: list[int] = []
-        texts = {"texts": [f"a longer text, number {n} " * 40 for n in range(64)]}
+        texts = {"texts": [f"a longer text, number {n} " * 40 for n in range(24)]}
 
         def ask() -> None:
             answers.append(client.post("/embeddings", json=texts, headers=beta).status_code)
