@@ -146,7 +146,10 @@ BUILT_IN: tuple[Registered, ...] = (
     _built_in(structure_page.PARSER, structure_page.parse_structure, names=("structure.md",)),
     _built_in(raw_text.PARSER, raw_text.parse_raw_text),
 )
-"""The parsers that are there from the start; `raw-text` takes what no other does."""
+"""The parsers that are there from the start; `raw-text` takes what no other does.
+
+The endings of code are in `languages.py`.
+"""
 
 
 def function_of(parser: Parser | LegacyParser) -> Callable[..., list[Chunk]]:

@@ -1,9 +1,9 @@
 """Columns: the lists that tables, inserts and upserts are made from.
 
 A new column is one line here; one of chunks that is filled from `customMeta` is named in
-`FROM_META` as well. Where `customMeta` lacks it, it is NULL, and `branch` is empty: so a new column
-has to allow NULL. Tables that are there already get it from `create_schema`, which every ingest
-calls.
+`FROM_META` as well, and one of documents that is filled is a field of `SourceDocument`. Where
+`customMeta` lacks it, it is NULL, and `branch` is empty: so a new column has to allow NULL.
+Tables that are there already get it from `create_schema`, which every ingest calls.
 """
 
 from __future__ import annotations
