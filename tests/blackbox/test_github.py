@@ -407,7 +407,7 @@ def test_sync_gives_the_rows_of_ingest_and_of_ingest_repo(
     github = {
         "GITHUB_API_URL": hub.server.url,
         "GITHUB_RAW_URL": hub.server.raw_url,
-        # What `sync` downloads lies there.
+        # `sync` keeps its downloads there.
         "COURSE_STATE": str(hub.state),
     }
     remote = (REPO, "--ref", "main")

@@ -228,7 +228,7 @@ def test_a_threshold_is_a_cosine_similarity(filled: Place, library: Library, mod
     default = filled.course("search", DRIFT, "-k", "500", "--json", "--mode", mode).json()
     at_zero = library.search(mode=mode, top_k=500, threshold=0)
     assert [one["chunk_id"] for one in default] == [one.chunk_id for one in at_zero]
-    edge = full[3].similarity_score  # what lies on the threshold is in
+    edge = full[3].similarity_score  # what is exactly at the threshold is in
     assert full[3].chunk_id in {
         one.chunk_id for one in library.search(mode=mode, top_k=500, threshold=edge)
     }

@@ -231,7 +231,7 @@ def test_ctrl_c_ends_it_at_once_and_without_a_traceback(bench: Bench, when: str)
     assert bench.complete()["reused"] > 0
 
 
-# --- what lies on the way ---
+# --- what stands in the way ---
 
 
 def certificate(folder: Path, *names: str) -> Path:

@@ -92,7 +92,7 @@ Work = tuple[str, dict[str, str]]
 def at_once(
     url: str, sync: Sync, first: Work, second: Work, before: float = 0.3, after: float = 0.3
 ) -> tuple[list[BaseException | None], list[bool]]:
-    """Sync two projects at once, so that they meet before their orphan queries and behind them.
+    """Sync two projects at once, so that they meet before their orphan queries and after them.
 
     One that is kept waiting by the other does not come; the other goes on after `before` and
     `after` seconds. Returns the errors, and whether they met.

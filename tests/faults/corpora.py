@@ -17,7 +17,7 @@ class Folder:
     Parameters
     ----------
     path
-        Where it lies; made when missing.
+        Where it is; made when missing.
     rng
         What decides.
     documents

@@ -84,7 +84,7 @@ def _parser() -> argparse.ArgumentParser:
         "--sizes", type=_count, nargs="+", metavar="N", help="these sizes and no others"
     )
     parser.add_argument(
-        "--state", type=Path, metavar="FOLDER", help="where the data lies (default: .course/scale)"
+        "--state", type=Path, metavar="FOLDER", help="where the data is (default: .course/scale)"
     )
     parser.add_argument(
         "--choice", action="store_true",

@@ -180,13 +180,13 @@ def _searching(figures: Figures) -> list[Line]:
                 f"{replicas_for(QUERIES_A_SECOND, each, SERVER_CORES)}",
             )
         )
-    behind = largest["search"]["dense, filter 10 %"]
+    filtered = largest["search"]["dense, filter 10 %"]
     found.append(
         Line(
-            "rows behind a filter of 1 %",
-            f"{MANY} / 100; the most that were tried are {largest['rows'] // 10:,}, behind "
-            f"10 % of {largest['rows']:,}: recall {behind['recall']:.3f}, "
-            f"{behind['server_cpu_ms']:.0f} ms of CPU",
+            "rows with a filter of 1 %",
+            f"{MANY} / 100; the most that were tried are {largest['rows'] // 10:,}, with "
+            f"10 % of {largest['rows']:,}: recall {filtered['recall']:.3f}, "
+            f"{filtered['server_cpu_ms']:.0f} ms of CPU",
             f"{ROWS // 100:,}",
         )
     )

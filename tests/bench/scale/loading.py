@@ -1,7 +1,7 @@
 """Loading the made corpus through the library's own `write_chunks`, block by block.
 
 What was stored is noted in the database, in the transaction that stored it: a run that was broken
-off goes on behind the last whole block.
+off goes on after the last whole block.
 """
 
 from __future__ import annotations

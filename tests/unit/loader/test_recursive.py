@@ -148,7 +148,7 @@ class Watched(str):
 
 
 def strong_boundaries_just_out_of_reach(length: int) -> str:
-    """Blank lines right behind the floor of each window, so that cuts are as short as can be."""
+    """Blank lines right after the floor of each window, so that cuts are as short as can be."""
     return ("x" * 65 + "\n\n" + "y" * 60 + "\n" + "z" * 60 + ". " + "w " * 160) * (length // 512)
 
 
