@@ -34,10 +34,11 @@ from course_lib.loader.contract import (
     Rejection,
     check_chunk,
     check_record,
+    fault_of,
     problems_of,
 )
 from course_lib.loader.jsonl import numbered_lines
-from course_lib.loader.registry import fault_of, stamp
+from course_lib.loader.registry import stamp
 from course_lib.loader.splitting import IngestOptions, document_row
 from course_lib.records import Chunk, Document, Scope, SourceDocument, check_source_path
 from course_lib.store import WriteReport

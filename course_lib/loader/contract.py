@@ -309,18 +309,24 @@ def schema_text() -> str:
     return json.dumps(json_schema(), indent=2, ensure_ascii=False, sort_keys=True) + "\n"
 
 
+def fault_of(text: str) -> str:
+    """Return why a text cannot be stored; nothing where it can."""
+    if "\0" in text:
+        return "holds a NUL character, which PostgreSQL cannot store"
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return "holds half of a surrogate pair, which is not text"
+    return ""
+
+
 def _unstorable(field: str, value: object) -> Iterator[Problem]:
     """Yield what PostgreSQL would not take."""
     if isinstance(value, str):
-        if "\0" in value:
-            yield Problem(field, "holds a NUL character, which PostgreSQL cannot store")
-        try:
-            size = len(value.encode("utf-8"))
-        except UnicodeEncodeError:
-            yield Problem(field, "holds half of a surrogate pair, which is not text")
-            return
         most = MOST_BYTES.get(field)
-        if most is not None and size > most:
+        if fault := fault_of(value):
+            yield Problem(field, fault)
+        elif most is not None and (size := len(value.encode("utf-8"))) > most:
             yield Problem(field, f"has {size} bytes; the limit is {most}")
     elif isinstance(value, float):
         if not math.isfinite(value):

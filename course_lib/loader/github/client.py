@@ -25,10 +25,11 @@ from tenacity import (
 )
 
 from course_lib import __version__
+from course_lib.addresses import shown
 from course_lib.errors import InputError
 from course_lib.loader.github.answers import JSON, Answer, read_answer
 from course_lib.loader.github.errors import AnswerError, UnreachableError, error_of
-from course_lib.loader.github.names import check_address, next_hop, next_page, origin, shown
+from course_lib.loader.github.names import check_address, next_hop, next_page, origin
 from course_lib.loader.github.waiting import Countdown, Gate, Wait, wait_after
 from course_lib.settings import project_root
 

@@ -18,7 +18,6 @@ from course_lib.loader.github.names import (
     next_hop,
     next_page,
     origin,
-    shown,
     why_refused,
 )
 
@@ -179,7 +178,3 @@ def test_an_address_loses_its_last_slash_and_keeps_its_path() -> None:
 def test_a_redirect_leads_nowhere_but_to_the_web_and_not_away_from_https(location: str) -> None:
     with pytest.raises(AnswerError, match="where we do not go"):
         next_hop("https://api.github.com/a", location)
-
-
-def test_what_is_shown_of_an_address_holds_no_query_and_no_password() -> None:
-    assert shown("https://ada:pw@x.y/z?token=secret#f") == "https://x.y/z"
