@@ -113,12 +113,6 @@ def test_unchanged_records_cost_no_encoding(conn: Any, client: Any) -> None:
     assert client.texts[5:] == ["above\nn: 0"]
 
 
-def test_another_model_encodes_everything_anew(conn: Any, client: Any, other_model: Any) -> None:
-    send([record()], conn, client)
-    send([record()], conn, other_model)
-    assert len(other_model.texts) == 1
-
-
 def test_a_parsers_new_version_indexes_its_files_anew(conn: Any, client: Any) -> None:
     class Whole:
         id = "whole"
