@@ -28,14 +28,13 @@ from course_lib.indexing.update import UpdateReport, update_source
 from course_lib.loader.contract import (
     FILE_INVALID,
     INVALID,
-    MOST_BYTES,
     FileRejectedError,
     Problem,
     Rejection,
     check_chunk,
     check_record,
-    fault_of,
     problems_of,
+    value_problems,
 )
 from course_lib.loader.jsonl import numbered_lines
 from course_lib.loader.registry import stamp
@@ -294,14 +293,11 @@ def _file(given: Mapping[str, Any] | Document, where: str) -> SourceFile | Rejec
     if file.content is None and file.parsed_chunks is None:
         problem = Problem("content", "is missing, and so is parsedChunks")
         return Rejection(FILE_INVALID, where, (problem,))
-    for name, text in (("content", file.content or ""), ("sourcePath", file.source_path)):
-        if fault := fault_of(text):
-            return Rejection(FILE_INVALID, where, (Problem(name, fault),))
-    size, most = len(file.source_path.encode("utf-8")), MOST_BYTES["sourcePath"]
-    if size > most:
-        problem = Problem("sourcePath", f"has {size} bytes; the limit is {most}")
-        return Rejection(FILE_INVALID, where, (problem,))
-    return file
+    problems = [
+        *value_problems("content", file.content),
+        *value_problems("sourcePath", file.source_path),
+    ]
+    return Rejection(FILE_INVALID, where, tuple(problems)) if problems else file
 
 
 def _add_raw(inbox: _Inbox, file: SourceFile, where: str) -> None:

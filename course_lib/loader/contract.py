@@ -219,7 +219,7 @@ def unstorable(chunk: Chunk) -> list[Problem]:
         if name not in _FIELDS
     ]
     for field, info in Chunk.model_fields.items():
-        problems += _unstorable(str(info.alias), getattr(chunk, field))
+        problems += value_problems(str(info.alias), getattr(chunk, field))
     return [*problems, *_server_fields(chunk)]
 
 
@@ -320,8 +320,8 @@ def fault_of(text: str) -> str:
     return ""
 
 
-def _unstorable(field: str, value: object) -> Iterator[Problem]:
-    """Yield what PostgreSQL would not take."""
+def value_problems(field: str, value: object) -> Iterator[Problem]:
+    """Yield why PostgreSQL would not take the value of a field."""
     if isinstance(value, str):
         most = MOST_BYTES.get(field)
         if fault := fault_of(value):
@@ -333,11 +333,11 @@ def _unstorable(field: str, value: object) -> Iterator[Problem]:
             yield Problem(field, f"is {value}, which is not a JSON number")
     elif isinstance(value, Mapping):
         for key, inner in value.items():
-            yield from _unstorable(f"{field} (a key)", key)
-            yield from _unstorable(f"{field}.{key}" if field == "customMeta" else field, inner)
+            yield from value_problems(f"{field} (a key)", key)
+            yield from value_problems(f"{field}.{key}" if field == "customMeta" else field, inner)
     elif isinstance(value, list):
         for inner in value:
-            yield from _unstorable(field, inner)
+            yield from value_problems(field, inner)
 
 
 def _server_fields(chunk: Chunk) -> Iterator[Problem]:

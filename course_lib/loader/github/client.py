@@ -219,8 +219,8 @@ class GitHubClient:
         ------
         RateLimitError
             If rate limits would cost more than `max_wait`.
-        AccessError, NotFoundError, EmptyRepositoryError, BlockedError, GoneError
-            For 401 and 403, 404 and 422, 409, 451, 410.
+        NotFoundError, GoneError, GitHubError
+            For 404 and 422, 410, and what else is refused (401, 403, 409, 451, …).
         UnreachableError
             If no server answers, or only with 5xx, after all attempts.
         AnswerError

@@ -17,10 +17,7 @@ from course_lib.loader.github import client as client_module
 from course_lib.loader.github.answers import RAW
 from course_lib.loader.github.client import GitHubClient
 from course_lib.loader.github.errors import (
-    AccessError,
     AnswerError,
-    BlockedError,
-    EmptyRepositoryError,
     GitHubError,
     GoneError,
     NotFoundError,
@@ -103,13 +100,13 @@ def test_a_secondary_limit_that_does_not_end_is_an_error(
 @pytest.mark.parametrize(
     ("status", "message", "error"),
     [
-        (401, "Bad credentials", AccessError),
-        (403, "Resource not accessible by personal access token", AccessError),
+        (401, "Bad credentials", GitHubError),
+        (403, "Resource not accessible by personal access token", GitHubError),
         (404, "Not Found", NotFoundError),
-        (409, "Git Repository is empty.", EmptyRepositoryError),
+        (409, "Git Repository is empty.", GitHubError),
         (410, "Issues are disabled for this repo", GoneError),
         (422, "No commit found for SHA: x", NotFoundError),
-        (451, "Repository access blocked", BlockedError),
+        (451, "Repository access blocked", GitHubError),
         (400, "Problems parsing", GitHubError),
     ],
 )
