@@ -56,8 +56,6 @@ MOST_REQUESTS = 250_000
 
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
-OnWait = Callable[[Wait, float], None]
-
 
 class GitHubSettings(BaseSettings):
     """Which GitHub, and as whom. Read again with each download, so that a notebook may change it.
@@ -112,8 +110,6 @@ class GitHubClient:
         Address of a host that gives files as they are, without a token; nothing to do without it.
     max_wait
         Seconds that rate limits may cost in all.
-    on_wait
-        Shows a wait; see `Gate`.
 
     Raises
     ------
@@ -128,14 +124,13 @@ class GitHubClient:
         *,
         raw: str = "",
         max_wait: float = MAX_WAIT_SECONDS,
-        on_wait: OnWait | None = None,
     ) -> None:
         self.base = check_address(base, token)
         self.raw = raw and check_address(raw)
         self._origin = origin(self.base)
         self._asked = itertools.count()  # which several threads may count with
         self._authorization = {"Authorization": f"Bearer {token}"} if token else {}
-        shows = on_wait or Countdown()
+        shows = Countdown()
         # One for the API and one for other hosts, which do not share its limits.
         self._gates = {is_own: Gate(max_wait, shows) for is_own in (True, False)}
         self._http = _open(

@@ -45,13 +45,18 @@ def waits() -> list[Wait]:
 
 @pytest.fixture
 def client(
-    github: GitHubServer, repository: Repository, waits: list[Wait], clock: Any
+    github: GitHubServer,
+    repository: Repository,
+    waits: list[Wait],
+    clock: Any,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[GitHubClient]:
     def note(wait: Wait, left: float) -> None:
         if not left:
             waits.append(wait)
 
-    with closing(GitHubClient(github.url, TOKEN, max_wait=1_000, on_wait=note)) as client:
+    monkeypatch.setattr(client_module, "Countdown", lambda: note)
+    with closing(GitHubClient(github.url, TOKEN, max_wait=1_000)) as client:
         yield client
 
 
