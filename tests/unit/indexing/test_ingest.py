@@ -7,7 +7,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from course_lib.errors import DatabaseError, InputError, SchemaMismatchError
+from course_lib.errors import DatabaseError, SchemaMismatchError
 from course_lib.indexing import IngestOptions, IngestReport, ingest
 from course_lib.records import Scope
 from course_lib.store import connect
@@ -131,9 +131,3 @@ def test_what_the_database_refuses_is_an_error_with_its_reason(
     (folder / "b.txt").unlink()
     with pytest.raises(DatabaseError, match="read-only transaction"):
         run(folder, conn, client)
-
-
-@pytest.mark.parametrize("sizes", [{"chunk_size": 0}, {"chunk_size": 10, "chunk_overlap": 10}])
-def test_sizes_that_cannot_be_used_are_told_before_anything_is_done(sizes: dict[str, int]) -> None:
-    with pytest.raises(InputError, match="chunk_"):
-        IngestOptions(**sizes)

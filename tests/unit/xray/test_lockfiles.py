@@ -24,7 +24,6 @@ from course_lib.xray.lockfiles import (
     parse_requirements,
     parse_uv_lock,
 )
-from course_lib.xray.packages import newest
 
 DATA = project_root() / "data" / "lockfiles"
 
@@ -353,16 +352,3 @@ def test_every_format_is_found_by_name_and_nothing_else_is() -> None:
         "my-uv.lock",
     ):
         assert lock_format(path) is None, path
-
-
-def test_the_newest_version_is_chosen_by_number() -> None:
-    assert newest(["1.9", "1.10"]) == "1.10"
-    assert newest(["v0.4.9", "v0.4.10-0.20250101000000-abcdef123456"]) == (
-        "v0.4.10-0.20250101000000-abcdef123456"
-    )
-    assert newest(["2.0.0rc9", "2.0.0rc10"]) == "2.0.0rc10"
-    assert newest(["2.0.0rc9", "2.0.0"]) == "2.0.0"
-    assert newest(["2.0.0-beta", "2.0.0", "1.99"]) == "2.0.0"
-    assert newest(["1.0.post1", "1.0"]) == "1.0.post1"
-    assert newest(["", "1.0"]) == "1.0"
-    assert newest([]) == ""
