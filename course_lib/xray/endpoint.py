@@ -157,7 +157,8 @@ class EndpointDescriber:
             else:
                 said = f"refuses the request: status {status} {code}".rstrip()
                 hint = "Check the address, the name of the model and the key."
-            raise DescriberStoppedError(f"{shown(self.url)} {said}", hint=hint) from None
+            where = shown(self.url) or "the endpoint"
+            raise DescriberStoppedError(f"{where} {said}", hint=hint) from None
 
 
 def _is_busy(error: BaseException) -> bool:
