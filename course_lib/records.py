@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Self
 
@@ -89,6 +89,16 @@ class Document:
     name: str
     content: str
     metadata: dict[str, Any] = field(default_factory=dict)
+
+
+class Report:
+    """What a command found and did: a data class, which is also told as JSON."""
+
+    __slots__ = ()
+
+    def to_json(self) -> str:
+        """Return the report as a JSON object."""
+        return json.dumps(asdict(self), ensure_ascii=False)  # type: ignore[call-overload]
 
 
 @dataclass(frozen=True, slots=True)

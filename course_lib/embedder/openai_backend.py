@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from course_lib.embedder.addresses import is_local, shown
+from course_lib.addresses import is_local, shown
 from course_lib.embedder.vectors import Vectors, byte_places
 from course_lib.errors import ModelError
 

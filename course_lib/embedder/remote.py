@@ -86,7 +86,7 @@ def refusal(
     """
     import openai
 
-    status, code = getattr(error, "status_code", 0), _code(error)
+    status, code = getattr(error, "status_code", 0), error_code(error)
     said = f"status {status} {code}".rstrip()
     if isinstance(error, openai.APITimeoutError):
         hint = "Ask again later; for an answer, RAG_GENERATOR_TIMEOUT can be raised."
@@ -113,7 +113,7 @@ def refusal(
     return f"{where} {message} ({said})", hint
 
 
-def _code(error: openai.OpenAIError) -> str:
+def error_code(error: BaseException) -> str:
     """Return an error's code, if it looks like one, or what kind of error it is."""
     code = getattr(error, "code", None) or getattr(error, "type", None)
     if isinstance(code, str) and len(code) < 60 and code.isidentifier():

@@ -7,11 +7,10 @@ so that an ingest that was stopped anywhere is completed by running it again.
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import psycopg
@@ -20,11 +19,11 @@ from course_lib.embedder import EmbeddingClient
 from course_lib.errors import InputError
 from course_lib.indexing.update import UpdateReport, update_source
 from course_lib.loader.splitting import IngestOptions, document_row, left_out
-from course_lib.records import LOCAL, Chunk, Document, Scope, Skipped
+from course_lib.records import LOCAL, Chunk, Document, Report, Scope, Skipped
 
 
 @dataclass(frozen=True, slots=True)
-class IngestReport:
+class IngestReport(Report):
     """What an ingest found and did.
 
     `documents` and `chunks` count what the source holds now; the next four count rows of
@@ -41,10 +40,6 @@ class IngestReport:
     seconds: float
     chunks_per_second: float
     skipped: tuple[Skipped, ...] = ()
-
-    def to_json(self) -> str:
-        """Return the report as a JSON object."""
-        return json.dumps(asdict(self), ensure_ascii=False)
 
 
 def ingest(

@@ -6,9 +6,8 @@ it is from and where its lines can be read. What is gone from the revision leave
 
 from __future__ import annotations
 
-import json
 import time
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import partial
 
@@ -28,11 +27,11 @@ from course_lib.loader.github.issue_records import issue_document
 from course_lib.loader.github.issues import download_github_issues
 from course_lib.loader.partitions import ISSUES, spread
 from course_lib.loader.splitting import IngestOptions, document_row
-from course_lib.records import Scope, Skipped
+from course_lib.records import Report, Scope, Skipped
 
 
 @dataclass(frozen=True, slots=True)
-class RepositoryReport:
+class RepositoryReport(Report):
     """What an ingest of a repository found and did.
 
     Attributes
@@ -60,10 +59,6 @@ class RepositoryReport:
     skipped: tuple[Skipped, ...] = ()
     failed: tuple[Skipped, ...] = ()
     seconds: float = 0.0
-
-    def to_json(self) -> str:
-        """Return the report as a JSON object."""
-        return json.dumps(asdict(self), ensure_ascii=False)
 
 
 def ingest_repository(

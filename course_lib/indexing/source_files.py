@@ -28,16 +28,15 @@ from course_lib.indexing.update import UpdateReport, update_source
 from course_lib.loader.contract import (
     FILE_INVALID,
     INVALID,
-    MOST_BYTES,
     FileRejectedError,
     Problem,
     Rejection,
-    check_chunk,
     check_record,
     problems_of,
+    value_problems,
 )
 from course_lib.loader.jsonl import numbered_lines
-from course_lib.loader.registry import fault_of, stamp
+from course_lib.loader.registry import stamp
 from course_lib.loader.splitting import IngestOptions, document_row
 from course_lib.records import Chunk, Document, Scope, SourceDocument, check_source_path
 from course_lib.store import WriteReport
@@ -148,7 +147,7 @@ class _Inbox:
 
 
 def ingest_source_files(
-    files: Iterable[Mapping[str, Any] | Document | Chunk],
+    files: Iterable[Mapping[str, Any]],
     scope: Scope,
     options: IngestOptions | None = None,
     *,
@@ -162,7 +161,7 @@ def ingest_source_files(
     files
         In any mixture: raw files ``{"sourcePath", "content"}``, with ``parserId`` where the
         extension does not say it; files with ``parsedChunks``, a list of records; bare records,
-        all that there are of each path. `Document` and `Chunk` objects do as well.
+        all that there are of each path.
     scope
         Where they belong, as the server knows it; what records claim is overwritten.
     options
@@ -188,8 +187,8 @@ def ingest_source_files(
     bare: Gathered = {}
     for number, given in enumerate(files):
         where = f"files[{number}]"
-        if isinstance(given, Chunk) or not _is_file(given):
-            inbox.gather(bare, _judged(given, where), where)
+        if not _is_file(given):
+            inbox.gather(bare, check_record(given, where), where)
             continue
         file = _file(given, where)
         if isinstance(file, Rejection):
@@ -272,20 +271,14 @@ def _read(file: BinaryIO, offsets: Iterable[int], scope: Scope) -> list[Chunk]:
     return chunks
 
 
-def _judged(record: Any, where: str) -> Chunk | Rejection:
-    return check_chunk(record, where) if isinstance(record, Chunk) else check_record(record, where)
-
-
-def _is_file(given: Mapping[str, Any] | Document) -> bool:
+def _is_file(given: Any) -> bool:
     """Return whether this is a file; a mapping with a record's own fields is a record."""
     if not isinstance(given, Mapping):
-        return isinstance(given, Document)
+        return False
     return "parsedChunks" in given or set(given) <= {"sourcePath", "content", "parserId"}
 
 
-def _file(given: Mapping[str, Any] | Document, where: str) -> SourceFile | Rejection:
-    if isinstance(given, Document):
-        given = {"sourcePath": given.name, "content": given.content}
+def _file(given: Mapping[str, Any], where: str) -> SourceFile | Rejection:
     try:
         file = SourceFile.model_validate(dict(given))
     except ValidationError as error:
@@ -293,14 +286,11 @@ def _file(given: Mapping[str, Any] | Document, where: str) -> SourceFile | Rejec
     if file.content is None and file.parsed_chunks is None:
         problem = Problem("content", "is missing, and so is parsedChunks")
         return Rejection(FILE_INVALID, where, (problem,))
-    for name, text in (("content", file.content or ""), ("sourcePath", file.source_path)):
-        if fault := fault_of(text):
-            return Rejection(FILE_INVALID, where, (Problem(name, fault),))
-    size, most = len(file.source_path.encode("utf-8")), MOST_BYTES["sourcePath"]
-    if size > most:
-        problem = Problem("sourcePath", f"has {size} bytes; the limit is {most}")
-        return Rejection(FILE_INVALID, where, (problem,))
-    return file
+    problems = [
+        *value_problems("content", file.content),
+        *value_problems("sourcePath", file.source_path),
+    ]
+    return Rejection(FILE_INVALID, where, tuple(problems)) if problems else file
 
 
 def _add_raw(inbox: _Inbox, file: SourceFile, where: str) -> None:
@@ -318,7 +308,7 @@ def _add_parsed(inbox: _Inbox, file: SourceFile, records: Sequence[Any], where: 
     found: Gathered = {}
     for number, record in enumerate(records):
         name = f"{where}.parsedChunks[{number}]"
-        judged = _judged(record, name)
+        judged = check_record(record, name)
         if isinstance(judged, Chunk) and judged.source_path != file.source_path:
             inbox.refuse(name, "sourcePath", f"is not the file's, {file.source_path}")
         else:

@@ -219,7 +219,7 @@ def unstorable(chunk: Chunk) -> list[Problem]:
         if name not in _FIELDS
     ]
     for field, info in Chunk.model_fields.items():
-        problems += _unstorable(str(info.alias), getattr(chunk, field))
+        problems += value_problems(str(info.alias), getattr(chunk, field))
     return [*problems, *_server_fields(chunk)]
 
 
@@ -309,29 +309,35 @@ def schema_text() -> str:
     return json.dumps(json_schema(), indent=2, ensure_ascii=False, sort_keys=True) + "\n"
 
 
-def _unstorable(field: str, value: object) -> Iterator[Problem]:
-    """Yield what PostgreSQL would not take."""
+def fault_of(text: str) -> str:
+    """Return why a text cannot be stored; nothing where it can."""
+    if "\0" in text:
+        return "holds a NUL character, which PostgreSQL cannot store"
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return "holds half of a surrogate pair, which is not text"
+    return ""
+
+
+def value_problems(field: str, value: object) -> Iterator[Problem]:
+    """Yield why PostgreSQL would not take the value of a field."""
     if isinstance(value, str):
-        if "\0" in value:
-            yield Problem(field, "holds a NUL character, which PostgreSQL cannot store")
-        try:
-            size = len(value.encode("utf-8"))
-        except UnicodeEncodeError:
-            yield Problem(field, "holds half of a surrogate pair, which is not text")
-            return
         most = MOST_BYTES.get(field)
-        if most is not None and size > most:
+        if fault := fault_of(value):
+            yield Problem(field, fault)
+        elif most is not None and (size := len(value.encode("utf-8"))) > most:
             yield Problem(field, f"has {size} bytes; the limit is {most}")
     elif isinstance(value, float):
         if not math.isfinite(value):
             yield Problem(field, f"is {value}, which is not a JSON number")
     elif isinstance(value, Mapping):
         for key, inner in value.items():
-            yield from _unstorable(f"{field} (a key)", key)
-            yield from _unstorable(f"{field}.{key}" if field == "customMeta" else field, inner)
+            yield from value_problems(f"{field} (a key)", key)
+            yield from value_problems(f"{field}.{key}" if field == "customMeta" else field, inner)
     elif isinstance(value, list):
         for inner in value:
-            yield from _unstorable(field, inner)
+            yield from value_problems(field, inner)
 
 
 def _server_fields(chunk: Chunk) -> Iterator[Problem]:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from course_lib.loader.contract import fault_of
 from course_lib.loader.markdown import page_pieces
 from course_lib.loader.pieces import ParserInfo, make_chunks
 from course_lib.loader.raw_text import parse_raw_text
@@ -76,10 +77,8 @@ def _read(text: str) -> tuple[str, list[tuple[int, int]]] | None:
         notebook = json.loads(text)
         cells = [(cell["cell_type"], "".join(cell["source"])) for cell in notebook["cells"]]
         language = _language(notebook.get("metadata", {}))
-        for _, source in cells:
-            source.encode("utf-8")  # an escape in JSON may write half of a surrogate pair, or NUL
-            if "\0" in source:
-                return None
+        if any(fault_of(source) for _, source in cells):  # an escape in JSON may write anything
+            return None
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
     left = max(20 * len(text), 10_000_000)  # characters that are searched without a match, at most

@@ -27,6 +27,7 @@ from course_lib.loader.contract import (
     FileRejectedError,
     Rejection,
     check_chunk,
+    fault_of,
 )
 from course_lib.loader.documents import read_documents
 from course_lib.loader.github import GitHubCode, GitHubIssues
@@ -340,17 +341,6 @@ def default_registry() -> Registry:
         use_default_parsers=settings().use_default_parsers,
         custom_parsers=settings().custom_parsers,
     )
-
-
-def fault_of(text: str) -> str:
-    """Return why a text cannot be stored; nothing where it can."""
-    if "\0" in text:
-        return "holds a NUL character, which PostgreSQL cannot store"
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        return "holds half of a surrogate pair, which is not text"
-    return ""
 
 
 def _by_ending(parsers: Sequence[Registered], name: str) -> Registered | None:

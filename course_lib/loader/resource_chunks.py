@@ -12,12 +12,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from course_lib.loader.crd_policy import without_schemas
 from course_lib.loader.kind_words import KIND_WORDS
 from course_lib.loader.kubernetes import ResourceSpan, split_resources
 from course_lib.loader.recursive import find_cut, in_crlf
 from course_lib.loader.resource_identity import Identity
-from course_lib.loader.yaml_lines import Line, lines_of, next_cut, shared_path
+from course_lib.loader.yaml_lines import Line, lines_of, next_cut, shared_path, without_schemas
 
 MIN_CHARS = 100
 _LONGEST_PATH = 120

@@ -49,18 +49,20 @@ class Node:
         """
         found: dict[str, Node] = {}
         merged: list[Node] = []
-        if self.kind == "mapping":
-            for key, value in zip(self.children[::2], self.children[1::2], strict=True):
-                if key.kind == "scalar":
-                    found[key.value] = value
-                    if key.value == "<<" and key.plain:
-                        merged += value.children if value.kind == "sequence" else [value]
+        for key, value in self._pairs():
+            found[key.value] = value
+            if key.value == "<<" and key.plain:
+                merged += value.children if value.kind == "sequence" else [value]
         for source in merged:
-            if source.kind == "mapping":
-                for key, value in zip(source.children[::2], source.children[1::2], strict=True):
-                    if key.kind == "scalar":
-                        found.setdefault(key.value, value)
+            for key, value in source._pairs():
+                found.setdefault(key.value, value)
         return found
+
+    def _pairs(self) -> list[tuple[Node, Node]]:
+        if self.kind != "mapping":
+            return []
+        pairs = zip(self.children[::2], self.children[1::2], strict=True)
+        return [(key, value) for key, value in pairs if key.kind == "scalar"]
 
 
 def parse_nodes(text: str) -> Node | None:

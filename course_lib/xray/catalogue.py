@@ -7,15 +7,15 @@ a budget that is used up, Ctrl-C — costs one batch at most, and `backfill` doe
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import psycopg
 
 from course_lib.embedder import EmbeddingClient
 from course_lib.errors import ModelError
+from course_lib.records import Report
 from course_lib.store.tenancy import as_tenant
 from course_lib.xray.descriptions import Describer, DescriberStoppedError
 from course_lib.xray.packages import Package, newest
@@ -232,7 +232,7 @@ def catalogue_languages(conn: psycopg.Connection[Any]) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class FillReport:
+class FillReport(Report):
     """What became known of packages.
 
     `described` and `embedded` count packages of the catalogue; `waiting` counts those that were
@@ -244,10 +244,6 @@ class FillReport:
     embedded: int = 0
     waiting: int = 0
     stopped: str = ""
-
-    def to_json(self) -> str:
-        """Return the report as a JSON object."""
-        return json.dumps(asdict(self), ensure_ascii=False)
 
 
 def fill(

@@ -7,17 +7,16 @@ endpoint (`endpoint.py`). Each is asked for what the ones before it did not know
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from packaging.utils import canonicalize_name
 
-from course_lib.errors import CourseError, InputError
+from course_lib.errors import CourseError
 from course_lib.settings import project_root
 from course_lib.xray.packages import Package
 
+TABLE = "data/lockfiles/descriptions.jsonl"
 LONGEST = 300
 """Characters of a description that are kept."""
 
@@ -42,17 +41,7 @@ class DescriberStoppedError(CourseError):
 
 
 class TableDescriber:
-    """Knows what is in a table: JSON Lines with `language`, `name` and `description`.
-
-    Parameters
-    ----------
-    path
-        The file; None is the one that comes with the course.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read or a line of it is not such a record.
+    """Knows what is in the course's table: JSON Lines of `language`, `name` and `description`.
 
     Examples
     --------
@@ -62,9 +51,10 @@ class TableDescriber:
     Client for Spotify's Web API: tracks, artists, playlists, playback
     """
 
-    def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
-        self.path = Path(path) if path else project_root() / "data/lockfiles/descriptions.jsonl"
-        self._table = _read_table(self.path)
+    def __init__(self) -> None:
+        lines = (project_root() / TABLE).read_text(encoding="utf-8").splitlines()
+        rows = map(json.loads, lines)
+        self._table = {(row["language"], row["name"]): row["description"] for row in rows}
 
     def describe(self, packages: Sequence[Package]) -> Iterator[Descriptions]:
         """Yield all that the table knows, at once."""
@@ -131,26 +121,3 @@ def clean(text: object) -> str:
         return ""
     # A lone surrogate, which JSON can hold, is not text for a database.
     return line.encode("utf-8", "replace").decode("utf-8")[:LONGEST].rstrip()
-
-
-def _read_table(path: Path) -> Mapping[tuple[str, str], str]:
-    table = {}
-    try:
-        with path.open(encoding="utf-8") as file:
-            for number, line in enumerate(file, 1):
-                if line.strip():
-                    row = json.loads(line)
-                    text = clean(row["description"])
-                    if not text:
-                        raise ValueError(f"line {number} has no description")
-                    table[str(row["language"]), str(row["name"])] = text
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}", hint="Check the path.") from (
-            error
-        )
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise InputError(
-            f"{path} is not a table of descriptions: {error!r}",
-            hint='Each line looks like {"language": "python", "name": "rich", "description": "…"}.',
-        ) from error
-    return table

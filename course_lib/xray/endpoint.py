@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import json
 import re
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from time import sleep
 from typing import Any
 
-import httpx
 from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_attempt
 
+from course_lib.addresses import shown
 from course_lib.xray.descriptions import DescriberStoppedError, Descriptions, clean
 from course_lib.xray.packages import Package
 
@@ -27,6 +27,15 @@ NEVER = ("InvalidURL", "LocalProtocolError", "UnicodeEncodeError", "UnsupportedP
 """Errors over an address or a key that cannot be one; what they say would show it."""
 
 NO_QUOTA = ("insufficient_quota", "billing_hard_limit_reached")
+ATTEMPTS = 4
+"""How often a request is made, at most, if the server is busy or silent."""
+
+TIMEOUT_SECONDS = 60.0
+"""For the server to send the next piece of an answer."""
+
+BATCH = 20
+"""Packages in a request."""
+
 TOKENS_OF_AN_ANSWER = 60
 """Tokens that one description may take, with its name and its braces."""
 
@@ -50,14 +59,6 @@ class EndpointDescriber:
         Sent as a bearer token; never shown.
     token_budget
         Tokens of questions and answers together, for the life of this object.
-    batch_size
-        Packages in a request.
-    timeout
-        Seconds to wait for the next piece of an answer.
-    attempts
-        How often a request is made, at most, if the server is busy or silent.
-    sleep
-        Waits some seconds.
 
     Attributes
     ----------
@@ -66,26 +67,13 @@ class EndpointDescriber:
     """
 
     def __init__(
-        self,
-        url: str,
-        model: str,
-        *,
-        api_key: str = "",
-        token_budget: int = 50_000,
-        batch_size: int = 20,
-        timeout: float = 60.0,
-        attempts: int = 4,
-        sleep: Callable[[float], None] = time.sleep,
+        self, url: str, model: str, *, api_key: str = "", token_budget: int = 50_000
     ) -> None:
         self.url = url.rstrip("/")
         self.model = model
         self.token_budget = token_budget
-        self.batch_size = batch_size
-        self.attempts = attempts
-        self.timeout = timeout
         self.spent = 0
         self._api_key = api_key
-        self._sleep = sleep
 
     def describe(self, packages: Sequence[Package]) -> Iterator[Descriptions]:
         """Yield descriptions, one batch a request; a batch is of one language.
@@ -118,8 +106,8 @@ class EndpointDescriber:
     def _batches(self, packages: Sequence[Package]) -> Iterator[list[Package]]:
         for language in dict.fromkeys(one.language for one in packages):
             some = [one for one in packages if one.language == language]
-            for at in range(0, len(some), self.batch_size):
-                yield some[at : at + self.batch_size]
+            for at in range(0, len(some), BATCH):
+                yield some[at : at + BATCH]
 
     def _request(self, batch: Sequence[Package]) -> dict[str, Any]:
         names = "\n".join(f"{one.name} {one.version}".rstrip() for one in batch)
@@ -136,29 +124,29 @@ class EndpointDescriber:
     def _ask(self, request: dict[str, Any]) -> Any:
         import openai
 
-        from course_lib.embedder.remote import http_client
+        from course_lib.embedder.remote import error_code, http_client
 
         retrying = Retrying(
-            stop=stop_after_attempt(self.attempts),
+            stop=stop_after_attempt(ATTEMPTS),
             wait=_pause,
             retry=retry_if_exception(_is_busy),
-            sleep=self._sleep,
+            sleep=sleep,
             reraise=True,
         )
         try:
             with openai.OpenAI(
                 api_key=self._api_key or "none",
                 base_url=self.url,
-                timeout=self.timeout,
+                timeout=TIMEOUT_SECONDS,
                 max_retries=0,
                 http_client=http_client(follow_redirects=False),
             ) as client:
                 return retrying(client.chat.completions.create, **request)
         except Exception as error:  # also the HTTP client's own, while an answer is read
-            status, code = getattr(error, "status_code", None), _error_code(error)
+            status, code = getattr(error, "status_code", None), error_code(error)
             if _is_busy(error):
                 reason = f"status {status}" if status else _kind_of(error)
-                said = f"did not answer in {self.attempts} attempts: {reason}"
+                said = f"did not answer in {ATTEMPTS} attempts: {reason}"
                 hint = "Run `course xray backfill` later for the rest."
             elif status is None:
                 said = f"cannot be asked: {_kind_of(error)}"
@@ -169,26 +157,20 @@ class EndpointDescriber:
             else:
                 said = f"refuses the request: status {status} {code}".rstrip()
                 hint = "Check the address, the name of the model and the key."
-            raise DescriberStoppedError(f"{self._where} {said}", hint=hint) from None
-
-    @property
-    def _where(self) -> str:
-        """The server, without a name, password or query that its address may hold."""
-        try:
-            url = httpx.URL(self.url).copy_with(username=None, password=None, query=None)
-        except httpx.InvalidURL:
-            return "the endpoint"
-        return str(url) or "the endpoint"
+            where = shown(self.url) or "the endpoint"
+            raise DescriberStoppedError(f"{where} {said}", hint=hint) from None
 
 
 def _is_busy(error: BaseException) -> bool:
     """Return whether the server may answer if it is asked again."""
+    from course_lib.embedder.remote import error_code
+
     status = getattr(error, "status_code", None)
     if status is None:
         return isinstance(error, Exception) and _kind_of(error) not in NEVER
     if status == 429:
         # A quota that is used up is a 429 as well, and no patience helps against it.
-        return _error_code(error) not in NO_QUOTA and (_named_wait(error) or 0) <= PATIENCE
+        return error_code(error) not in NO_QUOTA and (_named_wait(error) or 0) <= PATIENCE
     return status in (408, 409, 425) or status >= 500
 
 
@@ -209,12 +191,6 @@ def _named_wait(error: object) -> float | None:
 
 def _kind_of(error: BaseException) -> str:
     return type(error.__cause__ or error).__name__
-
-
-def _error_code(error: object) -> str:
-    """Return the error's code, if it looks like one: its message may repeat the key."""
-    code = getattr(error, "code", None) or getattr(error, "type", None) or ""
-    return code if isinstance(code, str) and len(code) < 60 and code.isidentifier() else ""
 
 
 def _estimate(request: dict[str, Any]) -> int:

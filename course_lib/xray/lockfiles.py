@@ -83,7 +83,7 @@ def parse_requirements(text: str) -> Versions:
             raise ValueError(f"entry {number} is not a requirement: {line[:60]!r}") from error
         pins = [one.version for one in requirement.specifier if one.operator in ("==", "===")]
         pinned = pins[0] if len(pins) == 1 and "*" not in pins[0] else ""
-        _add(found, [(canonicalize_name(requirement.name), pinned)])
+        add_versions(found, [(canonicalize_name(requirement.name), pinned)])
     return found
 
 
@@ -190,7 +190,7 @@ def parse_gemfile_lock(text: str) -> Versions:
             match = re.fullmatch(r" {4}(\S+)(?: \(([^()]*)\))?", line.rstrip())
             if match:
                 # What follows the dash is a platform: nokogiri (1.18.9-arm64-darwin).
-                _add(found, [(match[1], (match[2] or "").split("-")[0])])
+                add_versions(found, [(match[1], (match[2] or "").split("-")[0])])
     if not sections & {"GEM", "GIT", "PATH"} or any(one.startswith("<<<<") for one in sections):
         raise ValueError("it has no section GEM, GIT or PATH, or a conflict is left in it")
     if "DEPENDENCIES" not in sections:
@@ -223,7 +223,7 @@ def parse_go_mod(text: str) -> Versions:
         if first == "require":
             if len(words) != 2:
                 raise ValueError(f"line {number} requires no module and version: {line[:60]!r}")
-            _add(required, [(words[0], words[1])])
+            add_versions(required, [(words[0], words[1])])
         elif first == "replace" and "=>" in words:
             at = words.index("=>")
             replaced[words[0]] = tuple(words[at + 1 :])
@@ -235,7 +235,7 @@ def parse_go_mod(text: str) -> Versions:
         if old in required:
             del required[old]
             if len(new) == 2:
-                _add(required, [(new[0], new[1])])
+                add_versions(required, [(new[0], new[1])])
     return required
 
 
@@ -253,7 +253,7 @@ def parse_go_sum(text: str) -> Versions:
         if len(words) != 3 or not re.fullmatch("h1:[A-Za-z0-9+/]+=", words[2]):
             raise ValueError(f"line {number} is not a checksum of a module: {line[:60]!r}")
         if not words[1].endswith("/go.mod"):
-            _add(found, [(words[0], words[1])])
+            add_versions(found, [(words[0], words[1])])
     return found
 
 
@@ -283,14 +283,15 @@ NAMES = tuple(
 """The usual names of lock files, for whoever has to ask for files by name."""
 
 
-def _add(found: Versions, entries: Iterable[tuple[str, str]]) -> None:
+def add_versions(found: Versions, entries: Iterable[tuple[str, str]]) -> None:
+    """Add packages to those that were found; of several versions of one, the newest."""
     for name, version in entries:
         found[name] = newest([version, found[name]]) if name in found else version
 
 
 def _collect(entries: Iterable[tuple[str, str]]) -> Versions:
     found: Versions = {}
-    _add(found, entries)
+    add_versions(found, entries)
     return found
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from pydantic import TypeAdapter
 
@@ -51,22 +49,11 @@ class SuggestionScore:
     missed: tuple[Instruction, ...]
 
 
-def read_instructions(path: str | os.PathLike[str] | None = None) -> list[Instruction]:
-    """Read labelled instructions, one JSON object a line; None takes the course's own.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or a line is not an instruction.
-    """
-    file = Path(path) if path else project_root() / "data" / "questions" / "packages.jsonl"
-    try:
-        lines = file.read_text(encoding="utf-8").splitlines()
-        return [TypeAdapter(Instruction).validate_json(line) for line in lines if line]
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f"{file} cannot be read as labelled instructions: {error!r}", hint="Check the file."
-        ) from error
+def read_instructions() -> list[Instruction]:
+    """Return the course's labelled instructions."""
+    file = project_root() / "data" / "questions" / "packages.jsonl"
+    lines = file.read_text(encoding="utf-8").splitlines()
+    return [TypeAdapter(Instruction).validate_json(line) for line in lines]
 
 
 def score_suggestions(

@@ -5,8 +5,7 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ import psycopg
 from psycopg.rows import tuple_row
 
 from course_lib.errors import DatabaseError
+from course_lib.records import Report
 from course_lib.store.tenancy import as_tenant
 from course_lib.xray.tables import create_tables, opened
 
@@ -21,7 +21,7 @@ STATEMENTS = Path(__file__).with_name("migration.sql")
 
 
 @dataclass(frozen=True, slots=True)
-class MigrationReport:
+class MigrationReport(Report):
     """What a migration moved, or would move.
 
     `superseded` counts reports whose project and language were scanned since, which is newer than
@@ -34,10 +34,6 @@ class MigrationReport:
     superseded: int = 0
     broken: tuple[str, ...] = ()
     is_rehearsal: bool = False
-
-    def to_json(self) -> str:
-        """Return the report as a JSON object."""
-        return json.dumps(asdict(self), ensure_ascii=False)
 
 
 def migrate_reports(

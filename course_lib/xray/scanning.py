@@ -17,12 +17,12 @@ from course_lib.errors import InputError
 from course_lib.files import files_below, read_file
 from course_lib.records import Skipped
 from course_lib.xray.lockfiles import (
+    add_versions,
     included_files,
     lock_format,
     names_all_modules,
     parse_requirements,
 )
-from course_lib.xray.packages import newest
 
 SCANNER = "2"
 """Counts up when a parser reads the same text differently: the checksums change with it."""
@@ -125,8 +125,7 @@ class LockFiles:
                     f"{path} is not a {one.id} that can be read: {error}",
                     hint="Make it again with the tool that wrote it, and scan again.",
                 ) from error
-            for name, version in packages.items():
-                found[name] = newest([version, found[name]]) if name in found else version
+            add_versions(found, packages.items())
         return dict(sorted(found.items()))
 
     def _is_spare(self, path: str) -> bool:

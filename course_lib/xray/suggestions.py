@@ -6,9 +6,8 @@ each of them is compared: exactly, and without a vector index that could find to
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, LiteralString
 
 import numpy as np
@@ -17,6 +16,7 @@ from pgvector import Vector
 
 from course_lib.embedder import EmbeddingClient
 from course_lib.errors import InputError, ModelError
+from course_lib.records import Report
 from course_lib.store.tenancy import as_tenant
 from course_lib.xray.tables import explained, opened
 
@@ -51,7 +51,7 @@ class Suggestion:
 
 
 @dataclass(frozen=True, slots=True)
-class Suggestions:
+class Suggestions(Report):
     """What was suggested, most similar first.
 
     `fallback` is empty, or says why these are only the first packages by name.
@@ -64,10 +64,6 @@ class Suggestions:
     def is_fallback(self) -> bool:
         """Whether these are only the first packages, and none was chosen for the instruction."""
         return bool(self.fallback)
-
-    def to_json(self) -> str:
-        """Return them as a JSON object."""
-        return json.dumps(asdict(self), ensure_ascii=False)
 
 
 def suggest(

@@ -6,9 +6,8 @@ orphans deleted. Then (`fill`) what the shared catalogue does not know of them y
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import psycopg
@@ -16,6 +15,7 @@ import psycopg
 from course_lib.embedder import EmbeddingClient
 from course_lib.errors import InputError
 from course_lib.indexing.plan import make_plan
+from course_lib.records import Report
 from course_lib.store.tenancy import as_tenant
 from course_lib.xray.catalogue import FillReport, delete_orphans, fill, undescribed
 from course_lib.xray.descriptions import Describer
@@ -44,7 +44,7 @@ class LanguageReport:
 
 
 @dataclass(frozen=True, slots=True)
-class SyncReport:
+class SyncReport(Report):
     """What a sync of a project did: by language, and what was found out about its packages.
 
     `not_read` says which files are part of the lock files and are not here.
@@ -54,10 +54,6 @@ class SyncReport:
     languages: tuple[LanguageReport, ...]
     filled: FillReport
     not_read: tuple[str, ...] = ()
-
-    def to_json(self) -> str:
-        """Return the report as a JSON object."""
-        return json.dumps(asdict(self), ensure_ascii=False)
 
 
 def sync_project(

@@ -16,6 +16,7 @@ from psycopg.pq import TransactionStatus
 
 from course_lib.errors import DatabaseError
 from course_lib.store.collection import open_collection, see_own_tables_only
+from course_lib.store.roles import identifiers
 
 # A vector of any dimension: the tables are made before a model is loaded. Names of one project
 # are few, so that they are compared one by one, and an index (it needs a dimension) gains nothing.
@@ -199,13 +200,9 @@ def _grant(conn: psycopg.Connection[Any]) -> None:
         " WHERE oid = to_regclass('xray_packages'))"
     ).fetchall()
     for (name,) in rows:
-        writes = name.endswith("_writer")
-        rights = "SELECT, INSERT, UPDATE, DELETE" if writes else "SELECT"
-        for table in (*PRIVATE, *SHARED):
-            conn.execute(
-                sql.SQL("GRANT {} ON {} TO {}").format(
-                    sql.SQL(rights), sql.Identifier(table), sql.Identifier(name)
-                )
-            )
-        if writes:
-            conn.execute(sql.SQL("GRANT SELECT ON xray_used TO {}").format(sql.Identifier(name)))
+        role, tables = sql.Identifier(name), identifiers((*PRIVATE, *SHARED))
+        conn.execute(sql.SQL("GRANT SELECT ON {} TO {}").format(tables, role))
+        if name.endswith("_writer"):
+            grant = sql.SQL("GRANT INSERT, UPDATE, DELETE ON {} TO {}")
+            conn.execute(grant.format(tables, role))
+            conn.execute(sql.SQL("GRANT SELECT ON xray_used TO {}").format(role))

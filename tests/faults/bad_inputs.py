@@ -247,7 +247,9 @@ def refusal(error: CourseError) -> str:
 def _store(url: str, accepted: list[Chunk]) -> int:
     """Store every record that passed: what PostgreSQL would refuse, the contract refuses."""
     with connect(url, autocommit=True) as conn:
-        done = ingest_source_files(accepted, OWNER, conn=conn, embedder=Hashed())
+        done = ingest_source_files(
+            map(json.loads, map(Chunk.to_json, accepted)), OWNER, conn=conn, embedder=Hashed()
+        )
     twice = [one for one in done.rejections if "chunkIndex" not in one.field]
     assert not twice, twice[:3]
     return done.report.chunks

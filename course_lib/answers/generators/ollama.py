@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 import httpx2
 
+from course_lib.addresses import is_local, shown
 from course_lib.answers.generators.base import (
     GenerationError,
     Request,
@@ -20,7 +21,6 @@ from course_lib.answers.generators.base import (
     without_login,
 )
 from course_lib.answers.tokens import resolve_context_window
-from course_lib.embedder.addresses import is_local, shown
 from course_lib.embedder.remote import http_client
 
 CONNECT_PATIENCE = 10.0

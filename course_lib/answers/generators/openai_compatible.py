@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from course_lib.addresses import is_local, shown
 from course_lib.answers.generators.base import (
     GenerationError,
     Request,
@@ -16,7 +17,6 @@ from course_lib.answers.generators.base import (
     without_login,
 )
 from course_lib.answers.tokens import resolve_context_window
-from course_lib.embedder.addresses import is_local, shown
 
 if TYPE_CHECKING:
     import openai

@@ -15,8 +15,8 @@ from typing import Any
 
 import httpx
 
+from course_lib.addresses import shown
 from course_lib.loader.github.errors import AnswerError, TooLongError
-from course_lib.loader.github.names import shown
 from course_lib.loader.github.waiting import Wait, wait_after
 
 JSON = "application/vnd.github+json"

@@ -25,10 +25,11 @@ from tenacity import (
 )
 
 from course_lib import __version__
+from course_lib.addresses import shown
 from course_lib.errors import InputError
 from course_lib.loader.github.answers import JSON, Answer, read_answer
 from course_lib.loader.github.errors import AnswerError, UnreachableError, error_of
-from course_lib.loader.github.names import check_address, next_hop, next_page, origin, shown
+from course_lib.loader.github.names import check_address, next_hop, next_page, origin
 from course_lib.loader.github.waiting import Countdown, Gate, Wait, wait_after
 from course_lib.settings import project_root
 
@@ -54,8 +55,6 @@ MOST_REQUESTS = 250_000
 """Of one client."""
 
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
-
-OnWait = Callable[[Wait, float], None]
 
 
 class GitHubSettings(BaseSettings):
@@ -111,8 +110,6 @@ class GitHubClient:
         Address of a host that gives files as they are, without a token; nothing to do without it.
     max_wait
         Seconds that rate limits may cost in all.
-    on_wait
-        Shows a wait; see `Gate`.
 
     Raises
     ------
@@ -127,14 +124,13 @@ class GitHubClient:
         *,
         raw: str = "",
         max_wait: float = MAX_WAIT_SECONDS,
-        on_wait: OnWait | None = None,
     ) -> None:
         self.base = check_address(base, token)
         self.raw = raw and check_address(raw)
         self._origin = origin(self.base)
         self._asked = itertools.count()  # which several threads may count with
         self._authorization = {"Authorization": f"Bearer {token}"} if token else {}
-        shows = on_wait or Countdown()
+        shows = Countdown()
         # One for the API and one for other hosts, which do not share its limits.
         self._gates = {is_own: Gate(max_wait, shows) for is_own in (True, False)}
         self._http = _open(
@@ -218,8 +214,8 @@ class GitHubClient:
         ------
         RateLimitError
             If rate limits would cost more than `max_wait`.
-        AccessError, NotFoundError, EmptyRepositoryError, BlockedError, GoneError
-            For 401 and 403, 404 and 422, 409, 451, 410.
+        NotFoundError, GoneError, GitHubError
+            For 404 and 422, 410, and what else is refused (401, 403, 409, 451, …).
         UnreachableError
             If no server answers, or only with 5xx, after all attempts.
         AnswerError

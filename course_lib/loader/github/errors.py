@@ -27,20 +27,8 @@ class RateLimitError(GitHubError):
         self.retry_at = retry_at
 
 
-class AccessError(GitHubError):
-    """The token is refused (401), or its rights do not suffice (403)."""
-
-
 class NotFoundError(GitHubError):
     """There is no such repository, ref, path or issue, or it may not be known to us."""
-
-
-class EmptyRepositoryError(GitHubError):
-    """The repository has no commit yet (409)."""
-
-
-class BlockedError(GitHubError):
-    """GitHub may not show the repository (451)."""
 
 
 class GoneError(GitHubError):
@@ -94,12 +82,12 @@ def error_of(status: int, where: str, message: str = "", needs: str = "") -> Git
     """
     says = f": {message}" if message else ""
     if status == 401:
-        return AccessError(
+        return GitHubError(
             f"GitHub does not accept the token (401){says}",
             hint="It may have expired. Make a new one, or unset GITHUB_TOKEN for public content.",
         )
     if status == 403:
-        return AccessError(
+        return GitHubError(
             f"access to {where} is denied (403){says}",
             hint=f"The token's rights do not suffice{f'; it needs {needs}' if needs else ''}. An "
             "organisation may ask for single sign-on as well.",
@@ -110,7 +98,7 @@ def error_of(status: int, where: str, message: str = "", needs: str = "") -> Git
             hint="Check the name. A private repository looks like this to who has no token for it.",
         )
     if status == 409:
-        return EmptyRepositoryError(
+        return GitHubError(
             f"the repository has no commit yet (409){says}", hint="There is nothing to download."
         )
     if status == 410:
@@ -118,7 +106,7 @@ def error_of(status: int, where: str, message: str = "", needs: str = "") -> Git
             f"{where} is switched off (410){says}", hint="There is nothing to download."
         )
     if status == 451:
-        return BlockedError(
+        return GitHubError(
             f"GitHub may not show {where}, for legal reasons (451){says}",
             hint="Nothing can be done from here.",
         )

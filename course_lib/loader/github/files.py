@@ -68,7 +68,7 @@ def resolve_ref(client: GitHubClient, repo: str, ref: str, etag: str = "") -> Re
     ------
     NotFoundError
         If there is no such repository, or no such ref in it; the message says which.
-    EmptyRepositoryError
+    GitHubError
         If it has no commit yet; `GitHubClient.get` raises it.
     """
     place = f"repos/{repo}/commits/{quote(ref, safe='/')}"

@@ -107,14 +107,11 @@ class IssueDownload:
         By number.
     since
         Only those that changed at that time or later; None for all there are.
-    pull_requests
-        How many of those were listed, and left out.
     """
 
     repo: str
     issues: tuple[Issue, ...]
     since: str | None = None
-    pull_requests: int = 0
 
 
 def download_github_issues(
@@ -154,7 +151,7 @@ def download_github_issues(
     from_when = iso_time(since)
     with closing(options.client()) as api:
         try:
-            found, pull_requests = _issues(api, repo, from_when)
+            found = _issues(api, repo, from_when)
         except GoneError as error:
             raise GoneError(
                 f"{repo} has its issues switched off",
@@ -174,7 +171,7 @@ def download_github_issues(
                 place = f"repos/{repo}/issues/{number}/comments"
                 comments = list(api.pages(place, _PER_PAGE))
             issues.append(_issue(value, comments))
-    return IssueDownload(repo, tuple(issues), from_when, pull_requests)
+    return IssueDownload(repo, tuple(issues), from_when)
 
 
 def iso_time(when: str | date | None) -> str | None:
@@ -204,20 +201,15 @@ def iso_time(when: str | date | None) -> str | None:
     return f"{moment:%Y-%m-%dT%H:%M:%SZ}"
 
 
-def _issues(
-    api: GitHubClient, repo: str, since: str | None
-) -> tuple[dict[int, Mapping[str, Any]], int]:
-    """Return number → issue as GitHub gives it, and how many pull requests were among them."""
+def _issues(api: GitHubClient, repo: str, since: str | None) -> dict[int, Mapping[str, Any]]:
+    """Return number → issue as GitHub gives it, without pull requests."""
     query = _PER_PAGE | {"state": "all", "sort": "created", "direction": "asc"}
     listed = api.pages(f"repos/{repo}/issues", query | ({"since": since} if since else {}))
-    found: dict[int, Mapping[str, Any]] = {}
-    pull_requests = 0
-    for value in _mappings(listed):
-        if "pull_request" in value:
-            pull_requests += 1
-        else:
-            found[_number(value, "number")] = value
-    return found, pull_requests
+    return {
+        _number(value, "number"): value
+        for value in _mappings(listed)
+        if "pull_request" not in value
+    }
 
 
 def _by_issue(api: GitHubClient, repo: str) -> dict[int, list[Any]]:

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from urllib.parse import quote, urljoin, urlsplit
 
+from course_lib.addresses import is_local, shown
 from course_lib.errors import InputError
 from course_lib.loader.github.errors import AnswerError
 
@@ -241,7 +242,7 @@ def check_address(base: str, token: str = "") -> str:
             f"the address of {host} holds more than a host and a path",
             hint="Leave user, password and query out of it; a token belongs into GITHUB_TOKEN.",
         )
-    if token and scheme == "http" and host not in {"127.0.0.1", "localhost", "::1"}:
+    if token and scheme == "http" and not is_local(base):
         raise InputError(
             f"the token would travel to {host} unencrypted",
             hint="Use an address with https, or unset GITHUB_TOKEN.",
@@ -282,15 +283,6 @@ def next_hop(url: str, location: str) -> str:
             hint="Check GITHUB_API_URL, and whether a proxy is in between.",
         )
     return target
-
-
-def shown(url: str) -> str:
-    """Return an address without its query, where servers put keys of their own."""
-    try:
-        split = urlsplit(url)
-    except ValueError:
-        return "an address that is none"
-    return f"{split.scheme}://{split.netloc.rpartition('@')[2]}{split.path}"
 
 
 # --- where a reader finds it ---

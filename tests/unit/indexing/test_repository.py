@@ -12,7 +12,6 @@ from course_lib.indexing.repository import (
 )
 from course_lib.loader.github import DownloadOptions, Selection
 from course_lib.loader.github.errors import GitHubError
-from course_lib.loader.partitions import partition_of
 from course_lib.records import Scope
 from course_lib.retriever import Query, search
 from course_lib.teaching.github_server import GitHubServer, Repository, faults
@@ -60,22 +59,6 @@ def run(
 
 def rows(conn: psycopg.Connection, columns: str, table: str = "document_chunks") -> list[Any]:
     return conn.execute(f"SELECT {columns} FROM {table} ORDER BY {columns}").fetchall()
-
-
-@pytest.mark.parametrize(
-    ("path", "partition"),
-    [
-        ("a/b.YAML", "code_manifests"),
-        ("base/kustomization", "code_manifests"),
-        ("a.ipynb", "code_notebooks"),
-        ("README.md", "documentation"),
-        ("notes.txt", "documentation"),
-        ("x.go", "code_pipelines"),
-        ("Dockerfile", "code_pipelines"),
-    ],
-)
-def test_a_kind_is_told_by_the_name(path: str, partition: str) -> None:
-    assert partition_of(path) == partition
 
 
 def test_versions_under_one_name_share_what_was_downloaded(

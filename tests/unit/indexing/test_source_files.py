@@ -1,7 +1,6 @@
 """Other people's content: three kinds of input, refusals one by one, and nothing encoded twice."""
 
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from course_lib.indexing import IngestOptions, TenantReport, ingest_source_files
 from course_lib.indexing.embedding import encode_whole, windows
 from course_lib.loader import Registry
 from course_lib.loader.contract import FILE_INVALID, INVALID, PARSER_NOT_REGISTERED
-from course_lib.records import Chunk, Document, Scope
+from course_lib.records import Scope
 from course_lib.store import as_tenant, connect, create_schema, service_url
 from course_lib.store.databases import FreshDatabase
 
@@ -69,8 +68,6 @@ def test_three_kinds_of_input_land_as_the_tenants(conn: Any, client: Any) -> Non
             {"sourcePath": "p.yaml", "parsedChunks": [record("p.yaml"), record("p.yaml", "b: 2")]},
             record("bare.yaml"),
             record("bare.yaml", "b: 2", customMeta={"chunkIndex": 7, "branch": "dev"}),
-            Document(Path("d.md"), "d.md", "# A document"),
-            Chunk.model_validate(record("chunk.yaml")),
         ],
         conn,
         client,
@@ -79,8 +76,6 @@ def test_three_kinds_of_input_land_as_the_tenants(conn: Any, client: Any) -> Non
     assert rows(conn) == [
         ("acme", "platform", "", "as.md", 0, "# No heading"),
         ("acme", "platform", "", "bare.yaml", 0, "kind: Pod"),
-        ("acme", "platform", "", "chunk.yaml", 0, "kind: Pod"),
-        ("acme", "platform", "", "d.md", 0, "# A document"),
         ("acme", "platform", "", "notes.xyz", 0, "of no known format"),
         ("acme", "platform", "", "p.yaml", 0, "kind: Pod"),
         ("acme", "platform", "", "p.yaml", 1, "b: 2"),
@@ -91,7 +86,7 @@ def test_three_kinds_of_input_land_as_the_tenants(conn: Any, client: Any) -> Non
     assert (kinds["raw.md"], kinds["notes.xyz"], kinds["as.md"]) == (
         *("doc-section", "raw-text", "raw-text"),
     )
-    assert (done.report.documents, done.report.inserted) == (8, 9)
+    assert (done.report.documents, done.report.inserted) == (6, 7)
 
 
 def test_unchanged_records_cost_no_encoding(conn: Any, client: Any) -> None:
@@ -111,12 +106,6 @@ def test_unchanged_records_cost_no_encoding(conn: Any, client: Any) -> None:
     # The header is embedded, though these hashes do not name it.
     send([moved[0] | {"customMeta": {"header": "above"}}, *moved[1:]], conn, client)
     assert client.texts[5:] == ["above\nn: 0"]
-
-
-def test_another_model_encodes_everything_anew(conn: Any, client: Any, other_model: Any) -> None:
-    send([record()], conn, client)
-    send([record()], conn, other_model)
-    assert len(other_model.texts) == 1
 
 
 def test_a_parsers_new_version_indexes_its_files_anew(conn: Any, client: Any) -> None:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from course_lib.errors import InputError
 from course_lib.loader import languages
 from course_lib.loader.code import LANGUAGES, CodeSpan, parse_code, split_code
-from course_lib.records import Chunk, Document, Scope
+from course_lib.records import Document
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
@@ -81,12 +81,6 @@ def test_the_laws_hold_for_every_text(language: str, text: str, pair: tuple[int,
     check_laws(text, spans, size)
 
 
-def test_an_empty_text_and_one_of_white_space_give_nothing() -> None:
-    for language in LANGUAGES:
-        for text in ("", "\n", " \t\r\n\n", "\f\n\u2028"):
-            assert split_code(text, language) == []
-
-
 def test_parts_of_what_is_too_large_share_whole_lines() -> None:
     text = "def f(a):\n" + "".join(f"    call_number_{i:03d}(a)\n" for i in range(60))
     spans = split_code(text, "python", 300, 60)
@@ -123,35 +117,6 @@ def test_wrong_arguments_are_errors(arguments: tuple[object, ...], error: type[E
 
 def document(name: str, content: str) -> Document:
     return Document(Path(name), name, content)
-
-
-def test_records_hold_what_the_spans_hold() -> None:
-    text = "import os\n\n\nclass A(B):\n    x = 1\n\n    def f(self):\n        return os.sep\n"
-    chunks = parse_code(
-        document("src/a.py", text),
-        chunk_size=60,
-        chunk_overlap=0,
-        scope=Scope(repo="r", branch="main"),
-    )
-    assert [(c.kind, c.name, c.class_name, c.extends) for c in chunks] == [
-        ("module", "a.py", None, None),
-        ("class", "A", "A", "B"),
-        ("method", "f", "A", None),
-    ]
-    last = chunks[-1]
-    assert last.custom_meta == {
-        "branch": "main",
-        "header": "class A(B):\n",
-        "chunkIndex": 2,
-        "charStart": text.index("    def"),
-        "charEnd": len(text) - 1,
-    }
-    assert (last.line_start, last.line_end) == (7, 8)
-    assert last.content == "    def f(self):\n        return os.sep"
-    assert (last.parser_id, last.parser_version) == ("python", "2.0.0")
-    assert (last.source_path, last.repo_slug) == ("src/a.py", "r")
-    assert "header" not in chunks[0].custom_meta
-    assert [Chunk.model_validate_json(chunk.to_json()) for chunk in chunks] == chunks
 
 
 def test_an_unknown_extension_is_an_error_that_says_what_to_do() -> None:

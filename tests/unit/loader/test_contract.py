@@ -4,17 +4,13 @@ from typing import Any
 
 import jsonschema
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from course_lib.loader.contract import (
     SCHEMA_PATH,
-    Rejection,
-    check_record,
     json_schema,
     schema_text,
 )
-from course_lib.records import Chunk, Scope, content_hash
+from course_lib.records import Scope
 
 GOOD: dict[str, Any] = {
     "schemaVersion": "1.0.0",
@@ -34,67 +30,6 @@ GOOD: dict[str, Any] = {
     "extends": "B",
     "customMeta": {"chunkIndex": 0, "namespace": "prod", "own": [1, {"x": None}]},
 }
-
-
-def broken(**changes: Any) -> dict[str, Any]:
-    return {**GOOD, **changes}
-
-
-def refused(record: Any, where: str = "record") -> Rejection:
-    judged = check_record(record, where)
-    assert isinstance(judged, Rejection), judged
-    return judged
-
-
-def chunk_of(**changes: Any) -> Chunk:
-    chunk = check_record(broken(**changes))
-    assert isinstance(chunk, Chunk), chunk
-    return chunk
-
-
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        *((name, f"{GOOD[name]}x") for name in ("content", "kind", "name", "sourcePath")),
-        ("line_start", 4),
-        ("customMeta", {"chunkIndex": 1}),
-        ("hashInputs", ["content", "name"]),
-        ("tenantId", "other"),
-        ("repoSlug", "other"),
-    ],
-)
-def test_the_hash_changes_with_what_it_is_made_of_and_with_nothing_else(
-    field: str, value: Any
-) -> None:
-    inputs = ["content", field]
-    changed = {field: value} if field == "hashInputs" else {field: value, "hashInputs": inputs}
-    before = chunk_of() if field == "hashInputs" else chunk_of(hashInputs=inputs)
-    assert content_hash(before) != content_hash(chunk_of(**changed))
-    always = ("content", "tenantId", "repoSlug", "hashInputs")
-    if field not in always:
-        assert content_hash(chunk_of(hashInputs=["content"])) == content_hash(
-            chunk_of(**{"hashInputs": ["content"], field: value})
-        )
-
-
-def test_values_never_run_together() -> None:
-    inputs = ["content", "name"]
-    hashes = {
-        content_hash(chunk_of(hashInputs=inputs, content=content, name=name))
-        for content, name in (("ab", "c"), ("a", "bc"), ("abc", ""), ("a1:b", "c"))
-    }
-    assert len(hashes) == 4
-
-
-@given(
-    st.dictionaries(st.text(st.characters(exclude_characters="\0", codec="utf-8")), st.integers())
-)
-def test_the_order_of_keys_is_no_part_of_the_hash(meta: dict[str, Any]) -> None:
-    meta = {f"own-{key}": value for key, value in meta.items()}
-    backwards = dict(reversed(meta.items()))
-    inputs = ["content", "customMeta"]
-    one, other = (chunk_of(hashInputs=inputs, customMeta=value) for value in (meta, backwards))
-    assert content_hash(one) == content_hash(other)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ import pytest
 from starlette.responses import Response
 
 from course_lib.loader.github.errors import AnswerError, RateLimitError
-from course_lib.loader.github.folder import Destination
 from course_lib.teaching.github_server import GitHubServer, Repository, faults, link, submodule
 
 YAML = {f"apps/{number:02}.yaml": f"number: {number}\n".encode() for number in range(20)}
@@ -27,22 +26,6 @@ def repository(github: GitHubServer) -> Repository:
     repository.commit(YAML | OTHERS)
     github.add(repository)
     return repository
-
-
-def test_most_of_a_tree_comes_in_one_request_and_what_was_not_asked_for_is_not_kept(
-    github: GitHubServer, repository: Repository, checkout: Any
-) -> None:
-    assert checkout.download().fetched == 20
-    assert checkout.there() == YAML
-    commit = repository.refs["heads/main"]
-    assert [(one.host, one.path, one.status) for one in github.seen[2:]] == [
-        ("api", f"/repos/heron/platform/tarball/{commit}", 302),
-        ("codeload", f"/heron/platform/legacy.tar.gz/{commit}", 200),
-    ]
-    repository.commit(YAML | OTHERS | {"apps/07.yaml": b"number: seven\n"})
-    asked = len(github.seen)
-    assert checkout.download().fetched == 1
-    assert [one.path.split("/")[4] for one in github.seen[asked:]] == ["commits", "git", "git"]
 
 
 @pytest.mark.parametrize("kept", [9, 11, 12])
@@ -104,24 +87,6 @@ def test_an_archive_that_breaks_off_is_continued_file_by_file(
     assert checkout.there() == noise
     assert github.count("codeload") == 1
     assert 0 < github.count("blobs") < 20
-
-
-def test_what_came_before_an_interruption_is_not_fetched_again(
-    repository: Repository, checkout: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write = Destination.write
-
-    def stop(self: Destination, path: str, content: bytes) -> None:
-        if path == "apps/05.yaml":
-            raise KeyboardInterrupt
-        write(self, path, content)
-
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(Destination, "write", stop)
-        checkout.download()
-    assert checkout.there() == dict(list(YAML.items())[:5])
-    assert checkout.download().fetched == 15
-    assert checkout.there() == YAML
 
 
 @pytest.mark.parametrize(

@@ -9,30 +9,15 @@ import pytest
 from course_lib.errors import InputError
 from course_lib.loader.github.errors import (
     IncompleteDownloadError,
-    NotFoundError,
 )
-from course_lib.loader.github.tree import blob_sha
 from course_lib.records import Skipped
 from course_lib.teaching.github_server import (
     GitHubServer,
     Repository,
-    faults,
     link,
     pointer,
     submodule,
 )
-
-
-def test_a_ref_is_resolved_first_and_its_commit_is_used_for_everything(
-    github: GitHubServer, repository: Repository, checkout: Any
-) -> None:
-    commit = repository.refs["heads/main"]
-    found = checkout.download()
-    assert found.commit == commit
-    assert checkout.there() == checkout.yaml
-    assert found.files == {path: blob_sha(content) for path, content in checkout.yaml.items()}
-    assert [one.path for one in github.seen][0] == ("/repos/heron/platform/commits/main?per_page=1")
-    assert all("main" not in one.path for one in github.seen[1:])
 
 
 def test_a_branch_that_moves_during_the_download_changes_nothing(
@@ -61,16 +46,6 @@ def test_files_of_every_size_that_github_gives_come_whole(
         "huge.yaml": b"#" * 3000,
         "link.yaml": contents["small.yaml"],
     }
-
-
-def test_without_a_token_public_files_come_from_the_raw_host_and_are_not_counted(
-    github: GitHubServer, repository: Repository, monkeypatch: pytest.MonkeyPatch, checkout: Any
-) -> None:
-    monkeypatch.setenv("GITHUB_RAW_URL", github.raw_url)
-    github.set_limit(2)
-    checkout.download()
-    assert checkout.there() == checkout.yaml
-    assert (github.count("api"), github.count("raw")) == (2, 4)
 
 
 def test_with_a_token_only_the_api_is_asked(
@@ -113,17 +88,6 @@ def test_a_folder_of_over_a_thousand_entries_is_whole(
 
 
 # --- what is not there ---
-
-
-def test_a_listing_that_fails_is_an_error_and_what_was_there_stays(
-    github: GitHubServer, repository: Repository, checkout: Any
-) -> None:
-    checkout.download()
-    repository.commit({"other.yaml": b"x"})
-    github.fail("git/trees", faults.refused(404, "Not Found"))
-    with pytest.raises(NotFoundError):
-        checkout.download()
-    assert checkout.there() == checkout.yaml
 
 
 # --- what is left out ---

@@ -11,14 +11,10 @@ from course_lib.loader.github.names import (
     check_endings,
     check_ref,
     check_repository,
-    citation_url,
     clean_path,
     collisions,
     is_inside,
     next_hop,
-    next_page,
-    origin,
-    shown,
     why_refused,
 )
 
@@ -108,43 +104,6 @@ def test_a_link_on_the_way_is_seen(tmp_path: Path) -> None:
     assert not is_inside(tmp_path / "in", tmp_path / "in" / "link")
 
 
-WEB = "https://github.com/kubeflow/manifests"
-SHA = "53af14bd662f01044ef464113849020f704fc278"
-
-
-@pytest.mark.parametrize(
-    ("path", "first", "last", "expected"),
-    [
-        ("a/b.yaml", 10, 20, "a/b.yaml#L10-L20"),
-        ("a/b.yaml", 10, 10, "a/b.yaml#L10"),
-        ("a/b.yaml", 10, None, "a/b.yaml#L10"),
-        ("a/b.yaml", None, None, "a/b.yaml"),
-        ("a b/c#d?é%.py", 1, 2, "a%20b/c%23d%3F%C3%A9%25.py#L1-L2"),
-        ("README.md", 3, 4, "README.md?plain=1#L3-L4"),
-        ("README.md", None, None, "README.md"),
-    ],
-)
-def test_a_citation_leads_to_the_lines_of_one_commit(
-    path: str, first: int | None, last: int | None, expected: str
-) -> None:
-    assert citation_url(WEB, SHA, path, first, last) == f"{WEB}/blob/{SHA}/{expected}"
-
-
-def test_the_next_page_is_where_the_header_says() -> None:
-    link = (
-        '<https://api/r/7/issues?page=1>; rel="first", <https://api/r/7/issues?page=3>; rel="next"'
-    )
-    assert next_page(link) == "https://api/r/7/issues?page=3"
-    assert next_page('<https://api/x>;rel="next"') == "https://api/x"
-    for last in ("", '<https://api/x>; rel="prev"', "nonsense"):
-        assert next_page(last) is None
-
-
-def test_an_origin_is_scheme_host_and_port() -> None:
-    assert origin("https://API.github.com/x") == ("https", "api.github.com", 443)
-    assert len({origin(f"http://127.0.0.1{port}") for port in ("", ":80", ":81")}) == 2
-
-
 @pytest.mark.parametrize(
     ("base", "token", "says"),
     [
@@ -179,7 +138,3 @@ def test_an_address_loses_its_last_slash_and_keeps_its_path() -> None:
 def test_a_redirect_leads_nowhere_but_to_the_web_and_not_away_from_https(location: str) -> None:
     with pytest.raises(AnswerError, match="where we do not go"):
         next_hop("https://api.github.com/a", location)
-
-
-def test_what_is_shown_of_an_address_holds_no_query_and_no_password() -> None:
-    assert shown("https://ada:pw@x.y/z?token=secret#f") == "https://x.y/z"

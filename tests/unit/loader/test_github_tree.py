@@ -5,18 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from course_lib.loader.github.errors import AnswerError
 from course_lib.loader.github.tree import (
     LINK,
     SUBMODULE,
-    TREE,
     TreeEntry,
     blob_sha,
     follow_link,
-    is_folder,
     is_wanted,
-    is_within,
-    list_tree,
 )
 
 FILE = "100644"
@@ -33,76 +28,6 @@ def test_a_blobs_hash_is_the_one_that_git_gives(content: bytes, tmp_path: Path) 
         check=True,
     )
     assert blob_sha(content) == told.stdout.strip()
-
-
-class Server:
-    """Lists folders, and no more than so many entries at once."""
-
-    def __init__(self, folders: dict[str, list[TreeEntry]], most: int) -> None:
-        self.folders = folders
-        self.most = most
-        self.asked: list[tuple[str, bool]] = []
-
-    def read(self, sha: str, recursive: bool) -> tuple[list[TreeEntry], bool]:
-        self.asked.append((sha, recursive))
-        found = self.walk(sha) if recursive else self.folders[sha]
-        return found[: self.most], len(found) > self.most
-
-    def walk(self, sha: str, prefix: str = "") -> list[TreeEntry]:
-        found = []
-        for entry in self.folders[sha]:
-            found.append(TreeEntry(prefix + entry.path, entry.mode, entry.sha, entry.size))
-            if entry.mode == TREE:
-                found += self.walk(entry.sha, f"{prefix}{entry.path}/")
-        return found
-
-
-def folder(name: str, sha: str) -> TreeEntry:
-    return TreeEntry(name, TREE, sha)
-
-
-def files(*names: str) -> list[TreeEntry]:
-    return [TreeEntry(name, FILE, name, 1) for name in names]
-
-
-FOLDERS = {
-    "root": [*files("a"), folder("x", "X"), folder("y", "Y")],
-    "X": [*files("b", "c"), folder("deep", "D")],
-    "D": files("d", "e"),
-    "Y": files("f"),
-}
-ALL = ["a", "x/b", "x/c", "x/deep/d", "x/deep/e", "y/f"]
-
-
-def test_a_tree_that_fits_costs_one_request() -> None:
-    server = Server(FOLDERS, most=100)
-    assert [entry.path for entry in list_tree(server.read, "root")] == ALL
-    assert server.asked == [("root", True)]
-
-
-@pytest.mark.parametrize("most", [3, 4, 5, 8])
-def test_a_truncated_tree_is_listed_folder_by_folder_and_whole(most: int) -> None:
-    server = Server(FOLDERS, most)
-    assert [entry.path for entry in list_tree(server.read, "root")] == ALL
-    assert server.asked[:2] == [("root", True), ("root", False)]
-
-
-def test_only_folders_on_the_way_to_what_is_wanted_are_listed() -> None:
-    server = Server(FOLDERS, most=3)
-    found = list_tree(server.read, "root", within=["x/deep"])
-    assert [entry.path for entry in found] == ["a", "x/b", "x/c", "x/deep/d", "x/deep/e"]
-    assert ("Y", True) not in server.asked
-
-
-def test_a_folder_that_is_too_much_by_itself_is_an_error_and_no_gap() -> None:
-    with pytest.raises(AnswerError, match="the folder / has more entries than GitHub lists"):
-        list_tree(Server(FOLDERS, most=2).read, "root")
-
-
-def test_links_and_submodules_are_listed_and_folders_are_not() -> None:
-    entries = [TreeEntry("l", LINK, "1"), TreeEntry("s", SUBMODULE, "2"), folder("x", "3")]
-    server = Server({"root": entries, "3": []}, most=9)
-    assert [entry.path for entry in list_tree(server.read, "root")] == ["l", "s"]
 
 
 @pytest.mark.parametrize(
@@ -126,19 +51,6 @@ def test_endings_and_paths_say_what_is_wanted(
     path: str, endings: list[str], paths: list[str], wanted: bool
 ) -> None:
     assert is_wanted(path, endings, paths) is wanted
-
-
-def test_folders_are_known_by_what_lies_below_them() -> None:
-    ordered = sorted(["a-b/c", "a.md", "a/b/c.md", "a0/c", "b"])
-    found = {path for path in ("", "a", "a-b", "a/b", "a0", "a0/c", "b", "c") if
-             is_folder(path, ordered)}  # fmt: skip
-    assert found == {"", "a", "a-b", "a/b", "a0"}
-    assert is_folder("", [])
-
-
-def test_a_folder_is_told_from_one_whose_name_begins_like_it() -> None:
-    assert is_within("apps", "apps") and is_within("apps/a", "apps") and is_within("a", "")
-    assert not is_within("apps2/a", "apps")
 
 
 LINKS = {

@@ -41,12 +41,6 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(
     assert (tmp_path / "a.jsonl").read_text(encoding="utf-8") == "old\n"
 
 
-def test_a_failure_without_an_old_file_leaves_nothing(tmp_path: Path) -> None:
-    with pytest.raises(TypeError):
-        write_jsonl(tmp_path / "a.jsonl", [None])  # type: ignore[list-item]
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_place_that_cannot_be_written_is_an_error_and_no_traceback(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x", encoding="utf-8")
     (tmp_path / "folder").mkdir()

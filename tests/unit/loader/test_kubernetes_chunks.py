@@ -120,11 +120,6 @@ def test_of_a_definition_only_the_top_of_its_schemas_is_kept() -> None:
         assert words not in kept
 
 
-def test_the_whole_schema_is_there_on_request() -> None:
-    pieces = chunk_resources(CRD, 300, full_schemas=True)
-    assert "".join(CRD[piece.start : piece.end] for piece in pieces) == CRD
-
-
 @settings(max_examples=150)
 @given(
     st.lists(
@@ -150,16 +145,6 @@ def test_pieces_are_slices_that_fit_and_lose_nothing(text: str, size: int) -> No
     spans = "".join(text[span.start : span.end] for span in split_resources(text))
     # A piece of white space alone is not a piece, so a line end between two may be in none.
     assert "".join(kept.split()) == "".join(spans.split())
-
-
-def test_a_damaged_definition_is_cut_without_an_error() -> None:
-    lines = CRD.splitlines(keepends=True)
-    for damage in ("", "          : x\n", "\n", "x", '"\n'):
-        for at in range(len(lines)):
-            damaged = [*lines[:at], damage, *lines[at + 1 :]]
-            for text in ("".join(damaged), "".join(damaged[: at + 1])):
-                for piece in chunk_resources(text, 300):
-                    assert len(piece.text) <= 300, (at, damage)
 
 
 def test_a_limit_that_leaves_no_room_is_refused() -> None:

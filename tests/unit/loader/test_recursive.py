@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from course_lib.loader import find_cut, next_start, split_text
+from course_lib.loader import find_cut, split_text
 from course_lib.loader.recursive import SEPARATORS, in_crlf, keep_crlf, split_prose
 
 ALPHABETS = ["\r\n. ab", "\r\n", "\n", "ab", "a. ", "é\U0001f600 \u2028\n"]
@@ -82,23 +82,6 @@ def test_no_chunk_of_prose_is_longer_than_its_size(text: str, given: tuple[int, 
     assert {at for start, end, _ in spans for at in range(start, end)} == set(range(len(text)))
 
 
-@given(st.text("ab \n\r", max_size=120), sizes)
-def test_a_snapped_overlap_begins_at_the_first_word_that_starts_in_it(
-    text: str, sizes: tuple[int, int]
-) -> None:
-    size, overlap = sizes
-    for left, right in pairwise(split_text(text, size, overlap, snap_to_words=True)):
-        word_starts = [
-            at
-            for at in range(left.end - overlap, left.end)
-            if text[at - 1].isspace() and not text[at].isspace()
-        ]
-        if word_starts:
-            assert right.start == word_starts[0]
-        else:
-            assert left.end - right.start == overlap
-
-
 @given(texts, sizes)
 def test_it_ends_at_the_strongest_boundary_in_reach(text: str, sizes: tuple[int, int]) -> None:
     size, overlap = sizes
@@ -122,14 +105,6 @@ def test_the_overlap_stays_as_it_is_where_an_end_moves_out_of_a_pair() -> None:
     text = "abcdef\r\nghijkl"
     spans = keep_crlf(text, split_text(text, 7, 3, ("",)))
     assert [span.text for span in spans] == ["abcdef", "def\r\nghi", "ghijkl"]
-
-
-def test_periodic_text_gets_right_offsets() -> None:
-    text = "ab" * 10**6
-    spans = split_text(text, 512, 64)
-    assert [span.start for span in spans] == list(range(0, len(text) - 64, 448))
-    assert all(text[span.start : span.end] == span.text for span in spans)
-    assert spans[-1].end == len(text)
 
 
 class Watched(str):
@@ -178,14 +153,6 @@ def test_what_is_looked_at_grows_with_the_text_and_no_faster(
     assert seen[1] / seen[0] == pytest.approx(2, rel=0.1)
 
 
-@given(st.text("\r\n. ab", max_size=400), st.integers(8, 40))
-def test_cuts_are_few_on_any_text(text: str, size: int) -> None:
-    window = size - size // 2
-    spans = split_text(text, size, size // 2)
-    # Within one window at most one cut a separator, and one more at the limit.
-    assert len(spans) <= (len(SEPARATORS) + 1) * (len(text) // window + 1)
-
-
 @given(texts, st.integers(0, 60), st.integers(1, 40), st.integers(0, 40), separators)
 def test_a_cut_lies_behind_the_floor_and_within_the_limit(
     text: str, start: int, size: int, floor: int, separators: tuple[str, ...]
@@ -193,23 +160,3 @@ def test_a_cut_lies_behind_the_floor_and_within_the_limit(
     limit = start + size
     cut = find_cut(text, start, limit, start + floor, separators)
     assert start + floor < cut <= limit or cut == limit
-
-
-def test_a_cut_never_takes_a_boundary_of_the_chunk_before() -> None:
-    assert find_cut("x. abcdefghij", 3, 10) == 10
-
-
-@pytest.mark.parametrize(
-    ("text", "end", "overlap", "snap", "start"),
-    [
-        ("abcdefghij", 8, 3, False, 5),
-        ("abcdefghij", 4, 0, False, 4),
-        ("the quick brown fox", 16, 8, True, 10),
-        ("the quick brown fox", 16, 2, True, 14),
-        ("one\r\ntwo three", 9, 6, True, 5),
-    ],
-)
-def test_the_next_start_worked_by_hand(
-    text: str, end: int, overlap: int, snap: bool, start: int
-) -> None:
-    assert next_start(text, end, overlap, snap_to_words=snap) == start

@@ -10,12 +10,10 @@ import pytest
 from course_lib.errors import InputError
 from course_lib.loader import Registry
 from course_lib.loader.contract import (
-    FILE_INVALID,
     INVALID,
     FileRejectedError,
     check_record,
 )
-from course_lib.loader.parsers import BUILT_IN
 from course_lib.loader.registry import stamp
 from course_lib.records import Chunk, Document, Scope
 
@@ -107,17 +105,6 @@ class Piece:
     color: str = "red"
 
 
-@pytest.mark.parametrize("parser", [one.id for one in BUILT_IN])
-@pytest.mark.parametrize(("text", "reason"), [("a\ud800b", "surrogate"), ("a\0b", "NUL")])
-def test_a_text_that_cannot_be_stored_is_refused_by_every_parser(
-    parser: str, text: str, reason: str
-) -> None:
-    for file in (document("a.md", text), document(f"{text}.md")):
-        with pytest.raises(FileRejectedError, match=reason) as caught:
-            Registry().parse(file, ACME, parser_id=parser)
-        assert caught.value.code == FILE_INVALID and caught.value.hint
-
-
 def test_a_legacy_parser_is_adapted() -> None:
     legacy = Legacy(
         [
@@ -153,14 +140,6 @@ def test_a_legacy_parser_is_adapted() -> None:
         assert isinstance(check_record(chunk.to_json()), Chunk)
 
 
-def test_a_legacy_piece_that_is_no_record_is_refused() -> None:
-    registry = Registry()
-    registry.register_parser(Legacy([{"content": "a"}, {"kind": "no content"}]))
-    with pytest.raises(FileRejectedError, match="content: Field required") as caught:
-        registry.parse(document("a.old"), ACME)
-    assert (caught.value.code, caught.value.field) == (INVALID, "chunks[1]")
-
-
 def test_a_parser_may_be_registered_under_another_id_and_replace_one() -> None:
     registry = Registry()
     registry.register_parser(Lines(), parser_id="markdown", extensions=[".md"])
@@ -191,16 +170,6 @@ def test_sources_are_registered_and_read(tmp_path: Path) -> None:
         registry.source("nowhere")
     with pytest.raises(InputError, match="is not a source"):
         registry.register_source(object())  # type: ignore[arg-type]
-
-
-def test_every_chunk_belongs_to_the_tenant_of_the_context() -> None:
-    registry = Registry()
-    registry.register_parser(Lines())
-    context = Scope(tenant="acme", repo="platform", branch="v2")
-    for name in ("a.md", "a.lines", "a.xyz"):
-        (chunk,) = registry.parse(document(name), context)
-        assert (chunk.tenant_id, chunk.repo_slug) == ("acme", "platform")
-        assert chunk.custom_meta["branch"] == "v2"
 
 
 @pytest.mark.parametrize(

@@ -96,29 +96,10 @@ def test_lines_and_languages_that_are_not_there_are_refused() -> None:
         instruction_above("* A", 1, "cobol")
 
 
-@given(
-    st.lists(
-        st.sampled_from(
-            [
-                "# a",
-                "// b",
-                "/*",
-                "*/",
-                '"""',
-                "'''",
-                "=begin",
-                "=end",
-                "def f():",
-                "{",
-                "",
-                "x",
-                ")",
-            ]
-        ),
-        max_size=12,
-    ),
-    st.sampled_from(sorted(STYLES)),
-)
+LINES = ["# a", "// b", "/*", "*/", '"""', "'''", "=begin", "=end", "def f():", "{", "", "x", ")"]
+
+
+@given(st.lists(st.sampled_from(LINES), max_size=12), st.sampled_from(sorted(STYLES)))
 def test_any_text_has_an_instruction_or_none_at_every_line(lines: list[str], language: str) -> None:
     for line in range(1, len(lines) + 2):
         found = instruction_above("".join(one + "\n" for one in lines), line, language)

@@ -23,13 +23,10 @@ PACKAGES = [Package("python", f"p{number}", "1.0") for number in range(5)]
 
 
 class Run:
-    """A describer, what it gave before it stopped, why it stopped, and how long it waited."""
+    """A describer, what it gave before it stopped, and why it stopped."""
 
-    def __init__(self, url: str, **options: Any) -> None:
-        self.waits: list[float] = []
-        self.describer = EndpointDescriber(
-            url, "a-model", api_key=KEY, sleep=self.waits.append, **{"batch_size": 2, **options}
-        )
+    def __init__(self, url: str, token_budget: int = 50_000) -> None:
+        self.describer = EndpointDescriber(url, "a-model", api_key=KEY, token_budget=token_budget)
         self.batches: list[Descriptions] = []
         self.stopped = ""
 
@@ -45,6 +42,15 @@ class Run:
     @property
     def names(self) -> list[str]:
         return [package.name for found in self.batches for package in found]
+
+
+@pytest.fixture(autouse=True)
+def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Return what was waited for; two packages are in a request."""
+    waited: list[float] = []
+    monkeypatch.setattr("course_lib.xray.endpoint.BATCH", 2)
+    monkeypatch.setattr("course_lib.xray.endpoint.sleep", waited.append)
+    return waited
 
 
 def status(code: int, body: Any = "", **headers: str) -> Any:
@@ -68,7 +74,9 @@ def test_packages_are_asked_for_in_batches_of_one_language(server: Any) -> None:
     assert server.headers[0]["Authorization"] == f"Bearer {KEY}"
 
 
-def test_a_busy_server_is_asked_again_when_it_says(server: Any, describing: Any) -> None:
+def test_a_busy_server_is_asked_again_when_it_says(
+    server: Any, describing: Any, waits: list[float]
+) -> None:
     server.script = [
         status(429, Retry_After="7"),
         status(503),
@@ -77,17 +85,17 @@ def test_a_busy_server_is_asked_again_when_it_says(server: Any, describing: Any)
     ]
     run = Run(server.url).describe(PACKAGES[:1])
     assert run.names == ["p0"]
-    assert run.waits == [7.0, 2.0, 4.0]
+    assert waits == [7.0, 2.0, 4.0]
 
 
 def test_a_server_that_stays_busy_ends_the_run_and_keeps_what_came(
-    server: Any, describing: Any
+    server: Any, describing: Any, waits: list[float]
 ) -> None:
     server.script = [describing, status(429)]
-    run = Run(server.url, attempts=3).describe(PACKAGES)
+    run = Run(server.url).describe(PACKAGES)
     assert run.names == ["p0", "p1"]
-    assert "did not answer in 3 attempts: status 429" in run.stopped
-    assert (len(server.requests), run.waits) == (4, [1.0, 2.0])
+    assert "did not answer in 4 attempts: status 429" in run.stopped
+    assert (len(server.requests), waits) == (5, [1.0, 2.0, 4.0])
 
 
 @pytest.mark.parametrize(
@@ -99,32 +107,36 @@ def test_a_server_that_stays_busy_ends_the_run_and_keeps_what_came(
     ],
 )
 def test_a_quota_that_is_used_up_is_not_asked_again(
-    server: Any, describing: Any, answer: Any
+    server: Any, describing: Any, answer: Any, waits: list[float]
 ) -> None:
     server.script = [describing, answer]
     run = Run(server.url).describe(PACKAGES)
     assert run.names == ["p0", "p1"]
     assert "has no quota left" in run.stopped and "backfill" in run.stopped
-    assert (len(server.requests), run.waits) == (2, [])
+    assert (len(server.requests), waits) == (2, [])
 
 
-def test_a_server_that_says_nothing_is_given_up(server: Any) -> None:
+def test_a_server_that_says_nothing_is_given_up(
+    server: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("course_lib.xray.endpoint.TIMEOUT_SECONDS", 0.2)
+
     def hang(request: Any) -> Any:
         server.hold.wait(20)
         return 200, {}, "{}"
 
     server.script = [hang]
-    run = Run(server.url, timeout=0.2, attempts=2).describe(PACKAGES)
-    assert "did not answer in 2 attempts: ReadTimeout" in run.stopped
-    assert len(server.requests) == 2
+    run = Run(server.url).describe(PACKAGES)
+    assert "did not answer in 4 attempts: ReadTimeout" in run.stopped
+    assert len(server.requests) == 4
 
 
 def test_a_server_that_is_not_there_is_given_up() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    run = Run(f"http://user:{KEY}@127.0.0.1:{port}/v1", attempts=2).describe(PACKAGES)
-    assert "did not answer in 2 attempts: ConnectError" in run.stopped
+    run = Run(f"http://user:{KEY}@127.0.0.1:{port}/v1").describe(PACKAGES)
+    assert "did not answer in 4 attempts: ConnectError" in run.stopped
     assert f"http://127.0.0.1:{port}/v1" in run.stopped
 
 
@@ -148,9 +160,9 @@ def test_a_refusal_is_not_repeated_and_shows_no_key(server: Any, answer: Any, re
 
 
 @pytest.mark.parametrize("url", ["ftp://127.0.0.1/v1", "http://a:port/v1", "nonsense", ""])
-def test_an_address_that_is_none_is_explained(url: str) -> None:
+def test_an_address_that_is_none_is_explained(url: str, waits: list[float]) -> None:
     run = Run(url).describe(PACKAGES)
-    assert "cannot be asked" in run.stopped and run.waits == []
+    assert "cannot be asked" in run.stopped and waits == []
 
 
 def test_a_key_that_no_header_can_hold_is_explained_and_not_shown(server: Any) -> None:
@@ -162,7 +174,7 @@ def test_a_key_that_no_header_can_hold_is_explained_and_not_shown(server: Any) -
 
 
 def test_what_models_like_to_write_around_an_answer_does_no_harm(
-    server: Any, completion: Any
+    server: Any, completion: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = """Sure! Here you are:
 ```json
@@ -175,7 +187,8 @@ def test_what_models_like_to_write_around_an_answer_does_no_harm(
   {"name": "p3", "description": "%s"},
   {"name": "p4", "descr""" % ("long " * 200)
     server.script = [lambda request: completion(text)]
-    run = Run(server.url, batch_size=5).describe(PACKAGES)
+    monkeypatch.setattr("course_lib.xray.endpoint.BATCH", 5)
+    run = Run(server.url).describe(PACKAGES)
     [found] = run.batches
     assert {one.name: text[:8] for one, text in found.items()} == {
         "p0": "One line",
@@ -191,8 +204,8 @@ def test_an_answer_that_is_none_costs_no_more_than_its_batch(
     server: Any, describing: Any, body: str
 ) -> None:
     server.script = [status(200, body), status(200, body), describing]
-    run = Run(server.url, batch_size=1, attempts=2).describe(PACKAGES[:3])
-    assert run.names == ["p2"] and run.stopped == ""
+    run = Run(server.url).describe(PACKAGES)
+    assert run.names == ["p4"] and run.stopped == ""
 
 
 def test_a_run_keeps_within_its_budget_and_the_next_one_resumes(

@@ -5,12 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-import tomllib
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from packaging.pylock import Pylock
 
 from course_lib.errors import InputError
 from course_lib.settings import project_root
@@ -28,7 +24,6 @@ from course_lib.xray.lockfiles import (
     parse_requirements,
     parse_uv_lock,
 )
-from course_lib.xray.packages import newest
 
 DATA = project_root() / "data" / "lockfiles"
 
@@ -72,18 +67,6 @@ after-a-comment==1.0
         "crlf": "2.0",
         "after-a-comment": "1.0",
     }
-
-
-names = st.from_regex(r"[a-z][a-z0-9]{0,8}(-[a-z0-9]{1,4})?", fullmatch=True)
-versions = st.from_regex(r"[0-9]{1,3}(\.[0-9]{1,3}){0,3}", fullmatch=True)
-
-
-@settings(max_examples=40)
-@given(st.dictionaries(names, versions, max_size=8), st.booleans())
-def test_what_pip_compile_writes_is_read_back(packages: dict[str, str], hashed: bool) -> None:
-    end = " \\\n    --hash=sha256:00 \\\n    --hash=sha256:11\n    # via app\n" if hashed else "\n"
-    text = "".join(f"{name}=={version}{end}" for name, version in packages.items())
-    assert parse_requirements(text) == packages
 
 
 def test_the_projects_own_packages_are_no_packages_of_a_registry() -> None:
@@ -369,36 +352,3 @@ def test_every_format_is_found_by_name_and_nothing_else_is() -> None:
         "my-uv.lock",
     ):
         assert lock_format(path) is None, path
-
-
-def test_the_newest_version_is_chosen_by_number() -> None:
-    assert newest(["1.9", "1.10"]) == "1.10"
-    assert newest(["v0.4.9", "v0.4.10-0.20250101000000-abcdef123456"]) == (
-        "v0.4.10-0.20250101000000-abcdef123456"
-    )
-    assert newest(["2.0.0rc9", "2.0.0rc10"]) == "2.0.0rc10"
-    assert newest(["2.0.0rc9", "2.0.0"]) == "2.0.0"
-    assert newest(["2.0.0-beta", "2.0.0", "1.99"]) == "2.0.0"
-    assert newest(["1.0.post1", "1.0"]) == "1.0.post1"
-    assert newest(["", "1.0"]) == "1.0"
-    assert newest([]) == ""
-
-
-def test_the_shipped_files_are_read_as_their_formats_say() -> None:
-    text = read("forecasting/notebooks/pylock.toml")
-    authority = Pylock.from_dict(tomllib.loads(text))
-    assert parse_pylock(text) == {
-        one.name: str(one.version) for one in authority.packages if one.directory is None
-    }
-    lines = re.findall(
-        r"^([a-z0-9.-]+)(?:\[.*\])?==(\S+)", read("rider-app/api/requirements.txt"), re.M
-    )
-    assert parse_requirements(read("rider-app/api/requirements.txt")) == dict(lines)
-    for parse, name, own in (
-        (parse_uv_lock, "forecasting/uv.lock", {"heron-forecasting"}),
-        (parse_poetry_lock, "forecasting/jobs/poetry.lock", {"heron-common"}),
-        (parse_cargo_lock, "forecasting/engine/Cargo.lock", {"heron-engine", "heron-grid"}),
-    ):
-        found = set(re.findall(r'^name = "(.*)"$', read(name), re.M))
-        assert set(parse(read(name))) == found - own
-        assert all(parse(read(name)).values())

@@ -1,4 +1,4 @@
-"""Addresses of servers that run models: what may be shown of one, and which are of this machine."""
+"""Addresses of servers: what may be shown of one, and which are of this machine."""
 
 from __future__ import annotations
 
@@ -9,13 +9,19 @@ from urllib.parse import urlsplit
 def shown(address: str) -> str:
     """Return an address without the name, password and query that may be in it.
 
+    Servers put keys of their own into the query.
+
     Examples
     --------
     >>> shown("https://ada:secret@example.org:8000/v1?key=x")
     'https://example.org:8000/v1'
     """
-    parts = urlsplit(address)
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        return "an address that is none"
+    host = parts.netloc.rpartition("@")[2]
+    return parts._replace(netloc=host, query="", fragment="").geturl()
 
 
 def is_local(address: str) -> bool:
