@@ -156,7 +156,7 @@ def missing_wheels(machine: Machine) -> str:
 # Which Python
 
 _PROBE = """
-import json, platform, sys, sysconfig
+import json, sys
 from importlib import import_module
 missing = []
 for name in {modules!r}:
@@ -166,9 +166,6 @@ for name in {modules!r}:
         missing.append(name)
 print(json.dumps(dict(
     version=list(sys.version_info[:3]),
-    implementation=platform.python_implementation(),
-    bits=64 if sys.maxsize > 2**32 else 32,
-    gil=not sysconfig.get_config_var("Py_GIL_DISABLED"),
     missing=missing,
 )))
 """
@@ -217,12 +214,6 @@ def unsuitable(answer: dict[str, object]) -> str:
         return "it does not run"
     if not OLDEST_PYTHON <= tuple(version[:2]) <= NEWEST_PYTHON:
         return "it is " + ".".join(str(part) for part in version)
-    if answer.get("implementation", "CPython") != "CPython":
-        return f"it is {answer['implementation']}"
-    if answer.get("bits", 64) != 64:
-        return "it is a 32-bit one"
-    if not answer.get("gil", True):
-        return "it is a free-threaded build, for which there are few wheels"
     if isinstance(missing, list) and missing:
         return "it lacks " + ", ".join(str(name) for name in missing)
     return ""

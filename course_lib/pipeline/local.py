@@ -10,22 +10,34 @@ import hashlib
 import json
 import os
 import secrets
+import shlex
 import shutil
+import signal
+import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import psutil
 
 from course_lib import __version__
 from course_lib.loader import default_registry
 from course_lib.pipeline.catalogue import PipelineError, find_pipeline
 from course_lib.pipeline.corpus import FORMAT
-from course_lib.pipeline.runner import ended_with_us, subprocess_runner
 from course_lib.pipeline.storing import URL
 from course_lib.pipeline.watching import COLOURS, Attempt, Told, What, watching
 from course_lib.settings import make_folder, state_dir
+
+if TYPE_CHECKING:
+    from kfp.local import SubprocessRunner
+
+EXECUTOR = "kfp.dsl.executor_main"
+"""Is in the command of every step."""
+
+_stopping = threading.Event()
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,3 +233,57 @@ def _environment(url: str | None) -> Iterator[None]:
             os.environ[URL] = before
         elif url is not None:
             del os.environ[URL]
+
+
+def subprocess_runner() -> SubprocessRunner:
+    """Return kfp's runner whose steps are processes of this machine, in this environment.
+
+    kfp (2.17) writes the path of the interpreter into the steps' shell scripts as it is. In a
+    folder with a space in its name the shell takes it for two words, and every step ends with
+    ``not found``; so the path is quoted here on its way into the script. No step is started while
+    a run is being stopped.
+    """
+    from kfp.local import SubprocessRunner, subprocess_task_handler
+
+    into_script = subprocess_task_handler.replace_python_executable
+    if into_script.__module__ == subprocess_task_handler.__name__:
+
+        def quoted(full_command: list[str], new_executable: str) -> list[str]:
+            if _stopping.is_set():
+                raise KeyboardInterrupt
+            parts: list[str] = into_script(full_command, shlex.quote(new_executable))
+            return parts
+
+        subprocess_task_handler.replace_python_executable = quoted
+    return SubprocessRunner(use_venv=False)
+
+
+@contextmanager
+def ended_with_us() -> Iterator[None]:
+    """End the steps with whoever started them, on Ctrl-C and on SIGTERM.
+
+    kfp takes a step that was interrupted for one that failed, and starts it again; and what is
+    ended from outside would leave steps that go on writing. Signals reach the main thread alone,
+    so nothing is done where a run is started from another one.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(number: int, frame: object) -> None:
+        _stopping.set()
+        for process in psutil.Process().children(recursive=True):
+            with suppress(psutil.Error):
+                if EXECUTOR in " ".join(process.cmdline()):
+                    process.kill()
+        if number == signal.SIGINT:
+            raise KeyboardInterrupt
+        raise SystemExit(128 + number)
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        _stopping.clear()
+        for number, handler in before.items():
+            signal.signal(number, handler)

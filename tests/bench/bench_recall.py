@@ -9,13 +9,19 @@ are those of real vectors: among made ones, what a graph finds differs much from
 
 from __future__ import annotations
 
+import contextlib
+import json
+import sqlite3
 import time
 from contextlib import ExitStack
+from pathlib import Path
 
 import numpy as np
 import psycopg
 
+from course_lib.records import Chunk
 from course_lib.retriever import Query, search
+from course_lib.settings import state_dir
 from course_lib.store import (
     build_vector_indexes,
     connect,
@@ -25,12 +31,16 @@ from course_lib.store import (
 )
 from tests.bench.bench_search import PEERS, TOP_K, Contestant, asking, compare
 from tests.bench.measure import Row
-from tests.bench.scale.choosing import like_real, plain_chunk
+from tests.bench.scale import corpus as made_corpus
 from tests.bench.search_peers import Store
 from tests.bench.search_rows import Question
 from tests.bench.vectors import Vectors
 
 MOST_ROWS = 100_000
+FEWEST_REAL = 20_000
+QUESTIONS = 120
+ASKED = Path(__file__).parent / "questions" / "kubeflow.jsonl"
+SAME = 0.9999
 FEWEST, MOST, STEP = 40, 1_000, 20
 """Candidates that a store may get, from pgvector's default to its limit, and how near is near."""
 AS_MUCH = 0.005
@@ -41,7 +51,7 @@ TEN = Query(top_k=TOP_K, threshold=-1)
 
 def measure() -> list[Row]:
     """Return the library's recall, and its time against that of each store."""
-    rows, asked, is_real = like_real(MOST_ROWS)
+    rows, asked, is_real = like_real()
     count = len(asked)
     what = f"{len(rows):,} {'real' if is_real else 'made'} vectors"
     questions = [Question(vector, "") for vector in asked]
@@ -76,6 +86,65 @@ def measure() -> list[Row]:
         goals = dict.fromkeys(notes, PEER_GOAL) if is_real else {}
         title = f"p95, dense, top {TOP_K} of {what}, theirs at our recall or their best"
         return made + compare(title, contestants, count, goals, notes, part="recall")
+
+
+def like_real() -> tuple[Vectors, Vectors, bool]:
+    """Return vectors of pieces in no order, vectors of questions, and whether they are real.
+
+    Real ones are those that the bench of quality has left on this machine; without them they are
+    made.
+    """
+    vectors = real_vectors()
+    if vectors is not None and len(vectors) > FEWEST_REAL:
+        rows, asked = real_questions(vectors)
+    else:
+        vectors = None
+        rows = np.concatenate([made_corpus.vectors(number) for number in range(10)])
+        asked = np.stack([one.vector for one in made_corpus.questions(QUESTIONS)])
+    return np.random.default_rng(1).permutation(rows)[:MOST_ROWS], asked, vectors is not None
+
+
+def real_vectors() -> Vectors | None:
+    """Return the real MiniLM vectors that the bench of quality has left here, each once."""
+    path = state_dir() / "bench" / "vectors.sqlite"
+    if not path.is_file():
+        return None
+    with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as kept:
+        raw = b"".join(row[0] for row in kept.execute("SELECT vector FROM vectors ORDER BY key"))
+    vectors = np.frombuffer(raw, dtype=np.float32).reshape(-1, made_corpus.DIMENSION)
+    _, first = np.unique(vectors, axis=0, return_index=True)
+    return np.asarray(vectors[np.sort(first)])  # by key, a hash: in no order
+
+
+def real_questions(vectors: Vectors) -> tuple[Vectors, Vectors]:
+    """Return the vectors without those of questions, and the vectors of real questions.
+
+    The questions are those that the bench of quality asks about the Kubeflow corpora.
+    """
+    from course_lib.embedder import EmbeddingClient
+
+    lines = ASKED.read_text(encoding="utf-8").splitlines()
+    asked = EmbeddingClient(threads=1).encode([json.loads(line)["question"] for line in lines])
+    # The other bench has encoded them too: a question must not be its own best answer.
+    others = (vectors @ asked.T).max(axis=1) < SAME
+    return vectors[others], asked[:QUESTIONS]
+
+
+def plain_chunk(at: int) -> Chunk:
+    """Return a piece that differs in its number alone."""
+    return Chunk(
+        tenant_id="local",
+        repo_slug="scale",
+        root_kind="external-source",
+        source_path="all.md",
+        content=f"piece {at}",
+        hash_inputs=["content"],
+        parser_id="scale",
+        parser_version="1.0.0",
+        kind="common",
+        name=f"Piece {at}",
+        custom_meta={"chunkIndex": at},
+    )
 
 
 def _ours(conn: psycopg.Connection, asked: Vectors) -> Contestant:

@@ -56,10 +56,6 @@ def main(words: list[str] | None = None) -> int:
 
 
 def _measured(arguments: argparse.Namespace, state: Path, console: Console) -> Figures:
-    if arguments.choice:
-        from tests.bench.scale import choosing
-
-        return {"choice": choosing.measure(lambda what: console.print(what, markup=False))}
     from tests.bench.scale.run import run
 
     state.mkdir(parents=True, exist_ok=True)
@@ -86,10 +82,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--state", type=Path, metavar="FOLDER", help="where the data is (default: .course/scale)"
     )
-    parser.add_argument(
-        "--choice", action="store_true",
-        help="measure nothing but what the library chooses for a partition's size",
-    )  # fmt: skip
     parser.add_argument(
         "--keep", action="store_true", help="leave the data there, for another run or a look"
     )

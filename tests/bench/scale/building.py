@@ -15,13 +15,13 @@ from psycopg import sql
 from psycopg.types.json import Jsonb
 
 from course_lib.store.schema import table_for
-from course_lib.store.vector_indexes import HNSW, HnswBuild
+from course_lib.store.vector_indexes import HNSW
 from tests.bench.scale import corpus
 from tests.bench.scale.cluster import GRAPH_BYTES_A_ROW, Cluster, bytes_of
 from tests.bench.scale.loading import Progress
 from tests.bench.scale.results import Figures
 
-PGVECTORS_OWN = HnswBuild(m=16, ef_construction=64)
+WORKERS = 2
 
 
 @dataclass(frozen=True)
@@ -66,56 +66,28 @@ def drop_indexes(conn: psycopg.Connection[Any]) -> None:
         conn.execute("DROP TABLE IF EXISTS scale_builds")
 
 
-def build_index(
-    conn: psycopg.Connection[Any],
-    cluster: Cluster,
-    table: str,
-    *,
-    name: str | None = None,
-    on: sql.Composable = sql.SQL("embedding vector_cosine_ops"),  # noqa: B008
-    workers: int = 2,
-    memory: int | None = None,
-    graph: HnswBuild = HNSW,
-) -> Build:
-    """Build an HNSW index as the library does, with memory for the graph and so many workers.
-
-    Parameters
-    ----------
-    conn, cluster
-        A connection to the server, and the server.
-    table
-        Whose rows.
-    name
-        The library's own where it is None.
-    on
-        What is indexed.
-    workers
-        Processes beside the one that builds.
-    memory
-        Bytes of `maintenance_work_mem`; None is enough for the whole graph.
-    graph
-        What it is built with.
-    """
+def build_index(conn: psycopg.Connection[Any], cluster: Cluster, table: str) -> Build:
+    """Build a table's HNSW index as the library does, with memory for the whole graph."""
     table_name = sql.Identifier(table)
     count = sql.SQL("SELECT count(*) FROM {}").format(table_name)
     rows = bytes_of(conn, count)
-    m, ef_construction = graph
-    memory = memory or max(64 << 20, rows * GRAPH_BYTES_A_ROW * (1 + m // 32))
-    index = name or _index(table)
+    memory = max(64 << 20, rows * GRAPH_BYTES_A_ROW)
+    index = _index(table)
     alter = sql.SQL("ALTER TABLE {} SET (parallel_workers = {})")
-    conn.execute(alter.format(table_name, sql.Literal(workers)))
+    conn.execute(alter.format(table_name, sql.Literal(WORKERS)))
     wall, cpu = time.perf_counter(), cluster.cpu_seconds()
     with conn.transaction():
         conn.execute(f"SET LOCAL maintenance_work_mem = '{memory >> 10}kB'")
-        conn.execute(f"SET LOCAL max_parallel_maintenance_workers = {int(workers)}")
+        conn.execute(f"SET LOCAL max_parallel_maintenance_workers = {WORKERS}")
         conn.execute(
             sql.SQL(
-                "CREATE INDEX {} ON {} USING hnsw ({}) WITH (m = {}, ef_construction = {})"
-            ).format(sql.Identifier(index), table_name, on, m, ef_construction)
+                "CREATE INDEX {} ON {} USING hnsw (embedding vector_cosine_ops) "
+                "WITH (m = {}, ef_construction = {})"
+            ).format(sql.Identifier(index), table_name, *HNSW)
         )
     return Build(
         rows, bytes_of(conn, "SELECT pg_relation_size(%s::regclass)", index),
-        time.perf_counter() - wall, cluster.cpu_seconds() - cpu, workers, memory,
+        time.perf_counter() - wall, cluster.cpu_seconds() - cpu, WORKERS, memory,
     )  # fmt: skip
 
 

@@ -34,13 +34,8 @@ class Loaded:
         return asdict(self)
 
 
-def load(
-    conn: psycopg.Connection[Any], rows: int, progress: Progress, halves: tuple[int, ...] = (0, 1)
-) -> list[Loaded]:
-    """Store the first `rows` rows, as far as they are not there, and return what each block took.
-
-    Two processes may share the work, one for the even and one for the odd blocks (`halves`).
-    """
+def load(conn: psycopg.Connection[Any], rows: int, progress: Progress) -> list[Loaded]:
+    """Store the first `rows` rows, where they are not there yet; return what each block took."""
     create_schema(conn, corpus.DIMENSION)
     conn.execute(
         "CREATE TABLE IF NOT EXISTS scale_blocks (number int PRIMARY KEY, rows int NOT NULL, "
@@ -49,7 +44,7 @@ def load(
     there = {block.number: block.rows for block in loaded(conn)}
     for number in range((rows - 1) // corpus.BLOCK + 1):
         count = min(corpus.BLOCK, rows - number * corpus.BLOCK)
-        if there.get(number, 0) >= count or number % 2 not in halves:
+        if there.get(number, 0) >= count:
             continue
         made = corpus.block(number, count)
         with conn.transaction():

@@ -11,14 +11,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from course_lib.errors import CourseError
-from tests.bench.scale.extended import lines
 from tests.bench.scale.results import Figures
 
 PAGE = Path(__file__).parents[1] / "README.md"
 _MADE = re.compile(r"(<!-- made: ([a-z ]+) -->\n).*?(<!-- end -->)", re.DOTALL)
-
-
-ABSENT = "(Not measured on this machine.)"
 
 
 class PageError(CourseError):
@@ -29,18 +25,8 @@ def write(results: Sequence[Figures], path: Path = PAGE) -> Path:
     """Write the tables of the results into the page, and return its path."""
     if not results:
         raise PageError("there are no results", hint="Run python -m tests.bench.scale first.")
-    path.write_text(filled(path.read_text(encoding="utf-8"), newest(results)), encoding="utf-8")
+    path.write_text(filled(path.read_text(encoding="utf-8"), tables(results[0])), encoding="utf-8")
     return path
-
-
-def newest(results: Sequence[Figures]) -> dict[str, str]:
-    """Return the tables of the first results; those that it lacks say where they are from."""
-    made = tables(results[0])
-    for older in results[1:]:
-        for name, table in tables_beside(older).items():
-            if made[name] == ABSENT != table:
-                made[name] = f"On another machine, {_hardware(older)}\n\n{table}"
-    return made
 
 
 def filled(text: str, made: dict[str, str]) -> str:
@@ -104,27 +90,13 @@ def tables(figures: Figures) -> dict[str, str]:
     }  # fmt: skip
     notes = figures.get("notes", {}).values()
     made["notes"] = "\n".join(f"- {note}" for note in notes) or "Nothing."
-    made["extended"] = _table("what|sum|result", [list(line) for line in lines(figures)], words=3)
-    return made | tables_beside(figures)
+    return made
 
 
-def tables_beside(figures: Figures) -> dict[str, str]:
-    """Return the tables of what was measured beside the sizes."""
-    beside, likeness = figures.get("beside", {}), figures.get("likeness", {})
-    return {
-        "limits": _limits(beside["limits"]) if "limits" in beside else ABSENT,
-        "workers": _workers(beside["workers"]) if "workers" in beside else ABSENT,
-        "made vectors": _variants(beside["made"]) if "made" in beside else ABSENT,
-        "real vectors": _variants(beside["real"]) if "real" in beside else ABSENT,
-        "likeness": _likeness(likeness) if {"made", "real"} <= set(likeness) else ABSENT,
-        "choice": _choice(figures["choice"]) if "choice" in figures else ABSENT,
-    }
-
-
-def _table(head: str, rows: list[list[str]], *, words: int = 1) -> str:
-    """Return a table whose first columns hold words and the others numbers."""
+def _table(head: str, rows: list[list[str]]) -> str:
+    """Return a table whose first column holds words and the others numbers."""
     names = head.split("|")
-    made = [names, [*["---"] * words, *["---:"] * (len(names) - words)], *rows]
+    made = [names, ["---", *["---:"] * (len(names) - 1)], *rows]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in made)
 
 
@@ -185,71 +157,3 @@ def _clock(size: Figures) -> list[str]:
     return [
         f"{size['rows']:,}", load, *(f"{one['p50_ms']:.0f} / {one['p95_ms']:.0f}" for one in found)
     ]  # fmt: skip
-
-
-def _limits(limits: Figures) -> str:
-    return _table(
-        "limit|most|holds|one more",
-        [
-            [what, f"{found['most']:,}", "yes" if found["holds"] else "no",
-             found["beyond"] or "is accepted too"]
-            for what, found in limits.items()
-        ],
-    )  # fmt: skip
-
-
-def _workers(builds: list[Figures]) -> str:
-    return _table(
-        "workers beside the builder|memory, MiB|rows that fitted|CPU s|s by the clock",
-        [
-            [str(build["workers"]), f"{build['memory'] / 2**20:,.0f}",
-             f"{build['rows_in_memory']:,} of {build['rows']:,}", f"{build['cpu']:.1f}",
-             f"{build['seconds']:.1f}"]
-            for build in builds
-        ],
-    )  # fmt: skip
-
-
-def _variants(found: Figures) -> str:
-    rows = [
-        [kind, how, f"{found[kind]['build']['bytes'] / found['rows']:,.0f}",
-         f"{found[kind]['build']['cpu']:.1f}", f"{one['recall']:.3f}",
-         f"{one['server_cpu_ms']:.1f}", f"{one['p50_ms']:.0f} / {one['p95_ms']:.0f}"]
-        for kind in ("vector", "vector, m 32", "halfvec", "bit")
-        for how, one in found[kind]["search"].items()
-    ]  # fmt: skip
-    head = "index on|search|index, bytes a row|build, CPU s|recall@10|CPU ms|p50 / p95 ms"
-    return f"{found['rows']:,} vectors:\n\n{_table(head, rows, words=2)}"
-
-
-def _likeness(both: Figures) -> str:
-    rows = []
-    for what in ("of rows", "of questions"):
-        for place in ("1", "10", "100", "1000"):
-            quartiles = [
-                " / ".join(f"{value:.3f}" for value in both[name][what][place])
-                for name in ("made", "real")
-            ]
-            rows.append([f"{place}. nearest {what.removeprefix('of ')}", *quartiles])
-    rows.append(
-        ["length of the mean", *(f"{both[name]['mean_length']:.3f}" for name in ("made", "real"))]
-    )
-    return _table("cosine distance, quartiles|made|real", rows)
-
-
-def _choice(choice: Figures) -> str:
-    def searches(one: Figures) -> list[str]:
-        both = f"{one['p50'] * 1000:.1f} / {one['p95'] * 1000:.1f}"
-        return [f"{one['recall']:.3f}", f"{one['cpu'] * 1000:.1f}", both]
-
-    rows = [
-        [
-            f"{found['rows']:,}", "the library's" if found["chosen"] else "m 16, ef_search 100",
-            f"{found['build_seconds']:.1f}", *searches(found["all"]),
-            f"{found['rare']['recall']:.3f}",
-        ]
-        for found in choice["found"]
-    ]  # fmt: skip
-    head = "rows|choice|build, s|recall@10|CPU ms|p50 / p95 ms|recall@10, filter 1 %"
-    said = "Real vectors" if choice["real"] else "Made vectors: there were no real ones"
-    return f"{said}:\n\n{_table(head, rows, words=2)}"

@@ -6,21 +6,19 @@ import datetime
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import psutil
+import psycopg
 from rich.console import Console
 
-from course_lib.store.schema import table_for
-from tests.bench.scale import corpus, loading, outside, results, stage, variants
+from tests.bench.scale import loading, results, stage
 from tests.bench.scale.cluster import SHARED_BUFFERS, Cluster, refuse_if_short
 
-VARIANTS_AT = 100_000
 DATABASE = "scale"
 SETTINGS = {"shared_buffers": f"{SHARED_BUFFERS >> 30}GB", "max_wal_size": "4GB"}
 
 
 def run(sizes: list[int], state: Path, console: Console, *, keep: bool) -> results.Figures:
-    """Measure the sizes, smallest first, and what is measured beside them; return the figures.
+    """Measure the sizes, smallest first, and return the figures.
 
     Parameters
     ----------
@@ -51,44 +49,22 @@ def run(sizes: list[int], state: Path, console: Console, *, keep: bool) -> resul
                 with cluster.open(DATABASE) as conn:
                     if size in missing:
                         done.put("sizes", str(size), stage.measure(conn, cluster, size, progress))
-                    if size == VARIANTS_AT:
-                        _beside(conn, cluster, size, done, progress)
             with cluster.open(DATABASE) as conn:
-                done.put("software", "versions", outside.versions(conn))
-            if "encode" not in done.part("outside"):
-                progress("encoding")
-                done.put("outside", "encode", outside.encode_rate())
+                done.put("software", "versions", _versions(conn))
     finally:
         cluster.stop()
     if not keep:
         cluster.remove()
-    if not keep:
         done.remove()
     return done.everything()
 
 
-def _beside(
-    conn: Any, cluster: Cluster, size: int, done: results.Partial, progress: loading.Progress
-) -> None:
-    """Measure what changes other than the size: workers, memory, smaller vectors, limits."""
-    table = table_for("documentation")
-    beside = done.part("beside")
-    if "limits" not in beside:
-        done.put("beside", "limits", variants.limits(conn))
-    if "workers" not in beside:
-        done.put("beside", "workers", variants.workers(conn, cluster, table, progress))
-    asked = np.stack([question.vector for question in corpus.questions(stage.QUESTIONS)])
-    made = np.concatenate([corpus.vectors(at) for at in range(-(-size // corpus.BLOCK))])[:size]
-    sorts = {"made": (made, asked)}
-    found = outside.real_vectors()
-    if found is not None:
-        sorts = {"real": outside.real_questions(found, stage.QUESTIONS), **sorts}
-    for name, (rows, questions) in sorts.items():
-        if name not in done.part("likeness"):
-            done.put("likeness", name, outside.likeness(rows, questions))
-        if name not in beside:
-            figures = variants.measure(conn, cluster, rows, questions, progress)
-            done.put("beside", name, figures)
+def _versions(conn: psycopg.Connection[Any]) -> dict[str, str]:
+    row = conn.execute(
+        "SELECT current_setting('server_version'), "
+        "(SELECT extversion FROM pg_extension WHERE extname = 'vector')"
+    ).fetchone()
+    return {"postgresql": row[0], "pgvector": row[1]} if row else {}
 
 
 def _restart_if_larger(cluster: Cluster, size: int) -> None:
