@@ -44,7 +44,10 @@ LEFTOVER_PATIENCE = 10.0
 
 # PostgreSQL refuses to run as root, which is what containers are: one of these runs it there.
 ACCOUNTS = ("nobody", "daemon", "postgres")
-ROOTS_DATA = Path("/var/lib/course-")  # then the inode of the state folder, and random letters
+ROOTS_DATA = Path("/var/lib/course-")
+OWNER = "state.json"
+"""Beside data in /var/lib: the state folder that they belong to, its path and its inode."""
+
 HALF_MADE = "pgdata-new-"
 
 LARGEST_LOG = 10 * 1024**2
@@ -188,7 +191,11 @@ def remove_server(state: Path | None = None) -> None:
     if not state.is_dir():
         return
     with _clear_errors(state), _lock(state):
-        pgdata = _data_directory(state)
+        try:
+            pgdata = _data_directory(state)
+        except ServerError:
+            (state / "pgdata").unlink()  # the data are another's
+            pgdata = state / "pgdata"
         _stop(pgdata, _server_account(state), at_once=True)
         if (pgdata / "PG_VERSION").is_file():
             shutil.rmtree(pgdata)
@@ -487,16 +494,36 @@ def _write_configuration(pgdata: Path, port: int) -> None:
 
 
 def _data_directory(state: Path) -> Path:
-    """Return where the data of a state folder is or will be; links are resolved.
-
-    A folder in /var/lib has the inode of its state folder in its name: a state folder that was
-    moved is still the same, and a copy of it is another one.
-    """
+    """Return where the data of a state folder is or will be; links are resolved."""
     link = state / "pgdata"
-    house = re.fullmatch(rf"{ROOTS_DATA.name}(\d+)-\w+", link.resolve().parent.name)
-    if link.is_symlink() and house and int(house[1]) != state.stat().st_ino:
+    if link.is_symlink() and _is_of_another(link.resolve().parent, state):
         link.unlink()  # a copied checkout: the data stay its original's
     return link.resolve()
+
+
+def _is_of_another(house: Path, state: Path) -> bool:
+    """Return whether a folder in /var/lib holds the data of another state folder, by its mark.
+
+    A state folder that was moved is still the same; a copy of it is another one.
+
+    Raises
+    ------
+    ServerError
+        If the state folder that it belongs to is gone, and this is not it.
+    """
+    try:
+        owner, number = json.loads((house / OWNER).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False  # a folder without a mark: the link was made by somebody, or by an old version
+    if number == state.stat().st_ino or Path(owner) == state:
+        return False
+    if Path(owner).is_dir() and Path(owner).stat().st_ino == number:
+        return True
+    raise ServerError(
+        f"{state / 'pgdata'} leads to {house}, whose data belong to {owner}, and that is gone",
+        hint=f"If it was moved here from another disk, delete {house / OWNER}. If this is a copy "
+        f"of it, delete the link {state / 'pgdata'} and start with an empty database.",
+    )
 
 
 def _reachable_place(state: Path, account: Account | None) -> Path:
@@ -519,13 +546,15 @@ def _reachable_place(state: Path, account: Account | None) -> Path:
         state.chmod(0o710)
     if account and not link.is_symlink() and not can_enter(state):
         ROOTS_DATA.parent.mkdir(exist_ok=True)  # macOS has none
-        prefix = f"{ROOTS_DATA.name}{state.stat().st_ino}-"
-        house = Path(tempfile.mkdtemp(prefix=prefix, dir=ROOTS_DATA.parent))
+        house = Path(tempfile.mkdtemp(prefix=ROOTS_DATA.name, dir=ROOTS_DATA.parent))
         house.chmod(0o711)
         if link.is_dir():
             moved = Path(shutil.move(link, house / "pgdata"))
             _give(account, [moved, *moved.rglob("*")])
         link.symlink_to(house / "pgdata", target_is_directory=True)
+    if link.is_symlink() and link.resolve().parent.match(f"{ROOTS_DATA}*"):
+        mark = json.dumps([os.fspath(state), state.stat().st_ino])
+        (link.resolve().parent / OWNER).write_text(mark, encoding="utf-8")
     return link.resolve()
 
 

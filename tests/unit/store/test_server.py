@@ -197,7 +197,11 @@ def test_a_copy_of_roots_state_never_takes_the_data_of_its_original(tmp_path: Pa
         (copy / "server.json").unlink()
         assert ensure_server(copy).pgdata != first.pgdata
         remove_server(copy)
+        shutil.copytree(original, copy, symlinks=True, dirs_exist_ok=True)
         original.rename(moved)
+        with pytest.raises(ServerError, match="and that is gone"):
+            ensure_server(copy)
+        remove_server(copy)
         assert one_value(ensure_server(moved).url(), "SELECT n FROM kept") == 7
     finally:
         for folder in (copy, original, moved):
