@@ -41,7 +41,7 @@ class Budget:
 
     Examples
     --------
-    >>> budget = Budget(8192, 512, 4096, 300, (150, 130), "tiktoken o200k_base")
+    >>> budget = Budget(8192, 512, 4096, 300, (150, 130), "an estimate")
     >>> budget.input, budget.free
     (580, 3004)
     """
