@@ -13,7 +13,6 @@ from course_lib.settings import settings
 
 if TYPE_CHECKING:
     from course_lib.answers import Answer, Generator
-    from course_lib.answers.answering import Prepared
     from course_lib.embedder import EmbeddingClient
 
 ORIGINS = {"hint": "named in the question", "structure": "STRUCTURE.md", "search": "found"}
@@ -83,7 +82,7 @@ def ask(
             query,
             chosen,
             settings(),
-            on_ready=lambda prepared: _banner(prepared, chosen, embedder),
+            on_ready=lambda known: _banner(known, chosen, embedder),
             on_text=lambda piece: show(piece, end=""),
         )
     if not done.passages:
@@ -96,23 +95,23 @@ def ask(
     _sources(done, show_sources)
 
 
-def _banner(prepared: Prepared, chosen: Generator, embedder: EmbeddingClient) -> None:
+def _banner(known: Answer, chosen: Generator, embedder: EmbeddingClient) -> None:
     """Print what is used for an answer, before it begins."""
-    context, budget = prepared.context, prepared.budget
+    context, budget = known.context, known.budget
     counts = [
-        f"{sum(one.origin == origin for one in prepared.request.passages)} {words}"
+        f"{sum(one.origin == origin for one in known.passages)} {words}"
         for origin, words in ORIGINS.items()
     ]
     say(f"answers   {chosen.name}" + (f", {chosen.model}" if chosen.needs_prompt else ""))
     say(f"index     {embedder.model_name}")
     order = f", ordered by {context.reranker}" if context.reranker else ""
-    say(f"passages  {len(prepared.request.passages)}: {', '.join(counts)}{order}")
+    say(f"passages  {len(known.passages)}: {', '.join(counts)}{order}")
     if budget is not None:
         say(
             f"tokens    {budget.input} for the prompt, up to {budget.output} for the answer, "
             f"{budget.margin} kept free, of {budget.window} ({budget.tokenizer})"
         )
-    for one in prepared.dropped:
+    for one in known.dropped:
         say(f"no room for [{one.index}: {one.place}]")
     for name in context.unknown_hints:
         say(f"{name} is not in the index: check its name, or ingest it")

@@ -9,7 +9,6 @@ import psycopg
 import pytest
 
 from course_lib.answers import Answer, answer
-from course_lib.answers.answering import Prepared
 from course_lib.answers.generators.extractive import Extractive
 from course_lib.answers.generators.ollama import Ollama
 from course_lib.embedder import EmbeddingClient
@@ -50,22 +49,21 @@ def ask(
 
 def test_an_answer_streams_and_cites(index: psycopg.Connection, embedder: EmbeddingClient) -> None:
     pieces: list[str] = []
-    ready: list[Prepared] = []
+    ready: list[Answer] = []
     done, server = ask(
         index, embedder, ollama("With roll", "back [1: undo.md]."),
-        on_text=pieces.append, on_ready=lambda prepared: ready.append(prepared),
+        on_text=pieces.append, on_ready=ready.append,
     )  # fmt: skip
     assert pieces == ["With roll", "back [1: undo.md]."]
     assert done.text == "".join(pieces)
     assert (done.citations, done.flagged, done.is_known, done.dropped) == ((1,), (), True, ())
     assert done.passages[0].path == "undo.md"
-    [prepared] = ready
-    assert prepared.budget == done.budget
+    [known] = ready
+    assert (known.context, known.budget, known.text) == (done.context, done.budget, "")
     assert done.budget is not None
     [asked] = server.asked
     assert asked[2]["options"]["num_ctx"] == done.budget.needed
     assert asked[2]["options"]["num_predict"] == done.budget.output == 4_096
-    assert asked[2]["messages"] == prepared.request.prompt.messages
 
 
 def test_a_citation_of_nothing_is_flagged(
