@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from course_lib.cli.data import connect, no_index
+from course_lib.cli.data import OneBranch, OneRepo, Question, check_index, connect
 from course_lib.cli.printing import say, show
 from course_lib.settings import settings
 
@@ -19,7 +19,7 @@ ORIGINS = {"hint": "named in the question", "structure": "STRUCTURE.md", "search
 
 
 def ask(
-    question: Annotated[str, typer.Argument(help="What you want to know.")],
+    question: Question,
     top_k: Annotated[
         int | None,
         typer.Option("--top-k", "-k", min=1, help="Passages.", show_default="RAG_TOP_K, 6"),
@@ -38,8 +38,8 @@ def ask(
     show_sources: Annotated[
         bool, typer.Option("--show-sources", help="Print the passages themselves as well.")
     ] = False,
-    repo: Annotated[str | None, typer.Option("--repo", "-r", help="Only this corpus.")] = None,
-    branch: Annotated[str | None, typer.Option(help="Only this version.")] = None,
+    repo: OneRepo = None,
+    branch: OneBranch = None,
 ) -> None:
     """Answer a question from the index, with its sources.
 
@@ -51,8 +51,6 @@ def ask(
     from course_lib.embedder import EmbeddingClient
     from course_lib.errors import InputError
     from course_lib.records import Query
-    from course_lib.store.models import check_model
-    from course_lib.store.schema import stored_dimension
 
     if not question.strip():
         raise InputError("the question is empty", hint='Example: course ask "what is drift?"')
@@ -66,9 +64,7 @@ def ask(
     if (backend or settings().generator) == "auto" and not chosen.needs_prompt:
         say("no language model was found (OLLAMA_URL, OPENAI_BASE_URL), so passages are quoted")
     with connect() as conn:
-        if stored_dimension(conn) is None:
-            raise no_index()
-        check_model(conn, embedder.model_name, embedder.dimension, tenant=settings().tenant)
+        check_index(conn, embedder)
         query = Query(
             question,
             top_k=top_k or settings().top_k,
