@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import psycopg
 
-from course_lib.answers.budget import Budget, ensure_prompt_fits
+from course_lib.answers.budget import Budget, fitted_request
 from course_lib.answers.citations import find_citations
 from course_lib.answers.context import ContextOptions, retrieve_context
 from course_lib.answers.faithfulness import unsupported
@@ -26,33 +26,23 @@ _UNKNOWN = ("this is not in the index", "i don't know", "i don’t know", "i do 
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
-    """All that is known before the first word of an answer."""
-
-    context: Context
-    request: Request
-    dropped: tuple[Passage, ...]
-    budget: Budget | None
-
-
-@dataclass(frozen=True, slots=True)
 class Answer:
     """An answer and what it is based on.
 
     Attributes
     ----------
-    text
-        The answer.
+    context
+        What was retrieved.
     passages, dropped
         What the generator was given, and what did not fit.
+    budget
+        Where the tokens went; None for a generator without a prompt.
+    text
+        The answer.
     citations
         Numbers of the passages that it cites.
     flagged
         Citations of what is not among the passages.
-    budget
-        Where the tokens went; None for a generator without a prompt.
-    context
-        What was retrieved.
     is_known
         Whether it says something else than that it does not know.
     notes
@@ -61,14 +51,14 @@ class Answer:
         Sentences of a language model that the passages which they cite do not seem to support.
     """
 
-    text: str
-    passages: tuple[Passage, ...]
-    dropped: tuple[Passage, ...]
-    citations: tuple[int, ...]
-    flagged: tuple[str, ...]
-    budget: Budget | None
     context: Context
-    is_known: bool
+    passages: tuple[Passage, ...]
+    dropped: tuple[Passage, ...] = ()
+    budget: Budget | None = None
+    text: str = ""
+    citations: tuple[int, ...] = ()
+    flagged: tuple[str, ...] = ()
+    is_known: bool = False
     notes: tuple[str, ...] = ()
     unsupported: tuple[str, ...] = ()
 
@@ -80,7 +70,7 @@ def answer(
     generator: Generator,
     settings: Settings,
     *,
-    on_ready: Callable[[Prepared], None] = lambda prepared: None,
+    on_ready: Callable[[Answer], None] = lambda answer: None,
     on_text: Callable[[str], None] = lambda piece: None,
 ) -> Answer:
     """Answer a question from the index.
@@ -99,7 +89,7 @@ def answer(
         How the passages are chosen, the limits, and the instructions; and whose documents are read,
         where the query names no tenant.
     on_ready
-        Called when all is known but the answer.
+        Called when all is known but the text and what is said of it.
     on_text
         Called with each piece of the answer, as it comes. Without any passage, no generator is
         asked.
@@ -119,9 +109,8 @@ def answer(
     >>> answer(conn, embedder, query, generator, settings()).text  # doctest: +SKIP
     'Promote the version before it [1: undo.md].'
     """
-    prepared = prepare(conn, embedder, query, generator, settings)
-    on_ready(prepared)
-    request = prepared.request
+    request, known = prepare(conn, embedder, query, generator, settings)
+    on_ready(known)
     pieces: list[str] = []
     if request.passages:
         for piece in generator.stream(request):
@@ -131,22 +120,15 @@ def answer(
     found = find_citations(text, request.passages)
     said = text.strip().lower()
     is_known = bool(said) and not said.startswith(_UNKNOWN)
-    doubtful = (
-        unsupported(text, request.passages, embedder.encode)
-        if is_known and generator.needs_prompt
-        else ()
-    )
-    return Answer(
-        text,
-        request.passages,
-        prepared.dropped,
-        found.cited,
-        found.flagged,
-        prepared.budget,
-        prepared.context,
+    is_judged = is_known and generator.needs_prompt
+    return replace(
+        known,
+        text=text,
+        citations=found.cited,
+        flagged=found.flagged,
         is_known=is_known,
         notes=tuple(request.notes),
-        unsupported=doubtful,
+        unsupported=unsupported(text, request.passages, embedder.encode) if is_judged else (),
     )
 
 
@@ -156,30 +138,23 @@ def prepare(
     query: Query,
     generator: Generator,
     settings: Settings,
-) -> Prepared:
-    """Retrieve the passages for a question and make the request; see `answer`."""
+) -> tuple[Request, Answer]:
+    """Retrieve the passages for a question; return the request, and the answer without its text."""
     whose = replace(query, tenant=settings.tenant if query.tenant is None else query.tenant)
     context = retrieve_context(conn, embedder, whose, context_options(settings))
     question = context.question
     if not generator.needs_prompt:
         request = Request(Prompt("", ""), question, context.passages, settings.max_output, 0)
-        return Prepared(context, request, (), None)
+        return request, Answer(context, context.passages)
     instructions = system_prompt(settings)
 
     def build(passages: Sequence[Passage]) -> Prompt:
         return build_prompt(question, passages, system=instructions)
 
-    fitted = ensure_prompt_fits(
-        build,
-        context.passages,
-        model=generator.model,
-        window=generator.window,
-        margin=generator.margin,
-        max_output=settings.max_output,
+    request, fitted = fitted_request(
+        generator, question, build, context.passages, max_output=settings.max_output
     )
-    budget = fitted.budget
-    request = Request(fitted.prompt, question, fitted.passages, budget.output, budget.needed)
-    return Prepared(context, request, fitted.dropped, budget)
+    return request, Answer(context, fitted.passages, fitted.dropped, fitted.budget)
 
 
 def context_options(settings: Settings) -> ContextOptions:

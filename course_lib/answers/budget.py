@@ -11,6 +11,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from course_lib.answers.generators.base import Generator, Request
 from course_lib.answers.passages import Passage
 from course_lib.answers.prompts import Prompt
 from course_lib.answers.tokens import count_tokens, tokenizer_name
@@ -41,7 +42,7 @@ class Budget:
 
     Examples
     --------
-    >>> budget = Budget(8192, 512, 4096, 300, (150, 130), "tiktoken o200k_base")
+    >>> budget = Budget(8192, 512, 4096, 300, (150, 130), "an estimate")
     >>> budget.input, budget.free
     (580, 3004)
     """
@@ -185,3 +186,42 @@ def ensure_prompt_fits(
     )
     dropped = tuple(passage for passage in passages if passage not in kept)
     return Fitted(build(kept), tuple(kept), dropped, budget)
+
+
+def fitted_request(
+    generator: Generator,
+    question: str,
+    build: Callable[[Sequence[Passage]], Prompt],
+    passages: Sequence[Passage] = (),
+    *,
+    max_output: int,
+    least_output: int = 256,
+) -> tuple[Request, Fitted]:
+    """Return what a language model is asked, and how it fits the model's window.
+
+    Parameters
+    ----------
+    generator
+        The model, with its window and margin.
+    question
+        What is asked, as the person wrote it.
+    build, passages, max_output, least_output
+        As in `ensure_prompt_fits`.
+
+    Raises
+    ------
+    InputError
+        If not even the prompt without passages fits.
+    """
+    fitted = ensure_prompt_fits(
+        build,
+        passages,
+        model=generator.model,
+        window=generator.window,
+        margin=generator.margin,
+        max_output=max_output,
+        least_output=least_output,
+    )
+    budget = fitted.budget
+    request = Request(fitted.prompt, question, fitted.passages, budget.output, budget.needed)
+    return request, fitted

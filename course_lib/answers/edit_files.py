@@ -22,7 +22,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from course_lib.answers.edit import EditError
+from course_lib.errors import CourseError
 
 MOST_BYTES = 1_000_000
 _LEFT = "The file was left as it is."
@@ -33,6 +33,10 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+
+
+class EditError(CourseError):
+    """The answer is not an edited file, or the file may not be changed; it was left as it is."""
 
 
 @dataclass(frozen=True, slots=True)

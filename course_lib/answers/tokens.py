@@ -1,16 +1,13 @@
 """Tokens: a text and a model go in, how many tokens it is comes out, and how many fit at all.
 
-Nothing is fetched from anywhere to count: tiktoken where its data is on this machine, else the
-model's own tokenizer where that is, else an estimate that says what it is.
+Nothing is fetched from anywhere to count: the model's own tokenizer counts where it is on this
+machine, else an estimate that says what it is.
 """
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import math
-import os
-import tempfile
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
@@ -55,8 +52,6 @@ WINDOWS = {
     "qwen2.5": 32_768,
     "qwen3": 40_960,
 }
-
-_ENCODINGS = "https://openaipublic.blob.core.windows.net/encodings/{}.tiktoken"
 
 Counter = Callable[[str], int]
 
@@ -112,50 +107,12 @@ def resolve_context_window(model: str, *, given: int | None = None) -> int:
 
 @lru_cache(maxsize=8)
 def _counter(model: str) -> tuple[str, Counter]:
-    return _tiktoken(model) or _own_tokenizer(model) or (_ESTIMATE, _estimate)
-
-
-_ESTIMATE = f"an estimate: {BYTES_PER_TOKEN} bytes a token"
+    estimate = (f"an estimate: {BYTES_PER_TOKEN} bytes a token", _estimate)
+    return _own_tokenizer(model) or estimate
 
 
 def _estimate(text: str) -> int:
     return math.ceil(len(text.encode("utf-8", "replace")) / BYTES_PER_TOKEN)
-
-
-def _tiktoken(model: str) -> tuple[str, Counter] | None:
-    """Return tiktoken's way to count, if it knows the model and need not fetch anything."""
-    if not model:
-        return None
-    from tiktoken.model import encoding_name_for_model
-
-    try:
-        name = encoding_name_for_model(model)
-    except KeyError:
-        return None
-    if not _has_data(name):
-        return None
-    from tiktoken import get_encoding
-
-    try:
-        encoding = get_encoding(name)
-    except Exception as error:
-        # What is there is damaged, and tiktoken wanted to fetch it again: ValueError, or whatever
-        # the network gave.
-        log.warning("the data of tiktoken for %s is not used: %s", model, error)
-        return None
-    # A text that spells a special token is text.
-    return f"tiktoken {name}", lambda text: len(encoding.encode(text, disallowed_special=()))
-
-
-def _has_data(encoding: str) -> bool:
-    """Return whether tiktoken finds an encoding in its cache, where it looks for it first."""
-    folder = os.environ.get(
-        "TIKTOKEN_CACHE_DIR",
-        os.environ.get("DATA_GYM_CACHE_DIR", str(Path(tempfile.gettempdir(), "data-gym-cache"))),
-    )
-    # tiktoken names a file after its address.
-    name = hashlib.sha1(_ENCODINGS.format(encoding).encode(), usedforsecurity=False).hexdigest()
-    return bool(folder) and Path(folder, name).is_file()
 
 
 def _own_tokenizer(model: str) -> tuple[str, Counter] | None:

@@ -7,20 +7,19 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from course_lib.cli.data import connect, no_index
+from course_lib.cli.data import OneBranch, OneRepo, Question, check_index, connect
 from course_lib.cli.printing import say, show
 from course_lib.settings import settings
 
 if TYPE_CHECKING:
     from course_lib.answers import Answer, Generator
-    from course_lib.answers.answering import Prepared
     from course_lib.embedder import EmbeddingClient
 
 ORIGINS = {"hint": "named in the question", "structure": "STRUCTURE.md", "search": "found"}
 
 
 def ask(
-    question: Annotated[str, typer.Argument(help="What you want to know.")],
+    question: Question,
     top_k: Annotated[
         int | None,
         typer.Option("--top-k", "-k", min=1, help="Passages.", show_default="RAG_TOP_K, 6"),
@@ -39,8 +38,8 @@ def ask(
     show_sources: Annotated[
         bool, typer.Option("--show-sources", help="Print the passages themselves as well.")
     ] = False,
-    repo: Annotated[str | None, typer.Option("--repo", "-r", help="Only this corpus.")] = None,
-    branch: Annotated[str | None, typer.Option(help="Only this version.")] = None,
+    repo: OneRepo = None,
+    branch: OneBranch = None,
 ) -> None:
     """Answer a question from the index, with its sources.
 
@@ -52,8 +51,6 @@ def ask(
     from course_lib.embedder import EmbeddingClient
     from course_lib.errors import InputError
     from course_lib.records import Query
-    from course_lib.store.models import check_model
-    from course_lib.store.schema import stored_dimension
 
     if not question.strip():
         raise InputError("the question is empty", hint='Example: course ask "what is drift?"')
@@ -67,9 +64,7 @@ def ask(
     if (backend or settings().generator) == "auto" and not chosen.needs_prompt:
         say("no language model was found (OLLAMA_URL, OPENAI_BASE_URL), so passages are quoted")
     with connect() as conn:
-        if stored_dimension(conn) is None:
-            raise no_index()
-        check_model(conn, embedder.model_name, embedder.dimension, tenant=settings().tenant)
+        check_index(conn, embedder)
         query = Query(
             question,
             top_k=top_k or settings().top_k,
@@ -83,7 +78,7 @@ def ask(
             query,
             chosen,
             settings(),
-            on_ready=lambda prepared: _banner(prepared, chosen, embedder),
+            on_ready=lambda known: _banner(known, chosen, embedder),
             on_text=lambda piece: show(piece, end=""),
         )
     if not done.passages:
@@ -96,23 +91,23 @@ def ask(
     _sources(done, show_sources)
 
 
-def _banner(prepared: Prepared, chosen: Generator, embedder: EmbeddingClient) -> None:
+def _banner(known: Answer, chosen: Generator, embedder: EmbeddingClient) -> None:
     """Print what is used for an answer, before it begins."""
-    context, budget = prepared.context, prepared.budget
+    context, budget = known.context, known.budget
     counts = [
-        f"{sum(one.origin == origin for one in prepared.request.passages)} {words}"
+        f"{sum(one.origin == origin for one in known.passages)} {words}"
         for origin, words in ORIGINS.items()
     ]
     say(f"answers   {chosen.name}" + (f", {chosen.model}" if chosen.needs_prompt else ""))
     say(f"index     {embedder.model_name}")
     order = f", ordered by {context.reranker}" if context.reranker else ""
-    say(f"passages  {len(prepared.request.passages)}: {', '.join(counts)}{order}")
+    say(f"passages  {len(known.passages)}: {', '.join(counts)}{order}")
     if budget is not None:
         say(
             f"tokens    {budget.input} for the prompt, up to {budget.output} for the answer, "
             f"{budget.margin} kept free, of {budget.window} ({budget.tokenizer})"
         )
-    for one in prepared.dropped:
+    for one in known.dropped:
         say(f"no room for [{one.index}: {one.place}]")
     for name in context.unknown_hints:
         say(f"{name} is not in the index: check its name, or ingest it")

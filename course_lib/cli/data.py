@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -18,6 +18,7 @@ from course_lib.settings import CHUNK_OVERLAP, CHUNK_SIZE, settings
 if TYPE_CHECKING:
     import psycopg
 
+    from course_lib.embedder import EmbeddingClient
     from course_lib.indexing import IngestOptions
     from course_lib.records import Scope
 
@@ -53,6 +54,9 @@ BatchSize = Annotated[int, typer.Option(min=1, help="Chunks that go through the 
 Mode = Annotated[
     Literal["hybrid", "dense"], typer.Option(help="By meaning and by words, or by meaning alone.")
 ]
+Question = Annotated[str, typer.Argument(help="What you want to know.")]
+OneRepo = Annotated[str | None, typer.Option("--repo", "-r", help="Only this corpus.")]
+OneBranch = Annotated[str | None, typer.Option("--branch", help="Only this version.")]
 MOST_ENDINGS = 5
 """Endings of files of other formats that are counted one by one."""
 
@@ -231,12 +235,26 @@ def connect() -> psycopg.Connection:
     return open_database(autocommit=True)
 
 
-def no_index() -> InputError:
-    """Return the error of a search before the first ingest."""
-    program = "course mine" if os.environ.get("COURSE_MINE") else "course"
-    return InputError(
-        "there is no index yet", hint=f"Make one first: {program} ingest data/documents"
-    )
+def check_index(
+    conn: psycopg.Connection, embedder: EmbeddingClient, repo: str | None = None
+) -> None:
+    """Refuse to search where nothing was ingested yet, and what another model has encoded.
+
+    Raises
+    ------
+    InputError, SchemaMismatchError
+        If it is so.
+    """
+    from course_lib.store.models import check_model
+    from course_lib.store.schema import stored_dimension
+
+    if stored_dimension(conn) is None:
+        program = "course mine" if os.environ.get("COURSE_MINE") else "course"
+        raise InputError(
+            "there is no index yet", hint=f"Make one first: {program} ingest data/documents"
+        )
+    dimension, tenant = embedder.dimension, settings().tenant
+    check_model(conn, embedder.model_name, dimension, tenant=tenant, repo=repo)
 
 
 def print_report(report: str, as_json: bool, others: Iterable[str] = ()) -> None:
@@ -245,9 +263,7 @@ def print_report(report: str, as_json: bool, others: Iterable[str] = ()) -> None
         show_json(report)
         return
     numbers = json.loads(report)
-    read = f"{counted(numbers['documents'], 'document')}, {counted(numbers['chunks'], 'chunk')}"
-    done = "{inserted} inserted, {updated} updated, {unchanged} unchanged, {deleted} deleted"
-    show(f"{read}: {done.format(**numbers)} in {numbers['seconds']:.1f} s")
+    show(f"{ingested(numbers)} in {numbers['seconds']:.1f} s")
     reasons = Counter(_kind_of(one["reason"]) for one in numbers.get("skipped", ()))
     endings = Counter(Path(name).suffix.lower() or "no ending" for name in others)
     parts = [f"{count} {reason}" for reason, count in reasons.most_common()]
@@ -260,6 +276,13 @@ def print_report(report: str, as_json: bool, others: Iterable[str] = ()) -> None
     if parts:
         files = counted(reasons.total() + endings.total(), "file")
         show(f"left out: {files}: {'; '.join(parts)}")
+
+
+def ingested(numbers: Mapping[str, Any]) -> str:
+    """Return what an ingest read and did, in words."""
+    read = f"{counted(numbers['documents'], 'document')}, {counted(numbers['chunks'], 'chunk')}"
+    done = "{inserted} inserted, {updated} updated, {unchanged} unchanged, {deleted} deleted"
+    return f"{read}: {done.format(**numbers)}"
 
 
 def _kind_of(reason: str) -> str:

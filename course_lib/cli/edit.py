@@ -59,7 +59,7 @@ def edit(
 
     Example: course edit data/code/registry.py --edit "sort the names" --backend ollama
     """
-    from course_lib.answers.editing import check_can_write
+    from course_lib.answers.edit import check_can_write
     from course_lib.answers.generators import generator
 
     if stdout and len(files) > 1:
@@ -93,8 +93,7 @@ def _edit_one(
     top_k: int | None,
 ) -> None:
     from course_lib.answers import edit_files
-    from course_lib.answers.edit import unified_diff
-    from course_lib.answers.editing import propose
+    from course_lib.answers.edit import propose, unified_diff
 
     root = edit_files.repository_root(settings().repo_root)
     original = edit_files.read_original(file, root)
@@ -129,7 +128,7 @@ def _passages(original: Original, instruction: str, top_k: int) -> tuple[Passage
     """Return what the index says; without an index, an edit does without."""
     if not top_k:
         return ()
-    from course_lib.answers.editing import context_for_edit
+    from course_lib.answers.edit import context_for_edit
     from course_lib.embedder import EmbeddingClient
     from course_lib.errors import SchemaMismatchError
     from course_lib.store.models import check_model

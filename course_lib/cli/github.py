@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,6 +17,7 @@ from course_lib.cli.data import (
     Json,
     connect,
     ingest_options,
+    ingested,
     scope_of,
 )
 from course_lib.cli.printing import counted, say, show, show_json
@@ -130,11 +132,7 @@ def _print(report: RepositoryReport) -> None:
 def print_partitions(report: RepositoryReport, indent: str = "") -> None:
     """Print what was done in each partition."""
     for name, part in report.partitions.items():
-        show(
-            f"{indent}{name}: {counted(part.documents, 'document')}, "
-            f"{counted(part.chunks, 'chunk')}: {part.inserted} inserted, {part.updated} updated, "
-            f"{part.unchanged} unchanged, {part.deleted} deleted"
-        )
+        show(f"{indent}{name}: {ingested(asdict(part))}")
 
 
 def github_server(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from course_lib.cli.data import ingested
 from course_lib.cli.printing import counted, say, show
 from course_lib.errors import InputError
 from course_lib.pipeline.catalogue import NAMES, PipelineError, parameters_of
@@ -232,12 +233,7 @@ def _progress() -> Callable[[str, str, float], None]:
 
 def _summarise(done: LocalRun) -> None:
     for counts in done.metadata("build-index", "metrics"):
-        numbers = {name: int(value) for name, value in counts.items()}
-        show(
-            f"{numbers['documents']} documents, {numbers['chunks']} chunks: "
-            f"{numbers['inserted']} inserted, {numbers['updated']} updated, "
-            f"{numbers['unchanged']} unchanged, {numbers['deleted']} deleted"
-        )
+        show(ingested({name: int(value) for name, value in counts.items()}))
     for figures in done.metadata("evaluate", "metrics"):
         show(
             f"recall@10 {figures['recall@10']:.2f}, mrr@10 {figures['mrr@10']:.2f} "

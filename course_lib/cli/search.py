@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from course_lib.cli.data import Json, Mode, connect, no_index
+from course_lib.cli.data import Json, Mode, OneBranch, OneRepo, Question, check_index, connect
 from course_lib.cli.printing import show, show_json, show_styled, styled
 from course_lib.errors import InputError
 from course_lib.settings import settings
@@ -33,7 +33,7 @@ LEGENDS = {
 
 
 def search(
-    question: Annotated[str, typer.Argument(help="What you want to know.")],
+    question: Question,
     top_k: Annotated[
         int | None,
         typer.Option("--top-k", "-k", min=1, help="Results.", show_default="RAG_TOP_K, 6"),
@@ -45,8 +45,8 @@ def search(
         list[str] | None,
         typer.Option("--partition", "-p", help="Only this partition; may be given again."),
     ] = None,
-    repo: Annotated[str | None, typer.Option("--repo", "-r", help="Only this corpus.")] = None,
-    branch: Annotated[str | None, typer.Option("--branch", help="Only this version.")] = None,
+    repo: OneRepo = None,
+    branch: OneBranch = None,
     kind: Annotated[str | None, typer.Option("--kind", help="Only chunks of this kind.")] = None,
     namespace: Annotated[
         str | None, typer.Option("--namespace", "-n", help="Only this Kubernetes namespace.")
@@ -68,16 +68,11 @@ def search(
     from course_lib.records import Query
     from course_lib.retriever import retrieve
     from course_lib.retriever.versions import find_versions
-    from course_lib.store.models import check_model
-    from course_lib.store.schema import stored_dimension
 
     with connect() as conn:
-        if stored_dimension(conn) is None:
-            raise no_index()
         # One question is too short for several threads to share; what is reranked is not.
         embedder = EmbeddingClient(threads=settings().threads or (None if rerank else 1))
-        tenant = settings().tenant
-        check_model(conn, embedder.model_name, embedder.dimension, tenant=tenant, repo=repo)
+        check_index(conn, embedder, repo)
         query = Query(
             question,
             top_k=top_k or settings().top_k,
@@ -88,7 +83,7 @@ def search(
             repo=repo,
             branch=branch,
             namespace=namespace,
-            tenant=tenant,
+            tenant=settings().tenant,
             rerank=rerank,
         )
 

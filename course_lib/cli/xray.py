@@ -150,19 +150,16 @@ def prompt(
     if backend is None:
         show(made.text, end="")
         return
-    from course_lib.answers import Prompt, Request, ensure_prompt_fits, generator
+    from course_lib.answers import Prompt, generator
+    from course_lib.answers.budget import fitted_request
 
     chosen = generator(settings(), backend=backend, model=model)
-    fitted = ensure_prompt_fits(
+    asked, _ = fitted_request(
+        chosen,
+        made.instruction,
         lambda passages: Prompt(CODE_ONLY, made.text),
-        (),
-        model=chosen.model,
-        window=chosen.window,
-        margin=chosen.margin,
         max_output=settings().max_output,
     )
-    budget = fitted.budget
-    asked = Request(fitted.prompt, made.instruction, (), budget.output, budget.needed)
     for piece in chosen.stream(asked):
         show(piece, end="")
     show("")

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, Protocol
+from typing import Any, Literal
 
 from course_lib.errors import InputError
 from course_lib.evaluation.metrics import DEPTH, NAMES, all_metrics, first_different
@@ -27,26 +27,6 @@ from course_lib.evaluation.statistics import (
 from course_lib.progress import progress_bar
 
 Unit = Literal["file", "resource"]
-
-
-class Found(Protocol):
-    """What a search returns, as far as it is measured: `SearchResult`, or a record of one's own."""
-
-    @property
-    def document_name(self) -> str:
-        """Path of the document in its corpus."""
-
-    @property
-    def repo_slug(self) -> str:
-        """Name of the corpus."""
-
-    @property
-    def kind(self) -> str:
-        """Kind of the resource, definition or section."""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
 
 
 @dataclass(frozen=True)
@@ -190,7 +170,7 @@ _UNSURE = {
 
 
 def evaluate(
-    search: Callable[[Question], Sequence[Found]],
+    search: Callable[[Question], Sequence[Any]],
     questions: Iterable[Question],
     *,
     name: str = "",
@@ -202,8 +182,9 @@ def evaluate(
     ----------
     search
         Gets a question, returns passages, best first; enough of them that ten different files are
-        among them. A passage of a corpus (`repo_slug`) that is not the question's kind is one of
-        another file, even where its path is spelt the same.
+        among them. What is read of each is its `document_name`, `repo_slug`, `kind` and `name`, as
+        `SearchResult` has them. A passage of a corpus (`repo_slug`) that is not the question's
+        kind is one of another file, even where its path is spelt the same.
     questions
         What to ask.
     name
@@ -281,7 +262,7 @@ def compare(before: Run, after: Run, metric: str = "mrr@10", by: Unit = "file") 
 
 
 def _rankings(
-    results: Sequence[Found], question: Question
+    results: Sequence[Any], question: Question
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the first different files and resources, named so that equal names are equal things.
 

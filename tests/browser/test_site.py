@@ -1,17 +1,18 @@
 """The site as a reader has it: built without a warning, and each page opened in Chromium."""
 
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote_plus, unquote
 
 import pytest
+from playwright.sync_api import ConsoleMessage, Page
 
 from course_lib.cli.commands import COMMANDS
 from course_lib.settings import project_root
 from course_lib.teaching.site import build_site
-from tests.service.browser import CHROMIUM, Browser, browser
+from tests.needs import needs
+from tests.service.browser import browser
 
 ROOT = project_root()
 AXE = ROOT / "build" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
@@ -45,13 +46,14 @@ MEASURES = """(() => {
 })()"""
 """What is out of sight or scrolls, whether a note says that a figure goes on, the size of text."""
 
+FIRST_VISIT = "Resetting to auto."
+"""What the theme complains of where it has not kept yet whether a reader likes it dark."""
+
 CROPPED = ("01_recursive_splitter", 4)
 """The one figure that is too long for a slide: a whole page of text."""
 
 pytestmark = pytest.mark.long
-needs_chromium = pytest.mark.skipif(
-    not CHROMIUM, reason="chromium is not here: apt install chromium"
-)
+needs_chromium = needs("chromium")
 
 
 @pytest.fixture(scope="module")
@@ -72,11 +74,9 @@ def pages(site: Path) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    """Give a tab of Chromium that tells what goes wrong in its pages."""
-    with browser(tmp_path_factory.mktemp("profile")) as one:
-        one.call("Log.enable")
-        one.call("Runtime.enable")
+def tab() -> Iterator[Page]:
+    """Give a tab of Chromium."""
+    with browser() as one:
         yield one
 
 
@@ -126,26 +126,26 @@ def test_the_site_loads_nothing_from_elsewhere(pages: dict[str, str]) -> None:
 @needs_chromium
 @pytest.mark.parametrize("width", [PHONE, 1280])
 def test_every_page_opens_without_an_error_and_fits(
-    site: Path, pages: dict[str, str], tab: Browser, width: int
+    site: Path, pages: dict[str, str], tab: Page, width: int
 ) -> None:
-    tab.size(width)
-    wrong = []
+    tab.set_viewport_size({"width": width, "height": 900})
+    wrong: list[object] = []
+    told: list[str] = []
+
+    def note(one: ConsoleMessage) -> None:
+        if one.type == "error" and not one.text.endswith(FIRST_VISIT):
+            told.append(one.text)
+
+    tab.on("console", note)
+    tab.on("pageerror", lambda error: told.append(str(error)))
     for name in pages:
-        tab.open((site / name).as_uri())
-        wide = tab.value("document.documentElement.scrollWidth")
-        silent = tab.value("document.querySelectorAll('img:not([alt]), img[alt=\"\"]').length")
-        told = [event["params"] for event in tab.events if is_error(event)]
+        told.clear()
+        tab.goto((site / name).as_uri())
+        wide = tab.evaluate("document.documentElement.scrollWidth")
+        silent = tab.evaluate("document.querySelectorAll('img:not([alt]), img[alt=\"\"]').length")
         if wide > width or silent or told:
-            wrong.append((name, wide, silent, told))
+            wrong.append((name, wide, silent, [*told]))
     assert wrong == []
-
-
-def is_error(event: dict[str, object]) -> bool:
-    """Tell whether the browser reported an error in a page."""
-    said = json.dumps(event.get("params", {}))
-    if event["method"] == "Log.entryAdded":
-        return '"level": "error"' in said
-    return event["method"] == "Runtime.exceptionThrown"
 
 
 @needs_chromium
@@ -162,25 +162,25 @@ def is_error(event: dict[str, object]) -> bool:
     ],
 )
 def test_the_search_gives_a_newcomer_the_page_first(
-    site: Path, tab: Browser, asked: str, page: str
+    site: Path, tab: Page, asked: str, page: str
 ) -> None:
-    tab.open(f"{(site / 'search.html').as_uri()}?q={quote_plus(asked)}")
+    tab.goto(f"{(site / 'search.html').as_uri()}?q={quote_plus(asked)}")
     found = "[...document.querySelectorAll('#search-results li > a')].map(a => a.href)"
-    tab.until(f"{found}.length > 0")
-    first = [link.partition("?")[0] for link in tab.value(found)[:2]]
+    tab.wait_for_function(f"{found}.length > 0")
+    first = [link.partition("?")[0] for link in tab.evaluate(found)[:2]]
     assert any(link.startswith(f"{site.as_uri()}/{page}") for link in first), first
 
 
 @needs_chromium
-def test_no_slide_holds_more_than_it_shows(site: Path, tab: Browser) -> None:
-    tab.size(1280, SLIDE)
+def test_no_slide_holds_more_than_it_shows(site: Path, tab: Page) -> None:
+    tab.set_viewport_size({"width": 1280, "height": SLIDE})
     wrong = []
     for deck in sorted((site / "slides").glob("*.html")):
-        tab.open(deck.as_uri())
-        tab.until("window.Reveal && Reveal.isReady()")
-        for number in range(tab.value("Reveal.getTotalSlides()")):
-            tab.value(f"Reveal.slide({number})")
-            out, noted, smallest = tab.value(MEASURES)
+        tab.goto(deck.as_uri())
+        tab.wait_for_function("window.Reveal && Reveal.isReady()")
+        for number in range(tab.evaluate("Reveal.getTotalSlides()")):
+            tab.evaluate(f"Reveal.slide({number})")
+            out, noted, smallest = tab.evaluate(MEASURES)
             known = (deck.stem, number + 1) == CROPPED
             if out or noted != known or smallest < SMALLEST_TEXT:
                 wrong.append((deck.stem, number + 1, out, noted, smallest))
@@ -190,15 +190,15 @@ def test_no_slide_holds_more_than_it_shows(site: Path, tab: Browser) -> None:
 @needs_chromium
 @pytest.mark.skipif(not AXE.exists(), reason="no axe: npm install --prefix build/axe axe-core")
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_finds_nothing_serious(site: Path, tab: Browser, theme: str) -> None:
-    tab.size(1280)
+def test_axe_finds_nothing_serious(site: Path, tab: Page, theme: str) -> None:
+    tab.set_viewport_size({"width": 1280, "height": 900})
     for name in LOOKED_AT:
-        tab.open((site / name).as_uri())
-        tab.value(f"document.documentElement.dataset.theme = '{theme}'")
-        tab.value("new Promise(done => setTimeout(done, 500))")  # colours change gradually
-        tab.value(AXE.read_text(encoding="utf-8") + "; 0")
+        tab.goto((site / name).as_uri())
+        tab.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
+        tab.evaluate("new Promise(done => setTimeout(done, 500))")  # colours change gradually
+        tab.evaluate(AXE.read_text(encoding="utf-8") + "; 0")
         rules = "{runOnly: ['color-contrast', 'image-alt', 'link-name', 'button-name', 'label']}"
-        told = tab.value(
+        told = tab.evaluate(
             f"axe.run(document, {rules}).then(r => r.violations.map("
             "v => [v.id, v.nodes.length, v.nodes[0].html.slice(0, 120)]))"
         )

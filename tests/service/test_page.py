@@ -6,11 +6,12 @@ from html import unescape
 
 import httpx
 import pytest
+from playwright.sync_api import Page
 
 from course_lib.service.page import highlighted
 from course_lib.settings import project_root
 from tests.needs import needs
-from tests.service.browser import Browser, browser
+from tests.service.browser import browser
 from tests.service.conftest import Index
 from tests.service.running import Running
 
@@ -47,48 +48,50 @@ needs_chromium = needs("chromium")
 
 
 @pytest.fixture(scope="module")
-def tab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    with browser(tmp_path_factory.mktemp("profile")) as found:
+def tab() -> Iterator[Page]:
+    with browser() as found:
         yield found
 
 
 @needs_chromium
 @pytest.mark.parametrize("width", [320, 1200])
-def test_the_page_fits_every_screen(tab: Browser, service: Running, width: int) -> None:
-    tab.size(width)
-    tab.open(f"{service.url}/?q=How+is+drift+measured%3F&top_k=20")
-    assert tab.value("document.documentElement.scrollWidth") <= width
+def test_the_page_fits_every_screen(tab: Page, service: Running, width: int) -> None:
+    tab.set_viewport_size({"width": width, "height": 900})
+    tab.goto(f"{service.url}/?q=How+is+drift+measured%3F&top_k=20")
+    assert tab.evaluate("document.documentElement.scrollWidth") <= width
     outside = (
         "[...document.querySelectorAll('input, select, button, article')]"
         f".filter(e => e.getBoundingClientRect().right > {width}).length"
     )
-    assert tab.value(outside) == 0
-    assert tab.value("document.querySelectorAll('article').length") == 20
+    assert tab.evaluate(outside) == 0
+    assert tab.evaluate("document.querySelectorAll('article').length") == 20
 
 
 @needs_chromium
-def test_the_page_works_by_keyboard_and_fields_have_names(tab: Browser, service: Running) -> None:
-    tab.size(800)
-    tab.open(service.url)
+def test_the_page_works_by_keyboard_and_fields_have_names(tab: Page, service: Running) -> None:
+    tab.set_viewport_size({"width": 800, "height": 900})
+    tab.goto(service.url)
     names = "[...document.querySelectorAll('input, select')].map(e => e.labels[0]?.textContent)"
-    assert len(tab.value(names)) == 7 and all(name.strip() for name in tab.value(names))
+    assert len(tab.evaluate(names)) == 7 and all(name.strip() for name in tab.evaluate(names))
     focused = "document.activeElement.name || document.activeElement.type"
-    assert tab.value(focused) == "q"
-    tab.write("How is drift measured?")
+    assert tab.evaluate(focused) == "q"
+    tab.keyboard.insert_text("How is drift measured?")
     order = []
     for _ in range(7):
-        tab.press("Tab")
-        order.append(tab.value(focused))
+        tab.keyboard.press("Tab")
+        order.append(tab.evaluate(focused))
     assert order == ["submit", "partition", "repo", "kind", "mode", "rerank", "top_k"]
-    tab.press("Enter")
-    tab.until("document.querySelectorAll('article').length === 5")
-    assert tab.value("document.querySelector('[role=status]').textContent").startswith("5 results")
-    assert tab.value("document.querySelector('#q').value") == "How is drift measured?"
+    tab.keyboard.press("Enter")
+    tab.wait_for_function("document.querySelectorAll('article').length === 5")
+    assert tab.evaluate("document.querySelector('[role=status]').textContent").startswith(
+        "5 results"
+    )
+    assert tab.evaluate("document.querySelector('#q').value") == "How is drift measured?"
 
 
 @needs_chromium
 def test_nothing_that_a_record_holds_runs_or_turns_what_is_beside_it(
-    tab: Browser, service: Running, index: Index
+    tab: Page, service: Running, index: Index
 ) -> None:
     """Tags are text, and an override of the writing direction ends with the name that holds it."""
     script = "<script>document.title = 'run'</script><img src=x onerror=\"document.title = 'run'\">"
@@ -102,11 +105,13 @@ def test_nothing_that_a_record_holds_runs_or_turns_what_is_beside_it(
     headers = {"X-API-Key": index.beta}
     sent = service.client.post("/ingest/source-files", json=body, headers=headers)
     assert sent.json()["rejections"] == []
-    tab.size(1200)
-    tab.open(f"{service.url}/?q=narwhals+write&repo=narwhals&top_k=1")
-    assert tab.value("document.querySelector('pre').textContent").startswith("Narwhals write <scr")
-    assert tab.value("document.querySelectorAll('script, img').length") == 0
-    assert tab.value("document.title").startswith("narwhals write")
+    tab.set_viewport_size({"width": 1200, "height": 900})
+    tab.goto(f"{service.url}/?q=narwhals+write&repo=narwhals&top_k=1")
+    assert tab.evaluate("document.querySelector('pre').textContent").startswith(
+        "Narwhals write <scr"
+    )
+    assert tab.evaluate("document.querySelectorAll('script, img').length") == 0
+    assert tab.evaluate("document.title").startswith("narwhals write")
     beside = "[...document.querySelectorAll('.meta > bdi')].slice(1)"
-    lefts = tab.value(f"{beside}.map(e => e.getBoundingClientRect().left)")
+    lefts = tab.evaluate(f"{beside}.map(e => e.getBoundingClientRect().left)")
     assert len(lefts) == 3 and lefts == sorted(lefts)

@@ -23,12 +23,3 @@ def test_a_terminal_gets_bold_and_dim_and_a_pipe_neither(course: Course, folder:
         "\x1b[1m1. cats.md:1-3\x1b[0m  Cats  \x1b[2mscore 0.0328, similarity 0."
     )
     assert "\x1b" not in course("search", "cat").stdout
-
-
-def test_what_an_index_holds_does_nothing_to_a_terminal(course: Course, folder: Path) -> None:
-    text = "# Cats \x1b]0;owned\x07\n\nA purring animal.\x1b[2J\n"
-    (folder / "cats.md").write_text(text, encoding="utf-8")
-    course("ingest", folder / "cats.md")
-    shown = course("search", "a purring animal").stdout
-    assert "purring" in shown and "owned" in shown
-    assert not {"\x1b", "\x07"} & set(shown)

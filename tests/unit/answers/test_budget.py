@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -26,38 +24,12 @@ from course_lib.errors import InputError
 from tests.unit.answers.made import make_passage
 
 
-@pytest.fixture(autouse=True)
-def no_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A machine on which tiktoken has no data."""
-    folder = tmp_path / "tiktoken"
-    folder.mkdir()
-    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(folder))
-    tokens_module._counter.cache_clear()
-    yield folder
-    tokens_module._counter.cache_clear()
-
-
 @pytest.mark.parametrize("model", ["", "gpt-4o", "../etc"])
 def test_without_any_data_there_is_an_estimate_that_says_so(model: str) -> None:
     assert tokenizer_name(model) == "an estimate: 3 bytes a token"
     assert count_tokens("abcdefg", model) == 3
     assert count_tokens("数", model) == 1
     assert count_tokens("\ud800", model) == 1
-
-
-def test_tiktoken_counts_where_its_data_is(no_data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # A vocabulary of the bytes alone, under the name that tiktoken gives it.
-    address = "https://openaipublic.blob.core.windows.net/encodings/o200k_base.tiktoken"
-    lines = [base64.b64encode(bytes([byte])) + f" {byte}".encode() for byte in range(256)]
-    name = hashlib.sha1(address.encode()).hexdigest()
-    data = b"\n".join(lines) + b"\n"
-    (no_data / name).write_bytes(data)
-    monkeypatch.setattr("tiktoken.load.check_hash", lambda data, expected: True)
-    monkeypatch.setattr("tiktoken.registry.ENCODINGS", {})
-    assert tokenizer_name("gpt-4o-mini") == "tiktoken o200k_base"
-    assert count_tokens("drift", "gpt-4o-mini") == 5
-    # What spells a special token is text.
-    assert count_tokens("<|endoftext|>", "gpt-4o-mini") == 13
 
 
 def test_a_models_own_tokenizer_counts_where_it_is(tmp_path: Path) -> None:

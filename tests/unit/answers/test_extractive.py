@@ -33,16 +33,6 @@ def quote(embedder: EmbeddingClient, question: str, *passages: Passage) -> tuple
     return "".join(Extractive(embedder).stream(request)), request.notes
 
 
-def test_a_sentence_is_quoted_and_cited(embedder: EmbeddingClient) -> None:
-    passages = make_passage(1, CATS, "cats.md"), make_passage(2, UNDO, "undo.md")
-    text, notes = quote(embedder, "How do I take back a release that went wrong?", *passages)
-    first = text.split("\n\n")[0]
-    assert first.startswith("> A release that went wrong is taken back with the command `rollback`")
-    assert first.endswith("\n[2: undo.md]")
-    assert find_citations(text, passages).flagged == ()
-    assert notes == [in_words(1.0)]
-
-
 def test_lines_are_quoted_as_they_stand_with_their_comments(embedder: EmbeddingClient) -> None:
     text, _ = quote(embedder, "Which verbs may the role porter use on pods?",
                     make_passage(3, ROLE, "role.yaml", kind="Role", name="porter"))  # fmt: skip

@@ -211,11 +211,6 @@ def test_auto_takes_what_is_there() -> None:
     assert chosen(nobody())[0] == "extractive"
 
 
-def test_the_margins_are_those_of_the_servers() -> None:
-    assert generator(Settings(), backend="ollama").margin == 512
-    assert generator(Settings(OPENAI_API_KEY=KEY), backend="openai").margin == 1024
-
-
 def test_a_server_is_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
     """No proxy leads to one's own machine."""
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):

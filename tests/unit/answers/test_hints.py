@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from course_lib.answers import extract_file_hints, file_manifest
-from course_lib.answers.hints import files_named, find_hinted
+from course_lib.answers.hints import files_named
 from course_lib.errors import DatabaseError
 from course_lib.records import Scope, SourceDocument
 from course_lib.store import create_schema, write_documents
@@ -56,24 +56,6 @@ MANIFEST = {
     "Makefile.toml": ["Makefile.toml"],
     "notes of May.md": ["docs/notes of May.md"],
 }
-
-
-@pytest.mark.parametrize(
-    ("hint", "paths"),
-    [
-        ("main.go", ["cmd/main.go", "tools/cmd/main.go"]),
-        ("tools/cmd/main.go", ["tools/cmd/main.go"]),
-        ("MAIN.GO", ["cmd/main.go", "tools/cmd/main.go"]),
-        ("work/repo/tools/cmd/main.go", ["tools/cmd/main.go"]),
-        ("other/main.go", []),
-        ("md/main.go", []),
-        ("ain.go", []),
-        ("makefile.toml", ["Makefile.toml"]),
-        ("deep/down/Makefile.toml", []),
-    ],
-)
-def test_a_hint_means_the_paths_that_end_in_it(hint: str, paths: list[str]) -> None:
-    assert find_hinted(hint, MANIFEST) == paths
 
 
 def test_names_with_spaces_are_known_from_the_index() -> None:

@@ -65,18 +65,6 @@ def test_an_identifier_is_found_that_the_vector_misses(conn: psycopg.Connection)
         assert [result.score for result in first_two] == pytest.approx([rrf(1), rrf(1)])
 
 
-def test_the_score_is_the_sum_of_the_inverted_places(conn: psycopg.Connection) -> None:
-    write(conn, "nothing of it", source_path="first-by-meaning.md")
-    write(conn, "rare common", vector=(1, 1, 0), source_path="both.md")
-    write(conn, "common", vector=(1, 2, 0), source_path="third.md")
-    results = ask(conn, "rare and common")
-    assert [r.document_name for r in results] == ["both.md", "third.md", "first-by-meaning.md"]
-    expected = [rrf(2, 1), rrf(3, 2), rrf(1)]
-    assert [r.score for r in results] == pytest.approx(expected)
-    cosines = [0.5**0.5, 0.2**0.5, 1]
-    assert [r.similarity_score for r in results] == pytest.approx(cosines)
-
-
 def test_both_rankings_see_the_same_rows_whatever_is_written_in_between(
     conn: psycopg.Connection, tables: OwnSchema
 ) -> None:
