@@ -1,4 +1,4 @@
-"""The exercises of the labs: one module a lab (`lab01.py`), points, hints and check of each.
+"""The exercises of the labs: points and check of each in `lab01.py`, its hints in `lab01.md`.
 
 `load("01")` gives a lab's exercises by id. Whoever writes one needs `probe.exercise` and reads
 `lab01.py` as the example; whoever runs one calls `course_lib.teaching.lab.checking.run_check`.
@@ -10,7 +10,8 @@ import importlib
 import importlib.util
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from course_lib.errors import InputError
@@ -33,10 +34,10 @@ class Exercise:
         The name of the function (or class, or ``Class.method``) that the learner writes.
     points
         What it counts.
-    hints
-        From a nudge to nearly the answer, in this order.
     check
         Takes a `Probe` around the learner's object; raises `CheckFailed` where it is wrong.
+    hints
+        From a nudge to nearly the answer, in this order.
     waits_for
         Ids of the exercises that this one builds on.
     time_limit
@@ -49,8 +50,8 @@ class Exercise:
     id: str
     name: str
     points: int
-    hints: tuple[str, ...]
     check: Callable[[Probe], None]
+    hints: tuple[str, ...] = ()
     waits_for: tuple[str, ...] = ()
     time_limit: float = 5.0
     library: str | None = None
@@ -99,6 +100,7 @@ def load(lab_id: str | int) -> dict[str, Exercise]:
     if importlib.util.find_spec(module_name) is None:
         return {}
     module = importlib.import_module(module_name)
+    hints = _hints(Path(__file__).with_name(f"lab{lab_number(lab_id)}.md"))
     exercises: dict[str, Exercise] = {}
     for value in vars(module).values():
         if not isinstance(value, Exercise):
@@ -107,5 +109,12 @@ def load(lab_id: str | int) -> dict[str, Exercise]:
             raise ValueError(f"{module_name} has two exercises {value.id}")
         if missing := [other for other in value.waits_for if other not in exercises]:
             raise ValueError(f"{value.id} waits for {missing[0]}, which does not come before it")
-        exercises[value.id] = value
+        exercises[value.id] = replace(value, hints=hints[value.id])
     return exercises
+
+
+def _hints(page: Path) -> dict[str, tuple[str, ...]]:
+    """Return the hints of a lab's exercises by id: the paragraphs below each heading."""
+    _, *parts = page.read_text(encoding="utf-8").split("\n## ")
+    paragraphs = [part.strip().split("\n\n") for part in parts]
+    return {heading: tuple(hints) for heading, *hints in paragraphs}

@@ -21,15 +21,6 @@ PROSE = (
     function="course_lib.loader.recursive:find_cut",
     points=3,
     time_limit=2,
-    hints=(
-        "Go through the separators in their order and stop at the first one that you find within "
-        "reach. `str.rfind(separator, from, to)` finds the last one between two offsets.",
-        "`rfind` returns the offset at which the separator begins, or -1. The chunk ends after the "
-        "separator, at `at + len(separator)`. `rfind(…, limit)` finds no separator that ends after "
-        "`limit`.",
-        "The cut must be larger than `floor`: search from `floor + 1 - len(separator)`, but not "
-        "from before `start`. After the loop, `return limit`.",
-    ),
 )
 def check_find_cut(call: Probe) -> None:
     """Test each rule once: strongest first, last of its kind, in reach, after the floor."""
@@ -76,12 +67,6 @@ def check_find_cut(call: Probe) -> None:
     function="course_lib.loader.recursive:next_start",
     points=2,
     time_limit=2,
-    hints=(
-        "The overlap is counted backwards from `end`: `end - chunk_overlap`.",
-        "With `snap_to_words`, look at each offset from the start up to `end`: a word begins where "
-        "the character before is white space (`str.isspace`) and the character itself is not. "
-        "Return the first such offset. If there is none, return the plain start.",
-    ),
 )
 def check_next_start(call: Probe) -> None:
     """Look at the plain overlap and at the start of a word."""
@@ -111,15 +96,6 @@ def check_next_start(call: Probe) -> None:
     points=3,
     waits_for=("1.1", "1.2"),
     time_limit=3,
-    hints=(
-        "Keep one number, `start`. In each step of a loop, find the end of the chunk with "
-        "`find_cut`, append a `Span`, and set `start` to `next_start(…)`.",
-        "When `start + chunk_size` reaches the end of the text, append the last chunk and leave "
-        "the loop. Otherwise the last overlap becomes a chunk again and again.",
-        "Give `find_cut` a floor: `find_cut(text, start, start + chunk_size, start + "
-        "chunk_overlap, separators)`. Then the chunk is longer than the overlap, and the next one "
-        "starts later.",
-    ),
 )
 def check_split_text(call: Probe) -> None:
     """Test each rule on a small text, then many texts, a long one, and wrong arguments."""
@@ -217,14 +193,6 @@ SNAPPED = (
     function="lossless",
     points=2,
     time_limit=2,
-    hints=(
-        "Test two things: the offsets of each span are right, and every character of the text is "
-        "in a span.",
-        "The offsets are right if `text[span.start:span.end] == span.text`, for all spans.",
-        "To find gaps, keep a number: up to where is the text covered? It begins at 0. If a span "
-        "starts after it, there is a gap. Otherwise the text is covered up to the span's end. "
-        "After the last span, the number must be `len(text)`.",
-    ),
 )
 def check_lossless(call: Probe) -> None:
     """Expect True if the spans cover the text, and False for each way to lose some of it."""

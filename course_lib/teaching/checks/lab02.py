@@ -27,17 +27,6 @@ LINES = lines_of(SMALL, 0, len(SMALL))
     function="course_lib.loader.kubernetes:split_stream",
     points=2,
     time_limit=2,
-    hints=(
-        "Find the separators first: `re.finditer` with `re.MULTILINE` gives their matches, and `^` "
-        "is the beginning of a line. The document begins directly after the dashes, so the pattern "
-        "tests what follows them, but the match must not include it.",
-        "A lookahead does this: `---(?=…)`. Inside it is what may follow: white space, `\\s`, or "
-        "the end of the text, `\\Z`.",
-        "With n separators there are n + 1 parts: they begin at 0 and at each match's `end()`, and "
-        "they end at each match's `start()` and at `len(text)`. `zip` pairs the two lists. Keep a "
-        "part if it has a line that, after `strip()`, is not empty and does not begin with `#`. "
-        'Use `split("\\n")` for its lines: `splitlines` cuts at other characters, too.',
-    ),
 )
 def check_split_stream(call: Probe) -> None:
     """Test each rule with one stream: separators, lines, and documents that hold nothing."""
@@ -91,17 +80,6 @@ STREAMS: tuple[tuple[str, list[tuple[int, int]], str], ...] = (
     function="course_lib.loader.resource_identity:read_identity",
     points=3,
     time_limit=2,
-    hints=(
-        "Go through `document.splitlines()`, call `read_key` on each line, and skip the lines for "
-        "which it gives None.",
-        "Remember the last key in column 0. If it is `metadata`, a key in another column is below "
-        "`metadata`.",
-        "The first child's column is the column of all direct children. Remember it, and skip keys "
-        "in any other column. Reset it at the next key in column 0.",
-        'Use two dictionaries, one for keys in column 0 and one for the children: `own.get("kind")`'
-        " is None if there is no such key. Order of the fields: `Identity(kind, name, namespace,"
-        " api_version)`.",
-    ),
 )
 def check_read_identity(call: Probe) -> None:
     """Begin with plain documents, then names that belong to something else."""
@@ -187,15 +165,6 @@ DOCUMENTS = (
     function="course_lib.loader.yaml_lines:next_cut",
     points=3,
     time_limit=2,
-    hints=(
-        "First find the numbers of the lines in reach: lines after `at` whose `start` is at most "
-        "`limit`. The last line of the list can be one of them. Each rule looks at these lines.",
-        "Rule 1: find the first one with `lines[i].depth < lines[at].depth`. Return its number.",
-        "Rule 2: leave out lines that are `first`. Of the others, take the smallest depth. If "
-        "several are equal, take the last: `min(…, key=…)` returns the first of equal values, so "
-        "give it the numbers in reverse order.",
-        "Rule 3: `min` has a parameter `default`, which it returns if there is nothing to choose.",
-    ),
 )
 def check_next_cut(call: Probe) -> None:
     """Follow the lab's small example, then test each rule."""
@@ -244,18 +213,6 @@ CUTS: tuple[tuple[list[Line], int, int, int, str], ...] = (
     function="course_lib.loader.resource_chunks:make_header",
     points=2,
     time_limit=2,
-    hints=(
-        "Put the words of the first line into a list and join those that are there: "
-        '`" ".join(filter(None, …))` leaves out None and "".',
-        "Then add `in namespace …`, after a space if there is something before it. Add `: ` and "
-        "`KIND_WORDS[resource.kind]` if `KIND_WORDS` has this kind.",
-        "The second line is the path, then `at` and the place inside, if there is one. Begin "
-        'each line that is not empty with `"# "` and end it with a line feed. `" ".join(line.split('
-        "))` makes one line of a value that has several.",
-        "Make the header with `source_path`. If it is longer than `most`, make it again with "
-        "`posixpath.basename(source_path)`: a loop over the two paths does this. If no header is "
-        'short enough, return `header[: most - 1] + "\\n"`.',
-    ),
 )
 def check_make_header(call: Probe) -> None:
     """Leave out one part after the other, then make the header shorter."""

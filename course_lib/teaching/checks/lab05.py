@@ -16,15 +16,6 @@ from course_lib.teaching.checks.probe import Probe, exercise
     "5.1",
     function="course_lib.embedder.vectors:cosine_similarity",
     points=3,
-    hints=(
-        "Bring every vector to length 1 first. The inner product of two such vectors is their "
-        "cosine, and `@` computes all inner products at once.",
-        "`np.linalg.norm(rows, axis=-1, keepdims=True)` gives each row its own length and also "
-        "takes a single vector. The rows of `b` have to become columns: `b.T`, which leaves a "
-        "single vector as it is.",
-        "A vector of zeros has length 0. Divide by 1 instead, `np.where(length == 0, 1, length)`: "
-        "it stays a vector of zeros, and its inner products are 0.",
-    ),
 )
 def check_cosine_similarity(call: Probe) -> None:
     """Go from two vectors by hand to matrices, and end with a vector that has no direction."""
@@ -62,14 +53,6 @@ def check_cosine_similarity(call: Probe) -> None:
     "5.2",
     function="course_lib.embedder.vectors:mean_pool",
     points=2,
-    hints=(
-        "Multiply every token vector by its mask first: what is padding becomes a vector of zeros "
-        "and no longer counts in a sum along the places (axis 1).",
-        "`mask[:, :, None]` has shape (n, length, 1), so that it can be multiplied with the token "
-        "vectors: one number for a whole vector.",
-        "Divide each sum by the number of places that counted in this text, not by the length of "
-        "the batch: `mask.sum(axis=1, keepdims=True)`.",
-    ),
 )
 def check_mean_pool(call: Probe) -> None:
     """Look at padding at the end, at the beginning, and at two texts of unlike length."""
@@ -102,14 +85,6 @@ def check_mean_pool(call: Probe) -> None:
     "5.3",
     function="course_lib.embedder.vectors:encode_in_batches",
     points=3,
-    hints=(
-        "Sort places, not texts: `order = sorted(range(len(texts)), key=…)` says which text comes "
-        "first, second, third, and you can find your way back by it.",
-        "Go through `order` in steps: `order[at : at + batch_size]` for `at` in "
-        "`range(0, len(texts), batch_size)`. Encode the texts at these places, keep the result.",
-        "`np.concatenate` joins the results to one array whose row k belongs to "
-        "`texts[order[k]]`. Make an empty array like it, and assign: `result[order] = joined`.",
-    ),
 )
 def check_encode_in_batches(call: Probe) -> None:
     """Encode with a function that notes what it is given; expect order, sizes and like lengths."""
@@ -183,13 +158,6 @@ class _Encoder:
     "5.4",
     function="course_lib.embedder.vectors:unread",
     points=2,
-    hints=(
-        "Of `limit` word pieces two are special. How many places does that leave for the pieces "
-        "of the text?",
-        "If the text has no more pieces than that, everything is read: return an empty string.",
-        "Otherwise `offsets[limit - 2]` is the first piece that is not read, since places are "
-        "counted from 0. Its start is where the unread part begins.",
-    ),
 )
 def check_unread(call: Probe) -> None:
     """Go to both sides of the limit, and to texts in which pieces, words and characters differ."""

@@ -74,17 +74,6 @@ REFUSED: list[tuple[Body, str, str]] = [
     "8.1",
     function="course_lib.service.models:request_model",
     points=3,
-    hints=(
-        "Inside the function, write `class SearchRequest(BaseModel):` with one line for each "
-        "field, then `return SearchRequest`. One of these lines is `top_k: int = Field(default=5, "
-        "ge=1, le=50)`.",
-        '`model_config = ConfigDict(extra="forbid", strict=True)` refuses unknown fields and '
-        "numbers in quotes. A text has `min_length` and `max_length`, and so has a list.",
-        "A field that may be missing has a default: `list[Filter] | None = Field(default=None, "
-        "min_length=1, max_length=20)`. To refuse a query of white space, write a method with the "
-        'arguments `cls` and `query` below `@field_validator("query")` and `@classmethod`. It '
-        "returns `not_blank(query)`.",
-    ),
 )
 def check_request_model(call: Probe) -> None:
     """Give it what is allowed, then one mistake at a time, then look at what it holds."""
@@ -187,15 +176,6 @@ ADDRESSES = [
     "8.2",
     function="course_lib.service.models:search_response",
     points=2,
-    hints=(
-        "Make one dictionary for each result, with its six names written out: use a comprehension, "
-        "or a loop that appends.",
-        "`{**one}` copies all entries of a dictionary into another one. An entry that is written "
-        "after it replaces a copied entry of the same name. Use `float(result.similarity_score)` "
-        "and `float(result.score)`, because JSON cannot hold NumPy numbers.",
-        '`url.lower().startswith(("https://", "http://"))` is true for a web address; `url` may be '
-        "None. A second has 1000 milliseconds: `round(seconds * 1000, 2)`.",
-    ),
 )
 def check_search_response(call: Probe) -> None:
     """Begin with the statement's result, then what JSON cannot hold and what was forged."""
@@ -334,15 +314,6 @@ PROBLEMS: list[tuple[list[dict[str, Any]], list[tuple[str, str]], str]] = [
     "8.3",
     function="course_lib.service.problems:validation_problem",
     points=2,
-    hints=(
-        'First choose the errors. A dictionary with `error["loc"][:2]` as its key holds one error '
-        "for each field and keeps the order in which the fields came.",
-        "An error replaces the one that the dictionary has if its `loc` is longer: `>`, and not "
-        "`>=`. Then make a dictionary with `field` and `message` of each error that is left.",
-        '`loc[1:]` leaves out the first part; its parts may be numbers: `".".join(str(part) for '
-        'part in loc[1:])`. If nothing is left, take `loc[0]`. `"Value error, too long"'
-        '.removeprefix("Value error, ")` is `"too long"`.',
-    ),
 )
 def check_validation_problem(call: Probe) -> None:
     """Take one error, several of one field, each shape of a location, and more than three."""
@@ -411,16 +382,6 @@ PARTS: list[tuple[str, float, tuple[Any, ...], str]] = [
     function="course_lib.service.probes:readiness",
     points=3,
     time_limit=5,
-    hints=(
-        "Write an inner `async def state(check)` first. Inside `try`, it returns `await "
-        'asyncio.wait_for(check(), timeout)`. After `except Exception`, it returns "missing". '
-        "If a check takes too long, `wait_for` raises an exception, too.",
-        "`await asyncio.gather(state(one), state(other))` runs both at the same time and returns a "
-        "list of results. With a star, it takes any number: `gather(*(state(check) for check in "
-        "…))`.",
-        "`dict(zip(checks, states))` joins the names and the results. All parts are ready if "
-        '`set(states) <= {"ready"}`.',
-    ),
 )
 def check_readiness(call: Probe) -> None:
     """Let parts be there, be away, hang, and wait for each other."""

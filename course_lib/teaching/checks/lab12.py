@@ -11,15 +11,6 @@ from course_lib.teaching.checks.probe import Probe, exercise
     "12.1",
     function="course_lib.answers.hints:find_hinted",
     points=2,
-    hints=(
-        "`manifest.get(PurePosixPath(hint).name, [])` returns the paths with this base name. If "
-        "the hint is one of them and contains a folder, you are done.",
-        "If the manifest does not have the base name, compare `name.casefold()` with all its "
-        "names. Then continue with the paths that you have.",
-        "Rule 2: `('/' + path.casefold()).endswith('/' + hint.casefold())` is true if the path "
-        "ends with the hint. Rule 3 exchanges path and hint. Of the paths that it finds, leave out "
-        "those without a slash and take `max(…, key=len)`.",
-    ),
 )
 def check_find_hinted(call: Probe) -> None:
     """Ask for names that one file has, or many, in other capitals, and from other folders."""
@@ -72,14 +63,6 @@ def check_find_hinted(call: Probe) -> None:
     "12.2",
     function="course_lib.answers.selection:maximal_marginal_relevance",
     points=2,
-    hints=(
-        "Keep one number for each candidate: its similarity to the most similar one that was "
-        "taken. At first it is 0, or the largest inner product with the rows of `taken`.",
-        "In each round, take the largest `(1 - diversity) * relevance - diversity * similarity` of "
-        "the candidates that are left. Of equal values, `np.argmax` takes the first.",
-        "After you take a candidate, its inner products with all vectors may be larger than the "
-        "similarities that you keep: `np.maximum(similarity, vectors @ vectors[best])`.",
-    ),
 )
 def check_mmr(call: Probe) -> None:
     """Choose among copies, opposites and what the context has already."""
@@ -145,14 +128,6 @@ def check_mmr(call: Probe) -> None:
     "12.3",
     function="course_lib.answers.budget:fit_passages",
     points=2,
-    hints=(
-        "Begin with all places. Remove one place as long as `fixed` and the costs of all places "
-        "that are left are together more than `room`.",
-        "Remove the place with the lowest score. Of equal scores it is the last one, so `min` must "
-        "see the places from the end: `min(reversed(kept), key=lambda place: scores[place])`.",
-        "`kept.remove(place)` keeps the order of the others. Before the loop: if `fixed` alone is "
-        "more than `room`, raise a ValueError that says that the question does not fit.",
-    ),
 )
 def check_fit(call: Probe) -> None:
     """Drop nothing, the weakest, several, all; and refuse what cannot fit."""
@@ -180,15 +155,6 @@ def check_fit(call: Probe) -> None:
     "12.4",
     function="course_lib.answers.citations:check_citations",
     points=2,
-    hints=(
-        "`re.findall(r'\\[(\\d+): ([^\\[\\]]+)\\]', sentence)` gives pairs: the number, as text, "
-        "and the path. A pair is right if `1 <= number <= len(paths)` and `paths[number - 1]` is "
-        "its path: numbers begin at 1, but places in a list begin at 0.",
-        "Go through the sentences once. For each, keep a list of its right numbers, or None if it "
-        "has no citation at all. None is not the same as an empty list.",
-        "After the last sentence you know what all sentences cite. Put this list in the place of "
-        "each None. `list(dict.fromkeys(numbers))` keeps each number once, in its order.",
-    ),
 )
 def check_citation_check(call: Probe) -> None:
     """Look at right citations, wrong numbers, wrong paths, repetitions, and sentences without."""
@@ -243,14 +209,6 @@ def check_citation_check(call: Probe) -> None:
     "12.5",
     function="course_lib.answers.faithfulness:support",
     points=2,
-    hints=(
-        "First return 0.0 in two cases: there is no line, or a number of the sentence is not in "
-        "`re.findall(NUMBER, …)` of the lines, joined by blanks.",
-        "`vectors = encode([sentence, *evidence])`: row 0 belongs to the sentence, the others to "
-        "the lines. They have length 1, so `vectors[1:] @ vectors[0]` gives the similarities.",
-        "`set().union(*(stems(line) for line in evidence))` gives the words of all lines. The "
-        "share is `len(words & held) / max(1, len(words))`.",
-    ),
 )
 def check_support(call: Probe) -> None:
     """Compare sentences with lines: similarity, words, numbers, and no lines at all."""
