@@ -90,7 +90,7 @@ def check_encode_in_batches(call: Probe) -> None:
     """Encode with a function that notes what it is given; expect order, sizes and like lengths."""
     import numpy as np
 
-    call(_Encoder(), ["a", "bb"], 2).returns(np.ndarray)
+    call(Encoder(), ["a", "bb"], 2).returns(np.ndarray)
     _encodes(call, ["ccc", "a", "bb"], 2, "row i belongs to texts[i], whatever was encoded first")
     _encodes(call, ["only one"], 8, "one text is a batch, too")
     _encodes(call, ["bb", "a", "bb"], 2, "equal texts are texts like any others")
@@ -104,13 +104,13 @@ def check_encode_in_batches(call: Probe) -> None:
 
 
 def _encodes(call: Probe, texts: list[str], size: int | None, because: str) -> None:
-    noted = _Encoder()
+    noted = Encoder()
     case = call(noted, texts) if size is None else call(noted, texts, size)
     size = size or 32
     sizes = [len(batch) for batch in noted.batches]
     full = [size] * (len(texts) // size)
     if case.error is not None:
-        case.gives(_Encoder.vectors(texts), because=because)
+        case.gives(Encoder.vectors(texts), because=because)
     case.holds(
         sizes == full + [len(texts) % size] * (len(texts) % size > 0),
         f"{len(texts)} texts in batches of {size}, of which only the last may hold fewer",
@@ -119,7 +119,7 @@ def _encodes(call: Probe, texts: list[str], size: int | None, because: str) -> N
         if sum(sizes) == len(texts)
         else "each text is encoded once, equal and blank ones too",
     )
-    case.gives(_Encoder.vectors(texts), because=because)
+    case.gives(Encoder.vectors(texts), because=because)
     case.holds(
         all(isinstance(batch, list) for batch in noted.batches),
         "encode_batch gets lists of strings",
@@ -134,13 +134,14 @@ def _encodes(call: Probe, texts: list[str], size: int | None, because: str) -> N
     )
 
 
-class _Encoder:
+class Encoder:
     """Encodes a text as its length and the sum of its characters, and notes the batches."""
 
     def __init__(self) -> None:
         self.batches: list[Sequence[str]] = []
 
     def __call__(self, batch: Sequence[str]) -> Any:
+        """Encode a batch, and note it."""
         self.batches.append(copy(batch))
         return self.vectors(batch)
 
@@ -149,9 +150,10 @@ class _Encoder:
 
     @staticmethod
     def vectors(texts: Sequence[str]) -> Any:
+        """Return a row for each text."""
         import numpy as np
 
-        return np.array([[len(text), sum(map(ord, text))] for text in texts], dtype="f4")
+        return np.array([[len(text), sum(map(ord, "".join(text)))] for text in texts], dtype="f4")
 
 
 @exercise(

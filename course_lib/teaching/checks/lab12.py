@@ -216,25 +216,25 @@ def check_support(call: Probe) -> None:
     two = ["Cats sleep.", "They purr loudly."]
     long = "Cats purr when they are stroked, and cats eat fish."
     limit = ["The limit is 50 rows, or 1,544 bytes.", "It was 0.5 before."]
-    alike = _Encode({limit[0]: 0.9, limit[1]: 0.4})
+    alike = Encoder({limit[0]: 0.9, limit[1]: 0.4})
     call.cases(
-        ((purr, ["A cat can purr."], _Encode({"A cat can purr.": 0.8})), (0.8 + 2 / 3) / 2,
+        ((purr, ["A cat can purr."], Encoder({"A cat can purr.": 0.8})), (0.8 + 2 / 3) / 2,
          "the similarity is 0.8, and the line has two of the three words"),
-        ((purr, ["It rains."], _Encode({"It rains.": 0.2})), 0.1,
+        ((purr, ["It rains."], Encoder({"It rains.": 0.2})), 0.1,
          "the similarity is 0.2, and the line has none of the words"),
-        ((purr, [], _Encode({})), 0.0, "without a line, nothing supports the sentence"),
-        ((purr, two, _Encode({two[0]: 0.9, two[1]: 0.3})), (0.9 + 1) / 2,
+        ((purr, [], Encoder({})), 0.0, "without a line, nothing supports the sentence"),
+        ((purr, two, Encoder({two[0]: 0.9, two[1]: 0.3})), (0.9 + 1) / 2,
          "only the most similar line gives the similarity, but all lines give the words"),
-        ((purr, two, _Encode({two[0]: 0.3, two[1]: 0.9})), (0.9 + 1) / 2,
+        ((purr, two, Encoder({two[0]: 0.3, two[1]: 0.9})), (0.9 + 1) / 2,
          "the most similar line may be any of them"),
-        ((purr, ["Dogs bark."], _Encode({"Dogs bark.": -0.4})), 0.0,
+        ((purr, ["Dogs bark."], Encoder({"Dogs bark.": -0.4})), 0.0,
          "a similarity below 0 counts as 0"),
-        (("Purring relaxes.", ["It purrs to relax."], _Encode({"It purrs to relax.": 0.5})),
+        (("Purring relaxes.", ["It purrs to relax."], Encoder({"It purrs to relax.": 0.5})),
          (0.5 + 1) / 2,
          "`stems` removes the endings: purring and purrs are one word"),
-        (("Cats eat.", [long], _Encode({long: 0.6})), (0.6 + 1) / 2,
+        (("Cats eat.", [long], Encoder({long: 0.6})), (0.6 + 1) / 2,
          "the share is of the words of the sentence, not of those of the line"),
-        (("It is so.", ["Cats purr."], _Encode({"Cats purr.": 0.6})), 0.3,
+        (("It is so.", ["Cats purr."], Encoder({"Cats purr.": 0.6})), 0.3,
          "`stems` finds no word in the sentence, so its share is 0"),
         (("The limit is 60 rows.", limit, alike), 0.0,
          "no line has the number 60, although the other words are equal"),
@@ -250,13 +250,14 @@ def check_support(call: Probe) -> None:
     )  # fmt: skip
 
 
-class _Encode:
+class Encoder:
     """An encoder that knows how similar each line is to the sentence."""
 
     def __init__(self, likeness: dict[str, float]) -> None:
         self.likeness = likeness
 
     def __call__(self, texts: list[str]) -> Any:
+        """Return a unit vector for each text; its first number is the similarity."""
         import numpy as np
 
         cosines = np.array([self.likeness.get(text, 1.0) for text in texts])
