@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from course_lib.errors import InputError
@@ -19,7 +20,7 @@ from course_lib.errors import InputError
 if TYPE_CHECKING:
     from course_lib.teaching.checks.probe import Probe
 
-__all__ = ["Exercise", "lab_number", "load"]
+__all__ = ["Exercise", "lab_module", "lab_number", "load"]
 
 
 @dataclass(frozen=True)
@@ -93,24 +94,20 @@ def load(lab_id: str | int) -> dict[str, Exercise]:
     ------
     InputError
         If `lab_id` is not the id of a lab.
-    ValueError
-        If the lab's module gives the same id twice, or an exercise waits for one that is not there.
     """
-    module_name = f"{__name__}.lab{lab_number(lab_id)}"
-    if importlib.util.find_spec(module_name) is None:
+    lab = lab_number(lab_id)
+    module = lab_module(__name__, lab)
+    if module is None:
         return {}
-    module = importlib.import_module(module_name)
-    hints = _hints(Path(__file__).with_name(f"lab{lab_number(lab_id)}.md"))
-    exercises: dict[str, Exercise] = {}
-    for value in vars(module).values():
-        if not isinstance(value, Exercise):
-            continue
-        if value.id in exercises:
-            raise ValueError(f"{module_name} has two exercises {value.id}")
-        if missing := [other for other in value.waits_for if other not in exercises]:
-            raise ValueError(f"{value.id} waits for {missing[0]}, which does not come before it")
-        exercises[value.id] = replace(value, hints=hints[value.id])
-    return exercises
+    hints = _hints(Path(__file__).with_name(f"lab{lab}.md"))
+    exercises = [value for value in vars(module).values() if isinstance(value, Exercise)]
+    return {one.id: replace(one, hints=hints[one.id]) for one in exercises}
+
+
+def lab_module(package: str, lab_id: str | int) -> ModuleType | None:
+    """Return the module of a package that is about a lab; None where it has none."""
+    name = f"{package}.lab{lab_number(lab_id)}"
+    return importlib.import_module(name) if importlib.util.find_spec(name) else None
 
 
 def _hints(page: Path) -> dict[str, tuple[str, ...]]:

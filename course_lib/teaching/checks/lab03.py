@@ -132,8 +132,6 @@ def check_choose_header(call: Probe) -> None:
     both, line = [mill, grind], "    def grind(\n"
     call.cases(
         ((both, 80), mill + grind, "all signatures fit, so the header has all of them"),
-        (([mill], 80), mill, "there is one signature, and it fits"),
-        (([mill, mill, grind], 80), mill + mill + grind, "all three signatures fit"),
         ((both, len(mill + grind)), mill + grind,
          "both together have exactly `room` characters, so they fit"),
         ((both, 50), grind, "both together do not fit; the whole innermost one fits"),

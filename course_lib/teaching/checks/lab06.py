@@ -12,10 +12,8 @@ from typing import Any
 import psycopg
 
 from course_lib.teaching.checks.probe import Case, Probe, exercise
-from course_lib.teaching.checks.scratch import Scratch
+from course_lib.teaching.checks.scratch import TIME_LIMIT, Scratch
 
-# The first check of a session also makes its database, and starts the server where none runs.
-TIME_LIMIT = 20
 COLUMNS = {
     "document_name": "text NOT NULL",
     "chunk_index": "integer NOT NULL",

@@ -14,7 +14,7 @@ from psycopg import sql
 from course_lib.retriever.statements import LOOK_AT_ALL, WALK
 from course_lib.teaching.checks.outcomes import CheckFailed
 from course_lib.teaching.checks.probe import Case, Probe, exercise
-from course_lib.teaching.checks.scratch import Scratch
+from course_lib.teaching.checks.scratch import TIME_LIMIT, Scratch
 from course_lib.teaching.checks.searched import (
     EAST,
     INDEX,
@@ -30,9 +30,6 @@ from course_lib.teaching.checks.searched import (
     watch,
 )
 from course_lib.teaching.checks.values import written
-
-# The first check of a session also makes its database, and starts the server where none runs.
-TIME_LIMIT = 20
 
 
 @exercise(

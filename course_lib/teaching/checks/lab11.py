@@ -14,11 +14,9 @@ import numpy as np
 
 from course_lib.indexing.plan import Plan
 from course_lib.teaching.checks.probe import Case, Probe, exercise
-from course_lib.teaching.checks.scratch import Scratch
+from course_lib.teaching.checks.scratch import TIME_LIMIT, Scratch
 from course_lib.xray.tables import TABLES
 
-# The first check of a session also makes its database, and starts the server where none runs.
-TIME_LIMIT = 20
 LISTS = ("skip", "add", "change", "remove")
 AS_STORED = "SET enable_indexscan = off"
 """Rows come in the order in which they were written, which an index would hide."""

@@ -173,9 +173,6 @@ def check_citation_check(call: Probe) -> None:
          ([[1], [1, 2], [2]], []),
          "the second sentence cites nothing, so it gets all passages that the answer cites, "
          "before it and after it"),
-        ((["So [2: b.py].", "So [1: docs/a.md] [2: b.py].", "It was."], paths),
-         ([[2], [1, 2], [2, 1]], []),
-         "the passages that the answer cites come in the order of the text, each once"),
         ((["So [3: c.py].", "So [0: b.py].", "Yes [1: docs/a.md]."], paths),
          ([[], [], [1]], ["[3: c.py]", "[0: b.py]"]),
          "there is no passage 3, and no passage 0: these sentences have no source, and wrong "
