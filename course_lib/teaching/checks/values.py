@@ -22,7 +22,7 @@ WIDTH = 100
 DICTS = (dict, OrderedDict, defaultdict, Counter)
 LIST_ITERATOR: type = type(iter([]))
 STRICT = frozenset((bool, int, float, str, bytes, list, tuple, dict, set))
-"""Types whose subclasses do not pass for them: True is no int here."""
+"""Types whose subclasses do not pass for them: True does not pass for 1."""
 
 
 def difference(
