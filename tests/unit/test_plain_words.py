@@ -22,7 +22,14 @@ HARD = {
 }
 """A hard phrase, and what is written instead."""
 
-PAGES = ("*.md", "labs/*.md", "labs/capstone/*.md", "data/*.md", "course_lib/*.md", "infra/**/*.md")
+PAGES = (
+    "*.md",
+    "labs/*.md",
+    "labs/capstone/*.md",
+    "data/*.md",
+    "course_lib/**/*.md",
+    "infra/**/*.md",
+)
 PROSE = ("solutions/*.py", "course_lib/**/*.py")
 LEFT_BEHIND = re.compile(r"\b(left|leaves?|leaving)\b[^.]{0,30}\bbehind\b")
 

@@ -28,15 +28,13 @@ the library's; where several values are right, say so with `agrees`.
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from course_lib.teaching.audits.draws import Draws
 from course_lib.teaching.audits.values import alike, decode, encode, error_value, text_of
-from course_lib.teaching.checks import Exercise, lab_number, load
+from course_lib.teaching.checks import Exercise, lab_module, lab_number, load
 
 if TYPE_CHECKING:
     import psycopg
@@ -216,12 +214,11 @@ def load_audits(lab_id: str | int) -> dict[str, Audit]:
     >>> audit.run(lambda found, gold, k=10: 1, [{"args": [[], []], "named": {"dict": []}}])
     [1]
     """
-    lab = lab_number(lab_id)
-    name = f"{__name__}.lab{lab}"
-    if importlib.util.find_spec(name) is None:
+    module = lab_module(__name__, lab_id)
+    if module is None:
         return {}
-    exercises = load(lab)
-    audits = [one for one in vars(importlib.import_module(name)).values() if type(one) is Audit]
+    exercises = load(lab_id)
+    audits = [one for one in vars(module).values() if type(one) is Audit]
     return {one.id: replace(one, exercise=exercises[one.id]) for one in audits}
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from course_lib.teaching.audits import Call, audit, call
 from course_lib.teaching.audits.draws import Draws, chance, matrix, text
+from course_lib.teaching.checks.lab05 import Encoder
 
 
 @audit("5.1", count=80)
@@ -40,16 +41,9 @@ def mean_pool(random: Draws) -> Call:
 
 def _encoded(function: Callable[..., Any], texts: list[Any], *size: int) -> dict[str, Any]:
     """Return the vectors, and what can be said of the batches in which the texts were encoded."""
-    import numpy as np
-
-    batches: list[Any] = []
-
-    def encode_batch(batch: Any) -> Any:
-        batches.append(list(batch) if isinstance(batch, list) else batch)
-        return np.array([[len(one), sum(map(ord, "".join(one)))] for one in batch], dtype="f4")
-
-    given = list(texts)
+    encode_batch, given = Encoder(), list(texts)
     vectors = function(encode_batch, texts, *size)
+    batches = encode_batch.batches
     spans = sorted((min(map(len, batch)), max(map(len, batch))) for batch in batches)
     return {
         "vectors": vectors,

@@ -8,11 +8,10 @@ from typing import Any
 
 from course_lib.teaching.audits import Call, audit, call
 from course_lib.teaching.audits.draws import Draws, some
+from course_lib.teaching.checks.lab06 import LONG_AGO, UPDATED_AT
 
 NAMES = ("page", "line", "note", "author", "shelf", "content")
 TYPES = ("text NOT NULL", "text", "integer DEFAULT 7", "integer CHECK ({} > 0)", "vector(3)")
-LONG_AGO = "2020-01-01"
-UPDATED_AT = f"updated_at timestamptz NOT NULL DEFAULT '{LONG_AGO}'"
 COLUMNS = """
     SELECT attname, format_type(atttypid, atttypmod), attnotnull, pg_get_expr(adbin, adrelid)
     FROM pg_attribute LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
@@ -41,9 +40,7 @@ def _table(connection: Any, value: Any, table: str, *_: Any) -> Any:
 
 def _columns(random: Draws) -> tuple[str, dict[str, str], list[str]]:
     """Return a table's name, its columns, and its key."""
-    names = random.sample(
-        ("page", "line", "note", "author", "shelf", "content"), random.randint(2, 6)
-    )
+    names = random.sample(NAMES, random.randint(2, 6))
     columns = {name: random.choice(TYPES).format(name) for name in names}
     return random.choice(("chunks", "notes", "pieces")), columns, some(random, names, 1)[:3]
 

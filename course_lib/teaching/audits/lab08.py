@@ -8,12 +8,12 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
 from course_lib.teaching.audits import Call, audit, call
 from course_lib.teaching.audits.draws import Draws, chance, some, text
+from course_lib.teaching.checks.awaiting import run_awaitable
 
 BODIES: dict[str, tuple[Any, ...]] = {
     "query": (
@@ -138,8 +138,7 @@ async def _asked(function: Callable[..., Any], parts: Mapping[str, str], timeout
 
 
 def _in_a_loop(function: Callable[..., Any], parts: Mapping[str, str], timeout: float) -> Any:
-    with ThreadPoolExecutor(1) as pool:
-        return pool.submit(lambda: asyncio.run(_asked(function, parts, timeout))).result()
+    return run_awaitable(_asked(function, parts, timeout))
 
 
 @audit("8.4", count=14, apply=_in_a_loop)

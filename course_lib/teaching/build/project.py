@@ -122,9 +122,10 @@ class Project:
         return next((path for path in candidates if path.is_file()), None)
 
     def checks_text(self, lab: str) -> str:
-        """Return the source of a lab's checks; empty where it has none."""
+        """Return the source of a lab's checks and hints; empty where it has none."""
         path = self.root / self.checks_file.format(lab=lab)
-        return path.read_text(encoding="utf-8") if path.is_file() else ""
+        files = [one for one in (path, path.with_suffix(".md")) if one.is_file()]
+        return "".join(one.read_text(encoding="utf-8") for one in files)
 
 
 def _lab_number(given: str) -> str:

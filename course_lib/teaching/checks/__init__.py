@@ -1,4 +1,4 @@
-"""The exercises of the labs: one module a lab (`lab01.py`), points, hints and check of each.
+"""The exercises of the labs: points and check of each in `lab01.py`, its hints in `lab01.md`.
 
 `load("01")` gives a lab's exercises by id. Whoever writes one needs `probe.exercise` and reads
 `lab01.py` as the example; whoever runs one calls `course_lib.teaching.lab.checking.run_check`.
@@ -10,7 +10,9 @@ import importlib
 import importlib.util
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 from course_lib.errors import InputError
@@ -18,7 +20,7 @@ from course_lib.errors import InputError
 if TYPE_CHECKING:
     from course_lib.teaching.checks.probe import Probe
 
-__all__ = ["Exercise", "lab_number", "load"]
+__all__ = ["Exercise", "lab_module", "lab_number", "load"]
 
 
 @dataclass(frozen=True)
@@ -33,10 +35,10 @@ class Exercise:
         The name of the function (or class, or ``Class.method``) that the learner writes.
     points
         What it counts.
-    hints
-        From a nudge to nearly the answer, in this order.
     check
         Takes a `Probe` around the learner's object; raises `CheckFailed` where it is wrong.
+    hints
+        From a nudge to nearly the answer, in this order.
     waits_for
         Ids of the exercises that this one builds on.
     time_limit
@@ -49,8 +51,8 @@ class Exercise:
     id: str
     name: str
     points: int
-    hints: tuple[str, ...]
     check: Callable[[Probe], None]
+    hints: tuple[str, ...] = ()
     waits_for: tuple[str, ...] = ()
     time_limit: float = 5.0
     library: str | None = None
@@ -92,20 +94,24 @@ def load(lab_id: str | int) -> dict[str, Exercise]:
     ------
     InputError
         If `lab_id` is not the id of a lab.
-    ValueError
-        If the lab's module gives the same id twice, or an exercise waits for one that is not there.
     """
-    module_name = f"{__name__}.lab{lab_number(lab_id)}"
-    if importlib.util.find_spec(module_name) is None:
+    lab = lab_number(lab_id)
+    module = lab_module(__name__, lab)
+    if module is None:
         return {}
-    module = importlib.import_module(module_name)
-    exercises: dict[str, Exercise] = {}
-    for value in vars(module).values():
-        if not isinstance(value, Exercise):
-            continue
-        if value.id in exercises:
-            raise ValueError(f"{module_name} has two exercises {value.id}")
-        if missing := [other for other in value.waits_for if other not in exercises]:
-            raise ValueError(f"{value.id} waits for {missing[0]}, which does not come before it")
-        exercises[value.id] = value
-    return exercises
+    hints = _hints(Path(__file__).with_name(f"lab{lab}.md"))
+    exercises = [value for value in vars(module).values() if isinstance(value, Exercise)]
+    return {one.id: replace(one, hints=hints[one.id]) for one in exercises}
+
+
+def lab_module(package: str, lab_id: str | int) -> ModuleType | None:
+    """Return the module of a package that is about a lab; None where it has none."""
+    name = f"{package}.lab{lab_number(lab_id)}"
+    return importlib.import_module(name) if importlib.util.find_spec(name) else None
+
+
+def _hints(page: Path) -> dict[str, tuple[str, ...]]:
+    """Return the hints of a lab's exercises by id: the paragraphs below each heading."""
+    _, *parts = page.read_text(encoding="utf-8").split("\n## ")
+    paragraphs = [part.strip().split("\n\n") for part in parts]
+    return {heading: tuple(hints) for heading, *hints in paragraphs}

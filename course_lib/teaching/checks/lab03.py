@@ -15,17 +15,6 @@ from course_lib.teaching.checks.values import shown
     function="course_lib.loader.languages:split_definitions",
     points=4,
     time_limit=3,
-    hints=(
-        "`re.finditer(starts, text, re.MULTILINE)` finds the definitions: `match.start()` is the "
-        'offset of the line, and `match["name"]` is the name of the definition.',
-        "To go up: the line above the one at `start` begins at "
-        '`above = text.rfind("\\n", 0, start - 1) + 1`. While `start > 0` and '
-        "`text.startswith(ABOVE, above)`, set `start = above`.",
-        'Collect start → name in a dict that begins as `{0: ""}`. A definition that starts at 0 '
-        "then replaces the empty name.",
-        "Each piece ends where the next one starts, and the last one at `len(text)`. Leave out a "
-        "piece whose start is equal to its end.",
-    ),
 )
 def check_split_definitions(call: Probe) -> None:
     """Test definitions alone, then lines that belong to them, then the offsets."""
@@ -82,15 +71,6 @@ def check_split_definitions(call: Probe) -> None:
     function="course_lib.loader.languages:find_definitions",
     points=3,
     time_limit=3,
-    hints=(
-        "`node.named_children` is the list of the nodes directly below. A node whose `type` is in "
-        "`types` is a definition: take it, and do not search inside it.",
-        "A node that is not a definition may have definitions below it, so search its "
-        "`named_children`, too. Do not use recursion: 10,000 nested brackets are too deep for it.",
-        "Keep a list of the nodes that are still to be searched, with the next one at the end. It "
-        "begins as `node.named_children[::-1]`. Take the last one with `pop()`; if it is not a "
-        "definition, append its children in reverse order.",
-    ),
 )
 def check_find_definitions(call: Probe) -> None:
     """Test the left margin, then definitions further in, then a very deep tree."""
@@ -145,14 +125,6 @@ def check_find_definitions(call: Probe) -> None:
     function="course_lib.loader.code:choose_header",
     points=3,
     time_limit=2,
-    hints=(
-        "There are three candidates: all signatures joined, the innermost one "
-        "(`signatures[-1]`), and its first line. Put them in a tuple in this order, and "
-        "return the first one with `len(header) <= room`.",
-        'If `signatures` is empty, there is no innermost one: return "" first.',
-        '`line, end, _ = innermost.partition("\\n")` gives the first line and its line end; '
-        "`line + end` is the first line with its line end.",
-    ),
 )
 def check_choose_header(call: Probe) -> None:
     """Test room for all signatures, then less and less room, then empty arguments."""
@@ -160,8 +132,6 @@ def check_choose_header(call: Probe) -> None:
     both, line = [mill, grind], "    def grind(\n"
     call.cases(
         ((both, 80), mill + grind, "all signatures fit, so the header has all of them"),
-        (([mill], 80), mill, "there is one signature, and it fits"),
-        (([mill, mill, grind], 80), mill + mill + grind, "all three signatures fit"),
         ((both, len(mill + grind)), mill + grind,
          "both together have exactly `room` characters, so they fit"),
         ((both, 50), grind, "both together do not fit; the whole innermost one fits"),

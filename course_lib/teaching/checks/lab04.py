@@ -38,18 +38,6 @@ RECORD: dict[str, Any] = {
     function="course_lib.loader.contract:check_record",
     points=4,
     time_limit=2,
-    hints=(
-        "Put one `try` around everything: every error becomes a `Rejection`, and no error is "
-        "raised. Collect the problems in a list.",
-        "Begin with `values = read_object(record)`. Then test for a vector, before all other "
-        'problems: `if "embedding" in values: return Rejection(EMBEDDING_REJECTED, where, '
-        "(NO_VECTORS,))`.",
-        "Next comes `missing_version(values)`, then `chunk = Chunk.model_validate(values, "
-        "strict=True, by_alias=True, by_name=False)`, and then `unstorable(chunk)`.",
-        "`ValidationError` is a subclass of `ValueError`, so catch it first, with "
-        "`problems_of(error)`. For `(ValueError, RecursionError)` the problem is "
-        '`Problem("record", reason_of(error))`.',
-    ),
 )
 def check_check_record(call: Probe) -> None:
     """Break a record in each way."""
@@ -106,14 +94,6 @@ rejection, empty for none; the fields with problems, and why.
     function="course_lib.records:content_hash",
     points=3,
     time_limit=2,
-    hints=(
-        "`record = json.loads(chunk.to_json())` has the fields by their names in JSON. The names "
-        'to hash are `["tenantId", "repoSlug", *chunk.hash_inputs]`, in this order.',
-        '`record.get(name, "")` gives an empty text for a field that is not set. Call `canonical` '
-        "for a value that is not a string.",
-        "Begin with `digest = hashlib.sha256()`; then for each name "
-        "`digest.update(length_prefixed(value if isinstance(value, str) else canonical(value)))`.",
-    ),
 )
 def check_content_hash(call: Probe) -> None:
     """Compare with the SHA-256 of bytes written by hand, from one string to nested values."""
@@ -161,16 +141,6 @@ HASHED: tuple[tuple[dict[str, Any], bytes, str], ...] = (
     function="parse_proto",
     points=3,
     time_limit=3,
-    hints=(
-        "`split_definitions(file.content, PROTO)` gives name and span of each piece. Skip the "
-        "pieces that are only white space (`not span.text.strip()`), and number the others by "
-        "`len(chunks)`.",
-        "The line of an offset is the number of line ends before it, plus 1: "
-        '`file.content.count("\\n", 0, span.start) + 1`.',
-        "`line_end` is the last line that is not blank: `line_start` plus the number of line ends "
-        "in `span.text.rstrip()`.",
-        '`name or file.name.rsplit("/", 1)[-1]` is the name, also for the piece without a name.',
-    ),
 )
 def check_parse_proto(call: Probe) -> None:
     """Compare whole records: one definition, then two, then the text around them."""

@@ -16,15 +16,6 @@ from course_lib.teaching.checks.probe import Probe, exercise
     "5.1",
     function="course_lib.embedder.vectors:cosine_similarity",
     points=3,
-    hints=(
-        "Bring every vector to length 1 first. The inner product of two such vectors is their "
-        "cosine, and `@` computes all inner products at once.",
-        "`np.linalg.norm(rows, axis=-1, keepdims=True)` gives each row its own length and also "
-        "takes a single vector. The rows of `b` have to become columns: `b.T`, which leaves a "
-        "single vector as it is.",
-        "A vector of zeros has length 0. Divide by 1 instead, `np.where(length == 0, 1, length)`: "
-        "it stays a vector of zeros, and its inner products are 0.",
-    ),
 )
 def check_cosine_similarity(call: Probe) -> None:
     """Go from two vectors by hand to matrices, and end with a vector that has no direction."""
@@ -50,7 +41,6 @@ def check_cosine_similarity(call: Probe) -> None:
         ((rows[:1], rows[:1]), np.array([[1.0]]), "a matrix of one row is a matrix all the same"),
         ((np.zeros(2), b), 0.0, "a vector of zeros points nowhere"),
         ((b, np.zeros(2)), 0.0, "a vector of zeros points nowhere, as b too"),
-        ((np.zeros(2), np.zeros(2)), 0.0, "neither points anywhere"),
         ((np.array([[0.0, 0.0], [6.0, 8.0]]), b), np.array([0.0, 1.0]),
          "one vector of zeros must not spoil the others"),
         ((b, np.array([[6.0, 8.0], [0.0, 0.0]])), np.array([1.0, 0.0]),
@@ -62,14 +52,6 @@ def check_cosine_similarity(call: Probe) -> None:
     "5.2",
     function="course_lib.embedder.vectors:mean_pool",
     points=2,
-    hints=(
-        "Multiply every token vector by its mask first: what is padding becomes a vector of zeros "
-        "and no longer counts in a sum along the places (axis 1).",
-        "`mask[:, :, None]` has shape (n, length, 1), so that it can be multiplied with the token "
-        "vectors: one number for a whole vector.",
-        "Divide each sum by the number of places that counted in this text, not by the length of "
-        "the batch: `mask.sum(axis=1, keepdims=True)`.",
-    ),
 )
 def check_mean_pool(call: Probe) -> None:
     """Look at padding at the end, at the beginning, and at two texts of unlike length."""
@@ -102,20 +84,12 @@ def check_mean_pool(call: Probe) -> None:
     "5.3",
     function="course_lib.embedder.vectors:encode_in_batches",
     points=3,
-    hints=(
-        "Sort places, not texts: `order = sorted(range(len(texts)), key=…)` says which text comes "
-        "first, second, third, and you can find your way back by it.",
-        "Go through `order` in steps: `order[at : at + batch_size]` for `at` in "
-        "`range(0, len(texts), batch_size)`. Encode the texts at these places, keep the result.",
-        "`np.concatenate` joins the results to one array whose row k belongs to "
-        "`texts[order[k]]`. Make an empty array like it, and assign: `result[order] = joined`.",
-    ),
 )
 def check_encode_in_batches(call: Probe) -> None:
     """Encode with a function that notes what it is given; expect order, sizes and like lengths."""
     import numpy as np
 
-    call(_Encoder(), ["a", "bb"], 2).returns(np.ndarray)
+    call(Encoder(), ["a", "bb"], 2).returns(np.ndarray)
     _encodes(call, ["ccc", "a", "bb"], 2, "row i belongs to texts[i], whatever was encoded first")
     _encodes(call, ["only one"], 8, "one text is a batch, too")
     _encodes(call, ["bb", "a", "bb"], 2, "equal texts are texts like any others")
@@ -129,13 +103,13 @@ def check_encode_in_batches(call: Probe) -> None:
 
 
 def _encodes(call: Probe, texts: list[str], size: int | None, because: str) -> None:
-    noted = _Encoder()
+    noted = Encoder()
     case = call(noted, texts) if size is None else call(noted, texts, size)
     size = size or 32
     sizes = [len(batch) for batch in noted.batches]
     full = [size] * (len(texts) // size)
     if case.error is not None:
-        case.gives(_Encoder.vectors(texts), because=because)
+        case.gives(Encoder.vectors(texts), because=because)
     case.holds(
         sizes == full + [len(texts) % size] * (len(texts) % size > 0),
         f"{len(texts)} texts in batches of {size}, of which only the last may hold fewer",
@@ -144,7 +118,7 @@ def _encodes(call: Probe, texts: list[str], size: int | None, because: str) -> N
         if sum(sizes) == len(texts)
         else "each text is encoded once, equal and blank ones too",
     )
-    case.gives(_Encoder.vectors(texts), because=because)
+    case.gives(Encoder.vectors(texts), because=because)
     case.holds(
         all(isinstance(batch, list) for batch in noted.batches),
         "encode_batch gets lists of strings",
@@ -159,13 +133,14 @@ def _encodes(call: Probe, texts: list[str], size: int | None, because: str) -> N
     )
 
 
-class _Encoder:
+class Encoder:
     """Encodes a text as its length and the sum of its characters, and notes the batches."""
 
     def __init__(self) -> None:
         self.batches: list[Sequence[str]] = []
 
     def __call__(self, batch: Sequence[str]) -> Any:
+        """Encode a batch, and note it."""
         self.batches.append(copy(batch))
         return self.vectors(batch)
 
@@ -174,22 +149,16 @@ class _Encoder:
 
     @staticmethod
     def vectors(texts: Sequence[str]) -> Any:
+        """Return a row for each text."""
         import numpy as np
 
-        return np.array([[len(text), sum(map(ord, text))] for text in texts], dtype="f4")
+        return np.array([[len(text), sum(map(ord, "".join(text)))] for text in texts], dtype="f4")
 
 
 @exercise(
     "5.4",
     function="course_lib.embedder.vectors:unread",
     points=2,
-    hints=(
-        "Of `limit` word pieces two are special. How many places does that leave for the pieces "
-        "of the text?",
-        "If the text has no more pieces than that, everything is read: return an empty string.",
-        "Otherwise `offsets[limit - 2]` is the first piece that is not read, since places are "
-        "counted from 0. Its start is where the unread part begins.",
-    ),
 )
 def check_unread(call: Probe) -> None:
     """Go to both sides of the limit, and to texts in which pieces, words and characters differ."""
@@ -199,7 +168,6 @@ def check_unread(call: Probe) -> None:
         ((text, pieces, 4), "three four",
          "of four places two are special: 'one' and 'two' are read, and the rest of the text "
          "begins with 'three'"),
-        ((text, pieces, 5), "four", "of five places two are special: three are read"),
         ((text, pieces, 6), "", "the four pieces just fit"),
         ((text, pieces, 256), "", "all is read"),
         (("", [], 256), "", "there is nothing to read"),

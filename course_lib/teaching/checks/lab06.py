@@ -12,10 +12,8 @@ from typing import Any
 import psycopg
 
 from course_lib.teaching.checks.probe import Case, Probe, exercise
-from course_lib.teaching.checks.scratch import Scratch
+from course_lib.teaching.checks.scratch import TIME_LIMIT, Scratch
 
-# The first check of a session also makes its database, and starts the server where none runs.
-TIME_LIMIT = 20
 COLUMNS = {
     "document_name": "text NOT NULL",
     "chunk_index": "integer NOT NULL",
@@ -40,16 +38,6 @@ PARTITIONS = ["documentation", "issues"]
     function="course_lib.store.schema:create_table_sql",
     points=2,
     time_limit=TIME_LIMIT,
-    hints=(
-        "Between the brackets there is a list of parts with commas between them: one part for each "
-        "column, with its name and what the dict says about it, and at the end one part for the "
-        "key, `PRIMARY KEY (…)`.",
-        "`columns.items()` gives the pairs of name and definition, in the order of the dict. A "
-        'list of texts becomes one text by `", ".join(…)`.',
-        'Build a list with `f"{name} {definition}"` for each column, append '
-        "`f\"PRIMARY KEY ({', '.join(key)})\"`, and put the joined list into "
-        '`f"CREATE TABLE {table} (…)"`.',
-    ),
 )
 def check_create_table(call: Probe) -> None:
     """Insert what such a table has to take, and what it has to refuse."""
@@ -130,16 +118,6 @@ def _has_table(db: Scratch, statement: str, name: str) -> None:
     function="course_lib.store.writer:upsert_sql",
     points=3,
     time_limit=TIME_LIMIT,
-    hints=(
-        "Begin with a plain `INSERT INTO … (…) VALUES (%(document_name)s, …)`, and add "
-        "`ON CONFLICT (…) DO UPDATE SET …` with the key in the brackets. The columns that an "
-        "update sets are those of `columns` that are not in `key`.",
-        "After SET, `excluded` is the new row. You can set several columns at once: "
-        "`SET (a, b, updated_at) = (excluded.a, excluded.b, now())`.",
-        "A `WHERE` at the very end excludes a row that is equal already. It compares "
-        "`(chunks.a, chunks.b)` with `(excluded.a, excluded.b)`; `IS DISTINCT FROM` compares whole "
-        "rows, and NULL with NULL.",
-    ),
 )
 def check_upsert(call: Probe) -> None:
     """Write a new row, the same again, and each change of text or vector alone."""
@@ -265,16 +243,6 @@ def _holds(db: Scratch, called: str, rows: list[Row], because: str) -> None:
     function="course_lib.store.writer:replace_document",
     points=3,
     time_limit=TIME_LIMIT,
-    hints=(
-        "Open `with conn.transaction():` and do everything inside. It commits at the end of the "
-        "block, and undoes everything if an exception leaves it.",
-        "Inside, write the rows: `conn.execute(upsert_sql(table, columns, key), row)` for each, or "
-        "one `cursor.executemany(…)` for all. The columns are `list(rows[0])`, the key is "
-        '`[*document, "chunk_index"]`, and the `rowcount` is the first number.',
-        'And one DELETE: its condition is `f"{name} = %({name})s"` for each name in `document`, '
-        "joined by AND, and `chunk_index <> ALL(%(kept)s)`, where `kept` is a list. Its `rowcount` "
-        "is the second number.",
-    ),
 )
 def check_replace_document(call: Probe) -> None:
     """Write a page that is new, the same, shorter or empty, and fail in the middle."""
@@ -426,15 +394,6 @@ def _obeys_its_caller(call: Probe, db: Scratch, there: list[Row]) -> None:
     function="course_lib.store.schema:partitioned_table_sql",
     points=2,
     time_limit=TIME_LIMIT,
-    hints=(
-        "Several statements in one string, with a semicolon between them: first the table itself, "
-        "with `PARTITION BY LIST (partition)` after its closing bracket, then one for each name.",
-        "You have written the first one already: it is what `create_table_sql(table, columns, key)`"
-        " returns, with the clause after it.",
-        "`CREATE TABLE pieces_issues PARTITION OF pieces FOR VALUES IN ('issues');` in a loop "
-        "over the names, and at the end one more, `pieces_default`, with `DEFAULT` instead of "
-        "`FOR VALUES IN (…)`. Insert `table` and the name with an f-string.",
-    ),
 )
 def check_partitioned_table(call: Probe) -> None:
     """Look for each row in its partition, and for a plan that reads one partition only."""

@@ -14,7 +14,7 @@ from psycopg import sql
 from course_lib.retriever.statements import LOOK_AT_ALL, WALK
 from course_lib.teaching.checks.outcomes import CheckFailed
 from course_lib.teaching.checks.probe import Case, Probe, exercise
-from course_lib.teaching.checks.scratch import Scratch
+from course_lib.teaching.checks.scratch import TIME_LIMIT, Scratch
 from course_lib.teaching.checks.searched import (
     EAST,
     INDEX,
@@ -31,24 +31,12 @@ from course_lib.teaching.checks.searched import (
 )
 from course_lib.teaching.checks.values import written
 
-# The first check of a session also makes its database, and starts the server where none runs.
-TIME_LIMIT = 20
-
 
 @exercise(
     "7.1",
     function="course_lib.retriever.query:nearest_sql",
     points=2,
     time_limit=TIME_LIMIT,
-    hints=(
-        "`SELECT {columns}, …`, one table, WHERE, ORDER BY, LIMIT. The last column is computed: "
-        "`1 - (embedding <=> %(query)s) AS similarity_score`.",
-        "`WHERE {condition}`, then `ORDER BY {distance}, document_name, chunk_index`, ascending: "
-        "ORDER BY takes several columns, and the later ones sort rows of the same distance. No "
-        "index can deliver rows by falling similarity. LIMIT takes a placeholder like any value.",
-        'Fill the gaps: `sql.SQL("""SELECT …""").format(columns=COLUMNS, condition=condition, '
-        "distance=distance)`.",
-    ),
 )
 def check_nearest(call: Probe) -> None:
     """Ask small tables, one a rule; then look whether the index is of use, and fill the gaps."""
@@ -155,15 +143,6 @@ NEAREST: tuple[tuple[list[Any], Any, int, list[Any], str], ...] = (
     function="course_lib.retriever.query:conditions",
     points=2,
     time_limit=TIME_LIMIT,
-    hints=(
-        "First leave out what is None; what remains are the values, under their columns' names. "
-        "Then one piece of SQL for each of them.",
-        "A piece for one value: `sql.SQL('{} = {}').format(sql.Identifier(name), "
-        "sql.Placeholder(name))`. For a list it is `'{} = ANY({})'`; test for it with "
-        "`isinstance(value, list)`.",
-        'Several pieces: `sql.SQL(" AND ").join(parts)`. No piece at all: `sql.SQL("true")`. '
-        "Test with `is not None`, because 0, an empty string and an empty list are filters, too.",
-    ),
 )
 def check_conditions(call: Probe) -> None:
     """Filter a small table by each form, then by values and names that attack it."""
@@ -291,15 +270,6 @@ def _composed(case: Case) -> tuple[sql.Composable, Any]:
     points=4,
     waits_for=("7.1", "7.2"),
     time_limit=TIME_LIMIT,
-    hints=(
-        "`condition, values = conditions(filters)`; `query` and `top_k` have to be added to the "
-        "values. The statement of a way is `nearest_sql(condition, way)`.",
-        "Inside `with conn.transaction(), conn.cursor(row_factory=namedtuple_row) as cursor:` run "
-        "ITERATIVE. Then, for each way, and only where fewer than `top_k` rows are there: "
-        "`rows = cursor.execute(statement, values, prepare=False).fetchall()`.",
-        "Last, compare `row.similarity_score >= threshold` in Python, for the rows that were "
-        "found.",
-    ),
 )
 def check_search_filtered(call: Probe) -> None:
     """Search by filters; where that fails, look whether the cause is in 7.1."""
@@ -565,12 +535,6 @@ def _rows(case: Case) -> list[Any]:
     function="course_lib.retriever.query:fuse",
     points=2,
     time_limit=2,
-    hints=(
-        "A dictionary from what is ranked to its score. Go through each ranking with "
-        "`enumerate(ranking, 1)`, which counts from 1.",
-        "Add, and do not replace: `scores[item] = scores.get(item, 0) + 1 / (RRF_K + place)`.",
-        "`sorted(scores.items(), key=lambda pair: -pair[1])`: equals stay as they came.",
-    ),
 )
 def check_fuse(call: Probe) -> None:
     """Take one case for each way of adding it up wrongly."""

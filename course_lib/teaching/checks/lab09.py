@@ -14,11 +14,6 @@ from course_lib.teaching.checks.probe import Case, Probe, exercise
     "9.1",
     function="course_lib.loader.github.tree:blob_sha",
     points=2,
-    hints=(
-        'For a content of 6 bytes, the head is `b"blob 6\\0"`. Use `len(content)` for the number.',
-        '`f"blob {len(content)}\\0".encode("ascii")` makes bytes. Add the content, and return '
-        "`hashlib.sha1(…).hexdigest()`.",
-    ),
 )
 def check_blob_sha(call: Probe) -> None:
     """Begin with git's own examples, then contents that are not plain text."""
@@ -100,15 +95,6 @@ class Trees:
     "9.2",
     function="course_lib.loader.github.tree:list_tree",
     points=3,
-    hints=(
-        "Begin with `entries, truncated = read(sha, True)`. If it is not truncated, return all "
-        "entries that are not folders, with `prefix` before each path.",
-        "If it is truncated, `read(sha, False)` lists this folder alone. Add each file to the "
-        'result. For a folder, add `list_tree(read, entry.sha, f"{prefix}{entry.path}/", within)`.',
-        "If the answer for the folder alone is truncated as well, raise `AnswerError(…)`. List a "
-        "folder if `within` is empty, or if for one of its paths `is_within(path, one) or "
-        "is_within(one, path)` is true, with the folder as `path`.",
-    ),
 )
 def check_list_tree(call: Probe) -> None:
     """List a tree that fits, then trees that do not, then a part of one."""
@@ -186,14 +172,6 @@ NOW = 1_772_359_200
     "9.3",
     function="course_lib.loader.github.waiting:wait_time",
     points=3,
-    hints=(
-        "First return None if waiting does not help: for a status below 500 that is neither 403 "
-        "nor 429. Then follow the list in its order.",
-        '`"retry-after" in headers` is true if the header exists; `float("7")` is 7.0. Each pause '
-        "is twice the last one: `2**attempt` is 1, 2, 4, …",
-        '`parsedate_to_datetime(headers["date"]).timestamp()` is the server\'s clock in seconds '
-        "since 1970, like `x-ratelimit-reset`. `max(0.0, reset - now) + 1` is never negative.",
-    ),
 )
 def check_wait_time(call: Probe) -> None:
     """Go through the table: each row, and answers that look like it."""
@@ -276,14 +254,6 @@ NO_COMMITS = [
     "9.4",
     function="course_lib.loader.github.names:citation_url",
     points=2,
-    hints=(
-        "First decide: `if not is_sha(commit): raise InputError(…)`. A message says what came and "
-        "what is wanted.",
-        'The page of a file is `f"{web}/blob/{commit}/{quote(path)}"`. Without a first line, that '
-        "is the whole address.",
-        "With lines, `#L10` follows, or `#L10-L20` if the last line is not the first. `?plain=1` "
-        "comes before the `#` if `path.lower().endswith(RENDERED)`.",
-    ),
 )
 def check_citation_url(call: Probe) -> None:
     """Cite a file, one line, several, what is shown rendered, and what is not a commit."""

@@ -33,11 +33,6 @@ WHOLE = 2**64
     "10.1",
     function="course_lib.pipeline.corpus:shard_of",
     points=1,
-    hints=(
-        '`sha256(name.encode("utf-8")).digest()` gives 32 bytes; `[:8]` takes the first 8.',
-        '`int.from_bytes(some_bytes, "big")` makes one whole number of the bytes, and `%` gives '
-        "the remainder.",
-    ),
 )
 def check_shard_of(call: Probe) -> None:
     """Take one shard, then as many as there are numbers, then few, then none."""
@@ -68,15 +63,6 @@ def check_shard_of(call: Probe) -> None:
     function="split_part",
     points=3,
     time_limit=10,
-    hints=(
-        "Open `documents.path` and read its lines. `json.loads(line)` makes a dictionary of a "
-        'line. Skip the document unless `Shard.parse(shard).holds(one["name"])` is true.',
-        "Collect the lines of all chunks in one list: `lines += [chunk.to_json() for chunk in "
-        "split_document(…)]`. At the end, `write_jsonl(chunks.path, lines)` writes them. Call it "
-        "even if the list is empty.",
-        "`chunks.metadata` is a dictionary: `chunks.metadata.update(documents=…, chunks=…)`. Put "
-        "all imports inside the function, because kfp takes only its text.",
-    ),
 )
 def check_split_part(call: Probe) -> None:
     """Split one document, three, a long one, none, an empty one, and write over a file."""
@@ -137,15 +123,6 @@ def _chunks(name: str, text: str) -> list[str]:
     "10.3",
     function="collect",
     points=3,
-    hints=(
-        'For each part, open `part.path` with the mode `"rb"` and read its lines with '
-        '`readlines()`. Compare their number with `part.metadata["chunks"]`, and add them to one '
-        'list. If there is a last line, `lines[-1].endswith(b"\\n")` says whether it is whole.',
-        "`file.writelines(lines)` writes them without a change. Open the file with the mode "
-        '`"wb"`.',
-        '`int(sum(part.metadata["documents"] for part in parts))` is the sum as a whole number. '
-        "`len(lines)` is already a whole number.",
-    ),
 )
 def check_collect(call: Probe) -> None:
     """Collect complete parts, with one difficulty at a time, then incomplete parts."""
@@ -225,16 +202,6 @@ def _collect(
     function="build_pipeline",
     points=3,
     time_limit=30,
-    hints=(
-        "Inside `build_pipeline`, write `@dsl.pipeline(name=…)` and `def split_in_shards(folder: "
-        "str, shards: list[str] = [...]) -> Dataset:`. At the end, return this function without "
-        "calling it.",
-        "The pipeline has three calls, with names for all arguments. The second call is in `with "
-        "dsl.ParallelFor(shards, parallelism=2) as shard:`, the other two are not.",
-        "`task.outputs[…]` is an output of a task. After a loop, use "
-        "`dsl.Collected(task.outputs[…])`. For retries, call `.set_retry(num_retries=2)` on the "
-        "task.",
-    ),
 )
 def check_build_pipeline(call: Probe) -> None:
     """Compile what it returns, and read the wiring."""

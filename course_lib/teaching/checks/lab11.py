@@ -14,11 +14,9 @@ import numpy as np
 
 from course_lib.indexing.plan import Plan
 from course_lib.teaching.checks.probe import Case, Probe, exercise
-from course_lib.teaching.checks.scratch import Scratch
+from course_lib.teaching.checks.scratch import TIME_LIMIT, Scratch
 from course_lib.xray.tables import TABLES
 
-# The first check of a session also makes its database, and starts the server where none runs.
-TIME_LIMIT = 20
 LISTS = ("skip", "add", "change", "remove")
 AS_STORED = "SET enable_indexscan = off"
 """Rows come in the order in which they were written, which an index would hide."""
@@ -30,14 +28,6 @@ CATALOGUE = "SELECT language, name FROM xray_packages ORDER BY 1, 2"
     "11.1",
     function="course_lib.indexing.plan:make_plan",
     points=2,
-    hints=(
-        "Begin with `plan = Plan()`, which has four empty lists, and append to them. You need two "
-        "loops: one over `current`, one over `stored`.",
-        "`key in stored` tests whether a key was stored. Do not test whether its state is true: a "
-        "version may be an empty text.",
-        "In the first loop: not in `stored` → `plan.add`; `stored[key] == state` → `plan.skip`; "
-        "otherwise `plan.change`. In the second loop: not in `current` → `plan.remove`.",
-    ),
 )
 def check_make_plan(call: Probe) -> None:
     """Test one key for each list, other orders, no keys, and many kinds of states."""
@@ -98,14 +88,6 @@ def _plans(
     "11.2",
     function="course_lib.xray.catalogue:names_to_embed",
     points=2,
-    hints=(
-        "Go through `texts`. Take a name if its vector was not made of its text by `model`. A list "
-        "comprehension is enough.",
-        "`made_of.get(name)` is the pair (text, model) of the name's vector, or None if it has no "
-        "vector.",
-        "`made_of.get(name) != (text, model)` is true in all three cases: no vector, another text, "
-        "another model.",
-    ),
 )
 def check_names_to_embed(call: Probe) -> None:
     """Test each reason for a new vector, both together, and names that need none."""
@@ -146,16 +128,6 @@ def check_names_to_embed(call: Probe) -> None:
     function="course_lib.xray.catalogue:delete_orphans",
     points=3,
     time_limit=TIME_LIMIT,
-    hints=(
-        "One DELETE is enough, with `RETURNING name` at its end for the deleted names. It may "
-        "delete only rows of this language whose name is in `names`: `name = ANY(%s)` takes a "
-        "Python list.",
-        "`NOT EXISTS (SELECT FROM xray_used AS used WHERE …)` keeps a row that is in use. Inside, "
-        "look for a use of this row.",
-        "Inside NOT EXISTS, compare both: `used.language = package.language AND used.name = "
-        "package.name`. The name `package` comes from `DELETE FROM xray_packages AS package`. "
-        "Return `sorted(name for (name,) in rows)`.",
-    ),
 )
 def check_delete_orphans(call: Probe) -> None:
     """Test packages that others use, that no project uses, and that another language has."""
@@ -311,17 +283,6 @@ def _leaves_the_transaction_open(call: Probe, db: Scratch) -> None:
     function="course_lib.xray.suggestions:nearest_packages_query",
     points=3,
     time_limit=TIME_LIMIT,
-    hints=(
-        "Begin with `SELECT {COLUMNS}, … AS similarity FROM xray_report_packages AS mine JOIN "
-        "xray_packages AS package USING (language, name)`, in an f-string: the join adds the "
-        "vector to each package of a project. WHERE then selects one tenant, project and language.",
-        "`package.embedding <=> %(vector)s` is the cosine distance, and 1 minus it is the "
-        "similarity. Sort by the distance, then by `mine.name`, then LIMIT: SQL applies WHERE "
-        "first.",
-        "`AND package.model = %(model)s` selects vectors of this model, and leaves out packages "
-        "without a vector. The values are a dictionary with a key for each placeholder, such as "
-        '`{"vector": vector, "k": k, …}`; return query and values.',
-    ),
 )
 def check_nearest_packages(call: Probe) -> None:
     """Test one or two packages, and near packages that are not the project's."""

@@ -19,14 +19,6 @@ UNEVEN = [0.13, 0.29, 0.37, 0.48, 0.61, 0.72, 0.88, 0.94]
     "13.1",
     function="course_lib.evaluation.metrics:recall_at",
     points=2,
-    hints=(
-        "Make two sets: the gold items, and the first k different items that were found. Which "
-        "items are in both?",
-        "`first_different(found, k)` returns the items found. `set(gold) & set(…)` contains the "
-        "items that are in both.",
-        "Divide by the number of different gold items, not by k. If there are none, return 0.0 "
-        "first.",
-    ),
 )
 def check_recall_at(call: Probe) -> None:
     """Go from the example by hand to repeated items, lists of gold, and nothing at all."""
@@ -40,7 +32,6 @@ def check_recall_at(call: Probe) -> None:
          "b counts once: the first three different ones are x, b, y"),
         ((["x", "x", "x", "a"], {"a"}, 2), 1.0,
          "x takes up one place, although it comes three times"),
-        ((["x", "y", "x", "a"], {"a"}, 3), 1.0, "x takes up one place, although y comes between"),
         ((["a", "a"], {"a", "b", "c"}, 5), 1 / 3, "one of three is found"),
         ((["a", "b"], {"a", "b", "c"}, 2), 2 / 3,
          "three items are gold, although only two of them fit into two places"),
@@ -65,12 +56,6 @@ def check_recall_at(call: Probe) -> None:
     "13.2",
     function="course_lib.evaluation.metrics:reciprocal_rank",
     points=2,
-    hints=(
-        "Go through the first k different items with their places, and stop at the first gold "
-        "item.",
-        "`enumerate(first_different(found, k), start=1)` gives the places from 1.",
-        "Inside the loop: `if item in gold: return 1 / place`. After the loop: `return 0.0`.",
-    ),
 )
 def check_reciprocal_rank(call: Probe) -> None:
     """Look at first, later, last and no place, and at items that come again."""
@@ -102,13 +87,6 @@ def check_reciprocal_rank(call: Probe) -> None:
     "13.3",
     function="course_lib.evaluation.metrics:ndcg_at",
     points=2,
-    hints=(
-        "Compute two sums in the same way: one for the items found, one for the best possible "
-        "order. The result is the first sum divided by the second.",
-        "Each item adds `gains.get(item, 0) / math.log2(place + 1)`. Places begin at 1.",
-        "The gains in the best order are `sorted(gains.values(), reverse=True)[:k]`. If their sum "
-        "is 0, return 0.0 before you divide.",
-    ),
 )
 def check_ndcg_at(call: Probe) -> None:
     """Check discount, best order, cut, gains that differ, and the cases without any gain."""
@@ -128,8 +106,6 @@ def check_ndcg_at(call: Probe) -> None:
         ((["x", "a"], {"a": 1}, 1), 0.0, "place 2 is beyond k = 1"),
         ((["x", "x", "a"], {"a": 3}, 10), second, "x takes up one place"),
         ((["x", "x", "a"], {"a": 3}, 2), second, "k counts different items"),
-        ((["x", "y", "x", "a"], {"a": 1}, 10), 0.5,
-         "x takes up one place, although y comes between"),
         ((["a", "a"], {"a": 1}, 10), 1.0, "a repeated item adds its gain only once"),
         (([f"x{n}" for n in range(9)] + ["a"], {"a": 1}), 1 / math.log2(11),
          "without k, ten items count: place 10 is one of them"),
@@ -145,15 +121,6 @@ def check_ndcg_at(call: Probe) -> None:
     function="course_lib.evaluation.statistics:bootstrap_interval",
     points=2,
     time_limit=20.0,
-    hints=(
-        "Draw `resamples` sets. For each set, draw `len(values)` values with replacement and keep "
-        "their mean. So you keep one mean for each set.",
-        "Call `random = np.random.default_rng(seed)` once. Then `random.choice(data, "
-        "size=len(data))` "
-        "draws one set with replacement.",
-        "With a confidence of 0.95, a share of 0.025 is outside at each end: "
-        "`np.quantile(means, [0.025, 0.975])`. `mean` is the mean of the values themselves.",
-    ),
 )
 def check_bootstrap_interval(call: Probe) -> None:
     """Compare with what can be calculated: how often a coin that is thrown 16 times shows 1."""
@@ -200,13 +167,6 @@ def check_bootstrap_interval(call: Probe) -> None:
     points=2,
     time_limit=20.0,
     waits_for=("13.4",),
-    hints=(
-        "What is the number of one question here? It is how much better this question got: after "
-        "minus before.",
-        "Make a list of the differences, and pass it to `bootstrap_interval`.",
-        "`zip` stops at the end of the shorter list without an error. Compare the lengths "
-        "first, and raise a ValueError.",
-    ),
 )
 def check_paired_interval(call: Probe) -> None:
     """Use hard and easy questions, a loss, another confidence, and lists of unlike length."""

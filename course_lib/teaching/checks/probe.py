@@ -2,7 +2,7 @@
 
 A check reads like a specification: every case says what is called, what is expected, and why::
 
-    @exercise("1.1", function="find_cut", points=4, hints=("Look at `str.rfind`.",))
+    @exercise("1.1", function="find_cut", points=4)
     def find_cut(call: Probe) -> None:
         call.cases(
             (("ab cd. ef gh", 0, 8), 7, "'. ' is the strongest boundary within reach"),
@@ -49,7 +49,6 @@ def exercise(
     *,
     function: str,
     points: int,
-    hints: Iterable[str],
     waits_for: Iterable[str] = (),
     time_limit: float = 5.0,
 ) -> Callable[[Callable[[Probe], None]], Exercise]:
@@ -57,7 +56,7 @@ def exercise(
 
     Parameters
     ----------
-    id, points, hints, waits_for, time_limit
+    id, points, waits_for, time_limit
         The exercise's.
     function
         What the learner writes: where the library has it, as in
@@ -68,8 +67,9 @@ def exercise(
     def declare(check: Callable[[Probe], None]) -> Exercise:
         name, library = function.rpartition(":")[2], function if ":" in function else None
         return Exercise(
-            id, name, points, tuple(hints), check, tuple(waits_for), time_limit, library
-        )
+            id, name, points, check,
+            waits_for=tuple(waits_for), time_limit=time_limit, library=library,
+        )  # fmt: skip
 
     return declare
 

@@ -20,6 +20,9 @@ from psycopg import sql
 
 from course_lib.teaching.checks.probe import Case, Probe
 
+TIME_LIMIT = 20
+"""Seconds: the first check of a session also makes its database, and may start the server."""
+
 
 class Scratch:
     """A connection (in autocommit) that looks at an empty schema first.

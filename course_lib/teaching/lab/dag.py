@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from graphlib import CycleError, TopologicalSorter
+from graphlib import TopologicalSorter
 from typing import Any
 
 from course_lib.errors import InputError
@@ -73,7 +73,7 @@ def read_dag(spec: Mapping[str, Any]) -> Dag:
     Raises
     ------
     InputError
-        If it is not a compiled pipeline, or names a component that it does not define.
+        If it is not a compiled pipeline.
     """
     if "dag" not in spec.get("root", {}):
         raise InputError(
@@ -101,7 +101,7 @@ class _Reader:
         made: dict[tuple[str, str], Source] = {}
         members: dict[str, list[str]] = {}
         for key, task in _in_order(spec["tasks"]):
-            component = self._component(task["componentRef"]["name"])
+            component = self.components[task["componentRef"]["name"]]
             sources = _sources(task, scope, made)
             before = [name for other in task.get("dependentTasks", ()) for name in members[other]]
             layer = max([floor, *(self.dag.tasks[name].layer + 1 for name in before)])
@@ -120,12 +120,6 @@ class _Reader:
                     made.update(((key, out), (name, out)) for out in outputs.get(kind, {}))
                 members[key] = [name]
         return _exports(spec.get("outputs", {}), made)
-
-    def _component(self, name: str) -> Mapping[str, Any]:
-        if name not in self.components:
-            raise InputError(f"The pipeline names {name}, and does not define it")
-        found: Mapping[str, Any] = self.components[name]
-        return found
 
     def _add(self, key: str, task: Mapping[str, Any], around: list[Group], layer: int) -> str:
         name, number = key, 1
@@ -152,11 +146,7 @@ class _Reader:
 def _in_order(tasks: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
     """Return the tasks so that each comes after those it depends on."""
     graph = {key: task.get("dependentTasks", ()) for key, task in tasks.items()}
-    try:
-        return [(key, tasks[key]) for key in TopologicalSorter(graph).static_order()]
-    except CycleError as error:
-        waiting = ", ".join(sorted(set(error.args[1])))
-        raise InputError(f"These tasks wait for each other: {waiting}") from None
+    return [(key, tasks[key]) for key in TopologicalSorter(graph).static_order()]
 
 
 def _sources(

@@ -70,7 +70,7 @@ def offer(exercise: Exercise, seen: int) -> str:
 
     Examples
     --------
-    >>> offer(Exercise("1.2", "half", 1, ("Divide.", "By two."), print), 1)
+    >>> offer(Exercise("1.2", "half", 1, print, ("Divide.", "By two.")), 1)
     'lab.hint("1.2") gives hint 2 of 2'
     """
     most = len(exercise.hints)

@@ -94,7 +94,7 @@ def from_solution(source: str, exercise: Exercise, file: str = "<solution>") -> 
     ... def double(x):
     ...     return 2 * x
     ... '''
-    >>> from_solution(text, Exercise("1.1", "double", 1, (), print))(4)
+    >>> from_solution(text, Exercise("1.1", "double", 1, print))(4)
     8
     """
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)

@@ -27,13 +27,13 @@ def adds_what_changed(current, stored):
 
 
 def removes_what_changed(current, stored):
-    plan = _plan(current, stored)
+    plan = make_plan(current, stored)
     plan.remove.extend(plan.change)
     return plan
 
 
 def forgets_to_remove(current, stored):
-    plan = _plan(current, stored)
+    plan = make_plan(current, stored)
     plan.remove.clear()
     return plan
 
@@ -63,14 +63,14 @@ def compares_states_with_all_others(current, stored):
 
 
 def compares_objects(current, stored):
-    plan = _plan(current, stored)
+    plan = make_plan(current, stored)
     other = [key for key in plan.skip if stored[key] is not current[key]]
     return Plan([key for key in plan.skip if key not in other], plan.add, [*plan.change, *other],
                 plan.remove)  # fmt: skip
 
 
 def compares_by_position(current, stored):
-    plan = _plan(current, stored)
+    plan = make_plan(current, stored)
     if list(current) == list(stored):
         return plan
     pairs = list(zip(current.items(), stored.items(), strict=False))
@@ -81,7 +81,7 @@ def compares_by_position(current, stored):
 
 def takes_sets_of_pairs(current, stored):
     same = set(current.items()) & set(stored.items())
-    plan = _plan(current, stored)
+    plan = make_plan(current, stored)
     return Plan([key for key, _ in same], plan.add, plan.change, plan.remove)
 
 
@@ -110,12 +110,12 @@ def finds_equal_what_was_not_stored(current, stored):
 
 
 def compares_texts_of_states(current, stored):
-    return _plan({key: str(state) for key, state in current.items()},
+    return make_plan({key: str(state) for key, state in current.items()},
                  {key: str(state) for key, state in stored.items()})  # fmt: skip
 
 
 def takes_smaller_states_for_old(current, stored):
-    plan = _plan(current, stored)
+    plan = make_plan(current, stored)
     for key in [key for key in plan.change if repr(current[key]) < repr(stored[key])]:
         plan.change.remove(key)
         plan.skip.append(key)
@@ -126,16 +126,16 @@ def compares_what_is_written(current, stored):
     def written(states):
         return {key: json.dumps(state, sort_keys=True) for key, state in states.items()}
 
-    return _plan(written(current), written(stored))
+    return make_plan(written(current), written(stored))
 
 
 def compares_reprs(current, stored):
-    return _plan({key: repr(state) for key, state in current.items()},
+    return make_plan({key: repr(state) for key, state in current.items()},
                  {key: repr(state) for key, state in stored.items()})  # fmt: skip
 
 
 def compares_types(current, stored):
-    return _plan({key: (type(state), state) for key, state in current.items()},
+    return make_plan({key: (type(state), state) for key, state in current.items()},
                  {key: (type(state), state) for key, state in stored.items()})  # fmt: skip
 
 
@@ -146,21 +146,12 @@ def ignores_capitals_of_states(current, stored):
             for key, state in states.items()
         }
 
-    return _plan(lowered(current), lowered(stored))
+    return make_plan(lowered(current), lowered(stored))
 
 
 def returns_a_dictionary(current, stored):
-    plan = _plan(current, stored)
+    plan = make_plan(current, stored)
     return {"skip": plan.skip, "add": plan.add, "change": plan.change, "remove": plan.remove}
-
-
-def _plan(current, stored):
-    return Plan(
-        skip=[key for key in current if key in stored and stored[key] == current[key]],
-        add=[key for key in current if key not in stored],
-        change=[key for key in current if key in stored and stored[key] != current[key]],
-        remove=[key for key in stored if key not in current],
-    )
 
 
 # --- 11.2 names_to_embed ---

@@ -1,11 +1,8 @@
 """The figure of a token budget says in words what it shows."""
 
-import pytest
-
 from course_lib.answers.budget import Budget, Fitted
 from course_lib.answers.passages import Origin, Passage
 from course_lib.answers.prompts import Prompt
-from course_lib.errors import InputError
 from course_lib.records import SearchResult
 from course_lib.teaching.lab import figures
 
@@ -28,8 +25,3 @@ def test_every_piece_and_its_origin_are_told_and_what_did_not_fit() -> None:
     assert "200 tokens (structure)" in figure.alt and "50 tokens (search)" in figure.alt
     assert figure.alt.endswith("/4.py.")  # the end of a long path says more than its beginning
     assert figure.html.startswith('<img src="data:image/png')
-
-
-def test_a_budget_of_other_passages_is_refused() -> None:
-    with pytest.raises(InputError, match="other passages"):
-        figures.budget(fitted((100,)))

@@ -13,7 +13,6 @@ from course_lib.teaching.lab import figures
 from course_lib.teaching.lab.code_files import (
     definitions,
     kept_whole,
-    language_of,
     real_sources,
     search_over,
 )
@@ -103,13 +102,6 @@ def test_a_search_ranks_pieces_with_their_headers() -> None:
     ]
     assert found[0].similarity_score == 3
     assert figures.ranking(found, "a").alt == "3 results for 'a'; the first is y.go."
-
-
-@pytest.mark.parametrize(
-    ("name", "language"), [("a.py", "python"), ("b/c.go", "go"), ("d.sh", "shell")]
-)
-def test_the_extension_tells_the_language(name: str, language: str) -> None:
-    assert language_of(name) == language
 
 
 def test_the_figure_says_what_is_torn_and_what_is_too_large() -> None:

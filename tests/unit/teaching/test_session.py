@@ -160,15 +160,15 @@ def test_a_failed_check_offers_the_next_hint_and_gives_none_away():
 
 
 def test_an_exercise_that_is_no_library_function_comes_from_the_solution():
-    half = from_solution(SOLUTION, Exercise("9.1", "half", 1, (), print))
+    half = from_solution(SOLUTION, Exercise("9.1", "half", 1, print))
     assert (half(4), half(40)) == (2.0, 3)
-    quarter = from_solution(SOLUTION, Exercise("9.2", "quarter", 1, (), print))
+    quarter = from_solution(SOLUTION, Exercise("9.2", "quarter", 1, print))
     assert quarter(10) == 1
 
 
 def test_a_solution_without_the_exercise_is_an_error():
     with pytest.raises(InputError, match=r"9\.3"):
-        from_solution(SOLUTION, Exercise("9.3", "half", 1, (), print))
+        from_solution(SOLUTION, Exercise("9.3", "half", 1, print))
 
 
 def test_starting_imports_nothing_heavy():

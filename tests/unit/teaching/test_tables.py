@@ -5,7 +5,7 @@ import psycopg
 import pytest
 
 from course_lib.teaching import Lab
-from course_lib.teaching.lab.tables import notices_shown, seconds
+from course_lib.teaching.lab.tables import notices_shown
 
 
 @pytest.fixture(scope="module")
@@ -20,9 +20,3 @@ def test_notices_are_shown_inside_and_not_outside(conn, capsys):
         conn.execute("DROP TABLE IF EXISTS inside")
     conn.execute("DROP TABLE IF EXISTS outside")
     assert capsys.readouterr().out == 'NOTICE: table "inside" does not exist, skipping.\n'
-
-
-def test_the_stopwatch_calls_what_it_is_given():
-    called = []
-    assert seconds(called.append, 1) >= 0
-    assert called == [1]

@@ -79,8 +79,6 @@ WRONG_TYPES = [
     ((1,), list[int], "it is (1,) (tuple), not list[int]"),
     ([Span("0", 1, "a")], list[Span], "[0].start is '0' (str), not int"),  # type: ignore[arg-type]
     ([EqualToEverything()], list[Span], "not Span"),
-    ({"a": 1}, dict[str, str], "['a'] is 1 (int), not str"),
-    (3, str | None, "not str | None"),
     (True, int, "it is True (bool), not int"),
 ]
 
@@ -92,8 +90,6 @@ def test_a_value_of_another_type_is_described():
 
 RIGHT_TYPES = [
     ([Span(0, 1, "a")], list[Span]),
-    ((1, 2, 3), tuple[int, ...]),
-    (None, str | None),
     (np.int64(3), int),
     (VECTOR, np.ndarray),
 ]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import io
 import logging
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,8 @@ BOX = (
     f"color: {INK}; background-color: {PAPER}; border: 1px solid #c8c8c8; padding: 8px; "
     "margin: 4px 0px; max-width: 820px"
 )
+
+CELL = f"text-align: left; vertical-align: top; color: {INK}; background-color: {PAPER}"
 
 
 @dataclass(frozen=True)
@@ -75,8 +78,18 @@ def boxed(content: str, alt: str, *, caption: str = "") -> Figure:
     return Figure(html, alt)
 
 
-def chart(width: float = 7.0, height: float = 3.4) -> tuple[Chart, Axes]:
-    """Return an empty matplotlib figure (inches) and its axes, without pyplot's global state."""
+def chart(
+    title: str, across: str = "", up: str = "", *, width: float = 7.0, height: float = 3.4
+) -> tuple[Chart, Axes]:
+    """Return an empty matplotlib figure and its axes, without pyplot's global state.
+
+    Parameters
+    ----------
+    title, across, up
+        Above the chart and beside its axes.
+    width, height
+        In inches.
+    """
     # matplotlib says on standard error that it builds its font cache, the first time.
     logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)
     from matplotlib.figure import Figure as Chart
@@ -84,6 +97,9 @@ def chart(width: float = 7.0, height: float = 3.4) -> tuple[Chart, Axes]:
     figure = Chart(figsize=(width, height), layout="constrained", facecolor=PAPER)
     axes = figure.add_subplot()
     axes.spines[["top", "right"]].set_visible(False)
+    axes.set_title(title, loc="left")
+    axes.set_xlabel(across)
+    axes.set_ylabel(up)
     return figure, axes
 
 
@@ -97,6 +113,16 @@ def picture(figure: Chart, alt: str, *, dpi: int = 140) -> Figure:
     return Figure(
         f'<img src="data:image/png;base64,{data}" alt="{escape(alt)}" width="{width}">', alt
     )
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table as HTML; its cells are HTML, escaped already."""
+    head = "".join(f'<th style="{CELL}">{name}</th>' for name in heads)
+    body = "".join(
+        "<tr>" + "".join(f'<td style="{CELL}">{cell}</td>' for cell in row) + "</tr>"
+        for row in rows
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def colour(index: int) -> str:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from course_lib.errors import InputError
 from course_lib.teaching.lab.figures.base import FAINT, INK, Figure, about, picture
 from course_lib.teaching.lab.figures.strips import Look, Strip, strips
 
@@ -35,8 +34,6 @@ def budget(fitted: Fitted, title: str = "") -> Figure:
         Above the chart.
     """
     plan = fitted.budget
-    if len(plan.passages) != len(fitted.passages):
-        raise InputError("The budget counts other passages than there are")
     rows: list[tuple[str, int, str]] = [("instructions, question", plan.fixed, "fixed")]
     for one, tokens in zip(fitted.passages, plan.passages, strict=True):
         rows.append((f"[{one.index}] {_short(one.place)}", tokens, one.origin))

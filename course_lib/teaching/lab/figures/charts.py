@@ -46,7 +46,8 @@ def bars(
     is_grouped = isinstance(first, Mapping)
     table = pd.DataFrame(values if is_grouped else {name: {"": n} for name, n in values.items()}).T
     numbers = [float(value) for value in table.to_numpy().flat]
-    figure, axes = chart(height=0.9 + 0.38 * len(numbers))
+    across = f"{unit} (each step is ten times as much)".strip() if log else unit
+    figure, axes = chart(title, across, height=0.9 + 0.38 * len(numbers))
     colours: Any = [colour(i) for i in range(len(table.columns))]
     table.plot.barh(ax=axes, width=0.7, color=colours, edgecolor="white", legend=False, logx=log)
     for index, series in enumerate(table):
@@ -70,8 +71,6 @@ def bars(
                 "0", (left, bar.get_y() + bar.get_height() / 2), xytext=(4, 0),
                 textcoords="offset points", va="center",
             )  # fmt: skip
-    axes.set_title(title, loc="left")
-    axes.set_xlabel(f"{unit} (each step is ten times as much)".strip() if log else unit)
     if is_grouped:
         axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1.01, 0.5))
     told = ", ".join(
@@ -107,7 +106,7 @@ def histogram(
 
     if len(values) == 0:
         raise InputError("There are no values to draw")
-    figure, axes = chart()
+    figure, axes = chart(title, unit, "how many")
     edges = np.histogram_bin_edges([float(value) for value in values], bins="auto")
     if whole:
         edges = np.arange(min(values), max(values) + 2) - 0.5
@@ -125,9 +124,6 @@ def histogram(
         at = limit + 0.5 * whole
         axes.axvline(at, color="black", linestyle="--", linewidth=2, label=number(limit))
         axes.legend(frameon=False, loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0)
-    axes.set_title(title, loc="left")
-    axes.set_xlabel(unit)
-    axes.set_ylabel("how many")
     return picture(figure, f"Histogram{about(title)}: {told}.")
 
 
@@ -146,7 +142,8 @@ def latencies(samples: Mapping[str, Sequence[float]] | Sequence[float], title: s
     series = samples if isinstance(samples, Mapping) else {"": samples}
     if not series or any(len(values) == 0 for values in series.values()):
         raise InputError("There are no samples to draw")
-    figure, axes = chart(height=1.1 + 0.55 * len(series))
+    across = "ms (box: middle half, with the median; whiskers: 5 % and 95 %)"
+    figure, axes = chart(title, across, height=1.1 + 0.55 * len(series))
     axes.boxplot(
         [*series.values()],
         orientation="horizontal",
@@ -158,8 +155,6 @@ def latencies(samples: Mapping[str, Sequence[float]] | Sequence[float], title: s
     )
     axes.invert_yaxis()
     axes.set_xlim(left=0)
-    axes.set_xlabel("ms (box: middle half, with the median; whiskers: 5 % and 95 %)")
-    axes.set_title(title, loc="left")
     told = []
     for name, values in series.items():
         median, late = np.percentile(values, [50, 95])

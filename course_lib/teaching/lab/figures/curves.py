@@ -46,7 +46,7 @@ def lines(
     """
     if not series or not all(series.values()):
         raise InputError("There are no points to draw")
-    figure, axes = chart(height=3.6)
+    figure, axes = chart(title, across, up, height=3.6)
     told = []
     for index, (name, points) in enumerate(series.items()):
         ordered = sorted(points) if by_x else list(points)
@@ -80,9 +80,6 @@ def lines(
         axes.set_ylim(bottom=0)
     axes.xaxis.set_major_formatter(lambda value, _: number(value))
     axes.yaxis.set_major_formatter(lambda value, _: number(value))
-    axes.set_xlabel(across)
-    axes.set_ylabel(up)
     axes.grid(alpha=0.25)
     axes.legend(frameon=False)
-    axes.set_title(title, loc="left")
     return picture(figure, f"Line chart{about(title)}: {'; '.join(told)}.")

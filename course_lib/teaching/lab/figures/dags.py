@@ -49,7 +49,9 @@ def dag(spec: Mapping[str, Any], title: str = "") -> Figure:
     below = max(0.6 + 0.3 * deep, 0.15 * longest + 0.2)
     high = max(ys) - min(ys) + below + 0.6 + 0.45 * deep
     wide = min(1.75 * columns + 0.2, 11.5)
-    figure, axes = chart(wide, high * wide / (ACROSS * columns) + 0.5)
+    figure, axes = chart(
+        title or read.name, width=wide, height=high * wide / (ACROSS * columns) + 0.5
+    )
     axes.set_axis_off()
     _draw_groups(axes, read, places)
     told = [_draw_edge(axes, places, *pair) for pair in _joined(read.edges)]
@@ -67,7 +69,6 @@ def dag(spec: Mapping[str, Any], title: str = "") -> Figure:
     xs = [x for x, _ in places.values()]
     axes.set_xlim(min(xs) - ACROSS / 2, max(xs) + ACROSS / 2)
     axes.set_ylim(min(ys) - below, max(ys) + 0.6 + 0.45 * deep)
-    axes.set_title(title or read.name, loc="left")
     told += [f"{group.label}: {', '.join(group.members)}" for group in read.groups]
     tasks = ", ".join(places)
     return picture(figure, f"Graph of the pipeline {read.name}. Tasks: {tasks}. {'; '.join(told)}.")

@@ -22,7 +22,7 @@ def intervals(rows: Mapping[str, Sequence[float]], title: str = "", unit: str = 
     """
     if not rows:
         raise InputError("There are no intervals to draw")
-    figure, axes = chart(height=0.9 + 0.34 * len(rows))
+    figure, axes = chart(title, unit, height=0.9 + 0.34 * len(rows))
     for place, (mean, low, high) in enumerate(rows.values()):
         axes.plot([low, high], [place, place], color=colour(0), linewidth=2, marker="|")
         axes.plot([mean], [place], color=colour(0), marker="o")
@@ -30,8 +30,6 @@ def intervals(rows: Mapping[str, Sequence[float]], title: str = "", unit: str = 
     axes.invert_yaxis()
     axes.margins(y=0.1)
     axes.grid(axis="x", alpha=0.25)
-    axes.set_xlabel(unit)
-    axes.set_title(title, loc="left")
     told = [
         f"{name} {number(mean)} from {number(low)} to {number(high)}"
         for name, (mean, low, high) in rows.items()

@@ -9,7 +9,7 @@ from html import escape
 from typing import Any
 
 from course_lib.errors import InputError
-from course_lib.teaching.lab.figures.base import INK, Figure, boxed
+from course_lib.teaching.lab.figures.base import Figure, boxed, table
 
 NODE = re.compile(
     r"^(?P<indent>\s*)(?:->\s+)?(?P<name>\S.*?)\s+\(cost=[\d.]+\.\.[\d.]+ rows=(?P<rows>\d+) "
@@ -18,7 +18,6 @@ NODE = re.compile(
 )
 DETAILS = ("Index Cond", "Recheck Cond", "Filter", "Order By", "Sort Key", "Rows Removed by Filter")
 VECTOR = re.compile(r"'\[[^\]']{60,}\]'(?:::vector)?")
-CELL = f"text-align: left; vertical-align: top; color: {INK}; background-color: #ffffff"
 BLOCKING = ("Sort", "Aggregate", "HashAggregate", "WindowAgg")
 """Nodes that read all rows below them before they give their first."""
 
@@ -59,22 +58,18 @@ def plan(explained: Sequence[tuple[Any, ...]]) -> Figure:
             for detail in node.details
         )
         arrow = "└ " if node.depth else ""
-        cells = (
-            f"{indent}{arrow}<b>{escape(node.name)}</b>{details}",
-            f"{node.estimated:,}",
-            f"<b>⚠ {actual}</b>" if wrong else actual,
-            time,
+        rows.append(
+            (
+                f"{indent}{arrow}<b>{escape(node.name)}</b>{details}",
+                f"{node.estimated:,}",
+                f"<b>⚠ {actual}</b>" if wrong else actual,
+                time,
+            )
         )
-        rows.append("<tr>" + "".join(f'<td style="{CELL}">{cell}</td>' for cell in cells) + "</tr>")
-    heads = ("node", "rows expected", "rows found", "time until its last row")
-    head = "".join(f'<th style="{CELL}">{name}</th>' for name in heads)
-    caption = f"⚠ the estimate is off by a factor of {OFF} or more" if "⚠" in "".join(rows) else ""
+    shown = table(("node", "rows expected", "rows found", "time until its last row"), rows)
+    caption = f"⚠ the estimate is off by a factor of {OFF} or more" if "⚠" in shown else ""
     told = "; ".join(_told(node) for node in nodes)
-    return boxed(
-        f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>",
-        f"Query plan: {told}.",
-        caption=caption,
-    )
+    return boxed(shown, f"Query plan: {told}.", caption=caption)
 
 
 def _told(node: Node) -> str:

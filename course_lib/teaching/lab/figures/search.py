@@ -7,17 +7,11 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from course_lib.retriever.excerpts import Shown, excerpt
-from course_lib.teaching.lab.figures.base import (
-    INK,
-    Figure,
-    boxed,
-)
+from course_lib.teaching.lab.figures.base import INK, Figure, boxed, table
 from course_lib.teaching.lab.figures.curves import lines
 
 if TYPE_CHECKING:
     from course_lib.records import SearchResult
-
-CELL = f"text-align: left; vertical-align: top; color: {INK}; background-color: #ffffff"
 
 
 def ranking(
@@ -46,16 +40,12 @@ def ranking(
         )
         score = f"{bar}{result.similarity_score:.3f}"
         source = f"<b>{escape(result.document_name)}</b><br>piece {result.chunk_index}"
-        cells = (str(rank), score, source, _snippet(result, question, most, mark))
-        columns = "".join(f'<td style="{CELL}">{cell}</td>' for cell in cells)
-        rows.append(f"<tr>{columns}</tr>")
-    head = "".join(
-        f'<th style="{CELL}">{name}</th>' for name in ("#", "similarity", "source", "text")
-    )
+        rows.append((str(rank), score, source, _snippet(result, question, most, mark)))
+    shown = table(("#", "similarity", "source", "text"), rows)
     asked = f'<p style="color: {INK}"><b>{escape(question)}</b></p>' if question else ""
     first = f"; the first is {results[0].document_name}" if results else ""
     return boxed(
-        f"{asked}<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>",
+        asked + shown,
         f"{len(results)} results{f' for {question!r}' if question else ''}{first}.",
     )
 

@@ -33,7 +33,7 @@ def strips(rows: Sequence[str], pieces: Iterable[Strip], title: str = "") -> tup
     """Return a chart with a row for each name, its pieces, and a legend of their looks below."""
     from matplotlib.patches import Patch
 
-    figure, axes = chart(7.6, 1.5 + 0.36 * len(rows))
+    figure, axes = chart(title, width=7.6, height=1.5 + 0.36 * len(rows))
     looks: dict[Look, None] = {}
     for row, start, length, look in pieces:
         looks[look] = None
@@ -48,5 +48,4 @@ def strips(rows: Sequence[str], pieces: Iterable[Strip], title: str = "") -> tup
         for look in looks
     ]
     figure.legend(handles=handles, ncols=3, frameon=False, loc="outside lower center")
-    axes.set_title(title, loc="left")
     return figure, axes

@@ -46,7 +46,7 @@ def heat_map(
             f"The matrix is {values.shape}, the labels are for {(len(labels), len(columns))}"
         )
     size = 0.55 if max(values.shape) <= ROOM_FOR_NUMBERS else 0.3
-    figure, axes = chart(2.6 + size * len(columns), 1.6 + size * len(labels))
+    figure, axes = chart(title, width=2.6 + size * len(columns), height=1.6 + size * len(labels))
     low = min(0.0, float(values.min()))
     image = axes.imshow(values, cmap="cividis_r", vmin=low, vmax=1)
     axes.set_xticks(range(len(columns)), [_short(c) for c in columns], rotation=40, ha="right")
@@ -58,7 +58,6 @@ def heat_map(
             text = f"{round(float(values[row, column]), 2) + 0.0:.2f}"  # 0.00, not -0.00
             axes.text(column, row, text, ha="center", va="center", color=ink, fontsize=9)
     figure.colorbar(image, ax=axes, shrink=0.8)
-    axes.set_title(title, loc="left")
     return picture(figure, f"Heat map{about(title)}. {_nearest(values, labels, columns)}")
 
 
@@ -78,7 +77,7 @@ def arrows(
     """
     if not ends:
         raise InputError("There are no arrows to draw")
-    figure, axes = chart(5.0, 4.0)
+    figure, axes = chart(title, across, up, width=5.0, height=4.0)
     # The longest first, so that a shorter one in the same direction is drawn over it.
     for name, (x, y) in sorted(ends.items(), key=lambda item: -math.hypot(*item[1])):
         ink = colour([*ends].index(name))
@@ -95,9 +94,6 @@ def arrows(
     axes.set_ylim(0, highest * 1.15)
     axes.set_aspect("equal")
     axes.grid(alpha=0.25)
-    axes.set_xlabel(across)
-    axes.set_ylabel(up)
-    axes.set_title(title, loc="left")
     told = ", ".join(f"{name} to ({x:g}, {y:g})" for name, (x, y) in ends.items())
     return picture(figure, f"Arrows from the origin{about(title)}: {told}.")
 
@@ -132,7 +128,8 @@ def map_2d(
     if len(groups) != len(matrix):
         raise InputError(f"There are {len(groups)} groups for {len(matrix)} vectors")
     points, star, share = plane(matrix, np.asarray(query, dtype=float))
-    figure, axes = chart(7.0, 4.6)
+    across = f"the two axes show {share:.0%} of the variance"
+    figure, axes = chart(title, across, height=4.6)
     names = list(dict.fromkeys(groups))
     for index, name in enumerate(names):
         xs, ys = points[[group == name for group in groups]].T
@@ -144,11 +141,9 @@ def map_2d(
     x, y = star
     axes.scatter(x, y, color="black", marker="*", s=220, label="the question", zorder=3)
     axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=9)
-    axes.set_xlabel(f"the two axes show {share:.0%} of the variance")
     axes.set_aspect("equal")
     axes.set_xticks([])
     axes.set_yticks([])
-    axes.set_title(title, loc="left")
     nearest = groups[int(np.argmin(np.linalg.norm(points - star, axis=1)))]
     told = (
         f"Map{about(title)}: {len(matrix)} points in {len(names)} groups ({', '.join(names)}), "
