@@ -118,9 +118,7 @@ def build(
 ) -> None:
     """Make labs/*.ipynb, solutions/*.ipynb and README's table from solutions/*.py."""
     from course_lib.teaching.build import build_labs, check_labs
-    from course_lib.teaching.quick_imports import quick_nbformat
 
-    quick_nbformat()  # whoever imports it from here on has it already
     if check:
         check_labs(labs)
         show("all notebooks are up to date")

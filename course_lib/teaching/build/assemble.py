@@ -8,10 +8,8 @@ releases the same notebook. No file is written here, and nothing is executed.
 from __future__ import annotations
 
 import ast
-import copy
 import hashlib
 import json
-import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -20,6 +18,7 @@ from course_lib.teaching.build.cut import BEGIN, cut
 from course_lib.teaching.build.library import Library, Origin
 from course_lib.teaching.build.project import BuildError, LabSource, Project
 from course_lib.teaching.build.recap import add_kept
+from course_lib.teaching.build.release import released
 from course_lib.teaching.build.source import (
     MINUTES,
     Cell,
@@ -211,23 +210,8 @@ def _nbgrader(
 
 
 def _learners(solution: NotebookNode, source: LabSource) -> NotebookNode:
-    """Return the learner's version: no solutions, locked checks, nbgrader's checksums."""
-    from nbgrader.preprocessors import (
-        CheckCellMetadata,
-        ClearSolutions,
-        ComputeChecksums,
-        LockCells,
-    )
-
-    lab = copy.deepcopy(solution)
-    lab.cells = [cell for cell in lab.cells if "solution" not in cell.metadata.get("tags", [])]
-    for preprocessor in (ClearSolutions, LockCells, ComputeChecksums, CheckCellMetadata):
-        step = preprocessor()
-        step.log.setLevel(logging.CRITICAL)  # it raises as well, and we say it in our words
-        try:
-            lab, _ = step.preprocess(lab, {})
-        except Exception as error:  # a plain RuntimeError, or jsonschema's ValidationError
-            raise BuildError(f"{source.path.name}: nbgrader refuses it: {error}") from error
+    """Return the learner's version, whose stubs must wait until they are called."""
+    lab = released(solution, source.path.name)
     for cell in lab.cells:
         if cell.metadata.get("nbgrader", {}).get("solution"):
             tree = parse_code(cell.source)

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from course_lib.teaching.grade.errors import GradeError
-from course_lib.teaching.quick_imports import quick_nbformat
 
 if TYPE_CHECKING:
     from nbformat import NotebookNode
@@ -30,7 +29,8 @@ def parse_notebook(text: str) -> NotebookNode:
     >>> parse_notebook('{"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": []}').cells
     []
     """
-    nbformat = quick_nbformat()
+    import nbformat
+
     return nbformat.convert(nbformat.reader.reads(text), 4)
 
 
