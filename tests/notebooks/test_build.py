@@ -183,7 +183,7 @@ BAD = [
     ('exercise="1.1"', 'exercise="1.9"', "exercise 1.9 has no checks"),
     ('# %% exercise="1.3"\n', "# %%\n", "a cell without exercise="),
     ("import double", "import double as d", "neither one `from module import name`"),
-    ("import double", "import nothing", "mini.maths does not define nothing"),
+    ("import double", "import nothing", "mini.maths does not define a function nothing"),
     ("from mini.maths import double", "from json import loads", "json is not a module of this"),
     ("    ### END SOLUTION", "", "no end solution statement"),
     ("# # 01 · Doubling", "# # 02 · Doubling", "the title is"),
