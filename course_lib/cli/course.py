@@ -101,8 +101,7 @@ def run(
         "database_url": database_url,
         "embedding_model": embedding_model,
     }
-    parameters = {name: value for name, value in given.items() if value is not None}
-    runs = run_labs(labs, jobs=jobs, parameters=parameters)
+    runs = run_labs(labs, jobs=jobs, parameters=given)
     show(summary(runs))
     show("report: build/run/index.html")
     raise typer.Exit(0 if all(one.passed for one in runs) else 1)

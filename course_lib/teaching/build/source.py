@@ -185,15 +185,12 @@ def as_python(source: str) -> str:
 def checked_exercise(source: str) -> str | None:
     """Return the exercise that a cell checks: the first argument of its ``lab.check("1.1", …)``."""
     for call in _calls(source):
-        if (
-            isinstance(call.func, ast.Attribute)
-            and call.func.attr == "check"
-            and isinstance(call.func.value, ast.Name)
-            and call.func.value.id == "lab"
-            and call.args
-            and isinstance(call.args[0], ast.Constant)
-        ):
-            return str(call.args[0].value)
+        match call:
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id="lab"), attr="check"),
+                args=[ast.Constant(value=exercise), *_],
+            ):
+                return str(exercise)
     return None
 
 

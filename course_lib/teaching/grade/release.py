@@ -37,9 +37,3 @@ def lab_masters(labs: Sequence[str] | None = None, project: Project | None = Non
     """Return the executed solutions of labs (numbers or names; all when left out)."""
     project = project or Project()
     return [project.solution_notebook(source) for source in project.sources(labs)]
-
-
-def has_checks(path: Path) -> bool:
-    """Tell whether a notebook has something to grade."""
-    cells = read_notebook(path).cells
-    return any(cell.metadata.get("nbgrader", {}).get("grade") for cell in cells)

@@ -138,18 +138,8 @@ def fingerprint(sections: Iterable[Section], rooms: Sequence[str]) -> str:
 
 
 def install(folder: Path) -> None:
-    """Put what is kept in a folder in the library's places, as its modules are imported.
-
-    Raises
-    ------
-    ImportError
-        If a module that is to be changed has been imported already.
-    """
-    sections = read_sections(folder)
-    late = [one.module for one in sections if one.module in sys.modules]
-    if late:
-        raise ImportError(f"{late[0]} was imported before the functions in {folder} were read")
-    sys.meta_path.insert(0, Finder(sections))
+    """Put what is kept in a folder in the library's places, as its modules are imported."""
+    sys.meta_path.insert(0, Finder(read_sections(folder)))
 
 
 class Finder(importlib.abc.MetaPathFinder):
