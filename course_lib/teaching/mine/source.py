@@ -121,7 +121,7 @@ class _Source:
             )
 
     def _bound(self, name: str) -> tuple[ast.stmt, str] | None:
-        """Return the last statement that gave a name its value, where it can stand alone."""
+        """Return the last statement that gave a name its value, if it can be copied alone."""
         found = next(filter(None, (_statement(text, name) for text in self._cells)), None)
         kinds = (*_DEFINITIONS, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign)
         return found if found and isinstance(found[0], kinds) else None
